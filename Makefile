@@ -1,0 +1,33 @@
+# What a developer needs, in one place. `make` lists it.
+GO ?= go
+STATICCHECK := tool -modfile=.ci/tools/go.mod honnef.co/go/tools/cmd/staticcheck
+# How long each fuzz target runs with `make fuzz`.
+FUZZTIME ?= 2m
+
+.PHONY: list run test check race fuzz fuzz-short bench
+
+list: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+test: ## all tests
+	$(GO) test ./...
+
+check: ## format, vet, staticcheck, race detector, a few seconds of fuzzing
+	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
+	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) $(STATICCHECK) ./...
+	$(MAKE) race
+	$(MAKE) fuzz-short
+
+race: ## all tests under the race detector, the long ones shortened
+	$(GO) test -race -short ./...
+
+fuzz: ## every fuzz target, FUZZTIME each (default 2m)
+	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
+
+fuzz-short:
+	@GO="$(GO)" .ci/fuzz 4s
+
+bench: ## the benchmarks, in a form that benchstat reads
+	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./...

@@ -1,0 +1,158 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func acquireForm(c *Command) bool {
+	return c.Count > 0 &&
+		(c.Timeout == Forever || c.Timeout <= uint64(MaxAcquireTimeout/time.Millisecond))
+}
+
+// acquire takes of a semaphore, waits for it, or changes what the session has or waits for there.
+func (m *Machine) acquire(c *Command, t *target) {
+	ephemeral := c.Flags&FlagEphemeral != 0
+	if t.object == 0 {
+		m.acquireNew(c, t, ephemeral)
+		return
+	}
+	o := m.objects.at(t.object)
+	if o.kind != kindSemaphore {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	s := m.semaphore(o)
+	switch {
+	case s.ephemeral != ephemeral:
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	case c.Count > s.limit:
+		m.answer(protocol.StatusBadRequest)
+		return
+	}
+	h := m.links.find(o, t.object, t.session)
+	switch {
+	case h == 0:
+		m.acquireJoin(c, t, o, s)
+	case c.Count > m.links.at(h).count:
+		m.answer(protocol.StatusBadRequest)
+	case m.links.at(h).owner:
+		m.acquireAsOwner(c, t, s, h)
+	default:
+		m.acquireAsWaiter(c, t, o, s, h)
+	}
+}
+
+// acquireNew is the first acquire of a name: only ephemeral semaphores come into being so.
+func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
+	if !ephemeral {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	t.object = m.addSemaphore(t, c, Forever, nil, true)
+	o := m.objects.at(t.object)
+	m.grantNew(c, t, m.semaphore(o))
+	m.changed(t.object, FlagCreated|FlagOwners)
+}
+
+// acquireJoin is for a session that neither owns nor waits.
+func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
+	switch {
+	case o.firstWaiter == 0 && s.fits(c.Count):
+		m.grantNew(c, t, s)
+		m.changed(t.object, FlagOwners)
+	case c.Timeout == 0:
+		m.answer(protocol.StatusSuccess)
+	default:
+		h := m.addLink(t.session, t.object, c, false)
+		if o.firstWaiter == 0 {
+			o.firstWaiter = h
+		}
+		m.answerQueued(h)
+	}
+}
+
+// grantNew makes the session an owner at once.
+func (m *Machine) grantNew(c *Command, t *target, s *semaphore) {
+	h := m.addLink(t.session, t.object, c, true)
+	s.own(c.Count)
+	m.remember(t.object, m.lastOrder)
+	m.answerAcquired(h)
+}
+
+// acquireAsOwner lowers the count or replaces the data of what the session owns.
+func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) {
+	m.touchLink(h)
+	l := m.links.at(h)
+	l.number = c.Number
+	lowered, replaced := c.Count < l.count, l.data != string(c.Data)
+	if replaced {
+		l.data = string(c.Data)
+	}
+	m.answerAcquired(h)
+	if lowered {
+		s.taken -= l.count - c.Count
+		l.count = c.Count
+		m.runQueue(t.object, 0)
+	}
+	if lowered || replaced {
+		m.remember(t.object, l.order)
+		m.changed(t.object, FlagOwners)
+	}
+}
+
+// acquireAsWaiter replaces the acquire that waits by a new one in the same place.
+func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore, h handle) {
+	m.abort(h, protocol.AbortReplaced)
+	m.touchLink(h)
+	l := m.links.at(h)
+	l.count, l.timeout, l.number = c.Count, c.Timeout, c.Number
+	if l.data != string(c.Data) {
+		l.data = string(c.Data)
+	}
+	head := o.firstWaiter == h
+	switch {
+	case head && s.fits(l.count):
+		m.runQueue(t.object, h)
+		m.changed(t.object, FlagOwners)
+	case c.Timeout == 0:
+		m.answer(protocol.StatusSuccess)
+		m.removeLink(h)
+		if head && m.runQueue(t.object, 0) {
+			m.changed(t.object, FlagOwners)
+		}
+	default:
+		m.answerQueued(h)
+	}
+}
+
+// resumeAcquire answers an acquire that was sent again and is the latest of its session there.
+func (m *Machine) resumeAcquire(c *Command, t *target) bool {
+	h := m.links.find(m.objects.at(t.object), t.object, t.session)
+	if h == 0 || m.links.at(h).number != c.Number {
+		return false
+	}
+	if m.links.at(h).owner {
+		m.answerAcquired(h)
+	} else {
+		m.answerQueued(h)
+	}
+	return true
+}
+
+func (m *Machine) answerAcquired(h handle) {
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Order = FlagAcquired, m.links.at(h).order
+}
+
+func (m *Machine) answerQueued(h handle) {
+	l := m.links.at(h)
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Order, e.Timeout = FlagQueued, l.order, l.timeout
+}

@@ -1,0 +1,64 @@
+package shard
+
+import (
+	"sort"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// answer is what a session was told about one of its mutations, kept until it says that it saw it.
+type answer struct {
+	number   uint64
+	order    OrderID
+	revision Revision
+	status   protocol.Status
+	flags    EffectFlags
+	abort    protocol.AbortReason
+}
+
+// keep records the result of a mutation. Numbers are kept in growing order.
+func (s *session) keep(number uint64, e *Effect) {
+	if s.answers == nil {
+		s.answers = make([]answer, 0, 2)
+	}
+	s.answers = append(s.answers, answer{
+		number: number, order: e.Order, revision: e.Revision,
+		status: e.Status, flags: e.Flags, abort: e.Abort,
+	})
+}
+
+// kept returns the answer kept under the number, or nil.
+func (s *session) kept(number uint64) *answer {
+	i := sort.Search(len(s.answers), func(i int) bool { return s.answers[i].number >= number })
+	if i == len(s.answers) || s.answers[i].number != number {
+		return nil
+	}
+	return &s.answers[i]
+}
+
+// idleAnswers is how much room for answers a session keeps while it has none.
+const idleAnswers = 16
+
+// acknowledge forgets the answers up to the number.
+func (s *session) acknowledge(number uint64) {
+	s.acked = number
+	n := 0
+	for n < len(s.answers) && s.answers[n].number <= number {
+		n++
+	}
+	rest := copy(s.answers, s.answers[n:])
+	s.answers = s.answers[:rest]
+	if rest == 0 && cap(s.answers) > idleAnswers {
+		s.answers = nil
+	}
+}
+
+// settle writes what became of a queued acquire into the answer that is kept for it, if one is.
+func (m *Machine) settle(h handle, number uint64, settled answer) {
+	s := m.sessions.at(h)
+	if a := s.kept(number); a != nil {
+		m.touchSession(h)
+		settled.number = number
+		*a = settled
+	}
+}

@@ -1,0 +1,133 @@
+package shard
+
+import "strconv"
+
+// CommandKind says what a command does. The numbers stand in logs on disk: they never change their
+// meaning and are never used again.
+type CommandKind uint8
+
+const (
+	// CmdLead is the first command of every new leader: it makes the time-driven commands
+	// (SessionsExpire, WaitersTimeOut) of all earlier terms void. Uses Term.
+	CmdLead CommandKind = 1
+	// CmdSessionCreate makes a session whose home this shard is. Uses Slot, Node, Timeout (ms), Data
+	// (the description), Key.
+	CmdSessionCreate CommandKind = 2
+	// CmdSessionUpdate changes timeout and description of a session on attaching. Uses Session, Key,
+	// Timeout (ms), Data (the description).
+	CmdSessionUpdate CommandKind = 3
+	// CmdSessionEnd ends a session at once, at its home shard. Uses Session, and Flags&FlagOperator
+	// when it is not the session's own client that asks.
+	CmdSessionEnd CommandKind = 4
+	// CmdSessionsExpire ends the sessions that were silent for too long, at their home shard. Uses
+	// Term, Sessions.
+	CmdSessionsExpire CommandKind = 5
+	// CmdSessionsForget releases all that the named sessions have in this shard, which is not their
+	// home: the session directory says that they are dead. Uses Sessions.
+	CmdSessionsForget CommandKind = 6
+	// CmdWaitersTimeOut takes waiters out of queues whose time is up. Uses Term, Waiters.
+	CmdWaitersTimeOut CommandKind = 7
+	// CmdNodeDrop removes up to Count (at the most MaxList) objects and sessions of a dropped node.
+	// The answer tells with FlagMore that there are more; the leader proposes it again. Uses Node, Count.
+	CmdNodeDrop CommandKind = 8
+
+	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
+	// (the limit), Data.
+	CmdSemaphoreCreate CommandKind = 16
+	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
+	// Order as a guard where it is not zero.
+	CmdSemaphoreUpdate CommandKind = 17
+	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
+	// FlagForce.
+	CmdSemaphoreDelete CommandKind = 18
+	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
+	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
+	CmdAcquire CommandKind = 19
+	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
+	// mutation fields, Node, Name, and Order as a guard where it is not zero.
+	CmdRelease CommandKind = 20
+)
+
+// CommandFlags modify a command.
+type CommandFlags uint8
+
+const (
+	// FlagEphemeral on acquire: the semaphore is made by its first acquire and goes with its last
+	// release.
+	FlagEphemeral CommandFlags = 1 << 0
+	// FlagForce on delete: even if it has owners or waiters.
+	FlagForce CommandFlags = 1 << 1
+	// FlagOperator on session end: an operator ends it, not its client.
+	FlagOperator CommandFlags = 1 << 2
+)
+
+// Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key and the
+// lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
+type Command struct {
+	Kind  CommandKind
+	Flags CommandFlags
+	Slot  Slot
+	Node  NodeID
+
+	// The mutation fields: who asks, under which number, and up to which number it has seen answers.
+	// Session and Number are zero together, for create, update and delete outside of any session.
+	Session SessionID
+	Number  uint64
+	Acked   uint64
+
+	Name    []byte
+	Data    []byte
+	Key     []byte
+	Count   uint64
+	Timeout uint64
+	Order   OrderID
+	Term    uint64
+
+	Sessions []SessionID
+	Waiters  []WaiterRef
+}
+
+// WaiterRef names one waiting acquire: the number tells a re-acquire from the one that was timed.
+type WaiterRef struct {
+	Node    NodeID
+	Name    []byte
+	Session SessionID
+	Order   OrderID
+	Number  uint64
+}
+
+// Batch is what one proposal carries: commands that are applied one after the other. Proposer and
+// Sequence are chosen by the host that proposes, so that it knows its own batch again on applying.
+type Batch struct {
+	Proposer uint64
+	Sequence uint64
+	Commands []Command
+
+	// Backing of the decoded lists, kept from one use of the batch to the next.
+	sessions []SessionID
+	waiters  []WaiterRef
+}
+
+var commandNames = [...]string{
+	CmdLead:            "lead",
+	CmdSessionCreate:   "session-create",
+	CmdSessionUpdate:   "session-update",
+	CmdSessionEnd:      "session-end",
+	CmdSessionsExpire:  "sessions-expire",
+	CmdSessionsForget:  "sessions-forget",
+	CmdWaitersTimeOut:  "waiters-time-out",
+	CmdNodeDrop:        "node-drop",
+	CmdSemaphoreCreate: "semaphore-create",
+	CmdSemaphoreUpdate: "semaphore-update",
+	CmdSemaphoreDelete: "semaphore-delete",
+	CmdAcquire:         "acquire",
+	CmdRelease:         "release",
+}
+
+// String returns the kind as logs and golden scripts write it.
+func (k CommandKind) String() string {
+	if int(k) < len(commandNames) && commandNames[k] != "" {
+		return commandNames[k]
+	}
+	return "command-" + strconv.Itoa(int(k))
+}

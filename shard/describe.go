@@ -1,0 +1,108 @@
+package shard
+
+// LinkView is an owner or a waiter as readers see it.
+type LinkView struct {
+	Order   OrderID
+	Session SessionID
+	Count   uint64
+	Timeout uint64 // of waiters: milliseconds or Forever
+	Data    string
+	Owner   bool
+}
+
+// DescribeOptions say what Describe lists besides the semaphore itself.
+type DescribeOptions struct {
+	Owners  bool
+	Waiters bool
+	After   OrderID // only those behind this order id: where the page before ended
+	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
+}
+
+// Description is one page of what there is to say of a semaphore. Pages of the same Revision show the
+// same owners; where it differs from page to page, begin again to see one moment.
+type Description struct {
+	Data      string
+	Limit     uint64
+	Count     uint64 // what the owners hold together
+	Ephemeral bool
+	Revision  Revision
+	Owners    int
+	Waiters   int
+	Links     []LinkView // owners, then waiters, each in order of order id
+	More      bool       // there is another page behind the last of Links
+}
+
+// Describe fills d, whose memory is used again, and returns false where there is no semaphore of that
+// name.
+func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Description) bool {
+	*d = Description{Links: d.Links[:0]}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.objects.find(ObjectHash(n, name), n, name)
+	if h == 0 || !m.isSemaphore(h) {
+		return false
+	}
+	ob := m.objects.at(h)
+	s := m.semaphore(ob)
+	d.Data, d.Limit, d.Count, d.Ephemeral, d.Revision = s.data, s.limit, s.taken, s.ephemeral, ob.revision
+	d.Owners = int(s.owners)
+	d.Waiters = int(ob.linkCount) - d.Owners
+	limit := pageLimit(o.Limit)
+	for l := m.firstListed(ob, &o); l != 0; l = m.links.byObject.next(l) {
+		v := m.links.at(l)
+		if !v.owner && !o.Waiters {
+			break
+		}
+		if len(d.Links) == limit {
+			d.More = true
+			break
+		}
+		d.Links = append(d.Links, m.viewLink(v))
+	}
+	return true
+}
+
+// firstListed returns the first link that the page shows, zero where it shows none.
+func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
+	switch {
+	case !opts.Owners && !opts.Waiters:
+		return 0
+	case !opts.Owners:
+		w := o.firstWaiter
+		if w == 0 || m.links.at(w).order > opts.After {
+			return w
+		}
+	}
+	return m.linkAfter(o.links, opts.After)
+}
+
+// linkAfter returns the first link of an object behind the order id.
+func (m *Machine) linkAfter(root handle, after OrderID) handle {
+	found := handle(0)
+	for h := root; h != 0; {
+		if m.links.at(h).order > after {
+			found, h = h, m.links.byObject.at(h).left
+		} else {
+			h = m.links.byObject.at(h).right
+		}
+	}
+	return found
+}
+
+func (m *Machine) viewLink(l *link) LinkView {
+	v := LinkView{
+		Order: l.order, Session: m.sessions.at(l.session).id, Count: l.count,
+		Data: l.data, Owner: l.owner,
+	}
+	if !l.owner {
+		v.Timeout = l.timeout
+	}
+	return v
+}
+
+func pageLimit(asked int) int {
+	if asked <= 0 || asked > MaxPage {
+		return MaxPage
+	}
+	return asked
+}

@@ -1,0 +1,109 @@
+package shard
+
+import (
+	"strconv"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// EffectKind says what an effect tells.
+type EffectKind uint8
+
+const (
+	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
+	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order.
+	// Release: FlagReleased. Create and update: Revision. SessionCreate: Session. NodeDrop: FlagMore.
+	EffectResult EffectKind = 1
+	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is its token.
+	EffectGranted EffectKind = 2
+	// EffectAborted: the waiting acquire (Session, Number) was overtaken; Abort says by what.
+	EffectAborted EffectKind = 3
+	// EffectTimedOut: the waiting acquire (Session, Number) was not granted in time.
+	EffectTimedOut EffectKind = 4
+	// EffectLost: Session owned the semaphore, with Order, and it was deleted by force.
+	EffectLost EffectKind = 5
+	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
+	// FlagDeleted, and the new Revision.
+	EffectChanged EffectKind = 6
+	// EffectSessionEnded: Session is over; End says why. It comes before what its end releases.
+	EffectSessionEnded EffectKind = 7
+	// EffectSessionSeen: a Session whose home is another shard appeared here for the first time. The
+	// leader asks the session directory whether it lives.
+	EffectSessionSeen EffectKind = 8
+	// EffectNodeSeen: Node got its first session or object here. The leader asks the meta shard
+	// whether it still exists.
+	EffectNodeSeen EffectKind = 9
+)
+
+// EffectFlags refine an effect.
+type EffectFlags uint8
+
+const (
+	// FlagAcquired: the caller owns what it asked for.
+	FlagAcquired EffectFlags = 1 << 0
+	// FlagQueued: the caller waits; a Granted, Aborted or TimedOut will follow.
+	FlagQueued EffectFlags = 1 << 1
+	// FlagReleased: there was something to release.
+	FlagReleased EffectFlags = 1 << 2
+	// FlagData: the semaphore's data may have changed.
+	FlagData EffectFlags = 1 << 3
+	// FlagOwners: the semaphore's owners may have changed.
+	FlagOwners EffectFlags = 1 << 4
+	// FlagCreated: the object is new.
+	FlagCreated EffectFlags = 1 << 5
+	// FlagDeleted: the object is gone.
+	FlagDeleted EffectFlags = 1 << 6
+	// FlagMore: the command did a part; propose it again for the rest.
+	FlagMore EffectFlags = 1 << 7
+)
+
+// Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the
+// others are zero.
+type Effect struct {
+	Kind     EffectKind
+	Flags    EffectFlags
+	Status   protocol.Status
+	Abort    protocol.AbortReason
+	End      protocol.EndReason
+	Op       int32 // index of the command in its batch
+	Node     NodeID
+	Name     string
+	Session  SessionID
+	Number   uint64
+	Order    OrderID
+	Revision Revision
+	// Timeout is the time that a queued acquire may wait, in milliseconds or Forever, so that the
+	// leader can set its timer.
+	Timeout uint64
+}
+
+// Effects collects what a batch brought about, in order. Reset keeps the memory.
+type Effects struct {
+	List []Effect
+}
+
+// Reset empties the list for the next batch.
+func (e *Effects) Reset() {
+	clear(e.List) // so that names do not outlive what they named
+	e.List = e.List[:0]
+}
+
+var effectNames = [...]string{
+	EffectResult:       "result",
+	EffectGranted:      "granted",
+	EffectAborted:      "aborted",
+	EffectTimedOut:     "timed-out",
+	EffectLost:         "lost",
+	EffectChanged:      "changed",
+	EffectSessionEnded: "session-ended",
+	EffectSessionSeen:  "session-seen",
+	EffectNodeSeen:     "node-seen",
+}
+
+// String returns the kind as logs and golden scripts write it.
+func (k EffectKind) String() string {
+	if int(k) < len(effectNames) && effectNames[k] != "" {
+		return effectNames[k]
+	}
+	return "effect-" + strconv.Itoa(int(k))
+}

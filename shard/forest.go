@@ -1,0 +1,193 @@
+package shard
+
+// forest keeps ordered trees over the handles of one slab; every handle is in at most one tree of a
+// forest, and a tree is known by the handle at its root. The trees are treaps whose priorities come
+// from the handles, so an operation costs O(log n) whatever the order of insertion. Their shape is
+// never visible outside of the machine.
+type forest struct {
+	chunks []*[chunkSize]treeNode
+}
+
+type treeNode struct {
+	left, right, parent handle
+}
+
+// ordering tells which of two handles comes first in a tree. It must be strict and total.
+type ordering interface {
+	before(a, b handle) bool
+}
+
+func (f *forest) at(h handle) *treeNode {
+	return &f.chunks[h>>chunkBits][h&(chunkSize-1)]
+}
+
+// enter makes room for the handle and returns its node, alone in its own tree.
+func (f *forest) enter(h handle) *treeNode {
+	for int(h>>chunkBits) >= len(f.chunks) {
+		f.chunks = append(f.chunks, new([chunkSize]treeNode))
+	}
+	n := f.at(h)
+	*n = treeNode{}
+	return n
+}
+
+func priority(h handle) uint64 { return mix(uint64(h)) }
+
+// mix spreads a number over 64 bits (the finalizer of splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// insert puts h into the tree at its place in the order.
+func (f *forest) insert(root *handle, h handle, o ordering) {
+	n := f.enter(h)
+	if *root == 0 {
+		*root = h
+		return
+	}
+	at := *root
+	for {
+		t := f.at(at)
+		side := &t.right
+		if o.before(h, at) {
+			side = &t.left
+		}
+		if *side == 0 {
+			*side = h
+			n.parent = at
+			break
+		}
+		at = *side
+	}
+	f.lift(root, h)
+}
+
+// insertLast puts h behind last, which is the last of its tree (zero where the tree is empty).
+func (f *forest) insertLast(root *handle, last, h handle) {
+	n := f.enter(h)
+	if *root == 0 {
+		*root = h
+		return
+	}
+	f.at(last).right = h
+	n.parent = last
+	f.lift(root, h)
+}
+
+// lift rotates h up until its parent has the higher priority.
+func (f *forest) lift(root *handle, h handle) {
+	n := f.at(h)
+	for n.parent != 0 && priority(n.parent) < priority(h) {
+		f.rotateUp(root, h)
+	}
+}
+
+func (f *forest) rotateUp(root *handle, h handle) {
+	n := f.at(h)
+	p := n.parent
+	pn := f.at(p)
+	g := pn.parent
+	var moved handle
+	if pn.left == h {
+		moved = n.right
+		pn.left = moved
+		n.right = p
+	} else {
+		moved = n.left
+		pn.right = moved
+		n.left = p
+	}
+	if moved != 0 {
+		f.at(moved).parent = p
+	}
+	pn.parent = h
+	n.parent = g
+	f.replace(root, g, p, h)
+}
+
+// replace makes parent (zero: the root) point to now where it pointed to old.
+func (f *forest) replace(root *handle, parent, old, now handle) {
+	if parent == 0 {
+		*root = now
+		return
+	}
+	if pn := f.at(parent); pn.left == old {
+		pn.left = now
+	} else {
+		pn.right = now
+	}
+}
+
+// remove takes h out of its tree.
+func (f *forest) remove(root *handle, h handle) {
+	n := f.at(h)
+	for n.left != 0 && n.right != 0 {
+		up := n.left
+		if priority(n.right) > priority(up) {
+			up = n.right
+		}
+		f.rotateUp(root, up)
+	}
+	child := n.left
+	if child == 0 {
+		child = n.right
+	}
+	if child != 0 {
+		f.at(child).parent = n.parent
+	}
+	f.replace(root, n.parent, h, child)
+	*n = treeNode{}
+}
+
+// first returns the first of a tree, zero where it is empty.
+func (f *forest) first(root handle) handle {
+	if root == 0 {
+		return 0
+	}
+	for {
+		left := f.at(root).left
+		if left == 0 {
+			return root
+		}
+		root = left
+	}
+}
+
+// next returns the one behind h, zero behind the last.
+func (f *forest) next(h handle) handle {
+	n := f.at(h)
+	if n.right != 0 {
+		return f.first(n.right)
+	}
+	for n.parent != 0 {
+		p := f.at(n.parent)
+		if p.left == h {
+			return n.parent
+		}
+		h, n = n.parent, p
+	}
+	return 0
+}
+
+// prev returns the one before h, zero before the first.
+func (f *forest) prev(h handle) handle {
+	n := f.at(h)
+	if n.left != 0 {
+		at := n.left
+		for f.at(at).right != 0 {
+			at = f.at(at).right
+		}
+		return at
+	}
+	for n.parent != 0 {
+		p := f.at(n.parent)
+		if p.right == h {
+			return n.parent
+		}
+		h, n = n.parent, p
+	}
+	return 0
+}

@@ -1,0 +1,53 @@
+package shard
+
+// history remembers who joined, changed or left the owners of an object: one ring for all objects of
+// the shard, in which the entries of an object are chained. It is not part of the replicated state;
+// after a restart it starts anew, and readers that ask for what was before take a snapshot.
+type history struct {
+	limit   int
+	entries []ownerChange
+	last    uint64 // place of the newest entry, counted from 1 through all time
+}
+
+// ownerChange says that the owner of that order id joined, changed or left at the revision.
+type ownerChange struct {
+	revision Revision
+	order    OrderID
+	before   uint64 // place of the object's entry before this one, 0 for none
+}
+
+const historyMin = 64
+
+// at returns the entry at a place, nil where it was overwritten.
+func (hs *history) at(place uint64) *ownerChange {
+	if place == 0 || place > hs.last || hs.last-place >= uint64(len(hs.entries)) {
+		return nil
+	}
+	return &hs.entries[place&uint64(len(hs.entries)-1)]
+}
+
+// add writes an entry and returns its place.
+func (hs *history) add(c ownerChange) uint64 {
+	if hs.last+1 >= uint64(len(hs.entries)) && len(hs.entries) < hs.limit {
+		hs.grow()
+	}
+	hs.last++
+	hs.entries[hs.last&uint64(len(hs.entries)-1)] = c
+	return hs.last
+}
+
+func (hs *history) grow() {
+	grown := make([]ownerChange, max(historyMin, 2*len(hs.entries)))
+	for place := uint64(1); place <= hs.last; place++ {
+		if e := hs.at(place); e != nil {
+			grown[place&uint64(len(grown)-1)] = *e
+		}
+	}
+	hs.entries = grown
+}
+
+// remember notes a change of an owner that the next changed of the object will tell.
+func (m *Machine) remember(object handle, order OrderID) {
+	o := m.objects.at(object)
+	o.newest = m.history.add(ownerChange{revision: m.lastRevision + 1, order: order, before: o.newest})
+}

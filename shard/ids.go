@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Slots is the number of hash buckets that sessions and named objects are spread over.
+const Slots = 4096
+
+const (
+	slotBits    = 12
+	counterBits = 64 - slotBits
+)
+
+// Slot is one of the Slots hash buckets. A versioned table maps every slot to a data shard.
+type Slot uint16
+
+// NodeID is the unique id of a coordination node. It is never used again, not even for a node of the
+// same path.
+type NodeID uint64
+
+// OrderID is the number that a waiter or owner got on joining: the fencing token. One counter per
+// shard gives them out; it never goes back.
+type OrderID uint64
+
+// Revision numbers what watchers can see of a shard. A semaphore's revision is that of its last
+// visible change; it grows at each of them, through deletion and re-creation too.
+type Revision uint64
+
+// SessionID names a session: its slot in the upper bits, so that anyone can route it, and below it a
+// counter of its home shard that only grows.
+type SessionID uint64
+
+// NewSessionID puts a session id together. The counter must be above zero and fit into 52 bits.
+func NewSessionID(slot Slot, counter uint64) SessionID {
+	if slot >= Slots || counter == 0 || counter >= 1<<counterBits {
+		panic("shard: session id out of range: slot " + strconv.Itoa(int(slot)) +
+			", counter " + strconv.FormatUint(counter, 10))
+	}
+	return SessionID(uint64(slot)<<counterBits | counter)
+}
+
+// Slot returns the slot that the session lives in; the shard that it maps to is its home.
+func (id SessionID) Slot() Slot { return Slot(id >> counterBits) }
+
+// Counter returns the session's number in the order in which its home shard created sessions.
+func (id SessionID) Counter() uint64 { return uint64(id) & (1<<counterBits - 1) }
+
+// String writes the id as the tools show it: slot and counter.
+func (id SessionID) String() string {
+	return strconv.Itoa(int(id.Slot())) + "-" + strconv.FormatUint(id.Counter(), 10)
+}
+
+// ObjectHash is the hash that places a named object: its lower bits are the slot.
+func ObjectHash(node NodeID, name []byte) uint64 {
+	var buf [8 + 128]byte
+	binary.LittleEndian.PutUint64(buf[:8], uint64(node))
+	if len(name) <= len(buf)-8 {
+		n := copy(buf[8:], name)
+		return xxhash.Sum64(buf[:8+n])
+	}
+	var d xxhash.Digest
+	d.Reset()
+	_, _ = d.Write(buf[:8])
+	_, _ = d.Write(name)
+	return d.Sum64()
+}
+
+// SlotOf returns the slot of the object of that name in the node.
+func SlotOf(node NodeID, name []byte) Slot { return Slot(ObjectHash(node, name) % Slots) }
+
+// SlotSet is a set of slots: those that one shard serves.
+type SlotSet [Slots / 64]uint64
+
+// Add puts the slots first to last, both included, into the set.
+func (s *SlotSet) Add(first, last Slot) {
+	for i := int(first); i <= int(last); i++ {
+		s[i/64] |= 1 << (i % 64)
+	}
+}
+
+// Has tells whether the slot is in the set.
+func (s *SlotSet) Has(slot Slot) bool {
+	return slot < Slots && s[slot/64]&(1<<(slot%64)) != 0
+}
+
+// EverySlot is the set of all slots: what the only shard of a cluster serves.
+func EverySlot() SlotSet {
+	var s SlotSet
+	s.Add(0, Slots-1)
+	return s
+}

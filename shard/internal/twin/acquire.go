@@ -1,0 +1,143 @@
+package twin
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+func (m *mutation) acquire() {
+	t := m.twin
+	ephemeral := m.Flags&shard.FlagEphemeral != 0
+	if m.sem == nil && !ephemeral {
+		m.refuse(protocol.StatusNotFound)
+		return
+	}
+	if m.sem != nil && m.sem.ephemeral != ephemeral {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	if m.sem != nil && m.Count > m.sem.limit {
+		m.refuse(protocol.StatusBadRequest)
+		return
+	}
+	if m.sem == nil {
+		if len(t.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode {
+			m.refuse(protocol.StatusPreconditionFailed)
+			return
+		}
+		m.sem = &semaphore{place: place{m.Node, string(m.Name)}, limit: shard.Forever, ephemeral: true}
+		t.semaphores[m.sem.place] = m.sem
+		m.acquired(m.join(true))
+		t.changed(m.sem, shard.FlagCreated|shard.FlagOwners)
+		return
+	}
+	l := m.sem.linkOf(m.Session)
+	switch {
+	case l == nil:
+		m.acquireAnew()
+	case l.owner:
+		m.acquireAsOwner(l)
+	default:
+		m.acquireAsWaiter(l)
+	}
+}
+
+// acquired answers that the session owns.
+func (m *mutation) acquired(l *link) {
+	m.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order})
+}
+
+// queued answers that the session waits.
+func (m *mutation) queued(l *link) {
+	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Timeout: l.timeout})
+}
+
+// join adds a link with the next order id at the tail.
+func (m *mutation) join(owner bool) *link {
+	m.twin.lastOrder++
+	l := &link{
+		session: m.Session,
+		order:   m.twin.lastOrder,
+		count:   m.Count,
+		data:    string(m.Data),
+		timeout: m.Timeout,
+		number:  m.Number,
+		owner:   owner,
+	}
+	m.sem.links = append(m.sem.links, l)
+	return l
+}
+
+func (m *mutation) acquireAnew() {
+	switch {
+	case m.sem.head() == nil && m.Count <= m.sem.free():
+		m.acquired(m.join(true))
+		m.twin.changedOwners(m.sem)
+	case m.Timeout == 0:
+		m.answer(shard.Effect{})
+	default:
+		m.queued(m.join(false))
+	}
+}
+
+func (m *mutation) acquireAsOwner(l *link) {
+	if m.Count > l.count {
+		m.refuse(protocol.StatusBadRequest)
+		return
+	}
+	sameCount, sameData := m.Count == l.count, string(m.Data) == l.data
+	l.number, l.count, l.data = m.Number, m.Count, string(m.Data)
+	m.acquired(l)
+	if sameCount && sameData {
+		return
+	}
+	if !sameCount {
+		m.twin.runQueue(m.sem)
+	}
+	m.twin.changedOwners(m.sem)
+}
+
+func (m *mutation) acquireAsWaiter(l *link) {
+	if m.Count > l.count {
+		m.refuse(protocol.StatusBadRequest)
+		return
+	}
+	m.twin.abort(m.sem, l, protocol.AbortReplaced)
+	l.count, l.data, l.timeout, l.number = m.Count, string(m.Data), m.Timeout, m.Number
+	isHead := m.sem.head() == l
+	switch {
+	case isHead && l.count <= m.sem.free():
+		l.owner = true
+		m.acquired(l)
+		m.twin.runQueue(m.sem)
+		m.twin.changedOwners(m.sem)
+	case m.Timeout == 0:
+		m.sem.remove(l)
+		m.answer(shard.Effect{})
+		m.twin.settle(m.sem, false, isHead)
+	default:
+		m.queued(l)
+	}
+}
+
+func (m *mutation) release() {
+	var l *link
+	if m.sem != nil {
+		l = m.sem.linkOf(m.Session)
+	}
+	if l == nil && m.Order == 0 {
+		m.answer(shard.Effect{})
+		return
+	}
+	if l == nil || m.Order != 0 && m.Order != l.order {
+		m.refuse(protocol.StatusFenced)
+		return
+	}
+	wasHead := m.sem.head() == l
+	if !l.owner {
+		m.twin.abort(m.sem, l, protocol.AbortReleased)
+	}
+	m.sem.remove(l)
+	m.answer(shard.Effect{Flags: shard.FlagReleased})
+	m.twin.settle(m.sem, l.owner, wasHead)
+}

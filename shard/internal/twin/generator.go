@@ -1,0 +1,181 @@
+package twin
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Generator makes random commands that aim at what exists: few nodes, sessions and names, so that
+// they meet; numbers, order ids and terms that are mostly right and now and then wrong in each way
+// there is.
+type Generator struct {
+	dice
+	slots shard.SlotSet
+	nodes []shard.NodeID
+	names map[shard.NodeID][]candidate
+
+	state   *shard.State               // before the batch that is being made
+	numbers map[shard.SessionID]uint64 // highest number that the batch has used
+	recent  []shard.Command            // mutations of late, to be sent again
+	phase   phase
+	left    int             // commands until the next phase
+	hoarder shard.SessionID // in a hoarding phase: the session that acknowledges nothing
+}
+
+// candidate is a name that commands use.
+type candidate struct {
+	name      []byte
+	ephemeral bool // mostly
+	foreign   bool // of a slot that is not served
+}
+
+// phase shifts the weights for a stretch of commands.
+type phase int
+
+const (
+	phaseMixed    phase = iota
+	phaseCrowded        // hardly anything ends: long queues
+	phaseChurning       // everything ends soon
+	phaseHoarding       // one session never acknowledges, until no more answers are kept for it
+)
+
+const (
+	maxRecent    = 64
+	fewSessions  = 5
+	manySessions = 12
+)
+
+// NewGenerator returns a generator; the seed decides about all it ever makes, given the same states.
+func NewGenerator(seed uint64) *Generator {
+	g := &Generator{dice: newDice(seed), names: make(map[shard.NodeID][]candidate)}
+	switch g.weighted(25, 50, 25) {
+	case 0:
+		g.slots = shard.EverySlot()
+	case 1:
+		g.slots.Add(0, shard.Slots/2-1)
+	default:
+		for first := shard.Slot(0); first < shard.Slots; first += 256 {
+			g.slots.Add(first+63, first+190)
+		}
+	}
+	g.nodes = []shard.NodeID{shard.NodeID(g.IntN(2)), 2, 1<<64 - 1}
+	for _, node := range g.nodes {
+		g.nameSome(node, "p", false, 4)
+		g.nameSome(node, "e", true, 3)
+		g.nameSome(node, strings.Repeat("n", shard.MaxName-1), false, 1)
+		g.nameSome(node, "/foo/\xff\x00", true, 1)
+	}
+	return g
+}
+
+// Slots returns the slots that the machine under test has to serve.
+func (g *Generator) Slots() shard.SlotSet { return g.slots }
+
+// nameSome adds names of the prefix that are served here, and one that is not, where there is any.
+func (g *Generator) nameSome(node shard.NodeID, prefix string, ephemeral bool, count int) {
+	foreign := g.slots == shard.EverySlot()
+	for i := 0; count > 0 || !foreign; i++ {
+		name := []byte(prefix + strconv.Itoa(i))
+		if len(name) > shard.MaxName {
+			// The longest names have room for one more byte only.
+			name = append(name[:shard.MaxName-1], byte(i))
+		}
+		switch served := g.slots.Has(shard.SlotOf(node, name)); {
+		case served && count > 0:
+			g.names[node] = append(g.names[node], candidate{name: name, ephemeral: ephemeral})
+			count--
+		case !served && !foreign:
+			g.names[node] = append(g.names[node], candidate{name: name, ephemeral: ephemeral, foreign: true})
+			foreign = true
+		}
+	}
+}
+
+// Batch makes the next batch, aimed at the state.
+func (g *Generator) Batch(state *shard.State) *shard.Batch {
+	g.state = state
+	g.numbers = make(map[shard.SessionID]uint64)
+	size := 1
+	if g.chance(500) {
+		size = g.between(2, 8)
+	}
+	b := &shard.Batch{Proposer: g.Uint64N(4), Sequence: g.Uint64()}
+	for range size {
+		b.Commands = append(b.Commands, g.command())
+	}
+	return b
+}
+
+func (g *Generator) command() shard.Command {
+	if g.left == 0 {
+		g.nextPhase()
+	}
+	g.left--
+	kinds := []shard.CommandKind{
+		shard.CmdAcquire, shard.CmdRelease, shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate,
+		shard.CmdSemaphoreDelete, shard.CmdSessionCreate, shard.CmdSessionUpdate, shard.CmdSessionEnd,
+		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaitersTimeOut, shard.CmdLead, shard.CmdNodeDrop,
+	}
+	var weights []int
+	switch g.phase {
+	case phaseMixed:
+		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5}
+	case phaseCrowded:
+		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0}
+	case phaseChurning:
+		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15}
+	case phaseHoarding:
+		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0}
+	}
+	if len(g.state.Sessions) < fewSessions {
+		weights[5] += 150
+	} else if len(g.state.Sessions) > manySessions {
+		weights[5] /= 4
+	}
+	if g.isDropping() {
+		weights[12] += 60 // so that it comes to an end
+	}
+	kind := kinds[g.weighted(weights...)]
+	switch kind {
+	case shard.CmdLead:
+		return g.lead()
+	case shard.CmdSessionCreate:
+		return g.sessionCreate()
+	case shard.CmdSessionUpdate:
+		return g.sessionUpdate()
+	case shard.CmdSessionEnd:
+		return g.sessionEnd()
+	case shard.CmdSessionsExpire, shard.CmdSessionsForget:
+		return g.sessionsEnd(kind)
+	case shard.CmdWaitersTimeOut:
+		return g.waitersTimeOut()
+	case shard.CmdNodeDrop:
+		return g.nodeDrop()
+	}
+	return g.mutationOrAgain(kind)
+}
+
+func (g *Generator) nextPhase() {
+	g.phase = phase(g.weighted(40, 30, 25, 5))
+	g.left = g.between(50, 300)
+	if g.phase != phaseHoarding {
+		return
+	}
+	if len(g.state.Sessions) == 0 {
+		g.phase = phaseMixed
+		return
+	}
+	g.hoarder = oneOf(g.dice, g.state.Sessions).ID
+	g.left = 2 * shard.MaxUnacknowledged
+}
+
+func (g *Generator) isDropping() bool {
+	for _, n := range g.state.Nodes {
+		if n.Dropping {
+			return true
+		}
+	}
+	return false
+}

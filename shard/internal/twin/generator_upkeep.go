@@ -1,0 +1,231 @@
+package twin
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// tooMany is a list that is one too long.
+var (
+	tooManySessions = make([]shard.SessionID, shard.MaxList+1)
+	tooManyWaiters  = make([]shard.WaiterRef, shard.MaxList+1)
+)
+
+func init() {
+	for i := range tooManyWaiters {
+		tooManyWaiters[i].Name = []byte("w")
+	}
+}
+
+// slot draws a slot that is served, or, rarely, any.
+func (g *Generator) slot() shard.Slot {
+	for {
+		slot := shard.Slot(g.IntN(shard.Slots))
+		if g.slots.Has(slot) || g.chance(30) {
+			return slot
+		}
+	}
+}
+
+// guest draws one of few sessions whose home is elsewhere; with every slot served there is none, and
+// it is an unknown session of this shard.
+func (g *Generator) guest() shard.SessionID {
+	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
+		if !g.slots.Has(slot) {
+			return shard.NewSessionID(slot+shard.Slot(g.IntN(2)), uint64(g.between(1, 3)))
+		}
+	}
+	return g.stranger()
+}
+
+// stranger draws the id of a session of this shard that is over, or was never made.
+func (g *Generator) stranger() shard.SessionID {
+	return shard.NewSessionID(g.slot(), 1+g.Uint64N(g.state.LastSession+3))
+}
+
+// session draws a session that exists, or nil.
+func (g *Generator) session() *shard.SessionState {
+	if len(g.state.Sessions) == 0 {
+		return nil
+	}
+	return &g.state.Sessions[g.IntN(len(g.state.Sessions))]
+}
+
+// sessionID draws the id of a session that exists, mostly.
+func (g *Generator) sessionID() shard.SessionID {
+	s := g.session()
+	switch g.weighted(85, 5, 10) {
+	case 0:
+		if s != nil {
+			return s.ID
+		}
+	case 1:
+		return g.guest()
+	}
+	return g.stranger()
+}
+
+// term draws the highest term, mostly.
+func (g *Generator) term() uint64 {
+	switch g.weighted(85, 8, 7) {
+	case 0:
+		return g.state.Term
+	case 1:
+		return g.state.Term + 1
+	}
+	return g.Uint64N(g.state.Term + 1)
+}
+
+func (g *Generator) lead() shard.Command {
+	c := shard.Command{Kind: shard.CmdLead, Term: g.state.Term + 1}
+	switch g.weighted(70, 15, 15) {
+	case 1:
+		c.Term = g.state.Term
+	case 2:
+		c.Term = g.Uint64N(g.state.Term + 1)
+	}
+	return c
+}
+
+// sessionFields draws timeout, description and key, now and then one that is too long.
+func (g *Generator) sessionFields(c *shard.Command) {
+	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)
+	c.Timeout = oneOf(g.dice, []uint64{0, 1, 5000, 60_000, longest})
+	c.Data = oneOf(g.dice, [][]byte{nil, []byte("worker"), []byte("\xfe"), bytes.Repeat([]byte("d"), shard.MaxDescription)})
+	c.Key = oneOf(g.dice, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
+	if g.chance(40) {
+		switch g.IntN(4) {
+		case 0:
+			c.Timeout = longest + 1
+		case 1:
+			c.Timeout = shard.Forever
+		case 2:
+			c.Data = make([]byte, shard.MaxDescription+1)
+		case 3:
+			c.Key = make([]byte, shard.MaxKey+1)
+		}
+	}
+}
+
+func (g *Generator) sessionCreate() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionCreate, Slot: g.slot(), Node: oneOf(g.dice, g.nodes)}
+	if g.chance(5) {
+		c.Slot = shard.Slots + shard.Slot(g.IntN(3))
+	}
+	g.sessionFields(&c)
+	return c
+}
+
+func (g *Generator) sessionUpdate() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionUpdate}
+	g.sessionFields(&c)
+	if s := g.session(); s != nil && g.chance(800) {
+		c.Session = s.ID
+		if g.chance(700) {
+			c.Key = []byte(s.Key)
+		}
+		return c
+	}
+	c.Session = g.sessionID()
+	return c
+}
+
+func (g *Generator) sessionEnd() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionEnd, Session: g.sessionID()}
+	if g.chance(300) {
+		c.Flags = shard.FlagOperator
+	}
+	return c
+}
+
+// sessionsEnd makes an expire or a forget.
+func (g *Generator) sessionsEnd(kind shard.CommandKind) shard.Command {
+	c := shard.Command{Kind: kind}
+	if kind == shard.CmdSessionsExpire {
+		c.Term = g.term()
+	}
+	if g.chance(20) {
+		c.Sessions = tooManySessions
+		return c
+	}
+	for range g.between(0, 3) {
+		c.Sessions = append(c.Sessions, g.sessionID())
+	}
+	if len(c.Sessions) > 0 && g.chance(100) {
+		c.Sessions = append(c.Sessions, c.Sessions[0])
+	}
+	return c
+}
+
+// waitersTimeOut names waiters that exist, some of them not quite as they are.
+func (g *Generator) waitersTimeOut() shard.Command {
+	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: g.term()}
+	if g.chance(10) {
+		c.Waiters = tooManyWaiters
+		return c
+	}
+	var waiting, owning []shard.WaiterRef
+	for _, sem := range g.state.Semaphores {
+		for _, l := range sem.Links {
+			w := shard.WaiterRef{
+				Node: sem.Node, Name: []byte(sem.Name), Session: l.Session, Order: l.Order, Number: l.Number,
+			}
+			if l.Owner {
+				owning = append(owning, w)
+			} else {
+				waiting = append(waiting, w)
+			}
+		}
+	}
+	for range g.between(0, 3) {
+		var w shard.WaiterRef
+		switch {
+		case len(waiting) > 0 && g.chance(900):
+			w = oneOf(g.dice, waiting)
+		case len(owning) > 0:
+			w = oneOf(g.dice, owning)
+		default:
+			w = shard.WaiterRef{Node: oneOf(g.dice, g.nodes), Name: []byte("p0"), Session: g.sessionID(), Order: 1, Number: 1}
+		}
+		if g.chance(200) {
+			switch g.IntN(5) {
+			case 0:
+				w.Node = oneOf(g.dice, g.nodes)
+			case 1:
+				w.Name = oneOf(g.dice, g.names[oneOf(g.dice, g.nodes)]).name
+			case 2:
+				w.Session = g.sessionID()
+			case 3:
+				w.Order = oneOf(g.dice, []shard.OrderID{0, w.Order - 1, w.Order + 1})
+			case 4:
+				w.Number = oneOf(g.dice, []uint64{0, w.Number - 1, w.Number + 1})
+			}
+		}
+		c.Waiters = append(c.Waiters, w)
+	}
+	return c
+}
+
+// nodeDrop goes on with a drop under way, mostly, in small steps, mostly.
+func (g *Generator) nodeDrop() shard.Command {
+	c := shard.Command{Kind: shard.CmdNodeDrop, Node: oneOf(g.dice, g.nodes), Count: uint64(g.between(1, 4))}
+	switch g.weighted(85, 5, 5, 5) {
+	case 1:
+		c.Count = shard.MaxList
+	case 2:
+		c.Count = shard.MaxList + 1
+	case 3:
+		c.Count = 0
+	}
+	for _, n := range g.state.Nodes {
+		if n.Dropping && g.chance(800) {
+			c.Node = n.ID
+		}
+	}
+	if g.chance(50) {
+		c.Node = 77 // that nothing ever was in
+	}
+	return c
+}

@@ -1,0 +1,210 @@
+package twin
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// keptFlags are the flags of an answer that is kept.
+const keptFlags = shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased
+
+// mutation is a create, update, delete, acquire or release that has passed the checks.
+type mutation struct {
+	*shard.Command
+	twin    *Twin
+	session *session // nil outside of any session
+	sem     *semaphore
+}
+
+// mutate goes through the checks of DESIGN.md section 2, in their order, then does the operation.
+func (t *Twin) mutate(c *shard.Command) {
+	// 1 and 2: form, slot, node.
+	if !mutationFormIsGood(c) {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if !t.slots.Has(shard.SlotOf(c.Node, c.Name)) {
+		t.answer(shard.Effect{Status: protocol.StatusMoved})
+		return
+	}
+	if t.dropping[c.Node] {
+		t.answer(shard.Effect{Status: protocol.StatusNotFound})
+		return
+	}
+	m := mutation{Command: c, twin: t}
+	if c.Session != 0 {
+		// 3: the session.
+		s := t.sessions[c.Session]
+		if s == nil && t.isHome(c.Session) {
+			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
+			return
+		}
+		if s != nil && s.node != c.Node {
+			t.answer(shard.Effect{Status: protocol.StatusBadSession})
+			return
+		}
+		if s == nil && len(t.sessionsOf(c.Node)) >= shard.MaxSessionsPerNode {
+			t.answer(shard.Effect{Status: protocol.StatusPreconditionFailed})
+			return
+		}
+		if s == nil {
+			s = t.admitGuest(c.Session, c.Node)
+		}
+		// 4, 5 and 6: acknowledged, number, room for the answer.
+		s.acknowledge(c.Acked)
+		if c.Number <= s.applied {
+			t.repeat(s, c)
+			return
+		}
+		if len(s.answers) >= shard.MaxUnacknowledged {
+			t.answer(shard.Effect{Status: protocol.StatusOverloaded})
+			return
+		}
+		s.applied = c.Number
+		m.session = s
+	}
+	m.sem = t.semaphores[place{c.Node, string(c.Name)}]
+	switch c.Kind {
+	case shard.CmdSemaphoreCreate:
+		m.create()
+	case shard.CmdSemaphoreUpdate:
+		m.update()
+	case shard.CmdSemaphoreDelete:
+		m.delete()
+	case shard.CmdAcquire:
+		m.acquire()
+	case shard.CmdRelease:
+		m.release()
+	}
+}
+
+func mutationFormIsGood(c *shard.Command) bool {
+	if len(c.Name) < 1 || len(c.Name) > shard.MaxName || len(c.Data) > shard.MaxData {
+		return false
+	}
+	if (c.Session == 0) != (c.Number == 0) {
+		return false
+	}
+	if c.Number == 0 && c.Acked != 0 || c.Number != 0 && c.Acked >= c.Number {
+		return false
+	}
+	switch c.Kind {
+	case shard.CmdSemaphoreCreate:
+		return c.Count >= 1
+	case shard.CmdAcquire:
+		inTime := c.Timeout <= uint64(shard.MaxAcquireTimeout.Milliseconds()) || c.Timeout == shard.Forever
+		return c.Session != 0 && c.Count >= 1 && inTime
+	case shard.CmdRelease:
+		return c.Session != 0
+	}
+	return true
+}
+
+// repeat answers a number that is not above the highest applied. It changes nothing.
+func (t *Twin) repeat(s *session, c *shard.Command) {
+	if c.Kind == shard.CmdAcquire {
+		sem := t.semaphores[place{c.Node, string(c.Name)}]
+		if sem != nil {
+			if l := sem.linkOf(s.id); l != nil && l.number == c.Number {
+				if l.owner {
+					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order})
+				} else {
+					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Timeout: l.timeout})
+				}
+				return
+			}
+		}
+	}
+	if a, kept := s.answers[c.Number]; kept {
+		t.answer(shard.Effect{
+			Status:   a.Status,
+			Flags:    a.Flags,
+			Abort:    a.Abort,
+			Order:    a.Order,
+			Revision: a.Revision,
+		})
+		return
+	}
+	if c.Kind == shard.CmdAcquire && c.Number <= s.acked {
+		t.answer(shard.Effect{})
+		return
+	}
+	t.answer(shard.Effect{Status: protocol.StatusStale})
+}
+
+// answer yields R and records it under the mutation's number.
+func (m *mutation) answer(e shard.Effect) {
+	m.twin.answer(e)
+	if m.session == nil {
+		return
+	}
+	m.session.answers[m.Number] = shard.AnswerState{
+		Number:   m.Number,
+		Status:   e.Status,
+		Flags:    e.Flags & keptFlags,
+		Abort:    e.Abort,
+		Order:    e.Order,
+		Revision: e.Revision,
+	}
+}
+
+func (m *mutation) refuse(status protocol.Status) { m.answer(shard.Effect{Status: status}) }
+
+func (m *mutation) create() {
+	t := m.twin
+	if m.sem != nil && m.sem.ephemeral {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	if m.sem != nil {
+		m.refuse(protocol.StatusAlreadyExists)
+		return
+	}
+	if len(t.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	t.seeNode(m.Node)
+	sem := &semaphore{place: place{m.Node, string(m.Name)}, data: string(m.Data), limit: m.Count}
+	t.semaphores[sem.place] = sem
+	m.answer(shard.Effect{Revision: t.lastRevision + 1})
+	t.changed(sem, shard.FlagCreated)
+}
+
+func (m *mutation) update() {
+	if m.sem == nil {
+		m.refuse(protocol.StatusNotFound)
+		return
+	}
+	if m.Order != 0 {
+		l := m.sem.linkOf(m.Session)
+		if l == nil || !l.owner || l.order != m.Order {
+			m.refuse(protocol.StatusFenced)
+			return
+		}
+	}
+	if m.sem.data == string(m.Data) {
+		m.answer(shard.Effect{Revision: m.sem.revision})
+		return
+	}
+	m.sem.data = string(m.Data)
+	m.answer(shard.Effect{Revision: m.twin.lastRevision + 1})
+	m.twin.changed(m.sem, shard.FlagData)
+}
+
+func (m *mutation) delete() {
+	if m.sem == nil {
+		m.refuse(protocol.StatusNotFound)
+		return
+	}
+	if m.sem.ephemeral {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	if len(m.sem.links) > 0 && m.Flags&shard.FlagForce == 0 {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	m.twin.destroy(m.sem)
+	m.answer(shard.Effect{})
+}

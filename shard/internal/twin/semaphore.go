@@ -1,0 +1,207 @@
+package twin
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// semaphore is one semaphore with its links in order of order id.
+type semaphore struct {
+	place
+	data      string
+	limit     uint64
+	ephemeral bool
+	revision  shard.Revision
+	links     []*link
+}
+
+// link is one session's part in one semaphore.
+type link struct {
+	session shard.SessionID
+	order   shard.OrderID
+	count   uint64
+	data    string
+	timeout uint64
+	number  uint64
+	owner   bool
+}
+
+func (sem *semaphore) state() shard.SemaphoreState {
+	state := shard.SemaphoreState{
+		Node:      sem.node,
+		Name:      sem.name,
+		Data:      sem.data,
+		Limit:     sem.limit,
+		Ephemeral: sem.ephemeral,
+		Revision:  sem.revision,
+	}
+	for _, l := range sem.links {
+		state.Links = append(state.Links, shard.LinkState{
+			Session: l.session,
+			Order:   l.order,
+			Count:   l.count,
+			Data:    l.data,
+			Timeout: l.timeout,
+			Number:  l.number,
+			Owner:   l.owner,
+		})
+	}
+	return state
+}
+
+func (sem *semaphore) linkOf(id shard.SessionID) *link {
+	for _, l := range sem.links {
+		if l.session == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// head returns the first waiter, or nil.
+func (sem *semaphore) head() *link {
+	for _, l := range sem.links {
+		if !l.owner {
+			return l
+		}
+	}
+	return nil
+}
+
+// free returns the limit minus what the owners hold.
+func (sem *semaphore) free() uint64 {
+	free := sem.limit
+	for _, l := range sem.links {
+		if l.owner {
+			free -= l.count
+		}
+	}
+	return free
+}
+
+func (sem *semaphore) remove(gone *link) {
+	var left []*link
+	for _, l := range sem.links {
+		if l != gone {
+			left = append(left, l)
+		}
+	}
+	sem.links = left
+}
+
+// about returns an effect that tells the link's session what became of its acquire or holding.
+func (sem *semaphore) about(l *link, kind shard.EffectKind) shard.Effect {
+	return shard.Effect{
+		Kind:    kind,
+		Node:    sem.node,
+		Name:    sem.name,
+		Session: l.session,
+		Number:  l.number,
+		Order:   l.order,
+	}
+}
+
+// changed gives the semaphore its next revision and tells the watchers.
+func (t *Twin) changed(sem *semaphore, flags shard.EffectFlags) {
+	t.lastRevision++
+	sem.revision = t.lastRevision
+	t.emit(shard.Effect{
+		Kind:     shard.EffectChanged,
+		Flags:    flags,
+		Node:     sem.node,
+		Name:     sem.name,
+		Revision: sem.revision,
+	})
+}
+
+// changedOwners is changed(owners), or the end of an ephemeral semaphore that has no link any more.
+func (t *Twin) changedOwners(sem *semaphore) {
+	if sem.ephemeral && len(sem.links) == 0 {
+		delete(t.semaphores, sem.place)
+		t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		return
+	}
+	t.changed(sem, shard.FlagOwners)
+}
+
+// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any.
+func (t *Twin) runQueue(sem *semaphore) bool {
+	granted := false
+	for l := sem.head(); l != nil && l.count <= sem.free(); l = sem.head() {
+		l.owner = true
+		t.sessions[l.session].follow(l.number, shard.AnswerState{
+			Status: protocol.StatusSuccess,
+			Flags:  shard.FlagAcquired,
+			Order:  l.order,
+		})
+		t.emit(sem.about(l, shard.EffectGranted))
+		granted = true
+	}
+	return granted
+}
+
+// settle is what follows when a link has left: an owner, or a waiter that was the head or not.
+func (t *Twin) settle(sem *semaphore, wasOwner, wasHead bool) {
+	granted := false
+	if wasOwner || wasHead {
+		granted = t.runQueue(sem)
+	}
+	if wasOwner || granted {
+		t.changedOwners(sem)
+	}
+}
+
+// abort tells a waiting acquire, and the answer kept for it, that it was overtaken.
+func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
+	t.sessions[l.session].follow(l.number, shard.AnswerState{
+		Status: protocol.StatusAborted,
+		Abort:  reason,
+	})
+	e := sem.about(l, shard.EffectAborted)
+	e.Abort = reason
+	t.emit(e)
+}
+
+// destroy is a forced delete without R.
+func (t *Twin) destroy(sem *semaphore) {
+	for _, l := range sem.links {
+		if !l.owner {
+			t.abort(sem, l, protocol.AbortDeleted)
+		}
+	}
+	for _, l := range sem.links {
+		if l.owner {
+			t.emit(sem.about(l, shard.EffectLost))
+		}
+	}
+	delete(t.semaphores, sem.place)
+	t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+}
+
+// waitersTimeOut takes waiters out whose time is up, where they are still the ones that were timed.
+func (t *Twin) waitersTimeOut(c *shard.Command) {
+	if len(c.Waiters) > shard.MaxList {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if c.Term != t.term {
+		t.answer(shard.Effect{Status: protocol.StatusStale})
+		return
+	}
+	for _, w := range c.Waiters {
+		sem := t.semaphores[place{w.Node, string(w.Name)}]
+		if sem == nil {
+			continue
+		}
+		l := sem.linkOf(w.Session)
+		if l == nil || l.owner || l.order != w.Order || l.number != w.Number {
+			continue
+		}
+		wasHead := sem.head() == l
+		sem.remove(l)
+		t.sessions[l.session].follow(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
+		t.emit(sem.about(l, shard.EffectTimedOut))
+		t.settle(sem, false, wasHead)
+	}
+	t.answer(shard.Effect{})
+}

@@ -1,0 +1,204 @@
+package twin
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// session is one session, at home or a guest.
+type session struct {
+	id          shard.SessionID
+	node        shard.NodeID
+	home        bool
+	timeout     uint64
+	description string
+	key         string
+	applied     uint64
+	acked       uint64
+	answers     map[uint64]shard.AnswerState
+}
+
+func (s *session) state() shard.SessionState {
+	state := shard.SessionState{
+		ID:          s.id,
+		Node:        s.node,
+		Home:        s.home,
+		Timeout:     s.timeout,
+		Description: s.description,
+		Key:         s.key,
+		Applied:     s.applied,
+		Acked:       s.acked,
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.answers)) {
+		state.Answers = append(state.Answers, s.answers[number])
+	}
+	return state
+}
+
+// acknowledge forgets the answers that the client has seen.
+func (s *session) acknowledge(upTo uint64) {
+	s.acked = max(s.acked, upTo)
+	for number := range s.answers {
+		if number <= s.acked {
+			delete(s.answers, number)
+		}
+	}
+}
+
+// follow tells the kept answer of a queued acquire what became of it. It may be forgotten already.
+func (s *session) follow(number uint64, became shard.AnswerState) {
+	if _, kept := s.answers[number]; kept {
+		became.Number = number
+		s.answers[number] = became
+	}
+}
+
+// isHome tells whether this shard is the session's home.
+func (t *Twin) isHome(id shard.SessionID) bool { return t.slots.Has(id.Slot()) }
+
+func sessionFormIsGood(c *shard.Command) bool {
+	return c.Timeout <= uint64(shard.MaxSessionTimeout.Milliseconds()) &&
+		len(c.Data) <= shard.MaxDescription &&
+		len(c.Key) <= shard.MaxKey
+}
+
+func (t *Twin) sessionCreate(c *shard.Command) {
+	var refused protocol.Status
+	switch {
+	case !sessionFormIsGood(c):
+		refused = protocol.StatusBadRequest
+	case !t.slots.Has(c.Slot):
+		refused = protocol.StatusMoved
+	case t.dropping[c.Node]:
+		refused = protocol.StatusNotFound
+	case len(t.sessionsOf(c.Node)) >= shard.MaxSessionsPerNode:
+		refused = protocol.StatusPreconditionFailed
+	}
+	if refused != protocol.StatusSuccess {
+		t.answer(shard.Effect{Status: refused})
+		return
+	}
+	t.seeNode(c.Node)
+	t.lastSession++
+	id := shard.NewSessionID(c.Slot, t.lastSession)
+	t.sessions[id] = &session{
+		id:          id,
+		node:        c.Node,
+		home:        true,
+		timeout:     c.Timeout,
+		description: string(c.Data),
+		key:         string(c.Key),
+		answers:     make(map[uint64]shard.AnswerState),
+	}
+	t.answer(shard.Effect{Session: id})
+}
+
+// admitGuest puts a session on record whose home is elsewhere.
+func (t *Twin) admitGuest(id shard.SessionID, node shard.NodeID) *session {
+	t.seeNode(node)
+	s := &session{id: id, node: node, answers: make(map[uint64]shard.AnswerState)}
+	t.sessions[id] = s
+	t.emit(shard.Effect{Kind: shard.EffectSessionSeen, Session: id, Node: node})
+	return s
+}
+
+func (t *Twin) sessionUpdate(c *shard.Command) {
+	if !sessionFormIsGood(c) {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if !t.isHome(c.Session) {
+		t.answer(shard.Effect{Status: protocol.StatusMoved})
+		return
+	}
+	s := t.sessions[c.Session]
+	if s == nil {
+		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
+		return
+	}
+	if s.key != "" && s.key != string(c.Key) {
+		t.answer(shard.Effect{Status: protocol.StatusBadSession})
+		return
+	}
+	s.timeout = c.Timeout
+	s.description = string(c.Data)
+	t.answer(shard.Effect{})
+}
+
+func (t *Twin) sessionEnd(c *shard.Command) {
+	if !t.isHome(c.Session) {
+		t.answer(shard.Effect{Status: protocol.StatusMoved})
+		return
+	}
+	s := t.sessions[c.Session]
+	if s == nil {
+		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
+		return
+	}
+	reason := protocol.EndStopped
+	if c.Flags&shard.FlagOperator != 0 {
+		reason = protocol.EndDestroyed
+	}
+	t.end(s, reason)
+	t.answer(shard.Effect{})
+}
+
+func (t *Twin) sessionsExpire(c *shard.Command) {
+	if len(c.Sessions) > shard.MaxList {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if c.Term != t.term {
+		t.answer(shard.Effect{Status: protocol.StatusStale})
+		return
+	}
+	for _, id := range c.Sessions {
+		if s := t.sessions[id]; s != nil && s.home {
+			t.end(s, protocol.EndExpired)
+		}
+	}
+	t.answer(shard.Effect{})
+}
+
+func (t *Twin) sessionsForget(c *shard.Command) {
+	if len(c.Sessions) > shard.MaxList {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	for _, id := range c.Sessions {
+		if s := t.sessions[id]; s != nil && !s.home {
+			t.end(s, protocol.EndUnknown)
+		}
+	}
+	t.answer(shard.Effect{})
+}
+
+// end ends the session and gives back all that it has, in order of order id.
+func (t *Twin) end(s *session, reason protocol.EndReason) {
+	t.emit(shard.Effect{Kind: shard.EffectSessionEnded, Session: s.id, Node: s.node, End: reason})
+	type holding struct {
+		sem *semaphore
+		l   *link
+	}
+	var all []holding
+	for _, sem := range t.semaphores {
+		if l := sem.linkOf(s.id); l != nil {
+			all = append(all, holding{sem, l})
+		}
+	}
+	slices.SortFunc(all, func(a, b holding) int {
+		if a.l.order < b.l.order {
+			return -1
+		}
+		return 1
+	})
+	for _, h := range all {
+		wasHead := h.sem.head() == h.l
+		h.sem.remove(h.l)
+		t.settle(h.sem, h.l.owner, wasHead)
+	}
+	delete(t.sessions, s.id)
+}

@@ -1,0 +1,92 @@
+package twin
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Shrink takes commands away from a list of batches that fails for as long as it still fails, and
+// stops at the latest when the time given is over. The function tells at which batch a list fails, or
+// that it does not (negative). What Shrink returns fails, at its last batch.
+func Shrink(slots shard.SlotSet, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int) []*shard.Batch {
+	deadline := time.Now().Add(within)
+	try := func(candidate []*shard.Batch) bool {
+		at := failsAt(candidate)
+		if at >= 0 {
+			batches = candidate[:at+1]
+		}
+		return at >= 0
+	}
+	var single []*shard.Batch
+	for _, b := range batches {
+		for _, c := range b.Commands {
+			single = append(single, &shard.Batch{Commands: []shard.Command{c}})
+		}
+	}
+	try(single)
+	for size := len(batches) / 2; size > 0; {
+		removed := false
+		// From the end: what later commands do not need goes before what they do.
+		for end := len(batches); end > 0 && time.Now().Before(deadline); {
+			start := max(0, end-size)
+			rest := make([]*shard.Batch, 0, len(batches))
+			rest = append(append(rest, batches[:start]...), batches[end:]...)
+			if try(rest) {
+				removed = true
+			}
+			end = min(start, len(batches))
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		if !removed || size > 1 {
+			size /= 2
+		}
+	}
+	for i := len(batches) - 1; i >= 0 && time.Now().Before(deadline); i-- {
+		if i < len(batches) {
+			try(withoutSession(slots, batches, i))
+		}
+	}
+	return batches
+}
+
+// withoutSession takes batch i away if it makes a session, and gives the sessions made after it the
+// ids that they then get: else a failure would need all sessions that came before those it is about.
+func withoutSession(slots shard.SlotSet, batches []*shard.Batch, i int) []*shard.Batch {
+	t := New(slots)
+	var out shard.Effects
+	for _, b := range batches[:i+1] {
+		out.Reset()
+		t.Apply(b, &out)
+	}
+	removed := out.List[len(out.List)-1].Session
+	if len(batches[i].Commands) != 1 || removed == 0 {
+		return batches
+	}
+	renumber := func(id shard.SessionID) shard.SessionID {
+		if slots.Has(id.Slot()) && id.Counter() > removed.Counter() {
+			return id - 1
+		}
+		return id
+	}
+	rest := append([]*shard.Batch(nil), batches[:i]...)
+	for _, b := range batches[i+1:] {
+		renumbered := &shard.Batch{Commands: append([]shard.Command(nil), b.Commands...)}
+		for j := range renumbered.Commands {
+			c := &renumbered.Commands[j]
+			c.Session = renumber(c.Session)
+			c.Sessions = append([]shard.SessionID(nil), c.Sessions...)
+			for k := range c.Sessions {
+				c.Sessions[k] = renumber(c.Sessions[k])
+			}
+			c.Waiters = append([]shard.WaiterRef(nil), c.Waiters...)
+			for k := range c.Waiters {
+				c.Waiters[k].Session = renumber(c.Waiters[k].Session)
+			}
+		}
+		rest = append(rest, renumbered)
+	}
+	return rest
+}

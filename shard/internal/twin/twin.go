@@ -1,0 +1,123 @@
+package twin
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Twin is the naive machine. It has the methods of the fast one that tests compare.
+type Twin struct {
+	slots shard.SlotSet
+
+	lastOrder    shard.OrderID
+	lastRevision shard.Revision
+	lastSession  uint64
+	term         uint64
+
+	dropping   map[shard.NodeID]bool
+	sessions   map[shard.SessionID]*session
+	semaphores map[place]*semaphore
+
+	// Where the effects of the batch under way go, and the index of the command in it.
+	out *shard.Effects
+	op  int32
+}
+
+// place is where a semaphore is found.
+type place struct {
+	node shard.NodeID
+	name string
+}
+
+// New returns an empty twin that serves the slots.
+func New(slots shard.SlotSet) *Twin {
+	return &Twin{
+		slots:      slots,
+		dropping:   make(map[shard.NodeID]bool),
+		sessions:   make(map[shard.SessionID]*session),
+		semaphores: make(map[place]*semaphore),
+	}
+}
+
+// Apply applies the commands of the batch one after the other and adds what they bring about to out.
+func (t *Twin) Apply(b *shard.Batch, out *shard.Effects) {
+	t.out = out
+	for i := range b.Commands {
+		t.op = int32(i)
+		t.applyOne(&b.Commands[i])
+	}
+	t.out = nil
+}
+
+func (t *Twin) applyOne(c *shard.Command) {
+	switch c.Kind {
+	case shard.CmdLead:
+		t.lead(c)
+	case shard.CmdSessionCreate:
+		t.sessionCreate(c)
+	case shard.CmdSessionUpdate:
+		t.sessionUpdate(c)
+	case shard.CmdSessionEnd:
+		t.sessionEnd(c)
+	case shard.CmdSessionsExpire:
+		t.sessionsExpire(c)
+	case shard.CmdSessionsForget:
+		t.sessionsForget(c)
+	case shard.CmdWaitersTimeOut:
+		t.waitersTimeOut(c)
+	case shard.CmdNodeDrop:
+		t.nodeDrop(c)
+	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete,
+		shard.CmdAcquire, shard.CmdRelease:
+		t.mutate(c)
+	default:
+		panic("twin: no such command: " + c.Kind.String())
+	}
+}
+
+// lead makes the commands of earlier terms void.
+func (t *Twin) lead(c *shard.Command) {
+	if c.Term < t.term {
+		t.answer(shard.Effect{Status: protocol.StatusStale})
+		return
+	}
+	t.term = c.Term
+	t.answer(shard.Effect{})
+}
+
+// emit adds an effect of the command under way.
+func (t *Twin) emit(e shard.Effect) {
+	e.Op = t.op
+	t.out.List = append(t.out.List, e)
+}
+
+// answer yields R. A zero effect is a plain SUCCESS.
+func (t *Twin) answer(e shard.Effect) {
+	e.Kind = shard.EffectResult
+	t.emit(e)
+}
+
+// State writes out everything that the twin holds.
+func (t *Twin) State() shard.State {
+	state := shard.State{
+		LastOrder:    t.lastOrder,
+		LastRevision: t.lastRevision,
+		LastSession:  t.lastSession,
+		Term:         t.term,
+	}
+	for _, id := range t.knownNodes() {
+		state.Nodes = append(state.Nodes, shard.NodeState{ID: id, Dropping: t.dropping[id]})
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.sessions)) {
+		state.Sessions = append(state.Sessions, t.sessions[id].state())
+	}
+	for _, node := range t.knownNodes() {
+		for _, sem := range t.semaphoresOf(node) {
+			state.Semaphores = append(state.Semaphores, sem.state())
+		}
+	}
+	return state
+}

@@ -1,0 +1,176 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// A shard holds named objects of several kinds; semaphores are one. What all kinds share is in
+// object and link: a name in a node, a slot, a revision, and sessions that own or wait for it.
+// A kind adds a store for what only it has, and its commands.
+//
+// To add a kind: give it a number, put a maker into kindMakers, its commands into mutations, and
+// implement kind. Nothing of another kind changes.
+
+type objectKind uint8
+
+const (
+	kindSemaphore objectKind = 1
+
+	maxKinds = 8
+)
+
+var kindMakers = [maxKinds]func() kind{
+	kindSemaphore: newSemaphores,
+}
+
+// kind is what the machine asks of a kind of objects.
+type kind interface {
+	// leave: the session of the link ended. The link is removed and its place given to others, and all
+	// this is told to whom it concerns.
+	leave(m *Machine, link handle)
+
+	// remove: the object's node was dropped. It goes with all its links, as in a forced delete.
+	remove(m *Machine, object handle)
+
+	// free takes back what the kind's store holds for the object.
+	free(body handle)
+
+	// save appends what the kind holds for the object, load makes it again when a snapshot is
+	// restored; load tells whether the bytes are sound. linked is called when all links of the object
+	// are back in their order.
+	save(dst []byte, body handle) []byte
+	load(src []byte) (body handle, ok bool)
+	linked(m *Machine, object handle) error
+
+	// state appends the object to a plain State.
+	state(m *Machine, object handle, s *State)
+}
+
+// mutation describes a numbered command on a named object.
+type mutation struct {
+	// form checks what can be seen from the command alone.
+	form func(c *Command) bool
+	// run carries it out. session is zero for a command outside of any session; object is zero where
+	// there is none of that name. It must call answer once.
+	run func(m *Machine, c *Command, t *target)
+	// resume answers a repetition from the state; it returns false where the state says nothing.
+	resume func(m *Machine, c *Command, t *target) bool
+	// anonymous commands may come without a session.
+	anonymous bool
+}
+
+// target is what a mutation is about.
+type target struct {
+	hash    uint64
+	slot    Slot
+	node    *node // nil: nothing of the node is here yet
+	session handle
+	object  handle
+}
+
+var mutations = [256]mutation{
+	CmdSemaphoreCreate: {form: createForm, run: (*Machine).semaphoreCreate, anonymous: true},
+	CmdSemaphoreUpdate: {run: (*Machine).semaphoreUpdate, anonymous: true},
+	CmdSemaphoreDelete: {run: (*Machine).semaphoreDelete, anonymous: true},
+	CmdAcquire:         {form: acquireForm, run: (*Machine).acquire, resume: (*Machine).resumeAcquire},
+	CmdRelease:         {run: (*Machine).release},
+}
+
+// mutate makes the checks that all mutations share, in the order that the package's DESIGN.md gives, and runs the
+// command.
+func (m *Machine) mutate(c *Command, mu *mutation) {
+	if len(c.Name) == 0 || len(c.Name) > MaxName || len(c.Data) > MaxData || !numbered(c, mu) ||
+		mu.form != nil && !mu.form(c) {
+		m.answer(protocol.StatusBadRequest)
+		return
+	}
+	t := &m.target
+	*t = target{}
+	t.hash = ObjectHash(c.Node, c.Name)
+	t.slot = Slot(t.hash % Slots)
+	if !m.slots.Has(t.slot) {
+		m.answer(protocol.StatusMoved)
+		return
+	}
+	t.node = m.nodes[c.Node]
+	if t.node != nil && t.node.dropping {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	if c.Session == 0 {
+		t.object = m.objects.find(t.hash, c.Node, c.Name)
+		mu.run(m, c, t)
+		return
+	}
+	if !m.enter(c, t) {
+		return
+	}
+	s := m.sessions.at(t.session)
+	if c.Acked > s.acked {
+		m.touchSession(t.session)
+		s.acknowledge(c.Acked)
+	}
+	t.object = m.objects.find(t.hash, c.Node, c.Name)
+	if c.Number <= s.applied {
+		m.repeat(c, mu, t)
+		return
+	}
+	if len(s.answers) >= MaxUnacknowledged {
+		m.answer(protocol.StatusOverloaded)
+		return
+	}
+	m.touchSession(t.session)
+	s.applied = c.Number
+	mu.run(m, c, t)
+	s.keep(c.Number, &m.out.List[m.result])
+}
+
+// numbered checks the mutation fields.
+func numbered(c *Command, mu *mutation) bool {
+	if c.Session == 0 {
+		return mu.anonymous && c.Number == 0 && c.Acked == 0
+	}
+	return c.Number > c.Acked && c.Session.Counter() != 0
+}
+
+// enter finds the command's session, or puts it on record where its home is another shard. It
+// answers and returns false where the session may not do what it asks.
+func (m *Machine) enter(c *Command, t *target) bool {
+	t.session = m.sessions.find(c.Session)
+	if t.session != 0 {
+		if m.sessions.at(t.session).node != t.node {
+			m.answer(protocol.StatusBadSession)
+			return false
+		}
+		return true
+	}
+	if m.slots.Has(c.Session.Slot()) {
+		m.answer(protocol.StatusSessionExpired)
+		return false
+	}
+	if t.node != nil && t.node.sessions >= MaxSessionsPerNode {
+		m.answer(protocol.StatusPreconditionFailed)
+		return false
+	}
+	t.node = m.nodeFor(c.Node)
+	t.session = m.addSession(c.Session, t.node)
+	e := m.emit(EffectSessionSeen)
+	e.Session, e.Node = c.Session, c.Node
+	return true
+}
+
+// repeat answers a command whose number is not above the highest applied.
+func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
+	if mu.resume != nil && t.object != 0 && mu.resume(m, c, t) {
+		return
+	}
+	s := m.sessions.at(t.session)
+	if a := s.kept(c.Number); a != nil {
+		e := m.answer(a.status)
+		e.Flags, e.Abort, e.Order, e.Revision = a.flags, a.abort, a.order, a.revision
+		return
+	}
+	if mu.resume != nil && c.Number <= s.acked {
+		m.answer(protocol.StatusSuccess)
+		return
+	}
+	m.answer(protocol.StatusStale)
+}

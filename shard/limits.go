@@ -1,0 +1,41 @@
+package shard
+
+import "time"
+
+// The limits of the machine. They are part of what every replica must agree on, so they are
+// constants; a host may be told to refuse earlier, never later.
+const (
+	// MaxName is the longest name of a named object, in bytes. The shortest has one.
+	MaxName = 1024
+	// MaxData is the most data that a semaphore, an owner or a waiter carries, in bytes.
+	MaxData = 1 << 20
+	// MaxDescription is the longest description of a session, in bytes.
+	MaxDescription = 1024
+	// MaxKey is the longest protection key of a session, in bytes.
+	MaxKey = 16
+	// MaxSessionTimeout is the longest that a session may stay away and come back.
+	MaxSessionTimeout = 30 * time.Minute
+	// MaxAcquireTimeout is the longest finite time that an acquire may wait.
+	MaxAcquireTimeout = 24 * time.Hour
+	// MaxSessionsPerNode and MaxSemaphoresPerNode bound one node within one shard.
+	MaxSessionsPerNode   = 1_000_000
+	MaxSemaphoresPerNode = 1_000_000
+	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
+	// saw them. More numbered mutations are refused until it does.
+	MaxUnacknowledged = 1024
+	// MaxBatch is the most commands in one batch, MaxBatchBytes the most bytes.
+	MaxBatch      = 16_384
+	MaxBatchBytes = 16 << 20
+	// MaxList is the most sessions or waiters that one command may name.
+	MaxList = 10_000
+	// MaxPage is the most entries that one read returns, and so the most that are read under one
+	// hold of the read lock.
+	MaxPage = 1000
+)
+
+// Forever is the acquire timeout that never fires, in milliseconds, and the count and the limit
+// that stand for "all of it".
+const Forever = ^uint64(0)
+
+// Exclusive is the count that takes a semaphore of unbounded limit for one owner alone.
+const Exclusive = ^uint64(0)

@@ -1,0 +1,131 @@
+package shard
+
+// link is one session's part in one object: owner or waiter.
+type link struct {
+	session handle
+	object  handle
+	order   OrderID
+	count   uint64
+	timeout uint64 // of the latest acquire: milliseconds or Forever
+	number  uint64 // of the latest acquire
+	data    string
+	stamp   uint32
+	owner   bool
+}
+
+// walkedLinks is up to how many links of an object are looked through one by one.
+const walkedLinks = 8
+
+// linkStore holds links in two orders, both by order id: per object and per session.
+type linkStore struct {
+	slab[link]
+	byObject  forest
+	bySession forest
+	index     map[linkKey]handle // the links of objects that are indexed
+}
+
+type linkKey struct {
+	object, session handle
+}
+
+func newLinkStore() linkStore { return linkStore{index: make(map[linkKey]handle)} }
+
+// find returns the link between the object and the session, zero where there is none.
+func (st *linkStore) find(o *object, object, session handle) handle {
+	if o.linkCount == 0 {
+		return 0
+	}
+	if o.indexed {
+		return st.index[linkKey{object, session}]
+	}
+	for h := st.byObject.first(o.links); h != 0; h = st.byObject.next(h) {
+		if st.at(h).session == session {
+			return h
+		}
+	}
+	return 0
+}
+
+// addLink makes the session the last owner or waiter of the object under the next order id.
+func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle {
+	m.lastOrder++
+	h := m.linkUp(session, object, m.lastOrder)
+	l := m.links.at(h)
+	l.count, l.timeout, l.number, l.owner = c.Count, c.Timeout, c.Number, owner
+	if len(c.Data) > 0 {
+		l.data = string(c.Data)
+	}
+	if !owner {
+		m.waiters++
+	}
+	return h
+}
+
+// linkUp puts a new link behind all others of its session and of its object.
+func (m *Machine) linkUp(session, object handle, order OrderID) handle {
+	h := m.links.take()
+	l := m.links.at(h)
+	s, o := m.sessions.at(session), m.objects.at(object)
+	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
+	m.links.byObject.insertLast(&o.links, o.lastLink, h)
+	m.links.bySession.insertLast(&s.links, s.lastLink, h)
+	o.lastLink, s.lastLink = h, h
+	s.linkCount++
+	o.linkCount++
+	if o.indexed || o.linkCount > walkedLinks {
+		m.links.enterIndex(o, object, h)
+	}
+	return h
+}
+
+// enterIndex puts the link into the index, or all links of its object where they are not there yet.
+func (st *linkStore) enterIndex(o *object, object, h handle) {
+	if o.indexed {
+		st.index[linkKey{object, st.at(h).session}] = h
+		return
+	}
+	o.indexed = true
+	for h := st.byObject.first(o.links); h != 0; h = st.byObject.next(h) {
+		st.index[linkKey{object, st.at(h).session}] = h
+	}
+}
+
+// removeLink takes a link out of its object and its session.
+func (m *Machine) removeLink(h handle) {
+	l := m.links.at(h)
+	m.touchLink(h)
+	s, o := m.sessions.at(l.session), m.objects.at(l.object)
+	if o.indexed {
+		delete(m.links.index, linkKey{l.object, l.session})
+	}
+	if o.firstWaiter == h {
+		o.firstWaiter = m.links.byObject.next(h)
+	}
+	if o.lastLink == h {
+		o.lastLink = m.links.byObject.prev(h)
+	}
+	if s.lastLink == h {
+		s.lastLink = m.links.bySession.prev(h)
+	}
+	m.links.byObject.remove(&o.links, h)
+	m.links.bySession.remove(&s.links, h)
+	if !l.owner {
+		m.waiters--
+	}
+	m.links.put(h)
+	s.linkCount--
+	o.linkCount--
+	if o.linkCount == 0 {
+		o.indexed = false
+	}
+}
+
+// tell emits an effect about the link's acquire to its session.
+func (m *Machine) tell(k EffectKind, h handle) *Effect {
+	l := m.links.at(h)
+	o := m.objects.at(l.object)
+	e := m.emit(k)
+	e.Node, e.Name = o.node.id, o.name
+	e.Session, e.Number, e.Order = m.sessions.at(l.session).id, l.number, l.order
+	return e
+}

@@ -1,0 +1,209 @@
+package shard
+
+import (
+	"slices"
+	"strings"
+)
+
+// SemaphoreView is a semaphore in a list.
+type SemaphoreView struct {
+	Name      string
+	Data      string
+	Limit     uint64
+	Count     uint64
+	Ephemeral bool
+	Revision  Revision
+	Owners    int
+	Waiters   int
+}
+
+// ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after,
+// in order of name, and tells whether there are more. It appends at most limit, and never more than
+// MaxPage.
+func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := m.nodes[n]
+	if known == nil {
+		return dst, false
+	}
+	limit = pageLimit(limit)
+	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.next(h) {
+		o := m.objects.at(h)
+		if !strings.HasPrefix(o.name, prefix) {
+			break
+		}
+		if !m.isSemaphore(h) {
+			continue
+		}
+		if limit == 0 {
+			return dst, true
+		}
+		limit--
+		s := m.semaphore(o)
+		dst = append(dst, SemaphoreView{
+			Name: o.name, Data: s.data, Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
+			Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
+		})
+	}
+	return dst, false
+}
+
+// nameAfter returns the first object of a tree of names that is behind after and not before prefix.
+func (m *Machine) nameAfter(root handle, prefix, after string) handle {
+	found := handle(0)
+	for h := root; h != 0; {
+		if name := m.objects.at(h).name; name > after && name >= prefix {
+			found, h = h, m.objects.byName.at(h).left
+		} else {
+			h = m.objects.byName.at(h).right
+		}
+	}
+	return found
+}
+
+// SessionView is a session as readers see it.
+type SessionView struct {
+	ID          SessionID
+	Node        NodeID
+	Home        bool // this shard is its home; otherwise the next three are zero
+	Timeout     uint64
+	Description string
+	Keyed       bool // it has a protection key
+	Links       int  // what it owns and waits for in this shard
+}
+
+func (s *session) view() SessionView {
+	return SessionView{
+		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
+		Description: s.description, Keyed: s.keyLen > 0, Links: int(s.linkCount),
+	}
+}
+
+// Session returns one session.
+func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.find(id)
+	if h == 0 {
+		return SessionView{}, false
+	}
+	return m.sessions.at(h).view(), true
+}
+
+// KeyMatches tells whether a client that shows the key may take the session over: it has the same key,
+// or the session has none.
+func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.sessions.find(id)
+	if h == 0 {
+		return false
+	}
+	s := m.sessions.at(h)
+	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
+}
+
+// ListSessions appends the sessions of a node whose home is here and whose ids come behind after, in
+// order of id, and tells whether there are more. It looks at no more than MaxPage; after is the last
+// id looked at for the next call.
+func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []SessionView) (_ []SessionView, last SessionID, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	known := m.nodes[n]
+	if known == nil {
+		return dst, after, false
+	}
+	h := handle(0)
+	for at := known.ids; at != 0; {
+		if m.sessions.at(at).id > after {
+			h, at = at, m.sessions.byID.at(at).left
+		} else {
+			at = m.sessions.byID.at(at).right
+		}
+	}
+	limit = pageLimit(limit)
+	for looked := 0; h != 0; h = m.sessions.byID.next(h) {
+		if limit == 0 || looked == MaxPage {
+			return dst, after, true
+		}
+		s := m.sessions.at(h)
+		after = s.id
+		looked++
+		if s.home {
+			dst = append(dst, s.view())
+			limit--
+		}
+	}
+	return dst, after, false
+}
+
+// Holding is a session's part in an object.
+type Holding struct {
+	Name string
+	LinkView
+}
+
+// ListHoldings appends what a session owns and waits for in this shard behind an order id, in order
+// of order id, and tells whether there is more.
+func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Holding) (_ []Holding, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	session := m.sessions.find(id)
+	if session == 0 {
+		return dst, false
+	}
+	h := handle(0)
+	for at := m.sessions.at(session).links; at != 0; {
+		if m.links.at(at).order > after {
+			h, at = at, m.links.bySession.at(at).left
+		} else {
+			at = m.links.bySession.at(at).right
+		}
+	}
+	limit = pageLimit(limit)
+	for ; h != 0; h = m.links.bySession.next(h) {
+		if limit == 0 {
+			return dst, true
+		}
+		limit--
+		l := m.links.at(h)
+		dst = append(dst, Holding{Name: m.objects.at(l.object).name, LinkView: m.viewLink(l)})
+	}
+	return dst, false
+}
+
+// ObjectName names an object of the shard.
+type ObjectName struct {
+	Node NodeID
+	Name string
+}
+
+// ListSlot returns the sessions and the objects of one slot, in order of id, node and name: what goes
+// along when the slot moves to another shard.
+func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectName) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, e := range m.sessions.slots[slot].entries {
+		if e != 0 {
+			sessions = append(sessions, m.sessions.at(handle(e)).id)
+		}
+	}
+	for _, e := range m.objects.slots[slot].entries {
+		if e != 0 {
+			o := m.objects.at(handle(e))
+			objects = append(objects, ObjectName{Node: o.node.id, Name: o.name})
+		}
+	}
+	slices.Sort(sessions)
+	slices.SortFunc(objects, func(a, b ObjectName) int {
+		if a.Node != b.Node {
+			if a.Node < b.Node {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return sessions, objects
+}

@@ -1,0 +1,156 @@
+package shard
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Options say what a machine starts from. They must be the same on all replicas of a shard.
+type Options struct {
+	// Slots are the slots that the shard serves. The zero value means all.
+	Slots SlotSet
+	// History is how many changes of owners the machine remembers for Changes, over all semaphores.
+	// It is rounded up to a power of two. Zero means DefaultHistory.
+	History int
+}
+
+// DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
+// history takes 2 MiB.
+const DefaultHistory = 1 << 16
+
+// Machine is the state machine of a data shard.
+//
+// Apply and Restore are called by the log, never at the same time. The reads may be called from any
+// goroutine; they take the machine's read lock for one page at most.
+type Machine struct {
+	mu sync.RWMutex // guards everything below; Apply and Restore write
+
+	slots        SlotSet
+	lastOrder    OrderID
+	lastRevision Revision
+	lastSession  uint64
+	term         uint64
+
+	nodes    map[NodeID]*node
+	dropping []NodeID // those of them that are being dropped
+	sessions sessionStore
+	objects  objectStore
+	links    linkStore
+	history  history
+	guests   int // sessions whose home is elsewhere
+	waiters  int // links that do not own
+
+	// The kinds of objects, each with a store of its own for what only it has.
+	kinds [maxKinds]kind
+
+	// epoch is the number of the newest snapshot. A thing whose stamp is below it may have to be
+	// preserved before it changes. snapshots are those whose Save is not over.
+	epoch     uint32
+	snapshots []*snapshot
+
+	// What Apply is at.
+	out    *Effects
+	op     int32
+	result int // place of the command's Result in out.List, -1 before there is one
+	target target
+}
+
+// New returns an empty machine.
+func New(o Options) *Machine {
+	if o.Slots == (SlotSet{}) {
+		o.Slots = EverySlot()
+	}
+	if o.History <= 0 {
+		o.History = DefaultHistory
+	}
+	m := &Machine{slots: o.Slots, epoch: 1}
+	m.history.limit = o.History
+	m.clear()
+	return m
+}
+
+// clear drops all content, not the slots.
+func (m *Machine) clear() {
+	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
+	m.nodes, m.dropping = make(map[NodeID]*node), nil
+	m.guests, m.waiters = 0, 0
+	m.sessions = newSessionStore()
+	m.objects = newObjectStore()
+	m.links = newLinkStore()
+	m.history = history{limit: m.history.limit}
+	for i, maker := range kindMakers {
+		if maker != nil {
+			m.kinds[i] = maker()
+		}
+	}
+}
+
+// Apply carries out the commands of a batch in order and appends what they bring about to out. The
+// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning.
+func (m *Machine) Apply(b *Batch, out *Effects) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out = out
+	for i := range b.Commands {
+		m.op = int32(i)
+		m.result = -1
+		m.apply(&b.Commands[i])
+		if m.result < 0 {
+			panic(fmt.Sprintf("shard: %v was not answered", b.Commands[i].Kind))
+		}
+	}
+	m.out = nil
+}
+
+func (m *Machine) apply(c *Command) {
+	switch c.Kind {
+	case CmdLead:
+		m.lead(c)
+	case CmdSessionCreate:
+		m.sessionCreate(c)
+	case CmdSessionUpdate:
+		m.sessionUpdate(c)
+	case CmdSessionEnd:
+		m.sessionEnd(c)
+	case CmdSessionsExpire:
+		m.sessionsExpire(c)
+	case CmdSessionsForget:
+		m.sessionsForget(c)
+	case CmdWaitersTimeOut:
+		m.waitersTimeOut(c)
+	case CmdNodeDrop:
+		m.nodeDrop(c)
+	default:
+		if mu := &mutations[c.Kind]; mu.run != nil {
+			m.mutate(c, mu)
+			return
+		}
+		m.answer(protocol.StatusUnsupported)
+	}
+}
+
+// emit appends an effect of the current command. The pointer is good until the next emit.
+func (m *Machine) emit(k EffectKind) *Effect {
+	m.out.List = append(m.out.List, Effect{Kind: k, Op: m.op})
+	return &m.out.List[len(m.out.List)-1]
+}
+
+// answer emits the current command's Result, the only one.
+func (m *Machine) answer(s protocol.Status) *Effect {
+	if m.result >= 0 {
+		panic("shard: a command was answered twice")
+	}
+	m.result = len(m.out.List)
+	e := m.emit(EffectResult)
+	e.Status = s
+	return e
+}
+
+// assert stops the replica rather than let it go on in a state that must not be.
+func assert(ok bool, what string) {
+	if !ok {
+		panic("shard: broken invariant: " + what)
+	}
+}

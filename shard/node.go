@@ -1,0 +1,68 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// node is what a shard knows of a coordination node: that something of it is here. Its path and
+// config are the meta shard's.
+type node struct {
+	id       NodeID
+	dropping bool
+	names    handle // root of its objects by name
+	ids      handle // root of its sessions by id
+	sessions int
+	objects  int
+}
+
+// nodeFor returns the node, known from now on.
+func (m *Machine) nodeFor(id NodeID) *node {
+	n := m.nodes[id]
+	if n == nil {
+		n = &node{id: id}
+		m.nodes[id] = n
+		m.emit(EffectNodeSeen).Node = id
+	}
+	return n
+}
+
+// forgetIfEmpty drops the node from the list of the known when nothing of it is left.
+func (m *Machine) forgetIfEmpty(n *node) {
+	if n.sessions == 0 && n.objects == 0 && !n.dropping {
+		delete(m.nodes, n.id)
+	}
+}
+
+// nodeDrop removes a part of what a dropped node has here.
+func (m *Machine) nodeDrop(c *Command) {
+	if c.Count == 0 || c.Count > MaxList {
+		m.answer(protocol.StatusBadRequest)
+		return
+	}
+	n := m.nodes[c.Node]
+	if n == nil {
+		m.answer(protocol.StatusSuccess)
+		return
+	}
+	if !n.dropping {
+		n.dropping = true
+		m.dropping = append(m.dropping, n.id)
+	}
+	left := c.Count
+	for ; left > 0 && n.names != 0; left-- {
+		h := m.objects.byName.first(n.names)
+		m.kinds[m.objects.at(h).kind].remove(m, h)
+	}
+	for ; left > 0 && n.ids != 0; left-- {
+		m.endSession(m.sessions.byID.first(n.ids), protocol.EndNodeDropped)
+	}
+	e := m.answer(protocol.StatusSuccess)
+	if n.objects > 0 || n.sessions > 0 {
+		e.Flags |= FlagMore
+		return
+	}
+	m.dropping = slices.DeleteFunc(m.dropping, func(id NodeID) bool { return id == n.id })
+	delete(m.nodes, n.id)
+}

@@ -1,0 +1,97 @@
+package shard
+
+// object is what named things of every kind have in common.
+type object struct {
+	node     *node
+	name     string
+	revision Revision
+	// Where the history of its owners begins and ends: changes are known from revision base on, the
+	// latest is at place newest of the history.
+	base   Revision
+	newest uint64
+
+	links       handle // root of its links by order id
+	lastLink    handle
+	firstWaiter handle // zero: nobody waits
+	linkCount   uint32
+
+	body  handle // in the store of its kind
+	stamp uint32
+	hash  uint32 // the upper half of its hash
+	slot  Slot
+	kind  objectKind
+	// indexed: its links are in the links' index, because they were once too many to walk.
+	indexed bool
+}
+
+// objectStore finds objects by name.
+type objectStore struct {
+	slab[object]
+	slots  []table
+	byName forest
+}
+
+func newObjectStore() objectStore { return objectStore{slots: make([]table, Slots)} }
+
+// find returns the object of that name, zero where there is none.
+func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
+	t := &st.slots[hash%Slots]
+	if t.count == 0 {
+		return 0
+	}
+	upper := uint32(hash >> 32)
+	for i := t.start(upper); t.entries[i] != 0; i = t.follow(i) {
+		if uint32(t.entries[i]>>32) != upper {
+			continue
+		}
+		h := handle(t.entries[i])
+		if o := st.at(h); o.node.id == n && o.name == string(name) {
+			return h
+		}
+	}
+	return 0
+}
+
+// before orders the objects of a node by name.
+func (st *objectStore) before(a, b handle) bool { return st.at(a).name < st.at(b).name }
+
+// addObject makes an object of the target's name. The caller fills what its kind needs and tells
+// of the creation.
+func (m *Machine) addObject(k objectKind, t *target, id NodeID, name string, body handle) handle {
+	t.node = m.nodeFor(id)
+	h := m.objects.take()
+	o := m.objects.at(h)
+	o.node, o.name, o.kind, o.body = t.node, name, k, body
+	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), m.epoch
+	m.objects.slots[o.slot].insert(o.hash, h)
+	m.objects.byName.insert(&t.node.names, h, &m.objects)
+	t.node.objects++
+	return h
+}
+
+// removeObject takes an object without links out.
+func (m *Machine) removeObject(h handle) {
+	m.touchObject(h)
+	o := m.objects.at(h)
+	assert(o.linkCount == 0, "an object goes with its links")
+	n := o.node
+	m.kinds[o.kind].free(o.body)
+	m.objects.slots[o.slot].remove(o.hash, h)
+	m.objects.byName.remove(&n.names, h)
+	m.objects.put(h)
+	n.objects--
+	m.forgetIfEmpty(n)
+}
+
+// changed gives the object the next revision and tells its watchers.
+func (m *Machine) changed(h handle, flags EffectFlags) {
+	m.touchObject(h)
+	m.lastRevision++
+	o := m.objects.at(h)
+	o.revision = m.lastRevision
+	if flags&FlagCreated != 0 {
+		o.base = o.revision
+	}
+	e := m.emit(EffectChanged)
+	e.Flags, e.Node, e.Name, e.Revision = flags, o.node.id, o.name, o.revision
+}

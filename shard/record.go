@@ -1,0 +1,251 @@
+package shard
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// The records of a snapshot. Each stands behind its own length, so that a version that adds fields at
+// the end of one stays readable.
+
+func (m *Machine) appendRecord(dst []byte, p phase, h handle) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	switch p {
+	case phaseSessions:
+		dst = m.appendSession(dst, h)
+	case phaseObjects:
+		dst = m.appendObject(dst, h)
+	case phaseLinks:
+		dst = m.appendLink(dst, h)
+	}
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
+}
+
+func (m *Machine) appendSession(dst []byte, h handle) []byte {
+	s := m.sessions.at(h)
+	dst = binary.AppendUvarint(dst, uint64(h))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
+	dst = binary.AppendUvarint(dst, uint64(s.node.id))
+	dst = binary.AppendUvarint(dst, uint64(s.timeout))
+	dst = appendString(dst, s.description)
+	dst = appendBytes(dst, s.key[:s.keyLen])
+	dst = binary.AppendUvarint(dst, s.applied)
+	dst = binary.AppendUvarint(dst, s.acked)
+	dst = binary.AppendUvarint(dst, uint64(len(s.answers)))
+	for _, a := range s.answers {
+		dst = binary.AppendUvarint(dst, a.number)
+		dst = append(dst, byte(a.status), byte(a.flags), byte(a.abort))
+		dst = binary.AppendUvarint(dst, uint64(a.order))
+		dst = binary.AppendUvarint(dst, uint64(a.revision))
+	}
+	return dst
+}
+
+func (m *Machine) appendObject(dst []byte, h handle) []byte {
+	o := m.objects.at(h)
+	dst = binary.AppendUvarint(dst, uint64(h))
+	dst = append(dst, byte(o.kind))
+	dst = binary.AppendUvarint(dst, uint64(o.node.id))
+	dst = appendString(dst, o.name)
+	dst = binary.AppendUvarint(dst, uint64(o.revision))
+	return m.kinds[o.kind].save(dst, o.body)
+}
+
+func (m *Machine) appendLink(dst []byte, h handle) []byte {
+	l := m.links.at(h)
+	dst = binary.AppendUvarint(dst, uint64(l.session))
+	dst = binary.AppendUvarint(dst, uint64(l.object))
+	dst = binary.AppendUvarint(dst, uint64(l.order))
+	dst = binary.AppendUvarint(dst, l.count)
+	dst = binary.AppendUvarint(dst, l.timeout)
+	dst = binary.AppendUvarint(dst, l.number)
+	owner := byte(0)
+	if l.owner {
+		owner = 1
+	}
+	dst = append(dst, owner)
+	return appendString(dst, l.data)
+}
+
+func appendString(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+// restorer puts records back into a machine that is empty at first.
+type restorer struct {
+	m        *Machine
+	sessions map[handle]handle // place in the snapshot -> place now
+	objects  map[handle]handle
+	links    []link // put back when all are read, in order of order id
+}
+
+// record puts one record back. Everything that other parts of the machine rely on is checked, so that
+// no file, however wrong, makes a machine that breaks later.
+func (rs *restorer) record(p phase, data []byte) error {
+	r := reader{data: data}
+	var err error
+	switch p {
+	case phaseSessions:
+		err = rs.session(&r)
+	case phaseObjects:
+		err = rs.object(&r)
+	case phaseLinks:
+		err = rs.link(&r)
+	}
+	if r.bad != "" {
+		return badSnapshot("a record is wrong: %s", r.bad)
+	}
+	return err
+}
+
+func (rs *restorer) session(r *reader) error {
+	m := rs.m
+	place := handle(r.uvarint())
+	id := SessionID(r.uint64())
+	node := NodeID(r.uvarint())
+	timeout := r.uvarint()
+	description, key := r.bytes(), r.bytes()
+	applied, acked := r.uvarint(), r.uvarint()
+	n := r.uvarint()
+	const answerMin = 6
+	r.must(n <= MaxUnacknowledged && n <= uint64(len(r.data))/answerMin, "a session has too many answers")
+	var answers []answer
+	if n > 0 && r.bad == "" {
+		answers = make([]answer, n)
+	}
+	last := acked
+	for i := range answers {
+		a := &answers[i]
+		a.number = r.uvarint()
+		a.status, a.flags = protocol.Status(r.byte()), EffectFlags(r.byte())
+		a.abort = protocol.AbortReason(r.byte())
+		a.order, a.revision = OrderID(r.uvarint()), Revision(r.uvarint())
+		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
+		last = a.number
+	}
+	switch {
+	case r.bad != "":
+		return nil
+	case id.Counter() == 0 || m.sessions.find(id) != 0:
+		return badSnapshot("session %v is there twice or has no number", id)
+	case rs.sessions[place] != 0:
+		return badSnapshot("two sessions have the place %d", place)
+	case m.slots.Has(id.Slot()) && id.Counter() > m.lastSession:
+		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
+	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey:
+		return badSnapshot("session %v is beyond the limits of a session", id)
+	}
+	h := m.addSession(id, m.nodeQuietly(node))
+	s := m.sessions.at(h)
+	s.timeout, s.description = uint32(timeout), string(description)
+	s.keyLen = uint8(copy(s.key[:], key))
+	s.applied, s.acked, s.answers = applied, acked, answers
+	rs.sessions[place] = h
+	return nil
+}
+
+func (rs *restorer) object(r *reader) error {
+	m := rs.m
+	place := handle(r.uvarint())
+	k := objectKind(r.byte())
+	id := NodeID(r.uvarint())
+	name := r.bytes()
+	revision := Revision(r.uvarint())
+	if r.bad != "" {
+		return nil
+	}
+	hash := ObjectHash(id, name)
+	switch {
+	case k >= maxKinds || m.kinds[k] == nil:
+		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
+	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
+		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
+	case rs.objects[place] != 0:
+		return badSnapshot("two objects have the place %d", place)
+	case !m.slots.Has(Slot(hash % Slots)):
+		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
+	case revision == 0 || revision > m.lastRevision:
+		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision, m.lastRevision)
+	}
+	body, ok := m.kinds[k].load(r.data)
+	if !ok {
+		return badSnapshot("object %q of node %d is not sound", name, id)
+	}
+	t := target{hash: hash, slot: Slot(hash % Slots), node: m.nodeQuietly(id)}
+	h := m.addObject(k, &t, id, string(name), body)
+	o := m.objects.at(h)
+	o.revision, o.base = revision, revision
+	rs.objects[place] = h
+	return nil
+}
+
+func (rs *restorer) link(r *reader) error {
+	session, object := handle(r.uvarint()), handle(r.uvarint())
+	var l link
+	l.order = OrderID(r.uvarint())
+	l.count, l.timeout, l.number = r.uvarint(), r.uvarint(), r.uvarint()
+	l.owner = r.byte() == 1
+	l.data = string(r.bytes())
+	if r.bad != "" {
+		return nil
+	}
+	l.session, l.object = rs.sessions[session], rs.objects[object]
+	if l.session == 0 || l.object == 0 {
+		return badSnapshot("the link with order id %d has no session or no object", l.order)
+	}
+	rs.links = append(rs.links, l)
+	return nil
+}
+
+func (st *semaphores) save(dst []byte, body handle) []byte {
+	s := st.at(body)
+	ephemeral := byte(0)
+	if s.ephemeral {
+		ephemeral = 1
+	}
+	dst = append(dst, ephemeral)
+	dst = binary.AppendUvarint(dst, s.limit)
+	return appendString(dst, s.data)
+}
+
+func (st *semaphores) load(src []byte) (handle, bool) {
+	r := reader{data: src}
+	ephemeral := r.byte() == 1
+	limit := r.uvarint()
+	data := r.bytes()
+	if r.bad != "" || limit == 0 || len(data) > MaxData {
+		return 0, false
+	}
+	h := st.take()
+	*st.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
+	return h, true
+}
+
+// linked counts the owners in and sees that none is too many.
+func (st *semaphores) linked(m *Machine, object handle) error {
+	o := m.objects.at(object)
+	s := st.at(o.body)
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		switch {
+		case l.count == 0 || l.count > s.limit:
+			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count, s.limit)
+		case l.owner && !s.fits(l.count):
+			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
+		case l.owner:
+			s.own(l.count)
+		}
+	}
+	if s.ephemeral && s.owners == 0 {
+		return badSnapshot("the ephemeral semaphore %q has no owner", o.name)
+	}
+	if o.firstWaiter != 0 && s.fits(m.links.at(o.firstWaiter).count) {
+		return badSnapshot("semaphore %q: the first waiter fits and waits", o.name)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// release gives back what the session owns, or takes it out of the queue.
+func (m *Machine) release(c *Command, t *target) {
+	h := handle(0)
+	if t.object != 0 {
+		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+	}
+	switch {
+	case c.Order != 0 && (h == 0 || m.links.at(h).order != c.Order):
+		m.answer(protocol.StatusFenced)
+		return
+	case h == 0:
+		m.answer(protocol.StatusSuccess)
+		return
+	case !m.isSemaphore(t.object):
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	if !m.links.at(h).owner {
+		m.abort(h, protocol.AbortReleased)
+	}
+	m.answer(protocol.StatusSuccess).Flags = FlagReleased
+	m.part(h)
+}
+
+// leave is a release by the end of the link's session.
+func (st *semaphores) leave(m *Machine, h handle) { m.part(h) }
+
+// part removes the link, grants its place to those who wait, and tells the watchers.
+func (m *Machine) part(h handle) {
+	l := m.links.at(h)
+	object := l.object
+	o := m.objects.at(object)
+	wasOwner, wasHead := l.owner, o.firstWaiter == h
+	s := m.semaphore(o)
+	if wasOwner {
+		s.disown(l.count)
+		m.remember(object, l.order)
+	}
+	m.removeLink(h)
+	granted := (wasOwner || wasHead) && m.runQueue(object, 0)
+	switch {
+	case s.ephemeral && o.linkCount == 0:
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
+		m.removeObject(object)
+	case wasOwner || granted:
+		m.changed(object, FlagOwners)
+	}
+}
+
+// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. The
+// grant of the link own is the current command's answer; the others are told.
+func (m *Machine) runQueue(object, own handle) bool {
+	o := m.objects.at(object)
+	s := m.semaphore(o)
+	granted := false
+	for h := o.firstWaiter; h != 0 && s.fits(m.links.at(h).count); h = o.firstWaiter {
+		m.touchLink(h)
+		l := m.links.at(h)
+		l.owner = true
+		m.waiters--
+		s.own(l.count)
+		o.firstWaiter = m.links.byObject.next(h)
+		m.remember(object, l.order)
+		granted = true
+		if h == own {
+			m.answerAcquired(h)
+			continue
+		}
+		m.tell(EffectGranted, h)
+		m.settle(l.session, l.number, answer{flags: FlagAcquired, order: l.order})
+	}
+	return granted
+}

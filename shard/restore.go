@@ -1,0 +1,233 @@
+package shard
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// ErrBadSnapshot is wrapped by errors about files that are no snapshot, or a damaged one.
+var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
+
+func badSnapshot(format string, args ...any) error {
+	return fmt.Errorf("shard: "+format+": %w", append(args, ErrBadSnapshot)...)
+}
+
+// Restore replaces all that the machine holds by what was saved. After an error the machine is as it
+// was before.
+func (m *Machine) Restore(r io.Reader) error {
+	fresh := New(Options{History: m.history.limit})
+	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, sn := range m.snapshots {
+		sn.over = true
+	}
+	m.snapshots = nil
+	m.slots, m.dropping = fresh.slots, fresh.dropping
+	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
+	m.lastSession, m.term = fresh.lastSession, fresh.term
+	m.guests, m.waiters = fresh.guests, fresh.waiters
+	m.nodes, m.kinds, m.history = fresh.nodes, fresh.kinds, fresh.history
+	m.sessions, m.objects, m.links = fresh.sessions, fresh.objects, fresh.links
+	return nil
+}
+
+// read fills an empty machine from a file.
+func (m *Machine) read(r io.Reader) error {
+	start := make([]byte, len(snapshotMagic)+4)
+	if _, err := io.ReadFull(r, start); err != nil {
+		return cutShort(err, "its first bytes")
+	}
+	if string(start[:len(snapshotMagic)]) != snapshotMagic {
+		return badSnapshot("it does not begin as one")
+	}
+	if v := binary.LittleEndian.Uint32(start[len(snapshotMagic):]); v != snapshotFormat {
+		if v < snapshotFormat {
+			return badSnapshot("format %d", v)
+		}
+		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", v, snapshotFormat, ErrNewerFormat)
+	}
+	blocks := blockReader{r: r}
+	kind, payload, err := blocks.next()
+	if err != nil {
+		return err
+	}
+	if kind != blockHeader {
+		return badSnapshot("its first block is of kind %d", kind)
+	}
+	if err := m.readHeader(payload); err != nil {
+		return err
+	}
+	rs := restorer{m: m, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
+	var counts [phases]uint64
+	at := phase(0)
+	for {
+		kind, payload, err := blocks.next()
+		if err != nil {
+			return err
+		}
+		if kind == blockEnd {
+			return rs.end(payload, counts)
+		}
+		p := phase(kind) - blockFirst
+		if p < at || p >= phases {
+			return badSnapshot("a block of kind %d is out of place", kind)
+		}
+		at = p
+		n, err := rs.block(p, payload)
+		counts[p] += n
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Machine) readHeader(payload []byte) error {
+	r := reader{data: payload}
+	for i := range m.slots {
+		m.slots[i] = r.uint64()
+	}
+	m.lastOrder, m.lastRevision = OrderID(r.uvarint()), Revision(r.uvarint())
+	m.lastSession, m.term = r.uvarint(), r.uvarint()
+	n := r.uvarint()
+	r.must(n <= uint64(len(r.data)), "more dropped nodes than it has bytes")
+	for range n {
+		if r.bad != "" {
+			break
+		}
+		id := NodeID(r.uvarint())
+		m.nodeQuietly(id).dropping = true
+		m.dropping = append(m.dropping, id)
+	}
+	if r.bad != "" {
+		return badSnapshot("its header is wrong: %s", r.bad)
+	}
+	return nil
+}
+
+// block puts the records of one block back.
+func (rs *restorer) block(p phase, payload []byte) (n uint64, err error) {
+	for len(payload) > 0 {
+		if len(payload) < 4 {
+			return n, badSnapshot("a record is cut short")
+		}
+		size := binary.LittleEndian.Uint32(payload)
+		if uint64(size) > uint64(len(payload)-4) {
+			return n, badSnapshot("a record is longer than its block")
+		}
+		if err := rs.record(p, payload[4:4+size]); err != nil {
+			return n, err
+		}
+		payload = payload[4+size:]
+		n++
+	}
+	return n, nil
+}
+
+// end checks that nothing is missing and puts the links back, oldest first.
+func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
+	r := reader{data: payload}
+	for p := range phases {
+		if n := r.uint64(); n != counts[p] {
+			return badSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
+		}
+	}
+	m := rs.m
+	slices.SortFunc(rs.links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
+	last := OrderID(0)
+	for i := range rs.links {
+		l := &rs.links[i]
+		o := m.objects.at(l.object)
+		switch {
+		case l.order == last || l.order > m.lastOrder:
+			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
+		case m.links.find(o, l.object, l.session) != 0:
+			return badSnapshot("a session is twice at object %q", o.name)
+		case m.sessions.at(l.session).node != o.node:
+			return badSnapshot("object %q has a session of another node", o.name)
+		case l.owner && o.firstWaiter != 0:
+			return badSnapshot("object %q has an owner behind a waiter", o.name)
+		}
+		last = l.order
+		h := m.linkUp(l.session, l.object, l.order)
+		to := m.links.at(h)
+		to.count, to.timeout, to.number, to.data, to.owner = l.count, l.timeout, l.number, l.data, l.owner
+		if !l.owner {
+			m.waiters++
+			if o.firstWaiter == 0 {
+				o.firstWaiter = h
+			}
+		}
+	}
+	for _, h := range rs.objects {
+		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeQuietly is nodeFor for a machine that is being restored: nobody is told.
+func (m *Machine) nodeQuietly(id NodeID) *node {
+	n := m.nodes[id]
+	if n == nil {
+		n = &node{id: id}
+		m.nodes[id] = n
+	}
+	return n
+}
+
+// blockReader reads blocks and checks their sums.
+type blockReader struct {
+	r   io.Reader
+	buf []byte
+}
+
+func (b *blockReader) next() (kind byte, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(b.r, head[:]); err != nil {
+		return 0, nil, cutShort(err, "where a block should begin")
+	}
+	size := binary.LittleEndian.Uint32(head[1:])
+	if size > maxBlock {
+		return 0, nil, badSnapshot("a block claims %d bytes", size)
+	}
+	b.buf = append(b.buf[:0], head[:]...)
+	if b.buf, err = readMore(b.r, b.buf, int(size)+4); err != nil {
+		return 0, nil, cutShort(err, "in a block")
+	}
+	body := b.buf[:len(b.buf)-4]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b.buf[len(body):]) {
+		return 0, nil, badSnapshot("the checksum of a block of kind %d is wrong", head[0])
+	}
+	return head[0], body[len(head):], nil
+}
+
+// readMore appends n bytes, and allocates no more than what is really there asks for.
+func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
+	for n > 0 {
+		step := min(n, saveBytes)
+		from := len(buf)
+		buf = slices.Grow(buf, step)[:from+step]
+		if _, err := io.ReadFull(r, buf[from:]); err != nil {
+			return buf[:from], err
+		}
+		n -= step
+	}
+	return buf, nil
+}
+
+func cutShort(err error, where string) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return badSnapshot("it ends %s", where)
+	}
+	return fmt.Errorf("shard: reading a snapshot: %w", err)
+}

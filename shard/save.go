@@ -1,0 +1,158 @@
+package shard
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+)
+
+// The file of a snapshot:
+//
+//	magic 16 bytes, format uint32, then blocks:
+//	kind 1 byte, length uint32, that many bytes, CRC-32C of all this uint32
+//
+// All integers are little-endian or varints. The first block is the header, the last the end, with the number of records
+// of each phase; between them blocks of records, each record behind its length as uint32.
+const (
+	snapshotMagic  = "signalbox shard\n"
+	snapshotFormat = 1
+
+	blockHeader = 1
+	blockFirst  = 2 // plus the phase
+	blockEnd    = 15
+
+	// saveStep is how many places are looked at under one hold of the read lock, saveBytes how many
+	// bytes may come together before the lock is let go.
+	saveStep  = 256
+	saveBytes = 256 << 10
+	// maxBlock is the longest block: saveBytes and one more record, whatever it holds.
+	maxBlock = 16 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Save writes the snapshot. It may run beside Apply.
+func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
+	out := blockWriter{w: w}
+	out.write([]byte(snapshotMagic))
+	out.write(binary.LittleEndian.AppendUint32(nil, snapshotFormat))
+	out.block(blockHeader, sn.header.append(nil))
+	var counts [phases]uint64
+	var buf []byte
+	for p := range phases {
+		for done := false; !done && out.err == nil; {
+			select {
+			case <-stop:
+				return ErrSnapshotStopped
+			default:
+			}
+			var ok bool
+			if buf, done, ok = sn.step(buf[:0], p); !ok {
+				return ErrSnapshotStopped
+			}
+			counts[p] += countRecords(buf)
+			out.records(blockFirst+byte(p), buf)
+		}
+	}
+	var end []byte
+	for _, n := range counts {
+		end = binary.LittleEndian.AppendUint64(end, n)
+	}
+	out.block(blockEnd, end)
+	return out.err
+}
+
+// step takes the next few records of the phase, and those that were written aside. ok is false where
+// there is nothing to save any more.
+func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
+	m := sn.m
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if sn.over {
+		return buf, true, false
+	}
+	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
+		if m.isOlder(p, sn.cursor, sn.epoch) {
+			buf = m.appendRecord(buf, p, sn.cursor)
+		}
+		sn.cursor++
+	}
+	buf = append(buf, sn.aside[p]...)
+	sn.aside[p] = nil
+	if sn.cursor < sn.ends[p] {
+		return buf, false, true
+	}
+	sn.at, sn.cursor = p+1, 1
+	return buf, true, true
+}
+
+// isOlder tells whether there is a thing at the place that has not changed since the epoch began.
+func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
+	switch p {
+	case phaseSessions:
+		s := m.sessions.at(h)
+		return s.id != 0 && s.stamp < epoch
+	case phaseObjects:
+		o := m.objects.at(h)
+		return o.node != nil && o.stamp < epoch
+	default:
+		l := m.links.at(h)
+		return l.order != 0 && l.stamp < epoch
+	}
+}
+
+func (hd *snapshotHeader) append(dst []byte) []byte {
+	for _, w := range hd.slots {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	dst = binary.AppendUvarint(dst, uint64(hd.lastOrder))
+	dst = binary.AppendUvarint(dst, uint64(hd.lastRevision))
+	dst = binary.AppendUvarint(dst, hd.lastSession)
+	dst = binary.AppendUvarint(dst, hd.term)
+	dst = binary.AppendUvarint(dst, uint64(len(hd.dropping)))
+	for _, id := range hd.dropping {
+		dst = binary.AppendUvarint(dst, uint64(id))
+	}
+	return dst
+}
+
+func countRecords(buf []byte) (n uint64) {
+	for len(buf) > 0 {
+		buf = buf[4+binary.LittleEndian.Uint32(buf):]
+		n++
+	}
+	return n
+}
+
+// blockWriter writes blocks until the first error.
+type blockWriter struct {
+	w   io.Writer
+	buf []byte
+	err error
+}
+
+func (b *blockWriter) write(p []byte) {
+	if b.err == nil {
+		_, b.err = b.w.Write(p)
+	}
+}
+
+// records writes records in as many blocks as their size asks for.
+func (b *blockWriter) records(kind byte, buf []byte) {
+	for len(buf) > 0 {
+		n := 0
+		for n < len(buf) && n < saveBytes {
+			n += 4 + int(binary.LittleEndian.Uint32(buf[n:]))
+		}
+		b.block(kind, buf[:n])
+		buf = buf[n:]
+	}
+}
+
+func (b *blockWriter) block(kind byte, payload []byte) {
+	b.buf = append(b.buf[:0], kind)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(payload)))
+	b.buf = append(b.buf, payload...)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, crc32.Checksum(b.buf, castagnoli))
+	b.write(b.buf)
+}

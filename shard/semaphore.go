@@ -1,0 +1,150 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// semaphore is what a semaphore has beside what every object has.
+type semaphore struct {
+	limit     uint64
+	taken     uint64 // the sum of the owners' counts
+	data      string
+	owners    uint32
+	ephemeral bool
+
+	dataRevision Revision // of the last change of data that this replica saw
+}
+
+// semaphores is the store and the rules of the kind.
+type semaphores struct {
+	slab[semaphore]
+}
+
+func newSemaphores() kind { return &semaphores{} }
+
+func (m *Machine) semaphore(o *object) *semaphore {
+	return m.kinds[kindSemaphore].(*semaphores).at(o.body)
+}
+
+// fits tells whether the count is free. The sum of the owners' counts is never above the limit.
+func (s *semaphore) fits(count uint64) bool { return count <= s.limit-s.taken }
+
+// own counts an owner in.
+func (s *semaphore) own(count uint64) {
+	assert(s.fits(count), "a semaphore gives out no more than its limit")
+	s.taken += count
+	s.owners++
+}
+
+// disown counts an owner out.
+func (s *semaphore) disown(count uint64) {
+	assert(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
+	s.taken -= count
+	s.owners--
+}
+
+func createForm(c *Command) bool { return c.Count > 0 }
+
+func (m *Machine) addSemaphore(t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
+	st := m.kinds[kindSemaphore].(*semaphores)
+	body := st.take()
+	s := st.at(body)
+	s.limit, s.ephemeral = limit, ephemeral
+	if len(data) > 0 {
+		s.data = string(data)
+	}
+	return m.addObject(kindSemaphore, t, c.Node, string(c.Name), body)
+}
+
+// target kinds differ: a name that another kind has is not a semaphore.
+func (m *Machine) isSemaphore(object handle) bool {
+	return m.objects.at(object).kind == kindSemaphore
+}
+
+func (m *Machine) semaphoreCreate(c *Command, t *target) {
+	if t.object != 0 {
+		status := protocol.StatusAlreadyExists
+		if o := m.objects.at(t.object); o.kind != kindSemaphore || m.semaphore(o).ephemeral {
+			status = protocol.StatusPreconditionFailed
+		}
+		m.answer(status)
+		return
+	}
+	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	h := m.addSemaphore(t, c, c.Count, c.Data, false)
+	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
+	m.changed(h, FlagCreated)
+}
+
+func (m *Machine) semaphoreUpdate(c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	if !m.isSemaphore(t.object) {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	o := m.objects.at(t.object)
+	if c.Order != 0 {
+		h := handle(0)
+		if t.session != 0 {
+			h = m.links.find(o, t.object, t.session)
+		}
+		if h == 0 || !m.links.at(h).owner || m.links.at(h).order != c.Order {
+			m.answer(protocol.StatusFenced)
+			return
+		}
+	}
+	s := m.semaphore(o)
+	if s.data == string(c.Data) {
+		m.answer(protocol.StatusSuccess).Revision = o.revision
+		return
+	}
+	m.touchObject(t.object)
+	s.data, s.dataRevision = string(c.Data), m.lastRevision+1
+	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
+	m.changed(t.object, FlagData)
+}
+
+func (m *Machine) semaphoreDelete(c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	o := m.objects.at(t.object)
+	if o.kind != kindSemaphore || m.semaphore(o).ephemeral ||
+		o.linkCount > 0 && c.Flags&FlagForce == 0 {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	m.kinds[kindSemaphore].remove(m, t.object)
+	m.answer(protocol.StatusSuccess)
+}
+
+// remove deletes a semaphore with its owners and waiters, who are told: the waiters first.
+func (st *semaphores) remove(m *Machine, object handle) {
+	o := m.objects.at(object)
+	for h := o.firstWaiter; h != 0; h = m.links.byObject.next(h) {
+		m.abort(h, protocol.AbortDeleted)
+	}
+	for h := m.links.byObject.first(o.links); h != o.firstWaiter; h = m.links.byObject.next(h) {
+		m.tell(EffectLost, h)
+	}
+	for o.linkCount > 0 {
+		m.removeLink(o.lastLink)
+	}
+	m.changed(object, FlagData|FlagOwners|FlagDeleted)
+	m.removeObject(object)
+}
+
+// abort tells the session that waits that its acquire is over.
+func (m *Machine) abort(h handle, reason protocol.AbortReason) {
+	m.tell(EffectAborted, h).Abort = reason
+	l := m.links.at(h)
+	m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
+}
+
+// free gives the store's place back.
+func (st *semaphores) free(body handle) { st.put(body) }

@@ -1,0 +1,178 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// session is a client's lease in one node. At its home shard it has everything; as a guest elsewhere
+// only what it does there.
+type session struct {
+	id          SessionID
+	node        *node
+	description string
+	applied     uint64 // highest number applied
+	acked       uint64 // the session has seen the answers up to here
+	answers     []answer
+	timeout     uint32 // milliseconds
+	links       handle // root of its links by order id
+	lastLink    handle
+	linkCount   uint32
+	stamp       uint32
+	home        bool
+	keyLen      uint8
+	key         [MaxKey]byte
+}
+
+// sessionStore finds sessions by id and by node.
+type sessionStore struct {
+	slab[session]
+	slots []table
+	byID  forest
+}
+
+func newSessionStore() sessionStore { return sessionStore{slots: make([]table, Slots)} }
+
+func sessionHash(id SessionID) uint32 { return uint32(mix(uint64(id)) >> 32) }
+
+// find returns the session, zero where it is not known.
+func (st *sessionStore) find(id SessionID) handle {
+	t := &st.slots[id.Slot()]
+	if t.count == 0 {
+		return 0
+	}
+	hash := sessionHash(id)
+	for i := t.start(hash); t.entries[i] != 0; i = t.follow(i) {
+		if uint32(t.entries[i]>>32) == hash && st.at(handle(t.entries[i])).id == id {
+			return handle(t.entries[i])
+		}
+	}
+	return 0
+}
+
+// before orders the sessions of a node by id.
+func (st *sessionStore) before(a, b handle) bool { return st.at(a).id < st.at(b).id }
+
+// addSession puts a session on record.
+func (m *Machine) addSession(id SessionID, n *node) handle {
+	h := m.sessions.take()
+	s := m.sessions.at(h)
+	s.id, s.node, s.stamp = id, n, m.epoch
+	if s.home = m.slots.Has(id.Slot()); !s.home {
+		m.guests++
+	}
+	m.sessions.slots[id.Slot()].insert(sessionHash(id), h)
+	m.sessions.byID.insert(&n.ids, h, &m.sessions)
+	n.sessions++
+	return h
+}
+
+// dropSession takes a session that has no links off the record.
+func (m *Machine) dropSession(h handle) {
+	s := m.sessions.at(h)
+	assert(s.linkCount == 0, "a session goes with its links")
+	if !s.home {
+		m.guests--
+	}
+	n := s.node
+	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
+	m.sessions.byID.remove(&n.ids, h)
+	m.sessions.put(h)
+	n.sessions--
+	m.forgetIfEmpty(n)
+}
+
+// endSession ends a session: it is told, everything that it has here is released in order of order
+// id, and it is forgotten.
+func (m *Machine) endSession(h handle, reason protocol.EndReason) {
+	m.touchSession(h)
+	s := m.sessions.at(h)
+	e := m.emit(EffectSessionEnded)
+	e.Session, e.Node, e.End = s.id, s.node.id, reason
+	for s.linkCount > 0 {
+		link := m.links.bySession.first(s.links)
+		object := m.links.at(link).object
+		m.kinds[m.objects.at(object).kind].leave(m, link)
+	}
+	m.dropSession(h)
+}
+
+func validSession(c *Command) bool {
+	return c.Timeout <= uint64(MaxSessionTimeout/time.Millisecond) &&
+		len(c.Data) <= MaxDescription && len(c.Key) <= MaxKey
+}
+
+func (m *Machine) sessionCreate(c *Command) {
+	n := m.nodes[c.Node]
+	switch {
+	case !validSession(c):
+		m.answer(protocol.StatusBadRequest)
+		return
+	case !m.slots.Has(c.Slot):
+		m.answer(protocol.StatusMoved)
+		return
+	case n != nil && n.dropping:
+		m.answer(protocol.StatusNotFound)
+		return
+	case n != nil && n.sessions >= MaxSessionsPerNode:
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	m.lastSession++
+	id := NewSessionID(c.Slot, m.lastSession)
+	s := m.sessions.at(m.addSession(id, m.nodeFor(c.Node)))
+	s.describe(c)
+	s.keyLen = uint8(copy(s.key[:], c.Key))
+	m.answer(protocol.StatusSuccess).Session = id
+}
+
+// describe takes over what a session's client says of it.
+func (s *session) describe(c *Command) {
+	s.timeout = uint32(c.Timeout)
+	if s.description != string(c.Data) {
+		s.description = string(c.Data)
+	}
+}
+
+func (m *Machine) sessionUpdate(c *Command) {
+	switch {
+	case !validSession(c):
+		m.answer(protocol.StatusBadRequest)
+		return
+	case !m.slots.Has(c.Session.Slot()):
+		m.answer(protocol.StatusMoved)
+		return
+	}
+	h := m.sessions.find(c.Session)
+	if h == 0 {
+		m.answer(protocol.StatusSessionExpired)
+		return
+	}
+	s := m.sessions.at(h)
+	if s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
+		m.answer(protocol.StatusBadSession)
+		return
+	}
+	m.touchSession(h)
+	s.describe(c)
+	m.answer(protocol.StatusSuccess)
+}
+
+func (m *Machine) sessionEnd(c *Command) {
+	if !m.slots.Has(c.Session.Slot()) {
+		m.answer(protocol.StatusMoved)
+		return
+	}
+	h := m.sessions.find(c.Session)
+	if h == 0 {
+		m.answer(protocol.StatusSessionExpired)
+		return
+	}
+	reason := protocol.EndStopped
+	if c.Flags&FlagOperator != 0 {
+		reason = protocol.EndDestroyed
+	}
+	m.endSession(h, reason)
+	m.answer(protocol.StatusSuccess)
+}

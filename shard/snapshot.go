@@ -1,0 +1,111 @@
+package shard
+
+import (
+	"slices"
+	"sync"
+)
+
+// A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied.
+// What changes while it is being saved is written aside in its old form, once, right before the
+// change. Save walks the slabs in pieces under the read lock and takes what was not touched since.
+//
+// The file has all sessions, then all objects, then all links. A link names its session and its
+// object by their handles at the moment of the snapshot; those records carry them for that purpose.
+
+// phase is a part of the file, and what it is about.
+type phase int
+
+const (
+	phaseSessions phase = iota
+	phaseObjects
+	phaseLinks
+	phases
+)
+
+// snapshot is a state fixed by PrepareSnapshot. All but once is guarded by the machine's lock: Apply
+// writes under the write lock, Save under the read lock, and they touch different snapshots' fields
+// only one at a time.
+type snapshot struct {
+	m      *Machine
+	header snapshotHeader
+	epoch  uint32
+
+	at     phase  // what Save is at
+	cursor handle // the places before this one are done
+	ends   [phases]handle
+	aside  [phases][]byte // records of things that changed before Save came to them
+	over   bool           // the machine's content was replaced: there is nothing left to save
+
+	once sync.Once
+}
+
+// snapshotHeader is what a snapshot holds besides its records.
+type snapshotHeader struct {
+	slots        SlotSet
+	lastOrder    OrderID
+	lastRevision Revision
+	lastSession  uint64
+	term         uint64
+	dropping     []NodeID
+}
+
+// PrepareSnapshot fixes the state as it is now. It costs next to nothing, however much there is.
+func (m *Machine) PrepareSnapshot() (Snapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.epoch++
+	sn := &snapshot{
+		m: m, epoch: m.epoch, cursor: 1,
+		header: snapshotHeader{
+			slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
+			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping),
+		},
+		ends: [phases]handle{m.sessions.used, m.objects.used, m.links.used},
+	}
+	m.snapshots = append(m.snapshots, sn)
+	return sn, nil
+}
+
+// Discard lets the machine forget the snapshot.
+func (sn *snapshot) Discard() {
+	sn.once.Do(func() {
+		sn.m.mu.Lock()
+		defer sn.m.mu.Unlock()
+		sn.m.snapshots = slices.DeleteFunc(sn.m.snapshots, func(o *snapshot) bool { return o == sn })
+		sn.aside = [phases][]byte{}
+		sn.over = true
+	})
+}
+
+// touchSession, touchObject and touchLink must be called before anything changes of what a record
+// holds of the thing, and before it goes.
+
+func (m *Machine) touchSession(h handle) {
+	if s := m.sessions.at(h); s.stamp != m.epoch {
+		m.preserve(phaseSessions, h, s.stamp)
+		s.stamp = m.epoch
+	}
+}
+
+func (m *Machine) touchObject(h handle) {
+	if o := m.objects.at(h); o.stamp != m.epoch {
+		m.preserve(phaseObjects, h, o.stamp)
+		o.stamp = m.epoch
+	}
+}
+
+func (m *Machine) touchLink(h handle) {
+	if l := m.links.at(h); l.stamp != m.epoch {
+		m.preserve(phaseLinks, h, l.stamp)
+		l.stamp = m.epoch
+	}
+}
+
+// preserve writes the thing aside for every snapshot that is to have it as it is now.
+func (m *Machine) preserve(p phase, h handle, stamp uint32) {
+	for _, sn := range m.snapshots {
+		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
+			sn.aside[p] = m.appendRecord(sn.aside[p], p, h)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// State is everything that a machine holds, written out plainly: for comparing replicas, for tests,
+// and for looking into what is on disk. Lists are sorted, so that equal machines give equal states.
+type State struct {
+	LastOrder    OrderID
+	LastRevision Revision
+	LastSession  uint64
+	Term         uint64
+	Nodes        []NodeState      // by id
+	Sessions     []SessionState   // by id
+	Semaphores   []SemaphoreState // by node, then name
+}
+
+// NodeState is a node that is known in the shard.
+type NodeState struct {
+	ID       NodeID
+	Dropping bool
+}
+
+// SessionState is one session: at home, or a guest.
+type SessionState struct {
+	ID          SessionID
+	Node        NodeID
+	Home        bool
+	Timeout     uint64 // milliseconds; 0 for guests, as are the next two
+	Description string
+	Key         string
+	Applied     uint64 // highest number applied
+	Acked       uint64
+	Answers     []AnswerState // by number
+}
+
+// AnswerState is an answer that is kept until the session says that it saw it.
+type AnswerState struct {
+	Number   uint64
+	Status   protocol.Status
+	Flags    EffectFlags
+	Abort    protocol.AbortReason
+	Order    OrderID
+	Revision Revision
+}
+
+// SemaphoreState is one semaphore with its owners and waiters.
+type SemaphoreState struct {
+	Node      NodeID
+	Name      string
+	Data      string
+	Limit     uint64
+	Ephemeral bool
+	Revision  Revision
+	Links     []LinkState // by order id: the owners, then the waiters
+}
+
+// LinkState is one session's part in one semaphore.
+type LinkState struct {
+	Session SessionID
+	Order   OrderID
+	Count   uint64
+	Data    string
+	Timeout uint64 // of the latest acquire, milliseconds or Forever
+	Number  uint64 // of the latest acquire
+	Owner   bool
+}

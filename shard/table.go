@@ -1,0 +1,67 @@
+package shard
+
+// table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its
+// own, so growing one moves only what is in that slot. An entry holds the upper half of a hash and a
+// handle; whether a handle is the one looked for is for the caller to see.
+type table struct {
+	entries []uint64 // hash<<32 | handle; 0 is empty
+	count   int
+}
+
+const tableMin = 4
+
+// start returns where entries of the hash begin. The table must not be empty of entries.
+func (t *table) start(hash uint32) int { return int(hash) & (len(t.entries) - 1) }
+
+func (t *table) follow(i int) int { return (i + 1) & (len(t.entries) - 1) }
+
+func (t *table) insert(hash uint32, h handle) {
+	if 4*(t.count+1) > 3*len(t.entries) {
+		t.resize(max(tableMin, 2*len(t.entries)))
+	}
+	t.place(uint64(hash)<<32 | uint64(h))
+	t.count++
+}
+
+func (t *table) place(e uint64) {
+	i := t.start(uint32(e >> 32))
+	for t.entries[i] != 0 {
+		i = t.follow(i)
+	}
+	t.entries[i] = e
+}
+
+func (t *table) remove(hash uint32, h handle) {
+	e := uint64(hash)<<32 | uint64(h)
+	i := t.start(hash)
+	for t.entries[i] != e {
+		if t.entries[i] == 0 {
+			panic("shard: a handle is missing in its slot's table")
+		}
+		i = t.follow(i)
+	}
+	// Close the gap: whatever probed over it moves up, so that no search ends early.
+	gap := i
+	for j := t.follow(i); t.entries[j] != 0; j = t.follow(j) {
+		home := t.start(uint32(t.entries[j] >> 32))
+		if (j-home)&(len(t.entries)-1) >= (j-gap)&(len(t.entries)-1) {
+			t.entries[gap] = t.entries[j]
+			gap = j
+		}
+	}
+	t.entries[gap] = 0
+	t.count--
+	if len(t.entries) > tableMin && 8*t.count < len(t.entries) {
+		t.resize(len(t.entries) / 2)
+	}
+}
+
+func (t *table) resize(n int) {
+	old := t.entries
+	t.entries = make([]uint64, n)
+	for _, e := range old {
+		if e != 0 {
+			t.place(e)
+		}
+	}
+}

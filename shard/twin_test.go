@@ -1,0 +1,410 @@
+package shard_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/twin"
+)
+
+var (
+	twinCommands = flag.Int("twin.commands", 200_000, "how many random commands the machine and its twin are driven with")
+	twinSeed     = flag.Uint64("twin.seed", 0, "seed of the first run; 0 draws one")
+)
+
+const (
+	shortRun = 1000
+	longRun  = 12_000 // long enough for a session to fill up with answers
+	// everyLong is how often a run is a long one.
+	everyLong = 16
+	// snapshotEvery is how many commands pass before the machine is saved and restored again.
+	snapshotEvery = 300
+	// shownAtMost is how many of the last commands a failure shows.
+	shownAtMost = 40
+	shrinkFor   = 20 * time.Second
+)
+
+// The machine and its naive twin get the same random commands and must yield the same effects and the
+// same states. Every batch goes through the codec; now and then the machine is saved and restored.
+func TestMachineAgreesWithItsTwin(t *testing.T) {
+	commands, seed := *twinCommands, *twinSeed
+	if testing.Short() {
+		commands = min(commands, 20_000)
+	}
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 40)
+	}
+	t.Logf("first seed: %d", seed)
+	tally := make(tally)
+	for done := 0; done < commands; seed++ {
+		r := newRun(seed, tally)
+		if err := r.play(); err != nil {
+			r.report(t, err)
+			return
+		}
+		done += r.commands
+	}
+	if testing.Verbose() {
+		t.Log(tally)
+	}
+	if commands >= 200_000 {
+		tally.judge(t)
+	}
+}
+
+// duel is a twin and the machines that must do as it does.
+type duel struct {
+	slots    shard.SlotSet
+	naive    *twin.Twin
+	machines []*contestant
+	state    shard.State // the twin's, before the next batch
+	expected shard.Effects
+}
+
+// contestant is a machine behind the codec.
+type contestant struct {
+	*shard.Machine
+	name    string
+	encoded []byte
+	batch   shard.Batch
+	effects shard.Effects
+}
+
+func newContestant(name string, slots shard.SlotSet) *contestant {
+	// A history that is soon full: it must not show in anything that is compared here.
+	return &contestant{name: name, Machine: shard.New(shard.Options{Slots: slots, History: 64})}
+}
+
+func newDuel(slots shard.SlotSet) *duel {
+	d := &duel{slots: slots, naive: twin.New(slots), machines: []*contestant{newContestant("machine", slots)}}
+	d.state = d.naive.State()
+	return d
+}
+
+// apply applies the batch to all and tells where somebody went wrong.
+func (d *duel) apply(b *shard.Batch) error {
+	if err := d.applyQuickly(b); err != nil {
+		return err
+	}
+	after := d.naive.State()
+	for _, m := range d.machines {
+		if err := d.compare(m, after); err != nil {
+			return err
+		}
+	}
+	if err := twin.Check(after, d.slots); err != nil {
+		return fmt.Errorf("twin: %w", err)
+	}
+	if err := twin.CheckChange(&d.state, &after, d.expected.List, len(b.Commands) == 1); err != nil {
+		return fmt.Errorf("twin: %w", err)
+	}
+	d.state = after
+	return nil
+}
+
+// applyQuickly applies the batch to all and compares nothing but the effects.
+func (d *duel) applyQuickly(b *shard.Batch) error {
+	d.expected.Reset()
+	d.naive.Apply(b, &d.expected)
+	for _, m := range d.machines {
+		if err := m.apply(b); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		if !slices.Equal(m.effects.List, d.expected.List) {
+			return fmt.Errorf("%s: effects differ (- twin, + machine)\n%s", m.name, effectsDiff(m.effects.List, d.expected.List))
+		}
+	}
+	return nil
+}
+
+func (d *duel) compare(m *contestant, want shard.State) error {
+	got := m.State()
+	for i := range got.Sessions {
+		if len(got.Sessions[i].Answers) == 0 {
+			got.Sessions[i].Answers = nil
+		}
+	}
+	for i := range got.Semaphores {
+		if len(got.Semaphores[i].Links) == 0 {
+			got.Semaphores[i].Links = nil
+		}
+	}
+	got.Nodes = slices.Clip(append([]shard.NodeState(nil), got.Nodes...))
+	got.Sessions = append([]shard.SessionState(nil), got.Sessions...)
+	got.Semaphores = append([]shard.SemaphoreState(nil), got.Semaphores...)
+	if reflect.DeepEqual(got, want) {
+		return nil
+	}
+	diff := twin.Difference(twin.StateText(&got), twin.StateText(&want))
+	if diff == "" {
+		diff = fmt.Sprintf("in what the text does not show, or in the order:\nmachine %+v\ntwin %+v", got, want)
+	}
+	return fmt.Errorf("%s: states differ (- twin, + machine)\n%s", m.name, diff)
+}
+
+func effectsDiff(got, want []shard.Effect) string {
+	var b strings.Builder
+	for i := range max(len(got), len(want)) {
+		var g, w string
+		if i < len(got) {
+			g = twin.EffectText(&got[i])
+		}
+		if i < len(want) {
+			w = twin.EffectText(&want[i])
+		}
+		if i < len(got) && i < len(want) && got[i] == want[i] {
+			fmt.Fprintf(&b, "  %s\n", g)
+		} else {
+			fmt.Fprintf(&b, "- %s\n+ %s\n", w, g)
+		}
+	}
+	return b.String()
+}
+
+// apply sends the batch through the codec and applies it. The bytes are overwritten before anybody
+// looks at what came of them, as a log would.
+func (m *contestant) apply(b *shard.Batch) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	m.encoded = shard.AppendBatch(m.encoded[:0], b)
+	if err := shard.DecodeBatch(m.encoded, &m.batch); err != nil {
+		return fmt.Errorf("decode what was encoded: %w", err)
+	}
+	if err := sameBatch(&m.batch, b); err != nil {
+		return err
+	}
+	m.effects.Reset()
+	m.Apply(&m.batch, &m.effects)
+	for i := range m.encoded {
+		m.encoded[i] = 0xA5
+	}
+	return nil
+}
+
+func sameBatch(got, want *shard.Batch) error {
+	if got.Proposer != want.Proposer || got.Sequence != want.Sequence || len(got.Commands) != len(want.Commands) {
+		return fmt.Errorf("decoded batch of %d, %d, %d commands from %d, %d, %d commands", got.Proposer, got.Sequence,
+			len(got.Commands), want.Proposer, want.Sequence, len(want.Commands))
+	}
+	for i := range want.Commands {
+		g, w := plain(got.Commands[i]), plain(want.Commands[i])
+		if !reflect.DeepEqual(g, w) {
+			return fmt.Errorf("command %d does not survive the codec:\n- %s\n+ %s", i, twin.CommandText(&w), twin.CommandText(&g))
+		}
+	}
+	return nil
+}
+
+// plain makes empty lists nil: the codec does not tell them apart.
+func plain(c shard.Command) shard.Command {
+	c.Name = append([]byte(nil), c.Name...)
+	c.Data = append([]byte(nil), c.Data...)
+	c.Key = append([]byte(nil), c.Key...)
+	c.Sessions = append([]shard.SessionID(nil), c.Sessions...)
+	c.Waiters = append([]shard.WaiterRef(nil), c.Waiters...)
+	return c
+}
+
+// run is one sequence of random batches.
+type run struct {
+	*duel
+	seed     uint64
+	source   *twin.Generator
+	tally    tally
+	batches  []*shard.Batch
+	commands int
+	saved    *savepoint
+}
+
+// savepoint is a snapshot that was prepared and is to be saved some batches later.
+type savepoint struct {
+	snapshot shard.Snapshot
+	state    shard.State
+	after    int // batches that were applied before it
+	wait     int // batches until it is saved
+}
+
+func newRun(seed uint64, tally tally) *run {
+	source := twin.NewGenerator(seed)
+	return &run{duel: newDuel(source.Slots()), seed: seed, source: source, tally: tally}
+}
+
+func (r *run) play() error {
+	length := shortRun
+	if r.seed%everyLong == 0 {
+		length = longRun
+	}
+	nextSnapshot := snapshotEvery
+	for r.commands < length {
+		b := r.source.Batch(&r.state)
+		r.batches = append(r.batches, b)
+		r.commands += len(b.Commands)
+		if err := r.apply(b); err != nil {
+			return err
+		}
+		r.tally.count(b, r.expected.List)
+		if r.commands >= nextSnapshot && r.saved == nil {
+			nextSnapshot = r.commands + snapshotEvery
+			if err := r.prepare(); err != nil {
+				return err
+			}
+		}
+		if r.saved != nil {
+			if r.saved.wait--; r.saved.wait < 0 {
+				if err := r.restore(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// prepare fixes the state of the machine that was restored last.
+func (r *run) prepare() error {
+	snapshot, err := r.machines[0].PrepareSnapshot()
+	if err != nil {
+		return fmt.Errorf("prepare a snapshot: %w", err)
+	}
+	r.saved = &savepoint{snapshot: snapshot, state: r.state, after: len(r.batches), wait: r.commands % 12}
+	return nil
+}
+
+// restore saves what was prepared, although the machine has moved on since, and restores it over a
+// machine that has seen other things. The restored one catches up and takes part from then on.
+func (r *run) restore() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("snapshot: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	s := r.saved
+	r.saved = nil
+	var file bytes.Buffer
+	if err := s.snapshot.Save(&file, nil); err != nil {
+		return fmt.Errorf("save a snapshot: %w", err)
+	}
+	s.snapshot.Discard()
+	fresh := newContestant("restored machine", r.slots)
+	if len(r.machines) > 1 {
+		fresh.Machine = r.machines[1].Machine
+	}
+	if err := fresh.Restore(&file); err != nil {
+		return fmt.Errorf("restore a snapshot: %w", err)
+	}
+	if err := r.compare(fresh, s.state); err != nil {
+		return fmt.Errorf("just restored: %w", err)
+	}
+	for _, b := range r.batches[s.after:] {
+		if err := fresh.apply(b); err != nil {
+			return fmt.Errorf("catching up: %w", err)
+		}
+	}
+	if err := r.compare(fresh, r.state); err != nil {
+		return fmt.Errorf("caught up: %w", err)
+	}
+	r.machines = []*contestant{fresh, r.machines[0]}
+	return nil
+}
+
+// report shows a failure: how to see it again, and the fewest commands that show it.
+func (r *run) report(t *testing.T, err error) {
+	t.Helper()
+	batches, note := r.batches, "the last commands; without saving and restoring they do not fail"
+	if at, _ := replay(r.slots, batches); at >= 0 {
+		batches = twin.Shrink(r.slots, batches[:at+1], shrinkFor, func(list []*shard.Batch) int {
+			at, _ := replay(r.slots, list)
+			return at
+		})
+		_, err = replay(r.slots, batches)
+		note = "these commands alone fail"
+	}
+	var b strings.Builder
+	skip := max(0, len(batches)-shownAtMost)
+	for i, batch := range batches[skip:] {
+		for _, c := range batch.Commands {
+			fmt.Fprintf(&b, "%4d  %s\n", skip+i, twin.CommandText(&c))
+		}
+	}
+	t.Errorf("%v\n%s (%d batches):\n%sagain: go test ./shard -run TestMachineAgreesWithItsTwin -twin.commands=1 -twin.seed=%d",
+		err, note, len(batches), b.String(), r.seed)
+}
+
+// replay applies the batches to a new machine and a new twin and tells at which they differ, or a
+// negative number. Effects are compared at every batch, states for speed only at the last one.
+func replay(slots shard.SlotSet, batches []*shard.Batch) (int, error) {
+	d := newDuel(slots)
+	for i, b := range batches {
+		step := d.applyQuickly
+		if i == len(batches)-1 {
+			d.state = d.naive.State()
+			step = d.apply
+		}
+		if err := step(b); err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
+}
+
+// tally counts what the commands came to.
+type tally map[string]int
+
+func (c tally) count(b *shard.Batch, effects []shard.Effect) {
+	for _, e := range effects {
+		kind := b.Commands[e.Op].Kind
+		if e.Kind != shard.EffectResult {
+			c["effect "+e.Kind.String()+" "+e.Abort.String()+" "+e.End.String()]++
+			continue
+		}
+		flags := e.Flags & (shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased | shard.FlagMore)
+		c[fmt.Sprintf("%v %v %b", kind, e.Status, flags)]++
+		if kind == shard.CmdAcquire {
+			c["acquires"]++
+			if e.Status == protocol.StatusSuccess {
+				c["acquires that mean something"]++
+			}
+		}
+	}
+}
+
+// judge fails the test where the generator does not aim well enough for it to mean much.
+func (c tally) judge(t *testing.T) {
+	if c["acquires that mean something"]*10 < c["acquires"]*6 {
+		t.Errorf("of %d acquires only %d mean something", c["acquires"], c["acquires that mean something"])
+	}
+	for _, outcome := range []string{
+		"acquire OVERLOADED 0", "acquire STALE 0", "acquire ABORTED 0", "acquire SESSION_EXPIRED 0",
+		"acquire BAD_SESSION 0", "acquire MOVED 0", "acquire BAD_REQUEST 0", "acquire PRECONDITION_FAILED 0",
+		"release FENCED 0", "semaphore-update FENCED 0", "node-drop SUCCESS 10000000", "lead STALE 0",
+		"effect aborted REPLACED UNKNOWN", "effect aborted RELEASED UNKNOWN", "effect aborted DELETED UNKNOWN",
+		"effect lost UNKNOWN UNKNOWN", "effect timed-out UNKNOWN UNKNOWN", "effect granted UNKNOWN UNKNOWN",
+	} {
+		if c[outcome] < 10 {
+			t.Errorf("%s: only %d times", outcome, c[outcome])
+		}
+	}
+}
+
+// String lists the counts, one on each line.
+func (c tally) String() string {
+	var lines []string
+	for what, n := range c {
+		lines = append(lines, fmt.Sprintf("%8d %s", n, what))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[8:], b[8:]) })
+	return "what came of the commands:\n" + strings.Join(lines, "\n")
+}

@@ -1,0 +1,82 @@
+package shard
+
+// Cursor is a place in a walk; zero is its beginning. It means something to one machine only, and
+// until that machine restores a snapshot.
+type Cursor uint32
+
+// WalkSessions calls fn for sessions of the shard, guests too, MaxPage places at a time, and returns where to
+// go on and whether the walk is over. Sessions that begin during the walk may be missed: a leader
+// learns of those from its own commands. fn must not call the machine.
+func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := max(handle(at), 1)
+	for end := min(h+MaxPage, m.sessions.used); h < end; h++ {
+		if s := m.sessions.at(h); s.id != 0 {
+			fn(s.view())
+		}
+	}
+	return Cursor(h), h >= m.sessions.used
+}
+
+// Waiter is a waiting acquire that time will end.
+type Waiter struct {
+	WaiterRef
+	Timeout uint64 // milliseconds
+}
+
+// WalkWaiters calls fn for the waiters of finite timeout, as WalkSessions does: a new leader starts
+// their timers anew.
+func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := max(handle(at), 1)
+	for end := min(h+MaxPage, m.links.used); h < end; h++ {
+		l := m.links.at(h)
+		if l.order == 0 || l.owner || l.timeout == Forever {
+			continue
+		}
+		o := m.objects.at(l.object)
+		fn(Waiter{
+			WaiterRef: WaiterRef{
+				Node: o.node.id, Name: []byte(o.name), Session: m.sessions.at(l.session).id,
+				Order: l.order, Number: l.number,
+			},
+			Timeout: l.timeout,
+		})
+	}
+	return Cursor(h), h >= m.links.used
+}
+
+// Nodes returns the ids of the nodes that something is here of, unsorted, for the leader to ask the
+// meta shard about.
+func (m *Machine) Nodes() []NodeID {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	ids := make([]NodeID, 0, len(m.nodes))
+	for id := range m.nodes {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Counts says how much a machine holds.
+type Counts struct {
+	Nodes, Sessions, Guests, Objects, Links, Waiters int
+
+	LastOrder    OrderID
+	LastRevision Revision
+	LastSession  uint64
+	Term         uint64
+}
+
+// Count returns how much the machine holds.
+func (m *Machine) Count() Counts {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return Counts{
+		Nodes: len(m.nodes), Sessions: m.sessions.live() - m.guests, Guests: m.guests,
+		Objects: m.objects.live(), Links: m.links.live(), Waiters: m.waiters,
+		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.term,
+	}
+}
