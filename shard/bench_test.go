@@ -1,53 +1,330 @@
 package shard
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"runtime"
 	"testing"
 )
 
-// locks returns a machine with n sessions in one node and a persistent semaphore of limit 1 for each.
-func locks(tb testing.TB, n int) (*Machine, []SessionID, [][]byte) {
-	tb.Helper()
-	m := New(Options{})
-	var out Effects
-	ids := make([]SessionID, n)
-	names := make([][]byte, n)
-	for i := range n {
-		names[i] = fmt.Appendf(nil, "lock/%08d", i)
-		out.Reset()
-		m.Apply(&Batch{Commands: []Command{
-			{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000},
-			{Kind: CmdSemaphoreCreate, Node: 1, Name: names[i], Count: 1},
-		}}, &out)
-		ids[i] = out.List[1].Session
-		if i > 0 {
-			ids[i] = out.List[0].Session
-		}
-	}
-	return m, ids, names
+// bed is a machine under test with its sessions, and what drives it.
+type bed struct {
+	m       *Machine
+	ids     []SessionID
+	numbers []uint64
+	out     Effects
+	one     Batch
 }
 
+func newBed(sessions int) *bed {
+	b := &bed{m: New(Options{}), numbers: make([]uint64, sessions), one: Batch{Commands: make([]Command, 1)}}
+	for i := range sessions {
+		b.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
+		b.ids = append(b.ids, b.result().Session)
+	}
+	return b
+}
+
+func (b *bed) do(c Command) {
+	b.one.Commands[0] = c
+	b.out.Reset()
+	b.m.Apply(&b.one, &b.out)
+}
+
+func (b *bed) result() *Effect {
+	for i := range b.out.List {
+		if b.out.List[i].Kind == EffectResult {
+			return &b.out.List[i]
+		}
+	}
+	panic("no result")
+}
+
+// as runs a mutation of session i under its next number.
+func (b *bed) as(i int, c Command) {
+	b.numbers[i]++
+	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
+	b.do(c)
+}
+
+func names(format string, n int) [][]byte {
+	out := make([][]byte, n)
+	for i := range out {
+		out[i] = fmt.Appendf(nil, format, i)
+	}
+	return out
+}
+
+// An acquire or a release of one's own semaphore: half of what is reported per pair.
 func BenchmarkApplyAcquireRelease(b *testing.B) {
 	for _, n := range []int{512, 100_000} {
 		b.Run(fmt.Sprintf("locks=%d", n), func(b *testing.B) {
-			m, ids, names := locks(b, n)
-			var out Effects
-			batch := Batch{Commands: make([]Command, 2)}
+			t := newBed(n)
+			locks := names("lock/%08d", n)
+			for _, name := range locks {
+				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+			}
 			b.ReportAllocs()
-			number, i := uint64(0), 0
-			for b.Loop() {
-				if i++; i == n {
-					i = 0
-				}
-				number += 2
-				batch.Commands[0] = Command{Kind: CmdAcquire, Node: 1, Session: ids[i], Number: number, Acked: number - 1, Name: names[i], Count: 1, Timeout: Forever}
-				batch.Commands[1] = Command{Kind: CmdRelease, Node: 1, Session: ids[i], Number: number + 1, Acked: number, Name: names[i]}
-				out.Reset()
-				m.Apply(&batch, &out)
-				if out.List[0].Flags != FlagAcquired {
-					b.Fatal(out.List[0])
+			for i := 0; b.Loop(); i++ {
+				at := i / 2 % n
+				if i%2 == 0 {
+					t.as(at, Command{Kind: CmdAcquire, Name: locks[at], Count: 1, Timeout: Forever})
+				} else {
+					t.as(at, Command{Kind: CmdRelease, Name: locks[at]})
 				}
 			}
 		})
+	}
+}
+
+// An ephemeral semaphore made by an acquire and ended by the release: one of each per operation.
+func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
+	for _, others := range []int{0, 10_000, 900_000} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			t := newBed(1)
+			for i := range others {
+				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i), Count: 1})
+			}
+			locks := names("object/%d", 1000)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				name := locks[i%len(locks)]
+				t.as(0, Command{Kind: CmdAcquire, Name: name, Count: Exclusive, Flags: FlagEphemeral})
+				t.as(0, Command{Kind: CmdRelease, Name: name})
+			}
+		})
+	}
+}
+
+// One session joins a long queue and leaves it from its middle.
+func BenchmarkApplyAmongManyWaiters(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1) })
+	}
+}
+
+// One session becomes an owner among many and releases.
+func BenchmarkApplyAmongManyOwners(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("owners=%d", n), func(b *testing.B) { benchmarkAmong(b, n, Forever) })
+	}
+}
+
+func benchmarkAmong(b *testing.B, n int, limit uint64) {
+	t := newBed(n + 1)
+	name := []byte("wanted")
+	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
+	for i := range n + 1 {
+		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := 1 + (i/2*7919)%n
+		if i%2 == 0 {
+			t.as(at, Command{Kind: CmdRelease, Name: name})
+		} else {
+			t.as(at, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		}
+	}
+}
+
+// The hand-off of one contended lock: the owner releases, the next gets it, the first queues again.
+func BenchmarkApplyHandOff(b *testing.B) {
+	const n = 32
+	t := newBed(n)
+	name := []byte("contended")
+	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range n {
+		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		t.as(i%n, Command{Kind: CmdRelease, Name: name})
+		t.as(i%n, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+	}
+}
+
+// A session that waits among 100,000 dies, and another takes its place.
+func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
+	const n = 100_000
+	t := newBed(n)
+	name := []byte("wanted")
+	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range n {
+		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := 1 + (i*7919)%(n-1)
+		t.do(Command{Kind: CmdSessionEnd, Session: t.ids[at]})
+		t.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
+		t.ids[at], t.numbers[at] = t.result().Session, 0
+		t.as(at, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+	}
+}
+
+// What the apply path of a host does with a batch from the log: decode it and apply it.
+func BenchmarkApplyDecodedBatch(b *testing.B) {
+	const n = 100
+	t := newBed(n)
+	locks := names("lock/%08d", n)
+	var batch Batch
+	for i, name := range locks {
+		t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+		batch.Commands = append(batch.Commands,
+			Command{Kind: CmdAcquire, Node: 1, Session: t.ids[i], Name: name, Count: 1, Timeout: Forever},
+			Command{Kind: CmdRelease, Node: 1, Session: t.ids[i], Name: name})
+	}
+	var decoded Batch
+	var data []byte
+	number := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range batch.Commands {
+			number++
+			batch.Commands[i].Number, batch.Commands[i].Acked = number, number-1
+		}
+		data = AppendBatch(data[:0], &batch)
+		if err := DecodeBatch(data, &decoded); err != nil {
+			b.Fatal(err)
+		}
+		t.out.Reset()
+		t.m.Apply(&decoded, &t.out)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*n), "ns/command")
+	b.ReportMetric(float64(len(data))/(2*n), "bytes/command")
+}
+
+const million = 1_000_000
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}
+
+// fillMillion makes a million sessions, then a million semaphores, each owned by one of the sessions, in a
+// few nodes: the limit is a million in one.
+func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
+	m = New(Options{})
+	var out Effects
+	batch := Batch{Commands: make([]Command, 0, 2)}
+	ids := make([]SessionID, million)
+	before := heap()
+	for i := range ids {
+		batch.Commands = append(batch.Commands[:0], Command{
+			Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000, Data: []byte("worker"), Key: []byte("0123456789abcdef"),
+		})
+		out.Reset()
+		m.Apply(&batch, &out)
+		ids[i] = out.List[len(out.List)-1].Session
+	}
+	between := heap()
+	var name []byte
+	for i, id := range ids {
+		name = fmt.Appendf(name[:0], "semaphore/%07d", i)
+		batch.Commands = append(batch.Commands[:0],
+			Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1},
+			Command{Kind: CmdAcquire, Node: 1, Session: id, Number: 1, Name: name, Count: 1})
+		out.Reset()
+		m.Apply(&batch, &out)
+	}
+	after := heap()
+	if c := m.Count(); c.Sessions != million || c.Objects != million || c.Links != million {
+		tb.Fatal(c)
+	}
+	runtime.KeepAlive(ids)
+	return m, float64(between-before) / million, float64(after-between) / million
+}
+
+func BenchmarkMillion(b *testing.B) {
+	m, perSession, perSemaphore := fillMillion(b)
+	b.Run("fill", func(b *testing.B) {
+		for b.Loop() {
+		}
+		b.ReportMetric(perSession, "heap-bytes/session")
+		b.ReportMetric(perSemaphore, "heap-bytes/semaphore")
+		b.ReportMetric(0, "ns/op")
+	})
+	b.Run("prepare-snapshot", func(b *testing.B) {
+		for b.Loop() {
+			sn, err := m.PrepareSnapshot()
+			if err != nil {
+				b.Fatal(err)
+			}
+			sn.Discard()
+		}
+	})
+	var file bytes.Buffer
+	b.Run("save-snapshot", func(b *testing.B) {
+		for b.Loop() {
+			file.Reset()
+			sn, _ := m.PrepareSnapshot()
+			if err := sn.Save(&file, nil); err != nil {
+				b.Fatal(err)
+			}
+			sn.Discard()
+		}
+		b.SetBytes(int64(file.Len()))
+	})
+	// An acquire and a release while a snapshot is being saved: all that is touched is copied once.
+	b.Run("apply-during-save", func(b *testing.B) {
+		t := &bed{m: m, one: Batch{Commands: make([]Command, 1)}}
+		for i := range 1000 {
+			t.do(Command{Kind: CmdSessionCreate, Slot: Slot(i), Node: 2, Timeout: 10_000})
+			t.ids = append(t.ids, t.result().Session)
+		}
+		locks := names("lock/%08d", len(t.ids))
+		for _, name := range locks {
+			t.do(Command{Kind: CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
+		}
+		sn, _ := m.PrepareSnapshot()
+		saved := make(chan error, 1)
+		go func() { saved <- sn.Save(io.Discard, nil) }()
+		number := uint64(0)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			at := i % len(locks)
+			number += 2
+			t.do(Command{Kind: CmdAcquire, Node: 2, Session: t.ids[at], Number: number, Acked: number - 1, Name: locks[at], Count: 1})
+			t.do(Command{Kind: CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1, Acked: number, Name: locks[at]})
+		}
+		if err := <-saved; err != nil {
+			b.Fatal(err)
+		}
+		sn.Discard()
+	})
+	b.Run("restore", func(b *testing.B) {
+		for b.Loop() {
+			if err := New(Options{}).Restore(bytes.NewReader(file.Bytes())); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.SetBytes(int64(file.Len()))
+	})
+}
+
+// One page of a semaphore with 100,000 owners: how long a read holds the lock at the most.
+func BenchmarkDescribePageOfManyOwners(b *testing.B) {
+	const n = 100_000
+	t := newBed(n)
+	name := []byte("endpoints")
+	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: Forever})
+	for i := range n {
+		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
+	}
+	var d Description
+	after := OrderID(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if !t.m.Describe(1, name, DescribeOptions{Owners: true, After: after}, &d) {
+			b.Fatal("no semaphore")
+		}
+		if after = d.Links[len(d.Links)-1].Order; !d.More {
+			after = 0
+		}
 	}
 }

@@ -1,0 +1,140 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// rosters is a second kind of objects, made only of what kind.go offers: a named list that sessions
+// join, with a count of how often it was joined. It shows that a kind needs nothing of another one.
+type rosters struct{ slab[roster] }
+
+type roster struct{ joins uint64 }
+
+const (
+	kindRoster objectKind  = 7
+	cmdJoin    CommandKind = 250
+)
+
+func init() {
+	kindMakers[kindRoster] = func() kind { return &rosters{} }
+	mutations[cmdJoin] = mutation{run: join}
+}
+
+func (st *rosters) of(m *Machine, h handle) *roster { return st.at(m.objects.at(h).body) }
+
+func join(m *Machine, c *Command, t *target) {
+	st := m.kinds[kindRoster].(*rosters)
+	if t.object == 0 {
+		t.object = m.addObject(kindRoster, t, c.Node, string(c.Name), st.take())
+		m.changed(t.object, FlagCreated)
+	}
+	o := m.objects.at(t.object)
+	if o.kind != kindRoster || m.links.find(o, t.object, t.session) != 0 {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	m.touchObject(t.object)
+	st.at(o.body).joins++
+	h := m.addLink(t.session, t.object, c, true)
+	m.answerAcquired(h)
+	m.changed(t.object, FlagOwners)
+}
+
+func (st *rosters) leave(m *Machine, h handle) {
+	object := m.links.at(h).object
+	m.removeLink(h)
+	m.changed(object, FlagOwners)
+}
+
+func (st *rosters) remove(m *Machine, h handle) {
+	for m.objects.at(h).linkCount > 0 {
+		m.removeLink(m.objects.at(h).lastLink)
+	}
+	m.changed(h, FlagDeleted)
+	m.removeObject(h)
+}
+
+func (st *rosters) free(body handle) { st.put(body) }
+
+func (st *rosters) save(dst []byte, body handle) []byte {
+	return binary.AppendUvarint(dst, st.at(body).joins)
+}
+
+func (st *rosters) load(src []byte) (handle, bool) {
+	joins, n := binary.Uvarint(src)
+	h := st.take()
+	st.at(h).joins = joins
+	return h, n > 0
+}
+
+func (st *rosters) linked(*Machine, handle) error { return nil }
+
+func (st *rosters) state(m *Machine, object handle, s *State) {}
+
+func TestAnotherKindLivesBesideSemaphoresWithoutTouchingThem(t *testing.T) {
+	m := New(Options{})
+	var out Effects
+	do := func(c Command) Effect {
+		t.Helper()
+		out.Reset()
+		m.Apply(&Batch{Commands: []Command{c}}, &out)
+		return out.List[slices.IndexFunc(out.List, func(e Effect) bool { return e.Kind == EffectResult })]
+	}
+	session := do(Command{Kind: CmdSessionCreate, Node: 1, Slot: 9}).Session
+	second := do(Command{Kind: CmdSessionCreate, Node: 1, Slot: 10}).Session
+	name, lock := []byte("workers"), []byte("lock")
+
+	if e := do(Command{Kind: cmdJoin, Session: session, Number: 1, Node: 1, Name: name}); e.Flags != FlagAcquired {
+		t.Fatal(e)
+	}
+	if e := do(Command{Kind: cmdJoin, Session: second, Number: 1, Node: 1, Name: name}); e.Flags != FlagAcquired {
+		t.Fatal(e)
+	}
+	// The rules that all kinds share hold: numbers, slots, names, the links of a session.
+	if e := do(Command{Kind: cmdJoin, Session: session, Number: 1, Node: 1, Name: name}); e.Order != 1 {
+		t.Fatal("a repeated number was not answered as before:", e)
+	}
+	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 2, Node: 1, Name: name, Count: 1}); e.Status != protocol.StatusPreconditionFailed {
+		t.Fatal("a semaphore's command worked on another kind:", e)
+	}
+	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 3, Node: 1, Name: lock, Count: 1, Flags: FlagEphemeral}); e.Flags != FlagAcquired {
+		t.Fatal(e)
+	}
+	if h, _ := m.ListHoldings(session, 0, 0, nil); len(h) != 2 || h[0].Name != "workers" || h[1].Name != "lock" {
+		t.Fatal(h)
+	}
+	if _, objects := m.ListSlot(SlotOf(1, name)); !slices.Contains(objects, ObjectName{Node: 1, Name: "workers"}) {
+		t.Fatal(objects)
+	}
+	if m.Describe(1, name, DescribeOptions{}, &Description{}) {
+		t.Fatal("a roster was described as a semaphore")
+	}
+
+	var file bytes.Buffer
+	sn := prepare(t, m)
+	do(Command{Kind: CmdSessionEnd, Session: session}) // leaves both, of both kinds
+	if err := sn.Save(&file, nil); err != nil {
+		t.Fatal(err)
+	}
+	joined := func(m *Machine) (links uint32, joins uint64) {
+		h := m.objects.find(ObjectHash(1, name), 1, name)
+		return m.objects.at(h).linkCount, m.kinds[kindRoster].(*rosters).of(m, h).joins
+	}
+	if links, joins := joined(m); links != 1 || joins != 2 {
+		t.Fatal(links, joins)
+	}
+	if links, joins := joined(restored(t, file.Bytes())); links != 2 || joins != 2 {
+		t.Fatal("restored:", links, joins)
+	}
+	if m.Describe(1, lock, DescribeOptions{}, &Description{}) {
+		t.Fatal("the ephemeral semaphore outlived its owner")
+	}
+	if e := do(Command{Kind: CmdNodeDrop, Node: 1, Count: 10}); e.Flags&FlagMore != 0 || m.Count().Objects != 0 {
+		t.Fatal("dropping the node left something behind")
+	}
+}

@@ -1,0 +1,295 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
+	const owners, waiters = 1500, 1200
+	b := newBed(owners + waiters)
+	name := []byte("sem")
+	b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: owners, Data: []byte("its data")})
+	for i := range owners + waiters {
+		b.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: 60_000, Data: fmt.Appendf(nil, "d%d", i)})
+	}
+	for _, c := range []struct {
+		owners, waiters bool
+		limit, want     int
+		first           OrderID
+	}{
+		{true, true, 0, owners + waiters, 1},
+		{true, false, 7, owners, 1},
+		{false, true, 999, waiters, owners + 1},
+		{false, false, 0, 0, 0},
+		{true, true, 1 << 30, owners + waiters, 1},
+	} {
+		var d Description
+		var seen []LinkView
+		for after := OrderID(0); ; after = seen[len(seen)-1].Order {
+			if !b.m.Describe(1, name, DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after, Limit: c.limit}, &d) {
+				t.Fatal("not found")
+			}
+			if len(d.Links) > MaxPage {
+				t.Fatalf("a page of %d", len(d.Links))
+			}
+			if d.Owners != owners || d.Waiters != waiters || d.Count != owners || d.Limit != owners || d.Data != "its data" {
+				t.Fatalf("%+v", d)
+			}
+			seen = append(seen, d.Links...)
+			if !d.More {
+				break
+			}
+		}
+		if len(seen) != c.want {
+			t.Fatalf("%+v: saw %d", c, len(seen))
+		}
+		for i, l := range seen {
+			at := int(c.first) - 1 + i
+			want := LinkView{Order: OrderID(at + 1), Session: b.ids[at], Count: 1, Data: fmt.Sprintf("d%d", at), Owner: at < owners}
+			if !want.Owner {
+				want.Timeout = 60_000
+			}
+			if l != want {
+				t.Fatalf("have %+v, want %+v", l, want)
+			}
+		}
+	}
+	if b.m.Describe(1, []byte("other"), DescribeOptions{}, &Description{}) || b.m.Describe(2, name, DescribeOptions{}, &Description{}) {
+		t.Fatal("described what is not there")
+	}
+}
+
+func TestAPageGoesOnWhereThePreviousEndedThoughThatOwnerHasLeft(t *testing.T) {
+	b := newBed(30)
+	name := []byte("sem")
+	b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 100})
+	for i := range 30 {
+		b.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1})
+	}
+	for i := 4; i < 15; i++ {
+		b.as(i, Command{Kind: CmdRelease, Name: name})
+	}
+	var d Description
+	b.m.Describe(1, name, DescribeOptions{Owners: true, After: 10, Limit: 2}, &d)
+	if len(d.Links) != 2 || d.Links[0].Order != 16 || d.Links[1].Order != 17 || !d.More {
+		t.Fatalf("%+v", d)
+	}
+}
+
+func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
+	b := newBed(1)
+	var want []string
+	for i := range 2500 {
+		name := fmt.Sprintf("a/%d", i)
+		want = append(want, name)
+		b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: []byte(name), Count: 1})
+	}
+	for _, other := range []string{"a", "a0", "b/1", "A/1"} {
+		b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: []byte(other), Count: 1})
+	}
+	b.do(Command{Kind: CmdSemaphoreCreate, Node: 2, Name: []byte("a/of another node"), Count: 1})
+	slices.Sort(want)
+	for _, limit := range []int{0, 1, 700} {
+		var got []string
+		for after, more := "", true; more; after = got[len(got)-1] {
+			var page []SemaphoreView
+			page, more = b.m.ListSemaphores(1, "a/", after, limit, nil)
+			for _, s := range page {
+				got = append(got, s.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("limit %d: %d names", limit, len(got))
+		}
+	}
+	if all, more := b.m.ListSemaphores(1, "", "", 3, nil); !more || all[0].Name != "A/1" || all[1].Name != "a" {
+		t.Fatal(all, more)
+	}
+	if none, more := b.m.ListSemaphores(3, "", "", 0, nil); len(none) != 0 || more {
+		t.Fatal(none, more)
+	}
+}
+
+func TestSessionsAndWhatTheyHoldAreListedInPages(t *testing.T) {
+	b := newBed(2300)
+	want := slices.Clone(b.ids)
+	slices.Sort(want)
+	var got []SessionID
+	for after, more := SessionID(0), true; more; {
+		var page []SessionView
+		page, after, more = b.m.ListSessions(1, after, 900, nil)
+		for _, s := range page {
+			got = append(got, s.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("%d of %d", len(got), len(want))
+	}
+	for i := range 1200 {
+		b.as(0, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "s%d", i), Count: 1, Flags: FlagEphemeral})
+	}
+	var names []string
+	for after, more := OrderID(0), true; more; {
+		var page []Holding
+		page, more = b.m.ListHoldings(b.ids[0], after, 500, nil)
+		for _, h := range page {
+			names = append(names, h.Name)
+		}
+		after = page[len(page)-1].Order
+	}
+	if len(names) != 1200 || names[0] != "s0" || names[1199] != "s1199" {
+		t.Fatal(len(names))
+	}
+}
+
+func TestEveryThingIsListedInItsSlot(t *testing.T) {
+	b := newBed(300)
+	for i := range 300 {
+		b.as(i, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "lock/%d", i), Count: 1, Flags: FlagEphemeral})
+	}
+	sessions, objects := 0, 0
+	for slot := Slot(0); slot < Slots; slot++ {
+		ss, oo := b.m.ListSlot(slot)
+		for _, s := range ss {
+			if s.Slot() != slot {
+				t.Fatalf("session %v in slot %d", s, slot)
+			}
+		}
+		for _, o := range oo {
+			if SlotOf(o.Node, []byte(o.Name)) != slot || !strings.HasPrefix(o.Name, "lock/") {
+				t.Fatalf("%v in slot %d", o, slot)
+			}
+		}
+		sessions += len(ss)
+		objects += len(oo)
+	}
+	if sessions != 300 || objects != 300 {
+		t.Fatal(sessions, objects)
+	}
+}
+
+func TestWalksMeetEveryWaiterWithATimerAndEverySession(t *testing.T) {
+	b := newBed(2500)
+	name := []byte("sem")
+	b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	for i := range b.ids {
+		timeout := uint64(1000 + i)
+		if i%2 == 0 {
+			timeout = Forever
+		}
+		b.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: timeout})
+	}
+	var refs []WaiterRef
+	for at, over := Cursor(0), false; !over; {
+		at, over = b.m.WalkWaiters(at, func(w Waiter) {
+			if w.Timeout < 1000 || w.Timeout >= 1000+2500 {
+				t.Fatal(w)
+			}
+			refs = append(refs, w.WaiterRef)
+		})
+	}
+	if len(refs) != 1250 {
+		t.Fatal(len(refs))
+	}
+	seen := 0
+	for at, over := Cursor(0), false; !over; {
+		at, over = b.m.WalkSessions(at, func(SessionView) { seen++ })
+	}
+	if seen != 2500 {
+		t.Fatal(seen)
+	}
+	// What the walk gives is what the command takes.
+	b.do(Command{Kind: CmdWaitersTimeOut, Waiters: refs})
+	if c := b.m.Count(); c.Waiters != 1249 || c.Links != 1250 {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestKeyMatchesOnlyTheKeyThatTheSessionWasMadeWith(t *testing.T) {
+	b := newBed(1) // without a key
+	b.do(Command{Kind: CmdSessionCreate, Node: 1, Slot: 1, Key: []byte("secret")})
+	keyed := b.result().Session
+	for _, c := range []struct {
+		id   SessionID
+		key  string
+		want bool
+	}{{b.ids[0], "", true}, {b.ids[0], "any", true}, {keyed, "secret", true}, {keyed, "", false}, {keyed, "secre", false}, {keyed + 1, "secret", false}} {
+		if b.m.KeyMatches(c.id, []byte(c.key)) != c.want {
+			t.Error(c)
+		}
+	}
+}
+
+func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
+	m := New(Options{})
+	b := newBusy(m, 11)
+	b.steps(50)
+	stop := make(chan struct{})
+	var reading sync.WaitGroup
+	for range 2 {
+		reading.Go(func() {
+			var d Description
+			var delta Delta
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Appendf(nil, "s%d", i%60)
+				node := NodeID(1 + i%3)
+				if m.Describe(node, name, DescribeOptions{Owners: true, Waiters: true}, &d) && d.Count > d.Limit {
+					t.Error("more taken than there is")
+				}
+				m.Changes(node, name, d.Revision, &delta)
+				m.ListSemaphores(node, "s", "", 10, nil)
+				page, _, _ := m.ListSessions(node, 0, 10, nil)
+				for _, s := range page {
+					m.ListHoldings(s.ID, 0, 10, nil)
+				}
+				m.WalkSessions(0, func(SessionView) {})
+				m.WalkWaiters(0, func(Waiter) {})
+				m.ListSlot(Slot(i % Slots))
+				m.Count()
+				m.Nodes()
+			}
+		})
+	}
+	b.steps(300)
+	close(stop)
+	reading.Wait()
+}
+
+func TestSessionIDsCarryTheirSlotAndSpeakForThemselves(t *testing.T) {
+	id := NewSessionID(4095, 77)
+	if id.Slot() != 4095 || id.Counter() != 77 || id.String() != "4095-77" {
+		t.Fatal(id)
+	}
+	for _, bad := range []func(){
+		func() { NewSessionID(4096, 1) }, func() { NewSessionID(0, 0) }, func() { NewSessionID(0, 1<<52) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("a session id out of range was made")
+				}
+			}()
+			bad()
+		}()
+	}
+}
+
+func TestUnknownCommandsAreAnsweredAndChangeNothing(t *testing.T) {
+	b := newBed(1)
+	before := b.m.Digest()
+	b.do(Command{Kind: 99, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("x")})
+	if b.result().Status != protocol.StatusUnsupported || b.m.Digest() != before {
+		t.Fatal(b.result())
+	}
+}
