@@ -1,0 +1,165 @@
+package meta
+
+import (
+	"encoding/binary"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// everyCommand has one command of each kind, with every field that the kind uses set to something else.
+func everyCommand() []Command {
+	full := Config{
+		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
+		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: 2, RateLimiterCountersMode: 255,
+	}
+	return []Command{
+		{Kind: CmdNodeCreate, Path: "/a/b", Config: full},
+		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
+		{Kind: CmdNodeDrop, Path: "", Node: 1<<64 - 1},
+		{Kind: CmdSettleGrace, Node: 5, Expected: 6},
+		{Kind: CmdNodeCleared, Node: 7, Shard: 8},
+		{Kind: CmdHostRegister, Host: host(9, "h")},
+		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
+		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
+	}
+}
+
+func encoded(t testing.TB, b *Batch) []byte {
+	t.Helper()
+	out, err := AppendBatch(nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestABatchComesBackAsItWas(t *testing.T) {
+	for _, b := range []Batch{
+		{Proposer: 1, Sequence: 2, Commands: everyCommand()},
+		{Proposer: 1<<64 - 1, Sequence: 0, Commands: []Command{}},
+	} {
+		src := encoded(t, &b)
+		got := Batch{Proposer: 99, Commands: everyCommand()[:3]}
+		if err := DecodeBatch(src, &got); err != nil {
+			t.Fatal(err)
+		}
+		clear(src) // nothing may be a view of it
+		if !reflect.DeepEqual(got, b) {
+			t.Errorf("got %+v\nwant %+v", got, b)
+		}
+	}
+}
+
+// The bytes stand in logs on disk: they must not change.
+func TestTheEncodedFormIsFixed(t *testing.T) {
+	got := encoded(t, &Batch{Proposer: 1, Sequence: 2, Commands: []Command{
+		{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)},
+		{Kind: CmdSlotsAssign, First: 1, Last: 300, From: 1, To: 2, Expected: 3},
+	}})
+	want := "\x01" + "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02" +
+		"\x01\x09" + "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00" +
+		"\x21\x06" + "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
+	if string(got) != want {
+		t.Errorf("%x\nwant %x", got, want)
+	}
+}
+
+func TestABrokenBatchIsRefusedByName(t *testing.T) {
+	head := func(count uint64, rest string) []byte {
+		b := append([]byte{batchVersion}, make([]byte, 16)...)
+		return append(binary.AppendUvarint(b, count), rest...)
+	}
+	long := strings.Repeat("\xff", 11)
+	for want, src := range map[string][]byte{
+		"version: the byte is missing":                    nil,
+		"version 2; this host knows version 1":            append([]byte{2}, head(0, "")[1:]...),
+		"version 0;":                                      make([]byte, 18),
+		"proposer: 8 bytes are needed, 3 are left":        head(0, "")[:4],
+		"sequence: 8 bytes are needed, 0 are left":        head(0, "")[:9],
+		"count: the bytes end within the number":          head(0, "")[:17],
+		"count: the number does not fit":                  append(head(0, "")[:17], long...),
+		"count: 9 entries, but 0 bytes are left":          head(9, ""),
+		"16385 commands; at most 16384":                   head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1)),
+		"1 bytes more than there should be":               head(0, "x"),
+		"command 0: body: the bytes end":                  head(1, "\x01"),
+		"command 0: body: a length of 5, but 1 bytes":     head(1, "\x01\x05x"),
+		"command 0: unknown kind 9; a newer host":         head(1, "\x09\x00"),
+		"command 0 (node-create): path: a length of 127":  head(1, "\x01\x03\x7fab"),
+		"command 0 (node-create): rate_limiter":           head(1, "\x01\x07\x02/a\x00\x00\x00\x00"),
+		"(node-create): 1 bytes more":                     head(1, "\x01\x09\x02/a\x00\x00\x00\x00\x00!"),
+		"command 1 (settle-grace): config version":        head(2, "\x04\x02\x01\x01\x04\x01\x01"),
+		"command 0 (routing-init): shards: 100 entries":   head(1, "\x20\x03\x01c\x64"),
+		"(slots-assign): last slot: 65536 is above 65535": head(1, "\x21\x07\x01\x80\x80\x04\x01\x02\x00"),
+		"(node-cleared): node: the number does not fit":   head(1, "\x05\x0c"+long+"\x01"),
+	} {
+		b := Batch{Commands: everyCommand()}
+		err := DecodeBatch(src, &b)
+		if !errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%x: %v, want an ErrBatch with %q", src[:min(len(src), 40)], err, want)
+		}
+		if b.Proposer != 0 || len(b.Commands) != 0 {
+			t.Errorf("%x: something is left of the batch: %+v", src[:min(len(src), 40)], b)
+		}
+	}
+	var b Batch
+	if err := DecodeBatch(make([]byte, shard.MaxBatchBytes+1), &b); err == nil || !strings.Contains(err.Error(), "at most 16777216 bytes") {
+		t.Errorf("a batch of too many bytes: %v", err)
+	}
+}
+
+func TestEveryCutOfABatchIsRefused(t *testing.T) {
+	src := encoded(t, &Batch{Commands: everyCommand()})
+	for i := range src {
+		var b Batch
+		if err := DecodeBatch(src[:i], &b); !errors.Is(err, ErrBatch) {
+			t.Errorf("%d of %d bytes: %v", i, len(src), err)
+		}
+	}
+}
+
+func TestABatchThatNobodyCouldDecodeIsNotEncoded(t *testing.T) {
+	for want, b := range map[string]*Batch{
+		"16385 commands":            {Commands: make([]Command, shard.MaxBatch+1)},
+		"command 1: unknown kind 0": {Commands: []Command{drop("/a"), {}}},
+		"more than 16777216 bytes":  {Commands: []Command{drop(strings.Repeat("x", shard.MaxBatchBytes))}},
+	} {
+		out, err := AppendBatch([]byte("kept"), b)
+		if !errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), want) || string(out) != "kept" {
+			t.Errorf("%q, %v; want an ErrBatch with %q", out[:min(len(out), 20)], err, want)
+		}
+	}
+}
+
+func FuzzDecodeBatch(f *testing.F) {
+	for _, c := range everyCommand() {
+		f.Add(encoded(f, &Batch{Proposer: 3, Sequence: 4, Commands: []Command{c}}))
+	}
+	f.Add(encoded(f, &Batch{Commands: everyCommand()}))
+	f.Add([]byte{batchVersion})
+	f.Fuzz(func(t *testing.T, src []byte) {
+		var b, again Batch
+		if err := DecodeBatch(src, &b); err != nil {
+			if !errors.Is(err, ErrBatch) {
+				t.Fatalf("%v is not an ErrBatch", err)
+			}
+			return
+		}
+		if err := DecodeBatch(encoded(t, &b), &again); err != nil || !reflect.DeepEqual(b, again) {
+			t.Fatalf("%v: %+v became %+v", err, b, again)
+		}
+		// Whatever can be decoded can be applied, on every replica with the same outcome.
+		m, twin := born(2), born(2)
+		var out, same Effects
+		m.Apply(&b, &out)
+		twin.Apply(&again, &same)
+		if !reflect.DeepEqual(out, same) || m.Digest() != twin.Digest() {
+			t.Fatal("two replicas differ")
+		}
+		mustEqual(t, copyOf(t, m), m)
+	})
+}

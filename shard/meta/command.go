@@ -1,0 +1,87 @@
+package meta
+
+import (
+	"strconv"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// CommandKind says what a command does. The numbers stand in logs on disk: they never change their
+// meaning and are never used again.
+type CommandKind uint8
+
+const (
+	// CmdNodeCreate makes a node. Uses Path, Config.
+	CmdNodeCreate CommandKind = 1
+	// CmdNodeAlter merges what is set in Config into a node's config. Uses Path and Node, Config, and
+	// Expected: the config version that the node must have, where it is not zero.
+	CmdNodeAlter CommandKind = 2
+	// CmdNodeDrop drops a node. Uses Path and Node.
+	CmdNodeDrop CommandKind = 3
+	// CmdSettleGrace says that no host goes by a config of the node older than version Expected. Uses
+	// Node, Expected.
+	CmdSettleGrace CommandKind = 4
+	// CmdNodeCleared says that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
+	CmdNodeCleared CommandKind = 5
+
+	// CmdHostRegister puts a host on record or brings its record up to date. Uses Host, but for the
+	// fields that the machine fills in.
+	CmdHostRegister CommandKind = 16
+
+	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
+	CmdRoutingInit CommandKind = 32
+	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
+	// Expected too: the version that the slot table must have, where it is not zero.
+	CmdSlotsAssign CommandKind = 33
+)
+
+// ShardID names a Raft group. Zero stands for "none".
+type ShardID uint64
+
+// Command is one operation. Which fields count depends on Kind.
+type Command struct {
+	Kind CommandKind
+
+	// A node is named by its path, by its id, or by both; both must then be of the same node. An id
+	// makes it safe to send a drop or an alter again: it cannot hit a node of the same path that was
+	// created in between.
+	Path     string
+	Node     shard.NodeID
+	Config   Config
+	Expected uint64
+	Shard    ShardID
+
+	Host Host
+
+	Cluster     string
+	Shards      []ShardID
+	First, Last shard.Slot
+	From, To    ShardID
+}
+
+// Batch is what one proposal carries: commands that are applied one after the other. Proposer and
+// Sequence are chosen by the host that proposes, so that it knows its own batch again on applying.
+type Batch struct {
+	Proposer uint64
+	Sequence uint64
+	Commands []Command
+}
+
+var commandNames = [...]string{
+	CmdNodeCreate:   "node-create",
+	CmdNodeAlter:    "node-alter",
+	CmdNodeDrop:     "node-drop",
+	CmdSettleGrace:  "settle-grace",
+	CmdNodeCleared:  "node-cleared",
+	CmdHostRegister: "host-register",
+	CmdRoutingInit:  "routing-init",
+	CmdSlotsAssign:  "slots-assign",
+}
+
+// String returns the kind as logs and errors write it.
+func (k CommandKind) String() string {
+	if int(k) < len(commandNames) && commandNames[k] != "" {
+		return commandNames[k]
+	}
+	return "command-" + strconv.Itoa(int(k))
+}

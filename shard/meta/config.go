@@ -1,0 +1,69 @@
+package meta
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// ErrConfig is what is wrong with every config that Validate refuses.
+var ErrConfig = errors.New("bad config")
+
+// Config is what a node's users may set. A zero field is one that was never set; Effective tells what
+// holds for it.
+type Config struct {
+	SelfCheckPeriodMillis    uint64
+	SessionGracePeriodMillis uint64
+	ReadConsistency          protocol.Consistency
+	AttachConsistency        protocol.Consistency
+	RateLimiterCountersMode  protocol.CountersMode
+}
+
+// Effective returns the config with the defaults in the place of what is not set.
+func (c Config) Effective() Config {
+	return Config{
+		SelfCheckPeriodMillis:    cmp.Or(c.SelfCheckPeriodMillis, DefaultSelfCheckPeriodMillis),
+		SessionGracePeriodMillis: cmp.Or(c.SessionGracePeriodMillis, DefaultSessionGracePeriodMillis),
+		ReadConsistency:          cmp.Or(c.ReadConsistency, DefaultReadConsistency),
+		AttachConsistency:        cmp.Or(c.AttachConsistency, DefaultAttachConsistency),
+		RateLimiterCountersMode:  cmp.Or(c.RateLimiterCountersMode, DefaultRateLimiterCountersMode),
+	}
+}
+
+// Merge returns the config with what is set in change put over it. A set field can be changed, not
+// unset again.
+func (c Config) Merge(change Config) Config {
+	return Config{
+		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, c.SelfCheckPeriodMillis),
+		SessionGracePeriodMillis: cmp.Or(change.SessionGracePeriodMillis, c.SessionGracePeriodMillis),
+		ReadConsistency:          cmp.Or(change.ReadConsistency, c.ReadConsistency),
+		AttachConsistency:        cmp.Or(change.AttachConsistency, c.AttachConsistency),
+		RateLimiterCountersMode:  cmp.Or(change.RateLimiterCountersMode, c.RateLimiterCountersMode),
+	}
+}
+
+// Validate checks the effective config. An error is an ErrConfig that names the field and the rule.
+func (c Config) Validate() error {
+	e := c.Effective()
+	check, grace := e.SelfCheckPeriodMillis, e.SessionGracePeriodMillis
+	switch {
+	case check < MinSelfCheckPeriodMillis || check > MaxSelfCheckPeriodMillis:
+		return fmt.Errorf("%w: self_check_period_ms is %d; %d to %d are allowed",
+			ErrConfig, check, MinSelfCheckPeriodMillis, MaxSelfCheckPeriodMillis)
+	case grace < MinSessionGracePeriodMillis || grace > MaxSessionGracePeriodMillis:
+		return fmt.Errorf("%w: session_grace_period_ms is %d; %d to %d are allowed",
+			ErrConfig, grace, MinSessionGracePeriodMillis, MaxSessionGracePeriodMillis)
+	case grace <= check:
+		return fmt.Errorf("%w: session_grace_period_ms (%d) must be greater than self_check_period_ms (%d); "+
+			"set both in one request", ErrConfig, grace, check)
+	case e.ReadConsistency > protocol.ConsistencyRelaxed:
+		return fmt.Errorf("%w: read_consistency %d is unknown", ErrConfig, e.ReadConsistency)
+	case e.AttachConsistency > protocol.ConsistencyRelaxed:
+		return fmt.Errorf("%w: attach_consistency %d is unknown", ErrConfig, e.AttachConsistency)
+	case e.RateLimiterCountersMode > protocol.CountersDetailed:
+		return fmt.Errorf("%w: rate_limiter_counters_mode %d is unknown", ErrConfig, e.RateLimiterCountersMode)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package meta
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// cfg is a config of a self-check period and a grace period in milliseconds.
+func cfg(check, grace uint64) Config {
+	return Config{SelfCheckPeriodMillis: check, SessionGracePeriodMillis: grace}
+}
+
+func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
+	want := Config{
+		SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000,
+		ReadConsistency: protocol.ConsistencyRelaxed, AttachConsistency: protocol.ConsistencyStrict,
+		RateLimiterCountersMode: protocol.CountersAggregated,
+	}
+	if got := (Config{}).Effective(); got != want {
+		t.Errorf("Effective() = %+v, want %+v", got, want)
+	}
+	if err := (Config{}).Validate(); err != nil {
+		t.Errorf("the defaults are refused: %v", err)
+	}
+	set := Config{
+		SelfCheckPeriodMillis: 2000, SessionGracePeriodMillis: 15_000,
+		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: protocol.ConsistencyRelaxed,
+		RateLimiterCountersMode: protocol.CountersDetailed,
+	}
+	if got := set.Effective(); got != set {
+		t.Errorf("Effective() = %+v, want what was set, %+v", got, set)
+	}
+}
+
+func TestConfigRules(t *testing.T) {
+	for _, c := range []struct {
+		config Config
+		want   string // empty: allowed
+	}{
+		{cfg(500, 1000), ""},
+		{cfg(10_000, 30_000), ""},
+		{cfg(9_999, 0), ""},
+		{cfg(0, 1001), ""},
+		{cfg(999, 1000), ""},
+		{cfg(499, 0), "self_check_period_ms is 499; 500 to 10000"},
+		{cfg(10_001, 30_000), "self_check_period_ms is 10001"},
+		{cfg(1<<63, 30_000), "self_check_period_ms is 9223372036854775808"},
+		{cfg(500, 999), "session_grace_period_ms is 999; 1000 to 30000"},
+		{cfg(0, 30_001), "session_grace_period_ms is 30001"},
+		{cfg(1000, 1000), "session_grace_period_ms (1000) must be greater than self_check_period_ms (1000)"},
+		{cfg(0, 1000), "(1000) must be greater than self_check_period_ms (1000)"},
+		{cfg(10_000, 0), "(10000) must be greater than self_check_period_ms (10000)"},
+		{cfg(5000, 4000), "must be greater"},
+		{Config{ReadConsistency: 3}, "read_consistency 3"},
+		{Config{AttachConsistency: 255}, "attach_consistency 255"},
+		{Config{RateLimiterCountersMode: 3}, "rate_limiter_counters_mode 3"},
+	} {
+		err := c.config.Validate()
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%+v is refused: %v", c.config, err)
+		case c.want != "" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%+v: %v, want an ErrConfig with %q", c.config, err, c.want)
+		}
+	}
+}
+
+func TestMergeKeepsWhatIsNotSet(t *testing.T) {
+	c := cfg(1234, 0)
+	c = c.Merge(cfg(0, 5678))
+	c = c.Merge(cfg(2345, 0))
+	c = c.Merge(Config{ReadConsistency: protocol.ConsistencyStrict})
+	c = c.Merge(Config{})
+	want := Config{
+		SelfCheckPeriodMillis: 2345, SessionGracePeriodMillis: 5678, ReadConsistency: protocol.ConsistencyStrict,
+	}
+	if c != want {
+		t.Errorf("the union is %+v, want %+v", c, want)
+	}
+}

@@ -1,0 +1,101 @@
+package meta
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Dropped is a node that is gone while data shards may still have something of it.
+type Dropped struct {
+	ID      shard.NodeID
+	Version uint64    // the machine's version with which it was dropped
+	Pending []ShardID // the data shards that have not cleared it, in order; never empty
+}
+
+// Liveness is what one replica can say about a node id.
+type Liveness uint8
+
+const (
+	// NodeLater: this replica has not seen the id given out. It lags, so the node may well live:
+	// nothing of it may be touched.
+	NodeLater Liveness = 0
+	// NodeIsAlive: the node was there at the last command that this replica applied.
+	NodeIsAlive Liveness = 1
+	// NodeIsDead: the node was dropped, and its id never comes back. All that is left of it can go.
+	NodeIsDead Liveness = 2
+)
+
+// String returns the verdict for logs and tests.
+func (l Liveness) String() string {
+	switch l {
+	case NodeLater:
+		return "later"
+	case NodeIsAlive:
+		return "alive"
+	case NodeIsDead:
+		return "dead"
+	}
+	return "liveness-invalid"
+}
+
+// NodeAlive tells whether the node lives. Dead is for ever and true on every replica, however far this
+// one lags: ids are given in order, so one that is not above the highest and not there was dropped.
+func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	switch {
+	case id > m.lastNode:
+		return NodeLater
+	case m.byID.get(id) != nil:
+		return NodeIsAlive
+	}
+	return NodeIsDead
+}
+
+// Dropping returns dropped nodes with ids above after that some data shard has yet to clear, by id, at
+// most limit and at most shard.MaxPage of them, and whether there are more. It is a list of work:
+// NodeAlive is what a data shard goes by.
+func (m *Machine) Dropping(after shard.NodeID, limit int) (page []Dropped, more bool) {
+	m.mu.RLock()
+	entries, more := m.dropping.page(m.dropping.after(after), len(m.dropping.entries), pageLimit(limit))
+	m.mu.RUnlock()
+	return values(entries), more
+}
+
+func (m *Machine) nodeCleared(c *Command) {
+	if c.Node == 0 || c.Shard == 0 {
+		m.refuse(protocol.StatusBadRequest, "a node id and a data shard id are needed")
+		return
+	}
+	if !slices.Contains(m.routing.Shards, c.Shard) {
+		m.refuse(protocol.StatusPreconditionFailed, "shard %d is not a data shard of this cluster", c.Shard)
+		return
+	}
+	if c.Node > m.lastNode {
+		m.refuse(protocol.StatusNotFound, "there has been no node with id %d", c.Node)
+		return
+	}
+	if n := m.byID.get(c.Node); n != nil {
+		m.refuse(protocol.StatusPreconditionFailed, "the node with id %d (%s) lives", n.ID, shown(n.Path))
+		return
+	}
+	d := m.dropping.get(c.Node)
+	if d == nil {
+		m.accept(0)
+		return
+	}
+	i, ok := slices.BinarySearch(d.Pending, c.Shard)
+	if !ok {
+		m.accept(0)
+		return
+	}
+	m.change(0)
+	if len(d.Pending) == 1 {
+		m.dropping.remove(d.ID)
+		return
+	}
+	pending := slices.Concat(d.Pending[:i], d.Pending[i+1:])
+	m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
+}

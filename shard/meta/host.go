@@ -1,0 +1,106 @@
+package meta
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Host is the record of one host. Records stay for ever, so that neither an id nor a name comes to mean
+// another host.
+type Host struct {
+	ID            shard.HostID
+	Name          string
+	RaftAddress   string // where other hosts reach it
+	ClientAddress string // where clients reach it
+	AdminAddress  string // of its admin HTTP; may be empty
+	Version       string // of its program
+
+	// The machine fills in the rest.
+	Current protocol.HostState
+	Target  protocol.HostState
+	Changed uint64 // the machine's version with which the record last changed
+}
+
+// checkForm checks what a host says of itself against the rules that no state can change.
+func (h *Host) checkForm() error {
+	if h.ID == 0 {
+		return fmt.Errorf("a host id is needed; 0 stands for none")
+	}
+	for _, f := range []struct {
+		name, value string
+		least, most int
+	}{
+		{"name", h.Name, 1, MaxHostName},
+		{"raft address", h.RaftAddress, 1, MaxAddress},
+		{"client address", h.ClientAddress, 1, MaxAddress},
+		{"admin address", h.AdminAddress, 0, MaxAddress},
+		{"version", h.Version, 0, MaxHostVersion},
+	} {
+		if err := checkWord("the "+f.name+" of a host", f.value, f.least, f.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWord checks that a text is of printable ASCII without spaces and of an allowed length.
+func checkWord(what, s string, least, most int) error {
+	if len(s) < least || len(s) > most {
+		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
+	}
+	for i := range len(s) {
+		if !graphic(s[i]) {
+			return fmt.Errorf("%s (%s) has the byte %#02x; only printable ASCII without spaces is allowed",
+				what, quoted(s), s[i])
+		}
+	}
+	return nil
+}
+
+func (m *Machine) hostRegister(c *Command) {
+	next := c.Host
+	if err := next.checkForm(); err != nil {
+		m.refuse(protocol.StatusBadRequest, "%v", err)
+		return
+	}
+	flags := FlagExisted
+	h := m.hosts.get(next.ID)
+	if h == nil {
+		flags = 0
+		h = &Host{Current: protocol.HostOnline, Target: protocol.HostOnline}
+		if len(m.hosts.entries) >= MaxHosts {
+			m.refuse(protocol.StatusPreconditionFailed, "the cluster has its limit of %d hosts on record", MaxHosts)
+			return
+		}
+		if other := m.hostNamed(next.Name); other != nil {
+			m.refuse(protocol.StatusPreconditionFailed,
+				"host %d is named %s already; give host %d another name", other.ID, other.Name, next.ID)
+			return
+		}
+	} else if h.Name != next.Name {
+		m.refuse(protocol.StatusPreconditionFailed,
+			"host %d is named %s, not %s; a host keeps its name, and an id its host", h.ID, h.Name, next.Name)
+		return
+	}
+	next.Current, next.Target, next.Changed = h.Current, h.Target, h.Changed
+	if next == *h {
+		m.accept(flags)
+		return
+	}
+	m.change(flags)
+	next.Changed = m.version
+	m.hosts.put(&next)
+	m.emit(EffectHostsChanged)
+}
+
+// hostNamed returns the host of that name, nil where there is none.
+func (c *content) hostNamed(name string) *Host {
+	for _, h := range c.hosts.entries {
+		if h.Name == name {
+			return h
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package meta
+
+import "github.com/signalbox/signalbox/protocol"
+
+// The limits of the machine. They are part of what every replica must agree on, so they are
+// constants; a host may be told to refuse earlier, never later.
+const (
+	// MaxNodes is how many nodes a cluster has at the most.
+	MaxNodes = 100_000
+	// MaxDropping is how many dropped nodes may wait for the data shards to clear them. A drop beyond
+	// it is refused until some are cleared.
+	MaxDropping = 10_000
+	// MaxPath is the longest path as it is shown, in bytes; MaxParts is how many parts it has at the
+	// most, MaxPart the longest of them, in bytes.
+	MaxPath  = 1024
+	MaxParts = 32
+	MaxPart  = 255
+	// MaxHosts is how many hosts are on record at the most, those that are gone for good included.
+	MaxHosts = 1024
+	// MaxHostName, MaxAddress and MaxHostVersion are the longest name, address and version of a host,
+	// in bytes.
+	MaxHostName    = 256
+	MaxAddress     = 512
+	MaxHostVersion = 64
+	// MaxClusterID is the longest id of a cluster, in bytes.
+	MaxClusterID = 64
+	// MaxDataShards is how many data shards a cluster has at the most.
+	MaxDataShards = 256
+	// MaxMessage is the longest message of a refused command, in bytes.
+	MaxMessage = 1024
+)
+
+// The bounds of a node's config, and what stands for a field that is not set.
+const (
+	MinSelfCheckPeriodMillis     = 500
+	MaxSelfCheckPeriodMillis     = 10_000
+	DefaultSelfCheckPeriodMillis = 1_000
+
+	MinSessionGracePeriodMillis     = 1_000
+	MaxSessionGracePeriodMillis     = 30_000
+	DefaultSessionGracePeriodMillis = 10_000
+
+	DefaultReadConsistency         = protocol.ConsistencyRelaxed
+	DefaultAttachConsistency       = protocol.ConsistencyStrict
+	DefaultRateLimiterCountersMode = protocol.CountersAggregated
+)

@@ -1,0 +1,127 @@
+package meta
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Machine is the state machine of the meta shard.
+//
+// Apply and Restore are called by the log, never at the same time. The reads may be called from any
+// goroutine; they hold the read lock for one look or one page.
+type Machine struct {
+	mu sync.RWMutex // guards content; taken for one command at a time
+	content
+
+	// What Apply is at.
+	out *Effects
+	op  int32
+}
+
+// content is all that a machine holds.
+type content struct {
+	// version grows by one with every command that changes anything, and with nothing else.
+	version  uint64
+	lastNode shard.NodeID // the highest id ever given to a node
+
+	// byPath and byID hold the same values.
+	byPath   index[string, Node]
+	byID     index[shard.NodeID, Node]
+	dropping index[shard.NodeID, Dropped]
+	hosts    index[shard.HostID, Host]
+	routing  Routing
+}
+
+// New returns an empty machine.
+func New() *Machine { return &Machine{content: newContent()} }
+
+func newContent() content {
+	return content{
+		byPath:   index[string, Node]{key: func(n *Node) string { return n.Path }},
+		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
+		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
+		hosts:    index[shard.HostID, Host]{key: func(h *Host) shard.HostID { return h.ID }},
+	}
+}
+
+// Apply carries out the commands of a batch in order and appends what they bring about to out.
+func (m *Machine) Apply(b *Batch, out *Effects) {
+	m.out = out
+	for i := range b.Commands {
+		m.op = int32(i)
+		m.applyOne(&b.Commands[i])
+	}
+	m.out = nil
+}
+
+func (m *Machine) applyOne(c *Command) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first, version := len(m.out.List), m.version
+	m.carryOut(c)
+	result := &m.out.List[first]
+	assert(result.Kind == EffectResult && result.Op == m.op, "every command is answered first of all")
+	changed := result.Flags&FlagChanged != 0
+	assert(changed == (m.version == version+1) && (changed || m.version == version),
+		"the version grows by one with a change and with nothing else")
+}
+
+func (m *Machine) carryOut(c *Command) {
+	switch c.Kind {
+	case CmdNodeCreate:
+		m.nodeCreate(c)
+	case CmdNodeAlter:
+		m.nodeAlter(c)
+	case CmdNodeDrop:
+		m.nodeDrop(c)
+	case CmdSettleGrace:
+		m.settleGrace(c)
+	case CmdNodeCleared:
+		m.nodeCleared(c)
+	case CmdHostRegister:
+		m.hostRegister(c)
+	case CmdRoutingInit:
+		m.routingInit(c)
+	case CmdSlotsAssign:
+		m.slotsAssign(c)
+	default:
+		m.refuse(protocol.StatusUnsupported, "%v is not a command that this host knows", c.Kind)
+	}
+}
+
+// emit appends an effect of the current command. The pointer is good until the next emit.
+func (m *Machine) emit(k EffectKind) *Effect {
+	m.out.List = append(m.out.List, Effect{Kind: k, Op: m.op, Version: m.version})
+	return &m.out.List[len(m.out.List)-1]
+}
+
+// accept answers the current command: it holds, and changed nothing.
+func (m *Machine) accept(flags EffectFlags) *Effect {
+	e := m.emit(EffectResult)
+	e.Flags = flags
+	return e
+}
+
+// change answers the current command, which changes the content.
+func (m *Machine) change(flags EffectFlags) *Effect {
+	m.version++
+	return m.accept(flags | FlagChanged)
+}
+
+// refuse answers the current command: nothing was changed. The message depends on nothing but the
+// command and the state, as everything here.
+func (m *Machine) refuse(s protocol.Status, format string, args ...any) *Effect {
+	e := m.emit(EffectResult)
+	e.Status, e.Message = s, fmt.Sprintf(format, args...)
+	return e
+}
+
+// assert stops the replica rather than let it go on in a state that must not be.
+func assert(ok bool, what string) {
+	if !ok {
+		panic("meta: broken invariant: " + what)
+	}
+}

@@ -1,0 +1,158 @@
+package meta
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Node is a coordination node. It is a plain value; the next change makes another one.
+type Node struct {
+	ID      shard.NodeID
+	Path    string
+	Config  Config // as it was set; Config.Effective fills in the rest
+	Version uint64 // of the config: 1 when created, grows by one with each change
+	Timing  Timing
+}
+
+// Settled tells whether all hosts go by the node's present grace and self-check periods. While it is
+// false the leader of the meta shard is to collect what the hosts have seen and propose SettleGrace.
+func (n Node) Settled() bool { return n.Timing == settledTiming(n.Timing.Since, n.Config.Effective()) }
+
+func (m *Machine) nodeCreate(c *Command) {
+	path, err := ParsePath(c.Path)
+	if err != nil {
+		m.refuse(protocol.StatusBadRequest, "%v", err)
+		return
+	}
+	if err := c.Config.Validate(); err != nil {
+		m.refuse(protocol.StatusBadRequest, "%v", err)
+		return
+	}
+	if n := m.byPath.get(path); n != nil {
+		m.accept(FlagExisted).Node = *n
+		return
+	}
+	if len(m.byPath.entries) >= MaxNodes {
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the cluster has its limit of %d nodes; drop some that are not needed", MaxNodes)
+		return
+	}
+	m.lastNode++
+	n := &Node{
+		ID: m.lastNode, Path: path, Config: c.Config, Version: 1,
+		Timing: settledTiming(1, c.Config.Effective()),
+	}
+	m.putNode(n)
+	m.change(0).Node = *n
+	m.emit(EffectNodeChanged).Node = *n
+}
+
+func (m *Machine) nodeAlter(c *Command) {
+	n := m.named(c)
+	if n == nil {
+		return
+	}
+	if c.Expected != 0 && c.Expected != n.Version {
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the config of %s has version %d, not %d; describe the node and decide anew",
+			shown(n.Path), n.Version, c.Expected).Node = *n
+		return
+	}
+	config := n.Config.Merge(c.Config)
+	if err := config.Validate(); err != nil {
+		m.refuse(protocol.StatusBadRequest, "%s: %v", shown(n.Path), err)
+		return
+	}
+	if config == n.Config {
+		m.accept(0).Node = *n
+		return
+	}
+	next := *n
+	next.Config = config
+	next.Version++
+	next.Timing = n.Timing.altered(next.Version, n.Config.Effective(), config.Effective())
+	m.putNode(&next)
+	m.change(0).Node = next
+	m.emit(EffectNodeChanged).Node = next
+}
+
+func (m *Machine) nodeDrop(c *Command) {
+	n := m.named(c)
+	if n == nil {
+		return
+	}
+	if len(m.dropping.entries) >= MaxDropping {
+		m.refuse(protocol.StatusOverloaded,
+			"%d dropped nodes wait for the data shards to clear them; try again later", MaxDropping)
+		return
+	}
+	m.byPath.remove(n.Path)
+	m.byID.remove(n.ID)
+	m.change(0).Node = *n
+	if len(m.routing.Shards) > 0 {
+		m.dropping.put(&Dropped{ID: n.ID, Version: m.version, Pending: m.routing.Shards})
+	}
+	m.emit(EffectNodeDropped).Node = *n
+}
+
+func (m *Machine) settleGrace(c *Command) {
+	if c.Node == 0 || c.Expected == 0 {
+		m.refuse(protocol.StatusBadRequest, "a node id and a config version are needed")
+		return
+	}
+	n := m.byID.get(c.Node)
+	switch {
+	case n == nil:
+		m.refuse(protocol.StatusNotFound, "there is no node with id %d", c.Node)
+	case c.Expected > n.Version:
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the config of %s has version %d; no host can have seen %d", shown(n.Path), n.Version, c.Expected)
+	case c.Expected < n.Timing.Since:
+		// The hosts were asked about an older change. What they said tells nothing of this one.
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the timing of %s changed with version %d; version %d does not settle it",
+			shown(n.Path), n.Timing.Since, c.Expected)
+	case n.Settled():
+		m.accept(0).Node = *n
+	default:
+		next := *n
+		next.Timing = settledTiming(n.Timing.Since, n.Config.Effective())
+		m.putNode(&next)
+		m.change(0).Node = next
+		m.emit(EffectNodeChanged).Node = next
+	}
+}
+
+// putNode puts the node into both indexes.
+func (m *Machine) putNode(n *Node) {
+	m.byPath.put(n)
+	m.byID.put(n)
+}
+
+// named returns the node that the command names, or answers the command and returns nil.
+func (m *Machine) named(c *Command) *Node {
+	if c.Path == "" {
+		n := m.byID.get(c.Node)
+		switch {
+		case c.Node == 0:
+			m.refuse(protocol.StatusBadRequest, "neither the path nor the id of a node is given")
+		case n == nil:
+			m.refuse(protocol.StatusNotFound, "there is no node with id %d", c.Node)
+		}
+		return n
+	}
+	path, err := ParsePath(c.Path)
+	if err != nil {
+		m.refuse(protocol.StatusBadRequest, "%v", err)
+		return nil
+	}
+	n := m.byPath.get(path)
+	switch {
+	case n == nil:
+		m.refuse(protocol.StatusNotFound, "there is no node %s", shown(path))
+	case c.Node != 0 && c.Node != n.ID:
+		m.refuse(protocol.StatusNotFound, "%s is the node with id %d now, not %d", shown(path), n.ID, c.Node)
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,92 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrPath is what is wrong with every path that ParsePath refuses.
+var ErrPath = errors.New("bad path")
+
+// ParsePath returns the path in the one form in which nodes are stored and shown: a slash before
+// each part and none at the end. "a/b", "/a/b" and "/a//b/" are the same path. An error is an
+// ErrPath that names the part and the rule it breaks.
+func ParsePath(s string) (string, error) {
+	var b strings.Builder
+	parts := 0
+	for part := range strings.SplitSeq(s, "/") {
+		if part == "" {
+			continue
+		}
+		if parts++; parts > MaxParts {
+			return "", fmt.Errorf("%w: it has more than %d parts", ErrPath, MaxParts)
+		}
+		if err := checkPart(part); err != nil {
+			return "", fmt.Errorf("%w: part %d (%s) %w", ErrPath, parts, quoted(part), err)
+		}
+		b.WriteByte('/')
+		b.WriteString(part)
+	}
+	if parts == 0 {
+		return "", fmt.Errorf("%w: it has no part; at least one is needed, as in /jobs", ErrPath)
+	}
+	if b.Len() > MaxPath {
+		return "", fmt.Errorf("%w: it is %d bytes long; at most %d are allowed", ErrPath, b.Len(), MaxPath)
+	}
+	return b.String(), nil
+}
+
+func checkPart(part string) error {
+	if len(part) > MaxPart {
+		return fmt.Errorf("is %d bytes long; at most %d are allowed", len(part), MaxPart)
+	}
+	for i := range len(part) {
+		if !graphic(part[i]) {
+			return fmt.Errorf("has the byte %#02x; only printable ASCII without spaces is allowed", part[i])
+		}
+	}
+	if strings.Trim(part, ".") == "" {
+		return errors.New("is nothing but dots")
+	}
+	return nil
+}
+
+// graphic tells whether the byte is printable ASCII other than space.
+func graphic(b byte) bool { return '!' <= b && b <= '~' }
+
+// quoted shows text that somebody sent: escaped, and no more of it than a message needs.
+func quoted(s string) string {
+	const most = 40
+	if len(s) > most {
+		return fmt.Sprintf("%+q...", s[:most])
+	}
+	return fmt.Sprintf("%+q", s)
+}
+
+// shown cuts a path, which needs no escapes, to what a message has room for.
+func shown(path string) string {
+	const most = 200
+	if len(path) > most {
+		return path[:most] + "..."
+	}
+	return path
+}
+
+// ParsePrefix returns the prefix in the form in which Nodes compares it: a slash in front, empty parts
+// dropped, and one slash at the end if there was one. It is a prefix of bytes: "/prod" finds
+// "/production" too, "/prod/" only what lies below "/prod". A prefix that no path can have is no
+// error; it finds nothing.
+func ParsePrefix(s string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(s, "/") {
+		if part != "" {
+			b.WriteByte('/')
+			b.WriteString(part)
+		}
+	}
+	if b.Len() == 0 || strings.HasSuffix(s, "/") {
+		b.WriteByte('/')
+	}
+	return b.String()
+}

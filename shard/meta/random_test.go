@@ -1,0 +1,235 @@
+package meta
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// commands makes random commands that hit what is there often enough to matter.
+type commands struct{ r *rand.Rand }
+
+func newCommands(seed uint64) *commands {
+	return &commands{rand.New(rand.NewPCG(seed, 17))}
+}
+
+func pick[T any](g *commands, list ...T) T { return list[g.r.IntN(len(list))] }
+
+func (g *commands) path() string {
+	if g.r.IntN(25) == 0 {
+		return pick(g, "", "/", "/a b", "/..", "/a/\x01", "/\xff")
+	}
+	return pick(g, "/", "//", "") + pick(g, "a", "b", "b-", "c") + pick(g, "", "/x", "/y", "//x/", "/.", "/x/1")
+}
+
+func (g *commands) config() Config {
+	var c Config
+	if g.r.IntN(2) == 0 {
+		c.SessionGracePeriodMillis = pick[uint64](g, 0, 999, 1000, 2000, 5000, 5001, 10_000, 15_000, 30_000, 30_001)
+	}
+	if g.r.IntN(3) == 0 {
+		c.SelfCheckPeriodMillis = pick[uint64](g, 499, 500, 1000, 2000, 4999, 10_000, 10_001)
+	}
+	if g.r.IntN(4) == 0 {
+		c.ReadConsistency = pick[protocol.Consistency](g, 0, 1, 2, 3)
+		c.AttachConsistency = pick[protocol.Consistency](g, 0, 1, 2)
+		c.RateLimiterCountersMode = pick[protocol.CountersMode](g, 0, 1, 2, 2, 2, 9)
+	}
+	return c
+}
+
+// id is of a node that is there, that was, or that never was.
+func (g *commands) id(m *Machine) shard.NodeID {
+	if nodes := m.byPath.entries; len(nodes) > 0 && g.r.IntN(2) == 0 {
+		return nodes[g.r.IntN(len(nodes))].ID
+	}
+	if list := m.dropping.entries; len(list) > 0 && g.r.IntN(2) == 0 {
+		return list[g.r.IntN(len(list))].ID
+	}
+	return shard.NodeID(g.r.Uint64N(uint64(m.lastNode) + 3))
+}
+
+// near is the version, or one that is near to it.
+func (g *commands) near(version uint64) uint64 {
+	return max(version+pick[uint64](g, 0, 0, 0, 1, 2, 3), 2) - 2 + pick[uint64](g, 2, 2, 2, 1, 0)
+}
+
+func (g *commands) one(m *Machine) Command {
+	c := Command{}
+	switch n := g.r.IntN(100); {
+	case n < 20:
+		c = create(g.path(), g.config())
+	case n < 45:
+		c = alter(g.path(), g.config())
+		if g.r.IntN(4) == 0 {
+			c.Node = g.id(m)
+		}
+		if node := m.byID.get(g.id(m)); node != nil && g.r.IntN(3) == 0 {
+			c.Path, c.Node, c.Expected = pick(g, node.Path, ""), node.ID, g.near(node.Version)
+		}
+	case n < 52:
+		c = drop(g.path())
+		if g.r.IntN(3) == 0 {
+			c.Path, c.Node = pick(g, c.Path, ""), g.id(m)
+		}
+	case n < 67:
+		c = settle(g.id(m), g.r.Uint64N(4))
+		if node := m.byID.get(c.Node); node != nil {
+			c.Expected = g.near(node.Version)
+		}
+	case n < 87:
+		c = cleared(g.id(m), ShardID(g.r.Uint64N(5)))
+	case n < 93:
+		h := host(shard.HostID(g.r.Uint64N(6)), pick(g, "a", "b", "c", "d", "e", "", "x y"))
+		h.ClientAddress = pick(g, "c:1", "c:2", "c:3")
+		c = register(h)
+	case n < 95:
+		c = birth(pick(g, []ShardID{1, 2, 3}, []ShardID{3, 2, 1}, []ShardID{1, 2}, []ShardID{0}, nil)...)
+	case n < 99:
+		first := shard.Slot(g.r.IntN(40) * 105)
+		c = assign(first, first+shard.Slot(g.r.IntN(200)), ShardID(g.r.Uint64N(5)), ShardID(g.r.Uint64N(5)), 0)
+		if g.r.IntN(3) > 0 {
+			c.From = m.routing.ShardOf(c.First)
+		}
+		if g.r.IntN(2) == 0 {
+			c.Expected = g.near(m.routing.Version)
+		}
+	default:
+		c.Kind = CommandKind(200)
+	}
+	return c
+}
+
+func (g *commands) some(n int, m *Machine) []Command {
+	list := make([]Command, n)
+	for i := range list {
+		list[i] = g.one(m)
+	}
+	return list
+}
+
+// compare checks the effects of one command against what the twin foretold.
+func compare(got []Effect, a answer, version uint64) error {
+	want := []Effect{{
+		Kind: EffectResult, Status: a.status, Flags: a.flags, Node: a.node, Routing: a.routing, Version: version,
+	}}
+	if a.event != 0 {
+		event := Effect{Kind: a.event, Node: a.node, Version: version}
+		if a.event == EffectRoutingChanged {
+			event.Routing = a.routing
+		}
+		want = append(want, event)
+	}
+	message := got[0].Message
+	if (message == "") != (a.status == protocol.StatusSuccess) || len(message) > MaxMessage {
+		return fmt.Errorf("%v with the message %q", got[0].Status, message)
+	}
+	got[0].Message = ""
+	if !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("effects %+v (%s)\nforetold %+v", got, message, want)
+	}
+	return nil
+}
+
+func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
+	g := newCommands(4)
+	m, replica, w := New(), New(), newTwin()
+	seen := map[string]int{}
+	var pending []Command // what the replica has not applied yet: it gets other batches
+	catchUp := func() {
+		b := Batch{Commands: pending}
+		src := encoded(t, &b)
+		var out Effects
+		if err := DecodeBatch(src, &b); err != nil {
+			t.Fatal(err)
+		}
+		replica.Apply(&b, &out)
+		pending = nil
+	}
+	for i := range 50_000 {
+		c := g.one(m)
+		got := run(m, c)
+		a := w.apply(&c)
+		if err := compare(got, a, w.version); err != nil {
+			t.Fatalf("command %d, %v %+v: %v", i, c.Kind, c, err)
+		}
+		seen[fmt.Sprint(c.Kind, " ", a.status, " ", a.flags)]++
+		if c.Kind.String() != "command-200" {
+			pending = append(pending, c)
+		}
+		if g.r.IntN(30) == 0 {
+			catchUp()
+		}
+		if i%500 == 499 {
+			if got, want := m.State(), w.state(); !reflect.DeepEqual(got, want) {
+				t.Fatalf("after command %d:\n%+v\nforetold\n%+v", i, got, want)
+			}
+			catchUp()
+			mustEqual(t, replica, m)
+		}
+		if i%5000 == 2500 { // a restart in the middle
+			catchUp()
+			mustEqual(t, replica, m)
+			old := saved(t, replica)
+			if replica = New(); i%2 == 0 {
+				replica = furnished()
+			}
+			if err := replica.Restore(bytes.NewReader(old)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, k := range []string{
+		"node-create SUCCESS 2", "node-create SUCCESS 1", "node-create BAD_REQUEST 0",
+		"node-alter SUCCESS 2", "node-alter SUCCESS 0", "node-alter BAD_REQUEST 0", "node-alter NOT_FOUND 0", "node-alter PRECONDITION_FAILED 0",
+		"node-drop SUCCESS 2", "node-drop NOT_FOUND 0",
+		"settle-grace SUCCESS 2", "settle-grace SUCCESS 0", "settle-grace NOT_FOUND 0", "settle-grace PRECONDITION_FAILED 0",
+		"node-cleared SUCCESS 2", "node-cleared SUCCESS 0", "node-cleared PRECONDITION_FAILED 0", "node-cleared NOT_FOUND 0",
+		"host-register SUCCESS 2", "host-register SUCCESS 1", "host-register SUCCESS 3", "host-register PRECONDITION_FAILED 0",
+		"routing-init SUCCESS 2", "routing-init SUCCESS 1", "routing-init PRECONDITION_FAILED 0",
+		"slots-assign SUCCESS 2", "slots-assign SUCCESS 1", "slots-assign PRECONDITION_FAILED 0",
+	} {
+		if seen[k] == 0 {
+			t.Errorf("no command ended as %q: the test shows less than it should", k)
+		}
+	}
+	t.Logf("%v", seen)
+}
+
+// Whatever page sizes a list is read with, the pages together are the nodes with the prefix.
+func TestPagesTogetherAreTheList(t *testing.T) {
+	g := newCommands(5)
+	m := New()
+	for range 300 {
+		run(m, create(g.path()+pick(g, "", "z", "/q", "/r/s", "-t"), Config{}))
+	}
+	all := m.State().Nodes
+	for range 2000 {
+		prefix := ParsePrefix(pick(g, "", "/", "/a", "a/", "/b", "b-", "/b/", "/b/x", "/b/x/", "/c/y", "/zz", "/a/x/1z"))
+		var want, got []string
+		for _, n := range all {
+			if len(n.Path) >= len(prefix) && n.Path[:len(prefix)] == prefix {
+				want = append(want, n.Path)
+			}
+		}
+		for after, more := "", true; more; {
+			var page []Node
+			page, more = m.Nodes(prefix, after, 1+g.r.IntN(6))
+			if more && len(page) == 0 {
+				t.Fatalf("an empty page of %q after %q with more behind it", prefix, after)
+			}
+			for _, n := range page {
+				got = append(got, n.Path)
+				after = n.Path
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("prefix %q: %q, want %q", prefix, got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package meta
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Version returns the number of commands that changed something so far. Two replicas of one version
+// hold the same.
+func (m *Machine) Version() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.version
+}
+
+// Node returns the node of the path, which must be in the form that ParsePath returns.
+func (m *Machine) Node(path string) (Node, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return value(m.byPath.get(path))
+}
+
+// NodeByID returns the node of the id.
+func (m *Machine) NodeByID(id shard.NodeID) (Node, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return value(m.byID.get(id))
+}
+
+// NodeCount returns how many nodes there are.
+func (m *Machine) NodeCount() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.byPath.entries)
+}
+
+// Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most
+// limit and at most shard.MaxPage of them, and whether there are more. The prefix must be in the form
+// that ParsePrefix returns. A list is read in pages: after is empty for the first, and the last path
+// of the page before for every other one.
+//
+// Pages are not of one moment. A node that lives throughout is in exactly one of them.
+func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool) {
+	m.mu.RLock()
+	from, found := m.byPath.search(max(prefix, after))
+	if found && after >= prefix {
+		from++
+	}
+	// The paths with the prefix stand together, and from is among them or right behind them.
+	rest := m.byPath.entries[from:]
+	count := sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(rest[i].Path, prefix) })
+	entries, more := m.byPath.page(from, from+count, pageLimit(limit))
+	m.mu.RUnlock()
+	return values(entries), more
+}
+
+// Host returns the record of a host.
+func (m *Machine) Host(id shard.HostID) (Host, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return value(m.hosts.get(id))
+}
+
+// Hosts returns the records of all hosts, by id.
+func (m *Machine) Hosts() []Host {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return values(m.hosts.entries)
+}
+
+// Routing returns the slot table.
+func (m *Machine) Routing() Routing {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.routing
+}
+
+// pageLimit bounds how long a read holds the lock.
+func pageLimit(limit int) int { return min(max(limit, 1), shard.MaxPage) }
+
+// value returns what is found, and whether it was.
+func value[V any](v *V) (V, bool) {
+	if v == nil {
+		var none V
+		return none, false
+	}
+	return *v, true
+}
+
+func values[V any](list []*V) []V {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]V, len(list))
+	for i, v := range list {
+		out[i] = *v
+	}
+	return out
+}

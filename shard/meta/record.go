@@ -1,0 +1,138 @@
+package meta
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// The records of snapshots; some of their parts are parts of commands too. A record ends where its last
+// field ends, so records stand one behind the other.
+
+// maxSlotNumber is what the type of a slot can hold. That a slot exists is checked by those who use it.
+const maxSlotNumber = math.MaxUint16
+
+func appendConfig(dst []byte, c Config) []byte {
+	dst = binary.AppendUvarint(dst, c.SelfCheckPeriodMillis)
+	dst = binary.AppendUvarint(dst, c.SessionGracePeriodMillis)
+	return append(dst, byte(c.ReadConsistency), byte(c.AttachConsistency), byte(c.RateLimiterCountersMode))
+}
+
+func readConfig(r *fieldReader) Config {
+	return Config{
+		SelfCheckPeriodMillis:    r.number("self_check_period_ms"),
+		SessionGracePeriodMillis: r.number("session_grace_period_ms"),
+		ReadConsistency:          protocol.Consistency(r.octet("read_consistency")),
+		AttachConsistency:        protocol.Consistency(r.octet("attach_consistency")),
+		RateLimiterCountersMode:  protocol.CountersMode(r.octet("rate_limiter_counters_mode")),
+	}
+}
+
+func appendNode(dst []byte, n *Node) []byte {
+	dst = appendText(dst, n.Path)
+	dst = binary.AppendUvarint(dst, uint64(n.ID))
+	dst = appendConfig(dst, n.Config)
+	dst = binary.AppendUvarint(dst, n.Version)
+	dst = binary.AppendUvarint(dst, n.Timing.Since)
+	dst = binary.AppendUvarint(dst, n.Timing.GraceFloorMillis)
+	dst = binary.AppendUvarint(dst, n.Timing.GraceCeilingMillis)
+	return binary.AppendUvarint(dst, n.Timing.SelfCheckCeilingMillis)
+}
+
+func readNode(r *fieldReader) Node {
+	return Node{
+		Path:    r.text("path"),
+		ID:      shard.NodeID(r.number("id")),
+		Config:  readConfig(r),
+		Version: r.number("config version"),
+		Timing: Timing{
+			Since:                  r.number("timing since"),
+			GraceFloorMillis:       r.number("grace floor"),
+			GraceCeilingMillis:     r.number("grace ceiling"),
+			SelfCheckCeilingMillis: r.number("self-check ceiling"),
+		},
+	}
+}
+
+func appendDropped(dst []byte, d *Dropped) []byte {
+	dst = binary.AppendUvarint(dst, uint64(d.ID))
+	dst = binary.AppendUvarint(dst, d.Version)
+	return appendNumbers(dst, d.Pending)
+}
+
+func readDropped(r *fieldReader) Dropped {
+	return Dropped{
+		ID:      shard.NodeID(r.number("id")),
+		Version: r.number("version"),
+		Pending: numbers[ShardID](r, "pending"),
+	}
+}
+
+// appendHostForm writes what a host says of itself.
+func appendHostForm(dst []byte, h *Host) []byte {
+	dst = binary.AppendUvarint(dst, uint64(h.ID))
+	dst = appendText(dst, h.Name)
+	dst = appendText(dst, h.RaftAddress)
+	dst = appendText(dst, h.ClientAddress)
+	dst = appendText(dst, h.AdminAddress)
+	return appendText(dst, h.Version)
+}
+
+func readHostForm(r *fieldReader) Host {
+	return Host{
+		ID:            shard.HostID(r.number("host id")),
+		Name:          r.text("host name"),
+		RaftAddress:   r.text("raft address"),
+		ClientAddress: r.text("client address"),
+		AdminAddress:  r.text("admin address"),
+		Version:       r.text("host version"),
+	}
+}
+
+func appendHost(dst []byte, h *Host) []byte {
+	dst = appendHostForm(dst, h)
+	dst = append(dst, byte(h.Current), byte(h.Target))
+	return binary.AppendUvarint(dst, h.Changed)
+}
+
+func readHost(r *fieldReader) Host {
+	h := readHostForm(r)
+	h.Current = protocol.HostState(r.octet("current state"))
+	h.Target = protocol.HostState(r.octet("target state"))
+	h.Changed = r.number("changed")
+	return h
+}
+
+func appendRouting(dst []byte, t *Routing) []byte {
+	dst = binary.AppendUvarint(dst, t.Version)
+	dst = appendText(dst, t.Cluster)
+	dst = appendNumbers(dst, t.Shards)
+	dst = binary.AppendUvarint(dst, uint64(len(t.Ranges)))
+	for _, g := range t.Ranges {
+		dst = binary.AppendUvarint(dst, uint64(g.First))
+		dst = binary.AppendUvarint(dst, uint64(g.Last))
+		dst = binary.AppendUvarint(dst, uint64(g.Shard))
+	}
+	return dst
+}
+
+func readRouting(r *fieldReader) Routing {
+	t := Routing{
+		Version: r.number("routing version"),
+		Cluster: r.text("cluster"),
+		Shards:  numbers[ShardID](r, "shards"),
+	}
+	for range r.count("ranges") {
+		t.Ranges = append(t.Ranges, SlotRange{
+			First: shard.Slot(r.upTo("first slot", maxSlotNumber)),
+			Last:  shard.Slot(r.upTo("last slot", maxSlotNumber)),
+			Shard: ShardID(r.number("shard")),
+		})
+		if r.err != nil {
+			break
+		}
+	}
+	return t
+}

@@ -1,0 +1,185 @@
+package meta
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+var (
+	// ErrSnapshot is what is wrong with every snapshot that cannot be restored.
+	ErrSnapshot = errors.New("meta: bad snapshot")
+	// ErrSnapshotNewer is an ErrSnapshot: a newer host wrote it. Nothing is broken; run a newer program.
+	ErrSnapshotNewer = fmt.Errorf("%w: its format is newer than this host knows", ErrSnapshot)
+)
+
+// Restore replaces the content by that of a saved snapshot. It reads no further than the snapshot's
+// end. On an error, which is an ErrSnapshot, the machine is what it was.
+func (m *Machine) Restore(r io.Reader) error {
+	l := loader{r: r, content: newContent()}
+	if err := l.load(); err != nil {
+		if errors.Is(err, ErrSnapshot) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.content = l.content
+	return nil
+}
+
+// loader builds the content of a snapshot. What it lets through is what a machine could have come to by
+// itself, for a machine's own assertions would stop the host much later and with less to say.
+type loader struct {
+	content
+	r       io.Reader
+	block   int // number of blocks read
+	payload []byte
+}
+
+func (l *loader) load() error {
+	if err := l.head(); err != nil {
+		return err
+	}
+	last := blockKind(0)
+	for {
+		kind, err := l.next()
+		if err != nil {
+			return err
+		}
+		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
+		switch {
+		case kind == 0 || kind > blockEnd:
+			err = fmt.Errorf("its kind %d is unknown", kind)
+		case kind < last || kind == last && single,
+			last < blockCounters && kind != blockCounters,
+			last < blockRouting && kind > blockRouting:
+			err = fmt.Errorf("kind %d does not follow kind %d", kind, last)
+		default:
+			fields := fieldReader{src: l.payload}
+			if err = l.take(kind, &fields); err == nil {
+				err = fields.end()
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("block %d: %w", l.block, err)
+		}
+		if last = kind; kind == blockEnd {
+			return nil
+		}
+	}
+}
+
+func (l *loader) head() error {
+	var head [headBytes]byte
+	if n, err := io.ReadFull(l.r, head[:]); err != nil {
+		return fmt.Errorf("%d bytes of its head of %d could be read: %w", n, headBytes, err)
+	}
+	if magic := head[:len(snapshotMagic)]; string(magic) != snapshotMagic {
+		return fmt.Errorf("it begins with %q, not %q: it is not of a meta shard", magic, snapshotMagic)
+	}
+	const body = headBytes - 4
+	if crc32.Checksum(head[:body], castagnoli) != binary.LittleEndian.Uint32(head[body:]) {
+		return errors.New("the checksum of its head is wrong")
+	}
+	format := binary.LittleEndian.Uint32(head[len(snapshotMagic):])
+	if format > snapshotFormat {
+		return fmt.Errorf("%w: %d, not %d", ErrSnapshotNewer, format, snapshotFormat)
+	}
+	if format != snapshotFormat {
+		return fmt.Errorf("its format %d is unknown", format)
+	}
+	return nil
+}
+
+// next reads one block into payload.
+func (l *loader) next() (blockKind, error) {
+	l.block++
+	var head [blockHeadBytes]byte
+	if _, err := io.ReadFull(l.r, head[:]); err != nil {
+		return 0, fmt.Errorf("it ends at block %d, before its end block: %w", l.block, err)
+	}
+	size := binary.LittleEndian.Uint32(head[1:])
+	if size > maxBlock {
+		return 0, fmt.Errorf("block %d: a length of %d; at most %d are allowed", l.block, size, maxBlock)
+	}
+	body := make([]byte, size+4)
+	if _, err := io.ReadFull(l.r, body); err != nil {
+		return 0, fmt.Errorf("it ends within block %d: %w", l.block, err)
+	}
+	l.payload = body[:size]
+	sum := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, l.payload)
+	if sum != binary.LittleEndian.Uint32(body[size:]) {
+		return 0, fmt.Errorf("block %d: its checksum is wrong", l.block)
+	}
+	return blockKind(head[0]), nil
+}
+
+func (l *loader) take(kind blockKind, r *fieldReader) error {
+	switch kind {
+	case blockCounters:
+		l.version = r.number("version")
+		l.lastNode = shard.NodeID(r.number("last node id"))
+		return nil
+	case blockRouting:
+		l.routing = readRouting(r)
+		if r.err != nil {
+			return r.err
+		}
+		return l.routing.check(l.version)
+	case blockHosts:
+		return takeRecords(r, &l.hosts, "host", readHost, l.checkHost)
+	case blockNodes:
+		return takeRecords(r, &l.byPath, "node", readNode, l.checkNode)
+	case blockDropping:
+		return takeRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
+	default:
+		return l.finish(r)
+	}
+}
+
+// takeRecords reads the records of one block and puts them, in their order, into the index.
+func takeRecords[K string | shard.NodeID | shard.HostID, V any](
+	r *fieldReader, x *index[K, V], name string, read func(*fieldReader) V, check func(*V) error,
+) error {
+	for len(r.src) > 0 {
+		v := read(r)
+		err := r.err
+		if n := len(x.entries); err == nil && n > 0 && x.key(&v) <= x.key(x.entries[n-1]) {
+			err = errors.New("it is not in order")
+		}
+		if err == nil {
+			err = check(&v)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", name, len(x.entries), err)
+		}
+		x.entries = append(x.entries, &v)
+	}
+	return nil
+}
+
+// finish compares the counts of the end block with what was read, and what was read with itself.
+func (l *loader) finish(r *fieldReader) error {
+	for _, c := range []struct {
+		name string
+		have int
+	}{
+		{"hosts", len(l.hosts.entries)},
+		{"nodes", len(l.byPath.entries)},
+		{"dropped nodes", len(l.dropping.entries)},
+	} {
+		if n := r.number(c.name); r.err == nil && n != uint64(c.have) {
+			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return l.complete()
+}

@@ -1,0 +1,172 @@
+package meta
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// A snapshot is a head and blocks, all numbers of fixed size little endian:
+//
+//	head   magic (8 bytes), format (4 bytes), CRC32C of both
+//	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all that
+//
+// A payload is fields or records (record.go). The kinds come in the order of their numbers; there may
+// be many blocks of nodes, hosts and dropped nodes. The end block counts what came before it. The head
+// keeps its form in every format, so that an old host can say that a snapshot is too new for it.
+const (
+	snapshotMagic  = "SBX-META"
+	snapshotFormat = 1
+	headBytes      = len(snapshotMagic) + 8
+
+	blockHeadBytes = 5
+	// blockTarget is the size at which a block of records is closed; maxBlock what a reader accepts.
+	blockTarget = 64 << 10
+	maxBlock    = 1 << 20
+)
+
+type blockKind uint8
+
+const (
+	blockCounters blockKind = 1
+	blockRouting  blockKind = 2
+	blockHosts    blockKind = 3
+	blockNodes    blockKind = 4
+	blockDropping blockKind = 5
+	blockEnd      blockKind = 6
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// frozen is the content at one moment. It never changes.
+type frozen struct {
+	version  uint64
+	lastNode shard.NodeID
+	routing  Routing
+	hosts    []*Host
+	nodes    []*Node
+	dropping []*Dropped
+}
+
+// freeze takes no longer for many nodes than for few; the next write to a list copies it.
+func (m *Machine) freeze() *frozen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &frozen{
+		version: m.version, lastNode: m.lastNode, routing: m.routing,
+		hosts: m.hosts.freeze(), nodes: m.byPath.freeze(), dropping: m.dropping.freeze(),
+	}
+}
+
+// PrepareSnapshot fixes the state as it is now.
+func (m *Machine) PrepareSnapshot() (shard.Snapshot, error) {
+	return &snapshot{m.freeze()}, nil
+}
+
+// snapshot is a shard.Snapshot. Save and Discard are not called at the same time.
+type snapshot struct {
+	state *frozen // nil when discarded
+}
+
+var _ shard.Snapshot = (*snapshot)(nil)
+
+// Save writes the state.
+func (s *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
+	if s.state == nil {
+		return errors.New("meta: saving a snapshot that was discarded")
+	}
+	err := s.state.save(&blockWriter{w: w, stop: stop})
+	if err != nil && !errors.Is(err, shard.ErrSnapshotStopped) {
+		return fmt.Errorf("meta: saving a snapshot: %w", err)
+	}
+	return err
+}
+
+// Discard releases the state.
+func (s *snapshot) Discard() { s.state = nil }
+
+func (f *frozen) save(b *blockWriter) error {
+	head := append([]byte(nil), snapshotMagic...)
+	head = binary.LittleEndian.AppendUint32(head, snapshotFormat)
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	if _, err := b.w.Write(head); err != nil {
+		return err
+	}
+
+	b.open(blockCounters)
+	b.buf = f.appendCounters(b.buf)
+	if err := b.close(); err != nil {
+		return err
+	}
+	b.open(blockRouting)
+	b.buf = appendRouting(b.buf, &f.routing)
+	if err := b.close(); err != nil {
+		return err
+	}
+	if err := saveRecords(b, blockHosts, f.hosts, appendHost); err != nil {
+		return err
+	}
+	if err := saveRecords(b, blockNodes, f.nodes, appendNode); err != nil {
+		return err
+	}
+	if err := saveRecords(b, blockDropping, f.dropping, appendDropped); err != nil {
+		return err
+	}
+	b.open(blockEnd)
+	b.buf = f.appendCounts(b.buf)
+	return b.close()
+}
+
+func (f *frozen) appendCounters(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, f.version)
+	return binary.AppendUvarint(dst, uint64(f.lastNode))
+}
+
+func (f *frozen) appendCounts(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(f.hosts)))
+	dst = binary.AppendUvarint(dst, uint64(len(f.nodes)))
+	return binary.AppendUvarint(dst, uint64(len(f.dropping)))
+}
+
+func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, record func([]byte, *V) []byte) error {
+	for len(list) > 0 {
+		b.open(kind)
+		for len(list) > 0 && len(b.buf) < blockTarget {
+			b.buf = record(b.buf, list[0])
+			list = list[1:]
+		}
+		if err := b.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockWriter writes one block at a time: what stands in buf between open and close.
+type blockWriter struct {
+	w    io.Writer
+	stop <-chan struct{}
+	buf  []byte
+}
+
+func (b *blockWriter) open(kind blockKind) {
+	b.buf = append(b.buf[:0], byte(kind), 0, 0, 0, 0)
+}
+
+func (b *blockWriter) close() error {
+	select {
+	case <-b.stop:
+		return shard.ErrSnapshotStopped
+	default:
+	}
+	size := len(b.buf) - blockHeadBytes
+	assert(size <= maxBlock, "a block that is written can be read")
+	binary.LittleEndian.PutUint32(b.buf[1:], uint32(size))
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, crc32.Checksum(b.buf, castagnoli))
+	_, err := b.w.Write(b.buf)
+	return err
+}

@@ -1,0 +1,344 @@
+package meta
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// twin is a second meta machine, written from DESIGN.md: slow, obvious, of maps, keeping every config that
+// a node ever had and computing everything else anew each time.
+type twin struct {
+	version  uint64
+	lastNode shard.NodeID
+	nodes    map[string]*twinNode
+	dropped  map[shard.NodeID]*twinDropped
+	hosts    map[shard.HostID]Host
+	cluster  string
+	shards   map[ShardID]bool
+	slots    [shard.Slots]ShardID
+	routing  uint64
+}
+
+type twinNode struct {
+	id      shard.NodeID
+	configs []Config // configs[i] has version i+1
+	settled int      // the settled version, as a place in configs
+}
+
+type twinDropped struct {
+	version uint64
+	pending map[ShardID]bool
+}
+
+func newTwin() *twin {
+	return &twin{
+		nodes: map[string]*twinNode{}, dropped: map[shard.NodeID]*twinDropped{},
+		hosts: map[shard.HostID]Host{}, shards: map[ShardID]bool{},
+	}
+}
+
+// node is what the machine should hold.
+func (n *twinNode) node(path string) Node {
+	last := len(n.configs) - 1
+	e := n.configs[last].Effective()
+	t := Timing{1, e.SessionGracePeriodMillis, e.SessionGracePeriodMillis, e.SelfCheckPeriodMillis}
+	for i, c := range n.configs {
+		e := c.Effective()
+		if i > 0 {
+			before := n.configs[i-1].Effective()
+			if before.SelfCheckPeriodMillis != e.SelfCheckPeriodMillis || before.SessionGracePeriodMillis != e.SessionGracePeriodMillis {
+				t.Since = uint64(i + 1)
+			}
+		}
+		if i >= n.settled {
+			t.GraceFloorMillis = max(t.GraceFloorMillis, e.SessionGracePeriodMillis)
+			t.GraceCeilingMillis = min(t.GraceCeilingMillis, e.SessionGracePeriodMillis)
+			t.SelfCheckCeilingMillis = min(t.SelfCheckCeilingMillis, e.SelfCheckPeriodMillis)
+		}
+	}
+	return Node{ID: n.id, Path: path, Config: n.configs[last], Version: uint64(last + 1), Timing: t}
+}
+
+// state is what the machine should hold.
+func (w *twin) state() State {
+	s := State{Version: w.version, LastNode: w.lastNode}
+	if w.routing > 0 {
+		s.Routing = Routing{Version: w.routing, Cluster: w.cluster, Shards: slices.Sorted(maps.Keys(w.shards))}
+		for slot := range shard.Slots {
+			if slot > 0 && w.slots[slot] == w.slots[slot-1] {
+				s.Routing.Ranges[len(s.Routing.Ranges)-1].Last = shard.Slot(slot)
+			} else {
+				s.Routing.Ranges = append(s.Routing.Ranges, SlotRange{shard.Slot(slot), shard.Slot(slot), w.slots[slot]})
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.hosts)) {
+		s.Hosts = append(s.Hosts, w.hosts[id])
+	}
+	for _, path := range slices.Sorted(maps.Keys(w.nodes)) {
+		s.Nodes = append(s.Nodes, w.nodes[path].node(path))
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.dropped)) {
+		d := w.dropped[id]
+		s.Dropping = append(s.Dropping, Dropped{id, d.version, slices.Sorted(maps.Keys(d.pending))})
+	}
+	return s
+}
+
+var (
+	twinPart = regexp.MustCompile(`^[!-.0-~]{1,255}$`)
+	twinDots = regexp.MustCompile(`^\.*$`)
+	twinWord = regexp.MustCompile(`^[!-~]*$`)
+)
+
+func twinPath(s string) (string, bool) {
+	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '/' })
+	for _, p := range parts {
+		if !twinPart.MatchString(p) || twinDots.MatchString(p) {
+			return "", false
+		}
+	}
+	path := "/" + strings.Join(parts, "/")
+	return path, len(parts) >= 1 && len(parts) <= 32 && len(path) <= 1024
+}
+
+func twinConfig(c Config) bool {
+	e := c.Effective()
+	return e.SelfCheckPeriodMillis >= 500 && e.SelfCheckPeriodMillis <= 10_000 &&
+		e.SessionGracePeriodMillis >= 1000 && e.SessionGracePeriodMillis <= 30_000 &&
+		e.SessionGracePeriodMillis > e.SelfCheckPeriodMillis &&
+		e.ReadConsistency <= 2 && e.AttachConsistency <= 2 && e.RateLimiterCountersMode <= 2
+}
+
+func (w *twin) byID(id shard.NodeID) (string, *twinNode) {
+	for path, n := range w.nodes {
+		if n.id == id {
+			return path, n
+		}
+	}
+	return "", nil
+}
+
+// answer is what the twin foretells of a command: the result without its message, and the kind of the
+// event behind it.
+type answer struct {
+	status  protocol.Status
+	flags   EffectFlags
+	node    Node
+	routing uint64
+	event   EffectKind
+}
+
+func failed(s protocol.Status) answer { return answer{status: s} }
+
+func (w *twin) apply(c *Command) answer {
+	a := w.carryOut(c)
+	if a.flags&FlagChanged != 0 {
+		w.version++
+	}
+	return a
+}
+
+func (w *twin) carryOut(c *Command) answer {
+	switch c.Kind {
+	case CmdNodeCreate:
+		return w.create(c)
+	case CmdNodeAlter, CmdNodeDrop:
+		return w.alterOrDrop(c)
+	case CmdSettleGrace:
+		return w.settle(c)
+	case CmdNodeCleared:
+		return w.cleared(c)
+	case CmdHostRegister:
+		return w.register(c)
+	case CmdRoutingInit:
+		return w.birth(c)
+	case CmdSlotsAssign:
+		return w.assign(c)
+	}
+	return failed(protocol.StatusUnsupported)
+}
+
+func (w *twin) create(c *Command) answer {
+	path, good := twinPath(c.Path)
+	if !good || !twinConfig(c.Config) {
+		return failed(protocol.StatusBadRequest)
+	}
+	if n := w.nodes[path]; n != nil {
+		return answer{flags: FlagExisted, node: n.node(path)}
+	}
+	w.lastNode++
+	n := &twinNode{id: w.lastNode, configs: []Config{c.Config}}
+	w.nodes[path] = n
+	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
+}
+
+func (w *twin) alterOrDrop(c *Command) answer {
+	var path string
+	var n *twinNode
+	if c.Path == "" {
+		if c.Node == 0 {
+			return failed(protocol.StatusBadRequest)
+		}
+		path, n = w.byID(c.Node)
+	} else {
+		var good bool
+		if path, good = twinPath(c.Path); !good {
+			return failed(protocol.StatusBadRequest)
+		}
+		n = w.nodes[path]
+	}
+	if n == nil || c.Node != 0 && c.Node != n.id {
+		return failed(protocol.StatusNotFound)
+	}
+	before := n.node(path)
+	if c.Kind == CmdNodeDrop {
+		delete(w.nodes, path)
+		if len(w.shards) > 0 {
+			w.dropped[n.id] = &twinDropped{version: w.version + 1, pending: maps.Clone(w.shards)}
+		}
+		return answer{flags: FlagChanged, node: before, event: EffectNodeDropped}
+	}
+	if c.Expected != 0 && c.Expected != before.Version {
+		return answer{status: protocol.StatusPreconditionFailed, node: before}
+	}
+	next := before.Config.Merge(c.Config)
+	if !twinConfig(next) {
+		return failed(protocol.StatusBadRequest)
+	}
+	if next == before.Config {
+		return answer{node: before}
+	}
+	n.configs = append(n.configs, next)
+	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
+}
+
+func (w *twin) settle(c *Command) answer {
+	if c.Node == 0 || c.Expected == 0 {
+		return failed(protocol.StatusBadRequest)
+	}
+	path, n := w.byID(c.Node)
+	if n == nil {
+		return failed(protocol.StatusNotFound)
+	}
+	before := n.node(path)
+	if c.Expected > before.Version || c.Expected < before.Timing.Since {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	n.settled = max(n.settled, int(c.Expected)-1)
+	if after := n.node(path); after != before {
+		return answer{flags: FlagChanged, node: after, event: EffectNodeChanged}
+	}
+	return answer{node: before}
+}
+
+func (w *twin) cleared(c *Command) answer {
+	if c.Node == 0 || c.Shard == 0 {
+		return failed(protocol.StatusBadRequest)
+	}
+	if !w.shards[c.Shard] {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	if c.Node > w.lastNode {
+		return failed(protocol.StatusNotFound)
+	}
+	if _, n := w.byID(c.Node); n != nil {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	d := w.dropped[c.Node]
+	if d == nil || !d.pending[c.Shard] {
+		return answer{}
+	}
+	delete(d.pending, c.Shard)
+	if len(d.pending) == 0 {
+		delete(w.dropped, c.Node)
+	}
+	return answer{flags: FlagChanged}
+}
+
+func (w *twin) register(c *Command) answer {
+	h := c.Host
+	for _, f := range []struct {
+		s           string
+		least, most int
+	}{{h.Name, 1, 256}, {h.RaftAddress, 1, 512}, {h.ClientAddress, 1, 512}, {h.AdminAddress, 0, 512}, {h.Version, 0, 64}} {
+		if len(f.s) < f.least || len(f.s) > f.most || !twinWord.MatchString(f.s) {
+			return failed(protocol.StatusBadRequest)
+		}
+	}
+	if h.ID == 0 {
+		return failed(protocol.StatusBadRequest)
+	}
+	for _, other := range w.hosts {
+		if (other.ID == h.ID) != (other.Name == h.Name) {
+			return failed(protocol.StatusPreconditionFailed)
+		}
+	}
+	h.Current, h.Target = protocol.HostOnline, protocol.HostOnline
+	old, existed := w.hosts[h.ID]
+	flags := EffectFlags(0)
+	if existed {
+		flags = FlagExisted
+		h.Changed = old.Changed
+		if h == old {
+			return answer{flags: flags}
+		}
+	}
+	h.Changed = w.version + 1
+	w.hosts[h.ID] = h
+	return answer{flags: flags | FlagChanged, event: EffectHostsChanged}
+}
+
+func (w *twin) birth(c *Command) answer {
+	given := map[ShardID]bool{}
+	for _, id := range c.Shards {
+		given[id] = true
+	}
+	n := len(c.Shards)
+	if c.Cluster == "" || len(c.Cluster) > 64 || !twinWord.MatchString(c.Cluster) || n < 1 || n > 256 || given[0] || len(given) != n {
+		return failed(protocol.StatusBadRequest)
+	}
+	if w.routing > 0 {
+		if c.Cluster != w.cluster || !maps.Equal(given, w.shards) {
+			return failed(protocol.StatusPreconditionFailed)
+		}
+		return answer{flags: FlagExisted, routing: w.routing}
+	}
+	w.cluster, w.shards, w.routing = c.Cluster, given, 1
+	for i, id := range slices.Sorted(maps.Keys(given)) {
+		for slot := i * 4096 / n; slot < (i+1)*4096/n; slot++ {
+			w.slots[slot] = id
+		}
+	}
+	return answer{flags: FlagChanged, routing: 1, event: EffectRoutingChanged}
+}
+
+func (w *twin) assign(c *Command) answer {
+	if c.First > c.Last || c.Last > 4095 || c.From == 0 || c.To == 0 || c.From == c.To {
+		return failed(protocol.StatusBadRequest)
+	}
+	if !w.shards[c.To] {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	done, from := true, true
+	for slot := c.First; slot <= c.Last; slot++ {
+		done = done && w.slots[slot] == c.To
+		from = from && w.slots[slot] == c.From
+	}
+	switch {
+	case done:
+		return answer{flags: FlagExisted, routing: w.routing}
+	case c.Expected != 0 && c.Expected != w.routing, !from:
+		return answer{status: protocol.StatusPreconditionFailed, routing: w.routing}
+	}
+	for slot := c.First; slot <= c.Last; slot++ {
+		w.slots[slot] = c.To
+	}
+	w.routing++
+	return answer{flags: FlagChanged, routing: w.routing, event: EffectRoutingChanged}
+}
