@@ -50,17 +50,14 @@ func (m *Machine) Changes(n NodeID, name []byte, since Revision, d *Delta) Delta
 		return DeltaSnapshot
 	}
 	// Gone holds all that changed at first.
-	place := o.newest
-	for ; place != 0; place = m.history.at(place).before {
+	for place, at := o.newest, o.newestAt; at > since; {
 		e := m.history.at(place)
 		if e == nil || len(d.Gone) == MaxPage {
 			d.Gone = d.Gone[:0]
 			return DeltaSnapshot
 		}
-		if e.revision <= since {
-			break
-		}
 		d.Gone = append(d.Gone, e.order)
+		place, at = e.before, e.beforeAt
 	}
 	slices.Sort(d.Gone)
 	gone := d.Gone[:0]

@@ -14,6 +14,9 @@ type ownerChange struct {
 	revision Revision
 	order    OrderID
 	before   uint64 // place of the object's entry before this one, 0 for none
+	// beforeAt is the revision of that entry: whether a reader needs it is known though it may have
+	// been overwritten.
+	beforeAt Revision
 }
 
 const historyMin = 64
@@ -49,5 +52,7 @@ func (hs *history) grow() {
 // remember notes a change of an owner that the next changed of the object will tell.
 func (m *Machine) remember(object handle, order OrderID) {
 	o := m.objects.at(object)
-	o.newest = m.history.add(ownerChange{revision: m.lastRevision + 1, order: order, before: o.newest})
+	at := m.lastRevision + 1
+	o.newest = m.history.add(ownerChange{revision: at, order: order, before: o.newest, beforeAt: o.newestAt})
+	o.newestAt = at
 }

@@ -56,7 +56,7 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 		l.data = string(c.Data)
 	}
 	if !owner {
-		m.waiters++
+		m.countWaiter(session, 1)
 	}
 	return h
 }
@@ -110,7 +110,7 @@ func (m *Machine) removeLink(h handle) {
 	m.links.byObject.remove(&o.links, h)
 	m.links.bySession.remove(&s.links, h)
 	if !l.owner {
-		m.waiters--
+		m.countWaiter(l.session, -1)
 	}
 	m.links.put(h)
 	s.linkCount--
@@ -118,6 +118,13 @@ func (m *Machine) removeLink(h handle) {
 	if o.linkCount == 0 {
 		o.indexed = false
 	}
+}
+
+// countWaiter keeps the numbers of those who wait: in the shard, and of the session.
+func (m *Machine) countWaiter(session handle, by int) {
+	m.waiters += by
+	s := m.sessions.at(session)
+	s.waits = uint32(int(s.waits) + by)
 }
 
 // tell emits an effect about the link's acquire to its session.

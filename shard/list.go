@@ -70,13 +70,14 @@ type SessionView struct {
 	Timeout     uint64
 	Description string
 	Keyed       bool // it has a protection key
-	Links       int  // what it owns and waits for in this shard
+	Owns        int  // how much it has in this shard
+	Waits       int
 }
 
 func (s *session) view() SessionView {
 	return SessionView{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
-		Description: s.description, Keyed: s.keyLen > 0, Links: int(s.linkCount),
+		Description: s.description, Keyed: s.keyLen > 0, Owns: int(s.linkCount - s.waits), Waits: int(s.waits),
 	}
 }
 

@@ -64,6 +64,11 @@ type Log interface {
 	// machine has returned for the batch.
 	Propose(batch []byte, done func(Outcome)) error
 
+	// Forward hands a batch to whichever host leads, best effort: it may be lost without a word, and
+	// only the state tells what became of it. It is for what a host that does not lead says of itself,
+	// again and again until it sees it.
+	Forward(batch []byte) error
+
 	// Barrier asks a majority whether the leader this host knows still leads. done(nil) is called
 	// when that is so and this host's state machine has applied everything that was committed before
 	// Barrier was called: what is read from it then is not stale. Barriers share rounds.

@@ -6,9 +6,10 @@ type object struct {
 	name     string
 	revision Revision
 	// Where the history of its owners begins and ends: changes are known from revision base on, the
-	// latest is at place newest of the history.
-	base   Revision
-	newest uint64
+	// latest is at place newest of the history, and of revision newestAt.
+	base     Revision
+	newest   uint64
+	newestAt Revision
 
 	links       handle // root of its links by order id
 	lastLink    handle

@@ -61,7 +61,7 @@ func (m *Machine) runQueue(object, own handle) bool {
 		m.touchLink(h)
 		l := m.links.at(h)
 		l.owner = true
-		m.waiters--
+		m.countWaiter(l.session, -1)
 		s.own(l.count)
 		o.firstWaiter = m.links.byObject.next(h)
 		m.remember(object, l.order)

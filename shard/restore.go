@@ -161,7 +161,7 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 		to := m.links.at(h)
 		to.count, to.timeout, to.number, to.data, to.owner = l.count, l.timeout, l.number, l.data, l.owner
 		if !l.owner {
-			m.waiters++
+			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {
 				o.firstWaiter = h
 			}

@@ -19,6 +19,7 @@ type session struct {
 	links       handle // root of its links by order id
 	lastLink    handle
 	linkCount   uint32
+	waits       uint32 // how many of the links do not own
 	stamp       uint32
 	home        bool
 	keyLen      uint8

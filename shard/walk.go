@@ -70,6 +70,13 @@ type Counts struct {
 	Term         uint64
 }
 
+// Sessions returns how many sessions have their home here. It is cheap.
+func (m *Machine) Sessions() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.sessions.live() - m.guests
+}
+
 // Count returns how much the machine holds.
 func (m *Machine) Count() Counts {
 	m.mu.RLock()

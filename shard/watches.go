@@ -1,39 +1,46 @@
 package shard
 
-// Watches are the one-shot watches of one host on one shard: a session is told once that the data or
+// WatchSet holds the one-shot watches of one host on one shard: a session is told once that the data or
 // the owners of a semaphore changed. They are no part of the replicated state; a client whose
 // connection goes takes them for fired.
 //
-// A session has at most one watch on a semaphore. Not safe for concurrent use.
-type Watches struct {
-	objects  map[ObjectName][]*watch
-	sessions map[SessionID]map[ObjectName]*watch
-	ended    []*watch
+// A session has at most one watch on a semaphore. T is what the caller needs to know a watch by. Not
+// safe for concurrent use.
+type WatchSet[T any] struct {
+	objects  map[ObjectName][]*watch[T]
+	sessions map[SessionID]map[ObjectName]*watch[T]
+	ended    []*watch[T]
 	count    int
 }
 
-type watch struct {
+// Watches are a WatchSet whose tokens are plain numbers.
+type Watches = WatchSet[uint64]
+
+type watch[T any] struct {
 	session      SessionID
 	object       ObjectName
 	place        int // in the list of its object
 	data, owners bool
-	token        uint64
+	token        T
 }
 
-// NewWatches returns an empty set.
-func NewWatches() *Watches {
-	return &Watches{
-		objects:  make(map[ObjectName][]*watch),
-		sessions: make(map[SessionID]map[ObjectName]*watch),
+// NewWatches returns an empty set whose tokens are plain numbers.
+func NewWatches() *Watches { return NewWatchSet[uint64]() }
+
+// NewWatchSet returns an empty set.
+func NewWatchSet[T any]() *WatchSet[T] {
+	return &WatchSet[T]{
+		objects:  make(map[ObjectName][]*watch[T]),
+		sessions: make(map[SessionID]map[ObjectName]*watch[T]),
 	}
 }
 
 // Len returns how many watches there are.
-func (w *Watches) Len() int { return w.count }
+func (w *WatchSet[T]) Len() int { return w.count }
 
 // Add puts a watch of a session in, under the token of the caller. The session's watch on the same
 // semaphore that it replaces, if there was one, is to be told (false, false) before anything else.
-func (w *Watches) Add(session SessionID, n NodeID, name string, data, owners bool, token uint64) (replaced uint64, was bool) {
+func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners bool, token T) (replaced T, was bool) {
 	at := ObjectName{Node: n, Name: name}
 	if old := w.sessions[session][at]; old != nil {
 		w.unlist(old)
@@ -42,11 +49,11 @@ func (w *Watches) Add(session SessionID, n NodeID, name string, data, owners boo
 	}
 	of := w.sessions[session]
 	if of == nil {
-		of = make(map[ObjectName]*watch)
+		of = make(map[ObjectName]*watch[T])
 		w.sessions[session] = of
 	}
 	list := w.objects[at]
-	now := &watch{
+	now := &watch[T]{
 		session: session, object: at, place: len(list), data: data, owners: owners, token: token,
 	}
 	of[at] = now
@@ -56,7 +63,7 @@ func (w *Watches) Add(session SessionID, n NodeID, name string, data, owners boo
 }
 
 // Apply takes the effects of a batch in and calls fire for every watch that they end.
-func (w *Watches) Apply(effects []Effect, fire func(token uint64, data, owners bool)) {
+func (w *WatchSet[T]) Apply(effects []Effect, fire func(token T, data, owners bool)) {
 	if w.count == 0 {
 		return
 	}
@@ -70,7 +77,7 @@ func (w *Watches) Apply(effects []Effect, fire func(token uint64, data, owners b
 	}
 }
 
-func (w *Watches) changed(e *Effect, fire func(token uint64, data, owners bool)) {
+func (w *WatchSet[T]) changed(e *Effect, fire func(token T, data, owners bool)) {
 	at := ObjectName{Node: e.Node, Name: e.Name}
 	list := w.objects[at]
 	if len(list) == 0 {
@@ -98,15 +105,33 @@ func (w *Watches) changed(e *Effect, fire func(token uint64, data, owners bool))
 }
 
 // DropSession forgets the watches of a session without a word.
-func (w *Watches) DropSession(session SessionID) {
+func (w *WatchSet[T]) DropSession(session SessionID) {
+	w.DropWhere(session, func(T) bool { return true })
+}
+
+// DropWhere forgets those watches of a session without a word whose tokens are to go.
+func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	for _, x := range w.sessions[session] {
-		w.unlist(x)
-		w.forget(x)
+		if gone(x.token) {
+			w.unlist(x)
+			w.forget(x)
+		}
 	}
 }
 
+// DropAll forgets all watches and calls fire for each of them, in no particular order: something may
+// have been missed.
+func (w *WatchSet[T]) DropAll(fire func(token T)) {
+	for _, list := range w.objects {
+		for _, x := range list {
+			fire(x.token)
+		}
+	}
+	*w = *NewWatchSet[T]()
+}
+
 // unlist takes a watch out of its object's list.
-func (w *Watches) unlist(x *watch) {
+func (w *WatchSet[T]) unlist(x *watch[T]) {
 	list := w.objects[x.object]
 	last := list[len(list)-1]
 	list[x.place], last.place = last, x.place
@@ -114,7 +139,7 @@ func (w *Watches) unlist(x *watch) {
 	w.list(x.object, list[:len(list)-1])
 }
 
-func (w *Watches) list(at ObjectName, list []*watch) {
+func (w *WatchSet[T]) list(at ObjectName, list []*watch[T]) {
 	if len(list) == 0 {
 		delete(w.objects, at)
 		return
@@ -123,7 +148,7 @@ func (w *Watches) list(at ObjectName, list []*watch) {
 }
 
 // forget takes a watch out of its session's.
-func (w *Watches) forget(x *watch) {
+func (w *WatchSet[T]) forget(x *watch[T]) {
 	w.count--
 	of := w.sessions[x.session]
 	delete(of, x.object)

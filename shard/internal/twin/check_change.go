@@ -8,12 +8,13 @@ import (
 )
 
 // CheckChange tells whether the Changed effects of a batch say what became of the semaphores between
-// two states: a revision grows exactly where a Changed says so, and whatever watchers can see has
-// grown a revision. With a single command the reverse holds too: no Changed without a change. (A
-// longer batch may change something and change it back.)
-func CheckChange(before, after *shard.State, effects []shard.Effect, single bool) error {
+// two states: a revision grows exactly where a Changed says so, whatever watchers can see has grown a
+// revision, and where it grew once, watchers can see why. (Where it grew more often something may have
+// changed and changed back.)
+func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 	last := before.LastRevision
-	changed := make(map[place]shard.Effect)
+	changed := make(map[place]shard.Effect) // the last one of each
+	times := make(map[place]int)
 	for _, e := range effects {
 		if e.Kind != shard.EffectChanged {
 			continue
@@ -22,6 +23,7 @@ func CheckChange(before, after *shard.State, effects []shard.Effect, single bool
 			return fmt.Errorf("changed %d/%s carries revision %d, not %d", e.Node, quote(e.Name), e.Revision, last)
 		}
 		changed[place{e.Node, e.Name}] = e
+		times[place{e.Node, e.Name}]++
 	}
 	if after.LastRevision != last {
 		return fmt.Errorf("last revision is %d, the last Changed carries %d", after.LastRevision, last)
@@ -45,14 +47,14 @@ func CheckChange(before, after *shard.State, effects []shard.Effect, single bool
 			return fmt.Errorf("%d/%s: its last Changed is wrong about whether it is gone", p.node, quote(p.name))
 		case !told && !looksEqual(then, now):
 			return fmt.Errorf("%d/%s looks different without Changed", p.node, quote(p.name))
-		case told && single && looksEqual(then, now):
+		case times[p] == 1 && looksEqual(then, now):
 			return fmt.Errorf("%d/%s looks the same after Changed", p.node, quote(p.name))
 		}
 		delete(changed, p)
 	}
 	for p, e := range changed {
 		// It was not there before and is not there now: made and gone within the batch.
-		if single || e.Flags&shard.FlagDeleted == 0 {
+		if times[p] == 1 || e.Flags&shard.FlagDeleted == 0 {
 			return fmt.Errorf("changed %d/%s, which does not exist", p.node, quote(p.name))
 		}
 	}

@@ -162,7 +162,8 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.emit(e)
 }
 
-// destroy is a forced delete without R.
+// destroy is a forced delete without R. An acquire that was not heard of yet must not say, when it is
+// sent again, that it owns what is gone.
 func (t *Twin) destroy(sem *semaphore) {
 	for _, l := range sem.links {
 		if !l.owner {
@@ -171,6 +172,10 @@ func (t *Twin) destroy(sem *semaphore) {
 	}
 	for _, l := range sem.links {
 		if l.owner {
+			t.sessions[l.session].follow(l.number, shard.AnswerState{
+				Status: protocol.StatusAborted,
+				Abort:  protocol.AbortDeleted,
+			})
 			t.emit(sem.about(l, shard.EffectLost))
 		}
 	}

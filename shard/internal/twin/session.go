@@ -48,7 +48,7 @@ func (s *session) acknowledge(upTo uint64) {
 	}
 }
 
-// follow tells the kept answer of a queued acquire what became of it. It may be forgotten already.
+// follow tells the kept answer of an acquire what became of it. It may be forgotten already.
 func (s *session) follow(number uint64, became shard.AnswerState) {
 	if _, kept := s.answers[number]; kept {
 		became.Number = number

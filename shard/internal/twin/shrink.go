@@ -25,28 +25,27 @@ func Shrink(slots shard.SlotSet, batches []*shard.Batch, within time.Duration, f
 		}
 	}
 	try(single)
-	for size := len(batches) / 2; size > 0; {
-		removed := false
+	for size := len(batches) / 2; time.Now().Before(deadline); {
+		before := len(batches)
 		// From the end: what later commands do not need goes before what they do.
 		for end := len(batches); end > 0 && time.Now().Before(deadline); {
 			start := max(0, end-size)
 			rest := make([]*shard.Batch, 0, len(batches))
 			rest = append(append(rest, batches[:start]...), batches[end:]...)
-			if try(rest) {
-				removed = true
-			}
+			try(rest)
 			end = min(start, len(batches))
 		}
-		if time.Now().After(deadline) {
-			break
-		}
-		if !removed || size > 1 {
+		if size > 1 {
 			size /= 2
+			continue
 		}
-	}
-	for i := len(batches) - 1; i >= 0 && time.Now().Before(deadline); i-- {
-		if i < len(batches) {
-			try(withoutSession(slots, batches, i))
+		for i := len(batches) - 1; i >= 0 && time.Now().Before(deadline); i-- {
+			if i < len(batches) {
+				try(withoutSession(slots, batches, i))
+			}
+		}
+		if len(batches) == before {
+			break
 		}
 	}
 	return batches

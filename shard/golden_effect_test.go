@@ -1,0 +1,175 @@
+package shard_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// drawEffect draws an effect as a line. Whatever the effect carries that its kind should not is drawn
+// too, behind three question marks.
+func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
+	var line string
+	rest := e
+	rest.Kind, rest.Op = 0, 0
+	switch e.Kind {
+	case shard.EffectResult:
+		line = st.drawResult(c, &rest)
+	case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost:
+		line = fmt.Sprintf("%v %s#%d %s order=%d", e.Kind, st.name(e.Session), e.Number, drawName(e.Node, e.Name), e.Order)
+		if e.Kind == shard.EffectAborted {
+			line += " " + e.Abort.String()
+		}
+		rest.Node, rest.Name, rest.Session, rest.Number, rest.Order, rest.Abort = 0, "", 0, 0, 0, 0
+	case shard.EffectChanged:
+		line = fmt.Sprintf("changed %s%s rev=%d", drawName(e.Node, e.Name), drawChange(e.Flags), e.Revision)
+		rest.Node, rest.Name, rest.Flags, rest.Revision = 0, "", 0, 0
+	case shard.EffectSessionEnded:
+		line = fmt.Sprintf("session-ended %s %v%s", st.name(e.Session), e.End, drawNode(e.Node))
+		rest.Session, rest.End, rest.Node = 0, 0, 0
+	case shard.EffectSessionSeen:
+		line = fmt.Sprintf("session-seen %s%s", st.name(e.Session), drawNode(e.Node))
+		rest.Session, rest.Node = 0, 0
+	case shard.EffectNodeSeen:
+		line = fmt.Sprintf("node-seen %d", e.Node)
+		rest.Node = 0
+	}
+	if rest != (shard.Effect{}) {
+		line += fmt.Sprintf(" ??? %+v", rest)
+	}
+	return line
+}
+
+// drawResult draws the answer to a command and clears what it drew.
+func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
+	answer := shard.AnswerState{
+		Status: e.Status, Flags: e.Flags &^ shard.FlagMore, Abort: e.Abort, Order: e.Order, Revision: e.Revision,
+	}
+	line := drawAnswer(&answer)
+	if line == "ok" {
+		switch c.Kind {
+		case shard.CmdAcquire:
+			line = "not acquired"
+		case shard.CmdRelease:
+			line = "nothing to release"
+		}
+	}
+	if e.Flags&shard.FlagQueued != 0 {
+		line += " timeout=" + drawMillis(e.Timeout)
+		e.Timeout = 0
+	}
+	if c.Kind == shard.CmdSessionCreate && e.Session != 0 {
+		line = st.name(e.Session) + " = " + e.Session.String()
+		e.Session = 0
+	}
+	if e.Flags&shard.FlagMore != 0 {
+		line += ", and there is more"
+	}
+	e.Status, e.Flags, e.Abort, e.Order, e.Revision = 0, 0, 0, 0, 0
+	return line
+}
+
+// drawAnswer draws what a session was told: a status other than SUCCESS, or what the flags say.
+func drawAnswer(a *shard.AnswerState) string {
+	var words []string
+	for _, f := range []struct {
+		flag shard.EffectFlags
+		word string
+	}{{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"}} {
+		if a.Flags&f.flag != 0 {
+			words = append(words, f.word)
+		}
+	}
+	if a.Status != protocol.StatusSuccess {
+		words = append(words, a.Status.String())
+	} else if len(words) == 0 {
+		words = append(words, "ok")
+	}
+	if a.Status == protocol.StatusAborted || a.Abort != 0 {
+		words = append(words, a.Abort.String())
+	}
+	if a.Order != 0 {
+		words = append(words, fmt.Sprintf("order=%d", a.Order))
+	}
+	if a.Revision != 0 {
+		words = append(words, fmt.Sprintf("rev=%d", a.Revision))
+	}
+	if odd := a.Flags &^ (shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased); odd != 0 {
+		words = append(words, fmt.Sprintf("??? flags=%b", odd))
+	}
+	return strings.Join(words, " ")
+}
+
+func drawChange(f shard.EffectFlags) string {
+	line := ""
+	for _, w := range []struct {
+		flag shard.EffectFlags
+		word string
+	}{
+		{shard.FlagData, "data"}, {shard.FlagOwners, "owners"},
+		{shard.FlagCreated, "created"}, {shard.FlagDeleted, "deleted"},
+	} {
+		if f&w.flag != 0 {
+			line, f = line+" "+w.word, f&^w.flag
+		}
+	}
+	if f != 0 {
+		line += fmt.Sprintf(" ??? flags=%b", f)
+	}
+	return line
+}
+
+// drawName draws a name, behind its node where that is not node 1.
+func drawName(n shard.NodeID, name string) string {
+	if n == 1 {
+		return name
+	}
+	return fmt.Sprintf("%d/%s", n, name)
+}
+
+// drawNode draws the node of a session where that is not node 1.
+func drawNode(n shard.NodeID) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" node=%d", n)
+}
+
+// drawBrief counts effects of the same kind instead of showing each, in the order of first appearance.
+func (st *goldenStage) drawBrief(commands []shard.Command, effects []shard.Effect) []string {
+	counts := make(map[string]int)
+	var kinds []string
+	for _, e := range effects {
+		kind := e.Kind.String()
+		switch e.Kind {
+		case shard.EffectResult:
+			kind = st.drawBriefResult(&commands[e.Op], e)
+		case shard.EffectChanged:
+			kind += " " + drawName(e.Node, e.Name) + drawChange(e.Flags)
+		case shard.EffectSessionEnded:
+			kind += " " + e.End.String()
+		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost:
+			kind += " " + drawName(e.Node, e.Name)
+		}
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+	}
+	for i, kind := range kinds {
+		if counts[kind] > 1 {
+			kinds[i] = fmt.Sprintf("%d times %s", counts[kind], kind)
+		}
+	}
+	return kinds
+}
+
+func (st *goldenStage) drawBriefResult(c *shard.Command, e shard.Effect) string {
+	if e.Session != 0 {
+		return "a session"
+	}
+	e.Order, e.Revision = 0, 0
+	line, _, _ := strings.Cut(st.drawResult(c, &e), " timeout=")
+	return line
+}
