@@ -60,7 +60,7 @@ type LinkState struct {
 	Order   OrderID
 	Count   uint64
 	Data    string
-	Timeout uint64 // of the latest acquire, milliseconds or Forever
+	Timeout uint64 // of the acquire that waits, or waited last: milliseconds or Forever
 	Number  uint64 // of the latest acquire
 	Owner   bool
 }

@@ -99,3 +99,9 @@ func (m *Machine) nodeCleared(c *Command) {
 	pending := slices.Concat(d.Pending[:i], d.Pending[i+1:])
 	m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
 }
+
+// Waits tells whether the data shard has yet to clear the node.
+func (d *Dropped) Waits(id ShardID) bool {
+	_, found := slices.BinarySearch(d.Pending, id)
+	return found
+}

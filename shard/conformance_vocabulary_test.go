@@ -1,0 +1,259 @@
+package shard_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// option sets a field of a command.
+type option func(*shard.Command)
+
+func count(n uint64) option           { return func(c *shard.Command) { c.Count = n } }
+func timeout(seconds uint64) option   { return func(c *shard.Command) { c.Timeout = seconds * 1000 } }
+func millis(n uint64) option          { return func(c *shard.Command) { c.Timeout = n } }
+func data(s string) option            { return func(c *shard.Command) { c.Data = []byte(s) } }
+func key(s string) option             { return func(c *shard.Command) { c.Key = []byte(s) } }
+func guard(order uint64) option       { return func(c *shard.Command) { c.Order = shard.OrderID(order) } }
+func number(n uint64) option          { return func(c *shard.Command) { c.Number = n } }
+func acked(n uint64) option           { return func(c *shard.Command) { c.Acked = n } }
+func inNode(node shard.NodeID) option { return func(c *shard.Command) { c.Node = node } }
+func inSlot(slot shard.Slot) option   { return func(c *shard.Command) { c.Slot = slot } }
+func inTerm(term uint64) option       { return func(c *shard.Command) { c.Term = term } }
+
+func try(c *shard.Command)        { c.Timeout = 0 }
+func forever(c *shard.Command)    { c.Timeout = shard.Forever }
+func ephemeral(c *shard.Command)  { c.Flags |= shard.FlagEphemeral }
+func force(c *shard.Command)      { c.Flags |= shard.FlagForce }
+func byOperator(c *shard.Command) { c.Flags |= shard.FlagOperator }
+
+// all is the count that takes a whole ephemeral semaphore.
+const all = shard.Exclusive
+
+func with(c shard.Command, options []option) shard.Command {
+	for _, o := range options {
+		o(&c)
+	}
+	return c
+}
+
+// by makes create, update and delete speak for a session, under its next number.
+func (m *scene) by(session string) option {
+	return func(c *shard.Command) {
+		c.Session = m.id(session)
+		m.numbers[c.Session]++
+		c.Number = m.numbers[c.Session]
+	}
+}
+
+// id returns the id of a session that the case has named.
+func (m *scene) id(session string) shard.SessionID {
+	m.Helper()
+	id, ok := m.sessions[session]
+	if !ok {
+		m.Fatalf("no session was named %s", session)
+	}
+	return id
+}
+
+func (m *scene) alias(id shard.SessionID) string {
+	for alias, known := range m.sessions {
+		if known == id {
+			return alias
+		}
+	}
+	return id.String()
+}
+
+// startSession asks for a session of 10 s without a key and names it if it was made.
+func (m *scene) startSession(session string, options ...option) outcome {
+	m.Helper()
+	c := with(shard.Command{Kind: shard.CmdSessionCreate, Node: homeNode, Timeout: 10_000}, options)
+	o := m.do(c)
+	for _, e := range o.effects {
+		if e.Kind == shard.EffectResult && e.Session != 0 {
+			m.sessions[session] = e.Session
+		}
+	}
+	return o
+}
+
+// start makes the sessions.
+func (m *scene) start(sessions ...string) {
+	m.Helper()
+	for _, s := range sessions {
+		m.startSession(s)
+		m.id(s)
+	}
+}
+
+// guest names a session whose home is another shard: its slot is not served here.
+func (m *scene) guest(session string) {
+	m.Helper()
+	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
+		if !m.slots.Has(slot) {
+			m.sessions[session] = shard.NewSessionID(slot, uint64(len(m.sessions)+1))
+			return
+		}
+	}
+	m.Fatal("every slot is served: there can be no guest")
+}
+
+// name returns a semaphore name whose slot is served, or is not.
+func (m *scene) name(served bool) string {
+	for i := 0; ; i++ {
+		name := "sem" + strconv.Itoa(i)
+		if m.slots.Has(shard.SlotOf(homeNode, []byte(name))) == served {
+			return name
+		}
+	}
+}
+
+func (m *scene) updateSession(session string, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdSessionUpdate, Session: m.id(session), Timeout: 10_000}
+	return m.do(with(c, options))
+}
+
+func (m *scene) endSession(session string, options ...option) outcome {
+	m.Helper()
+	return m.do(with(shard.Command{Kind: shard.CmdSessionEnd, Session: m.id(session)}, options))
+}
+
+func (m *scene) expire(sessions []string, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdSessionsExpire, Term: m.machine.State().Term}
+	for _, s := range sessions {
+		c.Sessions = append(c.Sessions, m.id(s))
+	}
+	return m.do(with(c, options))
+}
+
+func (m *scene) forget(sessions ...string) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdSessionsForget}
+	for _, s := range sessions {
+		c.Sessions = append(c.Sessions, m.id(s))
+	}
+	return m.do(c)
+}
+
+func (m *scene) lead(term uint64) outcome {
+	m.Helper()
+	return m.do(shard.Command{Kind: shard.CmdLead, Term: term})
+}
+
+func (m *scene) dropNode(node shard.NodeID, atMost uint64) outcome {
+	m.Helper()
+	return m.do(shard.Command{Kind: shard.CmdNodeDrop, Node: node, Count: atMost})
+}
+
+// waiting returns what a leader's timer would say of the session's acquire.
+func (m *scene) waiting(session, name string) shard.WaiterRef {
+	m.Helper()
+	l := m.link(session, name)
+	return shard.WaiterRef{Node: homeNode, Name: []byte(name), Session: l.Session, Order: l.Order, Number: l.Number}
+}
+
+func (m *scene) timeOut(waiters []shard.WaiterRef, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: m.machine.State().Term, Waiters: waiters}
+	return m.do(with(c, options))
+}
+
+func (m *scene) create(name string, limit uint64, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte(name), Count: limit}
+	return m.do(with(c, options))
+}
+
+func (m *scene) update(name, content string, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: homeNode, Name: []byte(name), Data: []byte(content)}
+	return m.do(with(c, options))
+}
+
+func (m *scene) delete(name string, options ...option) outcome {
+	m.Helper()
+	return m.do(with(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: homeNode, Name: []byte(name)}, options))
+}
+
+// acquire asks for 1 and waits for a minute, where nothing else is said.
+func (m *scene) acquire(session, name string, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdAcquire, Node: homeNode, Name: []byte(name), Count: 1, Timeout: 60_000}
+	m.by(session)(&c)
+	return m.do(with(c, options))
+}
+
+func (m *scene) release(session, name string, options ...option) outcome {
+	m.Helper()
+	c := shard.Command{Kind: shard.CmdRelease, Node: homeNode, Name: []byte(name)}
+	m.by(session)(&c)
+	return m.do(with(c, options))
+}
+
+// again sends the command of an earlier outcome once more.
+func (m *scene) again(o outcome) outcome {
+	m.Helper()
+	return m.do(o.command)
+}
+
+// lines writes the effects as the cases do. The result is a line that begins with its status; other
+// lines begin with the kind. Revisions, numbers and timeouts are left out: scene.mustHold sees to
+// them.
+//
+//	SUCCESS acquired order=1          granted s2 sem order=2          ended s1 EXPIRED
+//	aborted REPLACED s2 sem order=2   changed sem data owners deleted
+func (o outcome) lines() []string {
+	var lines []string
+	for i := range o.effects {
+		e := &o.effects[i]
+		var words []string
+		switch e.Kind {
+		case shard.EffectResult:
+			words = []string{e.Status.String()}
+		case shard.EffectSessionEnded:
+			words = []string{"ended", o.m.alias(e.Session), e.End.String()}
+		case shard.EffectSessionSeen:
+			words = []string{"seen", o.m.alias(e.Session)}
+		case shard.EffectNodeSeen:
+			words = []string{fmt.Sprintf("node %d seen", e.Node)}
+		case shard.EffectAborted:
+			words = []string{"aborted", e.Abort.String(), o.m.alias(e.Session), e.Name}
+		case shard.EffectChanged:
+			words = []string{"changed", e.Name}
+		default:
+			words = []string{e.Kind.String(), o.m.alias(e.Session), e.Name}
+		}
+		for _, f := range []struct {
+			flag shard.EffectFlags
+			name string
+		}{
+			{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"},
+			{shard.FlagCreated, "created"}, {shard.FlagData, "data"}, {shard.FlagOwners, "owners"},
+			{shard.FlagDeleted, "deleted"}, {shard.FlagMore, "more"},
+		} {
+			if e.Flags&f.flag != 0 {
+				words = append(words, f.name)
+			}
+		}
+		if e.Kind == shard.EffectResult && e.Abort != 0 {
+			words = append(words, e.Abort.String())
+		}
+		if e.Order != 0 {
+			words = append(words, fmt.Sprintf("order=%d", e.Order))
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
+func countText(n uint64) string {
+	if n == all {
+		return "all"
+	}
+	return strconv.FormatUint(n, 10)
+}
