@@ -1,0 +1,84 @@
+package protocol
+
+// Acquire asks for a part of a semaphore, or changes what the session owns or waits for already. It is
+// answered at once; if the answer is that it is queued, exactly one of Granted, TimedOut and Aborted
+// follows with the same request id, for as long as the connection and the session live.
+type Acquire struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	// Count is how much is wanted: 1 up to the semaphore's limit, or Shared or Exclusive for an
+	// ephemeral one.
+	Count uint64
+	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at
+	// most a day.
+	TimeoutMillis uint64
+	// Data is attached to the owner or waiter for others to read.
+	Data []byte
+	// Ephemeral: the semaphore comes into being with its first owner and goes with its last.
+	Ephemeral bool
+}
+
+// Kind returns KindAcquire.
+func (*Acquire) Kind() Kind { return KindAcquire }
+
+func (m *Acquire) requestFields(c *codec) {
+	c.mutation(&m.Mutation)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("count", &m.Count)
+	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
+	c.data("data", &m.Data)
+	c.bool("ephemeral", &m.Ephemeral)
+}
+
+// AcquireAnswer answers an Acquire.
+type AcquireAnswer struct {
+	Outcome AcquireOutcome
+	// OrderID is the fencing token of the owner, or the place of the waiter; 0 for neither.
+	OrderID uint64
+}
+
+// Kind returns the kind of the answer to an Acquire.
+func (*AcquireAnswer) Kind() Kind { return KindAcquire.Answer() }
+
+func (m *AcquireAnswer) answerFields(c *codec) {
+	enum(c, "outcome", &m.Outcome)
+	c.uint("order_id", &m.OrderID)
+}
+
+// Granted is pushed with the id of an Acquire that was queued: the session owns what it asked for.
+type Granted struct {
+	OrderID uint64
+}
+
+// Kind returns KindGranted.
+func (*Granted) Kind() Kind { return KindGranted }
+
+func (m *Granted) pushFields(c *codec) {
+	c.uint("order_id", &m.OrderID)
+}
+
+// TimedOut is pushed with the id of an Acquire that was queued: its timeout has passed, and the session
+// does not wait any more.
+type TimedOut struct{}
+
+// Kind returns KindTimedOut.
+func (*TimedOut) Kind() Kind { return KindTimedOut }
+
+func (*TimedOut) pushFields(*codec) {}
+
+// Aborted is pushed with the id of an Acquire that was queued, when nothing more will come for that
+// request. With StatusAborted the result's reason says what overtook it. With StatusMoved or
+// StatusUnavailable the session may still wait, or own, elsewhere: the client sends the acquire again,
+// under its number.
+type Aborted struct {
+	Result Result
+}
+
+// Kind returns KindAborted.
+func (*Aborted) Kind() Kind { return KindAborted }
+
+func (m *Aborted) pushFields(c *codec) {
+	c.result(&m.Result)
+}

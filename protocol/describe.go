@@ -1,0 +1,78 @@
+package protocol
+
+// SemaphoreDescribe asks for a semaphore, and for a page of its owners and waiters, and may leave a
+// one-shot watch.
+type SemaphoreDescribe struct {
+	NodeID uint64
+	Name   []byte
+	// IncludeOwners and IncludeWaiters ask for the lists.
+	IncludeOwners  bool
+	IncludeWaiters bool
+	Consistency    Consistency
+	// After is the Next of the page before; 0 for the first page.
+	After uint64
+	// Limit is the most owners and waiters that the page may have; 0 leaves it to the host.
+	Limit uint64
+	// WatchData and WatchOwners leave a one-shot watch for the session SessionID, which must be attached
+	// over or bound to this connection. It replaces the one that the session has on the semaphore.
+	WatchData   bool
+	WatchOwners bool
+	SessionID   uint64
+}
+
+// Kind returns KindSemaphoreDescribe.
+func (*SemaphoreDescribe) Kind() Kind { return KindSemaphoreDescribe }
+
+func (m *SemaphoreDescribe) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("include_owners", &m.IncludeOwners)
+	c.bool("include_waiters", &m.IncludeWaiters)
+	enum(c, "consistency", &m.Consistency)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("watch_data", &m.WatchData)
+	c.bool("watch_owners", &m.WatchOwners)
+	c.uint("session_id", &m.SessionID)
+}
+
+// SemaphoreDescribeAnswer answers a SemaphoreDescribe.
+type SemaphoreDescribeAnswer struct {
+	// Semaphore has its data on the first page only.
+	Semaphore Semaphore
+	// Owners and Waiters are ordered by order id; every owner comes before every waiter.
+	Owners  Owners
+	Waiters Waiters
+	// Next is where the next page begins; 0 where this is the last one. Pages show the owners of one
+	// moment if all have the same revision.
+	Next uint64
+	// WatchAdded: a one-shot watch was left.
+	WatchAdded bool
+}
+
+// Kind returns the kind of the answer to a SemaphoreDescribe.
+func (*SemaphoreDescribeAnswer) Kind() Kind { return KindSemaphoreDescribe.Answer() }
+
+func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
+	c.record("semaphore", m.Semaphore.fields)
+	m.Owners.list(c, "owners")
+	m.Waiters.list(c, "waiters")
+	c.uint("next", &m.Next)
+	c.bool("watch_added", &m.WatchAdded)
+}
+
+// Changed is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags
+// are true when the semaphore is gone; both are false when the watch ended without a change being known,
+// so that the semaphore must be described again.
+type Changed struct {
+	Data   bool
+	Owners bool
+}
+
+// Kind returns KindChanged.
+func (*Changed) Kind() Kind { return KindChanged }
+
+func (m *Changed) pushFields(c *codec) {
+	c.bool("data", &m.Data)
+	c.bool("owners", &m.Owners)
+}

@@ -1,0 +1,273 @@
+package protocol
+
+// An example is a message that testdata/vectors holds under a name.
+type example struct {
+	name   string
+	sample sample
+}
+
+// examples hold at least one message of every kind. They are the fuzzers' seeds too.
+var examples = []example{
+	{"hello", request(1, &Hello{
+		VersionMin: 1, VersionMax: 1,
+		ClientName: []byte("billing"), ClientVersion: []byte("go/1.4.2"), Token: []byte("s3cret"),
+	})},
+	{"welcome", answer(1, &Welcome{
+		Version: 1, HostID: 3, HostName: []byte("signal-3"), ClusterID: []byte("9d1f6a"), RoutingVersion: 42,
+		Limits: Limits{
+			RequestFrameBytes: 131_072, AnswerFrameBytes: 458_752, DataBytes: 65_536,
+			RequestsInFlight: 1024, Watches: 4096,
+		},
+		PingIntervalMillis: 10_000,
+	})},
+	{"welcome-no-common-version", failure(1, KindHello, Result{
+		Status: StatusUnsupported, Message: "versions 1 to 1 are spoken here",
+	})},
+	{"ping", request(2, &Ping{})},
+	{"pong", answer(2, &Pong{})},
+	{"routing", request(3, &Routing{KnownVersion: 41})},
+	{"routing-answer", answer(3, &RoutingAnswer{
+		Version: 42, MetaShardID: 1,
+		Hosts: list[Host](
+			&Host{ID: 3, Name: []byte("signal-3"), Address: []byte("10.0.0.3:7400"), State: HostOnline},
+			&Host{ID: 5, Name: []byte("signal-5"), Address: []byte("10.0.0.5:7400"), State: HostOffline},
+		),
+		Shards: list[Shard](
+			&Shard{ID: 1, LeaderHostID: 3, ReplicaHostIDs: list[HostID](ptr(HostID(3)), ptr(HostID(5)))},
+			&Shard{ID: 2, ReplicaHostIDs: list[HostID](ptr(HostID(5)))},
+		),
+		Slots: list[SlotRange](&SlotRange{First: 0, Last: 4095, ShardID: 2}),
+	})},
+	{"routing-answer-unchanged", answer(4, &RoutingAnswer{Version: 42, MetaShardID: 1})},
+	{"host-status", request(5, &HostStatus{})},
+	{"host-status-answer", answer(5, &HostStatusAnswer{
+		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), UptimeMillis: 86_400_000,
+		Fresh: true, Connections: 12, Sessions: 40,
+		Shards: list[ShardStatus](&ShardStatus{
+			ID: 2, LeaderHostID: 3, Term: 7, AppliedIndex: 81_233, CommitLag: 1,
+			Sessions: 40, Semaphores: 5000, Waiters: 17,
+		}),
+	})},
+	{"node-create", request(6, &NodeCreate{
+		Path: []byte("/prod/jobs"),
+		Config: NodeConfig{
+			SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000, ReadConsistency: ConsistencyRelaxed,
+			AttachConsistency: ConsistencyStrict, RateLimiterCountersMode: CountersAggregated,
+		},
+	})},
+	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
+	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
+	{"node-describe-answer", answer(7, &NodeDescribeAnswer{Node: exampleNode()})},
+	{"node-alter", request(8, &NodeAlter{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{ReadConsistency: ConsistencyStrict},
+	})},
+	{"node-alter-guarded", request(8, &NodeAlter{
+		Path: []byte("/prod/jobs"), NodeID: 17, ConfigVersion: 1,
+		Config: NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 2000},
+	})},
+	{"node-alter-answer", answer(8, &NodeAlterAnswer{Node: exampleNode()})},
+	{"node-drop", request(9, &NodeDrop{Path: []byte("/prod/jobs")})},
+	{"node-drop-guarded", request(9, &NodeDrop{Path: []byte("/prod/jobs"), NodeID: 17})},
+	{"node-drop-answer", answer(9, &NodeDropAnswer{})},
+	{"node-list", request(10, &NodeList{Prefix: []byte("/prod/"), After: []byte("/prod/a"), Limit: 100})},
+	{"node-list-answer", answer(10, &NodeListAnswer{
+		Nodes: list[Node](ptr(exampleNode())), Next: []byte("/prod/jobs"),
+	})},
+	{"session-start", request(11, &SessionStart{
+		Path: []byte("/prod/jobs"), TimeoutMillis: 5000, Description: []byte("worker 7"),
+		Key: []byte("k3y"), AttachSequence: 1,
+	})},
+	{"session-start-answer", answer(11, &SessionStartAnswer{SessionID: exampleSession, Lease: exampleLease()})},
+	{"session-attach", request(12, &SessionAttach{
+		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 2,
+	})},
+	{"session-attach-change", request(13, &SessionAttach{
+		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 3,
+		Change: true, TimeoutMillis: 30_000, Description: []byte("worker 7, slow network"),
+	})},
+	{"session-attach-answer", answer(12, &SessionAttachAnswer{Lease: exampleLease()})},
+	{"session-attach-answer-expired", failure(12, KindSessionAttach, Result{Status: StatusSessionExpired})},
+	{"session-bind", request(14, &SessionBind{SessionID: exampleSession, Key: []byte("k3y")})},
+	{"session-bind-answer", answer(14, &SessionBindAnswer{NodeID: 17})},
+	{"session-stop", request(15, &SessionStop{SessionID: exampleSession})},
+	{"session-stop-answer", answer(15, &SessionStopAnswer{})},
+	{"session-destroy", request(16, &SessionDestroy{SessionID: exampleSession})},
+	{"session-destroy-answer", answer(16, &SessionDestroyAnswer{})},
+	{"session-describe", request(17, &SessionDescribe{SessionID: exampleSession})},
+	{"session-describe-answer", answer(17, &SessionDescribeAnswer{Session: exampleListedSession()})},
+	{"session-list", request(18, &SessionList{NodeID: 17, ShardID: 2, After: exampleSession - 1, Limit: 100})},
+	{"session-list-answer", answer(18, &SessionListAnswer{
+		Sessions: list[Session](ptr(exampleListedSession())), Next: exampleSession,
+	})},
+	{"session-list-answer-empty", answer(18, &SessionListAnswer{})},
+	{"session-holdings", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, After: 4, Limit: 100})},
+	{"session-holdings-answer", answer(19, &SessionHoldingsAnswer{
+		Holdings: list[Holding](
+			&Holding{Name: []byte("leader"), OrderID: 5, Count: Exclusive},
+			&Holding{Name: []byte("slots"), OrderID: 9, Count: 2, Waiting: true},
+		),
+		Next: 9,
+	})},
+	{"semaphore-create", request(20, &SemaphoreCreate{
+		Mutation: exampleMutation(2), NodeID: 17, Name: []byte("slots"), Limit: 10, Data: []byte("v1"),
+	})},
+	{"semaphore-create-answer", answer(20, &SemaphoreCreateAnswer{Revision: 1})},
+	{"semaphore-create-no-session", request(21, &SemaphoreCreate{NodeID: 17, Name: []byte("slots"), Limit: 10})},
+	{"semaphore-create-answer-exists", failure(21, KindSemaphoreCreate, Result{Status: StatusAlreadyExists})},
+	{"semaphore-update", request(22, &SemaphoreUpdate{
+		Mutation: exampleMutation(3), NodeID: 17, Name: []byte("slots"), Data: []byte{0, 1, 0xff}, OrderID: 5,
+	})},
+	{"semaphore-update-answer", answer(22, &SemaphoreUpdateAnswer{Revision: 2})},
+	{"semaphore-update-answer-fenced", failure(22, KindSemaphoreUpdate, Result{
+		Status: StatusFenced, Message: "order id 5 is not the session's current one",
+	})},
+	{"semaphore-delete", request(23, &SemaphoreDelete{
+		Mutation: exampleMutation(4), NodeID: 17, Name: []byte("slots"), Force: true,
+	})},
+	{"semaphore-delete-answer", answer(23, &SemaphoreDeleteAnswer{})},
+	{"acquire", request(24, typicalAcquire())},
+	{"acquire-exclusive-ephemeral", request(25, &Acquire{
+		Mutation: exampleMutation(5), NodeID: 17, Name: []byte("étage/3"), Count: Exclusive,
+		TimeoutMillis: Forever, Ephemeral: true,
+	})},
+	{"acquire-answer-acquired", answer(24, &AcquireAnswer{Outcome: Acquired, OrderID: 81_300})},
+	{"acquire-answer-queued", answer(25, &AcquireAnswer{Outcome: Queued, OrderID: 81_301})},
+	{"acquire-answer-not-acquired", answer(26, &AcquireAnswer{})},
+	{"acquire-answer-moved", failure(27, KindAcquire, Result{
+		Status: StatusMoved,
+		Moved:  Moved{ShardID: 2, LeaderHostID: 5, LeaderAddress: "10.0.0.5:7400", RoutingVersion: 43},
+	})},
+	{"acquire-answer-overloaded", failure(28, KindAcquire, Result{
+		Status: StatusOverloaded, Message: "the queue of shard 2 is full", WaitMillis: 250,
+	})},
+	{"acquire-answer-aborted", failure(29, KindAcquire, Result{Status: StatusAborted, Reason: AbortDeleted})},
+	{"release", request(29, &Release{
+		Mutation: exampleMutation(6), NodeID: 17, Name: []byte("slots"), OrderID: 81_300,
+	})},
+	{"release-answer", answer(29, &ReleaseAnswer{Released: true})},
+	{"semaphore-describe", request(30, &SemaphoreDescribe{
+		NodeID: 17, Name: []byte("slots"), IncludeOwners: true, IncludeWaiters: true,
+		Consistency: ConsistencyStrict, After: 4, Limit: 100,
+		WatchData: true, WatchOwners: true, SessionID: exampleSession,
+	})},
+	{"semaphore-describe-answer", answer(30, &SemaphoreDescribeAnswer{
+		Semaphore: exampleSemaphore(),
+		Owners:    exampleOwners(),
+		Waiters: list[Waiter](&Waiter{
+			OrderID: 9, SessionID: exampleSession, Count: 8, Data: []byte("w"), TimeoutMillis: Forever,
+		}),
+		Next: 9, WatchAdded: true,
+	})},
+	{"semaphore-list", request(31, &SemaphoreList{
+		NodeID: 17, ShardID: 2, Prefix: []byte("s"), After: []byte("sl"), Limit: 100, IncludeData: true,
+	})},
+	{"semaphore-list-answer", answer(31, &SemaphoreListAnswer{
+		Semaphores: list[Semaphore](ptr(exampleSemaphore())), Next: []byte("slots"),
+	})},
+	{"watch", request(32, &Watch{NodeID: 17, Name: []byte("slots"), Since: 7, Owners: true, Data: true})},
+	{"watch-answer", answer(32, &WatchAnswer{})},
+	{"watch-stop", request(33, &WatchStop{WatchID: 32})},
+	{"watch-stop-answer", answer(33, &WatchStopAnswer{})},
+	{"granted", push(25, &Granted{OrderID: 81_301})},
+	{"timed-out", push(25, &TimedOut{})},
+	{"aborted", push(25, &Aborted{Result: Result{Status: StatusAborted, Reason: AbortReplaced}})},
+	{"aborted-moved", push(25, &Aborted{Result: Result{
+		Status: StatusMoved, Moved: Moved{ShardID: 2, RoutingVersion: 43},
+	}})},
+	{"changed", push(30, &Changed{Data: true, Owners: true})},
+	{"changed-perhaps", push(30, &Changed{})},
+	{"holding-lost", push(0, &HoldingLost{
+		SessionID: exampleSession, NodeID: 17, Name: []byte("slots"), OrderID: 5, Reason: AbortDeleted,
+	})},
+	{"watch-snapshot", push(32, &WatchSnapshot{
+		Revision: 8, First: true, Last: true, Exists: true, Limit: 10, Data: []byte("v1"), Owners: exampleOwners(),
+	})},
+	{"watch-snapshot-ephemeral", push(32, &WatchSnapshot{
+		Revision: 8, First: true, Exists: true, Ephemeral: true, Limit: Exclusive, Owners: exampleOwners(),
+	})},
+	{"watch-snapshot-missing", push(32, &WatchSnapshot{Revision: 8, First: true, Last: true})},
+	{"watch-delta", push(32, &WatchDelta{
+		From: 8, To: 11, DataChanged: true, Data: []byte("v2"),
+		Gone: list[OrderID](ptr(OrderID(5)), ptr(OrderID(300))), Joined: exampleOwners(),
+	})},
+	{"watch-delta-created", push(32, &WatchDelta{
+		From: 11, To: 14, Existence: ExistenceCreated, Ephemeral: true, Limit: Exclusive, Joined: exampleOwners(),
+	})},
+	{"watch-delta-deleted", push(32, &WatchDelta{From: 14, To: 15, Existence: ExistenceDeleted})},
+	{"watch-resync", push(32, &WatchResync{})},
+	{"watch-end", push(32, &WatchEnd{Result: Result{Status: StatusNotFound, Message: "the node was dropped"}})},
+	{"session-detached", push(0, &SessionDetached{
+		SessionID: exampleSession, Result: Result{Status: StatusBadSession, Message: "attached over another connection"},
+	})},
+	{"session-ended", push(0, &SessionEnded{SessionID: exampleSession, Reason: EndExpired})},
+	{"routing-changed", push(0, &RoutingChanged{Version: 43})},
+	{"going-away", push(0, &GoingAway{Result: Result{
+		Status: StatusUnavailable, Message: "the host is being restarted", WaitMillis: 500,
+	}})},
+}
+
+// exampleSession is a session whose home slot is 2047.
+const exampleSession = 2047<<sessionSlotShift | 81_233
+
+func exampleMutation(number uint64) Mutation {
+	return Mutation{SessionID: exampleSession, Number: number, Acknowledged: number - 1}
+}
+
+func exampleNode() Node {
+	return Node{
+		ID: 17, Path: []byte("/prod/jobs"), ConfigVersion: 2,
+		Config: NodeConfig{SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000, ReadConsistency: ConsistencyRelaxed},
+	}
+}
+
+func exampleLease() Lease {
+	return Lease{NodeID: 17, TimeoutMillis: 5000, GraceMillis: 10_000, Config: NodeConfig{SelfCheckPeriodMillis: 1000}}
+}
+
+func exampleListedSession() Session {
+	return Session{
+		ID: exampleSession, NodeID: 17, TimeoutMillis: 5000, Description: []byte("worker 7"),
+		Attached: true, Owned: 2, Waiting: 1,
+	}
+}
+
+func exampleSemaphore() Semaphore {
+	return Semaphore{
+		Name: []byte("slots"), Limit: 10, Count: 3, Revision: 7, Owners: 2, Waiters: 1, Data: []byte("v1"),
+	}
+}
+
+func exampleOwners() Owners {
+	return list[Owner](
+		&Owner{OrderID: 5, SessionID: exampleSession, Count: 1, Data: []byte("10.20.30.40:8080")},
+		&Owner{OrderID: 7, SessionID: exampleSession + 1, Count: 2},
+	)
+}
+
+func request(id uint64, m RequestMessage) sample {
+	return sample{kind: m.Kind(), id: id, message: m}
+}
+
+func answer(id uint64, m AnswerMessage) sample {
+	return sample{kind: m.Kind(), id: id, message: m}
+}
+
+func push(id uint64, m PushMessage) sample {
+	return sample{kind: m.Kind(), id: id, message: m}
+}
+
+// failure is the answer to a request that was not carried out.
+func failure(id uint64, kind Kind, result Result) sample {
+	a := Answer{Kind: kind.Answer()}
+	return sample{kind: a.Kind, id: id, result: result, message: a.Message()}
+}
+
+func list[T any, P item[T]](items ...P) List[T, P] {
+	var l List[T, P]
+	for _, it := range items {
+		l.Append(*it)
+	}
+	return l
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,54 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// FrameHeaderBytes is the size of the length in front of every frame's payload.
+const FrameHeaderBytes = 4
+
+var (
+	// ErrFrameTooLarge: a frame announces more bytes than the limit in force. Where the next frame
+	// starts is only known by reading all of it, so the connection is closed.
+	ErrFrameTooLarge = errors.New("frame too large")
+	// ErrFrameEmpty: a frame announces no bytes. No message is that short, so what came is not this
+	// protocol, and the connection is closed.
+	ErrFrameEmpty = errors.New("frame of no bytes")
+)
+
+// ScanFrame looks for one frame at the start of b, the bytes that a connection has received.
+//
+// Where the frame is complete, payload is its msgpack array, a view into b, and size is the number of
+// bytes of b that the frame takes. Where it is not, payload is nil and size is the number of bytes that
+// b must have before it is worth another look. The announced length is held against limit, the most
+// bytes that a payload may have, as soon as it is there: no caller needs room for more than
+// FrameHeaderBytes+limit.
+func ScanFrame(b []byte, limit int) (payload []byte, size int, err error) {
+	if len(b) < FrameHeaderBytes {
+		return nil, FrameHeaderBytes, nil
+	}
+	length := binary.BigEndian.Uint32(b)
+	if length == 0 {
+		return nil, 0, fmt.Errorf("protocol: scan: %w", ErrFrameEmpty)
+	}
+	if int64(length) > int64(limit) {
+		return nil, 0, fmt.Errorf("protocol: scan: %w: %d bytes announced, at most %d", ErrFrameTooLarge, length, limit)
+	}
+	size = FrameHeaderBytes + int(length)
+	if len(b) < size {
+		return nil, size, nil
+	}
+	return b[FrameHeaderBytes:size:size], size, nil
+}
+
+// openFrame leaves room for the length in front of a payload that is about to be appended to b.
+func openFrame(b []byte) []byte {
+	return append(b, 0, 0, 0, 0)
+}
+
+// closeFrame fills in the length of the payload that was appended to b since openFrame, at start.
+func closeFrame(b []byte, start int) {
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-FrameHeaderBytes))
+}

@@ -1,0 +1,61 @@
+package protocol
+
+// Hello is the first request on a connection, and is sent only then.
+type Hello struct {
+	// VersionMin and VersionMax bound the protocol versions that the client speaks.
+	VersionMin uint64
+	VersionMax uint64
+	// ClientName and ClientVersion are for logs and listings.
+	ClientName    []byte
+	ClientVersion []byte
+	// Token is what the client may be let in with.
+	Token []byte
+}
+
+// Kind returns KindHello.
+func (*Hello) Kind() Kind { return KindHello }
+
+func (m *Hello) requestFields(c *codec) {
+	c.uint("version_min", &m.VersionMin)
+	c.uint("version_max", &m.VersionMax)
+	c.text("client_name", &m.ClientName, MaxClientNameBytes)
+	c.text("client_version", &m.ClientVersion, MaxVersionBytes)
+	c.bytes("token", &m.Token, MaxTokenBytes)
+}
+
+// Welcome answers a Hello.
+type Welcome struct {
+	// Version is the highest that both sides speak.
+	Version uint64
+	// HostID and HostName are those of the host that answers.
+	HostID   uint64
+	HostName []byte
+	// ClusterID tells clusters apart. A client that meets another one than before has been sent astray.
+	ClusterID []byte
+	// RoutingVersion is that of the routing that the host has.
+	RoutingVersion uint64
+	// Limits are those in force on the host.
+	Limits Limits
+	// PingIntervalMillis is how often a client that has nothing to say must send a frame at the least.
+	// The host closes a connection that was silent for three times as long.
+	PingIntervalMillis uint64
+}
+
+// Kind returns the kind of the answer to a Hello.
+func (*Welcome) Kind() Kind { return KindHello.Answer() }
+
+func (m *Welcome) answerFields(c *codec) {
+	c.uint("version", &m.Version)
+	c.uint("host_id", &m.HostID)
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
+	c.uint("routing_version", &m.RoutingVersion)
+	c.record("limits", m.Limits.fields)
+	c.uint("ping_interval_ms", &m.PingIntervalMillis)
+}
+
+// CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.
+func (m *Hello) CommonVersion() (version uint64, ok bool) {
+	version = min(m.VersionMax, MaxVersion)
+	return version, version >= max(m.VersionMin, MinVersion)
+}

@@ -1,0 +1,66 @@
+package protocol
+
+// HostStatus asks the host how it is.
+type HostStatus struct{}
+
+// Kind returns KindHostStatus.
+func (*HostStatus) Kind() Kind { return KindHostStatus }
+
+func (*HostStatus) requestFields(*codec) {}
+
+// HostStatusAnswer answers a HostStatus.
+type HostStatusAnswer struct {
+	HostID       uint64
+	HostName     []byte
+	Version      []byte // of the server program
+	UptimeMillis uint64
+	// Fresh: the host knew lately that it leads every shard that it believes to lead.
+	Fresh       bool
+	Connections uint64
+	Sessions    uint64 // attached over those connections
+	Shards      ShardStatuses
+}
+
+// Kind returns the kind of the answer to a HostStatus.
+func (*HostStatusAnswer) Kind() Kind { return KindHostStatus.Answer() }
+
+func (m *HostStatusAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.text("version", &m.Version, MaxVersionBytes)
+	c.uint("uptime_ms", &m.UptimeMillis)
+	c.bool("fresh", &m.Fresh)
+	c.uint("connections", &m.Connections)
+	c.uint("sessions", &m.Sessions)
+	m.Shards.list(c, "shards")
+}
+
+// ShardStatuses is a list of shards with their state on one host.
+type ShardStatuses = List[ShardStatus, *ShardStatus]
+
+// ShardStatus is the state of a shard on one of its hosts.
+type ShardStatus struct {
+	ID           uint64
+	LeaderHostID uint64 // 0 where the leader is not known
+	Term         uint64
+	// AppliedIndex is the index of the last log entry that has taken effect here.
+	AppliedIndex uint64
+	// CommitLag is the number of entries known to be committed that have not.
+	CommitLag  uint64
+	Sessions   uint64 // whose home the shard is
+	Semaphores uint64
+	Waiters    uint64
+}
+
+func (s *ShardStatus) item(c *codec) { c.record("", s.fields) }
+
+func (s *ShardStatus) fields(c *codec) {
+	c.uint("id", &s.ID)
+	c.uint("leader_host_id", &s.LeaderHostID)
+	c.uint("term", &s.Term)
+	c.uint("applied_index", &s.AppliedIndex)
+	c.uint("commit_lag", &s.CommitLag)
+	c.uint("sessions", &s.Sessions)
+	c.uint("semaphores", &s.Semaphores)
+	c.uint("waiters", &s.Waiters)
+}

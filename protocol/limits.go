@@ -1,0 +1,87 @@
+package protocol
+
+import "math"
+
+const (
+	// MinVersion and MaxVersion bound the protocol versions that this package speaks.
+	MinVersion = 1
+	MaxVersion = 1
+)
+
+// The most bytes that a field may have.
+const (
+	MaxNameBytes        = 1024    // of a semaphore; at least 1
+	MaxPathBytes        = 1024    // of a node; at least 1
+	MaxDescriptionBytes = 1024    // of a session
+	MaxKeyBytes         = 16      // of a session
+	MaxDataBytes        = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
+	MaxClientNameBytes  = 256
+	MaxVersionBytes     = 64 // of a client's or a host's version
+	MaxTokenBytes       = 4096
+	MaxMessageBytes     = 1024 // of an answer's message for people
+	MaxHostNameBytes    = 256
+	MaxAddressBytes     = 512 // of a host: name or number and port
+	MaxClusterIDBytes   = 64
+)
+
+const (
+	// DefaultDataBytes is the most bytes that data may have on a host that is not configured otherwise.
+	DefaultDataBytes = 64 << 10
+	// FrameRoom is what a frame may have on top of the data in it.
+	FrameRoom = 64 << 10
+	// PageBytes is the size at which a host ends a page of a long list. The item that reaches it is
+	// still part of the page.
+	PageBytes = 256 << 10
+	// MaxPageItems is the most items in a page, whatever the request says.
+	MaxPageItems = 1000
+)
+
+const (
+	// Forever is the timeout of an acquire that waits as long as its session lives.
+	Forever = math.MaxUint64
+	// MaxAcquireTimeoutMillis bounds the timeout of any other acquire: a day.
+	MaxAcquireTimeoutMillis = 24 * 60 * 60 * 1000
+	// MaxSessionTimeoutMillis bounds the timeout of a session: half an hour.
+	MaxSessionTimeoutMillis = 30 * 60 * 1000
+)
+
+const (
+	// Exclusive is the count of an acquire that shares a semaphore with nobody. It is also the limit of
+	// ephemeral semaphores.
+	Exclusive = math.MaxUint64
+	// Shared is the count of an acquire that shares an ephemeral semaphore with others of that count.
+	Shared = 1
+)
+
+// Limits are those in force on a host; its Welcome tells them.
+type Limits struct {
+	// RequestFrameBytes is the longest payload that the host reads. It closes the connection over a
+	// longer one.
+	RequestFrameBytes uint64
+	// AnswerFrameBytes is the longest payload that the host sends.
+	AnswerFrameBytes uint64
+	// DataBytes is the longest data of a semaphore, an owner or a waiter.
+	DataBytes uint64
+	// RequestsInFlight is how many requests may be unanswered on a connection.
+	RequestsInFlight uint64
+	// Watches is how many watches, one-shot and streaming, may be open on a connection.
+	Watches uint64
+}
+
+// FrameLimits returns the limits on frames and data of a host that allows so many bytes of data.
+func FrameLimits(dataBytes uint64) Limits {
+	return Limits{
+		RequestFrameBytes: dataBytes + FrameRoom,
+		// A page with an item that reached its end, and the data of the semaphore it belongs to.
+		AnswerFrameBytes: PageBytes + 2*dataBytes + FrameRoom,
+		DataBytes:        dataBytes,
+	}
+}
+
+func (l *Limits) fields(c *codec) {
+	c.uint("request_frame_bytes", &l.RequestFrameBytes)
+	c.uint("answer_frame_bytes", &l.AnswerFrameBytes)
+	c.uint("data_bytes", &l.DataBytes)
+	c.uint("requests_in_flight", &l.RequestsInFlight)
+	c.uint("watches", &l.Watches)
+}

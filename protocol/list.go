@@ -1,0 +1,130 @@
+package protocol
+
+import (
+	"iter"
+	"strconv"
+	"sync"
+)
+
+// List is a field that holds many items of one type.
+//
+// It is kept in the form of the wire. To send one, append the items: each is encoded at once, so that a
+// page can be cut by its size while it is built. To read one, range over All: each item is decoded when
+// its turn comes. So a list costs no more memory than its bytes, which matters where they come from a
+// stranger: an item of a byte can stand for a struct of a hundred.
+//
+// The zero value is an empty list. A list that was read is a view into its frame, as are the texts and
+// bytes of its items.
+type List[T any, P item[T]] struct {
+	count int
+	raw   []byte
+	view  bool // raw belongs to a frame
+	// one is where an item lies while it is written or checked: a variable of its own would be allocated
+	// for each list, and a frame can hold a million lists.
+	one T
+}
+
+// item is what a pointer to a list's items can do: write itself, or read itself.
+type item[T any] interface {
+	*T
+	item(c *codec)
+}
+
+// listCodecs are for the lists that are being built or read, one at a time each.
+var listCodecs = sync.Pool{New: func() any { return newCodec() }}
+
+// Len returns the number of items.
+func (l *List[T, P]) Len() int {
+	return l.count
+}
+
+// Size returns the number of bytes that the items take in a frame.
+func (l *List[T, P]) Size() int {
+	return len(l.raw)
+}
+
+// Reset empties the list. It keeps its memory for the next items, unless that is a frame's.
+func (l *List[T, P]) Reset() {
+	l.count, l.raw = 0, l.raw[:0]
+}
+
+// Append adds an item. Its texts and bytes are copied.
+func (l *List[T, P]) Append(item T) {
+	if l.view {
+		l.raw, l.view = append([]byte(nil), l.raw...), false
+	}
+	c := listCodecs.Get().(*codec)
+	c.startWriting(l.raw)
+	l.one = item
+	P(&l.one).item(c)
+	l.raw = c.written()
+	l.count++
+	listCodecs.Put(c)
+	l.forget()
+}
+
+// forget lets go of what the last item pointed to.
+func (l *List[T, P]) forget() {
+	var zero T
+	l.one = zero
+}
+
+// All returns the items in order. The list must not change meanwhile; many goroutines may range over it.
+func (l *List[T, P]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if l.count == 0 {
+			return
+		}
+		c := listCodecs.Get().(*codec)
+		defer func() {
+			c.startReading(nil)
+			listCodecs.Put(c)
+		}()
+		c.startReading(l.raw)
+		var item T
+		for range l.count {
+			c.left = 1
+			P(&item).item(c)
+			if c.err != nil {
+				// Every item was checked with its frame or encoded here, so the frame has changed since.
+				panic("protocol: a list was read after its frame was overwritten: " + c.err.Error())
+			}
+			if !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+// list is the field that holds the list. Reading goes through all items, so that All finds no fault later.
+func (l *List[T, P]) list(c *codec, field string) {
+	if c.writing {
+		_ = c.enc.EncodeArrayLen(l.count)
+		_, _ = c.out.Write(l.raw)
+		c.wrote(l.count > 0)
+		return
+	}
+	*l = List[T, P]{}
+	if !c.next() {
+		return
+	}
+	outer := c.left
+	count := c.arrayLen(field)
+	if count == 0 {
+		return
+	}
+	start := c.in.off
+	defer l.forget()
+	for i := range count {
+		c.left = 1
+		P(&l.one).item(c)
+		if c.err != nil {
+			c.err.within(field + "[" + strconv.Itoa(i) + "]")
+			c.left = 0
+			return
+		}
+	}
+	c.left = outer
+	l.count, l.view = count, true
+	l.raw = c.in.bytes[start:c.in.off:c.in.off]
+}

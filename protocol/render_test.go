@@ -1,0 +1,235 @@
+package protocol
+
+import (
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The tests compare messages by a tree that stands for JSON: maps by field name, lists, strings, bools,
+// and numbers as uint64. It is made of the Go structs by reflection, or of what another msgpack
+// implementation decoded; neither goes through the codec.
+
+// contents are the items of a list, for reflection.
+type contents interface {
+	contents() []any
+	grow(n int, set func(item any))
+}
+
+func (l *List[T, P]) contents() []any {
+	var items []any
+	for item := range l.All() {
+		items = append(items, &item)
+	}
+	return items
+}
+
+func (l *List[T, P]) grow(n int, set func(item any)) {
+	for range n {
+		var item T
+		set(&item)
+		l.Append(item)
+	}
+}
+
+// renderStruct renders the struct that v points to. Each of its fields must be one of the wire's and
+// each of the wire's one of its own.
+func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
+	t.Helper()
+	values := make(map[string]reflect.Value)
+	collect(values, reflect.ValueOf(v).Elem())
+	tree := make(map[string]any)
+	for _, f := range fields {
+		value, ok := values[f.Name]
+		if !ok {
+			t.Fatalf("%T has no field for %q", v, f.Name)
+		}
+		tree[f.Name] = renderValue(t, value, f)
+		delete(values, f.Name)
+	}
+	for name := range values {
+		t.Fatalf("%T: field %q is not on the wire", v, name)
+	}
+	return tree
+}
+
+// collect finds the fields of a struct by their names on the wire. A Result is a status and the record
+// with the rest.
+func collect(values map[string]reflect.Value, v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		switch {
+		case f.Anonymous:
+			collect(values, v.Field(i))
+		case f.Type == reflect.TypeFor[Result]():
+			values["status"] = v.Field(i).FieldByName("Status")
+			values["detail"] = v.Field(i)
+		case f.Type == reflect.TypeFor[Moved]():
+			collect(values, v.Field(i))
+		default:
+			values[wireName(f.Name)] = v.Field(i)
+		}
+	}
+}
+
+// wireName turns a Go name into the wire's: SessionID is session_id, TimeoutMillis is timeout_ms.
+func wireName(name string) string {
+	name = strings.Replace(name, "IDs", "Ids", 1)
+	name = strings.Replace(name, "ID", "Id", 1)
+	name = strings.Replace(name, "Millis", "Ms", 1)
+	var b strings.Builder
+	for i, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 {
+				b.WriteByte('_')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func renderValue(t *testing.T, v reflect.Value, f wireField) any {
+	t.Helper()
+	switch f.Type {
+	case "uint":
+		return v.Uint()
+	case "bool":
+		return v.Bool()
+	case "text":
+		if v.Kind() == reflect.String {
+			return v.String()
+		}
+		return string(v.Bytes())
+	case "bytes":
+		return hex.EncodeToString(v.Bytes())
+	case "record":
+		if v.Type() == reflect.TypeFor[Result]() {
+			detail := *v.Addr().Interface().(*Result)
+			withoutStatus := struct {
+				Message    string
+				WaitMillis uint64
+				Reason     AbortReason
+				Moved      Moved
+			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved}
+			return renderStruct(t, &withoutStatus, f.Fields)
+		}
+		return renderStruct(t, v.Addr().Interface(), f.Fields)
+	case "list":
+		items := []any{}
+		for _, item := range v.Addr().Interface().(contents).contents() {
+			if f.Fields[0].Name == "" {
+				items = append(items, reflect.ValueOf(item).Elem().Uint())
+			} else {
+				items = append(items, renderStruct(t, item, f.Fields))
+			}
+		}
+		return items
+	}
+	t.Fatalf("field %q is of type %q", f.Name, f.Type)
+	return nil
+}
+
+// renderValues renders what a msgpack decoder made of an array. What is missing is zero.
+func renderValues(t *testing.T, values []any, fields []wireField) map[string]any {
+	t.Helper()
+	if len(values) > len(fields) {
+		t.Fatalf("%d values for %d fields", len(values), len(fields))
+	}
+	tree := make(map[string]any)
+	for i, f := range fields {
+		var value any
+		if i < len(values) {
+			value = values[i]
+		}
+		tree[f.Name] = renderDecoded(t, value, f)
+	}
+	return tree
+}
+
+func renderDecoded(t *testing.T, value any, f wireField) any {
+	t.Helper()
+	switch f.Type {
+	case "uint":
+		switch n := value.(type) {
+		case nil:
+			return uint64(0)
+		case int64:
+			return uint64(n)
+		case uint64:
+			return n
+		}
+	case "bool":
+		b, ok := value.(bool)
+		if ok || value == nil {
+			return b
+		}
+	case "text":
+		s, ok := value.(string)
+		if ok || value == nil {
+			return s
+		}
+	case "bytes":
+		b, ok := value.([]byte)
+		if ok || value == nil {
+			return hex.EncodeToString(b)
+		}
+	case "record":
+		values, ok := value.([]any)
+		if ok || value == nil {
+			return renderValues(t, values, f.Fields)
+		}
+	case "list":
+		values, ok := value.([]any)
+		if !ok && value != nil {
+			break
+		}
+		items := []any{}
+		for _, v := range values {
+			if f.Fields[0].Name == "" {
+				items = append(items, renderDecoded(t, v, f.Fields[0]))
+			} else {
+				items = append(items, renderValues(t, v.([]any), f.Fields))
+			}
+		}
+		return items
+	}
+	t.Fatalf("field %q of type %s came as %T", f.Name, f.Type, value)
+	return nil
+}
+
+// renderMessage renders a message that the codec read or that a test made up.
+func renderMessage(t *testing.T, kind Kind, result *Result, m any) map[string]any {
+	t.Helper()
+	fields := schema(t, kind)
+	if !kind.IsAnswer() {
+		return renderStruct(t, m, fields)
+	}
+	outcome := struct{ Result Result }{*result}
+	tree := renderStruct(t, &outcome, fields[:2])
+	for name, value := range renderStruct(t, m, fields[2:]) {
+		tree[name] = value
+	}
+	return tree
+}
+
+// same fails the test where two trees differ, and says where.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s:\n got %s\nwant %s", what, brief(got), brief(want))
+	}
+}
+
+// brief prints a tree, without the middle of what is long.
+func brief(tree any) string {
+	text := fmt.Sprint(tree)
+	if len(text) > 2000 {
+		text = text[:1000] + " ... " + strconv.Itoa(len(text)-2000) + " more ... " + text[len(text)-1000:]
+	}
+	return text
+}

@@ -1,0 +1,115 @@
+package protocol
+
+// Routing asks which host leads which shard, and which shard holds which slots.
+type Routing struct {
+	// KnownVersion is the version of the routing that the client has; 0 for none.
+	KnownVersion uint64
+}
+
+// Kind returns KindRouting.
+func (*Routing) Kind() Kind { return KindRouting }
+
+func (m *Routing) requestFields(c *codec) {
+	c.uint("known_version", &m.KnownVersion)
+}
+
+// RoutingAnswer answers a Routing. Where Version is the one that the client knows, the lists are empty.
+type RoutingAnswer struct {
+	Version uint64
+	// MetaShardID is the shard that nodes are created and listed in. It is one of Shards.
+	MetaShardID uint64
+	Hosts       Hosts
+	Shards      Shards
+	// Slots map each slot to a data shard, in ascending order.
+	Slots SlotRanges
+}
+
+// Kind returns the kind of the answer to a Routing.
+func (*RoutingAnswer) Kind() Kind { return KindRouting.Answer() }
+
+func (m *RoutingAnswer) answerFields(c *codec) {
+	c.uint("version", &m.Version)
+	c.uint("meta_shard_id", &m.MetaShardID)
+	m.Hosts.list(c, "hosts")
+	m.Shards.list(c, "shards")
+	m.Slots.list(c, "slots")
+}
+
+// Hosts is a list of hosts.
+type Hosts = List[Host, *Host]
+
+// Host is one running server process.
+type Host struct {
+	ID   uint64
+	Name []byte
+	// Address is where the host takes clients.
+	Address []byte
+	State   HostState
+}
+
+func (h *Host) item(c *codec) { c.record("", h.fields) }
+
+func (h *Host) fields(c *codec) {
+	c.uint("id", &h.ID)
+	c.text("name", &h.Name, MaxHostNameBytes)
+	c.text("address", &h.Address, MaxAddressBytes)
+	enum(c, "state", &h.State)
+}
+
+// Shards is a list of shards.
+type Shards = List[Shard, *Shard]
+
+// Shard is one Raft group, as the routing knows it.
+type Shard struct {
+	ID uint64
+	// LeaderHostID is 0 where the leader is not known.
+	LeaderHostID uint64
+	// ReplicaHostIDs are the hosts that hold the shard, the leader among them.
+	ReplicaHostIDs HostIDs
+}
+
+func (s *Shard) item(c *codec) { c.record("", s.fields) }
+
+func (s *Shard) fields(c *codec) {
+	c.uint("id", &s.ID)
+	c.uint("leader_host_id", &s.LeaderHostID)
+	s.ReplicaHostIDs.list(c, "replica_host_ids")
+}
+
+// HostIDs is a list of host ids.
+type HostIDs = List[HostID, *HostID]
+
+// HostID is the id of a host, as an item of a list.
+type HostID uint64
+
+func (id *HostID) item(c *codec) { c.uint("", (*uint64)(id)) }
+
+// SlotRanges is a list of slot ranges.
+type SlotRanges = List[SlotRange, *SlotRange]
+
+// SlotRange says which shard holds the slots from First to Last, both included.
+type SlotRange struct {
+	First   uint64
+	Last    uint64
+	ShardID uint64
+}
+
+func (r *SlotRange) item(c *codec) { c.record("", r.fields) }
+
+func (r *SlotRange) fields(c *codec) {
+	c.uint("first", &r.First)
+	c.uint("last", &r.Last)
+	c.uint("shard_id", &r.ShardID)
+}
+
+// RoutingChanged is pushed, with id 0, when the host has a newer routing than it told the client.
+type RoutingChanged struct {
+	Version uint64
+}
+
+// Kind returns KindRoutingChanged.
+func (*RoutingChanged) Kind() Kind { return KindRoutingChanged }
+
+func (m *RoutingChanged) pushFields(c *codec) {
+	c.uint("version", &m.Version)
+}

@@ -1,0 +1,121 @@
+package protocol
+
+// SessionStart starts a session in a node and attaches it over this connection. Any host that leads a
+// data shard takes it; the session's home is a shard of that host.
+type SessionStart struct {
+	Path []byte
+	// TimeoutMillis is how long the session lives without a connection; 0 ends it with its connection.
+	TimeoutMillis uint64
+	Description   []byte
+	// Key protects the session: who attaches or binds it later must have the same one. A session that is
+	// started without a key takes any.
+	Key []byte
+	// AttachSequence is the client's count of its attaches; an attach with a smaller one is refused.
+	AttachSequence uint64
+}
+
+// Kind returns KindSessionStart.
+func (*SessionStart) Kind() Kind { return KindSessionStart }
+
+func (m *SessionStart) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
+	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.uint("attach_sequence", &m.AttachSequence)
+}
+
+// SessionStartAnswer answers a SessionStart.
+type SessionStartAnswer struct {
+	SessionID uint64
+	Lease     Lease
+}
+
+// Kind returns the kind of the answer to a SessionStart.
+func (*SessionStartAnswer) Kind() Kind { return KindSessionStart.Answer() }
+
+func (m *SessionStartAnswer) answerFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.record("lease", m.Lease.fields)
+}
+
+// SessionAttach attaches a session over this connection, and takes it away from any other. It goes to the
+// leader of the session's home shard.
+type SessionAttach struct {
+	SessionID      uint64
+	Key            []byte
+	AttachSequence uint64
+	// Change: TimeoutMillis and Description replace those of the session. Without it they are not
+	// looked at.
+	Change        bool
+	TimeoutMillis uint64
+	Description   []byte
+}
+
+// Kind returns KindSessionAttach.
+func (*SessionAttach) Kind() Kind { return KindSessionAttach }
+
+func (m *SessionAttach) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.uint("attach_sequence", &m.AttachSequence)
+	c.bool("change", &m.Change)
+	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
+	c.text("description", &m.Description, MaxDescriptionBytes)
+}
+
+// SessionAttachAnswer answers a SessionAttach.
+type SessionAttachAnswer struct {
+	Lease Lease
+}
+
+// Kind returns the kind of the answer to a SessionAttach.
+func (*SessionAttachAnswer) Kind() Kind { return KindSessionAttach.Answer() }
+
+func (m *SessionAttachAnswer) answerFields(c *codec) {
+	c.record("lease", m.Lease.fields)
+}
+
+// Lease is what a client may count on once its session is attached. It begins when the request that
+// attached the session was sent.
+type Lease struct {
+	NodeID        uint64
+	TimeoutMillis uint64
+	// GraceMillis is what the session gets on top of its timeout when its leader changes. A client does
+	// not count on it.
+	GraceMillis uint64
+	Config      NodeConfig
+}
+
+func (l *Lease) fields(c *codec) {
+	c.uint("node_id", &l.NodeID)
+	c.uint("timeout_ms", &l.TimeoutMillis)
+	c.uint("grace_ms", &l.GraceMillis)
+	c.record("config", l.Config.fields)
+}
+
+// SessionBind lets a session that is attached over another connection act over this one too.
+type SessionBind struct {
+	SessionID uint64
+	Key       []byte
+}
+
+// Kind returns KindSessionBind.
+func (*SessionBind) Kind() Kind { return KindSessionBind }
+
+func (m *SessionBind) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+}
+
+// SessionBindAnswer answers a SessionBind.
+type SessionBindAnswer struct {
+	NodeID uint64
+}
+
+// Kind returns the kind of the answer to a SessionBind.
+func (*SessionBindAnswer) Kind() Kind { return KindSessionBind.Answer() }
+
+func (m *SessionBindAnswer) answerFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+}

@@ -1,0 +1,90 @@
+package protocol
+
+// Session is a client's lease in a node, as listings tell it.
+type Session struct {
+	ID            uint64
+	NodeID        uint64
+	TimeoutMillis uint64
+	Description   []byte
+	// Attached: some connection holds the session.
+	Attached bool
+	// Owned and Waiting count the semaphores that the session owns a part of, and those that it waits
+	// for, over the shards that the host that answers holds.
+	Owned   uint64
+	Waiting uint64
+}
+
+func (s *Session) item(c *codec) { c.record("", s.fields) }
+
+func (s *Session) fields(c *codec) {
+	c.uint("id", &s.ID)
+	c.uint("node_id", &s.NodeID)
+	c.uint("timeout_ms", &s.TimeoutMillis)
+	c.text("description", &s.Description, MaxDescriptionBytes)
+	c.bool("attached", &s.Attached)
+	c.uint("owned", &s.Owned)
+	c.uint("waiting", &s.Waiting)
+}
+
+// Sessions is a list of sessions.
+type Sessions = List[Session, *Session]
+
+// SessionDescribe asks for a session. It goes to its home shard.
+type SessionDescribe struct {
+	SessionID uint64
+}
+
+// Kind returns KindSessionDescribe.
+func (*SessionDescribe) Kind() Kind { return KindSessionDescribe }
+
+func (m *SessionDescribe) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+}
+
+// SessionDescribeAnswer answers a SessionDescribe.
+type SessionDescribeAnswer struct {
+	Session Session
+}
+
+// Kind returns the kind of the answer to a SessionDescribe.
+func (*SessionDescribeAnswer) Kind() Kind { return KindSessionDescribe.Answer() }
+
+func (m *SessionDescribeAnswer) answerFields(c *codec) {
+	c.record("session", m.Session.fields)
+}
+
+// SessionList asks for the sessions of a node whose home is one shard, ordered by id. All sessions of a
+// node are the lists of all data shards.
+type SessionList struct {
+	NodeID  uint64
+	ShardID uint64
+	// After is the Next of the page before; 0 for the first page.
+	After uint64
+	// Limit is the most sessions that the page may have; 0 leaves it to the host.
+	Limit uint64
+}
+
+// Kind returns KindSessionList.
+func (*SessionList) Kind() Kind { return KindSessionList }
+
+func (m *SessionList) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+}
+
+// SessionListAnswer answers a SessionList.
+type SessionListAnswer struct {
+	Sessions Sessions
+	// Next is where the next page begins; 0 where this is the last one.
+	Next uint64
+}
+
+// Kind returns the kind of the answer to a SessionList.
+func (*SessionListAnswer) Kind() Kind { return KindSessionList.Answer() }
+
+func (m *SessionListAnswer) answerFields(c *codec) {
+	m.Sessions.list(c, "sessions")
+	c.uint("next", &m.Next)
+}

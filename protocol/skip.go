@@ -1,0 +1,143 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+// skip moves behind n values, whatever they are.
+//
+// It counts the values that are still to come instead of descending into them, so that nesting, however
+// deep, costs neither stack nor memory; and since every value takes a byte at least, a count above the
+// bytes that are left ends it at once.
+func (c *codec) skip(n int) {
+	for pending := n; pending > 0; {
+		if pending > c.in.rest() {
+			c.fail("", strconv.Itoa(pending)+" values announced in "+strconv.Itoa(c.in.rest())+" bytes")
+			return
+		}
+		inside, ok := c.skipOne()
+		if !ok {
+			return
+		}
+		pending += inside - 1
+	}
+}
+
+// skipOne moves behind one value, but only behind the head of an array or a map, and returns how many
+// values that one announces.
+func (c *codec) skipOne() (inside int, ok bool) {
+	code := c.in.take(1)[0]
+	switch {
+	case msgpcode.IsFixedNum(code), code == msgpcode.Nil, code == msgpcode.False, code == msgpcode.True:
+		return 0, true
+	case msgpcode.IsFixedString(code):
+		return 0, c.skipBytes(int(code & msgpcode.FixedStrMask))
+	case msgpcode.IsFixedArray(code):
+		return int(code & msgpcode.FixedArrayMask), true
+	case msgpcode.IsFixedMap(code):
+		return 2 * int(code&msgpcode.FixedMapMask), true
+	}
+	switch code {
+	case msgpcode.Uint8, msgpcode.Int8:
+		return 0, c.skipBytes(1)
+	case msgpcode.Uint16, msgpcode.Int16, msgpcode.FixExt1:
+		return 0, c.skipBytes(2)
+	case msgpcode.FixExt2:
+		return 0, c.skipBytes(3)
+	case msgpcode.Uint32, msgpcode.Int32, msgpcode.Float:
+		return 0, c.skipBytes(4)
+	case msgpcode.FixExt4:
+		return 0, c.skipBytes(5)
+	case msgpcode.Uint64, msgpcode.Int64, msgpcode.Double:
+		return 0, c.skipBytes(8)
+	case msgpcode.FixExt8:
+		return 0, c.skipBytes(9)
+	case msgpcode.FixExt16:
+		return 0, c.skipBytes(17)
+	case msgpcode.Str8, msgpcode.Bin8:
+		return 0, c.skipCounted(1, 0)
+	case msgpcode.Str16, msgpcode.Bin16:
+		return 0, c.skipCounted(2, 0)
+	case msgpcode.Str32, msgpcode.Bin32:
+		return 0, c.skipCounted(4, 0)
+	case msgpcode.Ext8:
+		return 0, c.skipCounted(1, 1)
+	case msgpcode.Ext16:
+		return 0, c.skipCounted(2, 1)
+	case msgpcode.Ext32:
+		return 0, c.skipCounted(4, 1)
+	case msgpcode.Array16:
+		return c.skipLength(2)
+	case msgpcode.Array32:
+		return c.skipLength(4)
+	case msgpcode.Map16:
+		inside, ok = c.skipLength(2)
+		return 2 * inside, ok
+	case msgpcode.Map32:
+		inside, ok = c.skipLength(4)
+		return 2 * inside, ok
+	}
+	c.fail("", "the code 0xc1, which msgpack does not use")
+	return 0, false
+}
+
+// skipBytes moves on by n bytes.
+func (c *codec) skipBytes(n int) bool {
+	if n > c.in.rest() {
+		c.fail("", truncated)
+		return false
+	}
+	c.in.take(n)
+	return true
+}
+
+// skipCounted moves behind a length of so many bytes and as many bytes as it says, and extra ones.
+func (c *codec) skipCounted(size, extra int) bool {
+	n, ok := c.skipLength(size)
+	return ok && c.skipBytes(n+extra)
+}
+
+// skipLength reads a length of 1, 2 or 4 bytes.
+func (c *codec) skipLength(size int) (n int, ok bool) {
+	if size > c.in.rest() {
+		c.fail("", truncated)
+		return 0, false
+	}
+	b := c.in.take(size)
+	switch size {
+	case 1:
+		return int(b[0]), true
+	case 2:
+		return int(binary.BigEndian.Uint16(b)), true
+	default:
+		return int(binary.BigEndian.Uint32(b)), true
+	}
+}
+
+// codeName says in words what a msgpack code announces.
+func codeName(code byte) string {
+	switch {
+	case msgpcode.IsFixedNum(code), code >= msgpcode.Uint8 && code <= msgpcode.Int64:
+		return "an integer"
+	case msgpcode.IsString(code):
+		return "a string"
+	case msgpcode.IsBin(code):
+		return "bytes"
+	case msgpcode.IsFixedArray(code), code == msgpcode.Array16, code == msgpcode.Array32:
+		return "an array"
+	case msgpcode.IsFixedMap(code), code == msgpcode.Map16, code == msgpcode.Map32:
+		return "a map"
+	case code == msgpcode.False, code == msgpcode.True:
+		return "a bool"
+	case code == msgpcode.Float, code == msgpcode.Double:
+		return "a float"
+	case msgpcode.IsExt(code):
+		return "an extension"
+	case code == msgpcode.Nil:
+		return "nil"
+	}
+	return "a code that msgpack does not use"
+}

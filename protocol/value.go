@@ -1,0 +1,140 @@
+package protocol
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+// The calls below read one value each. They look at its code first, so that the library is asked only for
+// what is there, and at every length before anything believes it.
+
+func (c *codec) readUint(field string) uint64 {
+	code, ok := c.in.peek()
+	if !ok {
+		c.fail(field, truncated)
+		return 0
+	}
+	if code <= maxOneByte {
+		c.in.off++
+		return uint64(code)
+	}
+	var n uint64
+	var err error
+	switch {
+	case code >= msgpcode.Uint8 && code <= msgpcode.Uint64, code == msgpcode.Nil:
+		n, err = c.dec.DecodeUint64()
+	case code >= msgpcode.Int8 && code <= msgpcode.Int64, code >= msgpcode.NegFixedNumLow:
+		// Encoders of languages without unsigned numbers write positive ones in these forms too.
+		var signed int64
+		signed, err = c.dec.DecodeInt64()
+		if signed < 0 {
+			c.fail(field, strconv.FormatInt(signed, 10)+" is not a uint")
+			return 0
+		}
+		n = uint64(signed)
+	default:
+		c.failType(field, "uint", code)
+		return 0
+	}
+	if err != nil {
+		c.fail(field, truncated)
+		return 0
+	}
+	return n
+}
+
+func (c *codec) readBool(field string) bool {
+	code, ok := c.in.peek()
+	if !ok {
+		c.fail(field, truncated)
+		return false
+	}
+	switch code {
+	case msgpcode.True, msgpcode.False, msgpcode.Nil:
+		c.in.off++
+		return code == msgpcode.True
+	}
+	c.failType(field, "bool", code)
+	return false
+}
+
+func (c *codec) readText(field string, most uint64) []byte {
+	b := c.readString(field, "text", most)
+	if !utf8.Valid(b) {
+		c.fail(field, "is not UTF-8")
+		return nil
+	}
+	return b
+}
+
+func (c *codec) readBytes(field string, most uint64) []byte {
+	return c.readString(field, "bytes", most)
+}
+
+// readString reads a byte string of either msgpack family, str or bin: not every language can tell them
+// apart.
+func (c *codec) readString(field, want string, most uint64) []byte {
+	code, ok := c.in.peek()
+	if !ok {
+		c.fail(field, truncated)
+		return nil
+	}
+	if !msgpcode.IsString(code) && !msgpcode.IsBin(code) && code != msgpcode.Nil {
+		c.failType(field, want, code)
+		return nil
+	}
+	n, err := c.dec.DecodeBytesLen()
+	switch {
+	case err != nil:
+		c.fail(field, truncated)
+		return nil
+	case n <= 0:
+		return nil
+	case uint64(n) > most:
+		c.fail(field, strconv.Itoa(n)+" bytes, at most "+strconv.FormatUint(most, 10))
+		return nil
+	case n > c.in.rest():
+		c.fail(field, truncated)
+		return nil
+	}
+	return c.in.take(n)
+}
+
+// arrayLen reads the head of an array. Every item takes a byte at least, so that a count above the bytes
+// that are left is a lie and is refused before anything believes it.
+func (c *codec) arrayLen(field string) int {
+	code, ok := c.in.peek()
+	if !ok {
+		c.fail(field, truncated)
+		return 0
+	}
+	var n int
+	switch {
+	case msgpcode.IsFixedArray(code):
+		c.in.off++
+		n = int(code & msgpcode.FixedArrayMask)
+	case code == msgpcode.Nil:
+		c.in.off++
+	case code == msgpcode.Array16, code == msgpcode.Array32:
+		var err error
+		if n, err = c.dec.DecodeArrayLen(); err != nil {
+			c.fail(field, truncated)
+			return 0
+		}
+	default:
+		c.failType(field, "array", code)
+		return 0
+	}
+	if n > c.in.rest() {
+		c.fail(field, "an array of "+strconv.Itoa(n)+" items in "+strconv.Itoa(c.in.rest())+" bytes")
+		return 0
+	}
+	return n
+}
+
+// failType says that a value is not of the type its field has.
+func (c *codec) failType(field, want string, code byte) {
+	c.fail(field, codeName(code)+" where "+want+" is wanted")
+}
