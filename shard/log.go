@@ -54,8 +54,9 @@ type Leadership struct {
 
 // Log is one host's end of the replicated log of a shard. All methods may be called from any
 // goroutine, return without waiting for the network or the disk, and give their outcome to a
-// callback. Callbacks run on the log's own goroutines, each exactly once, also when the log is
-// closed; they must not block and must not call back into the log from within the state machine.
+// callback. Callbacks run on the log's own goroutines, each exactly once, also when the log is closed
+// (then perhaps after Close has returned); they must not block, and may call the log. So may the state
+// machine's LeadershipChanged; its other methods may not.
 type Log interface {
 	// Propose hands over an encoded batch. The log keeps no reference to it after returning. Batches
 	// proposed one after the other on one host are applied in that order where they are applied at
@@ -66,12 +67,13 @@ type Log interface {
 
 	// Forward hands a batch to whichever host leads, best effort: it may be lost without a word, and
 	// only the state tells what became of it. It is for what a host that does not lead says of itself,
-	// again and again until it sees it.
+	// again and again until it sees it. It may take effect more than once. ErrLogBusy: try later.
 	Forward(batch []byte) error
 
 	// Barrier asks a majority whether the leader this host knows still leads. done(nil) is called
 	// when that is so and this host's state machine has applied everything that was committed before
-	// Barrier was called: what is read from it then is not stale. Barriers share rounds.
+	// Barrier was called: what is read from it then is not stale. Barriers share rounds. Where no
+	// leader is known it may fail at once: who tries again waits a little first.
 	Barrier(done func(error)) error
 
 	// Leadership returns this host's belief. It is cheap.
@@ -82,7 +84,8 @@ type Log interface {
 	Transfer(to HostID) error
 
 	// Close ends this host's part: no call of the state machine is under way or comes after it
-	// returns, and what is in flight ends as OutcomeUnknown or with ErrLogClosed.
+	// returns, and what is in flight ends as OutcomeUnknown or with ErrLogClosed. A second one does
+	// nothing.
 	Close() error
 }
 
@@ -93,9 +96,9 @@ type Entry struct {
 }
 
 // StateMachine is what a log feeds. Apply, PrepareSnapshot and Restore never overlap one another;
-// SaveSnapshot may run beside Apply.
+// Snapshot.Save may run beside Apply.
 type StateMachine interface {
-	// Apply applies entries in order. An error means that this replica cannot go on (an entry that it
+	// Apply applies entries in order, at least one; their indices grow and may have gaps. An error means that this replica cannot go on (an entry that it
 	// does not understand); the log stops feeding it.
 	Apply(entries []Entry) error
 

@@ -87,3 +87,10 @@ func (m *Machine) Count() Counts {
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.term,
 	}
 }
+
+// Term returns the highest term of a CmdLead that was applied.
+func (m *Machine) Term() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.term
+}

@@ -1,0 +1,153 @@
+package memlog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// electionKind is why a host stands for election.
+type electionKind uint8
+
+const (
+	// electTimedOut: it heard of no leader. Who heard of one votes for nobody.
+	electTimedOut electionKind = iota + 1
+	// electHandedOver: its leader told it to.
+	electHandedOver
+	// electForced: the test wants it, or there never was a leader.
+	electForced
+)
+
+// heardLeader takes note that the leader lives, and puts off the next election.
+func (l *Log) heardLeader() {
+	l.lastHeard = l.net.now
+	l.armElection()
+}
+
+// armElection sets the time of the host's next candidacy: T to 2T from now, by its own clock.
+func (l *Log) armElection() {
+	t := l.net.cfg.ElectionTimeout
+	l.electionAt = l.net.now + l.host.virtual(t+time.Duration(l.net.rng.Int64N(int64(t))))
+	if !l.electionArmed {
+		l.electionArmed = true
+		l.scheduleElection()
+	}
+}
+
+func (l *Log) scheduleElection() {
+	l.net.schedule(l.electionAt-l.net.now, event{host: l.host, log: l, run: l.electionDue})
+}
+
+// electionDue stands for election unless a leader was heard since the timer was set.
+func (l *Log) electionDue() {
+	if l.leading != nil || l.quiet {
+		l.electionArmed = false
+		return
+	}
+	if l.net.now < l.electionAt {
+		l.scheduleElection()
+		return
+	}
+	l.electionArmed = false
+	l.setBelief(0, l.belief.Term)
+	l.campaign(electTimedOut)
+	l.armElection()
+}
+
+// campaign holds an election when the answers of the nearest majority would have come. All of it is
+// decided in that one moment; one that fails changes nothing.
+func (l *Log) campaign(kind electionKind) {
+	n, term := l.net, l.replica.store.term
+	needed := l.host.disk.draw(n.rng)
+	var others []time.Duration
+	for _, r := range l.group.replicas {
+		if r == l.replica {
+			continue
+		}
+		out, back := n.links[l.host.pos][r.host.pos], n.links[r.host.pos][l.host.pos]
+		others = append(others, out.Delay.draw(n.rng)+r.host.disk.draw(n.rng)+back.Delay.draw(n.rng))
+	}
+	slices.Sort(others)
+	if k := l.group.quorum() - 1; k > 0 {
+		needed = max(needed, others[k-1])
+	}
+	n.schedule(needed, event{host: l.host, log: l, run: func() {
+		// What the candidate has learned meanwhile makes its candidacy void.
+		if l.leading == nil && l.replica.store.term == term && (kind != electTimedOut || l.belief.Leader == 0) {
+			_ = l.elect(kind) // it fails for want of votes, and is tried again after a timeout
+		}
+	}})
+}
+
+// elect makes this host the leader if a majority votes for it. The voters take note of the term at
+// once; who leads it they hear from the leader.
+func (l *Log) elect(kind electionKind) error {
+	g := l.group
+	if l.leading != nil && l.leading.term == g.term {
+		return nil
+	}
+	var voters []*replica
+	var reasons []string
+	for _, r := range g.replicas {
+		if reason := l.refusal(r, kind); reason != "" {
+			reasons = append(reasons, fmt.Sprintf("host %d %s", r.host.id, reason))
+			continue
+		}
+		voters = append(voters, r)
+	}
+	if len(voters) < g.quorum() {
+		return fmt.Errorf("%w: %d of %d would vote for it: %s",
+			ErrNotElectable, len(voters), len(g.replicas), strings.Join(reasons, ", "))
+	}
+	term := g.term + 1
+	g.checkWinner(l.replica, term)
+	g.term, g.leader = term, l.replica
+	l.net.trace.add(l.net.now, Record{
+		Kind: RecordElected, Group: g.id, Host: l.host.id, Term: term, Index: l.replica.store.last(),
+	})
+	for _, r := range voters {
+		if r != l.replica {
+			r.log.enterTerm(term, 0)
+			r.log.heardLeader()
+		}
+	}
+	l.enterTerm(term, l.host.id)
+	l.lead(term)
+	return nil
+}
+
+// refusal tells why a replica would not vote for this host now, or nothing if it would.
+func (l *Log) refusal(r *replica, kind electionKind) string {
+	n := l.net
+	switch {
+	case r.log == nil:
+		return "has no open log"
+	case !r.host.runs():
+		return "is down or paused"
+	case r.host.stuck:
+		return "cannot write its vote: its disk is stuck"
+	case !n.connected(l.host, r.host):
+		return "is cut off"
+	case !l.replica.store.reaches(r.store):
+		return "has a longer log"
+	}
+	if r == l.replica || kind == electForced {
+		return ""
+	}
+	if kind == electTimedOut && r.log.hearsLeader() {
+		return "hears a leader"
+	}
+	if n.links[l.host.pos][r.host.pos].lose(n) || n.links[r.host.pos][l.host.pos].lose(n) {
+		return "was not heard: a message was lost"
+	}
+	return ""
+}
+
+// hearsLeader tells whether the host leads, or has heard its leader within the election timeout.
+func (l *Log) hearsLeader() bool {
+	if l.leading != nil || l.quiet {
+		return true
+	}
+	return l.belief.Leader != 0 && l.net.now < l.lastHeard+l.host.virtual(l.net.cfg.ElectionTimeout)
+}

@@ -1,0 +1,68 @@
+package memlog_test
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+)
+
+// printer is a state machine that prints what it is given.
+type printer struct{ host shard.HostID }
+
+func (p printer) Apply(entries []shard.Entry) error {
+	for _, e := range entries {
+		fmt.Printf("host %d applies %s\n", p.host, e.Data)
+	}
+	return nil
+}
+
+func (p printer) LeadershipChanged(l shard.Leadership)     {}
+func (p printer) PrepareSnapshot() (shard.Snapshot, error) { return nil, io.EOF }
+func (p printer) Restore(io.Reader) error                  { return nil }
+
+// A leader is paused while the others go on. When it wakes it believes that it leads; its barrier
+// tells.
+func Example() {
+	net, err := memlog.NewNetwork(memlog.Config{
+		Seed:  1,
+		Hosts: []shard.HostID{1, 2, 3},
+		Link:  memlog.Link{Delay: memlog.Exactly(time.Millisecond)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer net.Close()
+	group := net.Group(1)
+	logs := map[shard.HostID]*memlog.Log{}
+	for _, h := range []shard.HostID{1, 2, 3} {
+		if logs[h], err = net.Open(h, 1, printer{h}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	net.Advance(time.Second)
+	fmt.Println("host 1 believes", logs[1].Leadership())
+
+	net.Pause(1)
+	net.RunUntil(func() bool { return group.Leader().Term == 2 }, time.Minute)
+	next := group.Leader().Leader
+	_ = logs[next].Propose([]byte("a"), func(o shard.Outcome) { fmt.Println("outcome:", o) })
+	net.Advance(time.Second)
+
+	fmt.Println("host 1 believes", logs[1].Leadership())
+	_ = logs[1].Barrier(func(err error) { fmt.Println("barrier:", err) })
+	net.Resume(1)
+	net.Advance(time.Second)
+	// Output:
+	// host 1 believes {1 1}
+	// host 3 applies a
+	// outcome: applied
+	// host 2 applies a
+	// host 1 believes {1 1}
+	// barrier: shard: no majority confirmed the read barrier
+	// host 1 applies a
+}

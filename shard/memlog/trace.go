@@ -1,0 +1,155 @@
+package memlog
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// RecordKind says what a Record tells of.
+type RecordKind uint8
+
+// What is recorded. Every record has the time and, where it makes sense, group and host.
+const (
+	RecordOpened        RecordKind = iota + 1 // Term, Index of the last entry
+	RecordClosed                              //
+	RecordElected                             // Term, Index of the last entry before the term
+	RecordBelief                              // Term, Peer: whom the host believes to lead
+	RecordProposed                            // Term, Index
+	RecordOutcome                             // Outcome
+	RecordCommitted                           // the truth, which nobody may know yet: Term, Index
+	RecordApplied                             // Term of the first, Index of the last entry
+	RecordOverwritten                         // Term, Index of the first entry that went
+	RecordSaved                               // a snapshot: Term, Index
+	RecordSaveFailed                          // Index
+	RecordRestored                            // Term, Index
+	RecordBarrierPassed                       // Term, Index that it waited for
+	RecordBarrierFailed                       // Term
+	RecordLost                                // a message from Host to Peer
+	RecordCut                                 // from Host to Peer
+	RecordHealed                              // from Host to Peer
+	RecordPaused                              //
+	RecordResumed                             //
+	RecordDown                                // Lost: what was not synced
+	RecordUp                                  //
+)
+
+var recordNames = [...]string{
+	RecordOpened:        "opened",
+	RecordClosed:        "closed",
+	RecordElected:       "elected",
+	RecordBelief:        "believes",
+	RecordProposed:      "proposed",
+	RecordOutcome:       "outcome",
+	RecordCommitted:     "committed",
+	RecordApplied:       "applied",
+	RecordOverwritten:   "overwritten",
+	RecordSaved:         "saved",
+	RecordSaveFailed:    "save-failed",
+	RecordRestored:      "restored",
+	RecordBarrierPassed: "barrier-passed",
+	RecordBarrierFailed: "barrier-failed",
+	RecordLost:          "lost",
+	RecordCut:           "cut",
+	RecordHealed:        "healed",
+	RecordPaused:        "paused",
+	RecordResumed:       "resumed",
+	RecordDown:          "down",
+	RecordUp:            "up",
+}
+
+// String returns the kind in one word.
+func (k RecordKind) String() string {
+	if int(k) < len(recordNames) && recordNames[k] != "" {
+		return recordNames[k]
+	}
+	return fmt.Sprintf("record-%d", uint8(k))
+}
+
+// Record is one thing that happened.
+type Record struct {
+	At      time.Duration // virtual time
+	Kind    RecordKind
+	Group   GroupID
+	Host    shard.HostID
+	Peer    shard.HostID
+	Term    uint64
+	Index   uint64
+	Outcome shard.Outcome
+	Lost    bool
+}
+
+// String writes the record as one line: what is zero is left out.
+func (r Record) String() string {
+	b := fmt.Appendf(nil, "%-12v %-14s", r.At, r.Kind)
+	field := func(name string, v uint64) {
+		if v != 0 {
+			b = fmt.Appendf(b, " %s=%d", name, v)
+		}
+	}
+	field("group", uint64(r.Group))
+	field("host", uint64(r.Host))
+	field("peer", uint64(r.Peer))
+	field("term", r.Term)
+	field("index", r.Index)
+	if r.Outcome != 0 {
+		b = fmt.Appendf(b, " %v", r.Outcome)
+	}
+	if r.Lost {
+		b = append(b, " unsynced-lost"...)
+	}
+	return string(b)
+}
+
+// recentRecords is how many records a report of something impossible shows.
+const recentRecords = 64
+
+// trace keeps a hash of everything that happened, and the latest of it.
+type trace struct {
+	sink  func(Record)
+	hash  uint64
+	count uint64
+	ring  [recentRecords]Record
+}
+
+func (t *trace) add(now time.Duration, r Record) {
+	r.At = now
+	t.ring[t.count%recentRecords] = r
+	t.count++
+	t.mix(uint64(r.At))
+	t.mix(uint64(r.Kind)<<56 ^ uint64(r.Group)<<40 ^ uint64(r.Host)<<24 ^ uint64(r.Peer)<<8 ^ uint64(r.Outcome))
+	t.mix(r.Term)
+	t.mix(r.Index)
+	if t.sink != nil {
+		t.sink(r)
+	}
+}
+
+// fired takes note of every event, records or not.
+func (t *trace) fired(e *event) {
+	t.mix(uint64(e.at))
+	t.mix(e.seq)
+}
+
+func (t *trace) mix(v uint64) {
+	t.hash = bits.RotateLeft64((t.hash^v)*0x9E3779B97F4A7C15, 29)
+}
+
+// recent returns the latest records, the oldest first.
+func (t *trace) recent() []Record {
+	var rs []Record
+	for i := t.count - min(t.count, recentRecords); i < t.count; i++ {
+		rs = append(rs, t.ring[i%recentRecords])
+	}
+	return rs
+}
+
+// TraceHash is a hash of everything that happened so far. Two simulated runs that have the same one
+// went the same way, to the last message.
+func (n *Network) TraceHash() uint64 {
+	var h uint64
+	n.do(func() { h = n.trace.hash })
+	return h
+}
