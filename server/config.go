@@ -1,0 +1,92 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Config is what a host is made of. The logs are opened by Logs, so that the same host runs on
+// dragonboat and on a log in memory.
+type Config struct {
+	ID   shard.HostID // not zero
+	Name string
+	// Cluster is the id that tells clusters apart. It must be the same on all hosts.
+	Cluster string
+	// ClientAddress is where clients reach this host, as other hosts and the routing tell it.
+	ClientAddress string
+	RaftAddress   string
+	AdminAddress  string
+	Version       string
+	// Hosts are the ids of all hosts of the cluster; each holds every shard.
+	Hosts []shard.HostID
+	// Shards is the number of data shards. It never changes in the life of a cluster.
+	Shards int
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1.
+	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
+
+	// Limits are what clients are told on connecting. Zero fields have defaults.
+	Limits protocol.Limits
+	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
+	PingInterval time.Duration
+	// Guard tells why this host must refuse writes at the moment, nil where it need not. May be nil.
+	Guard func() error
+	// Access decides who may do what. Nil lets everybody do everything.
+	Access Access
+	Log    *slog.Logger
+}
+
+// DefaultPingInterval is the ping interval where Config does not say.
+const DefaultPingInterval = 10 * time.Second
+
+// withDefaults checks the config and fills in what is not set.
+func (c Config) withDefaults() (Config, error) {
+	var bad []error
+	if c.ID == 0 {
+		bad = append(bad, errors.New("the host has no id"))
+	}
+	if c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes {
+		bad = append(bad, fmt.Errorf("the host's name %q must have 1 to %d bytes", c.Name, protocol.MaxHostNameBytes))
+	}
+	if c.Shards < 1 || c.Shards > MaxShards {
+		bad = append(bad, fmt.Errorf("%d data shards: there may be 1 to %d", c.Shards, MaxShards))
+	}
+	if c.Logs == nil {
+		bad = append(bad, errors.New("no logs to open"))
+	}
+	limits := protocol.FrameLimits(protocol.DefaultDataBytes)
+	if c.Limits.DataBytes != 0 {
+		limits = protocol.FrameLimits(c.Limits.DataBytes)
+	}
+	limits.RequestsInFlight, limits.Watches = c.Limits.RequestsInFlight, c.Limits.Watches
+	if limits.RequestsInFlight == 0 {
+		limits.RequestsInFlight = DefaultRequestsInFlight
+	}
+	if limits.Watches == 0 {
+		limits.Watches = DefaultWatches
+	}
+	c.Limits = limits
+	if limits.DataBytes > protocol.MaxDataBytes {
+		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes, protocol.MaxDataBytes))
+	}
+	if c.PingInterval == 0 {
+		c.PingInterval = DefaultPingInterval
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return c, errors.Join(bad...)
+}
+
+const (
+	// MaxShards is the most data shards that a cluster may have.
+	MaxShards = 64
+	// DefaultRequestsInFlight and DefaultWatches are the limits on one connection.
+	DefaultRequestsInFlight = 16_384
+	DefaultWatches          = 65_536
+)

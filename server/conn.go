@@ -1,0 +1,262 @@
+package server
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// conn is one client connection. Its requests are decoded and dispatched on its event loop; answers
+// and pushes come from there and from where batches are applied, in one stream.
+type conn struct {
+	host *Host
+	peer transport.Conn
+	// holder is the connection as the leases see it: sessions attached over it live as long as it speaks.
+	holder *lease.Holder
+
+	// Used on the event loop only.
+	decoder    *protocol.RequestDecoder
+	greeted    bool      // said, for the loop itself
+	heardAt    time.Time // when the frames that are being dispatched were read
+	started    int64     // the same, in the host's nanoseconds
+	touched    []*replica
+	opened     int64
+	rights     Rights
+	name       string
+	describing describe
+
+	inFlight atomic.Int64 // requests without an answer
+	marked   atomic.Bool  // some shard will flush it when its batch is through
+	heard    atomic.Int64 // when frames last came
+	said     atomic.Bool  // it has said its HELLO
+
+	mu       sync.Mutex // guards what follows
+	encoder  *protocol.Encoder
+	out      *bytebufferpool.ByteBuffer // what is to be sent with the next flush
+	closed   bool
+	sessions map[shard.SessionID]*binding
+	attached []attachedHome
+	watches  int
+}
+
+// attachedHome counts the sessions of one home shard that are attached over a connection.
+type attachedHome struct {
+	home     *replica
+	sessions int
+}
+
+// binding is a session that may act over a connection.
+type binding struct {
+	node     shard.NodeID
+	home     *replica
+	attached bool // over this connection; else only bound to it
+}
+
+var buffers bytebufferpool.Pool
+
+func (h *Host) newConn(peer transport.Conn) *conn {
+	c := &conn{
+		host: h, peer: peer,
+		decoder:  protocol.NewRequestDecoder(h.config.Limits.DataBytes),
+		encoder:  protocol.NewEncoder(),
+		sessions: make(map[shard.SessionID]*binding),
+		opened:   h.clock(),
+	}
+	c.holder = lease.NewHolder(h.now())
+	c.holder.Owner = c
+	c.heard.Store(c.opened)
+	return c
+}
+
+// Data implements transport.Events.
+func (c *conn) Data(b []byte) (consumed int) {
+	h := c.host
+	now := h.now()
+	c.holder.Heard(now)
+	c.heardAt, c.started = now, h.since(now)
+	c.heard.Store(c.started)
+	for consumed < len(b) {
+		payload, size, err := protocol.ScanFrame(b[consumed:], int(h.config.Limits.RequestFrameBytes))
+		if err != nil {
+			c.goAway(protocol.StatusBadRequest, err.Error())
+			return -1
+		}
+		if payload == nil {
+			break
+		}
+		consumed += size
+		request, err := c.decoder.Decode(payload)
+		if err != nil {
+			if !c.refused(err) {
+				return -1
+			}
+			continue
+		}
+		h.metrics.requests[request.Kind&127].Inc()
+		c.inFlight.Add(1)
+		if !c.dispatch(request) {
+			return -1
+		}
+	}
+	c.flushTouched()
+	c.flush()
+	if c.peer.Pending() > maxPending {
+		c.goAway(protocol.StatusOverloaded, "the client reads too slowly")
+		return -1
+	}
+	return consumed
+}
+
+// refused deals with a request that could not be decoded, and tells whether the connection may live.
+func (c *conn) refused(err error) bool {
+	var bad *protocol.DecodeError
+	if !asDecodeError(err, &bad) || bad.ID == 0 || !c.greeted {
+		c.goAway(protocol.StatusBadRequest, err.Error())
+		return false
+	}
+	c.inFlight.Add(1)
+	result := bad.Result()
+	c.fail(bad.ID, bad.Kind, &result)
+	return true
+}
+
+// flushTouched proposes what the frames of this round asked of the shards.
+func (c *conn) flushTouched() {
+	for i, r := range c.touched {
+		r.pipeline.flush()
+		c.touched[i] = nil
+	}
+	c.touched = c.touched[:0]
+}
+
+// touch remembers to flush the replica's pipeline at the end of the round.
+func (c *conn) touch(r *replica) {
+	for _, t := range c.touched {
+		if t == r {
+			return
+		}
+	}
+	c.touched = append(c.touched, r)
+}
+
+// Drained implements transport.Events.
+func (c *conn) Drained() { c.host.drained(c) }
+
+// Closed implements transport.Events.
+func (c *conn) Closed(err error) {
+	c.mu.Lock()
+	c.closed = true
+	sessions := c.sessions
+	c.sessions = nil
+	if c.out != nil {
+		buffers.Put(c.out)
+		c.out = nil
+	}
+	c.mu.Unlock()
+	c.host.connClosed(c, sessions)
+}
+
+// answer appends the answer to a request that was carried out.
+func (c *conn) answer(id uint64, m protocol.AnswerMessage) {
+	c.inFlight.Add(-1)
+	c.mu.Lock()
+	if !c.closed {
+		c.encoder.Answer(c.buffer(), id, m)
+	}
+	c.mu.Unlock()
+}
+
+// fail appends the answer to a request that was not.
+func (c *conn) fail(id uint64, kind protocol.Kind, r *protocol.Result) {
+	c.host.metrics.failed(kind, r.Status)
+	c.inFlight.Add(-1)
+	c.mu.Lock()
+	if !c.closed {
+		c.encoder.Failure(c.buffer(), id, kind, r)
+	}
+	c.mu.Unlock()
+}
+
+// push appends a push.
+func (c *conn) push(id uint64, m protocol.PushMessage) {
+	c.mu.Lock()
+	if !c.closed {
+		c.encoder.Push(c.buffer(), id, m)
+	}
+	c.mu.Unlock()
+}
+
+// buffer returns the buffer for the next flush. The lock is held.
+func (c *conn) buffer() *bytebufferpool.ByteBuffer {
+	if c.out == nil {
+		c.out = buffers.Get()
+	}
+	return c.out
+}
+
+// flush hands what was appended over to be sent.
+func (c *conn) flush() {
+	c.mu.Lock()
+	if c.out != nil {
+		c.peer.Send(c.out)
+		c.out = nil
+	}
+	c.mu.Unlock()
+}
+
+// goAway tells the client why its connection is about to be closed, on the event loop.
+func (c *conn) goAway(s protocol.Status, message string) {
+	c.push(0, &protocol.GoingAway{Result: protocol.Result{Status: s, Message: clip(message)}})
+	c.flush()
+}
+
+func clip(message string) string {
+	if len(message) > protocol.MaxMessageBytes {
+		return message[:protocol.MaxMessageBytes]
+	}
+	return message
+}
+
+// binding returns the session if it may act over this connection.
+func (c *conn) binding(id shard.SessionID) *binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[id]
+}
+
+// bind lets a session act over this connection. It returns false where the connection is gone.
+func (c *conn) bind(id shard.SessionID, b *binding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.sessions[id] = b
+	return true
+}
+
+// unbind takes a session away from this connection.
+func (c *conn) unbind(id shard.SessionID) *binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.sessions[id]
+	delete(c.sessions, id)
+	if b != nil && b.attached {
+		for i := range c.attached {
+			if c.attached[i].home == b.home {
+				c.attached[i].sessions--
+			}
+		}
+	}
+	return b
+}
+
+func (c *conn) remote() net.Addr { return c.peer.RemoteAddr() }

@@ -1,0 +1,223 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+func asDecodeError(err error, to **protocol.DecodeError) bool { return errors.As(err, to) }
+
+// dispatch starts one request, on the connection's event loop. What is in the request is valid only
+// until it returns. It returns false where the connection must be closed.
+func (c *conn) dispatch(r *protocol.Request) bool {
+	if !c.greeted {
+		return c.hello(r)
+	}
+	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
+		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
+		return true
+	}
+	switch r.Kind {
+	case protocol.KindHello:
+		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
+	case protocol.KindPing:
+		c.ping(r.ID)
+	case protocol.KindRouting:
+		c.routing(r.ID, &r.Routing)
+	case protocol.KindHostStatus:
+		c.hostStatus(r)
+	case protocol.KindNodeCreate:
+		c.nodeCreate(r)
+	case protocol.KindNodeDescribe:
+		c.nodeDescribe(r)
+	case protocol.KindNodeAlter:
+		c.nodeAlter(r)
+	case protocol.KindNodeDrop:
+		c.nodeDrop(r)
+	case protocol.KindNodeList:
+		c.nodeList(r)
+	case protocol.KindSessionStart:
+		c.sessionStart(r)
+	case protocol.KindSessionAttach:
+		c.sessionAttach(r)
+	case protocol.KindSessionBind:
+		c.sessionBind(r)
+	case protocol.KindSessionStop:
+		c.sessionStop(r)
+	case protocol.KindSessionDestroy:
+		c.sessionDestroy(r)
+	case protocol.KindSessionDescribe:
+		c.sessionDescribe(r)
+	case protocol.KindSessionList:
+		c.sessionList(r)
+	case protocol.KindSessionHoldings:
+		c.sessionHoldings(r)
+	case protocol.KindSemaphoreCreate:
+		m := &r.SemaphoreCreate
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
+			Kind: shard.CmdSemaphoreCreate, Count: m.Limit, Data: m.Data,
+		})
+	case protocol.KindSemaphoreUpdate:
+		m := &r.SemaphoreUpdate
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
+			Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
+		})
+	case protocol.KindSemaphoreDelete:
+		m := &r.SemaphoreDelete
+		command := shard.Command{Kind: shard.CmdSemaphoreDelete}
+		if m.Force {
+			command.Flags = shard.FlagForce
+		}
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, command)
+	case protocol.KindAcquire:
+		m := &r.Acquire
+		command := shard.Command{
+			Kind: shard.CmdAcquire, Count: m.Count, Timeout: m.TimeoutMillis, Data: m.Data,
+		}
+		if m.Ephemeral {
+			command.Flags = shard.FlagEphemeral
+		}
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, command)
+	case protocol.KindRelease:
+		m := &r.Release
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
+			Kind: shard.CmdRelease, Order: shard.OrderID(m.OrderID),
+		})
+	case protocol.KindSemaphoreDescribe:
+		c.semaphoreDescribe(r)
+	case protocol.KindSemaphoreList:
+		c.semaphoreList(r)
+	case protocol.KindWatch:
+		c.watch(r)
+	case protocol.KindWatchStop:
+		c.watchStop(r)
+	default:
+		c.failure(r, protocol.StatusUnsupported, "this host does not know the request")
+	}
+	return true
+}
+
+// failure answers a request that the host refuses, with a word for people.
+func (c *conn) failure(r *protocol.Request, s protocol.Status, message string) {
+	c.fail(r.ID, r.Kind, &protocol.Result{Status: s, Message: clip(message)})
+}
+
+// overloaded refuses a request because of a limit of this host.
+func (c *conn) overloaded(id uint64, k protocol.Kind, message string) {
+	c.fail(id, k, &protocol.Result{
+		Status: protocol.StatusOverloaded, Message: message,
+		WaitMillis: uint64(overloadWait.Milliseconds()),
+	})
+}
+
+// hello is the first request of a connection.
+func (c *conn) hello(r *protocol.Request) bool {
+	h := c.host
+	refuse := func(s protocol.Status, message string) bool {
+		c.failure(r, s, message)
+		c.goAway(s, message)
+		return false
+	}
+	if r.Kind != protocol.KindHello {
+		return refuse(protocol.StatusBadRequest, "the first request must be a HELLO")
+	}
+	version, ok := r.Hello.CommonVersion()
+	if !ok {
+		return refuse(protocol.StatusUnsupported, "no protocol version in common")
+	}
+	rights, name, ok := h.access.Enter(r.Hello.Token)
+	if !ok {
+		return refuse(protocol.StatusUnauthorized, "the token is not known here")
+	}
+	c.rights, c.name, c.greeted = rights, name, true
+	c.said.Store(true)
+	h.greeted(c)
+	c.answer(r.ID, &protocol.Welcome{
+		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
+		ClusterID: []byte(h.config.Cluster), RoutingVersion: h.routes.version(),
+		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
+	})
+	return true
+}
+
+// may tells whether the client may do this in the node of that path, and answers where it may not.
+func (c *conn) may(r *protocol.Request, path string) bool {
+	if c.rights.Valid() && c.rights.Allows(path, rightOf[r.Kind]) {
+		return true
+	}
+	c.failure(r, protocol.StatusUnauthorized, "the token does not give the right to do this here")
+	return false
+}
+
+// mayIn is may for a node that is named by its id.
+func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
+	if _, all := c.rights.(everything); all {
+		return true
+	}
+	node, ok := c.host.meta.machine.NodeByID(id)
+	if !ok {
+		// Whether the node exists is not for everybody to know.
+		if c.rights.Valid() && c.rights.Allows("", rightOf[r.Kind]) {
+			c.failure(r, protocol.StatusNotFound, "no node of this id")
+			return false
+		}
+		return c.may(r, "")
+	}
+	return c.may(r, node.Path)
+}
+
+// mutate queues a change of a semaphore at its shard.
+func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, name []byte, command shard.Command) {
+	h := c.host
+	id := shard.NodeID(node)
+	if !c.mayIn(r, id) {
+		return
+	}
+	if len(name) == 0 {
+		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+		return
+	}
+	session := shard.SessionID(m.SessionID)
+	if session != 0 {
+		b := c.binding(session)
+		if b == nil {
+			c.failure(r, protocol.StatusBadSession, "the session is neither attached over nor bound to this connection")
+			return
+		}
+		if b.node != id {
+			c.failure(r, protocol.StatusBadSession, "the session is of another node")
+			return
+		}
+	} else if h.meta.machine.NodeAlive(id) != nodeAlive {
+		c.failure(r, protocol.StatusNotFound, "no node of this id")
+		return
+	}
+	if !h.admitsWrites(c, r) {
+		return
+	}
+	rp := h.replicaOf(shard.SlotOf(id, name))
+	command.Node, command.Name = id, name
+	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
+	c.submit(r, rp, &command)
+}
+
+// submit queues a command whose result answers the request.
+func (c *conn) submit(r *protocol.Request, rp *replica, command *shard.Command) {
+	if !rp.leads() {
+		c.moved(r.ID, r.Kind, rp)
+		return
+	}
+	if !rp.pipeline.add(op{conn: c, request: r.ID, kind: r.Kind, started: c.started}, command) {
+		c.overloaded(r.ID, r.Kind, "the shard's queue is full")
+		return
+	}
+	c.touch(rp)
+}
+
+// moved tells where the leader of a shard is.
+func (c *conn) moved(id uint64, k protocol.Kind, rp *replica) {
+	result := c.host.movedResult(rp)
+	c.fail(id, k, &result)
+}

@@ -1,0 +1,264 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// duty is what a host does for a shard because it leads it. It begins with a command: when that is
+// applied, everything of earlier leaders has been, and their clocks count no more. All of it runs on the
+// host's loop, but for what other goroutines leave for it under the lock.
+type duty struct {
+	r *replica
+
+	serving atomic.Bool // the sessions and timers are known; sessions may attach
+
+	mu       sync.Mutex // guards what follows
+	term     uint64     // 0: this host does not lead
+	proposed bool       // the first command is under way
+	begun    bool       // it was applied; the sessions are to be read
+	again    bool       // something appeared that may be dead
+	suspects []shard.SessionID
+	late     []shard.WaiterRef // timed out, but the command was lost
+
+	// Used on the host's loop only.
+	swept time.Time
+	due   []lease.Expiry
+}
+
+func (d *duty) init(r *replica) { d.r = r }
+
+// ready tells whether this host is the shard's leader with all that belongs to it.
+func (d *duty) ready() bool { return d.serving.Load() }
+
+// begin is told that this host leads the shard now.
+func (d *duty) begin(term uint64) {
+	d.mu.Lock()
+	d.term, d.proposed, d.begun, d.again = term, false, false, true
+	d.mu.Unlock()
+	d.serving.Store(false)
+	d.r.host.wake()
+}
+
+// end is told that this host does not lead the shard any more: whoever relied on that is sent on.
+func (d *duty) end() {
+	d.mu.Lock()
+	d.term, d.proposed, d.begun = 0, false, false
+	d.suspects, d.late = nil, nil
+	d.mu.Unlock()
+	d.serving.Store(false)
+	r := d.r
+	result := r.host.movedResult(r)
+	r.pipeline.abandon(result.Status)
+	r.disown(result)
+	for _, lost := range r.leases.Unlead() {
+		for _, id := range lost.Sessions {
+			r.tellLost(id, lost.Holder, result)
+		}
+	}
+}
+
+// look asks for another look at what may be dead here.
+func (d *duty) look() {
+	d.mu.Lock()
+	d.again = true
+	d.mu.Unlock()
+	d.r.host.wake()
+}
+
+// suspect names a session that is over at its home.
+func (d *duty) suspect(id shard.SessionID) {
+	d.mu.Lock()
+	d.suspects = append(d.suspects, id)
+	d.mu.Unlock()
+	d.r.host.wake()
+}
+
+// turn does what is due now.
+func (d *duty) turn(now time.Time) {
+	r := d.r
+	d.mu.Lock()
+	term, proposed, begun := d.term, d.proposed, d.begun
+	d.mu.Unlock()
+	watched := r.hub.Len() > 0
+	r.fresh.check(now, watched || term != 0 && r.machine.Sessions() > 0)
+	if term == 0 {
+		r.vouch(now, watched)
+		return
+	}
+	if !r.host.meta.caughtUp.Load() {
+		return
+	}
+	switch {
+	case !proposed:
+		d.propose(term)
+		return
+	case !begun:
+		return
+	case !d.serving.Load():
+		d.assume(term, now)
+	}
+	d.expire(now)
+	d.timeOut(term, now)
+	d.reconcile(now)
+	r.vouch(now, watched)
+}
+
+// propose makes the clocks of earlier leaders void.
+func (d *duty) propose(term uint64) {
+	d.mu.Lock()
+	d.proposed = true
+	d.mu.Unlock()
+	done := func(e *shard.Effect, _ protocol.Status) {
+		d.mu.Lock()
+		if d.term == term {
+			if e != nil && e.Status == protocol.StatusSuccess {
+				d.begun = true
+			} else {
+				d.proposed = false
+			}
+		}
+		d.mu.Unlock()
+		d.r.host.wake()
+	}
+	if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	d.r.pipeline.flush()
+}
+
+// assume takes the sessions and the waiters over: every session gets its timeout and the grace of its
+// node before it may end, every waiter its full time again.
+func (d *duty) assume(term uint64, now time.Time) {
+	r := d.r
+	r.leases.Lead(term, now)
+	window, _ := r.host.timing.window()
+	r.leases.Rely(window)
+	for at, over := shard.Cursor(0), false; !over; {
+		at, over = r.machine.WalkSessions(at, func(v shard.SessionView) {
+			if v.Home {
+				r.leases.Restore(v.ID, v.Node, millis(v.Timeout), now)
+			}
+		})
+	}
+	r.leases.Restored()
+	for at, over := shard.Cursor(0), false; !over; {
+		var page []shard.Waiter
+		at, over = r.machine.WalkWaiters(at, func(w shard.Waiter) { page = append(page, w) })
+		r.mu.Lock()
+		for _, w := range page {
+			if r.timers.byOrder[w.Order] == nil {
+				r.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
+			}
+		}
+		r.mu.Unlock()
+	}
+	d.mu.Lock()
+	still := d.term == term
+	d.mu.Unlock()
+	if still {
+		d.serving.Store(true)
+	}
+}
+
+// expire ends the sessions that were silent for too long. A client that was silent over an open
+// connection is told at once that its session is no longer attached, and then of its end.
+func (d *duty) expire(now time.Time) {
+	r := d.r
+	for {
+		var under uint64
+		d.due, under = r.leases.Due(now, expireBatch, d.due[:0])
+		if len(d.due) == 0 {
+			return
+		}
+		ids := make([]shard.SessionID, len(d.due))
+		for i, x := range d.due {
+			ids[i] = x.Session
+			if x.Holder != nil {
+				r.tellSilent(x.Session, x.Holder)
+			}
+		}
+		done := func(e *shard.Effect, failed protocol.Status) {
+			switch {
+			case e != nil:
+				for _, id := range ids { // those that were over before
+					if lost := r.leases.Remove(id); lost != nil {
+						lost.Told(1)
+					}
+				}
+			case failed == protocol.StatusOverloaded:
+				r.leases.Dropped(under, ids, r.host.now())
+			default:
+				r.leases.Undecided(under, ids, r.host.now())
+			}
+		}
+		command := shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}
+		if !r.pipeline.add(op{done: done}, &command) {
+			done(nil, protocol.StatusOverloaded)
+			return
+		}
+		r.pipeline.flush()
+	}
+}
+
+// tellSilent tells a client that was silent for too long that its session is no longer attached. The
+// connection stays on the list of those that hear of its end.
+func (r *replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
+	if c, ok := holder.Owner.(*conn); ok {
+		if b := c.unbind(id); b != nil && c.bind(id, &binding{node: b.node, home: r}) {
+			r.mu.Lock()
+			r.bound[id] = append(r.bound[id], c)
+			r.mu.Unlock()
+		}
+		c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
+			Status: protocol.StatusTimeout, Message: "the client was silent for longer than the session's timeout",
+		}})
+		c.flush()
+	}
+	holder.Told(1)
+}
+
+// timeOut takes waiters out of queues whose time is up.
+func (d *duty) timeOut(term uint64, now time.Time) {
+	r := d.r
+	d.mu.Lock()
+	refs := d.late
+	d.late = nil
+	d.mu.Unlock()
+	r.mu.Lock()
+	refs = append(refs, r.timers.due(now, timeOutBatch)...)
+	r.mu.Unlock()
+	for len(refs) > 0 {
+		batch := refs[:min(len(refs), timeOutBatch)]
+		refs = refs[len(batch):]
+		done := func(e *shard.Effect, _ protocol.Status) {
+			if e == nil {
+				d.mu.Lock()
+				if d.term == term {
+					d.late = append(d.late, batch...)
+				}
+				d.mu.Unlock()
+			}
+		}
+		if !r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}) {
+			done(nil, protocol.StatusOverloaded)
+			return
+		}
+		r.pipeline.flush()
+	}
+}
+
+// vouch ends the watches of a replica that has not been able to make sure for so long that its clients
+// are better off elsewhere.
+func (r *replica) vouch(now time.Time, watched bool) {
+	window, _ := r.host.timing.window()
+	if watched && r.fresh.age(now) > window+staleAfter {
+		r.hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date"})
+	}
+}

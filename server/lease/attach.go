@@ -1,0 +1,140 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Start says that a session's creation was committed, for a client at that holder. It is called where
+// the creation is applied, in the order of the log. Closed means that
+// the client has gone meanwhile: the session is on record as detached, and unless its client learned
+// its id nobody will ever come for it.
+//
+// Where the walk over the machine's sessions was faster the session may be known already, and then even
+// be Expiring, or attached by somebody who guessed its id: OutOfSequence.
+func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Duration, h *Holder, seq uint64, now time.Time) Verdict {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.judges() {
+		return NotLeading
+	}
+	s := t.sessions.byID[id]
+	switch {
+	case s == nil:
+		s = t.sessions.add(id)
+		s.node, s.millis, s.since = node, millisOf(timeout), longAgo
+	case s.state == expiring || s.state == doubtful:
+		return Expiring
+	case s.state == attached:
+		return OutOfSequence
+	default:
+		t.unplace(s)
+	}
+	s.seq, s.since = seq, max(s.since, instantOf(now))
+	g := t.groupOf(h)
+	if g == nil {
+		t.rest(s, s.deadline())
+		return Closed
+	}
+	t.attach(s, g)
+	return Attached
+}
+
+// Attach attaches a session that is there over the holder, after its key was checked. If it was
+// attached over another holder it is lost to that one, which must be told. Only with Attached has
+// anything changed.
+//
+// A STRICT attach is one before which a barrier was made that was begun after the request was read.
+func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time) (lost *Holder, v Verdict) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	switch {
+	case !t.judges():
+		return nil, NotLeading
+	case s == nil && t.restoring:
+		return nil, Restoring
+	case s == nil:
+		return nil, Unknown
+	case seq < s.seq:
+		return nil, OutOfSequence
+	case s.state == expiring || s.state == doubtful:
+		return nil, Expiring
+	case !t.fresh.Fresh(now):
+		return nil, NotFresh
+	}
+	g := t.groupOf(h)
+	if g == nil {
+		return nil, Closed
+	}
+	s.seq, s.since = seq, max(s.since, instantOf(now))
+	if s.group == g {
+		return nil, Attached
+	}
+	lost = t.lose(s) // which may have been heard after now
+	t.attach(s, g)
+	return lost, Attached
+}
+
+// SetTimeout says that a changed timeout of a session was committed. It is called before the change is
+// answered, and counts as a sign of life.
+func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil {
+		return
+	}
+	s.millis, s.since = millisOf(timeout), max(s.since, instantOf(now))
+	switch s.state {
+	case attached:
+		s.group.sessions.fix(int(s.place))
+		t.watch(s.group, s)
+	case detached:
+		s.at = s.deadline()
+		t.timers.fix(int(s.place))
+	}
+}
+
+// Remove says that a session has ended, whatever the reason. If it was attached its holder is
+// returned, and the client must be told; the answer to its own request to end the session tells it.
+func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil {
+		return nil
+	}
+	lost = t.lose(s)
+	if s.state == expiring || s.state == doubtful {
+		t.expiring--
+		t.expired++
+	}
+	t.sessions.drop(s)
+	return lost
+}
+
+// detachAll detaches the sessions of a holder whose connection has gone.
+func (t *Table) detachAll(h *Holder, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[h]
+	if g == nil {
+		return
+	}
+	gone := max(instantOf(now), h.lastHeard())
+	for _, s := range g.sessions.items {
+		s.group, s.since = nil, max(s.since, gone)
+		t.rest(s, s.deadline())
+	}
+	t.attached -= len(g.sessions.items)
+	g.sessions.items = nil
+	t.dissolveIfEmpty(g)
+}
+
+// rest puts a session that has no place among the timers, as detached.
+func (t *Table) rest(s *session, at instant) {
+	s.state, s.at = detached, at
+	t.timers.push(s)
+}

@@ -1,0 +1,248 @@
+package lease_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// happen lets one random thing happen to a table and to its twin.
+func (d *duel) happen(c *contestant) error {
+	w := c.twin
+	switch roll := d.IntN(1000); {
+	case roll < 250:
+		steps := []time.Duration{1, time.Microsecond, 10 * time.Millisecond, 300 * time.Millisecond, second}
+		d.now = d.now.Add(time.Duration(d.IntN(1000)) * steps[d.IntN(len(steps))] / 1000)
+		if d.IntN(300) == 0 {
+			d.now = d.now.Add(twinStall)
+		}
+	case roll < 400:
+		h := d.holder()
+		h.real.Heard(d.now)
+		h.heard = append(h.heard, d.now)
+	case roll < 450:
+		return d.ping(d.holder())
+	case roll < 500:
+		h := d.holder()
+		h.real.Told(h.debt)
+		h.debt = 0
+	case roll < 580:
+		return d.start(c)
+	case roll < 720:
+		id, h, seq := c.some(d), d.holder(), uint64(d.IntN(6))
+		now := d.stale()
+		lost, v := c.table.Attach(id, h.real, seq, now)
+		wantLost, want := w.attach(id, h, seq, now)
+		d.tally[v.String()]++
+		if lost != nil {
+			d.tally["lost"]++
+		}
+		if v != want || lost != wantLost {
+			return fmt.Errorf("attach of %v: %v, from %p; the twin says %v, from %p", id, v, lost, want, wantLost)
+		}
+	case roll < 750:
+		id, timeout := c.some(d), d.timeout()
+		now := d.stale()
+		c.table.SetTimeout(id, timeout, now)
+		if s := w.sessions[id]; s != nil {
+			s.timeout = timeout
+			s.signs = append(s.signs, sign{now, 0})
+			if !s.expiring {
+				s.retryAfter = time.Time{} // a sign of life ends the wait, too
+			}
+		}
+	case roll < 780:
+		d.hangUp()
+	case roll < 790:
+		id := c.some(d)
+		if lost, want := c.table.Remove(id), w.remove(id); lost != want {
+			return fmt.Errorf("%v was removed from %p; the twin says %p", id, lost, want)
+		}
+	case roll < 880:
+		d.outcome(c)
+	case roll < 883 && w.leading:
+		c.table.Unlead()
+		w.unlead()
+	case roll < 887:
+		c.table.Stalled(d.now)
+		if w.judges() {
+			w.stalled(d.now)
+		}
+	case roll < 889:
+		term := w.term + uint64(d.IntN(2))
+		c.table.Seen(term)
+		w.seen(term)
+	case roll < 891:
+		d.rely(c)
+	case roll < 895:
+		d.changeGrace(c)
+	case roll < 920:
+		w.rounds = append(w.rounds, &twinRound{
+			real: c.table.Begin(d.now), begun: d.now, term: w.term, windows: []time.Duration{w.window},
+		})
+	case roll < 965 && len(w.rounds) > 0:
+		r := w.rounds[len(w.rounds)-1-d.IntN(min(len(w.rounds), 3))]
+		seen := w.term + uint64(d.IntN(20)/19)
+		if got, want := c.table.Succeeded(r.real, seen), w.succeeded(r, seen); got != want {
+			return fmt.Errorf("the round counts: %v; the twin says %v", got, want)
+		}
+	case roll < 985:
+		c.table.Restored()
+		w.restoring = false
+	default:
+		d.lead(c)
+	}
+	return nil
+}
+
+// stale returns a time that was read before now, by a goroutine that was slow.
+func (d *duel) stale() time.Time {
+	if d.IntN(4) > 0 {
+		return d.now
+	}
+	return d.now.Add(-time.Duration(d.IntN(2_000)) * time.Millisecond)
+}
+
+func (d *duel) holder() *twinHolder { return d.holders[d.IntN(len(d.holders))] }
+
+func (d *duel) timeout() time.Duration {
+	return []time.Duration{0, time.Millisecond, second, second, 3 * second, 3 * second, 7 * second, 30 * second}[d.IntN(8)]
+}
+
+func (d *duel) node() shard.NodeID { return shard.NodeID(1 + d.IntN(3)) }
+
+// some returns the id of a session, more often than not one that is there.
+func (c *contestant) some(d *duel) (any shard.SessionID) {
+	for range 6 {
+		any = id(c.base + 1 + c.last - min(c.last, uint64(d.IntN(40))))
+		if c.twin.sessions[any] != nil {
+			break
+		}
+	}
+	return any
+}
+
+func (d *duel) start(c *contestant) error {
+	c.last++
+	id := id(c.base + c.last)
+	s := c.twin.sessions[id] // restored already, perhaps
+	if s == nil {
+		s = &twinSession{node: d.node(), timeout: d.timeout()}
+	}
+	h, seq, want := d.holder(), uint64(d.IntN(4)), lease.Attached
+	v := c.table.Start(id, s.node, s.timeout, h.real, seq, d.now)
+	switch {
+	case !c.twin.judges():
+		want = lease.NotLeading
+	case s.expiring:
+		want = lease.Expiring
+	case s.holder != nil:
+		want = lease.OutOfSequence
+	default:
+		s.seq, s.retryAfter, s.signs = seq, time.Time{}, append(s.signs, sign{d.now, 0})
+		c.twin.sessions[id] = s
+		if s.holder = h; h.closed {
+			s.holder, want = nil, lease.Closed
+		}
+	}
+	if v != want {
+		return fmt.Errorf("start of %v: %v; the twin says %v", id, v, want)
+	}
+	return nil
+}
+
+func (d *duel) ping(h *twinHolder) error {
+	got := h.real.MayPong(d.now)
+	h.heard = append(h.heard, d.now)
+	want := h.debt == 0
+	for _, c := range d.sides {
+		for _, s := range c.twin.sessions {
+			if s.holder == h && !c.twin.fresh(d.now) {
+				want = false
+			}
+		}
+	}
+	d.tally[map[bool]string{true: "pong", false: "no pong"}[got]]++
+	if got != want {
+		return fmt.Errorf("may pong: %v; the twin says %v", got, want)
+	}
+	return nil
+}
+
+// hangUp closes a connection. It stays around for a while, for those who come late, before another one
+// takes its place.
+func (d *duel) hangUp() {
+	at := d.IntN(len(d.holders))
+	h := d.holders[at]
+	if h.closed {
+		d.holders[at] = d.newHolder()
+		return
+	}
+	now := d.stale()
+	h.real.Close(now)
+	h.closed = true
+	for _, c := range d.sides {
+		c.twin.close(h, now)
+	}
+}
+
+// outcome reports what became of a proposal.
+func (d *duel) outcome(c *contestant) {
+	if len(c.proposals) == 0 {
+		return
+	}
+	at := d.IntN(len(c.proposals))
+	p := c.proposals[at]
+	c.proposals = append(c.proposals[:at], c.proposals[at+1:]...)
+	kind := d.IntN(3)
+	switch kind {
+	case 0:
+		c.table.Dropped(p.term, p.ids, d.now)
+	case 1:
+		c.table.Undecided(p.term, p.ids, d.now)
+	}
+	for _, id := range p.ids {
+		switch {
+		case kind == 2:
+			c.table.Remove(id)
+			c.twin.remove(id)
+		case p.term == c.twin.term && c.twin.judges():
+			c.twin.unexpire(id, d.now, kind == 1)
+		}
+	}
+}
+
+// lead begins a new leadership and restores some sessions; others come later.
+func (d *duel) lead(c *contestant) {
+	if c.twin.deposed {
+		c.table.Unlead()
+		c.twin.unlead()
+	}
+	if !c.twin.leading {
+		c.twin.lead(d.now)
+		c.table.Lead(c.twin.term, d.now)
+	}
+	for range d.IntN(10) {
+		id, node, timeout := c.some(d), d.node(), d.timeout()
+		c.table.Restore(id, node, timeout, d.now)
+		if c.twin.sessions[id] == nil && c.twin.judges() {
+			c.twin.sessions[id] = &twinSession{node: node, timeout: timeout, signs: []sign{
+				{c.twin.floor, c.twin.grace[node]}, {d.now, 0},
+			}}
+		}
+	}
+}
+
+func (d *duel) rely(c *contestant) {
+	grace := time.Duration(1+d.IntN(10)) * second
+	c.table.Rely(grace)
+	c.twin.rely(grace)
+}
+
+func (d *duel) changeGrace(c *contestant) {
+	for n := range shard.NodeID(3) {
+		c.twin.grace[n+1] = time.Duration(d.IntN(10)) * second
+	}
+}

@@ -1,0 +1,151 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Expiry is a session whose time is up.
+type Expiry struct {
+	Session shard.SessionID
+	// Holder is the silent one that the session was attached over and is lost to; nil if it was
+	// detached. It must be told, before Dropped is called at the latest.
+	Holder *Holder
+}
+
+// Due appends up to limit sessions whose time is up, and returns the term that the table judges under:
+// the one for the command that expires them, whatever term this host believes itself to be in by the
+// time that it proposes it. From then on they are expiring: not due again and not attachable until the
+// outcome is reported with Remove, Dropped or Undecided. A full result, or Next returning zero, says
+// that there may be more.
+//
+// Due is to be called at least as often as Next says: calls that are further apart than the stall
+// limit are taken for a stall, and nothing is due then.
+func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.judges() {
+		return dst, t.term
+	}
+	at := instantOf(now)
+	if t.pulse.tick(at) {
+		t.stalled(at)
+	}
+	limit += len(dst)
+	for looks := 0; len(dst) < limit && looks < maxLooks; looks++ {
+		switch {
+		case len(t.timers.items) > 0 && t.timers.first().at <= at:
+			dst = t.ring(t.timers.first(), at, dst)
+		case len(t.watched.items) > 0 && t.watched.first().at <= at:
+			dst = t.question(t.watched.first(), at, limit, dst)
+		default:
+			return dst, t.term
+		}
+	}
+	return dst, t.term
+}
+
+// ring looks at a session whose timer rings.
+func (t *Table) ring(s *session, now instant, dst []Expiry) []Expiry {
+	if at := s.deadline(); s.state == detached && at > now {
+		s.at = at
+		t.timers.fix(int(s.place))
+		return dst
+	}
+	t.unplace(s)
+	return t.expire(s, nil, dst)
+}
+
+// question looks at a holder that may have been silent for too long.
+func (t *Table) question(g *group, now instant, limit int, dst []Expiry) []Expiry {
+	h := g.holder
+	heard := h.lastHeard()
+	due, next := g.silent(heard, now, limit-len(dst), t.scratch[:0])
+	for _, s := range due {
+		// The debt first, then the last look at when the holder was heard: MayPong does the two the
+		// other way round, so either it sees the debt or its burst is seen here.
+		h.debt.Add(1)
+		if h.lastHeard() != heard {
+			h.debt.Add(-1)
+			next = now // heard in this very moment: question it once more
+			break
+		}
+		s.since = max(s.since, heard)
+		t.unplace(s)
+		dst = t.expire(s, h, dst)
+	}
+	clear(due)
+	t.scratch = due[:0]
+	g.at = next
+	t.watched.fix(g.place)
+	t.dissolveIfEmpty(g)
+	return dst
+}
+
+// expire marks a session that has no place any more.
+func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
+	if s.state != doubtful {
+		t.expiring++
+	}
+	s.state = expiring
+	return append(dst, Expiry{Session: s.id, Holder: from})
+}
+
+// Dropped says that a proposal to expire the sessions, made under that term, will certainly never be
+// applied. They are due again in a while, and attachable meanwhile; but a session of which an earlier
+// proposal is undecided is not.
+func (t *Table) Dropped(term uint64, ids []shard.SessionID, now time.Time) {
+	t.unexpire(term, ids, now, false)
+}
+
+// Undecided says that nobody knows whether a proposal to expire the sessions, made under that term,
+// was or will be applied. A session must not be attached and then die of it, so they stay expiring
+// while this leader leads, and are due again in a while, until one proposal is applied. The next
+// leader need not know: its lead command makes older proposals void.
+func (t *Table) Undecided(term uint64, ids []shard.SessionID, now time.Time) {
+	t.unexpire(term, ids, now, true)
+}
+
+func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doubt bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.judges() || term != t.term {
+		return
+	}
+	again := instantOf(now).plus(RetryAfter)
+	for _, id := range ids {
+		s := t.sessions.byID[id]
+		if s == nil || s.state != expiring {
+			continue
+		}
+		s.doubt = s.doubt || doubt
+		if s.doubt {
+			s.state, s.at = doubtful, again
+			t.timers.push(s)
+			continue
+		}
+		t.expiring--
+		t.rest(s, max(again, s.deadline()))
+	}
+}
+
+// Next returns how long the next call of Due can wait.
+func (t *Table) Next(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait := t.stallAfter / 4 // often enough never to be taken for a stall
+	if !t.judges() {
+		return wait
+	}
+	at := instantOf(now)
+	if len(t.timers.items) > 0 {
+		wait = min(wait, time.Duration(t.timers.first().at-at))
+	}
+	if len(t.watched.items) > 0 {
+		if next := t.watched.first().at; next != never {
+			wait = min(wait, time.Duration(next-at))
+		}
+	}
+	return max(wait, 0)
+}

@@ -1,0 +1,88 @@
+package lease
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Freshness tells whether a host still knows that its knowledge of a shard holds: a read barrier that
+// succeeded was begun less than a window ago. It counts from the beginning of the barrier, because
+// that is the moment that the barrier speaks of.
+//
+// A process that was stopped for longer than the window is not fresh when it wakes, without having to
+// notice that it was. All methods may be called from any goroutine.
+type Freshness struct {
+	until atomic.Int64 // not fresh from here on
+
+	mu         sync.Mutex
+	begun      instant // of the latest barrier that counted
+	window     time.Duration
+	generation uint64 // rounds of other generations do not count
+}
+
+// Round is a read barrier under way.
+type Round struct {
+	begun      instant
+	generation uint64
+	term       uint64
+}
+
+// NewFreshness returns one that is not fresh and whose window is zero.
+func NewFreshness() *Freshness {
+	f := &Freshness{begun: longAgo}
+	f.until.Store(int64(longAgo))
+	return f
+}
+
+// Begin says that a barrier is about to be asked for. The time is read, and Begin called, before that.
+func (f *Freshness) Begin(now time.Time) Round {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Round{begun: instantOf(now), generation: f.generation}
+}
+
+// Succeeded says that the barrier of that round succeeded, and returns whether it counts: not if
+// Forget or Rely was called meanwhile. Rounds may overlap and end in any order.
+func (f *Freshness) Succeeded(r Round) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.generation != f.generation {
+		return false
+	}
+	if r.begun > f.begun {
+		f.begun = r.begun
+		f.until.Store(int64(r.begun.plus(f.window)))
+	}
+	return true
+}
+
+// Fresh tells whether the host is fresh. To vouch for what a client said, now must have been read
+// after hearing the client.
+func (f *Freshness) Fresh(now time.Time) bool { return int64(instantOf(now)) < f.until.Load() }
+
+// Rely sets how long a barrier may be relied on: the smallest grace period that any other host may
+// give sessions, of which a small share is left for clocks that drift apart. A smaller one holds at
+// once, also for the barrier that counts now; a larger one only for barriers begun from now on. Repeat
+// barriers several times within it.
+func (f *Freshness) Rely(grace time.Duration) {
+	assert(grace >= 0, "a grace period is not negative")
+	window := grace - grace/driftShare
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if window == f.window {
+		return
+	}
+	f.until.Store(min(f.until.Load(), int64(f.begun.plus(window))))
+	f.window = window
+	f.generation++
+}
+
+// Forget makes the host not fresh, whatever barriers are still under way.
+func (f *Freshness) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = longAgo
+	f.until.Store(int64(longAgo))
+	f.generation++
+}

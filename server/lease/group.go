@@ -1,0 +1,134 @@
+package lease
+
+import "github.com/signalbox/signalbox/shard"
+
+// group is the sessions of one table that are attached over one holder. Together they have one timer:
+// however many they are, while the holder is heard nothing is done for any single one of them.
+type group struct {
+	holder   *Holder
+	sessions heap[*session, silenceOrder] // the smallest timeout first
+	at       instant                      // when to look at the holder next; never after the first deadline
+	place    int                          // in the table's watched
+}
+
+// silenceOrder orders sessions of one holder by how long it may be silent. Timeout 0 sets no limit to
+// silence, so it is the last, as 0 - 1 is.
+type silenceOrder struct{}
+
+func (silenceOrder) before(a, b *session) bool { return a.millis-1 < b.millis-1 }
+func (silenceOrder) placed(s *session, at int) { s.place = uint32(at) }
+
+// groupOrder orders groups by when to look at them.
+type groupOrder struct{}
+
+func (groupOrder) before(a, b *group) bool { return a.at < b.at }
+func (groupOrder) placed(g *group, at int) { g.place = at }
+
+// silent appends up to limit sessions that are due if the holder was last heard at heard, and returns
+// when to look again if it stays silent.
+func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*session, next instant) {
+	next = never
+	limit += len(due)
+	var visit func(place int)
+	visit = func(place int) {
+		if place >= len(g.sessions.items) {
+			return
+		}
+		s := g.sessions.items[place]
+		at := s.silentAt(heard)
+		switch {
+		case len(due) == limit:
+			next = now
+			return
+		case at <= now:
+			due = append(due, s)
+		case s.millis == 0:
+			return
+		default:
+			// Those below have larger timeouts, but their since may lie further back: this one's
+			// deadline says nothing of theirs, only the length of the silence does.
+			if soonest := heard.plus(s.timeout()); soonest > now {
+				next = min(next, soonest)
+				return
+			}
+			next = min(next, at)
+		}
+		visit(2*place + 1)
+		visit(2*place + 2)
+	}
+	visit(0)
+	return due, next
+}
+
+// attach puts a session that has no place into the holder's group.
+func (t *Table) attach(s *session, g *group) {
+	s.state, s.group = attached, g
+	g.sessions.push(s)
+	t.attached++
+	t.watch(g, s)
+}
+
+// watch makes sure that the group is looked at in time for the session.
+func (t *Table) watch(g *group, s *session) {
+	if at := s.silentAt(g.holder.lastHeard()); at < g.at {
+		g.at = at
+		t.watched.fix(g.place)
+	}
+}
+
+// groupOf returns the group of the holder in this table, nil if its connection has gone.
+func (t *Table) groupOf(h *Holder) *group {
+	g := t.groups[h]
+	if g == nil && h.join(t) {
+		g = &group{holder: h, at: never}
+		t.groups[h] = g
+		t.watched.push(g)
+	}
+	return g
+}
+
+// unplace takes a session out of its group or out of the timers. The caller sees to the group if that
+// leaves it empty.
+func (t *Table) unplace(s *session) *group {
+	g := s.group
+	switch s.state {
+	case attached:
+		g.sessions.remove(int(s.place))
+		s.group = nil
+		t.attached--
+	case detached, doubtful:
+		t.timers.remove(int(s.place))
+	}
+	return g
+}
+
+// lose takes a session away from its holder, if it has one; the client must be told.
+func (t *Table) lose(s *session) (from *Holder) {
+	g := t.unplace(s)
+	if g == nil {
+		return nil
+	}
+	// In this order: either MayPong sees the debt, or what it vouched for is seen here.
+	g.holder.debt.Add(1)
+	s.since = max(s.since, g.holder.lastHeard())
+	t.dissolveIfEmpty(g)
+	return g.holder
+}
+
+// dissolveIfEmpty forgets a group without sessions. Debts must have been made before.
+func (t *Table) dissolveIfEmpty(g *group) {
+	if len(g.sessions.items) == 0 {
+		t.watched.remove(g.place)
+		delete(t.groups, g.holder)
+		g.holder.leave(t)
+	}
+}
+
+// ids returns the sessions of the group.
+func (g *group) ids() []shard.SessionID {
+	ids := make([]shard.SessionID, len(g.sessions.items))
+	for i, s := range g.sessions.items {
+		ids[i] = s.id
+	}
+	return ids
+}

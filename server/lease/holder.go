@@ -1,0 +1,99 @@
+package lease
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Holder is one client connection as far as leases go. Sessions of several tables may be attached
+// over it. What the connection's event loop calls for every burst and every ping takes no lock and
+// allocates nothing.
+//
+// When a session is lost to a holder (it is due, another connection took it, it ended, the host leads
+// its shard no more), the client has to be told before the host may vouch for the connection again:
+// until then the client cannot know that a pong does not speak of that session. So every loss is a
+// debt, made by the table in the same step as the loss and paid with Told.
+type Holder struct {
+	// Owner is what the server knows the connection by. It is set before the holder is used.
+	Owner any
+
+	heard  atomic.Int64             // instant of the last burst of frames
+	debt   atomic.Int64             // losses that the client has not been told of
+	tables atomic.Pointer[[]*Table] // those with sessions attached over it; the slice never changes
+
+	mu     sync.Mutex // guards changes of tables, and closed; taken within a table's lock
+	closed bool
+}
+
+// NewHolder returns the holder for a connection that was heard just now.
+func NewHolder(now time.Time) *Holder {
+	h := new(Holder)
+	h.tables.Store(new([]*Table))
+	h.Heard(now)
+	return h
+}
+
+// Heard says that frames came over the connection. It is called for every burst, from the
+// connection's event loop only, with a time read after the frames were.
+func (h *Holder) Heard(now time.Time) { h.heard.Store(int64(instantOf(now))) }
+
+// MayPong does what Heard does and returns whether a ping among those frames may be answered: whether
+// this host can vouch for all sessions that the client may take for attached. If not, the pong waits;
+// ask again later, with a later time, or leave the ping unanswered.
+//
+// It may be true and a table find a session due in the same moment, but never so that the pong would
+// speak of that session: the time of the burst is stored before the debt is read, and a table makes
+// the debt before it reads that time for the last time.
+func (h *Holder) MayPong(now time.Time) bool {
+	h.Heard(now)
+	for _, t := range *h.tables.Load() {
+		if !t.fresh.Fresh(now) {
+			return false
+		}
+	}
+	// The debt last: a table leaves the list after it has made its debts.
+	return h.debt.Load() == 0
+}
+
+// Told says that the client was told of n losses: the messages are in the connection's queue, ahead of
+// everything that is put there from now on. It may be called from any goroutine.
+func (h *Holder) Told(n int) {
+	assert(h.debt.Add(-int64(n)) >= 0, "a client is told of what it lost, once")
+}
+
+// Close says that the connection has gone. Its sessions become detached in all tables, and nothing is
+// attached over it any more. It may be called from any goroutine, more than once.
+func (h *Holder) Close(now time.Time) {
+	h.mu.Lock()
+	tables := *h.tables.Load()
+	h.closed = true
+	h.mu.Unlock()
+	for _, t := range tables {
+		t.detachAll(h, now)
+	}
+}
+
+// join puts the table on the holder's list, unless the connection has gone.
+func (h *Holder) join(t *Table) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	tables := append(slices.Clip(*h.tables.Load()), t)
+	h.tables.Store(&tables)
+	return true
+}
+
+// leave takes the table off the list.
+func (h *Holder) leave(t *Table) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	tables := slices.DeleteFunc(slices.Clone(*h.tables.Load()), func(o *Table) bool { return o == t })
+	h.tables.Store(&tables)
+}
+
+// lastHeard returns when frames last came.
+func (h *Holder) lastHeard() instant { return instant(h.heard.Load()) }

@@ -1,0 +1,109 @@
+package lease_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+)
+
+var (
+	modelRuns = flag.Int("model.runs", 400, "how many random runs the model of the safety argument gets")
+	modelSeed = flag.Uint64("model.seed", 0, "seed of the first run; 0 draws one")
+)
+
+// The proof of DESIGN.md, played: hosts that are stopped, cut off, and elected, with clocks that run at
+// different speeds; clients that are slow, come back, and take sessions from one another; tables and
+// holders that are the real ones. At no instant may a session be due at its leader, or end, while a
+// client believes in it.
+func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
+	runs, seed := *modelRuns, *modelSeed
+	if testing.Short() {
+		runs = min(runs, 40)
+	}
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 40)
+	}
+	t.Logf("first seed: %d", seed)
+	tally := map[string]int{}
+	for range runs {
+		if violation := newWorld(seed, bugNone, tally).play(); violation != "" {
+			t.Fatalf("seed %d: %s", seed, violation)
+		}
+		seed++
+	}
+	t.Log(tally)
+	for _, v := range []string{
+		"led", "deposed", "expired", "expire void", "pong", "pong withheld", "forwarded barrier", "forwarded barrier that counts not",
+		"taken", "settled", "changed timeout", "undecided", "dropped", "attached", "started", "believed to the end",
+	} {
+		if tally[v] == 0 && runs >= 100 {
+			t.Errorf("never seen: %s", v)
+		}
+	}
+}
+
+// Each rule is needed: without it the model finds a violation.
+func TestEachRuleIsNeeded(t *testing.T) {
+	bugs := []bug{
+		bugNoFreshness, bugNoGrace, bugCountFromReceipt, bugLeadBeforeCommit, bugBelievedTerm, bugToldTooSoon,
+		bugTimeBeforeReading, bugPongForAll, bugDoubtIgnored, bugNoMargin,
+	}
+	if !testing.Short() { // these need a rare course of events, so hundreds of runs
+		bugs = append(bugs, bugAnyBarrierCounts, bugNewestGrace, bugConfirmedTooSoon, bugLateRestoreIgnored, bugNotSeen)
+	}
+	for _, b := range bugs {
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(10_000) {
+				if violation := newWorld(seed, b, map[string]int{}).play(); violation != "" {
+					t.Logf("seed %d: %s", seed, violation)
+					return
+				}
+			}
+			t.Error("the model does not notice")
+		})
+	}
+}
+
+// bug is a rule that is broken on purpose.
+type bug int
+
+const (
+	bugNone bug = iota
+	bugNoFreshness
+	bugNoGrace
+	bugCountFromReceipt
+	bugAnyBarrierCounts
+	bugLeadBeforeCommit
+	bugNewestGrace
+	bugToldTooSoon
+	bugTimeBeforeReading
+	bugPongForAll
+	bugDoubtIgnored
+	bugNoMargin
+	bugLateRestoreIgnored
+	bugConfirmedTooSoon
+	bugBelievedTerm
+	bugNotSeen
+)
+
+func (b bug) String() string {
+	return [...]string{
+		bugNone:               "no rule is broken",
+		bugNoFreshness:        "a leader answers only while it is fresh",
+		bugNoGrace:            "a new leader adds the grace period",
+		bugCountFromReceipt:   "a client counts from sending, not from receipt",
+		bugAnyBarrierCounts:   "a barrier counts only if no later leader was seen after it",
+		bugLeadBeforeCommit:   "a leader counts from when its lead command was applied",
+		bugNewestGrace:        "bounds of grace hold until all hosts know the change",
+		bugToldTooSoon:        "a client is told of a loss before the next pong",
+		bugTimeBeforeReading:  "the time of a burst is read after the burst",
+		bugPongForAll:         "a pong counts for what was attached when its ping was sent",
+		bugDoubtIgnored:       "after an undecided expiry a session is not attachable",
+		bugNoMargin:           "a client stops a margin earlier",
+		bugLateRestoreIgnored: "a restored session is not older than its restore",
+		bugConfirmedTooSoon:   "a host confirms a grace period after it goes by it",
+		bugBelievedTerm:       "an expiry is of the term of the table that judged",
+		bugNotSeen:            "a later leader's sessions are not attached here",
+	}[b]
+}

@@ -1,0 +1,27 @@
+package lease
+
+import "time"
+
+// Pulse notices that whoever ticks it was standing still: stopped, starved of processor time, or stuck
+// in a system call. A Table has one, ticked by Due. An event loop that can stall by itself should have
+// its own and report to the tables whose clients it was to hear.
+//
+// It is ticked from one goroutine.
+type Pulse struct {
+	limit   time.Duration
+	last    instant
+	started bool
+}
+
+// NewPulse returns a pulse that calls it a stall when two ticks are more than limit apart.
+func NewPulse(limit time.Duration) *Pulse { return &Pulse{limit: limit} }
+
+// Tick says that the ticker is running, and returns whether it was standing still since the last tick.
+// The first tick never is a stall.
+func (p *Pulse) Tick(now time.Time) (stalled bool) { return p.tick(instantOf(now)) }
+
+func (p *Pulse) tick(now instant) (stalled bool) {
+	stalled = p.started && now > p.last.plus(p.limit)
+	p.last, p.started = now, true
+	return stalled
+}

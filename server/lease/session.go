@@ -1,0 +1,117 @@
+package lease
+
+import (
+	"iter"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// state is where a session stands in its leader's books.
+type state uint8
+
+const (
+	// detached: it has no holder and lives until its timer rings.
+	detached state = iota
+	// attached: it has a holder, and lives while that is heard.
+	attached
+	// expiring: its end is proposed and the outcome is awaited.
+	expiring
+	// doubtful: its end was proposed and the outcome is unknown; it will be proposed again.
+	doubtful
+)
+
+// session is what a table knows of one session. The fields are in the order that wastes no room.
+type session struct {
+	id   shard.SessionID
+	node shard.NodeID
+	seq  uint64 // of the latest attach since this leader began
+	// since: the session counts as heard at this moment, whatever is known of its holder. It only
+	// grows; after a change of leader and after a stall it lies in the future, by the grace period.
+	since instant
+	// at is when to look at it next, while it waits in the table's timers: never after its deadline,
+	// but perhaps before it.
+	at    instant
+	group *group // its holder's sessions, while it is attached
+	// millis is its timeout; 0 ends it with its connection.
+	millis uint32
+	place  uint32 // in the group, or in the timers
+	state  state
+	// doubt: an outcome of a proposal of its end is unknown. It may end at any time, so it is never
+	// attachable again under this leader.
+	doubt bool
+}
+
+func (s *session) timeout() time.Duration { return time.Duration(s.millis) * time.Millisecond }
+
+// deadline returns when a session is due that was not heard over a holder after since.
+func (s *session) deadline() instant { return s.since.plus(s.timeout()) }
+
+// silentAt returns when an attached session is due, if its holder is not heard after heard. A timeout
+// of zero says what happens when the connection goes, not how long it may be silent.
+func (s *session) silentAt(heard instant) instant {
+	if s.millis == 0 {
+		return never
+	}
+	return max(heard, s.since).plus(s.timeout())
+}
+
+func millisOf(timeout time.Duration) uint32 {
+	assert(timeout >= 0 && timeout <= maxTimeout, "a session's timeout is within its limits")
+	return uint32((timeout + time.Millisecond - 1) / time.Millisecond)
+}
+
+// timerOrder orders sessions by when to look at them.
+type timerOrder struct{}
+
+func (timerOrder) before(a, b *session) bool { return a.at < b.at }
+func (timerOrder) placed(s *session, at int) { s.place = uint32(at) }
+
+const chunkSize = 256
+
+// sessionStore finds sessions by id and keeps them in chunks that never move, side by side.
+type sessionStore struct {
+	byID   map[shard.SessionID]*session
+	chunks []*[chunkSize]session
+	used   int
+	free   []*session
+}
+
+func newSessionStore() sessionStore {
+	return sessionStore{byID: make(map[shard.SessionID]*session)}
+}
+
+// add returns the record of a new session.
+func (st *sessionStore) add(id shard.SessionID) *session {
+	var s *session
+	if n := len(st.free); n > 0 {
+		s, st.free = st.free[n-1], st.free[:n-1]
+	} else {
+		if st.used == len(st.chunks)*chunkSize {
+			st.chunks = append(st.chunks, new([chunkSize]session))
+		}
+		s = &st.chunks[st.used/chunkSize][st.used%chunkSize]
+		st.used++
+	}
+	s.id = id
+	st.byID[id] = s
+	return s
+}
+
+// drop takes back a record that nothing points to any more.
+func (st *sessionStore) drop(s *session) {
+	delete(st.byID, s.id)
+	*s = session{}
+	st.free = append(st.free, s)
+}
+
+// all yields every session, in the order of the memory they are in.
+func (st *sessionStore) all() iter.Seq[*session] {
+	return func(yield func(*session) bool) {
+		for i := range st.used {
+			if s := &st.chunks[i/chunkSize][i%chunkSize]; s.id != 0 && !yield(s) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package lease_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// The naive twin keeps all that ever happened to a session and works its deadline out anew, by looking
+// through everything, each time that anybody asks. It has no timers, groups or lower bounds.
+
+const twinStall = 20 * second
+
+// sign is a moment at which a session counts as heard.
+type sign struct {
+	at    time.Time
+	grace time.Duration // on top of it, because of a change of leader or a stall
+}
+
+type twinSession struct {
+	node       shard.NodeID
+	timeout    time.Duration
+	seq        uint64
+	signs      []sign
+	holder     *twinHolder // nil: detached
+	expiring   bool
+	pending    bool // a proposal of its end is under way
+	doubt      bool
+	retryAfter time.Time
+}
+
+type twinHolder struct {
+	real   *lease.Holder
+	heard  []time.Time
+	debt   int
+	closed bool
+}
+
+type twinRound struct {
+	real     lease.Round
+	begun    time.Time
+	term     uint64
+	windows  []time.Duration // those in force from its beginning on
+	spoiled  bool            // by a change of the window or of the leader before it succeeded
+	counting bool
+}
+
+type twin struct {
+	term      uint64
+	leading   bool
+	deposed   bool // by a later leader, but Unlead was not called yet
+	restoring bool
+	floor     time.Time
+	lastDue   time.Time
+	grace     map[shard.NodeID]time.Duration
+	window    time.Duration
+	sessions  map[shard.SessionID]*twinSession
+	rounds    []*twinRound
+	counts    lease.Counts // Expired and Stalls only
+}
+
+func newTwin() *twin {
+	return &twin{
+		grace:    map[shard.NodeID]time.Duration{},
+		sessions: map[shard.SessionID]*twinSession{},
+	}
+}
+
+func (w *twin) lead(now time.Time) {
+	w.term, w.leading, w.deposed, w.restoring, w.floor, w.lastDue = w.term+1, true, false, true, now, now
+	w.forgetRounds()
+}
+
+func (w *twin) unlead() {
+	for _, s := range w.sessions {
+		if s.holder != nil {
+			s.holder.debt++
+		}
+	}
+	clear(w.sessions)
+	w.leading, w.restoring = false, false
+	w.forgetRounds()
+}
+
+func (w *twin) seen(term uint64) {
+	if w.leading && term > w.term {
+		w.deposed = true
+		w.forgetRounds()
+	}
+}
+
+func (w *twin) judges() bool { return w.leading && !w.deposed }
+
+func (w *twin) forgetRounds() {
+	for _, r := range w.rounds {
+		r.spoiled, r.counting = true, false
+	}
+}
+
+func (w *twin) rely(grace time.Duration) {
+	window := grace - grace/64
+	if window == w.window {
+		return
+	}
+	w.window = window
+	for _, r := range w.rounds {
+		r.windows = append(r.windows, window)
+		r.spoiled = true
+	}
+}
+
+func (w *twin) succeeded(r *twinRound, seen uint64) bool {
+	if r.spoiled || r.term == 0 || seen != r.term {
+		return false
+	}
+	r.counting = true
+	return true
+}
+
+func (w *twin) fresh(now time.Time) bool {
+	return slices.ContainsFunc(w.rounds, func(r *twinRound) bool {
+		return r.counting && now.Before(r.begun.Add(slices.Min(r.windows)))
+	})
+}
+
+func (w *twin) stalled(now time.Time) {
+	w.counts.Stalls++
+	w.floor = now
+	for _, s := range w.sessions {
+		s.signs = append(s.signs, sign{now, w.grace[s.node]})
+	}
+}
+
+// deadline returns when the session is due; the zero time for never.
+func (s *twinSession) deadline() time.Time {
+	if s.expiring {
+		if s.pending {
+			return time.Time{}
+		}
+		return s.retryAfter
+	}
+	if s.holder != nil && s.timeout == 0 {
+		return time.Time{}
+	}
+	var base time.Time
+	for _, x := range s.signs {
+		base = later(base, x.at.Add(x.grace))
+	}
+	if s.holder != nil {
+		base = later(base, s.holder.lastHeard())
+	}
+	return later(base.Add(s.timeout), s.retryAfter)
+}
+
+func (h *twinHolder) lastHeard() time.Time { return h.heard[len(h.heard)-1] }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// due returns the sessions that are due, after looking whether the host stalled.
+func (w *twin) due(now time.Time) map[shard.SessionID]bool {
+	if !w.judges() {
+		return nil
+	}
+	if now.Sub(w.lastDue) > twinStall {
+		w.stalled(now)
+	}
+	w.lastDue = now
+	due := map[shard.SessionID]bool{}
+	for id, s := range w.sessions {
+		if at := s.deadline(); !at.IsZero() && !at.After(now) {
+			due[id] = true
+		}
+	}
+	return due
+}
+
+// expire marks a session that the table has called due, and returns who must have held it.
+func (w *twin) expire(id shard.SessionID) (from *lease.Holder) {
+	s := w.sessions[id]
+	if h := s.holder; h != nil {
+		s.signs = append(s.signs, sign{h.lastHeard(), 0})
+		s.holder = nil
+		h.debt++
+		from = h.real
+	}
+	s.expiring, s.pending = true, true
+	return from
+}
+
+func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Time) (lost *lease.Holder, v lease.Verdict) {
+	s := w.sessions[id]
+	switch {
+	case !w.judges():
+		return nil, lease.NotLeading
+	case s == nil && w.restoring:
+		return nil, lease.Restoring
+	case s == nil:
+		return nil, lease.Unknown
+	case seq < s.seq:
+		return nil, lease.OutOfSequence
+	case s.expiring:
+		return nil, lease.Expiring
+	case !w.fresh(now):
+		return nil, lease.NotFresh
+	case h.closed:
+		return nil, lease.Closed
+	}
+	if s.holder != nil && s.holder != h {
+		s.holder.debt++
+		s.signs = append(s.signs, sign{s.holder.lastHeard(), 0})
+		lost = s.holder.real
+	}
+	s.holder, s.seq, s.retryAfter = h, seq, time.Time{}
+	s.signs = append(s.signs, sign{now, 0})
+	return lost, lease.Attached
+}
+
+func (w *twin) close(h *twinHolder, now time.Time) {
+	for _, s := range w.sessions {
+		if s.holder == h {
+			s.holder = nil
+			s.signs = append(s.signs, sign{now, 0}, sign{h.lastHeard(), 0})
+		}
+	}
+}
+
+func (w *twin) remove(id shard.SessionID) (lost *lease.Holder) {
+	s := w.sessions[id]
+	if s == nil {
+		return nil
+	}
+	if s.holder != nil {
+		s.holder.debt++
+		lost = s.holder.real
+	}
+	if s.expiring {
+		w.counts.Expired++
+	}
+	delete(w.sessions, id)
+	return lost
+}
+
+func (w *twin) unexpire(id shard.SessionID, now time.Time, doubt bool) {
+	s := w.sessions[id]
+	if s == nil || !s.pending {
+		return
+	}
+	s.pending = false
+	s.doubt = s.doubt || doubt
+	s.expiring = s.doubt
+	s.retryAfter = now.Add(lease.RetryAfter)
+}
+
+func (w *twin) count() lease.Counts {
+	c := w.counts
+	holders := map[*twinHolder]bool{}
+	for _, s := range w.sessions {
+		switch {
+		case s.expiring:
+			c.Expiring++
+		case s.holder != nil:
+			c.Attached++
+			holders[s.holder] = true
+		default:
+			c.Detached++
+		}
+	}
+	c.Holders = len(holders)
+	return c
+}

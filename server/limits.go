@@ -1,0 +1,43 @@
+package server
+
+import "time"
+
+// The limits of a host. Those that users may change are in Config; docs/operating.md lists them all.
+const (
+	// batchesInFlight is how many batches of one shard are under way at once. The next one gathers what
+	// arrives meanwhile.
+	batchesInFlight = 2
+	// maxBatchCommands and maxBatchBytes bound one batch.
+	maxBatchCommands = 8192
+	maxBatchBytes    = 2 << 20
+	// maxQueuedCommands and maxQueuedBytes bound what waits for the next batches of one shard. More is
+	// refused with OVERLOADED.
+	maxQueuedCommands = 65_536
+	maxQueuedBytes    = 64 << 20
+	// overloadWait is what a client is asked to wait where a queue is full.
+	overloadWait = 20 * time.Millisecond
+
+	// maxPending is how many bytes may wait to be sent over one connection. A client that reads
+	// slower than that is cut off.
+	maxPending = 32 << 20
+	// helloTime is how long a connection may stay without a Hello.
+	helloTime = 5 * time.Second
+	// silences is how many ping intervals a connection may be silent before it is closed.
+	silences = 3
+
+	// tick is how often a host looks at its clocks: leases, timers, self-checks.
+	tick = 50 * time.Millisecond
+	// stallAfter is how far apart two looks at the leases may be before the leader holds that it has
+	// not heard clients that were speaking.
+	stallAfter = time.Second
+	// expireBatch and timeOutBatch bound the lists in one command.
+	expireBatch  = 2000
+	timeOutBatch = 2000
+	// dropStep is how many things of a dropped node one command removes.
+	dropStep = 500
+	// sweepEvery is how often a leader asks about all its guests and nodes though nothing told it to.
+	sweepEvery = 30 * time.Second
+	// staleAfter is how long a replica that serves reads may go without a successful barrier before
+	// it ends its watches, so that their clients go to a host that knows more.
+	staleAfter = 5 * time.Second
+)

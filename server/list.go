@@ -1,0 +1,177 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// replicaByID returns the data shard of that id, nil where there is none.
+func (h *Host) replicaByID(id uint64) *replica {
+	if id == 0 || id > uint64(len(h.replicas)) {
+		return nil
+	}
+	return h.replicas[id-1]
+}
+
+// listed returns the shard that a list is asked of, and answers where there is none.
+func (c *conn) listed(r *protocol.Request, id uint64) *replica {
+	rp := c.host.replicaByID(id)
+	if rp == nil {
+		c.failure(r, protocol.StatusNotFound, "no data shard of this id")
+	}
+	return rp
+}
+
+func (c *conn) semaphoreList(r *protocol.Request) {
+	m := r.SemaphoreList
+	id := shard.NodeID(m.NodeID)
+	if !c.mayIn(r, id) {
+		return
+	}
+	rp := c.listed(r, m.ShardID)
+	if rp == nil {
+		return
+	}
+	prefix, after, request := string(m.Prefix), string(m.After), r.ID
+	c.read(r, rp, c.host.consistency(0, id), func() {
+		page, more := rp.machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
+		var a protocol.SemaphoreListAnswer
+		var item protocol.Semaphore
+		for i := range page {
+			s := &page[i]
+			item = protocol.Semaphore{
+				Name: []byte(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
+				Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
+			}
+			if m.IncludeData {
+				item.Data = []byte(s.Data)
+			}
+			a.Semaphores.Append(item)
+			if full := a.Semaphores.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+				a.Next = []byte(s.Name)
+				break
+			}
+		}
+		c.answer(request, &a)
+	})
+}
+
+func (c *conn) sessionDescribe(r *protocol.Request) {
+	id := shard.SessionID(r.SessionDescribe.SessionID)
+	rp := c.host.replicaOf(id.Slot())
+	request, kind := r.ID, r.Kind
+	c.read(r, rp, protocol.ConsistencyUnset, func() {
+		view, known := rp.machine.Session(id)
+		switch {
+		case !known:
+			c.fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
+		case !c.allowed(kind, view.Node):
+			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnauthorized})
+		default:
+			c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.wireSession(rp, &view)})
+		}
+	})
+}
+
+func (c *conn) sessionList(r *protocol.Request) {
+	m := r.SessionList
+	id := shard.NodeID(m.NodeID)
+	if !c.mayIn(r, id) {
+		return
+	}
+	rp := c.listed(r, m.ShardID)
+	if rp == nil {
+		return
+	}
+	request := r.ID
+	c.read(r, rp, c.host.consistency(0, id), func() {
+		page, last, more := rp.machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
+		var a protocol.SessionListAnswer
+		for i := range page {
+			item := c.host.wireSession(rp, &page[i])
+			a.Sessions.Append(item)
+			if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
+				last, more = page[i].ID, true
+				break
+			}
+		}
+		if more {
+			a.Next = uint64(last)
+		}
+		c.answer(request, &a)
+	})
+}
+
+// wireSession tells of a session what the shards of this host know together.
+func (h *Host) wireSession(home *replica, v *shard.SessionView) protocol.Session {
+	s := protocol.Session{
+		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
+		Attached: home.leases.Holder(v.ID) != nil,
+	}
+	for _, r := range h.replicas {
+		if part, known := r.machine.Session(v.ID); known {
+			s.Owned += uint64(part.Owns)
+			s.Waiting += uint64(part.Waits)
+		}
+	}
+	return s
+}
+
+func (c *conn) sessionHoldings(r *protocol.Request) {
+	m := r.SessionHoldings
+	rp := c.listed(r, m.ShardID)
+	if rp == nil {
+		return
+	}
+	id, request, kind := shard.SessionID(m.SessionID), r.ID, r.Kind
+	c.read(r, rp, protocol.ConsistencyUnset, func() {
+		view, known := rp.machine.Session(id)
+		if known && !c.allowed(kind, view.Node) {
+			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnauthorized})
+			return
+		}
+		page, more := rp.machine.ListHoldings(id, shard.OrderID(m.After), itemLimit(m.Limit), nil)
+		var a protocol.SessionHoldingsAnswer
+		for i := range page {
+			x := &page[i]
+			a.Holdings.Append(protocol.Holding{
+				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner,
+			})
+			if full := a.Holdings.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+				a.Next = uint64(x.Order)
+				break
+			}
+		}
+		c.answer(request, &a)
+	})
+}
+
+// allowed tells whether the client may do this in the node, without answering.
+func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
+	n, _ := c.host.meta.machine.NodeByID(id)
+	return c.rights.Valid() && c.rights.Allows(n.Path, rightOf[k])
+}
+
+func (c *conn) hostStatus(r *protocol.Request) {
+	if !c.may(r, "") {
+		return
+	}
+	h := c.host
+	now := h.now()
+	a := protocol.HostStatusAnswer{
+		HostID: uint64(h.config.ID), HostName: []byte(h.config.Name), Version: []byte(h.config.Version),
+		UptimeMillis: uint64(now.Sub(h.started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,
+	}
+	for _, rp := range h.replicas {
+		if rp.leads() && !rp.leases.Fresh(now) {
+			a.Fresh = false
+		}
+		a.Sessions += uint64(rp.leases.Counts().Attached)
+		count, l := rp.machine.Count(), rp.leadership.Load()
+		a.Shards.Append(protocol.ShardStatus{
+			ID: rp.id, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.applied.Load(),
+			Sessions: uint64(count.Sessions), Semaphores: uint64(count.Objects), Waiters: uint64(count.Waiters),
+		})
+	}
+	c.answer(r.ID, &a)
+}

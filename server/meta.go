@@ -1,0 +1,219 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+const (
+	metaShard = 0
+	nodeAlive = meta.NodeIsAlive
+	nodeDead  = meta.NodeIsDead
+	nodeLater = meta.NodeLater
+)
+
+// metaReplica is this host's copy of the meta shard.
+type metaReplica struct {
+	host    *Host
+	machine *meta.Machine
+	log     shard.Log
+
+	leadership atomic.Pointer[shard.Leadership]
+	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
+	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
+	caughtUp atomic.Bool
+
+	batch   meta.Batch
+	effects meta.Effects
+
+	mu       sync.Mutex // guards what follows
+	sequence uint64
+	flights  map[uint64]metaDone
+}
+
+// metaDone gets the result of a command, or nil and what kept it from being known. It runs where
+// batches are applied and must not block.
+type metaDone func(e *meta.Effect, failed protocol.Status)
+
+func (h *Host) newMetaReplica() *metaReplica {
+	m := &metaReplica{host: h, machine: meta.New(), flights: make(map[uint64]metaDone)}
+	m.leadership.Store(&shard.Leadership{})
+	return m
+}
+
+func (m *metaReplica) open() error {
+	log, err := m.host.config.Logs(metaShard, m)
+	if err != nil {
+		return fmt.Errorf("server: opening the meta shard: %w", err)
+	}
+	m.log = log
+	return nil
+}
+
+func (m *metaReplica) leads() bool { return m.leadership.Load().Leader == m.host.config.ID }
+
+// propose hands one command to the log. There are few, so each is a batch of its own.
+func (m *metaReplica) propose(c meta.Command, done metaDone) {
+	m.mu.Lock()
+	m.sequence++
+	sequence := m.sequence
+	m.flights[sequence] = done
+	m.mu.Unlock()
+	data, err := m.encode(sequence, c)
+	if err != nil {
+		m.host.log.Error("a command of the meta shard does not fit into its log", "err", err)
+		m.land(sequence, nil)
+		return
+	}
+	err = m.log.Propose(data, func(o shard.Outcome) {
+		if o != shard.OutcomeApplied {
+			m.land(sequence, nil)
+		}
+	})
+	if err != nil {
+		m.land(sequence, nil)
+	}
+}
+
+func (m *metaReplica) encode(sequence uint64, c meta.Command) ([]byte, error) {
+	return meta.AppendBatch(nil, &meta.Batch{
+		Proposer: m.host.proposer, Sequence: sequence, Commands: []meta.Command{c},
+	})
+}
+
+// say gives the meta shard a command that may be lost: who gives it looks whether it took effect. A host
+// that does not lead the shard says it through the one that does.
+func (m *metaReplica) say(c meta.Command) {
+	if m.leads() {
+		m.propose(c, func(e *meta.Effect, _ protocol.Status) {
+			if e != nil && e.Status != protocol.StatusSuccess {
+				m.host.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status, "why", e.Message)
+			}
+		})
+		return
+	}
+	data, err := m.encode(0, c)
+	if err == nil {
+		err = m.log.Forward(data)
+	}
+	if err != nil {
+		m.host.log.Debug("a word to the meta shard was lost", "command", c.Kind, "err", err)
+	}
+}
+
+// land gives a command its outcome, the first time.
+func (m *metaReplica) land(sequence uint64, e *meta.Effect) {
+	m.mu.Lock()
+	done := m.flights[sequence]
+	delete(m.flights, sequence)
+	m.mu.Unlock()
+	switch {
+	case done == nil:
+	case e == nil:
+		done(nil, protocol.StatusUnavailable)
+	default:
+		done(e, 0)
+	}
+}
+
+// Apply implements shard.StateMachine.
+func (m *metaReplica) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := meta.DecodeBatch(entries[i].Data, &m.batch); err != nil {
+			return fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err)
+		}
+		m.effects.Reset()
+		m.machine.Apply(&m.batch, &m.effects)
+		for j := range m.effects.List {
+			m.tell(&m.effects.List[j])
+		}
+	}
+	return nil
+}
+
+func (m *metaReplica) tell(e *meta.Effect) {
+	switch e.Kind {
+	case meta.EffectResult:
+		if m.batch.Proposer == m.host.proposer {
+			m.land(m.batch.Sequence, e)
+		}
+	case meta.EffectNodeChanged:
+		m.host.timing.changed(e.Node)
+	case meta.EffectNodeDropped:
+		m.host.nodeDropped(e.Node.ID)
+	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
+		m.host.routes.changed()
+	}
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (m *metaReplica) PrepareSnapshot() (shard.Snapshot, error) { return m.machine.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine.
+func (m *metaReplica) Restore(r io.Reader) error {
+	if err := m.machine.Restore(r); err != nil {
+		return err
+	}
+	m.host.timing.reload(m.machine)
+	m.host.routes.changed()
+	m.host.look()
+	return nil
+}
+
+// LeadershipChanged implements shard.StateMachine.
+func (m *metaReplica) LeadershipChanged(l shard.Leadership) {
+	m.leadership.Store(&l)
+	m.host.routes.changed()
+	m.host.look()
+}
+
+// confirm calls done when this copy has everything that was committed before, or could not make sure.
+func (m *metaReplica) confirm(done func(ok bool)) {
+	err := m.log.Barrier(func(err error) {
+		if err == nil {
+			m.caughtUp.Store(true)
+		}
+		done(err == nil)
+	})
+	if err != nil {
+		done(false)
+	}
+}
+
+// duties of the host towards the meta shard, at every look: the leader gives the cluster its slot table,
+// and every host puts itself on record.
+func (m *metaReplica) upkeep() {
+	h := m.host
+	if !m.caughtUp.Load() {
+		m.confirm(func(ok bool) {
+			if ok {
+				h.look()
+			}
+		})
+		return
+	}
+	if m.leads() && m.machine.Routing().Version == 0 {
+		ids := make([]meta.ShardID, h.config.Shards)
+		for i := range ids {
+			ids[i] = meta.ShardID(i + 1)
+		}
+		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: h.config.Cluster, Shards: ids})
+		return
+	}
+	me := meta.Host{
+		ID: h.config.ID, Name: h.config.Name, RaftAddress: h.config.RaftAddress,
+		ClientAddress: h.config.ClientAddress, AdminAddress: h.config.AdminAddress, Version: h.config.Version,
+	}
+	known, ok := m.machine.Host(me.ID)
+	me.Current, me.Target, me.Changed = known.Current, known.Target, known.Changed
+	if ok && known == me {
+		return
+	}
+	m.say(meta.Command{Kind: meta.CmdHostRegister, Host: me})
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"strconv"
+	"sync/atomic"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// metrics are what a host counts. Everything on the path of a request is an atomic add.
+type metrics struct {
+	set      *vm.Set
+	host     *Host
+	requests [128]*vm.Counter
+	failures [128][32]atomic.Pointer[vm.Counter]
+	latency  [128]*histogram
+	acquire  *histogram // from queued to granted
+	apply    *histogram // one batch
+	commands *vm.Counter
+	batches  *vm.Counter
+	greeted  *vm.Counter
+	ended    [8]*vm.Counter
+}
+
+func newMetrics(h *Host) *metrics {
+	m := &metrics{set: vm.NewSet(), host: h}
+	m.commands = m.set.NewCounter(`signalbox_commands_applied_total`)
+	m.batches = m.set.NewCounter(`signalbox_batches_applied_total`)
+	m.greeted = m.set.NewCounter(`signalbox_connections_greeted_total`)
+	m.acquire = &histogram{name: "signalbox_acquire_wait_seconds"}
+	m.apply = &histogram{name: "signalbox_apply_seconds"}
+	for k := range m.requests {
+		kind := protocol.Kind(k)
+		m.requests[k] = m.set.NewCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, kind))
+		if kind.IsRequest() {
+			m.latency[k] = &histogram{name: "signalbox_request_seconds", labels: fmt.Sprintf(`kind=%q`, kind)}
+		}
+	}
+	for i := range m.ended {
+		m.ended[i] = m.set.NewCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, protocol.EndReason(i)))
+	}
+	return m
+}
+
+// failed counts a request that was not carried out.
+func (m *metrics) failed(k protocol.Kind, s protocol.Status) {
+	at := &m.failures[k&127][s&31]
+	c := at.Load()
+	if c == nil {
+		c = m.set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_failed_total{kind=%q,status=%q}`, k, s))
+		at.Store(c)
+	}
+	c.Inc()
+}
+
+// answered counts the time from a request's arrival to its answer.
+func (m *metrics) answered(k protocol.Kind, nanos int64) {
+	if h := m.latency[k&127]; h != nil {
+		h.observe(nanos)
+	}
+}
+
+func (m *metrics) waited(nanos int64) { m.acquire.observe(nanos) }
+
+func (m *metrics) applied(commands int, nanos int64) {
+	m.commands.Add(commands)
+	m.batches.Inc()
+	m.apply.observe(nanos)
+}
+
+// histogram counts times in buckets of powers of two, from a microsecond to about a minute.
+type histogram struct {
+	name, labels string
+	buckets      [histogramBuckets + 1]atomic.Uint64
+	nanos        atomic.Int64
+}
+
+const histogramBuckets = 26
+
+func (h *histogram) observe(nanos int64) {
+	nanos = max(nanos, 0)
+	h.buckets[min(bits.Len64(uint64(nanos)/1000), histogramBuckets)].Add(1)
+	h.nanos.Add(nanos)
+}
+
+func (h *histogram) write(w io.Writer) {
+	total := uint64(0)
+	for i := range h.buckets {
+		total += h.buckets[i].Load()
+	}
+	if total == 0 {
+		return
+	}
+	comma := ""
+	if h.labels != "" {
+		comma = ","
+	}
+	sum := uint64(0)
+	for i := range histogramBuckets {
+		sum += h.buckets[i].Load()
+		le := strconv.FormatFloat(float64(uint64(1)<<i)/1e6, 'g', -1, 64)
+		fmt.Fprintf(w, "%s_bucket{%s%sle=%q} %d\n", h.name, h.labels, comma, le, sum)
+	}
+	fmt.Fprintf(w, "%s_bucket{%s%sle=\"+Inf\"} %d\n", h.name, h.labels, comma, total)
+	braces := ""
+	if h.labels != "" {
+		braces = "{" + h.labels + "}"
+	}
+	fmt.Fprintf(w, "%s_sum%s %g\n", h.name, braces, float64(h.nanos.Load())/1e9)
+	fmt.Fprintf(w, "%s_count%s %d\n", h.name, braces, total)
+}
+
+// WriteMetrics writes all that the host counts, in the text form that Prometheus reads.
+func (h *Host) WriteMetrics(w io.Writer) {
+	m := h.metrics
+	m.set.WritePrometheus(w)
+	m.acquire.write(w)
+	m.apply.write(w)
+	for _, l := range m.latency {
+		if l != nil {
+			l.write(w)
+		}
+	}
+	now := h.now()
+	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
+	gauge("signalbox_connections", float64(h.connections()))
+	gauge("signalbox_nodes", float64(h.meta.machine.NodeCount()))
+	for _, r := range h.replicas {
+		l := fmt.Sprintf(`{shard="%d"}`, r.id)
+		count := r.machine.Count()
+		queued, flying := r.pipeline.waiting()
+		leads := 0.0
+		if r.leads() {
+			leads = 1
+		}
+		gauge("signalbox_shard_leads"+l, leads)
+		gauge("signalbox_shard_term"+l, float64(r.leadership.Load().Term))
+		gauge("signalbox_shard_applied_index"+l, float64(r.applied.Load()))
+		gauge("signalbox_shard_sessions"+l, float64(count.Sessions))
+		gauge("signalbox_shard_guests"+l, float64(count.Guests))
+		gauge("signalbox_shard_semaphores"+l, float64(count.Objects))
+		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
+		gauge("signalbox_shard_queued_commands"+l, float64(queued))
+		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
+		gauge("signalbox_shard_sessions_attached"+l, float64(r.leases.Counts().Attached))
+		gauge("signalbox_shard_watches"+l, float64(r.hub.Len()))
+		gauge("signalbox_shard_one_shot_watches"+l, float64(r.watching.Load()))
+		if age := r.fresh.age(now); age < 1<<62 {
+			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
+		}
+	}
+	h.writeSemaphores(w)
+}
+
+// maxSemaphoreSeries bounds how many series of single semaphores and owners are written.
+const maxSemaphoreSeries = 1000
+
+// writeSemaphores writes the semaphores of the nodes that ask for it: how much of each is taken and how
+// many wait, in DETAILED mode also what each owner has.
+func (h *Host) writeSemaphores(w io.Writer) {
+	left := maxSemaphoreSeries
+	for after, more := "", true; more && left > 0; {
+		var page []meta.Node
+		page, more = h.meta.machine.Nodes("", after, 1000)
+		for i := range page {
+			n := &page[i]
+			after = n.Path
+			if n.Config.RateLimiterCountersMode != protocol.CountersUnset {
+				left = h.writeNode(w, n, left)
+			}
+		}
+	}
+}
+
+func (h *Host) writeNode(w io.Writer, n *meta.Node, left int) int {
+	for _, r := range h.replicas {
+		if !r.leads() {
+			continue
+		}
+		page, _ := r.machine.ListSemaphores(n.ID, "", "", left, nil)
+		for i := range page {
+			s := &page[i]
+			if left--; left < 0 {
+				return 0
+			}
+			labels := fmt.Sprintf(`{node=%q,semaphore=%q}`, n.Path, s.Name)
+			fmt.Fprintf(w, "signalbox_semaphore_taken%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count, labels, s.Waiters)
+			if n.Config.RateLimiterCountersMode == protocol.CountersDetailed {
+				left = h.writeOwners(w, r, n, s.Name, left)
+			}
+		}
+	}
+	return left
+}
+
+func (h *Host) writeOwners(w io.Writer, r *replica, n *meta.Node, name string, left int) int {
+	var d shard.Description
+	if !r.machine.Describe(n.ID, []byte(name), shard.DescribeOptions{Owners: true, Limit: left}, &d) {
+		return left
+	}
+	for _, o := range d.Links {
+		if left--; left < 0 {
+			return 0
+		}
+		fmt.Fprintf(w, "signalbox_semaphore_owned{node=%q,semaphore=%q,session=%q} %d\n", n.Path, name, o.Session, o.Count)
+	}
+	return left
+}

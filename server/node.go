@@ -1,0 +1,179 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Requests about coordination nodes. Changes go to the leader of the meta shard; reads are answered by
+// any host, and a node that is not found is looked for once more behind a barrier: another host may
+// have answered its creation a moment ago.
+
+// path reads the path of a request, and answers where it is none or the client may not use it.
+func (c *conn) path(r *protocol.Request, raw []byte) (string, bool) {
+	path, err := meta.ParsePath(string(raw))
+	if err != nil {
+		c.failure(r, protocol.StatusBadRequest, err.Error())
+		return "", false
+	}
+	return path, c.may(r, path)
+}
+
+// named reads how a request names a node: by path, by id, or by both.
+func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string, id shard.NodeID, ok bool) {
+	id = shard.NodeID(node)
+	if len(raw) == 0 && id != 0 {
+		return "", id, c.mayIn(r, id)
+	}
+	path, ok = c.path(r, raw)
+	return path, id, ok
+}
+
+// metaChange proposes a command on nodes and answers with what done makes of its result.
+func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e *meta.Effect) protocol.AnswerMessage) {
+	h := c.host
+	if !h.admitsWrites(c, r) {
+		return
+	}
+	if l := h.meta.leadership.Load(); l.Leader != h.config.ID {
+		result := protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard has no leader at the moment", WaitMillis: 20}
+		if l.Leader != 0 {
+			result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+				ShardID: metaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.routes.address(l.Leader),
+				RoutingVersion: h.routes.version(),
+			}}
+		}
+		c.fail(r.ID, r.Kind, &result)
+		return
+	}
+	id, kind := r.ID, r.Kind
+	h.meta.propose(command, func(e *meta.Effect, failed protocol.Status) {
+		switch {
+		case e == nil:
+			c.fail(id, kind, &protocol.Result{Status: failed})
+		case e.Status != protocol.StatusSuccess:
+			c.fail(id, kind, &protocol.Result{Status: e.Status, Message: clip(e.Message)})
+		default:
+			c.answer(id, done(e))
+		}
+		c.flush()
+	})
+}
+
+func (c *conn) nodeCreate(r *protocol.Request) {
+	path, ok := c.path(r, r.NodeCreate.Path)
+	if !ok {
+		return
+	}
+	c.metaChange(r, meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)},
+		func(e *meta.Effect) protocol.AnswerMessage {
+			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: e.Flags&meta.FlagExisted != 0}
+		})
+}
+
+func (c *conn) nodeAlter(r *protocol.Request) {
+	m := &r.NodeAlter
+	path, id, ok := c.named(r, m.Path, m.NodeID)
+	if !ok {
+		return
+	}
+	c.metaChange(r, meta.Command{
+		Kind: meta.CmdNodeAlter, Path: path, Node: id, Config: meta.Config(m.Config), Expected: m.ConfigVersion,
+	}, func(e *meta.Effect) protocol.AnswerMessage {
+		return &protocol.NodeAlterAnswer{Node: wireNode(&e.Node)}
+	})
+}
+
+func (c *conn) nodeDrop(r *protocol.Request) {
+	path, id, ok := c.named(r, r.NodeDrop.Path, r.NodeDrop.NodeID)
+	if !ok {
+		return
+	}
+	c.metaChange(r, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id},
+		func(e *meta.Effect) protocol.AnswerMessage { return &protocol.NodeDropAnswer{} })
+}
+
+func (c *conn) nodeDescribe(r *protocol.Request) {
+	path, node, ok := c.named(r, r.NodeDescribe.Path, r.NodeDescribe.NodeID)
+	if !ok {
+		return
+	}
+	id, kind := r.ID, r.Kind
+	done := func(n meta.Node, ok, sure bool) {
+		switch {
+		case ok && (node == 0 || n.ID == node):
+			c.answer(id, &protocol.NodeDescribeAnswer{Node: wireNode(&n)})
+		case sure:
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no such node"})
+		default:
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+		}
+		c.flush()
+	}
+	if path != "" {
+		c.host.findNode(path, done)
+		return
+	}
+	n, ok := c.host.meta.machine.NodeByID(node)
+	done(n, ok, c.host.meta.machine.NodeAlive(node) != nodeLater)
+}
+
+// findNode looks a path up, at once where it is known here, else behind a barrier. sure tells whether a
+// node that was not found does not exist.
+func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
+	if n, ok := h.meta.machine.Node(path); ok {
+		done(n, true, true)
+		return
+	}
+	h.meta.confirm(func(sure bool) {
+		n, ok := h.meta.machine.Node(path)
+		done(n, ok, sure)
+	})
+}
+
+func (c *conn) nodeList(r *protocol.Request) {
+	m := &r.NodeList
+	prefix := meta.ParsePrefix(string(m.Prefix))
+	if !c.may(r, "") {
+		return
+	}
+	id, after, limit := r.ID, string(m.After), itemLimit(m.Limit)
+	kind := r.Kind
+	c.host.meta.confirm(func(ok bool) {
+		if !ok {
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+			c.flush()
+			return
+		}
+		var answer protocol.NodeListAnswer
+		page, more := c.host.meta.machine.Nodes(prefix, after, limit)
+		for i := range page {
+			if !c.rights.Allows(page[i].Path, RightRead) {
+				continue
+			}
+			node := wireNode(&page[i])
+			answer.Nodes.Append(node)
+		}
+		if more {
+			answer.Next = []byte(page[len(page)-1].Path)
+		}
+		c.answer(id, &answer)
+		c.flush()
+	})
+}
+
+func wireNode(n *meta.Node) protocol.Node {
+	return protocol.Node{
+		ID: uint64(n.ID), Path: []byte(n.Path), Config: protocol.NodeConfig(n.Config), ConfigVersion: n.Version,
+	}
+}
+
+// nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
+func (h *Host) nodeDropped(id shard.NodeID) {
+	gone := protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
+	for _, r := range h.replicas {
+		r.hub.EndNode(id, gone)
+		r.duty.look()
+	}
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// pipeline gathers the commands of one shard into batches and proposes them. While fewer than
+// batchesInFlight are under way what is queued goes out at once; otherwise it grows into the next
+// batch. So an idle shard adds no waiting, and a busy one shares each fsync among many.
+type pipeline struct {
+	log      shard.Log
+	proposer uint64 // tells the batches of this run of this host from all others
+
+	mu       sync.Mutex
+	sequence uint64
+	queue    []op
+	bytes    []byte // the queued commands, encoded
+	other    []byte // the memory that bytes had before
+	flights  []flight
+	spare    [][]op // for the queues to come
+	closed   bool
+	encoded  []byte
+}
+
+// op is a command under way and who waits for its result.
+type op struct {
+	conn    *conn // nil where the host itself asks
+	request uint64
+	kind    protocol.Kind
+	started int64 // in nanoseconds of the host's clock
+	size    int32 // of the encoded command
+	// done is called for the host's own commands, with the result, or with nil and what kept it from
+	// being known. It runs where batches are applied and must not block.
+	done func(e *shard.Effect, failed protocol.Status)
+}
+
+// flight is a batch that was proposed and not applied yet.
+type flight struct {
+	sequence uint64
+	ops      []op
+}
+
+// add queues a command. It returns false where the queue is full.
+func (p *pipeline) add(o op, c *shard.Command) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.queue) >= maxQueuedCommands || len(p.bytes) >= maxQueuedBytes {
+		return false
+	}
+	before := len(p.bytes)
+	p.bytes = shard.AppendCommand(p.bytes, c)
+	o.size = int32(len(p.bytes) - before)
+	p.queue = append(p.queue, o)
+	return true
+}
+
+// flush proposes what is queued if there is room for another batch.
+func (p *pipeline) flush() {
+	p.mu.Lock()
+	failed := p.pump()
+	p.mu.Unlock()
+	fail(failed, protocol.StatusUnavailable)
+}
+
+// pump is flush under the lock. It returns ops that could not be proposed.
+func (p *pipeline) pump() (failed []op) {
+	if len(p.queue) == 0 || len(p.flights) >= batchesInFlight || p.closed {
+		return nil
+	}
+	ops, bytes := p.next()
+	p.sequence++
+	sequence := p.sequence
+	p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
+	p.flights = append(p.flights, flight{sequence: sequence, ops: ops})
+	err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.settled(sequence, o) })
+	if err != nil {
+		p.flights = p.flights[:len(p.flights)-1]
+		return ops
+	}
+	return nil
+}
+
+// next takes the next batch off the queue: all of it, as a rule, or as much as one batch may hold.
+func (p *pipeline) next() (ops []op, bytes []byte) {
+	ops = p.queue
+	p.queue = nil
+	if n := len(p.spare); n > 0 {
+		p.queue, p.spare = p.spare[n-1], p.spare[:n-1]
+	}
+	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
+		bytes = p.bytes
+		p.bytes = p.other[:0]
+		p.other = bytes
+		return ops, bytes
+	}
+	n, size := 0, 0
+	for n < len(ops) && n < maxBatchCommands && (n == 0 || size+int(ops[n].size) <= maxBatchBytes) {
+		size += int(ops[n].size)
+		n++
+	}
+	p.queue = append(p.queue, ops[n:]...)
+	bytes = p.bytes
+	p.bytes = append(p.other[:0], bytes[size:]...)
+	p.other = bytes
+	return ops[:n], bytes[:size]
+}
+
+// land returns the ops of a batch of this host that is being applied, nil where nobody waits any more.
+func (p *pipeline) land(sequence uint64) []op {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.remove(sequence)
+}
+
+func (p *pipeline) remove(sequence uint64) []op {
+	for i := range p.flights {
+		if p.flights[i].sequence == sequence {
+			ops := p.flights[i].ops
+			p.flights = append(p.flights[:i], p.flights[i+1:]...)
+			return ops
+		}
+	}
+	return nil
+}
+
+// landed takes the memory of ops back and proposes what came meanwhile.
+func (p *pipeline) landed(ops []op) {
+	clear(ops)
+	p.mu.Lock()
+	if len(p.spare) < batchesInFlight {
+		p.spare = append(p.spare, ops[:0])
+	}
+	failed := p.pump()
+	p.mu.Unlock()
+	fail(failed, protocol.StatusUnavailable)
+}
+
+// settled is told by the log what became of a batch. Where it was applied, land was before.
+func (p *pipeline) settled(sequence uint64, o shard.Outcome) {
+	if o == shard.OutcomeApplied {
+		return
+	}
+	p.mu.Lock()
+	ops := p.remove(sequence)
+	failed := p.pump()
+	p.mu.Unlock()
+	fail(ops, protocol.StatusUnavailable)
+	fail(failed, protocol.StatusUnavailable)
+}
+
+// abandon answers all that is queued: this host does not lead the shard any more. Batches under way
+// get their outcome from the log.
+func (p *pipeline) abandon(s protocol.Status) {
+	p.mu.Lock()
+	ops := p.queue
+	p.queue, p.bytes = nil, nil
+	p.mu.Unlock()
+	fail(ops, s)
+}
+
+// close makes the pipeline refuse everything.
+func (p *pipeline) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.abandon(protocol.StatusUnavailable)
+}
+
+// waiting returns how many commands are queued and how many batches are under way.
+func (p *pipeline) waiting() (commands, batches int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue), len(p.flights)
+}
+
+// fail answers ops that were not, or not certainly, carried out.
+func fail(ops []op, s protocol.Status) {
+	for i := range ops {
+		o := &ops[i]
+		if o.conn == nil {
+			o.done(nil, s)
+			continue
+		}
+		o.conn.fail(o.request, o.kind, &protocol.Result{Status: s})
+		o.conn.flush()
+	}
+}
+
+// open gives the pipeline its log.
+func (p *pipeline) open(log shard.Log) { p.log = log }

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Reads are answered by any host. A relaxed one comes from a replica that made sure lately that it is up
+// to date; a strict one waits for a barrier that begins after the request, which all reads that wait
+// share.
+
+// read runs answer when the replica is as fresh as asked for. It may run on another goroutine, after
+// the request's bytes are gone.
+func (c *conn) read(r *protocol.Request, rp *replica, consistency protocol.Consistency, answer func()) {
+	if consistency != protocol.ConsistencyStrict && rp.fresh.upToDate(c.host.now()) {
+		answer()
+		return
+	}
+	id, kind := r.ID, r.Kind
+	rp.fresh.confirm(func(ok, _ bool) {
+		if ok {
+			answer()
+		} else {
+			c.fail(id, kind, &protocol.Result{
+				Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
+			})
+		}
+		c.flush()
+	})
+}
+
+// consistency is the one asked for, or the node's.
+func (h *Host) consistency(asked protocol.Consistency, id shard.NodeID) protocol.Consistency {
+	if asked != protocol.ConsistencyUnset {
+		return asked
+	}
+	n, _ := h.meta.machine.NodeByID(id)
+	return n.Config.Effective().ReadConsistency
+}
+
+// describe is a describe under way. One is kept for each connection, for those that are answered at
+// once.
+type describe struct {
+	c       *conn
+	rp      *replica
+	request uint64
+	kind    protocol.Kind
+	m       protocol.SemaphoreDescribe
+	page    shard.Description
+	answer  protocol.SemaphoreDescribeAnswer
+}
+
+func (c *conn) semaphoreDescribe(r *protocol.Request) {
+	h, m := c.host, &r.SemaphoreDescribe
+	id := shard.NodeID(m.NodeID)
+	if !c.mayIn(r, id) {
+		return
+	}
+	if m.WatchData || m.WatchOwners {
+		if c.binding(shard.SessionID(m.SessionID)) == nil {
+			c.failure(r, protocol.StatusBadSession, "a watch belongs to a session that is attached over or bound to this connection")
+			return
+		}
+	}
+	rp := h.replicaOf(shard.SlotOf(id, m.Name))
+	consistency := h.consistency(m.Consistency, id)
+	if consistency != protocol.ConsistencyStrict && rp.fresh.upToDate(h.now()) {
+		d := &c.describing
+		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
+		d.run()
+		return
+	}
+	d := &describe{c: c, rp: rp, request: r.ID, kind: r.Kind, m: *m}
+	d.m.Name = slices.Clone(m.Name)
+	c.read(r, rp, protocol.ConsistencyStrict, d.run)
+}
+
+// run reads and answers. A watch is left before the read, so that nothing falls between, and both happen
+// under the lock that a change is told under: the answer is in the connection's stream before the change.
+func (d *describe) run() {
+	watch := d.m.WatchData || d.m.WatchOwners
+	if !watch {
+		d.reply(false)
+		return
+	}
+	r := d.rp
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !d.read() {
+		d.notFound()
+		return
+	}
+	r.addWatch(d.c, d.request, &d.m)
+	d.reply(true)
+}
+
+func (d *describe) read() bool {
+	m := &d.m
+	return d.rp.machine.Describe(shard.NodeID(m.NodeID), m.Name, shard.DescribeOptions{
+		Owners: m.IncludeOwners, Waiters: m.IncludeWaiters,
+		After: shard.OrderID(m.After), Limit: int(min(m.Limit, shard.MaxPage)),
+	}, &d.page)
+}
+
+func (d *describe) notFound() {
+	d.c.fail(d.request, d.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"})
+}
+
+func (d *describe) reply(watched bool) {
+	if !d.read() {
+		d.notFound()
+		return
+	}
+	a, p := &d.answer, &d.page
+	a.Owners.Reset()
+	a.Waiters.Reset()
+	a.Next, a.WatchAdded = 0, watched
+	a.Semaphore = protocol.Semaphore{
+		Name: d.m.Name, Limit: p.Limit, Count: p.Count, Ephemeral: p.Ephemeral, Revision: uint64(p.Revision),
+		Owners: uint64(p.Owners), Waiters: uint64(p.Waiters),
+	}
+	if d.m.After == 0 {
+		a.Semaphore.Data = []byte(p.Data)
+	}
+	last := len(p.Links) - 1
+	for i := range p.Links {
+		l := &p.Links[i]
+		if l.Owner {
+			appendOwner(&a.Owners, l)
+		} else {
+			a.Waiters.Append(protocol.Waiter{
+				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
+				Data: []byte(l.Data), TimeoutMillis: l.Timeout,
+			})
+		}
+		if full := a.Owners.Size()+a.Waiters.Size() >= protocol.PageBytes; full && i < last || i == last && p.More {
+			a.Next = uint64(l.Order)
+			break
+		}
+	}
+	d.c.answer(d.request, a)
+}
+
+func appendOwner(to *protocol.Owners, l *shard.LinkView) {
+	to.Append(protocol.Owner{
+		OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: []byte(l.Data),
+	})
+}
+
+func itemLimit(asked uint64) int {
+	if asked == 0 || asked > shard.MaxPage {
+		return shard.MaxPage
+	}
+	return int(asked)
+}

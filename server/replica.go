@@ -1,0 +1,242 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// replica is this host's copy of one data shard, and all that the host does with it: whether it leads
+// the shard or follows.
+type replica struct {
+	host     *Host
+	id       uint64
+	slots    shard.SlotSet
+	machine  *shard.Machine
+	log      shard.Log
+	pipeline pipeline
+	leases   *lease.Table
+	fresh    *freshness
+	hub      *hub.Hub
+	duty     duty
+
+	leadership atomic.Pointer[shard.Leadership]
+	applied    atomic.Uint64 // the index of the last entry
+
+	// Used where batches are applied, by one goroutine at a time.
+	batch   shard.Batch
+	effects shard.Effects
+	dirty   []*conn
+	one     [1]shard.Effect
+	messages
+
+	watching atomic.Int64 // how many one-shot watches there are
+
+	mu      sync.Mutex // guards what follows
+	waiting map[shard.SessionID][]waiting
+	bound   map[shard.SessionID][]*conn // beside the one that the session is attached over
+	watches *shard.WatchSet[watchRef]
+	timers  waiterTimers
+}
+
+// messages are reused for every answer and push, because an encoder takes pointers.
+type messages struct {
+	created  protocol.SemaphoreCreateAnswer
+	updated  protocol.SemaphoreUpdateAnswer
+	deleted  protocol.SemaphoreDeleteAnswer
+	acquired protocol.AcquireAnswer
+	released protocol.ReleaseAnswer
+	granted  protocol.Granted
+	timedOut protocol.TimedOut
+	aborted  protocol.Aborted
+	changed  protocol.Changed
+	lost     protocol.HoldingLost
+	ended    protocol.SessionEnded
+}
+
+func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
+	m := shard.New(shard.Options{Slots: slots})
+	r := &replica{
+		host: h, id: id, slots: slots, machine: m,
+		waiting: make(map[shard.SessionID][]waiting),
+		bound:   make(map[shard.SessionID][]*conn),
+		watches: shard.NewWatchSet[watchRef](),
+	}
+	r.leadership.Store(&shard.Leadership{})
+	r.leases, _ = lease.NewTable(lease.Config{Grace: h.timing.grace, StallAfter: stallAfter})
+	r.fresh = newFreshness(r)
+	r.hub = hub.New(m, hub.Options{})
+	r.timers.init()
+	r.pipeline.proposer = h.proposer
+	r.duty.init(r)
+	return r
+}
+
+// open gives the replica its log. From here on it is fed.
+func (r *replica) open() error {
+	log, err := r.host.config.Logs(r.id, r)
+	if err != nil {
+		return fmt.Errorf("server: opening shard %d: %w", r.id, err)
+	}
+	r.log = log
+	r.pipeline.open(log)
+	return nil
+}
+
+// leads tells whether this host believes that it leads the shard.
+func (r *replica) leads() bool { return r.leadership.Load().Leader == r.host.config.ID }
+
+// Apply implements shard.StateMachine.
+func (r *replica) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := shard.DecodeBatch(entries[i].Data, &r.batch); err != nil {
+			return fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err)
+		}
+		r.applied.Store(entries[i].Index)
+		r.effects.Reset()
+		started := r.host.clock()
+		r.machine.Apply(&r.batch, &r.effects)
+		r.host.metrics.applied(len(r.batch.Commands), r.host.clock()-started)
+		var ops []op
+		if r.batch.Proposer == r.host.proposer {
+			ops = r.pipeline.land(r.batch.Sequence)
+		}
+		r.complete(ops)
+		if ops != nil {
+			r.pipeline.landed(ops)
+		}
+	}
+	return nil
+}
+
+// complete tells everybody on this host what the batch brought about, in the order of its effects.
+func (r *replica) complete(ops []op) {
+	for i := range r.effects.List {
+		e := &r.effects.List[i]
+		switch e.Kind {
+		case shard.EffectResult:
+			command := &r.batch.Commands[e.Op]
+			if e.Flags&shard.FlagQueued != 0 {
+				r.queued(command, e)
+			}
+			if ops != nil {
+				r.result(&ops[e.Op], command, e)
+			}
+		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
+			r.settled(e)
+		case shard.EffectLost:
+			r.holdingLost(e)
+		case shard.EffectChanged:
+			r.noticed(e)
+		case shard.EffectSessionEnded:
+			r.noticed(e)
+			r.sessionEnded(e)
+		case shard.EffectSessionSeen, shard.EffectNodeSeen:
+			r.duty.look()
+		}
+	}
+	r.hub.Apply(r.effects.List, r.host.now())
+	r.flushDirty()
+}
+
+// result answers one request.
+func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
+	c := o.conn
+	if c == nil {
+		o.done(e, 0)
+		return
+	}
+	if e.Status != protocol.StatusSuccess {
+		c.fail(o.request, o.kind, &protocol.Result{Status: e.Status, Reason: e.Abort})
+		r.mark(c)
+		return
+	}
+	switch o.kind {
+	case protocol.KindAcquire:
+		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order)}
+		switch {
+		case e.Flags&shard.FlagAcquired != 0:
+			r.acquired.Outcome = protocol.Acquired
+		case e.Flags&shard.FlagQueued != 0:
+			r.acquired.Outcome = protocol.Queued
+			r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
+		}
+		c.answer(o.request, &r.acquired)
+	case protocol.KindRelease:
+		r.released.Released = e.Flags&shard.FlagReleased != 0
+		c.answer(o.request, &r.released)
+	case protocol.KindSemaphoreCreate:
+		r.created.Revision = uint64(e.Revision)
+		c.answer(o.request, &r.created)
+	case protocol.KindSemaphoreUpdate:
+		r.updated.Revision = uint64(e.Revision)
+		c.answer(o.request, &r.updated)
+	case protocol.KindSemaphoreDelete:
+		c.answer(o.request, &r.deleted)
+	}
+	r.host.metrics.answered(o.kind, r.host.clock()-o.started)
+	r.mark(c)
+}
+
+// mark remembers to flush the connection when the batch is through.
+func (r *replica) mark(c *conn) {
+	if c.marked.CompareAndSwap(false, true) {
+		r.dirty = append(r.dirty, c)
+	}
+}
+
+// flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
+// is flushed there: what was appended before the mark is lifted goes out with that flush.
+func (r *replica) flushDirty() {
+	for i, c := range r.dirty {
+		c.marked.Store(false)
+		c.flush()
+		r.dirty[i] = nil
+	}
+	r.dirty = r.dirty[:0]
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (r *replica) PrepareSnapshot() (shard.Snapshot, error) { return r.machine.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine. Whoever watched or waited here missed something.
+func (r *replica) Restore(from io.Reader) error {
+	if err := r.machine.Restore(from); err != nil {
+		return err
+	}
+	r.forgetWatches()
+	r.hub.Restored(r.host.now())
+	r.duty.look()
+	return nil
+}
+
+// LeadershipChanged implements shard.StateMachine.
+func (r *replica) LeadershipChanged(l shard.Leadership) {
+	before := r.leadership.Swap(&l)
+	me := r.host.config.ID
+	r.host.routes.changed()
+	switch {
+	case l.Leader == me && (before.Leader != me || before.Term != l.Term):
+		r.duty.begin(l.Term)
+	case l.Leader != me && before.Leader == me:
+		r.duty.end()
+	}
+}
+
+// lead is for messages to clients: who leads, as far as this host knows.
+func (h *Host) movedResult(r *replica) protocol.Result {
+	l := r.leadership.Load()
+	if l.Leader == 0 || l.Leader == h.config.ID {
+		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment", WaitMillis: 20}
+	}
+	return protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+		ShardID: r.id, LeaderHostID: uint64(l.Leader), LeaderAddress: h.routes.address(l.Leader),
+		RoutingVersion: h.routes.version(),
+	}}
+}

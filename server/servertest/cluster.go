@@ -1,0 +1,209 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+)
+
+// Cluster is a running cluster of one host or more.
+type Cluster struct {
+	options options
+	network *memlog.Network
+
+	mu    sync.Mutex // guards what follows
+	hosts map[shard.HostID]*host
+}
+
+// host is one host of the cluster.
+type host struct {
+	server *server.Host
+	memory *transport.Memory
+	conns  []net.Conn // client ends, for cutting
+}
+
+// Option adjusts a cluster.
+type Option func(*options)
+
+type options struct {
+	hosts, shards int
+	seed          uint64
+	log           *slog.Logger
+	network       func(*memlog.Config)
+	config        func(*server.Config)
+}
+
+// Hosts sets the number of hosts. The default is one.
+func Hosts(n int) Option { return func(o *options) { o.hosts = n } }
+
+// Shards sets the number of data shards. The default is one.
+func Shards(n int) Option { return func(o *options) { o.shards = n } }
+
+// Seed sets what the delays and elections of the log are drawn from.
+func Seed(seed uint64) Option { return func(o *options) { o.seed = seed } }
+
+// Log has the hosts log.
+func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// Network changes the log's network before it starts: delays, losses, election timeouts.
+func Network(change func(*memlog.Config)) Option { return func(o *options) { o.network = change } }
+
+// Config changes every host's config before it starts.
+func Config(change func(*server.Config)) Option { return func(o *options) { o.config = change } }
+
+// Start runs a cluster until the test ends. It returns when the cluster is ready.
+func Start(tb testing.TB, opts ...Option) *Cluster {
+	tb.Helper()
+	c, err := Run(opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	if err := c.WaitReady(30 * time.Second); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// Run starts a cluster outside of a test. Close stops it.
+func Run(opts ...Option) (*Cluster, error) {
+	o := options{hosts: 1, shards: 1, seed: 1}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	ids := make([]shard.HostID, o.hosts)
+	for i := range ids {
+		ids[i] = shard.HostID(i + 1)
+	}
+	config := memlog.Config{Seed: o.seed, Hosts: ids}
+	if o.network != nil {
+		o.network(&config)
+	}
+	network, err := memlog.NewNetwork(config)
+	if err != nil {
+		return nil, err
+	}
+	network.Start()
+	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host)}
+	for _, id := range ids {
+		if err := c.open(id); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// open starts one host's server on its logs.
+func (c *Cluster) open(id shard.HostID) error {
+	config := server.Config{
+		ID: id, Name: Name(id), Cluster: "test", ClientAddress: Address(id),
+		RaftAddress: "raft-" + Name(id), Version: "test", Hosts: c.ids(), Shards: c.options.shards,
+		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
+			return c.network.Open(id, memlog.GroupID(group+1), sm)
+		},
+		Log: c.options.log,
+	}
+	if c.options.config != nil {
+		c.options.config(&config)
+	}
+	s, err := server.Open(config)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s)}
+	c.mu.Unlock()
+	return nil
+}
+
+func (c *Cluster) ids() []shard.HostID {
+	ids := make([]shard.HostID, c.options.hosts)
+	for i := range ids {
+		ids[i] = shard.HostID(i + 1)
+	}
+	return ids
+}
+
+// Name is the name of a host.
+func Name(id shard.HostID) string { return fmt.Sprintf("host-%d", id) }
+
+// Address is where Dial finds a host.
+func Address(id shard.HostID) string { return fmt.Sprintf("host-%d.test:7420", id) }
+
+// Addresses lists the addresses of all hosts, as clients take them.
+func (c *Cluster) Addresses() string {
+	var list []string
+	for _, id := range c.ids() {
+		list = append(list, Address(id))
+	}
+	return strings.Join(list, ",")
+}
+
+// Dial connects a client to the host of that address.
+func (c *Cluster) Dial(ctx context.Context, address string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, h := range c.hosts {
+		if Address(id) != address {
+			continue
+		}
+		conn, err := h.memory.Dial()
+		if err != nil {
+			return nil, err
+		}
+		h.conns = append(h.conns, conn)
+		return conn, nil
+	}
+	return nil, fmt.Errorf("servertest: no host listens at %s", address)
+}
+
+// Host returns a host's server.
+func (c *Cluster) Host(id shard.HostID) *server.Host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h := c.hosts[id]; h != nil {
+		return h.server
+	}
+	return nil
+}
+
+// WaitReady waits until every host that runs is ready.
+func (c *Cluster) WaitReady(limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	for {
+		var why error
+		for _, id := range c.ids() {
+			if s := c.Host(id); s != nil {
+				if err := s.Ready(); err != nil {
+					why = fmt.Errorf("servertest: host %d is not ready: %w", id, err)
+				}
+			}
+		}
+		if why == nil || time.Now().After(deadline) {
+			return why
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Close stops everything.
+func (c *Cluster) Close() {
+	for _, id := range c.ids() {
+		c.Stop(id)
+	}
+	_ = c.network.Close()
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// sessionAttach takes a session over this connection.
+func (c *conn) sessionAttach(r *protocol.Request) {
+	h, m := c.host, &r.SessionAttach
+	id := shard.SessionID(m.SessionID)
+	rp := h.replicaOf(id.Slot())
+	if !rp.leads() {
+		c.moved(r.ID, r.Kind, rp)
+		return
+	}
+	a := &attach{
+		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
+		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
+	}
+	if !rp.duty.ready() {
+		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
+		return
+	}
+	view, known := rp.machine.Session(id)
+	if !known {
+		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
+		return
+	}
+	if !c.mayIn(r, view.Node) {
+		return
+	}
+	node, ok := h.meta.machine.NodeByID(view.Node)
+	if !ok {
+		a.fail(protocol.StatusSessionExpired, "its node was dropped")
+		return
+	}
+	a.node = node
+	switch {
+	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
+		if h.admitsWrites(c, r) {
+			a.commit()
+		}
+	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.leases.Fresh(h.now()):
+		a.take()
+	default:
+		a.confirm(a.take)
+	}
+}
+
+// attach is an attach under way.
+type attach struct {
+	c           *conn
+	rp          *replica
+	request     uint64
+	kind        protocol.Kind
+	id          shard.SessionID
+	node        meta.Node
+	sequence    uint64
+	key         []byte
+	change      bool
+	timeout     uint64
+	description []byte
+}
+
+func (a *attach) fail(s protocol.Status, message string) {
+	result := protocol.Result{Status: s, Message: message}
+	if s == protocol.StatusUnavailable {
+		result.WaitMillis = uint64(overloadWait.Milliseconds())
+	}
+	a.c.fail(a.request, a.kind, &result)
+	a.c.flush()
+}
+
+// confirm goes on when this host has made sure that it leads.
+func (a *attach) confirm(then func()) {
+	a.rp.fresh.confirm(func(_, led bool) {
+		if !led {
+			a.fail(protocol.StatusUnavailable, "this host could not make sure that it leads the shard")
+			return
+		}
+		then()
+	})
+}
+
+// commit changes the session's timeout and description first.
+func (a *attach) commit() {
+	command := shard.Command{
+		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
+	}
+	ok := a.rp.pipeline.add(op{done: func(e *shard.Effect, failed protocol.Status) {
+		switch {
+		case e == nil:
+			a.fail(failed, "")
+		case e.Status != protocol.StatusSuccess:
+			a.fail(e.Status, "")
+		default:
+			a.rp.leases.SetTimeout(a.id, millis(a.timeout), a.c.host.now())
+			a.take()
+		}
+	}}, &command)
+	if !ok {
+		a.fail(protocol.StatusOverloaded, "the shard's queue is full")
+		return
+	}
+	a.rp.pipeline.flush()
+}
+
+// take attaches the session over this connection and takes it from the one before.
+func (a *attach) take() {
+	c, rp := a.c, a.rp
+	now := c.host.now()
+	view, known := rp.machine.Session(a.id)
+	if !known {
+		a.fail(protocol.StatusSessionExpired, "")
+		return
+	}
+	if !rp.machine.KeyMatches(a.id, a.key) {
+		a.fail(protocol.StatusBadSession, "the session has another key")
+		return
+	}
+	lost, verdict := rp.leases.Attach(a.id, c.holder, a.sequence, now)
+	switch verdict {
+	case lease.Attached:
+	case lease.OutOfSequence:
+		a.fail(protocol.StatusBadSession, "a later attach was here before")
+		return
+	case lease.Unknown:
+		a.fail(protocol.StatusSessionExpired, "")
+		return
+	case lease.Closed:
+		return
+	default:
+		a.fail(protocol.StatusUnavailable, "the shard's leader cannot say at the moment: "+verdict.String())
+		return
+	}
+	if lost != nil {
+		rp.tellLost(a.id, lost, protocol.Result{
+			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
+		})
+	}
+	if c.attach(a.id, view.Node, rp) {
+		c.answer(a.request, &protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)})
+		c.flush()
+	}
+}
+
+// tellLost tells a client that a session is not attached over its connection any more, and the holder
+// that it was told.
+func (r *replica) tellLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
+	if c, ok := holder.Owner.(*conn); ok {
+		r.takeAway(id, c, why)
+	}
+	holder.Told(1)
+}
+
+// attach binds a session to the connection that it is attached over.
+func (c *conn) attach(id shard.SessionID, n shard.NodeID, home *replica) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if b := c.sessions[id]; b != nil && b.attached {
+		return true
+	}
+	c.sessions[id] = &binding{node: n, home: home, attached: true}
+	for i := range c.attached {
+		if c.attached[i].home == home {
+			c.attached[i].sessions++
+			return true
+		}
+	}
+	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
+	return true
+}
+
+// takeAway ends a session's part in a connection, and says why.
+func (r *replica) takeAway(id shard.SessionID, c *conn, why protocol.Result) {
+	if c.unbind(id) == nil {
+		return
+	}
+	r.host.dropSession(id, c)
+	c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
+	c.flush()
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// sessionBind lets a session act over this connection too.
+func (c *conn) sessionBind(r *protocol.Request) {
+	id := shard.SessionID(r.SessionBind.SessionID)
+	home := c.host.replicaOf(id.Slot())
+	request, kind, key := r.ID, r.Kind, slices.Clone(r.SessionBind.Key)
+	fail := func(s protocol.Status, message string) {
+		c.fail(request, kind, &protocol.Result{Status: s, Message: message})
+		c.flush()
+	}
+	try := func(sure bool) bool {
+		view, known := home.machine.Session(id)
+		switch {
+		case known && !home.machine.KeyMatches(id, key):
+			fail(protocol.StatusBadSession, "the session has another key")
+		case known:
+			if !c.allowed(kind, view.Node) {
+				fail(protocol.StatusUnauthorized, "the token does not give the right to do this here")
+				break
+			}
+			if !home.bindTo(id, view.Node, c) {
+				fail(protocol.StatusSessionExpired, "")
+				break
+			}
+			c.answer(request, &protocol.SessionBindAnswer{NodeID: uint64(view.Node)})
+			c.flush()
+		case sure || home.machine.Liveness(id) == shard.Dead:
+			fail(protocol.StatusSessionExpired, "")
+		default:
+			return false
+		}
+		return true
+	}
+	if try(false) {
+		return
+	}
+	home.fresh.confirm(func(ok, _ bool) {
+		if !ok {
+			fail(protocol.StatusUnavailable, "the session's home shard cannot be asked at the moment")
+			return
+		}
+		try(true)
+	})
+}
+
+// bindTo lets a session act over a connection that it is not attached over. False: it has just ended.
+func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
+	if b := c.binding(id); b != nil {
+		return true
+	}
+	r.mu.Lock()
+	r.bound[id] = append(r.bound[id], c)
+	r.mu.Unlock()
+	// Whoever ends the session looks at the list after it is gone from the machine; so either the
+	// end finds this connection, or it is seen here.
+	if _, known := r.machine.Session(id); !known || !c.bind(id, &binding{node: n, home: r}) {
+		r.unbound(id, c)
+		return false
+	}
+	return true
+}
+
+// unbound takes a connection off the list of those that a session is bound to.
+func (r *replica) unbound(id shard.SessionID, c *conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.DeleteFunc(r.bound[id], func(x *conn) bool { return x == c })
+	if len(list) == 0 {
+		delete(r.bound, id)
+		return
+	}
+	r.bound[id] = list
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// end proposes the end of a session at once.
+func (r *replica) end(id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
+	if done == nil {
+		done = func(*shard.Effect, protocol.Status) {}
+	}
+	command := shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}
+	if !r.pipeline.add(op{done: done}, &command) {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	r.pipeline.flush()
+}
+
+func (c *conn) sessionStop(r *protocol.Request) {
+	id := shard.SessionID(r.SessionStop.SessionID)
+	if b := c.binding(id); b == nil || !b.attached {
+		c.failure(r, protocol.StatusBadSession, "the session is not attached over this connection")
+		return
+	}
+	c.endSession(r, id, 0)
+}
+
+func (c *conn) sessionDestroy(r *protocol.Request) {
+	id := shard.SessionID(r.SessionDestroy.SessionID)
+	view, known := c.host.replicaOf(id.Slot()).machine.Session(id)
+	if known && !c.mayIn(r, view.Node) || !known && !c.may(r, "") {
+		return
+	}
+	c.endSession(r, id, shard.FlagOperator)
+}
+
+// endSession proposes a session's end and answers when it is over.
+func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.CommandFlags) {
+	rp := c.host.replicaOf(id.Slot())
+	if !rp.leads() {
+		c.moved(r.ID, r.Kind, rp)
+		return
+	}
+	request, kind, started := r.ID, r.Kind, c.started
+	rp.end(id, flags, func(e *shard.Effect, failed protocol.Status) {
+		switch {
+		case e == nil:
+			c.fail(request, kind, &protocol.Result{Status: failed})
+		case e.Status != protocol.StatusSuccess:
+			c.fail(request, kind, &protocol.Result{Status: e.Status})
+		case kind == protocol.KindSessionStop:
+			c.answer(request, &protocol.SessionStopAnswer{})
+		default:
+			c.answer(request, &protocol.SessionDestroyAnswer{})
+		}
+		c.host.metrics.answered(kind, c.host.clock()-started)
+		c.flush()
+	})
+}
+
+// sessionEnded tells the connections of a session that it is over.
+func (r *replica) sessionEnded(e *shard.Effect) {
+	r.forgetWaits(e.Session, nil)
+	if !r.slots.Has(e.Session.Slot()) {
+		return
+	}
+	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
+	if holder := r.leases.Remove(e.Session); holder != nil {
+		if c, ok := holder.Owner.(*conn); ok {
+			r.tellEnded(e.Session, c)
+		}
+		holder.Told(1)
+	}
+	r.mu.Lock()
+	bound := r.bound[e.Session]
+	delete(r.bound, e.Session)
+	r.mu.Unlock()
+	for _, c := range bound {
+		r.tellEnded(e.Session, c)
+	}
+	r.host.metrics.ended[e.End&7].Inc()
+	for _, other := range r.host.replicas {
+		if other != r && other.leads() {
+			other.duty.suspect(e.Session)
+		}
+	}
+}
+
+func (r *replica) tellEnded(id shard.SessionID, c *conn) {
+	if c.unbind(id) == nil {
+		return
+	}
+	r.host.dropSession(id, c)
+	c.push(0, &r.ended)
+	r.mark(c)
+}
+
+// dropSession forgets what a session waits for and watches through one connection, in all shards.
+func (h *Host) dropSession(id shard.SessionID, c *conn) {
+	for _, r := range h.replicas {
+		r.forgetWaits(id, c)
+		r.forgetSessionWatches(id, c)
+	}
+}
+
+// holdingLost tells an owner that its semaphore was deleted by force.
+func (r *replica) holdingLost(e *shard.Effect) {
+	home := r.host.replicaOf(e.Session.Slot())
+	r.lost = protocol.HoldingLost{
+		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
+		OrderID: uint64(e.Order), Reason: protocol.AbortDeleted,
+	}
+	tell := func(c *conn) {
+		c.push(0, &r.lost)
+		r.mark(c)
+	}
+	if holder := home.leases.Holder(e.Session); holder != nil {
+		if c, ok := holder.Owner.(*conn); ok {
+			tell(c)
+		}
+	}
+	home.mu.Lock()
+	bound := slices.Clone(home.bound[e.Session])
+	home.mu.Unlock()
+	for _, c := range bound {
+		tell(c)
+	}
+}
+
+// connClosed lets go of a connection: its sessions are detached from now on.
+func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
+	now := h.now()
+	for id, b := range sessions {
+		if !b.attached {
+			b.home.unbound(id, c)
+		}
+		h.dropSession(id, c)
+	}
+	c.holder.Close(now)
+	for _, r := range h.replicas {
+		r.hub.Gone(c)
+	}
+	h.remove(c)
+	h.wake()
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// sessionStart makes a session at a shard that this host leads.
+func (c *conn) sessionStart(r *protocol.Request) {
+	h, m := c.host, &r.SessionStart
+	path, ok := c.path(r, m.Path)
+	if !ok || !h.admitsWrites(c, r) {
+		return
+	}
+	start := sessionStart{
+		c: c, id: r.ID, kind: r.Kind, sequence: m.AttachSequence, started: c.started,
+		command: shard.Command{
+			Kind: shard.CmdSessionCreate, Timeout: m.TimeoutMillis,
+			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key),
+		},
+	}
+	h.findNode(path, func(n meta.Node, ok, sure bool) {
+		switch {
+		case ok:
+			start.in(n)
+		case sure:
+			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
+		default:
+			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+		}
+		c.flush()
+	})
+}
+
+// sessionStart is a session in the making.
+type sessionStart struct {
+	c        *conn
+	id       uint64
+	kind     protocol.Kind
+	sequence uint64
+	started  int64
+	command  shard.Command
+	node     meta.Node
+}
+
+func (s *sessionStart) in(n meta.Node) {
+	h := s.c.host
+	s.node = n
+	rp := h.someLed()
+	if rp == nil {
+		result := h.movedResult(h.replicas[rand.IntN(len(h.replicas))])
+		s.c.fail(s.id, s.kind, &result)
+		return
+	}
+	s.command.Node = n.ID
+	s.command.Slot = rp.someSlot()
+	if !rp.pipeline.add(op{started: s.started, done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
+		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
+		return
+	}
+	rp.pipeline.flush()
+}
+
+// done runs where the creation is applied.
+func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status) {
+	c := s.c
+	switch {
+	case e == nil:
+		c.fail(s.id, s.kind, &protocol.Result{Status: failed})
+		c.flush()
+		return
+	case e.Status != protocol.StatusSuccess:
+		c.fail(s.id, s.kind, &protocol.Result{Status: e.Status})
+		rp.mark(c)
+		return
+	}
+	id := e.Session
+	now := c.host.now()
+	verdict := rp.leases.Start(id, s.node.ID, millis(s.command.Timeout), c.holder, s.sequence, now)
+	if verdict == lease.Closed || !c.attach(id, s.node.ID, rp) {
+		// Nobody is there to hear of it. It would only be in the way until its timeout.
+		rp.end(id, 0, nil)
+		return
+	}
+	c.answer(s.id, &protocol.SessionStartAnswer{
+		SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout),
+	})
+	if verdict != lease.Attached {
+		rp.takeAway(id, c, c.host.movedResult(rp))
+	}
+	c.host.metrics.answered(s.kind, c.host.clock()-s.started)
+	rp.mark(c)
+}
+
+// lease is what a client may count on.
+func (h *Host) lease(n *meta.Node, timeout uint64) protocol.Lease {
+	return protocol.Lease{
+		NodeID: uint64(n.ID), TimeoutMillis: timeout,
+		GraceMillis: n.Config.Effective().SessionGracePeriodMillis, Config: protocol.NodeConfig(n.Config),
+	}
+}
+
+// someLed returns a shard that this host leads, nil where it leads none.
+func (h *Host) someLed() *replica {
+	n := len(h.replicas)
+	from := rand.IntN(n)
+	for i := range n {
+		if r := h.replicas[(from+i)%n]; r.leads() && r.duty.ready() {
+			return r
+		}
+	}
+	return nil
+}
+
+// someSlot returns one of the shard's slots.
+func (r *replica) someSlot() shard.Slot {
+	for {
+		if s := shard.Slot(rand.IntN(shard.Slots)); r.slots.Has(s) {
+			return s
+		}
+	}
+}

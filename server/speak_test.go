@@ -1,0 +1,184 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// speaker is a client that speaks the protocol by hand: what it sends and what it gets, nothing else.
+type speaker struct {
+	t       *testing.T
+	conn    net.Conn
+	encoder *protocol.Encoder
+	decoder *protocol.AnswerDecoder
+	in      []byte
+	next    uint64
+	kept    []kept // messages that came while another one was awaited
+}
+
+// kept is a message with its own bytes.
+type kept struct {
+	payload []byte
+}
+
+// speak connects to a host and says hello.
+func speak(t *testing.T, c *servertest.Cluster, id shard.HostID) *speaker {
+	t.Helper()
+	conn, err := c.Dial(context.Background(), servertest.Address(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := speakOver(t, conn)
+	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("speaker")}))
+	return s
+}
+
+func speakOver(t *testing.T, conn net.Conn) *speaker {
+	t.Cleanup(func() { _ = conn.Close() })
+	return &speaker{t: t, conn: conn, encoder: protocol.NewEncoder(), decoder: protocol.NewAnswerDecoder()}
+}
+
+// say sends a request and returns its id.
+func (s *speaker) say(m protocol.RequestMessage) uint64 {
+	s.t.Helper()
+	s.next++
+	buf := bytebufferpool.Get()
+	defer bytebufferpool.Put(buf)
+	s.encoder.Request(buf, s.next, m)
+	_ = s.conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
+	if _, err := s.conn.Write(buf.B); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.next
+}
+
+// ask sends a request and waits for its answer.
+func (s *speaker) ask(m protocol.RequestMessage) *protocol.Answer {
+	s.t.Helper()
+	return s.await(s.say(m), m.Kind().Answer())
+}
+
+// await waits for a message of that id and kind; others are kept.
+func (s *speaker) await(id uint64, kind protocol.Kind) *protocol.Answer {
+	s.t.Helper()
+	for i, k := range s.kept {
+		if a := s.decode(k.payload); a.ID == id && a.Kind == kind {
+			s.kept = append(s.kept[:i], s.kept[i+1:]...)
+			return a
+		}
+	}
+	for {
+		payload, err := s.read(10 * time.Second)
+		if err != nil {
+			s.t.Fatalf("waiting for %v of request %d: %v", kind, id, err)
+		}
+		if a := s.decode(payload); a.ID == id && a.Kind == kind {
+			return a
+		}
+		s.kept = append(s.kept, kept{payload})
+	}
+}
+
+func (s *speaker) decode(payload []byte) *protocol.Answer {
+	s.t.Helper()
+	a, err := s.decoder.Decode(payload)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+// read returns the payload of the next frame.
+func (s *speaker) read(limit time.Duration) ([]byte, error) {
+	_ = s.conn.SetReadDeadline(time.Now().Add(limit))
+	for {
+		payload, size, err := protocol.ScanFrame(s.in, 8<<20)
+		if err != nil {
+			return nil, err
+		}
+		if payload != nil {
+			out := append([]byte(nil), payload...)
+			s.in = s.in[size:]
+			return out, nil
+		}
+		chunk := make([]byte, 64<<10)
+		n, err := s.conn.Read(chunk)
+		if n == 0 && err != nil {
+			return nil, err
+		}
+		s.in = append(s.in, chunk[:n]...)
+	}
+}
+
+// must fails the test unless the answer is a success.
+func (s *speaker) must(a *protocol.Answer) *protocol.Answer {
+	s.t.Helper()
+	if err := a.Result.Err(); err != nil {
+		s.t.Fatalf("%v: %v", a.Kind, err)
+	}
+	return a
+}
+
+// node makes a node and returns its id.
+func (s *speaker) node(path string) uint64 {
+	s.t.Helper()
+	return s.must(s.ask(&protocol.NodeCreate{Path: []byte(path)})).NodeCreate.Node.ID
+}
+
+// started is a session of a speaker.
+type started struct {
+	s      *speaker
+	id     uint64
+	node   uint64
+	number uint64
+}
+
+// session starts a session.
+func (s *speaker) session(path string, timeout time.Duration) *started {
+	s.t.Helper()
+	a := s.must(s.ask(&protocol.SessionStart{
+		Path: []byte(path), TimeoutMillis: uint64(timeout.Milliseconds()), Key: []byte("key"),
+	}))
+	return &started{s: s, id: a.SessionStart.SessionID, node: a.SessionStart.Lease.NodeID}
+}
+
+func (x *started) mutation() protocol.Mutation {
+	x.number++
+	return protocol.Mutation{SessionID: x.id, Number: x.number, Acknowledged: x.number - 1}
+}
+
+// acquire asks for a semaphore and returns the answer.
+func (x *started) acquire(name string, count uint64, timeout time.Duration, ephemeral bool) (uint64, protocol.AcquireAnswer) {
+	x.s.t.Helper()
+	millis := uint64(timeout.Milliseconds())
+	if timeout < 0 {
+		millis = protocol.Forever
+	}
+	id := x.s.say(&protocol.Acquire{
+		Mutation: x.mutation(), NodeID: x.node, Name: []byte(name), Count: count, TimeoutMillis: millis, Ephemeral: ephemeral,
+	})
+	return id, x.s.must(x.s.await(id, protocol.KindAcquire.Answer())).Acquire
+}
+
+func (x *started) release(name string) bool {
+	x.s.t.Helper()
+	return x.s.must(x.s.ask(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte(name)})).Release.Released
+}
+
+func want[T comparable](t *testing.T, what string, have, want T) {
+	t.Helper()
+	if have != want {
+		t.Fatalf("%s: have %v, want %v", what, have, want)
+	}
+}
+
+func name(format string, args ...any) []byte { return fmt.Appendf(nil, format, args...) }

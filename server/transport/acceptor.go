@@ -1,0 +1,113 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// acceptor takes new TCP connections and keeps their number below a limit. It outlives every error of
+// the operating system but the closing of its socket.
+type acceptor struct {
+	socket net.Listener
+	limit  int64
+	stats  *Stats
+	logger *slog.Logger
+
+	// closing ends when the acceptor is to end.
+	closing context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	// complained is when a refusal or an error was logged last, in nanoseconds since 1970.
+	complained atomic.Int64
+}
+
+// newAcceptor opens addr. An options value of zero means its default: a limit derived from the limit of
+// file descriptors, a Stats of its own, the default logger.
+func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
+	socket, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("transport: listen on %s: %w: another process listens there; stop it or choose another port", addr, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("transport: listen on %s: %w", addr, err)
+	}
+	if limit <= 0 {
+		limit = connectionLimit(fileLimit())
+	}
+	if stats == nil {
+		stats = new(Stats)
+	}
+	if logger == nil {
+		logger = slog.Default()
+	}
+	a := &acceptor{socket: socket, limit: int64(limit), stats: stats, logger: logger}
+	a.closing, a.cancel = context.WithCancel(context.Background())
+	return a, nil
+}
+
+// start hands every connection to take, which may be called by several goroutines at once. Each one that
+// is taken must be given up with release when it has gone.
+func (a *acceptor) start(take func(*net.TCPConn)) {
+	for range acceptors {
+		a.running.Go(func() { a.run(take) })
+	}
+}
+
+func (a *acceptor) run(take func(*net.TCPConn)) {
+	var pause time.Duration
+	for {
+		conn, err := a.socket.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			a.stats.AcceptErrors.Add(1)
+			pause = min(max(2*pause, 5*time.Millisecond), acceptPause)
+			a.complain("cannot take new connections", "error", err)
+			select {
+			case <-a.closing.Done():
+				return
+			case <-time.After(pause):
+			}
+			continue
+		}
+		pause = 0
+		if a.stats.Open.Add(1) > a.limit {
+			a.release()
+			a.stats.Refused.Add(1)
+			a.complain("connection refused: too many", "limit", a.limit, "remote", conn.RemoteAddr())
+			_ = conn.Close()
+			continue
+		}
+		a.stats.Accepted.Add(1)
+		take(conn.(*net.TCPConn))
+	}
+}
+
+// release counts one connection less.
+func (a *acceptor) release() {
+	a.stats.Open.Add(-1)
+}
+
+// complain logs what went wrong, once a second at most.
+func (a *acceptor) complain(message string, details ...any) {
+	now, last := time.Now().UnixNano(), a.complained.Load()
+	if now-last >= int64(time.Second) && a.complained.CompareAndSwap(last, now) {
+		a.logger.Warn(message, append(details, "listener", a.socket.Addr())...)
+	}
+}
+
+// close closes the socket; when it returns, take is not under way and will not be called.
+func (a *acceptor) close() error {
+	a.cancel()
+	err := a.socket.Close()
+	a.running.Wait()
+	return err
+}

@@ -1,0 +1,42 @@
+//go:build linux || darwin
+
+package transport
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+)
+
+// RaiseFileLimit raises the number of file descriptors that this process may have open to the most that
+// it may ask for, and returns the number in force, also when it could not be raised. Call it once at
+// the start of the process.
+func RaiseFileLimit() (int, error) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return assumedFileLimit, fmt.Errorf("transport: read the limit of open files: %w", err)
+	}
+	if limit.Cur >= limit.Max {
+		return clampFileLimit(limit.Cur), nil
+	}
+	raised := limit
+	raised.Cur = limit.Max
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
+		return clampFileLimit(limit.Cur), fmt.Errorf("transport: raise the limit of open files from %d to %d: %w",
+			limit.Cur, limit.Max, err)
+	}
+	return clampFileLimit(raised.Cur), nil
+}
+
+// fileLimit is the number of file descriptors that this process may have open.
+func fileLimit() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return assumedFileLimit
+	}
+	return clampFileLimit(limit.Cur)
+}
+
+func clampFileLimit(limit uint64) int {
+	return int(min(limit, math.MaxInt32))
+}

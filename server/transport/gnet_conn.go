@@ -1,0 +1,168 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/panjf2000/gnet/v2"
+	"github.com/valyala/bytebufferpool"
+)
+
+// gnetConn is a connection on an event loop.
+//
+// Everything to be sent goes through its outbox and is written on the loop, at the latest when the turn
+// in which it was put there is over. Nothing is written while Events.Data runs: the answers to all
+// requests that arrived together leave together, and a write that fails cannot close the connection
+// under Data's feet, which is what gnet does with it.
+type gnetConn struct {
+	out      outbox
+	listener *gnetListener
+	remote   net.Addr
+	loop     *gnetLoop // set before the Handler sees the connection
+
+	// What follows is touched on the loop only.
+	raw     gnet.Conn
+	events  Events // nil for a connection that the Handler refused
+	in      inbound
+	unsent  int // bytes that gnet holds because the operating system would not take them, when last seen
+	watched bool
+	closed  bool
+}
+
+func (c *gnetConn) Send(buf *bytebufferpool.ByteBuffer) {
+	if c.out.put(buf) {
+		c.loop.flush(c)
+	}
+}
+
+func (c *gnetConn) Pending() int { return int(c.out.pending.Load()) }
+
+func (c *gnetConn) Close() {
+	if _, start := c.out.close(); start {
+		c.loop.flush(c)
+	}
+}
+
+func (c *gnetConn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
+
+// opened begins the connection's life on the loop.
+func (c *gnetConn) opened(raw gnet.Conn) gnet.Action {
+	c.raw, c.loop = raw, c.listener.loopOf(raw.EventLoop())
+	entered := c.out.enter()
+	c.events = c.listener.handler.Opened(c)
+	if c.events == nil {
+		c.out.close()
+	}
+	return c.endTurn(entered)
+}
+
+// arrived delivers bytes that the loop has read.
+func (c *gnetConn) arrived() gnet.Action {
+	fresh, err := c.raw.Next(-1)
+	if err != nil || len(fresh) == 0 || c.closed {
+		return gnet.None
+	}
+	entered := c.out.enter()
+	if !c.in.deliver(fresh, c.events) {
+		c.out.close()
+	}
+	return c.endTurn(entered)
+}
+
+// endTurn writes what was put while this connection had the loop, and lets go of the outbox if this turn
+// entered it. Otherwise the connection is among the ready ones of the loop, whose turn will do that.
+func (c *gnetConn) endTurn(entered bool) gnet.Action {
+	c.write()
+	if c.closed {
+		return gnet.None
+	}
+	switch more, closed := c.out.leave(entered); {
+	case closed:
+		return gnet.Close
+	case more:
+		c.loop.flush(c)
+	}
+	return gnet.None
+}
+
+// flush is the turn of a connection among the ready ones.
+func (c *gnetConn) flush() {
+	if !c.closed {
+		c.act(c.endTurn(true))
+	}
+}
+
+// act does what gnet does with the result of the methods that it calls itself.
+func (c *gnetConn) act(action gnet.Action) {
+	if action == gnet.Close {
+		// An error would be one of closing the descriptor; the connection is gone all the same.
+		_ = c.raw.EventLoop().Close(c.raw)
+	}
+}
+
+// write hands what is queued to gnet, which writes it at once if it holds nothing older.
+func (c *gnetConn) write() {
+	if c.closed {
+		return
+	}
+	loop := c.loop
+	loop.batch, _ = c.out.take(loop.batch[:0])
+	given, err := writeTogether(c.raw, loop.room, loop.batch)
+	if err != nil || c.closed {
+		return // gnet has closed the connection
+	}
+	c.account(given)
+}
+
+// account compares what gnet holds with what it held and was given since.
+func (c *gnetConn) account(given int) {
+	held := c.raw.OutboundBuffered()
+	sent := c.unsent + given - held
+	c.unsent = held
+	if held > 0 {
+		c.loop.watchUnsent(c)
+	}
+	if c.out.sent(sent) && c.events != nil {
+		c.events.Drained()
+	}
+}
+
+// recheck is called from time to time while gnet holds unsent bytes.
+func (c *gnetConn) recheck() {
+	if c.closed {
+		return
+	}
+	entered := c.out.enter()
+	c.account(0)
+	c.act(c.endTurn(entered))
+}
+
+// gone ends the connection's life; gnet calls it within every way of closing. err is nil if the loop
+// closed the connection itself.
+func (c *gnetConn) gone(err error) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	if first, _ := c.out.close(); !first {
+		err = nil // this side closed it, whatever the operating system said then
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		// The peer may still read: one attempt, which gnet does not wait for.
+		if batch, _ := c.out.take(nil); len(batch) > 0 {
+			_, _ = writeTogether(c.raw, make([]byte, 0, streamWrite), batch)
+		}
+	}
+	c.out.discard()
+	c.in.discard()
+	c.listener.acceptor.release()
+	if c.events != nil {
+		c.events.Closed(err)
+	}
+}

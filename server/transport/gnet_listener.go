@@ -1,0 +1,134 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/panjf2000/gnet/v2"
+)
+
+// GnetOptions sets a listener of ListenGnet up. The zero value is good.
+type GnetOptions struct {
+	// Loops is the number of event loops; 0 means one for every two processors. Each is a goroutine
+	// that reads, calls Events and writes for its share of the connections.
+	Loops int
+	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
+	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
+	MaxConnections int
+	// Stats counts the connections; nil if nobody wants to know.
+	Stats *Stats
+	// Logger takes what is worth a line; nil is the default logger.
+	Logger *slog.Logger
+}
+
+// gnetListener runs connections on gnet's event loops. It accepts them itself: gnet's own accept loop
+// brings the engine down on the first error that it does not know, such as EMFILE.
+type gnetListener struct {
+	gnet.BuiltinEventEngine
+
+	handler  Handler
+	acceptor *acceptor
+	engine   *gnet.Client
+	logger   *slog.Logger
+
+	mu    sync.Mutex
+	loops map[gnet.EventLoop]*gnetLoop // one for each event loop that has had a connection
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// ListenGnet listens on addr, "host:port", for plain TCP connections and serves them on event loops. When
+// it returns the listener works and Addr has the port that it got.
+func ListenGnet(addr string, handler Handler, options GnetOptions) (Listener, error) {
+	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
+	if err != nil {
+		return nil, err
+	}
+	l := &gnetListener{handler: handler, acceptor: a, logger: a.logger, loops: make(map[gnet.EventLoop]*gnetLoop)}
+	loops := options.Loops
+	if loops <= 0 {
+		loops = defaultLoops()
+	}
+	l.engine, err = gnet.NewClient(l,
+		gnet.WithNumEventLoop(loops),
+		gnet.WithLogger(gnetLogger{a.logger}),
+		// The net package has switched Nagle's algorithm off already.
+		gnet.WithTCPNoDelay(gnet.TCPDelay),
+	)
+	if err == nil {
+		err = l.engine.Start()
+	}
+	if err != nil {
+		_ = a.close()
+		return nil, fmt.Errorf("transport: start the event loops for %s: %w", addr, err)
+	}
+	a.start(l.take)
+	return l, nil
+}
+
+func (l *gnetListener) Addr() net.Addr { return l.acceptor.socket.Addr() }
+
+// Close stops taking connections, forbids any goroutine to wake an event loop, and then ends the loops,
+// which close their connections. The order matters: gnet closes the descriptor that wakes a loop without
+// looking whether somebody is about to write to it, and the number may by then mean another file.
+func (l *gnetListener) Close() error {
+	l.closeOnce.Do(func() {
+		l.closeErr = l.acceptor.close()
+		l.mu.Lock()
+		loops := l.loops
+		l.mu.Unlock()
+		for _, loop := range loops {
+			loop.seal()
+		}
+		l.closeErr = errors.Join(l.closeErr, l.engine.Stop())
+	})
+	return l.closeErr
+}
+
+// take moves an accepted connection to an event loop and waits until that loop has opened it.
+func (l *gnetListener) take(socket *net.TCPConn) {
+	c := &gnetConn{listener: l, remote: socket.RemoteAddr()}
+	_, err := l.engine.EnrollContext(socket, c)
+	if err != nil || c.raw == nil {
+		l.acceptor.release()
+		l.acceptor.stats.AcceptErrors.Add(1)
+		l.acceptor.complain("connection dropped: it cannot be given to an event loop", "remote", c.remote, "error", err)
+	}
+}
+
+// loopOf returns what belongs to one of gnet's event loops.
+func (l *gnetListener) loopOf(events gnet.EventLoop) *gnetLoop {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	loop := l.loops[events]
+	if loop == nil {
+		loop = newGnetLoop(events)
+		l.loops[events] = loop
+	}
+	return loop
+}
+
+// OnOpen, OnTraffic and OnClose are called by gnet on the connection's event loop.
+
+func (l *gnetListener) OnOpen(raw gnet.Conn) ([]byte, gnet.Action) {
+	return nil, raw.Context().(*gnetConn).opened(raw)
+}
+
+func (l *gnetListener) OnTraffic(raw gnet.Conn) gnet.Action {
+	return raw.Context().(*gnetConn).arrived()
+}
+
+func (l *gnetListener) OnClose(raw gnet.Conn, err error) gnet.Action {
+	if errors.Is(err, io.EOF) {
+		err = io.EOF
+	}
+	raw.Context().(*gnetConn).gone(err)
+	return gnet.None
+}

@@ -1,0 +1,27 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
+
+// gnetLogger is gnet's view of a slog logger. What gnet finds worth telling about itself is a detail
+// here, and a line that it calls fatal is logged like any other.
+type gnetLogger struct {
+	logger *slog.Logger
+}
+
+func (g gnetLogger) Debugf(format string, args ...any) { g.log(slog.LevelDebug, format, args) }
+func (g gnetLogger) Infof(format string, args ...any)  { g.log(slog.LevelDebug, format, args) }
+func (g gnetLogger) Warnf(format string, args ...any)  { g.log(slog.LevelWarn, format, args) }
+func (g gnetLogger) Errorf(format string, args ...any) { g.log(slog.LevelError, format, args) }
+func (g gnetLogger) Fatalf(format string, args ...any) { g.log(slog.LevelError, format, args) }
+
+func (g gnetLogger) log(level slog.Level, format string, args []any) {
+	if g.logger.Enabled(context.Background(), level) {
+		g.logger.Log(context.Background(), level, "gnet: "+fmt.Sprintf(format, args...))
+	}
+}

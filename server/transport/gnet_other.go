@@ -1,0 +1,22 @@
+//go:build !linux && !darwin && !freebsd
+
+package transport
+
+import "log/slog"
+
+// GnetOptions sets a listener of ListenGnet up. The zero value is good.
+type GnetOptions struct {
+	// Loops has no meaning where there are no event loops.
+	Loops int
+	// MaxConnections, Stats and Logger are as in NetOptions.
+	MaxConnections int
+	Stats          *Stats
+	Logger         *slog.Logger
+}
+
+// ListenGnet is ListenNet on this operating system, which gnet's event loops do not run well on.
+func ListenGnet(addr string, handler Handler, options GnetOptions) (Listener, error) {
+	return ListenNet(addr, handler, NetOptions{
+		MaxConnections: options.MaxConnections, Stats: options.Stats, Logger: options.Logger,
+	})
+}

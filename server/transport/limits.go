@@ -1,0 +1,54 @@
+package transport
+
+import "time"
+
+const (
+	// HandshakeTimeout is how long a TLS handshake may take unless TLSOptions say otherwise.
+	HandshakeTimeout = 5 * time.Second
+
+	// Handshakes is how many TLS handshakes run at once unless TLSOptions say otherwise. Each of them
+	// costs about a millisecond of processor time and, while it lasts, some 50 KiB.
+	Handshakes = 512
+
+	// MemoryBuffer is how many bytes wait in each direction of an in-memory connection before a write
+	// blocks, unless Memory.SetBuffer says otherwise.
+	MemoryBuffer = 256 << 10
+
+	// lastWriteTimeout bounds the attempt to send what waits when a connection of ListenNet, ListenTLS
+	// or Memory is closed. It is waited for only where the peer does not read.
+	lastWriteTimeout = 100 * time.Millisecond
+
+	// acceptors is how many goroutines take new connections of one listener. More than one, because
+	// handing a connection to an event loop waits for that loop's turn.
+	acceptors = 16
+
+	// acceptPause is the longest pause after a failed accept: the process has no file descriptor left.
+	acceptPause = time.Second
+
+	// loopWrite is the size of an event loop's room for putting small buffers together into one write,
+	// streamWrite the same for a connection with goroutines: one TLS record, and little enough for
+	// thousands of writers that wait for slow peers.
+	loopWrite   = 64 << 10
+	streamWrite = 16 << 10
+
+	// largestWrite is the most that is handed to the operating system at once by a goroutine that
+	// writes. Pending is exact to this many bytes.
+	largestWrite = 64 << 10
+
+	// readRoom is what a connection with a goroutine reads into while it is idle, busyReadRoom when
+	// more than that came at once.
+	readRoom     = 4 << 10
+	busyReadRoom = 64 << 10
+
+	// keptQueue is how many places an outbox keeps when it is empty.
+	keptQueue = 256
+
+	// flushesPerTurn is how many connections an event loop writes to before it looks for arrived bytes
+	// again, so that senders that never pause cannot keep it from reading.
+	flushesPerTurn = 256
+
+	// drainCheckInterval is how often an event loop looks whether connections with unsent bytes have
+	// got rid of them, drainChecks how many connections it looks at each time.
+	drainCheckInterval = 5 * time.Millisecond
+	drainChecks        = 1024
+)

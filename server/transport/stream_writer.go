@@ -1,0 +1,86 @@
+package transport
+
+import (
+	"sync"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+)
+
+// streamWriter is what the writer of a stream needs while it runs.
+type streamWriter struct {
+	stream *stream
+	batch  []*bytebufferpool.ByteBuffer
+	room   [streamWrite]byte
+}
+
+var streamWriters = sync.Pool{New: func() any { return new(streamWriter) }}
+
+// write is the writer: it writes what is queued until nothing is, and hangs up if the outbox is closed
+// then. There is one at a time, which the outbox sees to.
+func (c *stream) write() {
+	w := streamWriters.Get().(*streamWriter)
+	w.stream = c
+	w.run()
+	w.stream = nil
+	if cap(w.batch) > keptQueue {
+		w.batch = nil
+	}
+	streamWriters.Put(w)
+}
+
+func (w *streamWriter) run() {
+	c, last := w.stream, false
+	for {
+		var closed bool
+		w.batch, closed = c.out.take(w.batch[:0])
+		if closed && !last && len(w.batch) > 0 {
+			last = true
+			_ = c.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))
+		}
+		if _, err := writeTogether(w, w.room[:0], w.batch); err != nil {
+			c.end(err)
+			c.hangUp(false)
+			return
+		}
+		more, closed := c.out.leave(true)
+		if !more && closed {
+			c.hangUp(true)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// Write writes piece by piece, so that Pending follows, and tells of Drained.
+func (w *streamWriter) Write(b []byte) (written int, err error) {
+	for written < len(b) && err == nil {
+		var n int
+		n, err = w.stream.conn.Write(b[written:min(len(b), written+largestWrite)])
+		written += n
+		w.stream.sent(n)
+	}
+	return written, err
+}
+
+// sent is called by the writer only.
+func (c *stream) sent(n int) {
+	if c.out.sent(n) && c.events != nil {
+		c.turn.Lock()
+		defer c.turn.Unlock()
+		c.events.Drained()
+	}
+}
+
+// hangUp closes the connection. Where all was sent, TLS says goodbye to the peer first, which must not
+// take long either.
+func (c *stream) hangUp(politely bool) {
+	if politely && c.conn != c.wire {
+		impatient := time.AfterFunc(lastWriteTimeout, func() { _ = c.wire.Close() })
+		_ = c.conn.Close()
+		impatient.Stop()
+	}
+	_ = c.wire.Close()
+	close(c.hungUp)
+}

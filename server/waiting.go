@@ -1,0 +1,188 @@
+package server
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// waiting is an acquire that is queued, and where its outcome is to be sent.
+type waiting struct {
+	number  uint64
+	conn    *conn
+	request uint64
+	since   int64
+}
+
+// wait remembers who waits for the outcome of a queued acquire. An acquire that was sent again takes
+// the place of the one before.
+func (r *replica) wait(id shard.SessionID, w waiting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.waiting[id]
+	for i := range list {
+		if list[i].number == w.number {
+			list[i] = w
+			return
+		}
+	}
+	r.waiting[id] = append(list, w)
+}
+
+// unwait returns and forgets who waits.
+func (r *replica) unwait(id shard.SessionID, number uint64) (w waiting, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.waiting[id]
+	for i := range list {
+		if list[i].number == number {
+			w = list[i]
+			list[i] = list[len(list)-1]
+			if list = list[:len(list)-1]; len(list) == 0 {
+				delete(r.waiting, id)
+			} else {
+				r.waiting[id] = list
+			}
+			return w, true
+		}
+	}
+	return waiting{}, false
+}
+
+// settled sends the outcome of a queued acquire.
+func (r *replica) settled(e *shard.Effect) {
+	r.mu.Lock()
+	r.timers.remove(e.Order)
+	r.mu.Unlock()
+	w, ok := r.unwait(e.Session, e.Number)
+	if !ok {
+		return
+	}
+	switch e.Kind {
+	case shard.EffectGranted:
+		r.granted.OrderID = uint64(e.Order)
+		w.conn.push(w.request, &r.granted)
+		r.host.metrics.waited(r.host.clock() - w.since)
+	case shard.EffectTimedOut:
+		w.conn.push(w.request, &r.timedOut)
+	case shard.EffectAborted:
+		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: e.Abort}}
+		w.conn.push(w.request, &r.aborted)
+	}
+	r.mark(w.conn)
+}
+
+// disown tells everybody who waits through this host that its outcome will come from elsewhere.
+func (r *replica) disown(result protocol.Result) {
+	r.mu.Lock()
+	all := r.waiting
+	r.waiting = make(map[shard.SessionID][]waiting)
+	r.timers.init()
+	r.mu.Unlock()
+	push := protocol.Aborted{Result: result}
+	for _, list := range all {
+		for _, w := range list {
+			w.conn.push(w.request, &push)
+			w.conn.flush()
+		}
+	}
+}
+
+// forgetWaits drops what a session waits for through one connection, or through any where c is nil.
+func (r *replica) forgetWaits(id shard.SessionID, c *conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.waiting[id]
+	kept := list[:0]
+	for _, w := range list {
+		if c != nil && w.conn != c {
+			kept = append(kept, w)
+		}
+	}
+	clear(list[len(kept):])
+	if len(kept) == 0 {
+		delete(r.waiting, id)
+		return
+	}
+	r.waiting[id] = kept
+}
+
+// queued starts the timer of an acquire that waits, where this host leads the shard.
+func (r *replica) queued(c *shard.Command, e *shard.Effect) {
+	if e.Timeout == shard.Forever || !r.leads() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timers.add(shard.WaiterRef{
+		Node: c.Node, Name: append([]byte(nil), c.Name...), Session: c.Session, Order: e.Order, Number: c.Number,
+	}, r.host.now().Add(millis(e.Timeout)))
+}
+
+func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// waiterTimers are the deadlines of waiters, by time and by order id.
+type waiterTimers struct {
+	heap    timerHeap
+	byOrder map[shard.OrderID]*waiterTimer
+}
+
+type waiterTimer struct {
+	ref   shard.WaiterRef
+	at    time.Time
+	place int
+}
+
+func (t *waiterTimers) init() {
+	t.heap = nil
+	t.byOrder = make(map[shard.OrderID]*waiterTimer)
+}
+
+// add starts a timer; one of the same order id is replaced.
+func (t *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
+	t.remove(ref.Order)
+	w := &waiterTimer{ref: ref, at: at}
+	t.byOrder[ref.Order] = w
+	heap.Push(&t.heap, w)
+}
+
+func (t *waiterTimers) remove(order shard.OrderID) {
+	if w := t.byOrder[order]; w != nil {
+		delete(t.byOrder, order)
+		heap.Remove(&t.heap, w.place)
+	}
+}
+
+// due takes up to max waiters whose time is up.
+func (t *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
+	var out []shard.WaiterRef
+	for len(t.heap) > 0 && len(out) < max && !t.heap[0].at.After(now) {
+		w := heap.Pop(&t.heap).(*waiterTimer)
+		delete(t.byOrder, w.ref.Order)
+		out = append(out, w.ref)
+	}
+	return out
+}
+
+type timerHeap []*waiterTimer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+func (h *timerHeap) Push(x any) {
+	w := x.(*waiterTimer)
+	w.place = len(*h)
+	*h = append(*h, w)
+}
+func (h *timerHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return w
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// watchRef is where a one-shot watch is to be told.
+type watchRef struct {
+	conn    *conn
+	request uint64
+}
+
+// addWatch leaves a one-shot watch. The one that it replaces is told that nothing is known. The
+// replica's lock is held.
+func (r *replica) addWatch(c *conn, request uint64, m *protocol.SemaphoreDescribe) {
+	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
+		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request})
+	if was {
+		r.fire(replaced, false, false)
+	}
+	r.watching.Store(int64(r.watches.Len()))
+}
+
+// fire tells a watch. The lock is held.
+func (r *replica) fire(ref watchRef, data, owners bool) {
+	ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
+	ref.conn.flush()
+}
+
+// noticed tells the one-shot watches of a change, and drops those of a session that ended.
+func (r *replica) noticed(e *shard.Effect) {
+	if r.watching.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.one[0] = *e
+	r.watches.Apply(r.one[:], r.fire)
+	r.watching.Store(int64(r.watches.Len()))
+}
+
+// forgetSessionWatches drops the watches of a session that is leaving a connection.
+func (r *replica) forgetSessionWatches(id shard.SessionID, c *conn) {
+	if r.watching.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches.DropWhere(id, func(ref watchRef) bool { return ref.conn == c })
+	r.watching.Store(int64(r.watches.Len()))
+}
+
+// forgetWatches tells all one-shot watches that something may have been missed.
+func (r *replica) forgetWatches() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches.DropAll(func(ref watchRef) { r.fire(ref, false, false) })
+	r.watching.Store(0)
+}
+
+func (c *conn) watch(r *protocol.Request) {
+	h, m := c.host, &r.Watch
+	id := shard.NodeID(m.NodeID)
+	if !c.mayIn(r, id) {
+		return
+	}
+	if len(m.Name) == 0 {
+		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+		return
+	}
+	rp := h.replicaOf(shard.SlotOf(id, m.Name))
+	request, open := r.ID, *m
+	open.Name = slices.Clone(m.Name)
+	c.read(r, rp, h.consistency(0, id), func() {
+		c.mu.Lock()
+		c.watches++
+		tooMany := c.watches > int(h.config.Limits.Watches)
+		c.mu.Unlock()
+		if tooMany {
+			c.Ended(request)
+			c.overloaded(request, protocol.KindWatch, "too many watches are open on this connection")
+			return
+		}
+		if h.meta.machine.NodeAlive(id) == nodeDead {
+			c.Ended(request)
+			c.fail(request, protocol.KindWatch, &protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"})
+			return
+		}
+		if rp.hub.Open(c, request, &open) == nil {
+			c.inFlight.Add(-1) // the hub has answered
+			return
+		}
+		c.Ended(request)
+		c.fail(request, protocol.KindWatch, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"})
+	})
+}
+
+func (c *conn) watchStop(r *protocol.Request) {
+	id := r.WatchStop.WatchID
+	for _, rp := range c.host.replicas {
+		if rp.hub.Stop(c, id) {
+			c.Ended(id)
+			c.answer(r.ID, &protocol.WatchStopAnswer{})
+			return
+		}
+	}
+	c.failure(r, protocol.StatusNotFound, "no watch of this id")
+}
+
+// Append implements hub.Sink.
+func (c *conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	write(c.encoder, c.buffer())
+	return true
+}
+
+// Ended implements hub.Sink.
+func (c *conn) Ended(uint64) {
+	c.mu.Lock()
+	c.watches--
+	c.mu.Unlock()
+}
+
+// Flush implements hub.Sink.
+func (c *conn) Flush() { c.flush() }
+
+// Pending implements hub.Sink.
+func (c *conn) Pending() int { return c.peer.Pending() }
