@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -258,5 +257,3 @@ func (c *conn) unbind(id shard.SessionID) *binding {
 	}
 	return b
 }
-
-func (c *conn) remote() net.Addr { return c.peer.RemoteAddr() }

@@ -171,6 +171,7 @@ func wireNode(n *meta.Node) protocol.Node {
 
 // nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
 func (h *Host) nodeDropped(id shard.NodeID) {
+	h.timing.forget(id)
 	gone := protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
 	for _, r := range h.replicas {
 		r.hub.EndNode(id, gone)

@@ -55,7 +55,6 @@ type messages struct {
 	granted  protocol.Granted
 	timedOut protocol.TimedOut
 	aborted  protocol.Aborted
-	changed  protocol.Changed
 	lost     protocol.HoldingLost
 	ended    protocol.SessionEnded
 }

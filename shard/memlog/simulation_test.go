@@ -418,7 +418,8 @@ func TestSeedDecidesWhatChanceDecides(t *testing.T) {
 		c.net.Advance(10 * time.Second)
 		return c.net.TraceHash()
 	}
-	if run(1) != run(1) || run(1) == run(2) {
-		t.Errorf("seed 1: %x, %x; seed 2: %x", run(1), run(1), run(2))
+	once, again, other := run(1), run(1), run(2)
+	if once != again || once == other {
+		t.Errorf("seed 1: %x, %x; seed 2: %x", once, again, other)
 	}
 }
