@@ -38,6 +38,7 @@ func (d *duty) ready() bool { return d.serving.Load() }
 
 // begin is told that this host leads the shard now.
 func (d *duty) begin(term uint64) {
+	d.r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
 	d.mu.Lock()
 	d.term, d.proposed, d.begun, d.again = term, false, false, true
 	d.mu.Unlock()
@@ -56,9 +57,14 @@ func (d *duty) end() {
 	result := r.host.movedResult(r)
 	r.pipeline.abandon(result.Status)
 	r.disown(result)
+	r.unlead(result)
+}
+
+// unlead ends the books of a leader, and tells the clients of the sessions in them.
+func (r *replica) unlead(why protocol.Result) {
 	for _, lost := range r.leases.Unlead() {
 		for _, id := range lost.Sessions {
-			r.tellLost(id, lost.Holder, result)
+			r.tellLost(id, lost.Holder, why)
 		}
 	}
 }
@@ -100,9 +106,14 @@ func (d *duty) turn(now time.Time) {
 		return
 	case !begun:
 		return
+	case r.machine.Term() != term:
+		return // a later leader's command was applied: this host's is over, and will hear of it
 	case !d.serving.Load():
+		now = r.host.now() // after the command was applied
 		d.assume(term, now)
 	}
+	window, _ := r.host.timing.window()
+	r.leases.Rely(window)
 	d.expire(now)
 	d.timeOut(term, now)
 	d.reconcile(now)
@@ -137,6 +148,7 @@ func (d *duty) propose(term uint64) {
 // node before it may end, every waiter its full time again.
 func (d *duty) assume(term uint64, now time.Time) {
 	r := d.r
+	r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
 	r.leases.Lead(term, now)
 	window, _ := r.host.timing.window()
 	r.leases.Rely(window)
@@ -164,7 +176,9 @@ func (d *duty) assume(term uint64, now time.Time) {
 	d.mu.Unlock()
 	if still {
 		d.serving.Store(true)
+		return
 	}
+	r.unlead(r.host.movedResult(r))
 }
 
 // expire ends the sessions that were silent for too long. A client that was silent over an open
@@ -186,7 +200,7 @@ func (d *duty) expire(now time.Time) {
 		}
 		done := func(e *shard.Effect, failed protocol.Status) {
 			switch {
-			case e != nil:
+			case e != nil && e.Status == protocol.StatusSuccess:
 				for _, id := range ids { // those that were over before
 					if lost := r.leases.Remove(id); lost != nil {
 						lost.Told(1)

@@ -121,8 +121,13 @@ func (r *replica) complete(ops []op) {
 		switch e.Kind {
 		case shard.EffectResult:
 			command := &r.batch.Commands[e.Op]
-			if e.Flags&shard.FlagQueued != 0 {
+			switch {
+			case e.Flags&shard.FlagQueued != 0:
 				r.queued(command, e)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
+				r.leases.Seen(command.Term)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
+				r.leases.Restore(e.Session, command.Node, millis(command.Timeout), r.host.now())
 			}
 			if ops != nil {
 				r.result(&ops[e.Op], command, e)

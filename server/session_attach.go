@@ -129,9 +129,6 @@ func (a *attach) take() {
 	case lease.OutOfSequence:
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 		return
-	case lease.Unknown:
-		a.fail(protocol.StatusSessionExpired, "")
-		return
 	case lease.Closed:
 		return
 	default:

@@ -104,6 +104,34 @@ func TestAnAttachCountsAsHeard(t *testing.T) {
 	st.dueAt(28*second, 1)
 }
 
+func TestASlowAttachDoesNotUndoWhatTheHolderHeard(t *testing.T) {
+	st := newStage(t)
+	a, b := lease.NewHolder(st.now), lease.NewHolder(st.now)
+	st.started(1, 10*second, a)
+	read := st.now // when the request for the attach was read
+	st.pass(8 * second)
+	st.pong(a, true)
+	if _, v := st.Attach(id(1), b, 0, read); v != lease.Attached {
+		t.Fatal(v)
+	}
+	st.dueAt(18*second, 1)
+}
+
+func TestATableKnowsWhoHoldsASession(t *testing.T) {
+	st := newStage(t)
+	h := lease.NewHolder(st.now)
+	st.started(1, 10*second, h)
+	if got := st.Holder(id(1)); got != h {
+		t.Errorf("attached: %p; want its holder", got)
+	}
+	h.Close(st.now)
+	for n := range uint64(2) {
+		if got := st.Holder(id(n + 1)); got != nil {
+			t.Errorf("%v has a holder", id(n+1))
+		}
+	}
+}
+
 func TestASessionThatStartsForAClosedConnectionIsDetached(t *testing.T) {
 	st := newStage(t)
 	h := lease.NewHolder(st.now)

@@ -1,15 +1,11 @@
 package lease_test
 
 import (
-	"iter"
-	"maps"
 	"time"
 
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/shard"
 )
-
-func mapsKeys[V any](m map[shard.SessionID]V) iter.Seq[shard.SessionID] { return maps.Keys(m) }
 
 // applyTo applies the log up to an index, in order, each entry once.
 func (h *modelHost) applyTo(index int) {

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -182,7 +183,7 @@ func (h *modelHost) lead(term uint64) {
 	h.tally["led"]++
 	// The walk over the sessions takes a while.
 	restore := func() {
-		for _, id := range slices.Sorted(mapsKeys(h.replica.sessions)) {
+		for _, id := range slices.Sorted(maps.Keys(h.replica.sessions)) {
 			at := h.local()
 			if h.bug == bugLateRestoreIgnored {
 				at = now

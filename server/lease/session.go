@@ -29,8 +29,8 @@ type session struct {
 	// since: the session counts as heard at this moment, whatever is known of its holder. It only
 	// grows; after a change of leader and after a stall it lies in the future, by the grace period.
 	since instant
-	// at is when to look at it next, while it waits in the table's timers: never after its deadline,
-	// but perhaps before it.
+	// at is when to look at it next, while it waits in the table's timers: not after its deadline, but
+	// perhaps before it. Only where an expiry came to nothing it is RetryAfter later.
 	at    instant
 	group *group // its holder's sessions, while it is attached
 	// millis is its timeout; 0 ends it with its connection.

@@ -1,0 +1,163 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/lease"
+)
+
+const (
+	longGrace  = 8 * second
+	shortGrace = 500 * time.Millisecond
+	storyLease = 2 * second // the timeout of the session in the stories
+)
+
+// Courses of events that the random model comes by only after thousands of runs. An old leader and the
+// next one share one clock. With the rule kept the session is due only when the lease is over; with the
+// rule broken it is due before, which shows that the story is the right one.
+func TestStories(t *testing.T) {
+	for name, tell := range map[string]func(s *story, kept bool){
+		"a session of the next leader is not attached by the old one": func(s *story, kept bool) {
+			s.leadBoth()
+			s.next.Restored()
+			s.next.started(1, storyLease, lease.NewHolder(s.next.now))
+			// The old leader applies both commands as well.
+			if kept {
+				s.old.Seen(s.next.term)
+			}
+			s.old.Restore(id(1), nodeOne, storyLease, s.old.now)
+			s.attachAndPing(longGrace - second)
+		},
+		"bounds of grace hold until all hosts know the change": func(s *story, kept bool) {
+			s.attached()
+			s.leadBoth()
+			// The grace was lowered. The old leader has not heard of that.
+			if !kept {
+				s.next.grace = shortGrace
+			}
+			s.restore(0)
+			s.attachAndPing(longGrace - second)
+		},
+		"a host confirms a grace period after it goes by it": func(s *story, kept bool) {
+			s.attached()
+			s.leadBoth()
+			if kept {
+				s.old.Rely(shortGrace)
+			}
+			s.next.grace = shortGrace // as all hosts have confirmed it
+			s.restore(0)
+			s.attachAndPing(longGrace - second)
+		},
+		"a restored session is not older than its restore": func(s *story, kept bool) {
+			s.attached()
+			s.leadBoth()
+			s.attachAndPing(4 * second)
+			// Now the old leader confirms a lower grace, and with that all have.
+			s.old.Rely(shortGrace)
+			s.next.grace = shortGrace
+			if kept {
+				s.restore(0)
+			} else {
+				s.restore(4 * second)
+			}
+		},
+		"a raise is as dangerous as a lowering": func(s *story, kept bool) {
+			s.old.Rely(shortGrace)
+			s.next.grace = shortGrace // it has not heard of the raise
+			s.attached()
+			if kept {
+				s.old.Rely(shortGrace)
+			} else {
+				s.old.Rely(longGrace)
+			}
+			s.pass(time.Millisecond)
+			s.old.refresh()
+			s.leadBoth()
+			s.restore(0)
+			s.attachAndPing(longGrace - second)
+		},
+		"a barrier that was begun after the next leader's command does not count": func(s *story, kept bool) {
+			s.attached()
+			s.leadBoth()
+			s.restore(0)
+			s.next.grace = longGrace
+			s.pass(longGrace - second)
+			seen := s.next.term // what the old leader's machine has applied when the barrier succeeds
+			if !kept {
+				seen = s.old.term
+			}
+			s.old.Succeeded(s.old.Begin(s.old.now), seen)
+			s.attachAndPing(2 * second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, kept := range []bool{true, false} {
+				s := newStory(t)
+				tell(s, kept)
+				end, due := s.lease.Sub(start), s.due().Sub(start)
+				if end > due == kept {
+					t.Errorf("with the rule kept %v: the lease ends at %v, the session is due at %v", kept, end, due)
+				}
+			}
+		})
+	}
+}
+
+type story struct {
+	old, next *stage
+	holder    *lease.Holder // at the old leader
+	lease     time.Time     // the end of the client's
+}
+
+func newStory(t *testing.T) *story {
+	s := &story{old: emptyStage(t, time.Hour), next: emptyStage(t, time.Hour), holder: lease.NewHolder(start), lease: start}
+	s.old.grace, s.next.grace = longGrace, longGrace
+	s.old.Rely(longGrace)
+	s.old.lead()
+	s.old.Restored()
+	s.old.refresh()
+	return s
+}
+
+func (s *story) pass(d time.Duration) {
+	s.old.pass(d)
+	s.next.now = s.old.now
+}
+
+// attached has the session begin at the old leader.
+func (s *story) attached() { s.old.started(1, storyLease, s.holder) }
+
+// leadBoth has the next leader begin, while the old one does not know.
+func (s *story) leadBoth() {
+	s.next.term = s.old.term
+	s.next.lead()
+}
+
+// restore has the next leader restore the session, with a time that is so old.
+func (s *story) restore(age time.Duration) {
+	s.next.Restore(id(1), nodeOne, storyLease, s.next.now.Add(-age))
+	s.next.Restored()
+}
+
+// attachAndPing has the client attach over the old leader and ping it for so long.
+func (s *story) attachAndPing(length time.Duration) {
+	const step = 100 * time.Millisecond
+	for range length / step {
+		if _, v := s.old.Attach(id(1), s.holder, 0, s.old.now); v == lease.Attached && s.holder.MayPong(s.old.now) {
+			s.lease = s.old.now.Add(storyLease * 9 / 10)
+		}
+		s.pass(step)
+	}
+}
+
+// due returns when the session is due at the next leader, looking from the very beginning on.
+func (s *story) due() time.Time {
+	for at := start; at.Before(start.Add(time.Minute)); at = at.Add(10 * time.Millisecond) {
+		if due, _ := s.next.Due(at, 1, nil); len(due) > 0 {
+			return at
+		}
+	}
+	s.next.t.Fatal("the session is never due")
+	return time.Time{}
+}
