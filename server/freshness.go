@@ -3,6 +3,8 @@ package server
 import (
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // freshness is what a replica knows of how far it may be trusted with reads: a read barrier that began at
@@ -42,6 +44,10 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 			return
 		}
 		f.succeeded(begun)
+		// Whoever watches since a revision that is not here by now made it up, or has it from another life.
+		r.hub.EndAhead(begun, protocol.Result{
+			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
+		})
 		done(true, r.leases.Succeeded(round, r.machine.Term()))
 	})
 	if err != nil {

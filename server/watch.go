@@ -1,11 +1,13 @@
 package server
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -91,12 +93,17 @@ func (c *conn) watch(r *protocol.Request) {
 			c.fail(request, protocol.KindWatch, &protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"})
 			return
 		}
-		if rp.hub.Open(c, request, &open) == nil {
+		err := rp.hub.Open(c, request, &open)
+		if err == nil {
 			c.inFlight.Add(-1) // the hub has answered
 			return
 		}
 		c.Ended(request)
-		c.fail(request, protocol.KindWatch, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"})
+		status := protocol.StatusUnavailable
+		if errors.Is(err, hub.ErrInUse) {
+			status = protocol.StatusBadRequest
+		}
+		c.fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
 	})
 }
 

@@ -1,0 +1,136 @@
+package hub
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func TestAnIDIsInUseUntilItsWatchIsOver(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		v := c.watch("sem", all)
+		m := protocol.Watch{NodeID: 1, Name: []byte("other")}
+		if err := b.hub.Open(c, 1, &m); !errors.Is(err, ErrInUse) {
+			t.Errorf("opening twice: %v", err)
+		}
+		if !c.stop(v) || b.hub.Stop(c, 1) || b.hub.Stop(c, 2) {
+			t.Error("stopped what is not open, or not what is")
+		}
+		c.next = 0
+		v = c.watch("sem", all)
+		rest()
+		c.expect(v, b.machine)
+	})
+}
+
+func TestNothingIsKeptOfAConnectionThatIsGone(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		other := newClient(t, b.hub)
+		for range 10 {
+			other.watch("sem", all)
+			other.watch("missing", all)
+		}
+		rest()
+		other.close()
+		m := protocol.Watch{NodeID: 1, Name: []byte("sem")}
+		if err := b.hub.Open(other, 99, &m); !errors.Is(err, ErrGone) {
+			t.Errorf("opening on a closed connection: %v", err)
+		}
+		synctest.Wait()
+		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 {
+			t.Errorf("%+v", got)
+		}
+		// One of which the hub only learns when it appends.
+		silent := newClient(t, b.hub)
+		silent.watch("sem", all)
+		rest()
+		silent.closed = true
+		b.update("sem", "x")
+		rest()
+		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 || len(b.hub.links) != 0 {
+			t.Errorf("%+v, %d links", got, len(b.hub.links))
+		}
+	})
+}
+
+// So nothing is appended for a watch after Stop has returned.
+func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		c.watch("sem", all)
+		rest()
+		appended := 0
+		c.during = func() {
+			appended++
+			if l := b.hub.links[c]; l.mu.TryLock() {
+				l.mu.Unlock()
+				t.Error("it is not")
+			}
+		}
+		b.update("sem", "x")
+		rest()
+		if c.during = nil; appended != 1 {
+			t.Errorf("appended %d times", appended)
+		}
+	})
+}
+
+func TestEndEndsWhatIsOpenAndNothingThatIsOpenedAfter(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		first, second := c.watch("sem", all), c.watch("other", wantsData)
+		b.hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "stale"})
+		after := c.watch("sem", all)
+		rest()
+		for _, v := range []*view{first, second} {
+			if got := c.look(v).ended; got == nil || got.Status != protocol.StatusUnavailable || got.Message != "stale" {
+				t.Errorf("%+v", got)
+			}
+		}
+		if len(c.ended) != 2 || b.hub.Len() != 1 {
+			t.Errorf("told of %v, %d are open", c.ended, b.hub.Len())
+		}
+		b.update("sem", "x")
+		rest()
+		c.expect(after, b.machine)
+		if b.hub.Stop(c, 1) {
+			t.Error("stopped a watch that was ended")
+		}
+	})
+}
+
+func TestEndNodeEndsTheWatchesOfTheNodeOnly(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		mine, other := c.watch("sem", all), c.resume(&view{node: 2, name: "sem", wants: all})
+		rest()
+		b.hub.EndNode(2, protocol.Result{Status: protocol.StatusNotFound})
+		rest()
+		if c.look(mine).ended != nil || c.look(other).ended == nil {
+			t.Errorf("%v, %v", c.look(mine).ended, c.look(other).ended)
+		}
+	})
+}
+
+func TestNothingIsSentAfterClose(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		v := c.watch("sem", all)
+		rest()
+		b.update("sem", "x")
+		b.hub.Close()
+		before := c.look(v).bytes
+		b.update("sem", "y")
+		rest()
+		m := protocol.Watch{NodeID: 1, Name: []byte("sem")}
+		if err := b.hub.Open(c, 99, &m); !errors.Is(err, ErrClosed) || c.look(v).bytes != before {
+			t.Errorf("%v, %d bytes more", err, c.look(v).bytes-before)
+		}
+		b.hub = New(b.machine, Options{})
+		c.hub = b.hub
+	})
+}

@@ -1,0 +1,212 @@
+package hub
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+var (
+	// ErrInUse: the connection has an open watch of that id.
+	ErrInUse = errors.New("hub: the id belongs to an open watch")
+	// ErrGone: the connection is gone.
+	ErrGone = errors.New("hub: the connection is gone")
+	// ErrClosed: the hub was closed.
+	ErrClosed = errors.New("hub: closed")
+)
+
+// machine is what the hub reads; *shard.Machine is one.
+type machine interface {
+	Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind
+	Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool
+}
+
+// Hub is the streaming watches of one shard's replica on this host. Its methods may be called from any
+// goroutine, but for Apply and Restored, which are for the one where batches are applied.
+//
+// There is one worker at most. It is started when there is something to do and ends when there is nothing
+// left. All that becomes of a watch is decided by it.
+type Hub struct {
+	machine  machine
+	options  Options
+	open     atomic.Int64 // watches
+	counters counters
+
+	// mu guards what follows. Apply takes it, so it is held for moments only, and no other lock is taken
+	// under it.
+	mu       sync.Mutex
+	topics   map[shard.ObjectName]*topic // changed by the worker only
+	links    map[Sink]*link
+	errands  []errand
+	ready    []*topic        // changed, and due
+	resting  ordered[*topic] // changed, but others were sent a moment ago
+	timer    *time.Timer
+	alarm    time.Time      // when the timer fires; zero where it is not set
+	look     time.Time      // when the worker is to look how far snapshots got; zero where it need not
+	looking  bool           // it is now
+	revision shard.Revision // the newest that Apply was told
+	awaited  shard.Revision // the lowest that a watch waits for; 0 where none does
+	running  bool           // the worker is
+	closed   bool
+	stopped  sync.Cond // the worker is not running any more
+
+	worker worker
+}
+
+// New returns a hub for the replica whose state is in m.
+func New(m *shard.Machine, o Options) *Hub { return newHub(m, o) }
+
+func newHub(m machine, o Options) *Hub {
+	h := &Hub{
+		machine: m, options: o.withDefaults(),
+		topics: make(map[shard.ObjectName]*topic), links: make(map[Sink]*link),
+		resting: ordered[*topic]{
+			before: func(a, b *topic) bool { return a.next.Before(b.next) },
+			place:  func(t *topic) *int { return &t.rests },
+		},
+	}
+	h.stopped.L = &h.mu
+	h.worker.init(h)
+	return h
+}
+
+// Apply is told what a batch brought about, after the machine has applied it.
+func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
+	// A watch that is being opened is counted before it reads the machine, so that what it is not told
+	// here it has read.
+	if h.open.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range effects {
+		e := &effects[i]
+		if e.Kind != shard.EffectChanged {
+			continue
+		}
+		h.revision = e.Revision
+		if t := h.topics[shard.ObjectName{Node: e.Node, Name: e.Name}]; t != nil && e.Flags&t.interest != 0 {
+			h.mark(t, e.Flags, now)
+		}
+	}
+	reached := h.awaited != 0 && h.revision >= h.awaited
+	if reached || len(h.ready) > 0 {
+		h.wake()
+	}
+}
+
+// Restored is told that the machine's state was replaced, by a newer one as a rule. Every watch is looked at.
+func (h *Hub) Restored(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// Nothing was told about the new state, and nothing may be concluded from the old one.
+	h.revision = 0
+	for _, t := range h.topics {
+		if t.stage == topicResting {
+			h.resting.remove(t)
+			h.makeReady(t)
+		}
+		t.next = now
+		h.mark(t, everything, now)
+	}
+	h.wake()
+}
+
+// Open opens a watch. It appends the answer, which so comes before all that is pushed for the watch; what
+// the request holds is not kept. The request must have been admitted: the replica is fresh, and the node
+// exists.
+func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
+	l, err := h.link(sink)
+	if err != nil {
+		return err
+	}
+	w := &watch{
+		link: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(),
+		revision: shard.Revision(m.Since), begun: m.Since != 0,
+	}
+	if err := l.open(w); err != nil {
+		if errors.Is(err, ErrGone) {
+			h.forget(l)
+		}
+		return err
+	}
+	h.open.Add(1)
+	name := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
+	h.leave(errand{kind: errandOpen, watch: w, name: name})
+	return nil
+}
+
+// Stop ends a watch and tells whether there was one. Nothing is appended for it after Stop has returned.
+func (h *Hub) Stop(sink Sink, id uint64) bool {
+	h.mu.Lock()
+	l := h.links[sink]
+	h.mu.Unlock()
+	if l == nil {
+		return false
+	}
+	w := l.stop(id)
+	if w == nil {
+		return false
+	}
+	h.leave(errand{kind: errandStop, watch: w})
+	return true
+}
+
+// Gone is told that a connection is gone: its Append returns false.
+func (h *Hub) Gone(sink Sink) {
+	h.mu.Lock()
+	l := h.links[sink]
+	h.mu.Unlock()
+	if l != nil {
+		h.forget(l)
+	}
+}
+
+// Drained is told that a connection takes again what is sent.
+func (h *Hub) Drained(sink Sink) {
+	h.mu.Lock()
+	l := h.links[sink]
+	h.mu.Unlock()
+	if l != nil {
+		h.leave(errand{kind: errandDrain, link: l})
+	}
+}
+
+// End ends all watches that are open now, with a WatchEnd that has the result.
+func (h *Hub) End(result protocol.Result) {
+	if h.Len() > 0 {
+		h.leave(errand{kind: errandEnd, result: &result})
+	}
+}
+
+// EndNode ends the watches of a node, as End.
+func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
+	if h.Len() > 0 {
+		h.leave(errand{kind: errandEndNode, name: shard.ObjectName{Node: node}, result: &result})
+	}
+}
+
+// EndAhead ends, as End, the watches that were opened before that time and still ask for a revision which
+// the replica has not reached. After a read barrier that began then, such a revision never was.
+func (h *Hub) EndAhead(opened time.Time, result protocol.Result) {
+	if h.counters.ahead.Load() > 0 {
+		h.leave(errand{kind: errandEndAhead, at: opened, result: &result})
+	}
+}
+
+// Close stops the hub. When it returns no sink is called any more. Watches are not told.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	for h.running {
+		h.stopped.Wait()
+	}
+}

@@ -1,0 +1,184 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// crowd is clients that open and stop watches, read and do not read, come and go, all at once.
+type crowd struct {
+	*bed
+	names []string
+	over  atomic.Bool
+
+	mu      sync.Mutex
+	clients []*client
+}
+
+func (w *crowd) connect() *client {
+	c := newClient(w.TB, w.hub)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clients = append(w.clients, c)
+	return c
+}
+
+func (w *crowd) any(dice *rand.Rand) *client {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clients[dice.IntN(len(w.clients))]
+}
+
+// visit is what one client does: its requests come one after the other.
+func (w *crowd) visit(dice *rand.Rand, steps int) {
+	c := w.connect()
+	var open []*view
+	for range steps {
+		switch n := dice.IntN(100); {
+		case n < 50 || len(open) == 0:
+			open = append(open, c.watch(w.names[dice.IntN(len(w.names))], wants(dice.IntN(wantings))))
+		case n < 90:
+			i := dice.IntN(len(open))
+			c.stop(open[i])
+			open[i] = open[len(open)-1]
+			open = open[:len(open)-1]
+		case n < 94:
+			c.mu.Lock()
+			c.slow = true
+			c.mu.Unlock()
+		case n < 98:
+			c.hasten()
+		default:
+			c.close()
+			c, open = w.connect(), nil
+		}
+	}
+	c.hasten()
+}
+
+// read reads for others, as their transports would.
+func (w *crowd) read(dice *rand.Rand) {
+	for !w.over.Load() {
+		w.any(dice).take(dice.IntN(5000))
+		_ = w.hub.Counters()
+		time.Sleep(time.Microsecond)
+	}
+}
+
+// churn applies changes.
+func (w *crowd) churn(dice *rand.Rand) {
+	for i := 0; !w.over.Load(); i++ {
+		for range 1 + dice.IntN(20) {
+			name := w.names[dice.IntN(len(w.names))]
+			switch dice.IntN(8) {
+			case 0:
+				w.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: []byte(name), Flags: shard.FlagForce})
+			case 1:
+				w.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: []byte(name), Count: 20})
+			case 2:
+				w.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: fmt.Append(nil, i)})
+			case 3, 4:
+				w.addAs(dice.IntN(len(w.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
+			default:
+				w.addAs(dice.IntN(len(w.ids)), acquire(name, fmt.Sprint(i)))
+			}
+		}
+		w.commit()
+		switch i % 500 {
+		case 200:
+			w.hub.Restored(time.Now())
+		case 300:
+			w.hub.EndNode(2, protocol.Result{Status: protocol.StatusNotFound})
+		case 400:
+			w.hub.End(protocol.Result{Status: protocol.StatusUnavailable})
+		}
+		if i%3 == 0 {
+			time.Sleep(time.Microsecond)
+		}
+	}
+}
+
+func TestEverybodyMayCallAtOnce(t *testing.T) {
+	const visitors, steps = 8, 400
+	synctest.Test(t, func(t *testing.T) {
+		w := &crowd{bed: newBed(t, 30, 1, Options{SlowBytes: 2 << 10, PageBytes: 200, FlightBytes: 8 << 10})}
+		for i := range 10 {
+			w.names = append(w.names, fmt.Sprint("sem", i))
+		}
+		w.connect()
+		var visits, others sync.WaitGroup
+		for i := range uint64(visitors) {
+			visits.Go(func() { w.visit(rand.New(rand.NewPCG(i, 1)), steps) })
+		}
+		others.Go(func() { w.churn(rand.New(rand.NewPCG(1, 2))) })
+		for i := range uint64(2) {
+			others.Go(func() { w.read(rand.New(rand.NewPCG(i, 3))) })
+		}
+		visits.Wait()
+		w.over.Store(true)
+		others.Wait()
+		for _, c := range w.clients {
+			c.hasten()
+		}
+		rest()
+		watches := 0
+		for _, c := range w.clients {
+			for _, v := range c.views {
+				if !c.closed {
+					watches++
+					c.expect(v, w.machine)
+				}
+			}
+		}
+		if got := w.hub.Len(); got != watches || watches == 0 {
+			t.Errorf("%d are open, clients know of %d", got, watches)
+		}
+		for _, c := range w.clients {
+			c.close()
+		}
+		rest()
+		w.quiet(w.hub)
+	})
+}
+
+// A read barrier may come between a request and Open, on another goroutine than the connection's.
+func TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, 1, 1, Options{})
+		b.create("sem", 1, "")
+		gone := 0
+		for i := range 500 {
+			c := newClient(t, b.hub)
+			c.views[1] = &view{node: 1, name: "sem", wants: all}
+			var both sync.WaitGroup
+			both.Go(func() {
+				switch err := b.hub.Open(c, 1, &protocol.Watch{NodeID: 1, Name: []byte("sem"), Data: true, Owners: true}); {
+				case errors.Is(err, ErrGone):
+					gone++
+				case err != nil:
+					t.Error(err)
+				}
+			})
+			both.Go(func() {
+				for range i % 4 {
+					runtime.Gosched()
+				}
+				c.close()
+			})
+			both.Wait()
+		}
+		rest()
+		b.quiet(b.hub)
+		t.Logf("%d connections were gone when the watch was opened", gone)
+	})
+}

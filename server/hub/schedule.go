@@ -1,0 +1,77 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// The functions below are called with Hub.mu held.
+
+// mark notes that a topic changed, and sees that the worker gets it: now, or when its rest is over.
+func (h *Hub) mark(t *topic, flags shard.EffectFlags, now time.Time) {
+	t.flags |= flags
+	if t.stage != topicQuiet {
+		return
+	}
+	if now.Before(t.next) {
+		t.stage = topicResting
+		h.resting.add(t)
+		h.arm()
+		return
+	}
+	h.makeReady(t)
+}
+
+func (h *Hub) makeReady(t *topic) {
+	t.stage = topicReady
+	h.ready = append(h.ready, t)
+}
+
+// arm sets the timer for what is due first.
+func (h *Hub) arm() {
+	due := h.look
+	if len(h.resting.items) > 0 {
+		if next := h.resting.first().next; due.IsZero() || next.Before(due) {
+			due = next
+		}
+	}
+	if due.IsZero() || h.closed || !h.alarm.IsZero() && !due.Before(h.alarm) {
+		return
+	}
+	h.alarm = due
+	if h.timer == nil {
+		h.timer = time.AfterFunc(time.Until(due), h.ring)
+		return
+	}
+	h.timer.Reset(time.Until(due))
+}
+
+// ring is called by the timer. It may come early or for nothing.
+func (h *Hub) ring() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.alarm = time.Time{}
+	now := time.Now()
+	for len(h.resting.items) > 0 && !h.resting.first().next.After(now) {
+		t := h.resting.first()
+		h.resting.remove(t)
+		h.makeReady(t)
+	}
+	if !h.look.IsZero() && !h.look.After(now) {
+		h.look, h.looking = time.Time{}, true
+	}
+	if h.looking || len(h.ready) > 0 {
+		h.wake()
+	}
+	h.arm()
+}
+
+// wake starts the worker if it is not running.
+func (h *Hub) wake() {
+	if h.running || h.closed {
+		return
+	}
+	h.running = true
+	go h.worker.run()
+}
