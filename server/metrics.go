@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/bits"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	vm "github.com/VictoriaMetrics/metrics"
@@ -38,8 +39,13 @@ func newMetrics(h *Host) *metrics {
 	m.apply = &histogram{name: "signalbox_apply_seconds"}
 	for k := range m.requests {
 		kind := protocol.Kind(k)
-		m.requests[k] = m.set.NewCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, kind))
-		if kind.IsRequest() {
+		known := (&protocol.Request{Kind: kind}).Message() != nil
+		name := "UNKNOWN"
+		if known {
+			name = kind.String()
+		}
+		m.requests[k] = m.set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, name))
+		if known {
 			m.latency[k] = &histogram{name: "signalbox_request_seconds", labels: fmt.Sprintf(`kind=%q`, kind)}
 		}
 	}
@@ -150,7 +156,14 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
 		gauge("signalbox_shard_sessions_attached"+l, float64(r.leases.Counts().Attached))
-		gauge("signalbox_shard_watches"+l, float64(r.hub.Len()))
+		hub := r.hub.Counters()
+		gauge("signalbox_shard_watches"+l, float64(hub.Watches))
+		gauge("signalbox_shard_watched_semaphores"+l, float64(hub.Topics))
+		gauge("signalbox_shard_slow_watches"+l, float64(hub.Slow))
+		gauge("signalbox_watch_deltas_total"+l, float64(hub.Deltas))
+		gauge("signalbox_watch_snapshots_total"+l, float64(hub.Snapshots))
+		gauge("signalbox_watch_resyncs_total"+l, float64(hub.Resyncs))
+		gauge("signalbox_watch_bytes_total"+l, float64(hub.Bytes))
 		gauge("signalbox_shard_one_shot_watches"+l, float64(r.watching.Load()))
 		if age := r.fresh.age(now); age < 1<<62 {
 			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
@@ -190,7 +203,7 @@ func (h *Host) writeNode(w io.Writer, n *meta.Node, left int) int {
 			if left--; left < 0 {
 				return 0
 			}
-			labels := fmt.Sprintf(`{node=%q,semaphore=%q}`, n.Path, s.Name)
+			labels := "{node=" + label(n.Path) + ",semaphore=" + label(s.Name) + "}"
 			fmt.Fprintf(w, "signalbox_semaphore_taken%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count, labels, s.Waiters)
 			if n.Config.RateLimiterCountersMode == protocol.CountersDetailed {
 				left = h.writeOwners(w, r, n, s.Name, left)
@@ -209,7 +222,14 @@ func (h *Host) writeOwners(w io.Writer, r *replica, n *meta.Node, name string, l
 		if left--; left < 0 {
 			return 0
 		}
-		fmt.Fprintf(w, "signalbox_semaphore_owned{node=%q,semaphore=%q,session=%q} %d\n", n.Path, name, o.Session, o.Count)
+		fmt.Fprintf(w, "signalbox_semaphore_owned{node=%s,semaphore=%s,session=%q} %d\n", label(n.Path), label(name), o.Session, o.Count)
 	}
 	return left
 }
+
+// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes.
+func label(v string) string {
+	return `"` + labelEscapes.Replace(strings.ToValidUTF8(v, "\uFFFD")) + `"`
+}
+
+var labelEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)

@@ -1,0 +1,47 @@
+package server_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	for path, mode := range map[string]protocol.CountersMode{
+		"/plain": protocol.CountersUnset, "/whole": protocol.CountersAggregated, "/each": protocol.CountersDetailed,
+	} {
+		s.must(s.ask(&protocol.NodeCreate{Path: []byte(path), Config: protocol.NodeConfig{RateLimiterCountersMode: mode}}))
+		a := s.session(path, 10*time.Second)
+		a.acquire("a \"lock\"\n", 3, 0, true)
+	}
+	var out bytes.Buffer
+	c.Host(1).WriteMetrics(&out)
+	text := out.String()
+	for _, want := range []string{
+		`signalbox_semaphore_taken{node="/whole",semaphore="a \"lock\"\n"} 3`,
+		`signalbox_semaphore_taken{node="/each",semaphore="a \"lock\"\n"} 3`,
+		`signalbox_semaphore_owned{node="/each",semaphore="a \"lock\"\n",session=`,
+		`signalbox_requests_total{kind="ACQUIRE"} 3`,
+		`signalbox_shard_sessions{shard="1"} 3`,
+		`signalbox_request_seconds_count{kind="ACQUIRE"} 3`,
+		`signalbox_shard_leads{shard="1"} 1`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	for _, unwanted := range []string{`node="/plain"`, `semaphore_owned{node="/whole"`} {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("not asked for: %s", unwanted)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
