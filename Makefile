@@ -9,6 +9,9 @@ FUZZTIME ?= 2m
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
+run: ## one host with its embedded default
+	$(GO) run ./cmd/signalbox serve
+
 test: ## all tests
 	$(GO) test ./...
 

@@ -34,6 +34,7 @@ type Host struct {
 	stop    chan struct{}
 	loop    sync.WaitGroup
 	leaving atomic.Bool // this host is about to stop
+	foreign atomic.Bool // the cluster is not the one that this host is configured for
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
@@ -170,7 +171,7 @@ func (h *Host) replicaOf(slot shard.Slot) *replica { return h.replicas[h.slots[s
 
 // Opened implements transport.Handler.
 func (h *Host) Opened(peer transport.Conn) transport.Events {
-	if h.leaving.Load() {
+	if h.leaving.Load() || h.foreign.Load() {
 		return nil
 	}
 	c := h.newConn(peer)

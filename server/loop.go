@@ -95,6 +95,9 @@ func (c *conn) leave(s protocol.Status, message string) {
 
 // Ready tells what this host still lacks to serve everything, nil where it lacks nothing.
 func (h *Host) Ready() error {
+	if h.foreign.Load() {
+		return errForeign
+	}
 	if !h.settledIn() {
 		return errNotSettled
 	}

@@ -206,6 +206,14 @@ func (m *metaReplica) upkeep() {
 		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: h.config.Cluster, Shards: ids})
 		return
 	}
+	if r := m.machine.Routing(); r.Version != 0 && (r.Cluster != h.config.Cluster || len(r.Shards) != h.config.Shards) {
+		// Two slot maps in one cluster would give one name to two shards. Nobody is served.
+		if !h.foreign.Swap(true) {
+			h.log.Error("the cluster is another one than this host is configured for; it serves nobody",
+				"cluster", r.Cluster, "shards", len(r.Shards), "configured", h.config.Cluster, "with shards", h.config.Shards)
+		}
+		return
+	}
 	me := meta.Host{
 		ID: h.config.ID, Name: h.config.Name, RaftAddress: h.config.RaftAddress,
 		ClientAddress: h.config.ClientAddress, AdminAddress: h.config.AdminAddress, Version: h.config.Version,

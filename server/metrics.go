@@ -50,7 +50,8 @@ func newMetrics(h *Host) *metrics {
 		}
 	}
 	for i := range m.ended {
-		m.ended[i] = m.set.NewCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, protocol.EndReason(i)))
+		reason := min(protocol.EndReason(i), protocol.EndNodeDropped)
+		m.ended[i] = m.set.GetOrCreateCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, reason))
 	}
 	return m
 }

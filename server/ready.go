@@ -8,6 +8,7 @@ import (
 // What Ready may say.
 var (
 	errNotSettled = errors.New("server: the host has not joined its cluster yet")
+	errForeign    = errors.New("server: the cluster has another id or another number of shards than this host is configured for")
 	ErrNotReady   = errors.New("not ready")
 )
 

@@ -223,6 +223,7 @@ func (r *replica) Restore(from io.Reader) error {
 // LeadershipChanged implements shard.StateMachine.
 func (r *replica) LeadershipChanged(l shard.Leadership) {
 	before := r.leadership.Swap(&l)
+	r.host.log.Info("leadership", "shard", r.id, "leader", l.Leader, "term", l.Term)
 	me := r.host.config.ID
 	r.host.routes.changed()
 	switch {

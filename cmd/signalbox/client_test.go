@@ -1,0 +1,271 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/access"
+)
+
+// client is a connection that speaks the protocol by hand.
+type client struct {
+	t    *testing.T
+	conn net.Conn
+	next uint64
+	in   []byte
+}
+
+// ask sends a request and returns its answer.
+func (c *client) ask(m protocol.RequestMessage) *protocol.Answer {
+	c.t.Helper()
+	c.next++
+	var buf bytebufferpool.ByteBuffer
+	protocol.NewEncoder().Request(&buf, c.next, m)
+	_ = c.conn.SetDeadline(time.Now().Add(patience))
+	if _, err := c.conn.Write(buf.B); err != nil {
+		c.t.Fatal(err)
+	}
+	for {
+		payload, size, err := protocol.ScanFrame(c.in, 8<<20)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if payload == nil {
+			chunk := make([]byte, 64<<10)
+			n, err := c.conn.Read(chunk)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.in = append(c.in, chunk[:n]...)
+			continue
+		}
+		c.in = c.in[size:]
+		a, err := protocol.NewAnswerDecoder().Decode(payload)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if a.ID == c.next {
+			return a
+		}
+	}
+}
+
+// hello connects and says hello with a token; config is nil for plain TCP.
+func (p *place) hello(t *testing.T, address, token string, config *tls.Config) (*client, protocol.Status) {
+	t.Helper()
+	var conn net.Conn
+	var err error
+	if config != nil {
+		conn, err = tls.Dial("tcp", address, config)
+	} else {
+		conn, err = net.Dial("tcp", address)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	c := &client{t: t, conn: conn}
+	a := c.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte(token)})
+	return c, a.Result.Status
+}
+
+func (c *client) create(path string) protocol.Status {
+	c.t.Helper()
+	return c.ask(&protocol.NodeCreate{Path: []byte(path)}).Result.Status
+}
+
+func (c *client) describe(path string) protocol.Status {
+	c.t.Helper()
+	return c.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
+}
+
+// certificates writes an authority, and a certificate for 127.0.0.1 that it signed.
+func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
+	t.Helper()
+	dir := t.TempDir()
+	template := func(serial int64) *x509.Certificate {
+		return &x509.Certificate{
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"},
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+			KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		}
+	}
+	newKey := func() *ecdsa.PrivateKey {
+		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	authority, authorityKey := template(1), newKey()
+	authority.IsCA, authority.BasicConstraintsValid = true, true
+	der, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca = write("ca.pem", "CERTIFICATE", der)
+	if authority, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	pool = x509.NewCertPool()
+	pool.AddCert(authority)
+	leafKey := newKey()
+	if der, err = x509.CreateCertificate(rand.Reader, template(2), authority, leafKey.Public(), authorityKey); err != nil {
+		t.Fatal(err)
+	}
+	cert = write("cert.pem", "CERTIFICATE", der)
+	if der, err = x509.MarshalPKCS8PrivateKey(leafKey); err != nil {
+		t.Fatal(err)
+	}
+	return ca, cert, write("key.pem", "PRIVATE KEY", der), pool
+}
+
+func TestAClusterWithTLSAndTokens(t *testing.T) {
+	ca, cert, key, pool := certificates(t)
+	writer, reader := access.NewToken(), access.NewToken()
+	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
+	lines := access.NewEntry("writer", writer, []access.Role{access.RoleAdmin}, []string{"/prod"}).Line() + "\n" +
+		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/"}).Line() + "\n"
+	if err := os.WriteFile(tokens, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var hosts []*process
+	for _, p := range newCluster(t, "a", "b", "c") {
+		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.client, "--tls-cert", cert, "--tls-key", key, "--token-file", tokens,
+			"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", ca))
+	}
+	var led *place
+	for _, s := range hosts {
+		s.awaitReady()
+		for _, shard := range s.status().Shards {
+			if shard.ID == 0 && shard.Leads {
+				led = s.place
+			}
+		}
+	}
+	if led == nil {
+		t.Fatal("nobody leads the meta shard")
+	}
+	config := &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
+	if _, status := led.hello(t, led.client, "wrong", config); status != protocol.StatusUnauthorized {
+		t.Errorf("a wrong token: %v", status)
+	}
+	w, status := led.hello(t, led.client, writer, config)
+	if status != protocol.StatusSuccess {
+		t.Fatalf("hello: %v", status)
+	}
+	r, _ := led.hello(t, led.client, reader, config)
+	for _, c := range []struct {
+		what      string
+		got, want protocol.Status
+	}{
+		{"the writer creates where it may", w.create("/prod/jobs"), protocol.StatusSuccess},
+		{"the writer creates elsewhere", w.create("/production"), protocol.StatusUnauthorized},
+		{"the reader creates", r.create("/prod/more"), protocol.StatusUnauthorized},
+		{"the reader describes", r.describe("/prod/jobs"), protocol.StatusSuccess},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+
+	// The reader's token is taken away: it acts on the connection that there is.
+	if err := os.WriteFile(tokens, []byte(lines[:strings.Index(lines, "\n")+1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hosts[0].await("the reader is refused", func() bool { return r.describe("/prod/jobs") == protocol.StatusUnauthorized })
+	if got := w.describe("/prod/jobs"); got != protocol.StatusSuccess {
+		t.Errorf("the writer: %v", got)
+	}
+	for _, s := range hosts {
+		s.stop()
+	}
+}
+
+func TestPlainAndTLSAtOnce(t *testing.T) {
+	_, cert, key, pool := certificates(t)
+	p, other := newPlace(t), newPlace(t)
+	s := p.serve(t, "--tls-listen", other.client, "--tls-cert", cert, "--tls-key", key)
+	s.awaitReady()
+	if _, status := p.hello(t, p.client, "", nil); status != protocol.StatusSuccess {
+		t.Errorf("plain: %v", status)
+	}
+	if _, status := p.hello(t, other.client, "", &tls.Config{RootCAs: pool}); status != protocol.StatusSuccess {
+		t.Errorf("TLS: %v", status)
+	}
+	if got := s.status().Host.ClientAddress; got != other.client {
+		t.Errorf("clients are told %s, want %s", got, other.client)
+	}
+	s.stop()
+}
+
+func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
+	p := newPlace(t)
+	s := p.serve(t)
+	s.awaitReady()
+	c, _ := p.hello(t, p.client, "", nil)
+	if got := c.create("/jobs"); got != protocol.StatusSuccess {
+		t.Fatalf("create: %v", got)
+	}
+	s.stop()
+
+	// A mark that no disk reaches.
+	s = p.serve(t, "--min-free-disk", "1000000TiB")
+	s.awaitReady()
+	c, _ = p.hello(t, p.client, "", nil)
+	if got := c.create("/more"); got != protocol.StatusStorageFull {
+		t.Errorf("create: %v", got)
+	}
+	if got := c.describe("/jobs"); got != protocol.StatusSuccess {
+		t.Errorf("describe: %v", got)
+	}
+	if code, text := s.get("/health/ready?verbose"); code != 200 || !strings.Contains(text, "[warning] disk: the disk of the host is nearly full") {
+		t.Errorf("%d %s", code, text)
+	}
+	if status := s.status(); status.Disk == nil || !status.Disk.Refusing {
+		t.Errorf("status %+v", status.Disk)
+	}
+	s.stop()
+}
+
+func TestBrokenFilesAreToldWithTheAddresses(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad")
+	if err := os.WriteFile(bad, []byte("bad"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, other := newPlace(t), newPlace(t)
+	l, err := net.Listen("tcp", p.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p.refused(t, exitUsage, []string{
+		"the host cannot start:", "the file of tokens " + bad + " cannot be used", "--tls-cert: transport: load certificates",
+		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.client,
+	}, "--token-file", bad, "--tls-listen", other.client, "--tls-cert", bad, "--tls-key", bad,
+		"--raft-tls-cert", bad, "--raft-tls-key", bad, "--raft-tls-ca", bad)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/access"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// command runs a command line in this process.
+func command(environment []string, args ...string) (code int, out, err string) {
+	var o, e bytes.Buffer
+	code = run(args, streams{out: &o, err: &e, environment: environment})
+	return code, o.String(), e.String()
+}
+
+func TestHelpIsWhatItWas(t *testing.T) {
+	for name, args := range map[string][]string{
+		"help.txt":           nil,
+		"help_serve.txt":     {"serve", "--help"},
+		"help_token.txt":     {"token"},
+		"help_token_new.txt": {"token", "new", "--help"},
+	} {
+		code, out, err := command(nil, args...)
+		if code != 0 || err != "" {
+			t.Errorf("%v: code %d, %s", args, code, err)
+		}
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, _ := os.ReadFile(path)
+		if out != string(want) {
+			t.Errorf("%s is not what is said; go test ./cmd/signalbox -update writes it anew:\n%s", path, out)
+		}
+	}
+}
+
+func TestEveryCommandTeaches(t *testing.T) {
+	root := newRoot(streams{})
+	for _, c := range append(root.Commands(), root) {
+		for _, c := range append(c.Commands(), c) {
+			if c.Hidden || c.Name() == "help" || c.Name() == "completion" || c.Parent() != nil && c.Parent().Name() == "completion" {
+				continue
+			}
+			if c.Short == "" || c.Long == "" {
+				t.Errorf("%s has no help", c.CommandPath())
+			}
+			if c.Example == "" && !c.HasSubCommands() {
+				t.Errorf("%s has no example", c.CommandPath())
+			}
+		}
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serv"}, `signalbox: there is no command "serv"; did you mean serve?`},
+		{[]string{"sing"}, `signalbox: there is no command "sing"; signalbox --help lists the commands`},
+		{[]string{"--shards"}, `signalbox: unknown flag: --shards; signalbox --help lists the flags`},
+		{[]string{"serve", "here"}, `signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
+		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; signalbox serve --help lists the flags`},
+		{[]string{"serve", "--shards"}, `signalbox: flag needs an argument: --shards; signalbox serve --help lists the flags`},
+		{[]string{"serve", "--shards", "x", "--listen", "y"}, "signalbox: 2 settings must be changed:\n" +
+			"  - --shards x: it is not a whole number; give one, such as 4\n" +
+			"  - --listen y: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		{[]string{"token", "make"}, `signalbox: there is no command "make"; signalbox token --help lists the commands`},
+		{[]string{"token", "new"}, "signalbox: no token was made:\n  - no name; say who has the token\n" +
+			"  - no roles; give read, write or admin\n  - no paths; give those of nodes, or / for all"},
+	} {
+		code, out, err := command(nil, c.args...)
+		if code != exitUsage || out != "" || err != c.want+"\n" {
+			t.Errorf("%v: code %d, out %q\ngot  %swant %s", c.args, code, out, err, c.want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, out, _ := command(nil, "--version")
+	if code != 0 || out != "signalbox "+programVersion()+"\n" {
+		t.Errorf("code %d, %q", code, out)
+	}
+	if v := programVersion(); v == "" || len(v) > 64 || strings.ContainsAny(v, " \n") {
+		t.Errorf("version %q", v)
+	}
+}
+
+func TestATokenWorksWithItsLine(t *testing.T) {
+	code, out, err := command(nil, "token", "new", "--name", "billing", "--role", "read,write", "--path", "/prod/billing", "--path", "/test")
+	if code != 0 || err != "" {
+		t.Fatalf("code %d, %s", code, err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	token, line := "", lines[len(lines)-1]
+	for _, l := range lines {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "sbx_") {
+			token = l
+		}
+	}
+	path := filepath.Join(t.TempDir(), "tokens.yaml")
+	if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, openErr := access.Open(path, slog.New(slog.DiscardHandler))
+	if openErr != nil {
+		t.Fatal(openErr)
+	}
+	defer file.Close()
+	if _, name, ok := file.Enter([]byte(token)); !ok || name != "billing" {
+		t.Errorf("the token %q does not enter with %s", token, line)
+	}
+}
+
+func TestTheLogOfRaftIsForThoseWhoRunTheHost(t *testing.T) {
+	var b bytes.Buffer
+	plain := slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	log := newRaftLog(slog.New(plain)).With("host", "a")
+	say := func(level slog.Level, message string) { log.Log(t.Context(), level, message, "engine", "transport") }
+	say(slog.LevelInfo, "t2 became candidate")
+	say(slog.LevelWarn, "mutual TLS disabled, communication is insecure")
+	say(slog.LevelError, "Nodehost x failed to get a connection to b:1, refused")
+	say(slog.LevelWarn, "b:1 became unreachable, affected 0 nodes")
+	say(slog.LevelWarn, "b:1 became unreachable, affected 1 nodes")
+	say(slog.LevelWarn, "c:1 became unreachable, affected 0 nodes")
+	say(slog.LevelError, "the disk is gone")
+	for port := range 3 {
+		log.Warn("ended a connection", "remote", port, "error", "b is of deployment 1, this one of 2")
+	}
+	log.Warn("ended a connection", "remote", 4, "error", "c is of deployment 1, this one of 2")
+	log.Info("opened")
+	want := `level=WARN msg="b:1 became unreachable, affected 0 nodes" host=a engine=transport
+level=WARN msg="c:1 became unreachable, affected 0 nodes" host=a engine=transport
+level=ERROR msg="the disk is gone" host=a engine=transport
+level=WARN msg="ended a connection" host=a remote=0 error="b is of deployment 1, this one of 2" hint="were all hosts given the same list of hosts, --cluster and --shards?"
+level=WARN msg="ended a connection" host=a remote=4 error="c is of deployment 1, this one of 2" hint="were all hosts given the same list of hosts, --cluster and --shards?"
+level=INFO msg=opened host=a
+`
+	if b.String() != want {
+		t.Errorf("got:\n%swant:\n%s", b.String(), want)
+	}
+	now := time.Now()
+	memory := repeats{last: map[string]time.Time{"b": now}}
+	if memory.due("b", now.Add(repeatEvery-1)) || !memory.due("b", now.Add(repeatEvery)) {
+		t.Error("what stays so is told too often or not again")
+	}
+}

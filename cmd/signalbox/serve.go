@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+const (
+	// readyPoll is how often a host that starts is asked whether it is ready.
+	readyPoll = 5 * time.Millisecond
+	// sameSignal is how close after the first signal another one is the same once more: what runs a process
+	// for somebody, such as timeout, often sends one to the process and one to its group.
+	sameSignal = 300 * time.Millisecond
+	// waitingReport is when the log first says why a host is not ready yet; each time it waits twice as
+	// long for the next.
+	waitingReport    = 5 * time.Second
+	maxWaitingReport = 80 * time.Second
+)
+
+// newServe returns the command that runs a host.
+func newServe(s streams) *cobra.Command {
+	var flags *settings.Flags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a host",
+		Long: `Runs one host: by itself, or as one of a cluster.
+
+Without any settings it serves clients of this machine, keeps its data in
+./signalbox-data, and shows health, metrics and status at http://127.0.0.1:7422.
+Started again on the same directory it goes on where it was.
+
+A cluster is made of hosts that are all given the same list of names and
+addresses, and a name each. They find each other and need no other step; which
+of them is started first does not matter.
+
+Every setting can be said as a flag (--data-dir), as a variable of the
+environment (SIGNALBOX_DATA_DIR) and as a line of a YAML file (data-dir), which
+--config names. The flag goes before the variable, the variable before the file.
+docs/settings.md describes all of them.
+
+SIGTERM and SIGINT stop the host in peace: it hands over what it leads, tells its
+clients to go elsewhere, and is gone within 5 seconds. A second one, a moment
+later, stops it at once; nothing that was confirmed is lost by that.
+
+Exit codes: 0 stopped as asked; 64 the settings are wrong; 65 the data directory
+cannot be used; 69 an address cannot be listened on; 1 anything else.`,
+		Example: `  # one host, to try things out
+  signalbox serve
+
+  # one host for clients of other machines
+  signalbox token new --name app --role write --path /
+  signalbox serve --tls-listen 10.0.0.1:7423 --tls-cert box.pem --tls-key box.key \
+      --token-file tokens.yaml
+
+  # the first of three hosts of one machine; b and c are alike
+  export SIGNALBOX_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
+  signalbox serve --name a --data-dir a --listen 127.0.0.1:7430 \
+      --admin-listen 127.0.0.1:7432
+
+  # the same from a file
+  signalbox serve --config /etc/signalbox/signalbox.yaml
+
+  # is it well?
+  curl http://127.0.0.1:7422/health/ready?verbose`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return serve(flags, s) },
+	}
+	flags = settings.AddFlags(c.Flags())
+	c.SetUsageFunc(func(c *cobra.Command) error {
+		w := c.OutOrStderr()
+		fmt.Fprintf(w, "Usage:\n  signalbox serve [flags]\n\nExamples:\n%s\n\n", c.Example)
+		settings.WriteUsage(w)
+		return nil
+	})
+	return c
+}
+
+// serve runs a host until it is told to stop.
+func serve(flags *settings.Flags, s streams) error {
+	given, err := settings.Load(settings.Sources{Flags: flags, Environment: s.environment})
+	if err != nil {
+		return exitWith(exitUsage, err)
+	}
+	log := newLogger(s.err, &given)
+	for _, warning := range given.Warnings() {
+		log.Warn(warning)
+	}
+
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+
+	type started struct {
+		*running
+		err error
+	}
+	starting := make(chan started, 1)
+	go func() {
+		r, err := start(&given, log)
+		starting <- started{r, err}
+	}()
+	var r *running
+	select {
+	case done := <-starting:
+		if done.err != nil {
+			return done.err
+		}
+		r = done.running
+	case got := <-signals:
+		// Nothing was confirmed to anybody yet, so there is nothing to end in peace.
+		log.Info("stopped before the host had started", "signal", got.String())
+		return nil
+	}
+
+	got := awaitSignal(r, &given, s, log, signals)
+	log.Info("the host stops", "signal", got.String())
+	asked := time.Now()
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.stop(stopWithin) }()
+	for {
+		select {
+		case err := <-stopped:
+			if err == nil {
+				log.Info("the host has stopped")
+			}
+			return err
+		case again := <-signals:
+			if time.Since(asked) > sameSignal {
+				return exitWith(signalCode(again), errors.New("stopped at once, by a second signal"))
+			}
+		}
+	}
+}
+
+// awaitSignal says when the host is ready, and returns when it is to stop.
+func awaitSignal(r *running, given *settings.Settings, s streams, log *slog.Logger, signals <-chan os.Signal) os.Signal {
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	lastReport, pause := time.Now(), waitingReport
+	for {
+		reason := r.notReady()
+		if reason == "" {
+			break
+		}
+		if time.Since(lastReport) >= pause {
+			lastReport, pause = time.Now(), min(2*pause, maxWaitingReport)
+			log.Info("not ready yet", "why", reason, "hosts", settings.FormatHosts(given.Hosts))
+		}
+		select {
+		case <-poll.C:
+		case got := <-signals:
+			return got
+		}
+	}
+	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", given.RaftAdvertise,
+		"admin", given.AdminListen, "shards", r.identity.Shards, "cluster", r.identity.Cluster,
+		"after", time.Since(r.began).Round(time.Millisecond).String())
+	fmt.Fprintln(s.out, greeting(given))
+	return <-signals
+}
+
+// greeting is the line that a host says to whoever started it by hand.
+func greeting(s *settings.Settings) string {
+	var clients []string
+	if s.ServesPlain() {
+		clients = append(clients, s.Listen)
+	}
+	if s.ServesTLS() {
+		clients = append(clients, s.TLSListen+" (TLS)")
+	}
+	line := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s", strings.Join(clients, " and "), s.DataDir)
+	if !s.ServesAdmin() {
+		return line + ". Try next: signalbox --help"
+	}
+	return line + fmt.Sprintf("; health, metrics and status at http://%s. Try next: curl http://%s/status",
+		s.AdminListen, s.AdminListen)
+}
+
+// signalCode is what a shell reports for a process that a signal ended.
+func signalCode(s os.Signal) int {
+	if number, ok := s.(syscall.Signal); ok {
+		return exitSignal + int(number)
+	}
+	return exitFailed
+}

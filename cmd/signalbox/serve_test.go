@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/identity"
+)
+
+func TestAHostWithoutSettings(t *testing.T) {
+	var s *process
+	fastest := patience
+	for range 3 {
+		// The machine that runs this has other things to do too.
+		s = newPlace(t).serve(t)
+		if fastest = min(fastest, s.awaitReady()); fastest < 2*time.Second {
+			break
+		}
+		s.stop()
+	}
+	t.Logf("ready after %v", fastest)
+	if fastest >= 2*time.Second {
+		t.Errorf("a first start took %v", fastest)
+	}
+
+	p := s.place
+	s.await("it says that it is ready", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
+	want := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s; health, metrics and status at http://%s. Try next: curl http://%s/status\n",
+		p.client, p.dir, p.admin, p.admin)
+	if got := s.out.String(); got != want {
+		t.Errorf("it says %q\nwant    %q", got, want)
+	}
+	status := s.status()
+	if !status.Ready || status.Host.Name != "signalbox" || status.Host.ID != 1 || len(status.Shards) != 5 || status.Cluster.ID == "" || status.Disk == nil {
+		t.Errorf("status %+v", status)
+	}
+	for _, shard := range status.Shards {
+		if !shard.Leads || shard.Leader != 1 || shard.Term == 0 {
+			t.Errorf("shard %+v", shard)
+		}
+	}
+	_, text := s.get("/metrics")
+	for _, name := range []string{"signalbox_ready 1\n", `signalbox_shard_leads{shard="4"} 1`, "signalbox_disk_free_bytes ", "process_open_fds ", "signalbox_build_info{"} {
+		if !strings.Contains(text, name) {
+			t.Errorf("the metrics have no %s", name)
+		}
+	}
+	if code, text := s.get("/debug/pprof/"); code != 404 {
+		t.Errorf("the profiler is served though nobody wants it: %d %s", code, text)
+	}
+	checkMetrics(t, text)
+
+	s.stop()
+	if again := s.place.serve(t); again.awaitReady() > 0 {
+		if got := again.status().Cluster.ID; got != status.Cluster.ID {
+			t.Errorf("cluster %s became %s", status.Cluster.ID, got)
+		}
+		again.stop()
+	}
+}
+
+// checkMetrics checks that every line is a series with a value, and that no series is there twice.
+func checkMetrics(t *testing.T, text string) {
+	t.Helper()
+	seen := make(map[string]bool)
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		line := lines.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 || seen[line[:at]] {
+			t.Errorf("no series, or there twice: %q", line)
+			continue
+		}
+		seen[line[:at]] = true
+		var v float64
+		if _, err := fmt.Sscan(line[at+1:], &v); err != nil {
+			t.Errorf("no number: %q", line)
+		}
+	}
+}
+
+func TestAHostThatIsKilledStartsAgain(t *testing.T) {
+	p := newPlace(t)
+	s := p.serve(t)
+	s.awaitReady()
+	s.signal(syscall.SIGKILL)
+	s.wait(patience)
+	again := p.serve(t)
+	again.awaitReady()
+	again.stop()
+}
+
+func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
+	p := newPlace(t)
+	s := p.serve(t)
+	s.awaitReady()
+	other := newPlace(t)
+	other.dir = p.dir
+	other.refused(t, exitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.cmd.Process.Pid)})
+	// With nothing else said, the addresses are taken as well, and all of it is told.
+	p.refused(t, exitData, []string{"in use by process", "--listen: ", "--raft-listen: ", "--admin-listen: "})
+	if code, text := s.get("/health/ready"); code != 200 {
+		t.Errorf("the first one: %d %s", code, text)
+	}
+	s.stop()
+}
+
+func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	p := newPlace(t)
+	for _, taken := range []struct{ setting, address string }{
+		{"listen", p.client}, {"raft-listen", p.raft}, {"admin-listen", p.admin},
+	} {
+		l, err := net.Listen("tcp", taken.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.refused(t, exitAddress, []string{"--" + taken.setting + ": ", taken.address, "another process listens there; stop it or choose another port"})
+		l.Close()
+	}
+	if _, err := identity.Read(p.dir); err == nil {
+		t.Error("the directory has an identity")
+	}
+	s := p.serve(t)
+	s.awaitReady()
+	s.stop()
+}
+
+func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
+	p := newPlace(t, "--shards", "2")
+	s := p.serve(t)
+	s.awaitReady()
+	if got := len(s.status().Shards); got != 3 {
+		t.Errorf("%d shards", got)
+	}
+	s.stop()
+	p.more = nil
+	p.refused(t, exitData, []string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"}, "--shards", "3")
+	p.refused(t, exitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"}, "--name", "other")
+	moved := *p
+	moved.raft = newPlace(t).raft
+	moved.refused(t, exitData, []string{"it was made with the Raft address " + p.raft})
+
+	if err := os.Rename(filepath.Join(p.dir, identity.LogName), filepath.Join(p.dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	p.refused(t, exitData, []string{"the log of the data directory is gone"})
+	if err := os.Rename(filepath.Join(p.dir, "away"), filepath.Join(p.dir, identity.LogName)); err != nil {
+		t.Fatal(err)
+	}
+	s = p.serve(t)
+	s.awaitReady()
+	s.stop()
+
+	foreign := newPlace(t)
+	foreign.dir = filepath.Dir(foreign.dir)
+	if err := os.WriteFile(filepath.Join(foreign.dir, "thesis.doc"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign.refused(t, exitData, []string{`there is "thesis.doc" in it`})
+	if err := os.WriteFile(filepath.Join(p.dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.refused(t, exitData, []string{"it has format 99, this program knows formats up to 1"})
+}
+
+func TestASecondSignalStopsAtOnce(t *testing.T) {
+	want := exitSignal + int(syscall.SIGINT)
+	for attempt := 1; ; attempt++ {
+		code := signalTwice(t)
+		if code == want {
+			return
+		}
+		// The machine may have been busy elsewhere until the host had stopped.
+		if code != exitDone || attempt == 5 {
+			t.Fatalf("exit code %d, want %d", code, want)
+		}
+	}
+}
+
+func signalTwice(t *testing.T) (code int) {
+	s := newPlace(t).serve(t)
+	s.awaitReady()
+	// A client that does not go holds the host up.
+	c, err := net.Dial("tcp", s.place.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.await("the client is there", func() bool { return s.status().Connections.Open == 1 })
+	s.signal(syscall.SIGTERM)
+	s.signal(syscall.SIGTERM) // the same once more, as timeout sends it
+	s.await("it stops", func() bool { return strings.Contains(s.err.String(), "the host stops") })
+	if code, text := s.get("/health/ready"); code != 503 || !strings.Contains(text, "the host is stopping") {
+		t.Errorf("meanwhile it says %d %q", code, text)
+	}
+	time.Sleep(sameSignal)
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	return s.wait(patience)
+}
+
+func TestAClientThatDoesNotGoHoldsAHostUpForASecond(t *testing.T) {
+	s := newPlace(t).serve(t)
+	s.awaitReady()
+	c, err := net.Dial("tcp", s.place.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.await("the client is there", func() bool { return s.status().Connections.Open == 1 })
+	s.stop()
+}
+
+func TestThreeHostsMakeACluster(t *testing.T) {
+	places := newCluster(t, "a", "b", "c")
+	var hosts []*process
+	for _, p := range places {
+		hosts = append(hosts, p.serve(t))
+	}
+	clusters := make(map[string]bool)
+	for i, s := range hosts {
+		t.Logf("host %d ready after %v", i+1, s.awaitReady())
+		status := s.status()
+		clusters[status.Cluster.ID] = true
+		if status.Host.ID != uint64(i+1) || len(status.Cluster.Hosts) != 3 {
+			t.Errorf("status %+v", status)
+		}
+	}
+	if len(clusters) != 1 {
+		t.Errorf("the hosts are of %d clusters: %v", len(clusters), clusters)
+	}
+
+	// Each in turn goes and comes back. The others stay ready, but for elections.
+	for i, s := range hosts {
+		s.stop()
+		for j, other := range hosts {
+			if j == i {
+				continue
+			}
+			other.await("the others lead all shards", func() bool {
+				for _, shard := range other.status().Shards {
+					if shard.Leader == 0 || shard.Leader == uint64(i+1) {
+						return false
+					}
+				}
+				return true
+			})
+			other.awaitReady()
+		}
+		hosts[i] = places[i].serve(t)
+		hosts[i].awaitReady()
+	}
+
+	// All at once, and again.
+	for _, s := range hosts {
+		s.signal(syscall.SIGTERM)
+	}
+	for _, s := range hosts {
+		if code := s.wait(stopWithin + time.Second); code != exitDone {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	for i, p := range places {
+		hosts[i] = p.serve(t)
+	}
+	for _, s := range hosts {
+		s.awaitReady()
+	}
+}
+
+func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
+	s := newCluster(t, "a", "b", "c")[0].serve(t)
+	s.await("it answers", func() bool { code, _ := s.get("/health/live"); return code == 200 })
+	s.await("it says what it lacks", func() bool {
+		code, text := s.get("/health/ready")
+		return code == 503 && strings.Contains(text, "not joined its cluster")
+	})
+	s.stop()
+}
+
+func TestHostsThatWereToldDifferentThingsDoNotSpeak(t *testing.T) {
+	places := newCluster(t, "a", "b")
+	hosts := []*process{places[0].serve(t), places[1].serve(t, "--shards", "2")}
+	for _, s := range hosts {
+		s.await("it says why", func() bool { return strings.Contains(s.err.String(), strangerHint) })
+		if code, text := s.get("/health/ready"); code != 503 {
+			t.Errorf("%d %s", code, text)
+		}
+	}
+	for _, s := range hosts {
+		s.stop()
+	}
+}

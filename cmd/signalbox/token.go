@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/server/access"
+)
+
+// newToken returns the commands about access tokens.
+func newToken(s streams) *cobra.Command {
+	token := &cobra.Command{
+		Use:   "token",
+		Short: "Make access tokens",
+		Long: `A host that was started with --token-file lets in only clients with a token of that
+file, and each of them does only what its token allows. The file has hashes of
+tokens, never the tokens themselves. It is read again when it changes.`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	token.AddCommand(newTokenNew(s))
+	return token
+}
+
+func newTokenNew(s streams) *cobra.Command {
+	var name string
+	var roles, paths []string
+	c := &cobra.Command{
+		Use:   "new",
+		Short: "Make a token, and the line for the file of tokens",
+		Long: `Makes a token and prints it, with the line that lets it in. The token goes to
+whoever is to use it and is kept nowhere else; the line goes into the file that
+the hosts have as --token-file, on every host.
+
+Roles, each with the rights of those before it:
+  read   describe, list and watch
+  write  sessions; create, update, acquire and release semaphores
+  admin  create, change and drop nodes; delete semaphores; end sessions of
+         others
+
+A path covers the node of that path and every node below it: /prod covers /prod
+and /prod/jobs, and not /production. / covers all.`,
+		Example: `  # a service that works in one node
+  signalbox token new --name billing --role write --path /prod/billing
+
+  # a dashboard that sees everything, an operator who may do everything
+  signalbox token new --name dashboard --role read --path /
+  signalbox token new --name ann --role admin --path /
+
+  # only the line, for a script: it is the last one
+  signalbox token new --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			token := access.NewToken()
+			given := make([]access.Role, 0, len(roles))
+			for _, r := range roles {
+				given = append(given, access.Role(strings.ToLower(r)))
+			}
+			entry := access.NewEntry(name, token, given, paths)
+			if err := entry.Check(); err != nil {
+				return exitWith(exitUsage, fmt.Errorf("no token was made:\n  - %w", err))
+			}
+			fmt.Fprintf(s.out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
+			fmt.Fprintf(s.out, "The line for the file of --token-file, on every host:\n\n%s\n", entry.Line())
+			return nil
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "who gets the token; shown in logs")
+	c.Flags().StringSliceVar(&roles, "role", nil, "what it allows: "+access.Roles)
+	c.Flags().StringSliceVar(&paths, "path", nil, "a node for which it holds, with those below it; may be repeated")
+	return c
+}

@@ -1,0 +1,171 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/server"
+)
+
+// File is a file of tokens, as it is now. It implements server.Access. Any goroutine may use it.
+type File struct {
+	path string
+	log  *slog.Logger
+	// grants has those of all tokens that the file has. The map is never changed, only replaced.
+	grants atomic.Pointer[map[hash]*grant]
+
+	closeOnce sync.Once
+	stop      chan struct{}
+	watching  sync.WaitGroup
+
+	// Used by the watching goroutine, and before it begins.
+	read, seen look
+}
+
+var _ server.Access = (*File)(nil)
+
+// look is what the file was like when it was looked at; without info it was not there.
+type look struct{ info fs.FileInfo }
+
+func (l look) same(other look) bool {
+	if l.info == nil || other.info == nil {
+		return l.info == other.info
+	}
+	return os.SameFile(l.info, other.info) && l.info.Size() == other.info.Size() && l.info.ModTime().Equal(other.info.ModTime())
+}
+
+// Open reads a file of tokens and follows its changes until Close. That the file is broken now is an
+// error; that it breaks later is only logged.
+func Open(path string, log *slog.Logger) (*File, error) {
+	f, err := open(path, log)
+	if err != nil {
+		return nil, err
+	}
+	f.watching.Go(func() {
+		ticker := time.NewTicker(pollInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-f.stop:
+				return
+			case <-ticker.C:
+				f.poll()
+			}
+		}
+	})
+	return f, nil
+}
+
+// open is Open without the goroutine.
+func open(path string, log *slog.Logger) (*File, error) {
+	f := &File{path: path, log: log, stop: make(chan struct{})}
+	f.read = f.look()
+	f.seen = f.read
+	found, err := f.load()
+	if err != nil {
+		return nil, fmt.Errorf("access: the file of tokens %s cannot be used:\n  - %w", path, err)
+	}
+	f.replace(found)
+	return f, nil
+}
+
+// Close stops following the file. Grants keep what they have.
+func (f *File) Close() {
+	f.closeOnce.Do(func() { close(f.stop) })
+	f.watching.Wait()
+}
+
+// Len is how many tokens there are.
+func (f *File) Len() int { return len(*f.grants.Load()) }
+
+// Enter implements server.Access.
+//
+// How long it takes tells nothing about the tokens that there are: what is looked for in the map is a
+// hash, and to come near to one that is in it somebody would have to find a token for it.
+func (f *File) Enter(token []byte) (server.Rights, string, bool) {
+	sum := hashOf(token)
+	g := (*f.grants.Load())[sum]
+	if g == nil || len(token) == 0 {
+		return nil, "", false
+	}
+	return g, g.name, true
+}
+
+// poll looks at the file, and reads it when it has changed and has been left alone since the last look.
+func (f *File) poll() {
+	now := f.look()
+	settled := now.same(f.seen)
+	f.seen = now
+	if !settled || now.same(f.read) {
+		return
+	}
+	f.read = now
+	found, err := f.load()
+	if err != nil {
+		f.log.Error("the changed file of tokens cannot be used; what it said before counts on", "file", f.path, "error", err)
+		return
+	}
+	added, removed := f.replace(found)
+	f.log.Info("the file of tokens was read again", "file", f.path, "tokens", len(found), "added", added, "removed", removed)
+}
+
+func (f *File) look() look {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return look{}
+	}
+	return look{info}
+}
+
+func (f *File) load() (tokens, error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > MaxFileBytes {
+		return nil, errors.New("it is longer than 16 MiB")
+	}
+	return parse(text)
+}
+
+// replace makes the file's tokens those that count. Grants of tokens that stay are kept, so that open
+// connections get what changed.
+func (f *File) replace(found tokens) (added, removed int) {
+	old := f.grants.Load()
+	grants := make(map[hash]*grant, len(found))
+	for h, holding := range found {
+		var g *grant
+		if old != nil {
+			g = (*old)[h]
+		}
+		if g == nil || g.name != holding.name {
+			g = &grant{name: holding.name}
+			added++
+		}
+		g.rules.Store(&holding.rules)
+		grants[h] = g
+	}
+	f.grants.Store(&grants)
+	if old == nil {
+		return added, 0
+	}
+	for h, g := range *old {
+		if grants[h] != g {
+			g.rules.Store(nil)
+			removed++
+		}
+	}
+	return added, removed
+}

@@ -1,0 +1,34 @@
+package access
+
+import (
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/server"
+)
+
+// grant is what connections that came with one token hold on to. The file changes it under them. Any
+// goroutine may use it.
+type grant struct {
+	name string
+	// rules are what the file says of the token now; nil: it does not have it any more. The list is never
+	// changed, only replaced.
+	rules atomic.Pointer[[]rule]
+}
+
+// Allows implements server.Rights.
+func (g *grant) Allows(path string, need server.Right) bool {
+	rules := g.rules.Load()
+	if rules == nil {
+		return false
+	}
+	for i := range *rules {
+		r := &(*rules)[i]
+		if r.rights&need == need && (path == "" || r.covers(path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Valid implements server.Rights.
+func (g *grant) Valid() bool { return g.rules.Load() != nil }

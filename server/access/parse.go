@@ -1,0 +1,119 @@
+package access
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Mistakes are all that is wrong with a file or an entry.
+type Mistakes []string
+
+// Error lists every mistake on a line of its own.
+func (m Mistakes) Error() string { return strings.Join(m, "\n  - ") }
+
+// tokens are what a file says, by the hashes of the tokens.
+type tokens map[hash]*holding
+
+// holding is what the file says of one token.
+type holding struct {
+	name  string
+	line  int
+	rules []rule
+}
+
+// parse reads a file's text, which is YAML and so may be JSON. The error lists everything that is wrong.
+func parse(text []byte) (tokens, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, Mistakes{"it is empty; write [] where nobody is to be let in"}
+		}
+		return nil, Mistakes{err.Error()}
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, Mistakes{"there is more than one document in it"}
+	}
+	list := document.Content[0]
+	if list.Kind != yaml.SequenceNode {
+		return nil, Mistakes{"it is no list; write entries such as - {name: a, sha256: ..., roles: [read], paths: [/]}"}
+	}
+	if len(list.Content) > MaxEntries {
+		return nil, Mistakes{fmt.Sprintf("%d entries; at most %d are allowed", len(list.Content), MaxEntries)}
+	}
+	found := make(tokens, len(list.Content))
+	var mistakes Mistakes
+	for _, item := range list.Content {
+		blame := func(format string, args ...any) {
+			mistakes = append(mistakes, fmt.Sprintf("line %d: ", item.Line)+fmt.Sprintf(format, args...))
+		}
+		entry, wrong := entryOf(item)
+		for _, w := range wrong {
+			blame("%s", w)
+		}
+		if len(wrong) > 0 {
+			continue
+		}
+		c, wrong := entry.compile()
+		for _, w := range wrong {
+			blame("entry %q: %s", entry.Name, w)
+		}
+		if len(wrong) > 0 {
+			continue
+		}
+		switch h := found[c.hash]; {
+		case h == nil:
+			found[c.hash] = &holding{c.name, item.Line, []rule{c.rule}}
+		case h.name != c.name:
+			blame("entry %q has the token of %q in line %d; a token has one owner", c.name, h.name, h.line)
+		default:
+			h.rules = append(h.rules, c.rule)
+		}
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return found, nil
+}
+
+// entryOf reads one item of the list.
+func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
+	if item.Kind != yaml.MappingNode {
+		return e, Mistakes{"an entry is made of name, sha256, roles and paths"}
+	}
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		key, content := item.Content[i].Value, item.Content[i+1]
+		var err error
+		switch key {
+		case "name":
+			err = content.Decode(&e.Name)
+		case "sha256":
+			err = content.Decode(&e.SHA256)
+		case "roles":
+			err = decodeList(content, &e.Roles)
+		case "paths":
+			err = decodeList(content, &e.Paths)
+		default:
+			mistakes = append(mistakes, fmt.Sprintf("there is no %q in an entry; it is made of name, sha256, roles and paths", key))
+		}
+		if err != nil {
+			mistakes = append(mistakes,
+				key+" is not what it should be: a text for name and sha256, a list for roles and paths")
+		}
+	}
+	return e, mistakes
+}
+
+// decodeList takes a single text for a list of one.
+func decodeList[T any](content *yaml.Node, to *[]T) error {
+	if content.Kind == yaml.ScalarNode {
+		*to = make([]T, 1)
+		return content.Decode(&(*to)[0])
+	}
+	return content.Decode(to)
+}

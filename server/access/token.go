@@ -1,0 +1,83 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// tokenPrefix makes tokens easy to find where they should not be.
+const tokenPrefix = "sbx_"
+
+// hash is what the file has in the place of a token. A token has so much chance in it that there is
+// nothing to guess, so a plain hash is enough.
+type hash [sha256.Size]byte
+
+func hashOf(token []byte) hash { return sha256.Sum256(token) }
+
+// NewToken makes a token. Nobody has it but the caller.
+func NewToken() string {
+	var random [tokenBytes]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+}
+
+// Entry is one entry of the file.
+type Entry struct {
+	// Name is that of whoever has the token, for logs and metrics.
+	Name string `yaml:"name"`
+	// SHA256 is the hash of the token, in hex.
+	SHA256 string `yaml:"sha256"`
+	Roles  []Role `yaml:"roles"`
+	// Paths are those of nodes. Each covers the node of that path and all below it.
+	Paths []string `yaml:"paths"`
+}
+
+// NewEntry returns the entry for a token.
+func NewEntry(name, token string, roles []Role, paths []string) Entry {
+	sum := hashOf([]byte(token))
+	return Entry{Name: name, SHA256: hex.EncodeToString(sum[:]), Roles: roles, Paths: paths}
+}
+
+// Check tells everything that is wrong with the entry, as an error that is Mistakes.
+func (e Entry) Check() error {
+	_, mistakes := e.compile()
+	if len(mistakes) == 0 {
+		return nil
+	}
+	return mistakes
+}
+
+// Line returns the entry as a line of the file.
+func (e Entry) Line() string {
+	roles := make([]string, 0, len(e.Roles))
+	for _, r := range e.Roles {
+		roles = append(roles, quote(string(r)))
+	}
+	paths := make([]string, 0, len(e.Paths))
+	for _, p := range e.Paths {
+		paths = append(paths, quote(p))
+	}
+	return fmt.Sprintf("- {name: %s, sha256: %q, roles: [%s], paths: [%s]}",
+		quote(e.Name), e.SHA256, strings.Join(roles, ", "), strings.Join(paths, ", "))
+}
+
+// quote puts a text into quotes where YAML could take it for something else.
+func quote(s string) string {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '/' && len(s) > 1, c == '_':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-' || c == '.'):
+		default:
+			return fmt.Sprintf("%q", s)
+		}
+	}
+	switch strings.ToLower(s) {
+	case "", "true", "false", "yes", "no", "on", "off", "null", "y", "n":
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}

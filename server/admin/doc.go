@@ -1,0 +1,11 @@
+// Package admin shows a host to those who run it, over HTTP:
+//
+//	/health/live     200 while the process answers
+//	/health/ready    200 when the host serves everything, else 503 and the reason; ?verbose for every check
+//	/metrics         what the host counts, in the text form that Prometheus reads
+//	/status          the state of the host and of its shards, as JSON
+//	/debug/pprof/    the Go profiler, where that is wanted
+//
+// Nobody is asked who they are, so it listens where only those who run the host can reach it. Nothing here
+// changes the host.
+package admin

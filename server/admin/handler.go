@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+)
+
+// Options sets the pages up.
+type Options struct {
+	// Pprof serves the profiler as well.
+	Pprof bool
+}
+
+// Handler returns the pages of a host.
+func Handler(host Host, options Options) http.Handler {
+	p := &pages{host: host, pprof: options.Pprof}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", p.index)
+	mux.HandleFunc("GET /health/live", p.live)
+	mux.HandleFunc("GET /health/ready", p.ready)
+	mux.HandleFunc("GET /metrics", p.metrics)
+	mux.HandleFunc("GET /status", p.status)
+	if options.Pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+type pages struct {
+	host  Host
+	pprof bool
+}
+
+const textPlain = "text/plain; charset=utf-8"
+
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", textPlain)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text))
+}
+
+func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
+	text := "Signalbox\n\n" +
+		"/health/live     is the process alive?\n" +
+		"/health/ready    does the host serve? ?verbose tells every check\n" +
+		"/metrics         for Prometheus\n" +
+		"/status          the host and its shards, as JSON\n"
+	if p.pprof {
+		text += "/debug/pprof/    the Go profiler\n"
+	}
+	writeText(w, http.StatusOK, text)
+}
+
+// live says that the process answers. What a restart would not mend is not looked at: a host that is cut
+// off from the others is alive.
+func (p *pages) live(w http.ResponseWriter, _ *http.Request) {
+	writeText(w, http.StatusOK, "alive\n")
+}
+
+func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
+	checks := p.host.Checks()
+	code, first := http.StatusOK, "ready\n"
+	if reason := NotReady(checks); reason != "" {
+		code, first = http.StatusServiceUnavailable, "not ready: "+reason+"\n"
+	}
+	if !r.URL.Query().Has("verbose") {
+		writeText(w, code, first)
+		return
+	}
+	var b strings.Builder
+	b.WriteString(first)
+	for _, c := range checks {
+		switch {
+		case c.Err == nil:
+			fmt.Fprintf(&b, "[ok]      %s\n", c.Name)
+		case c.Advisory:
+			fmt.Fprintf(&b, "[warning] %s: %v\n", c.Name, c.Err)
+		default:
+			fmt.Fprintf(&b, "[failed]  %s: %v\n", c.Name, c.Err)
+		}
+	}
+	writeText(w, code, b.String())
+}
+
+// NotReady is why a host with these checks is not ready, empty where it is.
+func NotReady(checks []Check) string {
+	var reasons []string
+	for _, c := range checks {
+		if c.Err != nil && !c.Advisory {
+			reasons = append(reasons, c.Err.Error())
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
+
+func (p *pages) metrics(w http.ResponseWriter, _ *http.Request) {
+	var b bytes.Buffer
+	p.host.WriteMetrics(&b)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(b.Bytes())
+}
+
+func (p *pages) status(w http.ResponseWriter, _ *http.Request) {
+	s := p.host.Status()
+	checks := p.host.Checks()
+	s.NotReady = NotReady(checks)
+	s.Ready = s.NotReady == ""
+	if s.Shards == nil {
+		s.Shards = []ShardStatus{}
+	}
+	if s.Cluster.Hosts == nil {
+		s.Cluster.Hosts = []HostRecord{}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error()+"\n")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(append(text, '\n'))
+}

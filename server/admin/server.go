@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Server listens for HTTP.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	open     atomic.Int64
+	serving  sync.WaitGroup
+}
+
+// Listen serves the pages at an address until Close.
+func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("admin: listen on %s: %w: another process listens there; "+
+			"stop it or choose another port", address, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("admin: listen on %s: %w", address, err)
+	}
+	s := &Server{listener: listener}
+	s.http = &http.Server{
+		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: s.count,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	s.serving.Go(func() {
+		if err := s.http.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("health, metrics and status are served no more", "error", err)
+		}
+	})
+	return s, nil
+}
+
+// Addr is where it listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close stops listening, and gives requests under way a moment to end.
+func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close()
+	}
+	s.serving.Wait()
+}
+
+// count closes connections beyond the limit.
+func (s *Server) count(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if s.open.Add(1) > maxConnections {
+			_ = c.Close()
+		}
+	case http.StateClosed, http.StateHijacked:
+		s.open.Add(-1)
+	}
+}

@@ -1,0 +1,149 @@
+package diskguard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultInterval is how often a guard looks. A disk that fills at a gigabyte a second leaves a low mark
+// of 2 GiB two looks.
+const DefaultInterval = time.Second
+
+// ErrFull is what Guard returns wrapped.
+var ErrFull = errors.New("the disk of the host is nearly full")
+
+// Config is what a guard is made of. Volume has no default.
+type Config struct {
+	Volume Volume
+	// Low is how many bytes must be free. Zero means DefaultLow of the volume's size.
+	Low uint64
+	// Interval is how often to look.
+	Interval time.Duration
+	// Log is told when changes are refused, and when they are taken again.
+	Log *slog.Logger
+}
+
+// Guard watches a volume. Its methods may be called from any goroutine.
+type Guard struct {
+	config Config
+	// refusal is why changes are refused, nil while they are not.
+	refusal atomic.Pointer[error]
+	space   atomic.Pointer[Space]
+	blind   bool // the last look failed; used by whoever looks
+
+	closeOnce sync.Once
+	stop      chan struct{}
+	watching  sync.WaitGroup
+}
+
+// Start looks at the volume and goes on doing so until Close.
+func Start(config Config) *Guard {
+	if config.Interval == 0 {
+		config.Interval = DefaultInterval
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	g := &Guard{config: config, stop: make(chan struct{})}
+	g.look()
+	g.watching.Go(func() {
+		ticker := time.NewTicker(config.Interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-g.stop:
+				return
+			case <-ticker.C:
+				g.look()
+			}
+		}
+	})
+	return g
+}
+
+// Close stops looking. What Guard returned last stays.
+func (g *Guard) Close() {
+	g.closeOnce.Do(func() { close(g.stop) })
+	g.watching.Wait()
+}
+
+// Guard tells why changes are to be refused at the moment: an ErrFull, or nil. It is cheap enough to be
+// asked for every request.
+func (g *Guard) Guard() error {
+	if refusal := g.refusal.Load(); refusal != nil {
+		return *refusal
+	}
+	return nil
+}
+
+// look takes in what is free. A volume that cannot tell changes nothing: it may be a passing fault, and
+// refusing for that reason would stop a host that has room.
+func (g *Guard) look() {
+	space, err := g.config.Volume.Space()
+	if err != nil {
+		if !g.blind {
+			g.config.Log.Warn("the free space of the disk is not known; changes are not guarded against a full one", "error", err)
+		}
+		g.blind = true
+		return
+	}
+	g.blind = false
+	g.space.Store(&space)
+	low := g.low(space.Total)
+	switch full := g.refusal.Load() != nil; {
+	case !full && space.Free < low:
+		g.refuse(space, low)
+	case full && space.Free >= resume(low):
+		g.refusal.Store(nil)
+		g.config.Log.Info("there is room on the disk again, changes are taken", "free", mark(space.Free))
+	}
+}
+
+func (g *Guard) refuse(space Space, low uint64) {
+	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads go on. Make room on it, or give it more",
+		ErrFull, mark(space.Free), mark(low))
+	g.refusal.Store(&err)
+	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
+		"free", mark(space.Free), "low_mark", mark(low), "goes_on_at", mark(resume(low)))
+}
+
+func (g *Guard) low(total uint64) uint64 {
+	if g.config.Low != 0 {
+		return g.config.Low
+	}
+	return DefaultLow(total)
+}
+
+// resume is how much must be free for changes to be taken again: more than the low mark, so that a disk
+// at the mark does not change its mind every second.
+func resume(low uint64) uint64 { return low + low/4 }
+
+// Space returns what was found last, and the low mark; ok is false while nothing was.
+func (g *Guard) Space() (space Space, low uint64, ok bool) {
+	found := g.space.Load()
+	if found == nil {
+		return Space{}, 0, false
+	}
+	return *found, g.low(found.Total), true
+}
+
+// WriteMetrics writes what the guard knows, in the text form that Prometheus reads.
+func (g *Guard) WriteMetrics(w io.Writer) {
+	space, low, ok := g.Space()
+	if !ok {
+		return
+	}
+	refusing := 0
+	if g.Guard() != nil {
+		refusing = 1
+	}
+	fmt.Fprintf(w, "signalbox_disk_total_bytes %d\n", space.Total)
+	fmt.Fprintf(w, "signalbox_disk_free_bytes %d\n", space.Free)
+	fmt.Fprintf(w, "signalbox_disk_low_mark_bytes %d\n", low)
+	fmt.Fprintf(w, "signalbox_disk_refusing_changes %d\n", refusing)
+}

@@ -1,0 +1,46 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// lock keeps other processes out. The operating system drops it when the process ends, however it ends;
+// the file stays, because taking it away would let two processes lock two files of one name.
+type lock struct{ file *os.File }
+
+func takeLock(path string) (*lock, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w by %s; stop it, or give this host a --data-dir of its own", ErrInUse, holder(file))
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	// The number helps whoever is kept out, and nothing depends on it.
+	_ = file.Truncate(0)
+	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return &lock{file}, nil
+}
+
+func (l *lock) release() { _ = l.file.Close() }
+
+// holder names the process that has the lock, as far as it said who it is.
+func holder(file *os.File) string {
+	text, _ := io.ReadAll(io.LimitReader(file, 32))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		return "process " + strconv.Itoa(pid)
+	}
+	return "another process"
+}

@@ -1,0 +1,165 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns docs/settings.md: all settings as the table has them.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(docsHead)
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n## %s\n\n", g)
+		b.WriteString("| setting | flag | variable | default | what it is for |\n| --- | --- | --- | --- | --- |\n")
+		for i := range table {
+			if r := &table[i]; r.group == g {
+				fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s |\n",
+					r.name, escapeCell(r.usage()), r.variable(), docsDefault(r), docsHelp(r))
+			}
+		}
+	}
+	b.WriteString(docsTail)
+	return b.String()
+}
+
+func docsDefault(r *row) string {
+	switch fallback := r.fallback(); {
+	case fallback == "":
+		return "none"
+	case r.otherwise != "":
+		return escapeCell(fallback)
+	default:
+		return "`" + escapeCell(fallback) + "`"
+	}
+}
+
+func docsHelp(r *row) string {
+	help := escapeCell(r.help)
+	if r.whole {
+		help += ". **The same on all hosts**"
+	}
+	return help
+}
+
+// escapeCell keeps a text from ending its cell of a table.
+func escapeCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+const docsHead = `# Settings
+
+<!-- Made from the table in server/settings/table.go by: go test ./server/settings -update -->
+
+Everything that ` + "`signalbox serve`" + ` can be told. Each setting has one name and can be said in three places:
+
+- as a flag: ` + "`--data-dir /var/lib/signalbox`" + `
+- as a variable of the environment: ` + "`SIGNALBOX_DATA_DIR=/var/lib/signalbox`" + `
+- as a line of a YAML file that ` + "`--config FILE`" + ` or ` + "`SIGNALBOX_CONFIG`" + ` names: ` + "`data-dir: /var/lib/signalbox`" + `
+
+Where more than one speaks, the flag counts, then the variable, then the file. All are checked together at the
+start: the host either starts or lists everything that must be changed, with what to say instead.
+
+An address is ` + "`HOST:PORT`" + `; without a host (` + "`:7420`" + `) it means all addresses of the machine. A size is a number of
+bytes or has a unit (` + "`64KiB`, `2GiB`" + `), a duration has one too (` + "`20ms`, `10s`" + `).
+`
+
+const docsTail = `
+## One host
+
+Without any setting one host serves clients at 127.0.0.1:7420, has its data in ./signalbox-data, and shows health,
+metrics and status at http://127.0.0.1:7422.
+
+` + "```sh\nsignalbox serve\n```" + `
+
+## A cluster
+
+Every host gets the same list of hosts and says which of them it is. The order of the list does not matter: the ids
+of the hosts follow from the order of their names. The list is part of the replicated log, so it is never changed
+afterwards; give names or addresses that last. Client addresses of other hosts need not be said: hosts tell each
+other.
+
+` + "```sh" + `
+signalbox serve --name a --host a=10.0.0.1:7421 --host b=10.0.0.2:7421 --host c=10.0.0.3:7421 \
+    --tls-listen 10.0.0.1:7423 --tls-cert a.pem --tls-key a.key --token-file tokens.yaml \
+    --raft-tls-cert a.pem --raft-tls-key a.key --raft-tls-ca ca.pem
+` + "```" + `
+
+The same as a file, which can be one and the same on all hosts but for what is said of the host itself:
+
+` + "```yaml" + `
+` + ExampleFile + "```" + `
+
+Three hosts on one machine, to try things out:
+
+` + "```sh" + `
+export SIGNALBOX_HOSTS=a=127.0.0.1:7431,b=127.0.0.1:7441,c=127.0.0.1:7451
+signalbox serve --name a --data-dir a --listen 127.0.0.1:7430 --admin-listen 127.0.0.1:7432 &
+signalbox serve --name b --data-dir b --listen 127.0.0.1:7440 --admin-listen 127.0.0.1:7442 &
+signalbox serve --name c --data-dir c --listen 127.0.0.1:7450 --admin-listen 127.0.0.1:7452 &
+` + "```" + `
+
+## Protection
+
+What listens on 127.0.0.1 needs no protection from the network. Anything else must have it, or the host does not
+start: clients need TLS, and either tokens or certificates of their own; hosts need certificates for each other;
+health, metrics and status cannot be protected. ` + "`--insecure=PARTS`" + ` says which of these may be open nevertheless,
+because the network itself is trusted.
+
+## Access tokens
+
+The file of ` + "`--token-file`" + ` is a list. It has hashes only, so it is no secret itself:
+
+` + "```yaml" + `
+- {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, roles: [write], paths: [/prod/billing]}
+- {name: dashboard, sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752, roles: [read], paths: [/]}
+` + "```" + `
+
+` + "`signalbox token new --name billing --role write --path /prod/billing`" + ` makes a token and prints it with its line. A path
+covers the node of that path and every node below it. A role brings those before it:
+
+| role | allows |
+| --- | --- |
+| ` + "`read`" + ` | describe, list and watch |
+| ` + "`write`" + ` | sessions; create, update, acquire and release semaphores |
+| ` + "`admin`" + ` | create, change and drop nodes; delete semaphores; end sessions of others |
+
+The file is read again when it changes. What it no longer has is refused from then on, on open connections too; while
+it is broken the last good content counts, and the log says so.
+
+## What a data directory remembers
+
+The name of the host, the list of hosts, the name of the cluster and the number of shards are written into the data
+directory at the first start and compared at every later one. A host that is started with others refuses, and says
+which differ. Only one process can use a data directory at a time.
+
+The host name of the machine is remembered as well, so give a container a fixed one (` + "`docker run --hostname`" + `, or a
+StatefulSet in Kubernetes).
+
+## Exit codes
+
+| code | meaning |
+| --- | --- |
+| 0 | stopped as it was told to (SIGTERM or SIGINT) |
+| 1 | any other failure |
+| 2 | crashed; the reason is on standard error |
+| 64 | the command line or the settings are wrong: a restart does not help |
+| 65 | the data directory is in use, another host's, damaged, or of a newer version: a restart does not help |
+| 69 | an address cannot be listened on |
+| 130, 143 | stopped at once, by a second SIGINT or SIGTERM |
+`
+
+// ExampleFile is a file of settings for one of three hosts.
+const ExampleFile = `name: a
+hosts:
+  a: 10.0.0.1:7421
+  b: 10.0.0.2:7421
+  c: 10.0.0.3:7421
+data-dir: /var/lib/signalbox
+tls-listen: 10.0.0.1:7423
+tls-cert: /etc/signalbox/a.pem
+tls-key: /etc/signalbox/a.key
+token-file: /etc/signalbox/tokens.yaml
+raft-tls-cert: /etc/signalbox/a.pem
+raft-tls-key: /etc/signalbox/a.key
+raft-tls-ca: /etc/signalbox/ca.pem
+log-format: json
+`

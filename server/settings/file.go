@@ -1,0 +1,134 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// said is what a source says of one setting.
+type said struct {
+	texts []string
+	where string
+}
+
+// readFile reads a file of settings. What cannot be understood in it is noted.
+func (n *notebook) readFile(path, where string) map[string]said {
+	note := func(line int, setting, problem, remedy string) {
+		at := where
+		if line > 0 {
+			at = fmt.Sprintf("%s:%d: %s", path, line, setting)
+		}
+		n.mistakes = append(n.mistakes, Mistake{Setting: setting, Where: at, Problem: problem, Remedy: remedy})
+	}
+	root, err := parseFile(path)
+	switch {
+	case err != nil:
+		// Where it is has been said.
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			err = at.Err
+		}
+		note(0, fileSetting, err.Error(), "give the path of a readable YAML file")
+		return nil
+	case root == nil:
+		return nil
+	case root.Kind != yaml.MappingNode:
+		note(0, fileSetting, "the file is not a list of settings", "write a setting on each line, such as name: a")
+		return nil
+	}
+	found := make(map[string]said)
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, content := root.Content[i], root.Content[i+1]
+		if content.Kind == yaml.AliasNode {
+			content = content.Alias
+		}
+		name := key.Value
+		_, twice := found[name]
+		texts, problem := textsOf(name, content)
+		switch {
+		case !hasRow(name):
+			note(key.Line, name, "there is no such setting", suggest(name))
+		case twice:
+			note(key.Line, name, "it stands there twice", "keep one of the two lines")
+		case problem != "":
+			note(key.Line, name, problem, "write it as docs/settings.md shows")
+		case len(texts) > 0:
+			found[name] = said{texts, fmt.Sprintf("%s:%d: %s: %s", path, key.Line, name, strings.Join(texts, ","))}
+		}
+	}
+	return found
+}
+
+// parseFile returns the top of the file's tree, nil for a file without content.
+func parseFile(path string) (*yaml.Node, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("longer than %v", Size(MaxFile))
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one document in it")
+	}
+	root := document.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return nil, nil
+	}
+	return root, nil
+}
+
+// textsOf returns a setting's value as the texts that a flag would have given, none where the file has
+// the key and nothing after it.
+func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
+	switch content.Kind {
+	case yaml.ScalarNode:
+		if content.Tag == "!!null" {
+			return nil, ""
+		}
+		return []string{content.Value}, ""
+	case yaml.SequenceNode:
+		if name != "hosts" && name != "insecure" {
+			return nil, "it is a list and should be one value"
+		}
+		for _, item := range content.Content {
+			if item.Kind != yaml.ScalarNode {
+				return nil, "an item of its list is not a plain text"
+			}
+			texts = append(texts, item.Value)
+		}
+		return texts, ""
+	case yaml.MappingNode:
+		if name != "hosts" {
+			return nil, "it has settings below it and should be one value"
+		}
+		for i := 0; i+1 < len(content.Content); i += 2 {
+			host, address := content.Content[i], content.Content[i+1]
+			if address.Kind != yaml.ScalarNode {
+				return nil, "the address of host " + host.Value + " is not a plain text"
+			}
+			texts = append(texts, host.Value+"="+address.Value)
+		}
+		return texts, ""
+	}
+	return nil, "it is not a plain value"
+}

@@ -1,0 +1,123 @@
+package settings
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags are the flags of a command line that stand for settings. They keep the text that they were
+// given: what it means is for Load to say, together with all other mistakes.
+type Flags struct {
+	texts  map[string]*flagText
+	config flagText
+}
+
+// flagText implements pflag.Value.
+type flagText struct {
+	kind string
+	said []string
+}
+
+func (f *flagText) Set(text string) error {
+	f.said = append(f.said, text)
+	return nil
+}
+
+func (f *flagText) String() string { return strings.Join(f.said, ",") }
+
+// Type is the word that stands for the value in the help.
+func (f *flagText) Type() string { return f.kind }
+
+// AddFlags adds a flag for every setting, and --config for the file, to a set of flags.
+func AddFlags(set *pflag.FlagSet) *Flags {
+	f := &Flags{texts: make(map[string]*flagText, len(table))}
+	for i := range table {
+		r := &table[i]
+		text := &flagText{kind: r.hint}
+		f.texts[r.name] = text
+		set.Var(text, r.flagName(), r.help)
+		if r.bare() != "" {
+			set.Lookup(r.flagName()).NoOptDefVal = r.bare()
+		}
+	}
+	f.config.kind = "FILE"
+	set.Var(&f.config, fileSetting, "a YAML file with settings; a flag and the environment go before it")
+	return f
+}
+
+// bare is what a flag without a value stands for, empty where it needs one.
+func (r *row) bare() string {
+	var s Settings
+	switch r.field(&s).(type) {
+	case switchValue:
+		return "true"
+	case partsValue:
+		return PartsAll.String()
+	}
+	return ""
+}
+
+// said returns the texts of a setting's flag, none where it was not given.
+func (f *Flags) said(name string) []string {
+	if f == nil {
+		return nil
+	}
+	return f.texts[name].said
+}
+
+// WriteUsage writes all flags under their headings, for the help of a command.
+func WriteUsage(w io.Writer) {
+	fmt.Fprintf(w, "%s:\n", "Settings from a file")
+	writeFlag(w, fileSetting+" FILE", "a YAML file with settings; a flag and the environment go before it", "")
+	for _, g := range groups {
+		fmt.Fprintf(w, "\n%s:\n", g)
+		for i := range table {
+			if r := &table[i]; r.group == g {
+				writeFlag(w, r.usage(), r.help, r.fallback())
+			}
+		}
+	}
+}
+
+// usage is the flag with what follows it.
+func (r *row) usage() string {
+	switch {
+	case r.hint == "":
+		return r.flagName()
+	case r.bare() != "":
+		return r.flagName() + "[=" + r.hint + "]"
+	}
+	return r.flagName() + " " + r.hint
+}
+
+const usageWidth = 96
+
+func writeFlag(w io.Writer, usage, help, fallback string) {
+	if fallback != "" && fallback != "false" {
+		help += " (default " + fallback + ")"
+	}
+	fmt.Fprintf(w, "  --%s\n", usage)
+	for _, line := range wrap(help, usageWidth-8) {
+		fmt.Fprintf(w, "        %s\n", line)
+	}
+}
+
+// wrap breaks a text into lines of at most width bytes, between words.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,233 @@
+package settings
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+func mustLoad(t *testing.T, args []string, environment []string, file string) Settings {
+	t.Helper()
+	s, err := load(t, args, environment, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAFlagGoesBeforeAVariableBeforeALineBeforeTheDefault(t *testing.T) {
+	line, variable, flag := "watches: 1\n", []string{"SIGNALBOX_WATCHES=2"}, []string{"--watches", "3"}
+	for _, c := range []struct {
+		args []string
+		env  []string
+		file string
+		want int
+	}{
+		{nil, nil, "", DefaultWatches},
+		{nil, nil, line, 1},
+		{nil, variable, "", 2},
+		{nil, variable, line, 2},
+		{flag, nil, "", 3},
+		{flag, nil, line, 3},
+		{flag, variable, "", 3},
+		{flag, variable, line, 3},
+		{append(flag, "--watches", "4"), nil, "", 4},
+		{nil, []string{"SIGNALBOX_WATCHES="}, line, 1},
+		{nil, nil, "watches:\n", DefaultWatches},
+	} {
+		if s := mustLoad(t, c.args, c.env, c.file); s.Watches != c.want {
+			t.Errorf("%v %v %q: %d watches, want %d", c.args, c.env, c.file, s.Watches, c.want)
+		}
+	}
+}
+
+func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
+	s := mustLoad(t, nil, nil, "")
+	s.origins = nil
+	want := Defaults()
+	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{"signalbox", "127.0.0.1:7421"}}, true
+	want.Listen, want.ClientAdvertise = "127.0.0.1:7420", "127.0.0.1:7420"
+	want.RaftListen, want.RaftAdvertise = "127.0.0.1:7421", "127.0.0.1:7421"
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("got  %+v\nwant %+v", s, want)
+	}
+	if s.HostID() != 1 || s.AdminAdvertise() != "127.0.0.1:7422" || !s.ServesPlain() || s.ServesTLS() || !s.ServesAdmin() {
+		t.Errorf("host %d, admin %s", s.HostID(), s.AdminAdvertise())
+	}
+}
+
+func TestWhatFollowsFromOtherSettings(t *testing.T) {
+	pem := filepath.Join(t.TempDir(), "some.pem")
+	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args string
+		show func(Settings) any
+		want any
+	}{
+		"hosts are sorted, whatever the order": {
+			"--name b --insecure --host c=10.0.0.3:1 --host a=10.0.0.1:1,b=10.0.0.2:1",
+			func(s Settings) any { return FormatHosts(s.Hosts) }, "a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1",
+		},
+		"ids follow from the names": {
+			"--name b --insecure --host c=10.0.0.3:1 --host a=10.0.0.1:1 --host b=10.0.0.2:1",
+			func(s Settings) any { return s.HostID() }, shard.HostID(2),
+		},
+		"members have the ids": {
+			"--name b --host b=127.0.0.1:2 --host a=127.0.0.1:1",
+			func(s Settings) any { return s.Members() }, map[shard.HostID]string{1: "127.0.0.1:1", 2: "127.0.0.1:2"},
+		},
+		"a list of one host names it": {
+			"--host a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
+		},
+		"Raft listens where the list says": {
+			"--name a --host a=127.0.0.1:1 --host b=127.0.0.1:2", func(s Settings) any { return s.RaftListen }, "127.0.0.1:1",
+		},
+		"Raft may listen elsewhere": {
+			"--name a --insecure --raft-listen :7 --host a=10.0.0.1:1 --host b=10.0.0.2:2",
+			func(s Settings) any { return s.RaftListen + " " + s.RaftAdvertise }, "0.0.0.0:7 10.0.0.1:1",
+		},
+		"a single host may advertise another address": {
+			"--insecure --raft-listen :7 --raft-advertise box:7",
+			func(s Settings) any { return FormatHosts(s.Hosts) }, "signalbox=box:7",
+		},
+		"TLS takes the place of plain": {
+			"--tls-listen 127.0.0.1:7 --tls-cert PEM --tls-key PEM",
+			func(s Settings) any { return s.Listen + " " + s.ClientAdvertise }, "off 127.0.0.1:7",
+		},
+		"TLS beside plain is what clients are told": {
+			"--listen 127.0.0.1:6 --tls-listen 127.0.0.1:7 --tls-cert PEM --tls-key PEM",
+			func(s Settings) any { return s.Listen + " " + s.ClientAdvertise }, "127.0.0.1:6 127.0.0.1:7",
+		},
+		"an admin listener on all addresses is told with the host of the clients'": {
+			"--insecure --listen :6 --client-advertise box:6 --admin-listen :8",
+			func(s Settings) any { return s.AdminAdvertise() }, "box:8",
+		},
+		"no admin listener": {
+			"--admin-listen off", func(s Settings) any { return s.AdminAdvertise() }, "",
+		},
+		"TLS and tokens need no leave": {
+			"--tls-listen 10.0.0.1:7 --tls-cert PEM --tls-key PEM --token-file PEM",
+			func(s Settings) any { return s.ClientAdvertise }, "10.0.0.1:7",
+		},
+		"certificates of clients do as well": {
+			"--tls-listen 10.0.0.1:7 --tls-cert PEM --tls-key PEM --tls-client-ca PEM",
+			func(s Settings) any { return s.ClientAdvertise }, "10.0.0.1:7",
+		},
+		"Raft with certificates needs no leave": {
+			"--raft-listen 10.0.0.1:7 --raft-tls-cert PEM --raft-tls-key PEM --raft-tls-ca PEM",
+			func(s Settings) any { return s.RaftAdvertise }, "10.0.0.1:7",
+		},
+		"localhost and ::1 are this machine": {
+			"--listen localhost:6 --raft-listen [::1]:7 --admin-listen 127.1.2.3:8",
+			func(s Settings) any { return s.ClientAdvertise }, "localhost:6",
+		},
+		"insecure without a value is all":   {"--insecure", func(s Settings) any { return s.Insecure }, PartsAll},
+		"insecure names parts":              {"--insecure=admin,raft", func(s Settings) any { return s.Insecure }, PartAdmin | PartRaft},
+		"levels":                            {"--log-level DEBUG", func(s Settings) any { return s.LogLevel }, slog.LevelDebug},
+		"sizes":                             {"--data-limit 1MiB", func(s Settings) any { return s.DataLimit }, Size(1 << 20)},
+		"durations":                         {"--raft-tick 100ms", func(s Settings) any { return s.RaftTick }, 100 * time.Millisecond},
+		"switches":                          {"--pprof --raft-metrics=false", func(s Settings) any { return fmt.Sprint(s.Pprof, s.RaftMetrics) }, "true false"},
+		"the same port on other interfaces": {"--insecure --listen 10.0.0.1:7 --admin-listen 127.0.0.1:7", func(s Settings) any { return s.AdminListen }, "127.0.0.1:7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustLoad(t, strings.Fields(strings.ReplaceAll(c.args, "PEM", pem)), nil, "")
+			if got := c.show(s); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if err := s.Validate(); err != nil {
+				t.Errorf("what Load accepts, Validate refuses: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheListOfHostsCanBeWrittenInSeveralWays(t *testing.T) {
+	want := []FirstHost{{"a", "127.0.0.1:1"}, {"b", "127.0.0.1:2"}}
+	for _, file := range []string{
+		"name: a\nhosts: a=127.0.0.1:1,b=127.0.0.1:2\n",
+		"name: a\nhosts: [b=127.0.0.1:2, a=127.0.0.1:1]\n",
+		"name: a\nhosts:\n  b: 127.0.0.1:2\n  a: 127.0.0.1:1\n",
+		"list: &list {a: 127.0.0.1:1}\nhosts: *list\n",
+	} {
+		s, err := load(t, nil, nil, file)
+		if strings.HasPrefix(file, "list") {
+			if err == nil || !strings.Contains(err.Error(), "list: there is no such setting") {
+				t.Errorf("%q: %v", file, err)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(s.Hosts, want) {
+			t.Errorf("%q: %v, %v", file, s.Hosts, err)
+		}
+	}
+}
+
+func TestAnEmptyFileSaysNothing(t *testing.T) {
+	for _, file := range []string{"\n", "# nothing\n", "---\n", "{}\n"} {
+		if s := mustLoad(t, nil, nil, file); s.Name != DefaultName {
+			t.Errorf("%q: name %q", file, s.Name)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		env  []string
+		want string
+	}{
+		{nil, []string{"SIGNALBOX_SHARD=3", "SIGNALBOX_PORT=tcp://10.0.0.1:7420", "SIGNALBOX_SERVICE_HOST=10.0.0.1"},
+			"SIGNALBOX_SHARD is no setting and counts for nothing; did you mean SIGNALBOX_SHARDS?"},
+		{[]string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:2"}, nil,
+			"a cluster of two hosts stops when either of them does; three go on without one"},
+		{nil, []string{"SIGNALBOX_CONFIG=", "HOME=/"}, ""},
+	} {
+		s := mustLoad(t, c.args, c.env, "")
+		if got := strings.Join(s.Warnings(), "; "); got != c.want {
+			t.Errorf("warnings %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestValidateWithoutLoad(t *testing.T) {
+	if err := Defaults().Validate(); err != nil {
+		t.Errorf("the defaults are refused: %v", err)
+	}
+	s := Defaults()
+	s.Listen, s.Shards = "x", 100
+	want := "2 settings must be changed:\n" +
+		"  - --shards: that is no possible number of data shards; give 1 to 64, or nothing for 4\n" +
+		"  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
+	if err := s.Validate(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]Size{
+		"0": 0, "1": 1, "65536": 65536, "10B": 10, "64KiB": 64 << 10, " 2 GiB ": 2 << 30, "3MB": 3_000_000, "1TiB": 1 << 40, "1kB": 1000,
+	} {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "1.5GiB", "GiB", "9999999999TiB", "1 2"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("%q is taken for %d", text, got)
+		}
+	}
+	for size, want := range map[Size]string{0: "0B", 1: "1B", 1024: "1KiB", 1500: "1500B", 3 << 20: "3MiB", 5 << 40: "5TiB"} {
+		if got := size.String(); got != want {
+			t.Errorf("%d is shown as %s, want %s", uint64(size), got, want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Mistake is one thing that must be changed before a host can start.
+type Mistake struct {
+	// Setting is the name of the setting, or what was taken for one.
+	Setting string
+	// Where is what was said and where: a flag, a variable, a line of the file.
+	Where string
+	// Problem says what is wrong, Remedy what to say instead.
+	Problem, Remedy string
+}
+
+func (m Mistake) String() string {
+	return fmt.Sprintf("%s: %s; %s", m.Where, m.Problem, m.Remedy)
+}
+
+// Mistakes are all that is wrong with the settings, in the order of the table.
+type Mistakes []Mistake
+
+// Error lists every mistake on a line of its own.
+func (m Mistakes) Error() string {
+	var b strings.Builder
+	if len(m) == 1 {
+		b.WriteString("one setting must be changed:")
+	} else {
+		fmt.Fprintf(&b, "%d settings must be changed:", len(m))
+	}
+	for _, mistake := range m {
+		b.WriteString("\n  - ")
+		b.WriteString(mistake.String())
+	}
+	return b.String()
+}
+
+// notebook gathers mistakes while settings are read and checked.
+type notebook struct {
+	settings *Settings
+	mistakes Mistakes
+}
+
+// blame notes what is wrong with a setting.
+func (n *notebook) blame(setting, problem, remedy string) {
+	where, said := n.settings.origins[setting]
+	if !said {
+		where = "--" + rowOf(setting).flagName()
+	}
+	n.mistakes = append(n.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
+}
+
+// it stands for the value of a setting in a sentence: where the value was said, the message shows it
+// already.
+func (n *notebook) it(setting, value string) string {
+	if _, said := n.settings.origins[setting]; said {
+		return "it"
+	}
+	return value
+}
+
+// blamed tells whether something is known to be wrong with a setting: then its value is not what was
+// meant, and nothing is to be concluded from it.
+func (n *notebook) blamed(settings ...string) bool {
+	for _, m := range n.mistakes {
+		for _, s := range settings {
+			if m.Setting == s {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// err returns what was gathered, in the order of the table; nil where nothing was.
+func (n *notebook) err() error {
+	if len(n.mistakes) == 0 {
+		return nil
+	}
+	var sorted Mistakes
+	unknown := n.mistakes // those that are about no setting stay in front
+	for _, r := range table {
+		var rest Mistakes
+		for _, m := range unknown {
+			if m.Setting == r.name {
+				sorted = append(sorted, m)
+			} else {
+				rest = append(rest, m)
+			}
+		}
+		unknown = rest
+	}
+	return append(unknown, sorted...)
+}

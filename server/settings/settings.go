@@ -1,0 +1,154 @@
+package settings
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Settings are all that a host is told from outside. Defaults returns them with what holds where nothing
+// is said, Load fills them from flags, environment and file, and Validate tells everything that is wrong.
+//
+// A listener that is not wanted has the address Off.
+type Settings struct {
+	// Name says which of Hosts this host is. It never changes in the life of its data directory.
+	Name string `yaml:"name"`
+	// DataDir holds all that the host must not forget. It belongs to this host alone.
+	DataDir string `yaml:"data-dir"`
+	// Hosts are the first hosts of the cluster, the same on all of them, with the addresses at which
+	// they reach each other. Empty means this host alone.
+	Hosts []FirstHost `yaml:"hosts"`
+	// Cluster is a name that keeps apart what would look alike: two clusters made of the same hosts, one
+	// after the other. The same on all hosts, and never changed.
+	Cluster string `yaml:"cluster"`
+	// Shards is the number of data shards, fixed when the cluster is born. Zero means the number that the
+	// data directory has, and DefaultShards for a new one.
+	Shards int `yaml:"shards"`
+
+	// Listen is where clients connect without TLS.
+	Listen string `yaml:"listen"`
+	// TLSListen is where clients connect with TLS.
+	TLSListen string `yaml:"tls-listen"`
+	// ClientAdvertise is the address that clients are told for this host.
+	ClientAdvertise string `yaml:"client-advertise"`
+	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. They are read again when
+	// they change.
+	TLSCert string `yaml:"tls-cert"`
+	TLSKey  string `yaml:"tls-key"`
+	// TLSClientCA makes clients of TLSListen show a certificate that an authority in this file signed.
+	TLSClientCA string `yaml:"tls-client-ca"`
+	// TokenFile is the file of access tokens. Without it a client needs none and may do everything.
+	TokenFile string `yaml:"token-file"`
+
+	// RaftListen is where other hosts connect.
+	RaftListen string `yaml:"raft-listen"`
+	// RaftAdvertise is the address at which the other hosts reach this one: that of its name in Hosts.
+	RaftAdvertise string `yaml:"raft-advertise"`
+	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts prove to each other who they are, both ways.
+	RaftTLSCert string `yaml:"raft-tls-cert"`
+	RaftTLSKey  string `yaml:"raft-tls-key"`
+	RaftTLSCA   string `yaml:"raft-tls-ca"`
+	// RaftTick is how often a leader calls the other hosts. One that was not called for 15 to 30 ticks
+	// tries to lead. The same on all hosts.
+	RaftTick time.Duration `yaml:"raft-tick"`
+	// RaftMetrics adds the series of the Raft engine to the metrics.
+	RaftMetrics bool `yaml:"raft-metrics"`
+
+	// AdminListen is where health, metrics and status are served over HTTP.
+	AdminListen string `yaml:"admin-listen"`
+	// Pprof serves the Go profiler there as well.
+	Pprof bool `yaml:"pprof"`
+
+	// DataLimit is the most bytes that the data of a semaphore, an owner or a waiter may have.
+	DataLimit Size `yaml:"data-limit"`
+	// Connections is how many client connections there may be. Zero derives it from the limit of open
+	// files.
+	Connections int `yaml:"connections"`
+	// RequestsInFlight is how many requests of one connection may be unanswered.
+	RequestsInFlight int `yaml:"requests-in-flight"`
+	// Watches is how many watches may be open on one connection.
+	Watches int `yaml:"watches"`
+	// PingInterval is how often a silent client must say that it is there. One that was silent for three
+	// of them is disconnected.
+	PingInterval time.Duration `yaml:"ping-interval"`
+	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to
+	// accept changes. Zero derives it from the size of the file system.
+	MinFreeDisk Size `yaml:"min-free-disk"`
+
+	// LogFormat is FormatText or FormatJSON.
+	LogFormat string `yaml:"log-format"`
+	// LogLevel is the least that is logged.
+	LogLevel slog.Level `yaml:"log-level"`
+
+	// Insecure names what may be reached over a network without protection.
+	Insecure Parts `yaml:"insecure"`
+
+	// alone: no list of hosts was given, so this host makes the cluster.
+	alone bool
+	// origins tell where the settings that were said were said, by name.
+	origins map[string]string
+	// warnings are what is allowed and probably not meant.
+	warnings []string
+}
+
+// What holds where nothing is said.
+const (
+	DefaultName        = "signalbox"
+	DefaultDataDir     = "signalbox-data"
+	DefaultListen      = "127.0.0.1:7420"
+	DefaultRaftListen  = "127.0.0.1:7421"
+	DefaultAdminListen = "127.0.0.1:7422"
+
+	// DefaultShards is the number of data shards of a new cluster. Every shard of a small cluster costs
+	// it speed, because fewer operations share an fsync and a message between hosts: measured with three
+	// hosts on two processors and 512 callers, one shard is half as fast again as four, and eight are
+	// slower than four. One host is as fast with eight as with one. Four let several processors and hosts
+	// share the work of a cluster that grows, and the number is fixed for its life.
+	DefaultShards = 4
+
+	DefaultRequestsInFlight = 16_384
+	DefaultWatches          = 65_536
+	DefaultPingInterval     = 10 * time.Second
+	DefaultRaftTick         = 20 * time.Millisecond
+)
+
+// Off is the address of a listener that is not wanted.
+const Off = "off"
+
+const (
+	// FormatText is a log of lines for people.
+	FormatText = "text"
+	// FormatJSON is a log of lines for programs.
+	FormatJSON = "json"
+)
+
+// Defaults are the settings where nothing is said. What depends on other settings is still empty.
+func Defaults() Settings {
+	return Settings{
+		DataDir:          DefaultDataDir,
+		AdminListen:      DefaultAdminListen,
+		TLSListen:        Off,
+		DataLimit:        protocol.DefaultDataBytes,
+		RequestsInFlight: DefaultRequestsInFlight,
+		Watches:          DefaultWatches,
+		PingInterval:     DefaultPingInterval,
+		RaftTick:         DefaultRaftTick,
+		LogFormat:        FormatText,
+		LogLevel:         slog.LevelInfo,
+	}
+}
+
+// Warnings are what is allowed and probably not meant. They are known after Load.
+func (s *Settings) Warnings() []string { return s.warnings }
+
+// ServesPlain tells whether clients may connect without TLS.
+func (s *Settings) ServesPlain() bool { return listens(s.Listen) }
+
+// ServesTLS tells whether clients may connect with TLS.
+func (s *Settings) ServesTLS() bool { return listens(s.TLSListen) }
+
+// ServesAdmin tells whether there is a listener for health, metrics and status.
+func (s *Settings) ServesAdmin() bool { return listens(s.AdminListen) }
+
+func listens(address string) bool { return address != "" && address != Off }

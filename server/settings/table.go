@@ -1,0 +1,175 @@
+package settings
+
+// table has every setting, in the order in which people should read them.
+var table = []row{
+	{
+		name: "name", group: groupHost, hint: "NAME",
+		help:      "which of the hosts this one is",
+		otherwise: "the only name in the list of hosts, or " + DefaultName + " without a list",
+		field:     func(s *Settings) value { return textValue{&s.Name} },
+	},
+	{
+		name: "data-dir", group: groupHost, hint: "DIRECTORY",
+		help:  "where the host keeps what it must not forget; made at the first start, and of no other host",
+		field: func(s *Settings) value { return textValue{&s.DataDir} },
+	},
+	{
+		name: "hosts", flag: "host", group: groupHost, hint: "NAME=ADDRESS", whole: true,
+		help: "a host that the cluster begins with, and the address at which other hosts reach it; " +
+			"repeated for every host, this one included",
+		otherwise: "this host alone",
+		field:     func(s *Settings) value { return hostsValue{&s.Hosts} },
+	},
+	{
+		name: "cluster", group: groupHost, hint: "NAME", whole: true,
+		help:  "a name for the cluster, so that two made of the same hosts are never taken for one",
+		field: func(s *Settings) value { return textValue{&s.Cluster} },
+	},
+	{
+		name: "shards", group: groupHost, hint: "NUMBER", whole: true,
+		help:      "data shards, fixed for the life of the cluster at the first start",
+		otherwise: "what the data directory has; 4 in a new one",
+		field:     func(s *Settings) value { return countValue{&s.Shards} },
+	},
+
+	{
+		name: "listen", group: groupClients, hint: "ADDRESS",
+		help:      "where clients connect without TLS; off for nowhere",
+		otherwise: DefaultListen + "; off where tls-listen is set",
+		field:     func(s *Settings) value { return textValue{&s.Listen} },
+	},
+	{
+		name: "tls-listen", group: groupClients, hint: "ADDRESS",
+		help:  "where clients connect with TLS; off for nowhere",
+		field: func(s *Settings) value { return textValue{&s.TLSListen} },
+	},
+	{
+		name: "client-advertise", group: groupClients, hint: "ADDRESS",
+		help:      "the address that clients are told for this host, where it is not the one listened on",
+		otherwise: "tls-listen, or else listen",
+		field:     func(s *Settings) value { return textValue{&s.ClientAdvertise} },
+	},
+	{
+		name: "tls-cert", group: groupClients, hint: "FILE",
+		help:  "the certificate that tls-listen shows, PEM; read again when it changes",
+		field: func(s *Settings) value { return textValue{&s.TLSCert} },
+	},
+	{
+		name: "tls-key", group: groupClients, hint: "FILE",
+		help:  "the key of tls-cert, PEM",
+		field: func(s *Settings) value { return textValue{&s.TLSKey} },
+	},
+	{
+		name: "tls-client-ca", group: groupClients, hint: "FILE",
+		help:  "let in over TLS only clients with a certificate that an authority in this file signed",
+		field: func(s *Settings) value { return textValue{&s.TLSClientCA} },
+	},
+	{
+		name: "token-file", group: groupClients, hint: "FILE",
+		help: "let in only clients with a token of this file, and let each do only what its token allows " +
+			"(signalbox token new makes one); read again when it changes",
+		field: func(s *Settings) value { return textValue{&s.TokenFile} },
+	},
+
+	{
+		name: "raft-listen", group: groupRaft, hint: "ADDRESS",
+		help:      "where other hosts connect",
+		otherwise: "this host's address in the list of hosts, or " + DefaultRaftListen + " without a list",
+		field:     func(s *Settings) value { return textValue{&s.RaftListen} },
+	},
+	{
+		name: "raft-advertise", group: groupRaft, hint: "ADDRESS",
+		help:      "the address at which other hosts reach this one, where it is not the one listened on",
+		otherwise: "this host's address in the list of hosts, or raft-listen without a list",
+		field:     func(s *Settings) value { return textValue{&s.RaftAdvertise} },
+	},
+	{
+		name: "raft-tls-cert", group: groupRaft, hint: "FILE",
+		help:  "the certificate that this host shows to other hosts, PEM; it must name the host part of raft-advertise",
+		field: func(s *Settings) value { return textValue{&s.RaftTLSCert} },
+	},
+	{
+		name: "raft-tls-key", group: groupRaft, hint: "FILE",
+		help:  "the key of raft-tls-cert, PEM",
+		field: func(s *Settings) value { return textValue{&s.RaftTLSKey} },
+	},
+	{
+		name: "raft-tls-ca", group: groupRaft, hint: "FILE",
+		help:  "the authorities that sign the certificates of all hosts, PEM",
+		field: func(s *Settings) value { return textValue{&s.RaftTLSCA} },
+	},
+	{
+		name: "raft-tick", group: groupRaft, hint: "DURATION", whole: true,
+		help: "how often a leader calls the other hosts; after 15 to 30 ticks of silence another one leads; " +
+			"up to 250ms, and above the round trip between the hosts",
+		field: func(s *Settings) value { return durationValue{&s.RaftTick} },
+	},
+	{
+		name: "raft-metrics", group: groupRaft,
+		help:  "add the series of the Raft engine to the metrics, about eight for each shard",
+		field: func(s *Settings) value { return switchValue{&s.RaftMetrics} },
+	},
+
+	{
+		name: "admin-listen", group: groupAdmin, hint: "ADDRESS",
+		help:  "where health, metrics and status are served over HTTP; off for nowhere",
+		field: func(s *Settings) value { return textValue{&s.AdminListen} },
+	},
+	{
+		name: "pprof", group: groupAdmin,
+		help:  "serve the Go profiler there as well",
+		field: func(s *Settings) value { return switchValue{&s.Pprof} },
+	},
+
+	{
+		name: "data-limit", group: groupLimits, hint: "SIZE", whole: true,
+		help:  "the longest data of a semaphore, an owner or a waiter, up to 1MiB",
+		field: func(s *Settings) value { return sizeValue{&s.DataLimit} },
+	},
+	{
+		name: "connections", group: groupLimits, hint: "NUMBER",
+		help:      "client connections; one more is refused",
+		otherwise: "what the limit of open files allows",
+		field:     func(s *Settings) value { return countValue{&s.Connections} },
+	},
+	{
+		name: "requests-in-flight", group: groupLimits, hint: "NUMBER",
+		help:  "unanswered requests of one connection",
+		field: func(s *Settings) value { return countValue{&s.RequestsInFlight} },
+	},
+	{
+		name: "watches", group: groupLimits, hint: "NUMBER",
+		help:  "open watches of one connection",
+		field: func(s *Settings) value { return countValue{&s.Watches} },
+	},
+	{
+		name: "ping-interval", group: groupLimits, hint: "DURATION",
+		help:  "how often a silent client must say that it is there; after three times that it is disconnected",
+		field: func(s *Settings) value { return durationValue{&s.PingInterval} },
+	},
+	{
+		name: "min-free-disk", group: groupLimits, hint: "SIZE",
+		help: "refuse changes while less than this is free on the file system of the data directory, " +
+			"and serve reads on",
+		otherwise: "a twentieth of the file system, but 256MiB to 2GiB, and never more than a quarter",
+		field:     func(s *Settings) value { return sizeValue{&s.MinFreeDisk} },
+	},
+
+	{
+		name: "log-format", group: groupLog, hint: "text|json",
+		help:  "lines for people or for programs, on standard error",
+		field: func(s *Settings) value { return wordValue{&s.LogFormat, []string{FormatText, FormatJSON}} },
+	},
+	{
+		name: "log-level", group: groupLog, hint: "debug|info|warn|error",
+		help:  "the least that is logged",
+		field: func(s *Settings) value { return levelValue{&s.LogLevel} },
+	},
+
+	{
+		name: "insecure", group: groupSafety, hint: "PARTS",
+		help: "let what is named be reached over a network without protection: clients, raft, admin, or all; " +
+			"without a value all",
+		field: func(s *Settings) value { return partsValue{&s.Insecure} },
+	},
+}

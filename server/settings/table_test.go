@@ -1,0 +1,179 @@
+package settings
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write docs/settings.md and testdata anew")
+
+func TestEveryFieldHasItsRowAndEveryRowItsField(t *testing.T) {
+	tags := make(map[string]bool)
+	kind := reflect.TypeFor[Settings]()
+	for i := range kind.NumField() {
+		field := kind.Field(i)
+		tag := field.Tag.Get("yaml")
+		if !field.IsExported() {
+			continue
+		}
+		if tag == "" || tags[tag] {
+			t.Errorf("field %s has the tag %q", field.Name, tag)
+		}
+		tags[tag] = true
+		// The row must fill this field and no other.
+		var s Settings
+		text := map[string]string{"bool": "true", "int": "7", "Duration": "7s", "Size": "7", "Level": "error", "Parts": "all", "string": "text", "": "a=b:1"}
+		if tag == "log-format" {
+			text["string"] = "json"
+		}
+		if !hasRow(tag) {
+			t.Errorf("field %s has no row %q in the table", field.Name, tag)
+			continue
+		}
+		if err := rowOf(tag).field(&s).parse([]string{text[field.Type.Name()]}); err != nil {
+			t.Errorf("%s: %v", tag, err)
+		}
+		for j := range kind.NumField() {
+			if filled := !reflect.ValueOf(s).Field(j).IsZero(); filled != (i == j) {
+				t.Errorf("%s: field %s filled: %v", tag, kind.Field(j).Name, filled)
+			}
+		}
+	}
+	for _, r := range table {
+		if !tags[r.name] {
+			t.Errorf("row %s has no field", r.name)
+		}
+	}
+	if len(tags) != len(table) {
+		t.Errorf("%d fields, %d rows", len(tags), len(table))
+	}
+}
+
+func TestFlagVariableAndLineHaveTheSameName(t *testing.T) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(set)
+	flags := make(map[string]bool)
+	set.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	delete(flags, "config")
+	for _, r := range table {
+		if !flags[r.flagName()] {
+			t.Errorf("no flag --%s", r.flagName())
+		}
+		delete(flags, r.flagName())
+		// A list is repeated as a flag, so there its flag has the singular.
+		if r.flagName() != r.name && r.flagName()+"s" != r.name {
+			t.Errorf("setting %s has the flag %s", r.name, r.flagName())
+		}
+		if want := "SIGNALBOX_" + strings.ToUpper(strings.ReplaceAll(r.name, "-", "_")); r.variable() != want {
+			t.Errorf("variable %s, want %s", r.variable(), want)
+		}
+	}
+	if len(flags) > 0 {
+		t.Errorf("flags without a setting: %v", flags)
+	}
+}
+
+func TestAllThreeSourcesFillEverySetting(t *testing.T) {
+	dir := t.TempDir()
+	pem := filepath.Join(dir, "some.pem")
+	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{
+		"name": "b", "data-dir": "elsewhere", "hosts": "a=10.0.0.1:1,b=10.0.0.2:1", "cluster": "prod", "shards": "2",
+		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem, "tls-key": pem,
+		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
+		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-tick": "50ms", "raft-metrics": "true",
+		"admin-listen": "127.0.0.1:8", "pprof": "true", "data-limit": "128KiB", "connections": "100", "requests-in-flight": "9",
+		"watches": "10", "ping-interval": "5s", "min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
+	}
+	var args, environment []string
+	var file strings.Builder
+	for _, r := range table {
+		text, ok := texts[r.name]
+		if !ok {
+			t.Fatalf("the test has no text for %s", r.name)
+		}
+		args = append(args, "--"+r.flagName()+"="+text)
+		environment = append(environment, r.variable()+"="+text)
+		file.WriteString(r.name + ": \"" + text + "\"\n")
+	}
+	strip := func(s Settings) Settings { s.origins = nil; return s }
+	byFlags := strip(mustLoad(t, args, nil, ""))
+	for i := range table {
+		if r := &table[i]; r.field(&byFlags).text() == r.fallback() {
+			t.Errorf("%s is what it was", r.name)
+		}
+	}
+	if byVariables := strip(mustLoad(t, nil, environment, "")); !reflect.DeepEqual(byVariables, byFlags) {
+		t.Errorf("by variables %+v\nby flags %+v", byVariables, byFlags)
+	}
+	if byLines := strip(mustLoad(t, nil, nil, file.String())); !reflect.DeepEqual(byLines, byFlags) {
+		t.Errorf("by lines %+v\nby flags %+v", byLines, byFlags)
+	}
+}
+
+func TestTheDefaultsInTheHelpAreTheOnesInForce(t *testing.T) {
+	for name, constant := range map[string]string{"shards": "4", "listen": DefaultListen, "raft-listen": DefaultRaftListen, "name": DefaultName} {
+		if !strings.Contains(rowOf(name).fallback(), constant) {
+			t.Errorf("the help of %s does not say %s", name, constant)
+		}
+	}
+	if DefaultShards != 4 {
+		t.Errorf("the help of shards says 4, the constant %d", DefaultShards)
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not current; go test ./server/settings -update writes it anew", path)
+	}
+}
+
+func TestTheDocsAreCurrent(t *testing.T) {
+	text := Markdown()
+	for _, r := range table {
+		for _, name := range []string{"`" + r.name + "`", "`--" + r.flagName(), "`" + r.variable() + "`"} {
+			if !strings.Contains(text, name) {
+				t.Errorf("the docs have no %s", name)
+			}
+		}
+	}
+	golden(t, filepath.Join("..", "..", "docs", "settings.md"), text)
+}
+
+func TestTheHelpIsWhatItWas(t *testing.T) {
+	var b strings.Builder
+	WriteUsage(&b)
+	golden(t, filepath.Join("testdata", "usage.txt"), b.String())
+}
+
+func TestTheExampleFileLoads(t *testing.T) {
+	dir := t.TempDir()
+	file := strings.ReplaceAll(ExampleFile, "/etc/signalbox", dir)
+	for _, name := range []string{"a.pem", "a.key", "ca.pem", "tokens.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := mustLoad(t, nil, nil, file); len(s.Hosts) != 3 || s.HostID() != 1 {
+		t.Errorf("got %+v", s)
+	}
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Status is the state of a host, for people and tools.
+type Status struct {
+	// Fresh: the host may speak for every shard that it leads.
+	Fresh          bool
+	RoutingVersion uint64
+	Hosts          []HostRecord // by id
+	Shards         []ShardStatus
+}
+
+// HostRecord is what the cluster knows of one host.
+type HostRecord struct {
+	ID            shard.HostID
+	Name          string
+	ClientAddress string
+	RaftAddress   string
+	AdminAddress  string
+	Version       string
+}
+
+// ShardStatus is the state of a data shard on this host.
+type ShardStatus struct {
+	ID      uint64
+	Leader  shard.HostID // 0: not known here
+	Term    uint64
+	Applied uint64
+	// Serving: this host leads the shard, and sessions may attach.
+	Serving bool
+	// ProofAge is how long ago the latest barrier began that succeeded; below zero: there was none.
+	ProofAge time.Duration
+
+	Sessions, Attached, Guests, Semaphores, Waiters, Watches, Queued, InFlight int
+}
+
+// Status returns the state of the host now.
+func (h *Host) Status() Status {
+	now := h.now()
+	s := Status{Fresh: true, RoutingVersion: h.routes.version()}
+	for _, x := range h.meta.machine.Hosts() {
+		s.Hosts = append(s.Hosts, HostRecord{
+			ID: x.ID, Name: x.Name, ClientAddress: x.ClientAddress, RaftAddress: x.RaftAddress,
+			AdminAddress: x.AdminAddress, Version: x.Version,
+		})
+	}
+	for _, r := range h.replicas {
+		l, count := r.leadership.Load(), r.machine.Count()
+		queued, flying := r.pipeline.waiting()
+		if r.leads() && !r.leases.Fresh(now) {
+			s.Fresh = false
+		}
+		age := r.fresh.age(now)
+		if age > 1<<62 {
+			age = -1
+		}
+		s.Shards = append(s.Shards, ShardStatus{
+			ID: r.id, Leader: l.Leader, Term: l.Term, Applied: r.applied.Load(),
+			Serving: r.leads() && r.duty.ready(), ProofAge: age,
+			Sessions: count.Sessions, Attached: r.leases.Counts().Attached, Guests: count.Guests,
+			Semaphores: count.Objects, Waiters: count.Waiters, Watches: r.hub.Len(),
+			Queued: queued, InFlight: flying,
+		})
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package raftlog
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// majority is asked by barriers under test. Every round waits until the test answers it.
+type majority struct {
+	began chan round
+	stop  chan struct{}
+}
+
+type round struct {
+	limit  time.Duration
+	answer chan error
+}
+
+func (m *majority) ask(limit time.Duration, abandon <-chan struct{}) error {
+	r := round{limit: limit, answer: make(chan error)}
+	select {
+	case m.began <- r:
+	case <-m.stop:
+		return shard.ErrLogClosed
+	}
+	select {
+	case err := <-r.answer:
+		return err
+	case <-abandon:
+		return errRoundAbandoned
+	case <-time.After(limit):
+		return errRoundTimeout
+	case <-m.stop:
+		return shard.ErrLogClosed
+	}
+}
+
+// testBarriers runs a test in virtual time.
+func testBarriers(t *testing.T, f func(t *testing.T, b *barriers, m *majority)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &majority{began: make(chan round), stop: make(chan struct{})}
+		b := newBarriers(Config{}.withDefaults(), m.ask, m.stop)
+		var running sync.WaitGroup
+		for range barrierRounds {
+			running.Go(b.run)
+		}
+		f(t, b, m)
+		m.end(b)
+		running.Wait()
+	})
+}
+
+// end closes the barriers as a log does.
+func (m *majority) end(b *barriers) {
+	select {
+	case <-m.stop:
+	default:
+		b.close()
+		close(m.stop)
+	}
+}
+
+func mustAdd(t *testing.T, b *barriers) chan error {
+	t.Helper()
+	answer := make(chan error, 1)
+	if err := b.add(func(err error) { answer <- err }); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func unanswered(answers ...chan error) bool {
+	synctest.Wait()
+	for _, a := range answers {
+		if len(a) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestABarrierIsNotAnsweredByARoundThatBeganBefore(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		before := mustAdd(t, b)
+		earlier := <-m.began
+		after := mustAdd(t, b)
+		later := <-m.began
+		earlier.answer <- nil
+		if err := <-before; err != nil {
+			t.Error(err)
+		}
+		if !unanswered(after) {
+			t.Error("the round that began before the barrier answered it")
+		}
+		later.answer <- nil
+		if err := <-after; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBarriersThatWaitWhileRoundsAreOutShareTheNext(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		first := mustAdd(t, b)
+		r1 := <-m.began
+		second := mustAdd(t, b)
+		r2 := <-m.began
+		var waiting []chan error
+		for range 1000 {
+			waiting = append(waiting, mustAdd(t, b))
+		}
+		if !unanswered(append(waiting, first, second)...) {
+			t.Error("a barrier was answered without a round")
+		}
+		r1.answer <- nil
+		r3 := <-m.began
+		r3.answer <- nil
+		for _, answer := range waiting {
+			if err := <-answer; err != nil {
+				t.Fatal(err)
+			}
+		}
+		r2.answer <- nil
+		<-first
+		<-second
+		if n := b.rounds.Load(); n != 3 {
+			t.Errorf("1002 barriers took %d rounds, want 3", n)
+		}
+	})
+}
+
+func TestABarrierOutlivesRoundsThatFail(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		answer := mustAdd(t, b)
+		for range 3 {
+			(<-m.began).answer <- errRoundDropped
+		}
+		(<-m.began).answer <- nil
+		if err := <-answer; err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestABarrierWithoutAMajorityEndsWithErrNoQuorum(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		began := time.Now()
+		answer := mustAdd(t, b)
+		for {
+			select {
+			case r := <-m.began:
+				<-time.After(r.limit) // no answer comes
+				continue
+			case err := <-answer:
+				if !errors.Is(err, shard.ErrNoQuorum) {
+					t.Errorf("got %v, want ErrNoQuorum", err)
+				}
+				if took := time.Since(began); took < b.timeout || took > b.timeout*4/3 {
+					t.Errorf("took %v, want %v and at most a third more", took, b.timeout)
+				}
+				return
+			}
+		}
+	})
+}
+
+func TestANewLeaderIsAskedAtOnce(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		answer := mustAdd(t, b)
+		<-m.began // its question is lost with the leader
+		began := time.Now()
+		b.elected.announce()
+		r := <-m.began
+		if waited := time.Since(began); waited > b.pause {
+			t.Errorf("the next round began after %v", waited)
+		}
+		r.answer <- nil
+		if err := <-answer; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseEndsBarriersWithErrLogClosed(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		out := mustAdd(t, b)
+		<-m.began
+		alsoOut := mustAdd(t, b)
+		<-m.began
+		waiting := mustAdd(t, b)
+		m.end(b)
+		for _, answer := range []chan error{out, alsoOut, waiting} {
+			if err := <-answer; !errors.Is(err, shard.ErrLogClosed) || errors.Is(err, shard.ErrNoQuorum) {
+				t.Errorf("got %v, want ErrLogClosed alone", err)
+			}
+		}
+		if err := b.add(func(error) { t.Error("a barrier that was refused is answered") }); !errors.Is(err, shard.ErrLogClosed) {
+			t.Errorf("a barrier after close: %v, want ErrLogClosed", err)
+		}
+	})
+}
+
+func TestTooManyBarriersAreRefused(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		done := func(error) {}
+		for range barrierRounds {
+			mustAdd(t, b)
+			<-m.began
+		}
+		for range maxBarriers {
+			if err := b.add(done); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.add(done); !errors.Is(err, shard.ErrLogBusy) {
+			t.Errorf("got %v, want ErrLogBusy", err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package raftlog
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+func TestCloseWaitsForTheCallUnderWay(t *testing.T) {
+	one := openOne(t, nil)
+	release, applying := one.machine.holdNextApply()
+	outcome := make(chan shard.Outcome, 1)
+	if err := one.log.Propose([]byte("held"), func(o shard.Outcome) { outcome <- o }); err != nil {
+		t.Fatal(err)
+	}
+	<-applying
+	closed := make(chan struct{})
+	go func() {
+		one.log.Close()
+		one.machine.closed.Store(true)
+		close(closed)
+	}()
+	if o := <-outcome; o == shard.OutcomeDropped {
+		t.Error("a batch that is being applied was called dropped")
+	}
+	select {
+	case <-closed:
+		t.Error("Close returned while Apply was under way")
+	default:
+	}
+	close(release)
+	<-closed
+	one.machine.check(t)
+}
+
+func TestCloseStopsASnapshotUnderWay(t *testing.T) {
+	one := newCluster(t, 1, fewEntries)[0]
+	machine := newRecorder()
+	machine.holdSave, machine.saving = make(chan struct{}), make(chan struct{})
+	one.openWith(machine)
+	machine.awaitLeader(t, anyLeader)
+	want := one.mustPropose(0, 15)
+	<-machine.saving
+	want = append(want, one.mustPropose(15, 25)...) // saving holds up nothing
+	one.close()
+	if n := machine.snapshots.Load(); n != 0 {
+		t.Errorf("%d snapshots were not discarded", n)
+	}
+	one.open()
+	one.machine.awaitBatches(t, want)
+}
+
+func TestASnapshotThatCannotBeSavedIsGivenUp(t *testing.T) {
+	one := newCluster(t, 1, fewEntries)[0]
+	machine := newRecorder()
+	machine.failSave.Store(true)
+	one.openWith(machine)
+	machine.awaitLeader(t, anyLeader)
+	want := one.mustPropose(0, 15)
+	eventually(t, "the failure", func() bool { return one.host.Status()[0].SnapshotFailures > 0 })
+	machine.failSave.Store(false)
+	want = append(want, one.mustPropose(15, 40)...)
+	machine.awaitSaved(t, 1)
+	one.close()
+	one.open()
+	one.machine.awaitBatches(t, want)
+	if one.machine.restores != 1 {
+		t.Errorf("restored %d times, want once", one.machine.restores)
+	}
+}
+
+func TestEverythingInFlightIsAnsweredByClose(t *testing.T) {
+	all, leader := openThree(t, nil)
+	for _, m := range others(all, leader) {
+		m.close()
+	}
+	const n = 20
+	outcomes, answers := make(chan shard.Outcome, n), make(chan error, n)
+	for range n {
+		if err := leader.log.Propose([]byte("never"), func(o shard.Outcome) { outcomes <- o }); err != nil {
+			t.Fatal(err)
+		}
+		if err := leader.log.Barrier(func(err error) { answers <- err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leader.log.Close()
+	if len(outcomes) != n || len(answers) != n {
+		t.Fatalf("%d of %d proposals and %d of %d barriers were answered", len(outcomes), n, len(answers), n)
+	}
+	for range n {
+		if o := <-outcomes; o == shard.OutcomeApplied {
+			t.Error("applied without a majority")
+		}
+		if err := <-answers; err == nil {
+			t.Error("a barrier succeeded without a majority")
+		}
+	}
+}
+
+func TestCallsOnAClosedLog(t *testing.T) {
+	one := openOne(t, nil)
+	one.log.Close()
+	one.log.Close()
+	one.machine.closed.Store(true)
+	if err := one.log.Propose(nil, func(shard.Outcome) { t.Error("called back") }); !errors.Is(err, shard.ErrLogClosed) {
+		t.Errorf("Propose: %v", err)
+	}
+	if err := one.log.Barrier(func(error) { t.Error("called back") }); !errors.Is(err, shard.ErrLogClosed) {
+		t.Errorf("Barrier: %v", err)
+	}
+	if err := one.log.Transfer(1); !errors.Is(err, shard.ErrLogClosed) {
+		t.Errorf("Transfer: %v", err)
+	}
+	one.log.Leadership()
+	if n := len(one.host.Status()); n != 0 {
+		t.Errorf("the status knows of %d shards", n)
+	}
+}
+
+func TestAHostThatIsClosedHasClosedItsLogs(t *testing.T) {
+	one := openOne(t, nil)
+	one.host.Close()
+	one.host.Close()
+	one.machine.closed.Store(true)
+	if err := one.log.Propose(nil, func(shard.Outcome) {}); !errors.Is(err, shard.ErrLogClosed) {
+		t.Errorf("Propose: %v", err)
+	}
+	if _, err := one.host.Start(8, newRecorder()); !errors.Is(err, ErrHostClosed) {
+		t.Errorf("Start: %v", err)
+	}
+}
+
+func TestStartRefusesWhatCannotBe(t *testing.T) {
+	one := openOne(t, nil)
+	if _, err := one.host.Start(testShard, newRecorder()); !errors.Is(err, ErrShardStarted) {
+		t.Errorf("a shard that runs: %v", err)
+	}
+	if _, err := one.host.Start(8, newRecorder(), 1, 2); !errors.Is(err, shard.ErrNotMember) {
+		t.Errorf("a member that the cluster lacks: %v", err)
+	}
+	two := newCluster(t, 2, nil)[0]
+	two.open()
+	if _, err := two.host.Start(8, newRecorder(), 2); !errors.Is(err, shard.ErrNotMember) {
+		t.Errorf("a shard that this host is no member of: %v", err)
+	}
+}

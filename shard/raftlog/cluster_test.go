@@ -1,0 +1,197 @@
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+const testShard = 7
+
+// member is a host of a test cluster, closed or open.
+type member struct {
+	t       testing.TB
+	config  Config
+	host    *Host
+	log     shard.Log
+	machine *recorder
+}
+
+// newCluster returns a cluster of closed hosts on free ports of the loopback interface.
+func newCluster(t testing.TB, hosts int, change func(*Config)) []*member {
+	t.Helper()
+	addresses := make(map[shard.HostID]string, hosts)
+	for id := range hosts {
+		addresses[shard.HostID(id+1)] = freeAddress(t)
+	}
+	var members []*member
+	for _, id := range slices.Sorted(maps.Keys(addresses)) {
+		config := Config{
+			Host: id, DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
+			Members: addresses, Deployment: 42, Logger: testLogger(t),
+			// A machine that is busy with other tests must not look like one that has failed.
+			ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
+		}
+		if hosts == 1 {
+			config.ElectionTicks = 5 // nobody can depose it
+		}
+		if change != nil {
+			change(&config)
+		}
+		m := &member{t: t, config: config}
+		t.Cleanup(m.close)
+		members = append(members, m)
+	}
+	return members
+}
+
+func testLogger(t testing.TB) *slog.Logger {
+	level := slog.LevelError + 1
+	if os.Getenv("RAFTLOG_TEST_LOG") != "" {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func openAll(members []*member) {
+	for _, m := range members {
+		m.t.Helper()
+		m.open()
+	}
+}
+
+func (m *member) open() { m.openWith(newRecorder()) }
+
+func (m *member) openWith(machine *recorder) {
+	m.t.Helper()
+	host, err := Open(m.config)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.host = host
+	m.start(machine)
+}
+
+func (m *member) start(machine *recorder) {
+	m.t.Helper()
+	log, err := m.host.Start(testShard, machine)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.log, m.machine = log, machine
+}
+
+func (m *member) close() {
+	if m.host == nil {
+		return
+	}
+	m.host.Close()
+	m.host = nil
+	m.machine.closed.Store(true)
+	m.machine.check(m.t)
+}
+
+// leaderOf waits until one of the open members leads and a barrier has confirmed it.
+func leaderOf(t testing.TB, members []*member) *member {
+	t.Helper()
+	open := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.host == nil })
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		var leader *member
+		open[0].machine.awaitLeader(t, func(l shard.Leadership) bool {
+			i := slices.IndexFunc(open, func(m *member) bool { return m.config.Host == l.Leader })
+			if i >= 0 {
+				leader = open[i]
+			}
+			return i >= 0
+		})
+		if leader.log.Leadership().Leader == leader.config.Host && leader.barrier() == nil {
+			return leader
+		}
+	}
+	t.Fatal("no leader")
+	return nil
+}
+
+func (m *member) barrier() error {
+	m.t.Helper()
+	answer := make(chan error, 1)
+	if err := m.log.Barrier(func(err error) { answer <- err }); err != nil {
+		return err
+	}
+	return <-answer
+}
+
+func (m *member) propose(batch string) shard.Outcome {
+	m.t.Helper()
+	outcome := make(chan shard.Outcome, 1)
+	if err := m.log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }); err != nil {
+		m.t.Fatalf("propose on host %d: %v", m.config.Host, err)
+	}
+	return <-outcome
+}
+
+// mustPropose proposes numbered batches and returns them.
+func (m *member) mustPropose(from, to int) []string {
+	m.t.Helper()
+	var batches []string
+	for i := from; i < to; i++ {
+		batch := fmt.Sprint("batch ", i)
+		if o := m.propose(batch); o != shard.OutcomeApplied {
+			m.t.Fatalf("%s on host %d: %v", batch, m.config.Host, o)
+		}
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+func others(members []*member, but *member) []*member {
+	return slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m == but })
+}
+
+// transfer hands leadership over by way of one host, and waits until all believe it. It may take
+// several tries: the one it goes to declines while it has committed batches to apply.
+func transfer(t testing.TB, all []*member, by, to *member) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if err := by.log.Transfer(to.config.Host); err != nil && !errors.Is(err, shard.ErrLogBusy) {
+			t.Fatal(err)
+		}
+		leads := func() bool { return to.machine.lastLeader().Leader == to.config.Host }
+		if to.machine.awaitFor(2*to.config.withDefaults().election(), leads) {
+			for _, m := range all {
+				m.machine.awaitLeader(t, func(l shard.Leadership) bool { return l.Leader == to.config.Host })
+			}
+			return
+		}
+	}
+	t.Fatalf("host %d does not take over", to.config.Host)
+}
+
+// snapshotDirs lists the snapshots that a host has on disk.
+func snapshotDirs(t testing.TB, m *member) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(m.config.DataDir, "*", "*", "snapshot-part-*", fmt.Sprintf("snapshot-%d-*", testShard), "snapshot-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs
+}

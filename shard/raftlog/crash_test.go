@@ -1,0 +1,146 @@
+package raftlog
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// The tests below run this test program again as the process that crashes. Its part is named by an
+// environment variable.
+const crashPart = "RAFTLOG_CRASH_PART"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(crashPart) {
+	case "refuse":
+		crashByRefusing()
+	case "propose":
+		crashWhileProposing()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// crashingHost opens a single host in the directory that is the first argument.
+func crashingHost(machine *recorder) shard.Log {
+	config := Config{
+		Host: 1, DataDir: os.Args[1], Members: map[shard.HostID]string{1: os.Args[2]},
+		SnapshotEntries: 50, KeepEntries: 10,
+	}
+	host, err := Open(config)
+	if err == nil {
+		var log shard.Log
+		if log, err = host.Start(testShard, machine); err == nil {
+			return log
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(3)
+	return nil
+}
+
+func proposeTo(log shard.Log, batch string) shard.Outcome {
+	outcome := make(chan shard.Outcome, 1)
+	for log.Propose([]byte(batch), func(o shard.Outcome) { outcome <- o }) != nil {
+	}
+	return <-outcome
+}
+
+func crashByRefusing() {
+	machine := newRecorder()
+	machine.refuse = "poison"
+	log := crashingHost(machine)
+	for proposeTo(log, "good") != shard.OutcomeApplied {
+	}
+	proposeTo(log, "poison")
+	fmt.Println("survived")
+	os.Exit(0)
+}
+
+// crashWhileProposing prints every batch once it is applied, and goes on until it is killed.
+func crashWhileProposing() {
+	machine := newRecorder()
+	log := crashingHost(machine)
+	for i := 0; ; {
+		if proposeTo(log, fmt.Sprint(i)) == shard.OutcomeApplied {
+			fmt.Println(i)
+			i++
+		}
+	}
+}
+
+func crash(t *testing.T, part, dir string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, dir, freeAddress(t))
+	cmd.Env = append(os.Environ(), crashPart+"="+part)
+	return cmd
+}
+
+func TestAReplicaThatCannotApplyStopsTheProcess(t *testing.T) {
+	cmd := crash(t, "refuse", filepath.Join(t.TempDir(), "host"))
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err == nil {
+		t.Errorf("the process went on: %s", out.String())
+	}
+	for _, want := range []string{"this replica cannot go on", "the recorder was told to refuse this", "panic"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is not in what the process said:\n%s", want, said.String())
+		}
+	}
+}
+
+func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "host")
+	cmd := crash(t, "propose", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	acknowledged := 0
+	for range 200 {
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatalf("%v: %s", err, said.String())
+		}
+		acknowledged++
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(lines)
+	acknowledged += bytes.Count(rest, []byte{'\n'})
+	cmd.Wait()
+
+	one := newCluster(t, 1, fewEntries)[0]
+	one.config.DataDir = dir
+	one.config.Deployment = 0
+	one.config.Members = map[shard.HostID]string{1: cmd.Args[2]}
+	one.open()
+	one.machine.await(t, "what was acknowledged", func() bool { return len(one.machine.batches) >= acknowledged })
+	for i, batch := range one.machine.applied() {
+		if batch != fmt.Sprint(i) {
+			t.Fatalf("batch %d is %q", i, batch)
+		}
+	}
+	if one.machine.restores != 1 {
+		t.Errorf("restored %d times, want once", one.machine.restores)
+	}
+}

@@ -1,0 +1,159 @@
+package raftlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+const (
+	lockFile   = "host.lock"
+	recordFile = "host.json"
+	// recordFormat is that of the record and of all that the directory holds.
+	recordFormat = 1
+)
+
+// directoryRecord says whose a data directory is. The engine checks some of it too, but after it has
+// made files, and without saying what it found.
+type directoryRecord struct {
+	Format     int                     `json:"format"`
+	Host       shard.HostID            `json:"host"`
+	Deployment uint64                  `json:"deployment"`
+	Hostname   string                  `json:"hostname"`
+	Members    map[shard.HostID]string `json:"members"`
+	Workers    int                     `json:"workers"`
+}
+
+func recordOf(c Config, hostname string) directoryRecord {
+	return directoryRecord{
+		Format: recordFormat, Host: c.Host, Deployment: c.Deployment,
+		Hostname: hostname, Members: c.Members, Workers: c.Workers,
+	}
+}
+
+// directoryLock is this process's claim to a data directory. The engine's own lock does not keep two
+// hosts of one process apart.
+type directoryLock struct {
+	file *os.File
+}
+
+// claimDirectory makes the data directory where there is none, locks it, and refuses it where it is
+// not this host's.
+func claimDirectory(c Config) (*directoryLock, error) {
+	if err := os.MkdirAll(c.DataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(c.DataDir, lockFile), os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: lock the data directory: %w", err)
+	}
+	lock := &directoryLock{file: file}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.release()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own", ErrDirectoryInUse, c.DataDir)
+		}
+		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", c.DataDir, err)
+	}
+	if err := checkDirectory(c); err != nil {
+		lock.release()
+		return nil, err
+	}
+	return lock, nil
+}
+
+func (l *directoryLock) release() { l.file.Close() }
+
+// checkDirectory compares the record, where there is one, with the config.
+func checkDirectory(c Config) error {
+	hostname, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("raftlog: the machine's host name: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("raftlog: read the record of the data directory: %w", err)
+	}
+	var found directoryRecord
+	if err := json.Unmarshal(text, &found); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
+	}
+	return found.compare(recordOf(c, hostname), c.DataDir)
+}
+
+// compare tells what makes a directory the wrong one for a host that would record want in it.
+func (found directoryRecord) compare(want directoryRecord, dir string) error {
+	switch {
+	case found.Format != want.Format:
+		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
+			ErrFormat, dir, found.Format, want.Format)
+	case found.Deployment != want.Deployment:
+		return fmt.Errorf("%w: %s is of deployment %d, this host of %d: give this host a directory of its own",
+			ErrOtherDeployment, dir, found.Deployment, want.Deployment)
+	case found.Host != want.Host:
+		return fmt.Errorf("%w: %s is host %d's, this is host %d: give this host a directory of its own",
+			ErrOtherHost, dir, found.Host, want.Host)
+	case found.Hostname != want.Hostname:
+		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host name back",
+			ErrHostnameChanged, dir, found.Hostname, want.Hostname)
+	case !maps.Equal(found.Members, want.Members):
+		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set them back",
+			ErrMembersChanged, dir, found.Members, want.Members)
+	case found.Workers != want.Workers:
+		return fmt.Errorf("%w: %s was made with %d, the config has %d: set them back",
+			ErrWorkersChanged, dir, found.Workers, want.Workers)
+	}
+	return nil
+}
+
+// record writes down whose the directory is, once the engine has accepted it.
+func (l *directoryLock) record(c Config) error {
+	path := filepath.Join(c.DataDir, recordFile)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("raftlog: the machine's host name: %w", err)
+	}
+	text, err := json.MarshalIndent(recordOf(c, hostname), "", "\t")
+	if err != nil {
+		return fmt.Errorf("raftlog: encode the record of the data directory: %w", err)
+	}
+	if err := writeDurably(path, append(text, '\n')); err != nil {
+		return fmt.Errorf("raftlog: write the record of the data directory: %w", err)
+	}
+	return nil
+}
+
+// writeDurably leaves either the whole file or none, whenever the machine fails.
+func writeDurably(path string, text []byte) error {
+	temporary := path + ".new"
+	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	directory, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

@@ -1,0 +1,142 @@
+package raftlog
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// refused opens a host that must not open, and checks that the error helps and nothing was harmed.
+func refused(t *testing.T, c Config, want error) {
+	t.Helper()
+	host, err := Open(c)
+	if err == nil {
+		host.Close()
+		t.Fatalf("opened, want %v", want)
+	}
+	if !errors.Is(err, want) {
+		t.Errorf("got %v, want %v", err, want)
+	}
+	if !strings.Contains(err.Error(), c.DataDir) {
+		t.Errorf("%q does not name the directory", err)
+	}
+}
+
+func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
+	one := newCluster(t, 2, nil)[0]
+	one.open()
+	one.close()
+	moved := maps.Clone(one.config.Members)
+	moved[2] = "127.0.0.1:1"
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   error
+	}{
+		"another host":       {func(c *Config) { c.Host = 2 }, ErrOtherHost},
+		"another cluster":    {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
+		"an address changed": {func(c *Config) { c.Members = moved }, ErrMembersChanged},
+		"fewer members":      {func(c *Config) { c.Members = map[shard.HostID]string{1: c.address()} }, ErrMembersChanged},
+		"more workers":       {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := one.config
+			c.change(&config)
+			refused(t, config, c.want)
+		})
+	}
+	one.open() // it is as it was
+}
+
+func TestADirectoryIsRefusedWhereItsRecordDiffers(t *testing.T) {
+	one := newCluster(t, 1, nil)[0]
+	one.open()
+	one.close()
+	path := filepath.Join(one.config.DataDir, recordFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*directoryRecord)
+		want   error
+	}{
+		"another machine":  {func(r *directoryRecord) { r.Hostname = "elsewhere" }, ErrHostnameChanged},
+		"a format to come": {func(r *directoryRecord) { r.Format++ }, ErrFormat},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var record directoryRecord
+			if err := json.Unmarshal(good, &record); err != nil {
+				t.Fatal(err)
+			}
+			c.change(&record)
+			text, _ := json.Marshal(record)
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, one.config, c.want)
+		})
+	}
+	if err := os.WriteFile(path, good[:len(good)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, one.config, ErrFormat)
+}
+
+// TestTheEnginesRefusalsAreExplained covers directories whose record was lost.
+func TestTheEnginesRefusalsAreExplained(t *testing.T) {
+	one := newCluster(t, 2, nil)[0]
+	one.open()
+	one.close()
+	if err := os.Remove(filepath.Join(one.config.DataDir, recordFile)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   error
+	}{
+		"address": {func(c *Config) {
+			c.Members = map[shard.HostID]string{1: freeAddress(t), 2: "127.0.0.1:1"}
+		}, ErrMembersChanged},
+		"deployment": {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
+		"workers":    {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := one.config
+			c.change(&config)
+			refused(t, config, c.want)
+		})
+	}
+	one.open()
+}
+
+func TestADirectoryHasOneHostAtATime(t *testing.T) {
+	one := openOne(t, nil)
+	config := one.config
+	config.ListenAddress = freeAddress(t)
+	refused(t, config, ErrDirectoryInUse)
+	want := one.mustPropose(0, 3) // the first host has lost nothing by that
+	one.close()
+	one.open()
+	one.machine.awaitBatches(t, want)
+}
+
+func TestAnAddressThatIsTakenBindsNoDirectory(t *testing.T) {
+	one := openOne(t, nil)
+	config := one.config
+	config.DataDir = t.TempDir()
+	if _, err := Open(config); err == nil {
+		t.Fatal("two hosts listen on one address")
+	}
+	config.Members = map[shard.HostID]string{1: freeAddress(t)}
+	host, err := Open(config)
+	if err != nil {
+		t.Fatalf("after the address was mended: %v", err)
+	}
+	host.Close()
+}

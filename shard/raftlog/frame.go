@@ -1,0 +1,119 @@
+package raftlog
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"time"
+)
+
+// A frame between hosts is a header and a payload:
+//
+//	bytes 0..2   "SBX"
+//	byte  3      kind
+//	bytes 4..7   length of the payload, big endian
+//	bytes 8..11  CRC-32C of bytes 0..7 and the payload, big endian
+const frameHeaderSize = 12
+
+// Kinds of frames.
+const (
+	frameMessages = 1 // a raftpb.MessageBatch
+	frameChunk    = 2 // a raftpb.Chunk
+)
+
+const (
+	// maxFrameBytes is above what the engine sends at once: 64 MiB, and one message of as much.
+	maxFrameBytes = 160 << 20
+	// frameReadStep bounds what is allocated for a payload of which nothing has arrived yet.
+	frameReadStep   = 1 << 20
+	readBufferBytes = 64 << 10
+	// silence ends a connection that brings nothing. The engine ends its own after a minute of that.
+	silence = 2 * time.Minute
+)
+
+var (
+	frameMagic = [3]byte{'S', 'B', 'X'}
+	errFrame   = errors.New("bad frame")
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// sealFrame fills in the header of a frame whose payload is there.
+func sealFrame(frame []byte, kind byte) {
+	copy(frame, frameMagic[:])
+	frame[3] = kind
+	binary.BigEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeaderSize))
+	binary.BigEndian.PutUint32(frame[8:], frameSum(frame[:8], frame[frameHeaderSize:]))
+}
+
+func frameSum(head, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, payload)
+}
+
+// frameSource is the part of a net.Conn that frames are read from.
+type frameSource interface {
+	io.Reader
+	SetReadDeadline(time.Time) error
+}
+
+// frameReader takes frames from a connection.
+type frameReader struct {
+	conn   frameSource
+	r      *bufio.Reader
+	buffer []byte
+	until  time.Time // the read deadline that is set
+}
+
+func newFrameReader(conn frameSource) *frameReader {
+	return &frameReader{conn: conn, r: bufio.NewReaderSize(conn, readBufferBytes)}
+}
+
+// next returns the next frame. The payload is valid until the next call.
+func (f *frameReader) next() (kind byte, payload []byte, err error) {
+	if now := time.Now(); f.until.Sub(now) < silence/2 {
+		f.until = now.Add(silence)
+		if err := f.conn.SetReadDeadline(f.until); err != nil {
+			return 0, nil, err
+		}
+	}
+	var header [frameHeaderSize]byte
+	if _, err := io.ReadFull(f.r, header[:]); err != nil {
+		return 0, nil, err
+	}
+	kind, size := header[3], binary.BigEndian.Uint32(header[4:])
+	if [3]byte(header[:3]) != frameMagic || kind != frameMessages && kind != frameChunk || size > maxFrameBytes {
+		return 0, nil, fmt.Errorf("%w: header % x", errFrame, header)
+	}
+	payload, err = f.read(int(size))
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if frameSum(header[:8], payload) != binary.BigEndian.Uint32(header[8:]) {
+		return 0, nil, fmt.Errorf("%w: wrong checksum", errFrame)
+	}
+	return kind, payload, nil
+}
+
+// read reads a payload. Memory grows with what has arrived, not with what was announced.
+func (f *frameReader) read(size int) ([]byte, error) {
+	if cap(f.buffer) > keepBufferBytes {
+		f.buffer = nil
+	}
+	payload := f.buffer[:0]
+	for len(payload) < size {
+		have := len(payload)
+		step := min(size-have, max(frameReadStep, have))
+		payload = slices.Grow(payload, step)[:have+step]
+		if _, err := io.ReadFull(f.r, payload[have:]); err != nil {
+			return nil, err
+		}
+	}
+	f.buffer = payload
+	return payload, nil
+}

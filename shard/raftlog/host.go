@@ -1,0 +1,182 @@
+package raftlog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/statemachine"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Host is one process's part in the logs of all its shards. Its methods may be called from any
+// goroutine.
+type Host struct {
+	config Config
+	engine *dragonboat.NodeHost
+	lock   *directoryLock
+	events *leadershipEvents
+
+	lifecycle sync.Mutex // held by Start, and by Close until it begins; taken before mu
+	closed    bool       // guarded by lifecycle
+
+	mu   sync.RWMutex
+	logs map[uint64]*Log // guarded by mu
+
+	stop      chan struct{}
+	closeOnce sync.Once
+	running   sync.WaitGroup
+}
+
+// Open claims the data directory and the address of a config and takes up contact with the other
+// members. No shard runs before Start.
+func Open(config Config) (*Host, error) {
+	config = config.withDefaults()
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	config.Members = maps.Clone(config.Members) // read by many goroutines from now on
+	return open(config)
+}
+
+func open(c Config) (_ *Host, err error) {
+	factory := &transportFactory{members: c.Members, logger: c.Logger}
+	if c.TLS != nil {
+		if factory.tls, err = c.TLS.load(); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := claimDirectory(c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			lock.release()
+		}
+	}()
+	// An address that cannot be had must show before the engine binds the directory to it.
+	factory.listener, err = net.Listen("tcp", c.listenAddress())
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: listen for other hosts: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			factory.listener.Close()
+		}
+	}()
+	routeEngineLog(c.Logger)
+	h := &Host{config: c, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
+	h.events = newLeadershipEvents(h)
+	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory))
+	if err == nil && h.engine == nil {
+		// The engine swallows a panic of its own whose value is no error.
+		err = errors.New(lastEnginePanic())
+	}
+	if err != nil {
+		return nil, explainOpen(c, err)
+	}
+	if err := lock.record(c); err != nil {
+		h.engine.Close()
+		return nil, err
+	}
+	h.running.Go(func() { h.events.run(h.stop) })
+	return h, nil
+}
+
+// Start starts this host's replica of a shard, or starts it again. The members are the hosts that the
+// shard has its replicas on, all of the config's where none is named; they count when the shard is new
+// on this host, and must then be the same on all of them. Start returns before the replica has read
+// its snapshot and its log.
+//
+// The state machine must be empty, and is fed until the log is closed.
+func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard.HostID) (shard.Log, error) {
+	if len(members) == 0 {
+		members = h.config.memberIDs()
+	}
+	initial := make(map[uint64]dragonboat.Target, len(members))
+	for _, id := range members {
+		address, ok := h.config.Members[id]
+		if !ok {
+			return nil, fmt.Errorf("raftlog: start shard %d: host %d is no member of the cluster: %w", shardID, id, shard.ErrNotMember)
+		}
+		initial[uint64(id)] = address
+	}
+	if !slices.Contains(members, h.config.Host) {
+		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
+	}
+	h.lifecycle.Lock()
+	defer h.lifecycle.Unlock()
+	l, err := h.admit(shardID, members, target)
+	if err != nil {
+		return nil, err
+	}
+	if h.engine.HasNodeInfo(shardID, uint64(h.config.Host)) {
+		initial = nil // the log knows its members
+	}
+	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
+	if err := h.engine.StartConcurrentReplica(initial, false, create, h.config.replicaConfig(shardID)); err != nil {
+		h.forget(l)
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
+	}
+	l.start()
+	return l, nil
+}
+
+// admit registers a log, so that it hears of leaders from the first moment on.
+func (h *Host) admit(shardID uint64, members []shard.HostID, target shard.StateMachine) (*Log, error) {
+	if h.closed {
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, ErrHostClosed)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.logs[shardID] != nil {
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, ErrShardStarted)
+	}
+	l := newLog(h, shardID, slices.Clone(members), target)
+	h.logs[shardID] = l
+	return l, nil
+}
+
+func (h *Host) log(shardID uint64) *Log {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.logs[shardID]
+}
+
+// logsByShard returns the open logs, smallest shard first.
+func (h *Host) logsByShard() []*Log {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.SortedFunc(maps.Values(h.logs), func(a, b *Log) int { return cmp.Compare(a.shardID, b.shardID) })
+}
+
+func (h *Host) forget(l *Log) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.logs, l.shardID)
+}
+
+// Close closes every log and then the host. It waits as Log.Close does.
+func (h *Host) Close() error {
+	h.closeOnce.Do(func() {
+		h.lifecycle.Lock()
+		h.closed = true
+		h.lifecycle.Unlock()
+		var closing sync.WaitGroup
+		for _, l := range h.logsByShard() {
+			closing.Go(func() { l.Close() })
+		}
+		closing.Wait()
+		close(h.stop)
+		h.running.Wait()
+		h.engine.Close()
+		h.lock.release()
+	})
+	return nil
+}

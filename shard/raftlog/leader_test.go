@@ -1,0 +1,135 @@
+package raftlog
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+func TestNothingAcknowledgedIsLostWhenTheLeaderCloses(t *testing.T) {
+	all, leader := openThree(t, nil)
+	var want []string
+	for range 3 {
+		want = append(want, leader.mustPropose(len(want), len(want)+20)...)
+		leader.close()
+		rest := others(all, leader)
+		next := leaderOf(t, rest)
+		want = append(want, next.mustPropose(len(want), len(want)+5)...)
+		for _, m := range rest {
+			m.machine.awaitBatches(t, want)
+		}
+		leader.open()
+		leader.machine.awaitBatches(t, want)
+		leader = next
+	}
+}
+
+func TestTransferMovesLeadership(t *testing.T) {
+	all, leader := openThree(t, nil)
+	want := leader.mustPropose(0, 5)
+	for _, to := range others(all, leader) {
+		// Any host may ask: a follower passes it on.
+		transfer(t, all, all[0], to)
+		if err := to.barrier(); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, to.mustPropose(len(want), len(want)+5)...)
+	}
+	for _, m := range all {
+		m.machine.awaitBatches(t, want)
+	}
+}
+
+func TestTransferToAHostWithoutAReplicaIsRefused(t *testing.T) {
+	one := openOne(t, nil)
+	if err := one.log.Transfer(9); !errors.Is(err, shard.ErrNotMember) {
+		t.Errorf("got %v, want ErrNotMember", err)
+	}
+}
+
+func TestLeadershipIsToldInOrder(t *testing.T) {
+	all, leader := openThree(t, nil)
+	for _, to := range others(all, leader) {
+		transfer(t, all, leader, to)
+		leader = to
+	}
+	for _, m := range all {
+		m.machine.mu.Lock()
+		told := slices.Clone(m.machine.leaders)
+		m.machine.mu.Unlock()
+		if !slices.IsSortedFunc(told, func(a, b shard.Leadership) int { return int(a.Term) - int(b.Term) }) {
+			t.Errorf("host %d was told of terms that go back: %v", m.config.Host, told)
+		}
+		for i := 1; i < len(told); i++ {
+			if told[i] == told[i-1] {
+				t.Errorf("host %d was told twice: %v", m.config.Host, told)
+			}
+		}
+		if last, now := told[len(told)-1], m.log.Leadership(); last.Term > now.Term {
+			t.Errorf("host %d was told of %v before it believed more than %v", m.config.Host, last, now)
+		}
+	}
+}
+
+func TestABarrierOnAFollowerSeesWhatTheLeaderHadApplied(t *testing.T) {
+	all, leader := openThree(t, nil)
+	follower := others(all, leader)[0]
+	var want []string
+	for range 50 {
+		want = append(want, leader.mustPropose(len(want), len(want)+1)...)
+		if err := follower.barrier(); err != nil {
+			t.Fatal(err)
+		}
+		if got := follower.machine.applied(); !slices.Equal(got, want) {
+			t.Fatalf("after a barrier the follower has applied %q, want %q", got, want)
+		}
+	}
+}
+
+func TestABarrierWaitsForApply(t *testing.T) {
+	one := openOne(t, nil)
+	release, applying := one.machine.holdNextApply()
+	if err := one.log.Propose([]byte("held"), func(shard.Outcome) {}); err != nil {
+		t.Fatal(err)
+	}
+	<-applying
+	answer := make(chan error, 1)
+	if err := one.log.Barrier(func(err error) {
+		if got := one.machine.applied(); !slices.Equal(got, []string{"held"}) {
+			t.Errorf("the barrier was answered when %q was applied", got)
+		}
+		answer <- err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// The round has begun, and has nothing to wait for but Apply.
+	eventually(t, "the round", func() bool { return one.host.Status()[0].BarrierRounds > 0 })
+	close(release)
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBarriersFailWithoutAMajority(t *testing.T) {
+	all, leader := openThree(t, func(c *Config) { c.BarrierTimeout = 600 * time.Millisecond })
+	rest := others(all, leader)
+	want := leader.mustPropose(0, 3)
+	leader.close()
+	rest[0].close()
+	alone := rest[1]
+	if err := alone.barrier(); !errors.Is(err, shard.ErrNoQuorum) {
+		t.Errorf("follower: %v, want ErrNoQuorum", err)
+	}
+	leader.open()
+	now := leaderOf(t, []*member{leader, alone})
+	others([]*member{leader, alone}, now)[0].close()
+	if err := now.barrier(); !errors.Is(err, shard.ErrNoQuorum) {
+		t.Errorf("leader: %v, want ErrNoQuorum", err)
+	}
+	rest[0].open()
+	leaderOf(t, all)
+	now.machine.awaitBatches(t, want)
+}

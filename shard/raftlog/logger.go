@@ -1,0 +1,86 @@
+package raftlog
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lni/dragonboat/v4/logger"
+)
+
+// The engine has one logger per process and lets it be set once, so what it is given writes to
+// whatever engineLog holds.
+var (
+	engineLog      atomic.Pointer[slog.Logger]
+	engineLogOnce  sync.Once
+	enginePanicked atomic.Pointer[string]
+)
+
+// routeEngineLog sends what the engine logs to a logger. Where the program has given the engine a
+// logger of its own, that one stays.
+func routeEngineLog(to *slog.Logger) {
+	engineLog.Store(to)
+	engineLogOnce.Do(func() {
+		defer func() { _ = recover() }() // the engine panics when its logger is set again
+		logger.SetLoggerFactory(func(name string) logger.ILogger { return &engineLogger{part: name} })
+	})
+}
+
+// lastEnginePanic is what the engine said when it last gave up, for errors that would say nothing.
+func lastEnginePanic() string {
+	if text := enginePanicked.Load(); text != nil {
+		return *text
+	}
+	return "the engine gave up without saying why"
+}
+
+// engineLogger is the engine's logger for one of its packages.
+//
+// The engine calls every election step a warning and every compaction information. Those who run
+// Signalbox would have to learn to ignore that, so both go one level down.
+type engineLogger struct {
+	part string
+}
+
+var _ logger.ILogger = (*engineLogger)(nil)
+
+// SetLevel is ignored: the slog.Handler decides.
+func (*engineLogger) SetLevel(logger.LogLevel) {}
+
+func (l *engineLogger) Debugf(format string, args ...any) {
+	l.log(slog.LevelDebug, format, args)
+}
+
+func (l *engineLogger) Infof(format string, args ...any) {
+	l.log(slog.LevelDebug, format, args)
+}
+
+func (l *engineLogger) Warningf(format string, args ...any) {
+	level := slog.LevelWarn
+	if l.part == "raft" {
+		level = slog.LevelInfo
+	}
+	l.log(level, format, args)
+}
+
+func (l *engineLogger) Errorf(format string, args ...any) {
+	l.log(slog.LevelError, format, args)
+}
+
+// Panicf logs and panics, as the engine relies on.
+func (l *engineLogger) Panicf(format string, args ...any) {
+	l.log(slog.LevelError, format, args)
+	text := l.part + ": " + fmt.Sprintf(format, args...)
+	enginePanicked.Store(&text)
+	panic(text)
+}
+
+func (l *engineLogger) log(level slog.Level, format string, args []any) {
+	to := engineLog.Load()
+	if !to.Enabled(context.Background(), level) {
+		return
+	}
+	to.Log(context.Background(), level, fmt.Sprintf(format, args...), "engine", l.part)
+}

@@ -1,0 +1,135 @@
+package raftlog
+
+import (
+	"fmt"
+	"testing"
+)
+
+// fewEntries makes snapshots frequent and logs short.
+func fewEntries(c *Config) { c.SnapshotEntries, c.KeepEntries = 10, 2 }
+
+func (r *recorder) awaitSaved(t testing.TB, n int32) {
+	t.Helper()
+	r.await(t, "snapshots", func() bool { return r.saved.Load() >= n })
+}
+
+func TestAHostRestartsFromItsLog(t *testing.T) {
+	one := openOne(t, nil)
+	want := one.mustPropose(0, 25)
+	for range 3 {
+		one.close()
+		one.open()
+		one.machine.awaitBatches(t, want)
+		if one.machine.restores != 0 {
+			t.Error("restored from a snapshot that nobody took")
+		}
+		one.machine.awaitLeader(t, anyLeader)
+		want = append(want, one.mustPropose(len(want), len(want)+5)...)
+	}
+}
+
+func TestAHostRestartsFromASnapshotAndTheLogAfterIt(t *testing.T) {
+	one := openOne(t, fewEntries)
+	want := one.mustPropose(0, 35)
+	one.machine.awaitSaved(t, 1)
+	for range 3 {
+		one.close()
+		one.open()
+		one.machine.awaitBatches(t, want)
+		if one.machine.restores != 1 {
+			t.Errorf("restored %d times, want once", one.machine.restores)
+		}
+		one.machine.awaitLeader(t, anyLeader)
+		want = append(want, one.mustPropose(len(want), len(want)+7)...)
+	}
+}
+
+func TestAReplicaCanBeStartedAgainInTheSameProcess(t *testing.T) {
+	one := openOne(t, fewEntries)
+	var want []string
+	for range 3 {
+		want = append(want, one.mustPropose(len(want), len(want)+15)...)
+		if err := one.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		one.machine.closed.Store(true)
+		one.machine.check(t)
+		one.start(newRecorder())
+		one.machine.awaitBatches(t, want)
+		one.machine.awaitLeader(t, anyLeader)
+	}
+}
+
+func TestAllHostsRestart(t *testing.T) {
+	all, leader := openThree(t, fewEntries)
+	want := leader.mustPropose(0, 35)
+	for range 2 {
+		for _, m := range all {
+			m.close()
+		}
+		openAll(all)
+		leader = leaderOf(t, all)
+		want = append(want, leader.mustPropose(len(want), len(want)+3)...)
+		for _, m := range all {
+			m.machine.awaitBatches(t, want)
+		}
+	}
+}
+
+func TestAFollowerThatWasAwayTakesUpTheLog(t *testing.T) {
+	all, leader := openThree(t, nil)
+	away := others(all, leader)[0]
+	want := leader.mustPropose(0, 3)
+	away.close()
+	want = append(want, leader.mustPropose(3, 40)...)
+	away.open()
+	away.machine.awaitBatches(t, want)
+	if away.machine.restores != 0 {
+		t.Error("a snapshot was sent though the log is whole")
+	}
+}
+
+func TestAFollowerThatWasAwayForLongIsSentASnapshot(t *testing.T) {
+	all, leader := openThree(t, fewEntries)
+	away := others(all, leader)[0]
+	want := leader.mustPropose(0, 3)
+	away.close()
+	want = append(want, leader.mustPropose(3, 60)...)
+	leader.machine.awaitSaved(t, 3)
+	away.open()
+	away.machine.awaitBatches(t, want)
+	if away.machine.restores == 0 {
+		t.Error("no snapshot was sent though the log is compacted")
+	}
+	want = append(want, leader.mustPropose(60, 65)...)
+	away.machine.awaitBatches(t, want)
+}
+
+func TestASnapshotOfManyChunksArrivesWhole(t *testing.T) {
+	all, leader := openThree(t, fewEntries)
+	away := others(all, leader)[0]
+	away.close()
+	var want []string
+	large := make([]byte, 1<<20)
+	for i := range 30 {
+		for k := range large {
+			large[k] = byte('a' + (i+k)%26)
+		}
+		batch := fmt.Sprint(i, string(large))
+		if o := leader.propose(batch); o.String() != "applied" {
+			t.Fatal(o)
+		}
+		want = append(want, batch)
+	}
+	leader.machine.awaitSaved(t, 1)
+	away.open()
+	away.machine.await(t, "all batches", func() bool { return len(away.machine.batches) == len(want) })
+	for i, batch := range away.machine.applied() {
+		if batch != want[i] {
+			t.Fatalf("batch %d is not the one that was proposed", i)
+		}
+	}
+	if away.machine.restores == 0 {
+		t.Error("no snapshot was sent")
+	}
+}

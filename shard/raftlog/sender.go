@@ -1,0 +1,88 @@
+package raftlog
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+)
+
+const (
+	// writeTimeout gives up a connection whose other end takes nothing.
+	writeTimeout = 10 * time.Second
+	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
+	keepBufferBytes = 1 << 20
+)
+
+// sender is this host's end of a connection that it dialled. The engine uses it from one goroutine.
+type sender struct {
+	conn   net.Conn
+	buffer []byte
+}
+
+// Close ends the connection. What was sent is delivered nevertheless.
+func (s *sender) Close() { s.conn.Close() }
+
+// SendMessageBatch sends messages, but without stray batches.
+func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
+	if slices.ContainsFunc(batch.Requests, hasStrayBatch) {
+		batch.Requests = withoutStrayBatches(batch.Requests)
+		if len(batch.Requests) == 0 {
+			return nil
+		}
+	}
+	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
+}
+
+// isStray tells of a batch that a host proposed because it took itself for the leader, and that its
+// engine passes on because it had just learned better. By way of another host it could be applied after
+// later batches of the same proposer, so it goes no further; its outcome is unknown.
+func isStray(e raftpb.Entry) bool {
+	return e.Type != raftpb.ConfigChangeEntry && e.ClientID != forwarderID
+}
+
+func hasStrayBatch(m raftpb.Message) bool {
+	return m.Type == raftpb.Propose && slices.ContainsFunc(m.Entries, isStray)
+}
+
+// withoutStrayBatches leaves the messages that it is given as they are.
+func withoutStrayBatches(messages []raftpb.Message) []raftpb.Message {
+	var kept []raftpb.Message
+	for _, m := range messages {
+		if m.Type == raftpb.Propose {
+			m.Entries = slices.DeleteFunc(slices.Clone(m.Entries), isStray)
+			if len(m.Entries) == 0 {
+				continue
+			}
+		}
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// SendChunk sends a part of a snapshot.
+func (s *sender) SendChunk(chunk raftpb.Chunk) error {
+	return s.send(frameChunk, chunk.Size(), chunk.MarshalTo)
+}
+
+// send writes a frame with one system call.
+func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {
+	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit)
+	frame := s.buffer[:frameHeaderSize+sizeLimit]
+	n, err := marshalTo(frame[frameHeaderSize:])
+	if err != nil {
+		return fmt.Errorf("encode a frame: %w", err)
+	}
+	frame = frame[:frameHeaderSize+n]
+	sealFrame(frame, kind)
+	if cap(s.buffer) > keepBufferBytes {
+		s.buffer = nil
+	}
+	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	_, err = s.conn.Write(frame)
+	return err
+}

@@ -1,0 +1,70 @@
+package raftlog
+
+import "github.com/signalbox/signalbox/shard"
+
+// ShardStatus is how one shard's replica on this host is doing.
+type ShardStatus struct {
+	ShardID uint64
+	Members []shard.HostID // the hosts that it was started with
+	shard.Leadership
+
+	// AppliedIndex is that of the last batch that the state machine has applied, or of the snapshot
+	// that it was restored from.
+	AppliedIndex uint64
+	// FirstIndex and LastIndex are what this host's disk holds of the log.
+	FirstIndex, LastIndex uint64
+	// SnapshotIndex is that of the newest snapshot on this host's disk; zero: none.
+	SnapshotIndex uint64
+	// SnapshotFailures counts snapshots that could not be saved since the replica was started.
+	SnapshotFailures uint64
+
+	// Proposals and ProposalBytes are the batches whose outcome is not known yet.
+	Proposals     int
+	ProposalBytes int64
+	// Barriers wait for a round; BarrierRounds have begun since the replica was started.
+	Barriers      int
+	BarrierRounds uint64
+}
+
+// Lag is how many entries of the log the state machine has not seen. Entries of the log's own, one an
+// election, count as not seen until a batch follows, so a lag that stays small is none.
+func (s ShardStatus) Lag() uint64 { return s.LastIndex - min(s.LastIndex, s.AppliedIndex) }
+
+// Status tells of all shards that run on this host, smallest id first.
+func (h *Host) Status() []ShardStatus {
+	var all []ShardStatus
+	for _, l := range h.logsByShard() {
+		all = append(all, l.status())
+	}
+	return all
+}
+
+func (l *Log) status() ShardStatus {
+	s := ShardStatus{
+		ShardID:          l.shardID,
+		Members:          l.members,
+		Leadership:       l.Leadership(),
+		AppliedIndex:     l.machine.applied.Load(),
+		SnapshotFailures: l.machine.saveFailures.Load(),
+		Proposals:        int(l.proposals.count.Load()),
+		ProposalBytes:    l.proposals.bytes.Load(),
+		Barriers:         l.barriers.len(),
+		BarrierRounds:    l.barriers.rounds.Load(),
+	}
+	reader, err := l.host.engine.GetLogReader(l.shardID)
+	if err != nil {
+		return s // it is being closed
+	}
+	s.FirstIndex, s.LastIndex = reader.GetRange()
+	// The engine keeps a snapshot's files for as long as somebody holds it.
+	if snapshot := reader.Snapshot(); snapshot.Index > 0 {
+		s.SnapshotIndex = snapshot.Index
+		if err := snapshot.Unref(); err != nil {
+			l.host.config.Logger.Error("remove an old snapshot", "shard", l.shardID, "index", snapshot.Index, "error", err)
+		}
+	}
+	if l.machine.restored.Load() {
+		s.AppliedIndex = max(s.AppliedIndex, s.SnapshotIndex)
+	}
+	return s
+}
