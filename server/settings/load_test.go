@@ -205,7 +205,7 @@ func TestValidateWithoutLoad(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.Shards = "x", 100
 	want := "2 settings must be changed:\n" +
-		"  - --shards: that is no possible number of data shards; give 1 to 64, or nothing for 4\n" +
+		"  - --shards: that is no possible number of data shards; give 1 to 64, or nothing for 1\n" +
 		"  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
 	if err := s.Validate(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -56,8 +56,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		want string // one mistake, without the dash in front
 	}{
 		"not a number":        {args: []string{"--shards", "many"}, want: "--shards many: it is not a whole number; give one, such as 4"},
-		"too many shards":     {args: []string{"--shards", "65"}, want: "--shards 65: that is no possible number of data shards; give 1 to 64, or nothing for 4"},
-		"negative shards":     {args: []string{"--shards=-1"}, want: "--shards -1: that is no possible number of data shards; give 1 to 64, or nothing for 4"},
+		"too many shards":     {args: []string{"--shards", "65"}, want: "--shards 65: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
+		"negative shards":     {args: []string{"--shards=-1"}, want: "--shards -1: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
 		"from a variable":     {env: []string{"SIGNALBOX_SHARDS=x"}, want: "SIGNALBOX_SHARDS=x: it is not a whole number; give one, such as 4"},
 		"from a file":         {file: "\nshards: x\n", want: "signalbox.yaml:2: shards: x: it is not a whole number; give one, such as 4"},
 		"unknown in the file": {file: "data_dir: x\n", want: "signalbox.yaml:1: data_dir: there is no such setting; did you mean data-dir?"},

@@ -28,7 +28,7 @@ var table = []row{
 	{
 		name: "shards", group: groupHost, hint: "NUMBER", whole: true,
 		help:      "data shards, fixed for the life of the cluster at the first start",
-		otherwise: "what the data directory has; 4 in a new one",
+		otherwise: "what the data directory has; 1 in a new one",
 		field:     func(s *Settings) value { return countValue{&s.Shards} },
 	},
 

@@ -120,13 +120,13 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 }
 
 func TestTheDefaultsInTheHelpAreTheOnesInForce(t *testing.T) {
-	for name, constant := range map[string]string{"shards": "4", "listen": DefaultListen, "raft-listen": DefaultRaftListen, "name": DefaultName} {
+	for name, constant := range map[string]string{"shards": "1", "listen": DefaultListen, "raft-listen": DefaultRaftListen, "name": DefaultName} {
 		if !strings.Contains(rowOf(name).fallback(), constant) {
 			t.Errorf("the help of %s does not say %s", name, constant)
 		}
 	}
-	if DefaultShards != 4 {
-		t.Errorf("the help of shards says 4, the constant %d", DefaultShards)
+	if DefaultShards != 1 {
+		t.Errorf("the help of shards says 1, the constant %d", DefaultShards)
 	}
 }
 

@@ -190,7 +190,8 @@ func BenchmarkTakeOver(b *testing.B) {
 	}
 }
 
-// BenchmarkTransfer is the time from a wish to the first batch that the other host applies.
+// BenchmarkTransfer is the time from a wish to the first batch that the other host applies, where that
+// one has caught up before.
 func BenchmarkTransfer(b *testing.B) {
 	all := newCluster(b, 3, defaultTimes)
 	openAll(all)
@@ -198,6 +199,9 @@ func BenchmarkTransfer(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		next := others(all, leader)[0]
+		if err := next.barrier(); err != nil {
+			b.Fatal(err)
+		}
 		transfer(b, nil, leader, next)
 		for next.propose("taken over") != shard.OutcomeApplied {
 		}
