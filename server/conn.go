@@ -33,17 +33,21 @@ type conn struct {
 	describing describe
 
 	inFlight atomic.Int64 // requests without an answer
+	hearing  sync.Mutex   // keeps the times that the holder is told in order
 	marked   atomic.Bool  // some shard will flush it when its batch is through
 	heard    atomic.Int64 // when frames last came
-	said     atomic.Bool  // it has said its HELLO
+	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
 
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
 	out      *bytebufferpool.ByteBuffer // what is to be sent with the next flush
 	closed   bool
+	cut      bool // too much waited to be sent; it is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
-	watches  int
+	watches  int      // streaming and one-shot
+	pings    []uint64 // that wait for their answers
+	vouching bool     // somebody sees to them
 }
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.
@@ -78,10 +82,13 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 // Data implements transport.Events.
 func (c *conn) Data(b []byte) (consumed int) {
 	h := c.host
+	c.hearing.Lock()
 	now := h.now()
 	c.holder.Heard(now)
+	c.hearing.Unlock()
 	c.heardAt, c.started = now, h.since(now)
 	c.heard.Store(c.started)
+	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], int(h.config.Limits.RequestFrameBytes))
 		if err != nil {
@@ -106,9 +113,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 		}
 	}
 	c.flushTouched()
-	c.flush()
-	if c.peer.Pending() > maxPending {
-		c.goAway(protocol.StatusOverloaded, "the client reads too slowly")
+	if !c.flush() {
 		return -1
 	}
 	return consumed
@@ -169,6 +174,7 @@ func (c *conn) answer(id uint64, m protocol.AnswerMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
+		c.spill()
 	}
 	c.mu.Unlock()
 }
@@ -189,6 +195,7 @@ func (c *conn) push(id uint64, m protocol.PushMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Push(c.buffer(), id, m)
+		c.spill()
 	}
 	c.mu.Unlock()
 }
@@ -201,14 +208,38 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	return c.out
 }
 
-// flush hands what was appended over to be sent.
-func (c *conn) flush() {
+// spill hands what was appended over early where it is much, so that what waits for a client shows in
+// Pending however many answers one round of frames or one batch brings. The lock is held.
+func (c *conn) spill() {
+	if len(c.out.B) >= spillBytes {
+		c.peer.Send(c.out)
+		c.out = nil
+	}
+}
+
+// flush hands what was appended over to be sent. It cuts off a client for which too much waits: answers
+// and pushes come from many places, and one that sends nothing must be bounded too. False: it did.
+func (c *conn) flush() bool {
 	c.mu.Lock()
 	if c.out != nil {
 		c.peer.Send(c.out)
 		c.out = nil
 	}
+	first := !c.closed && !c.cut && c.peer.Pending() > maxPending
+	if first {
+		c.cut = true
+		c.encoder.Push(c.buffer(), 0, &protocol.GoingAway{Result: protocol.Result{
+			Status: protocol.StatusOverloaded, Message: "the client reads too slowly",
+		}})
+		c.peer.Send(c.out)
+		c.out = nil
+	}
+	cut := c.cut
 	c.mu.Unlock()
+	if first {
+		c.peer.Close()
+	}
+	return !cut
 }
 
 // goAway tells the client why its connection is about to be closed, on the event loop.
@@ -231,14 +262,17 @@ func (c *conn) binding(id shard.SessionID) *binding {
 	return c.sessions[id]
 }
 
-// bind lets a session act over this connection. It returns false where the connection is gone.
+// bind lets a session act over this connection, if it does not already. It returns false where the
+// connection is gone.
 func (c *conn) bind(id shard.SessionID, b *binding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
-	c.sessions[id] = b
+	if c.sessions[id] == nil {
+		c.sessions[id] = b
+	}
 	return true
 }
 
@@ -246,6 +280,11 @@ func (c *conn) bind(id shard.SessionID, b *binding) bool {
 func (c *conn) unbind(id shard.SessionID) *binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.remove(id)
+}
+
+// remove is unbind with the lock held.
+func (c *conn) remove(id shard.SessionID) *binding {
 	b := c.sessions[id]
 	delete(c.sessions, id)
 	if b != nil && b.attached {

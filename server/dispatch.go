@@ -19,6 +19,10 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
 		return true
 	}
+	if c.peer.Pending() > slowPending && r.Kind != protocol.KindPing {
+		c.overloaded(r.ID, r.Kind, "too many answers wait to be read")
+		return true
+	}
 	switch r.Kind {
 	case protocol.KindHello:
 		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
@@ -132,13 +136,18 @@ func (c *conn) hello(r *protocol.Request) bool {
 		return refuse(protocol.StatusUnauthorized, "the token is not known here")
 	}
 	c.rights, c.name, c.greeted = rights, name, true
-	c.said.Store(true)
 	h.greeted(c)
+	routing := h.routes.version()
 	c.answer(r.ID, &protocol.Welcome{
 		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
-		ClusterID: []byte(h.config.Cluster), RoutingVersion: h.routes.version(),
+		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
 	})
+	// Those who have not said hello are not told of a new routing, lest it come before the Welcome.
+	c.said.Store(true)
+	if now := h.routes.version(); now != routing {
+		c.push(0, &protocol.RoutingChanged{Version: now})
+	}
 	return true
 }
 

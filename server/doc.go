@@ -12,6 +12,6 @@
 // ends sessions that were silent for too long, times out waiters, and sees to it that what died
 // elsewhere leaves nothing behind here (reconcile.go).
 //
-// Locks, in the order in which they may be taken: replica.mu, hub and lease locks, conn.mu. No lock is
+// Locks, in the order in which they may be taken: replica.mu, hub locks, conn.mu, lease locks. No lock is
 // held while the log is called, but for the pipeline's own, which orders proposals.
 package server

@@ -16,7 +16,7 @@ import (
 type duty struct {
 	r *replica
 
-	serving atomic.Bool // the sessions and timers are known; sessions may attach
+	serving atomic.Bool // the sessions and timers are known; sessions may attach. Set under the lock
 
 	mu       sync.Mutex // guards what follows
 	term     uint64     // 0: this host does not lead
@@ -41,8 +41,8 @@ func (d *duty) begin(term uint64) {
 	d.r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
 	d.mu.Lock()
 	d.term, d.proposed, d.begun, d.again = term, false, false, true
-	d.mu.Unlock()
 	d.serving.Store(false)
+	d.mu.Unlock()
 	d.r.host.wake()
 }
 
@@ -51,11 +51,11 @@ func (d *duty) end() {
 	d.mu.Lock()
 	d.term, d.proposed, d.begun = 0, false, false
 	d.suspects, d.late = nil, nil
-	d.mu.Unlock()
 	d.serving.Store(false)
+	d.mu.Unlock()
 	r := d.r
 	result := r.host.movedResult(r)
-	r.pipeline.abandon(result.Status)
+	r.pipeline.abandon(result)
 	r.disown(result)
 	r.unlead(result)
 }
@@ -77,6 +77,13 @@ func (d *duty) look() {
 	d.r.host.wake()
 }
 
+// lookLater is look for when another one at once would be in vain.
+func (d *duty) lookLater() {
+	d.mu.Lock()
+	d.again = true
+	d.mu.Unlock()
+}
+
 // suspect names a session that is over at its home.
 func (d *duty) suspect(id shard.SessionID) {
 	d.mu.Lock()
@@ -91,13 +98,10 @@ func (d *duty) turn(now time.Time) {
 	d.mu.Lock()
 	term, proposed, begun := d.term, d.proposed, d.begun
 	d.mu.Unlock()
-	watched := r.hub.Len() > 0
+	watched := r.hub.Len() > 0 || r.watching.Load() > 0
 	r.fresh.check(now, watched || term != 0 && r.machine.Sessions() > 0)
-	if term == 0 {
-		r.vouch(now, watched)
-		return
-	}
-	if !r.host.meta.caughtUp.Load() {
+	r.vouch(now, watched)
+	if term == 0 || !r.host.meta.caughtUp.Load() {
 		return
 	}
 	switch {
@@ -112,12 +116,10 @@ func (d *duty) turn(now time.Time) {
 		now = r.host.now() // after the command was applied
 		d.assume(term, now)
 	}
-	window, _ := r.host.timing.window()
-	r.leases.Rely(window)
+	r.rely()
 	d.expire(now)
 	d.timeOut(term, now)
 	d.reconcile(now)
-	r.vouch(now, watched)
 }
 
 // propose makes the clocks of earlier leaders void.
@@ -126,16 +128,15 @@ func (d *duty) propose(term uint64) {
 	d.proposed = true
 	d.mu.Unlock()
 	done := func(e *shard.Effect, _ protocol.Status) {
+		applied := e != nil && e.Status == protocol.StatusSuccess
 		d.mu.Lock()
 		if d.term == term {
-			if e != nil && e.Status == protocol.StatusSuccess {
-				d.begun = true
-			} else {
-				d.proposed = false
-			}
+			d.begun, d.proposed = applied, applied
 		}
 		d.mu.Unlock()
-		d.r.host.wake()
+		if applied {
+			d.r.host.wake() // else the next tick is soon enough
+		}
 	}
 	if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
 		done(nil, protocol.StatusOverloaded)
@@ -150,8 +151,7 @@ func (d *duty) assume(term uint64, now time.Time) {
 	r := d.r
 	r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
 	r.leases.Lead(term, now)
-	window, _ := r.host.timing.window()
-	r.leases.Rely(window)
+	r.rely()
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = r.machine.WalkSessions(at, func(v shard.SessionView) {
 			if v.Home {
@@ -173,12 +173,13 @@ func (d *duty) assume(term uint64, now time.Time) {
 	}
 	d.mu.Lock()
 	still := d.term == term
-	d.mu.Unlock()
 	if still {
 		d.serving.Store(true)
-		return
 	}
-	r.unlead(r.host.movedResult(r))
+	d.mu.Unlock()
+	if !still {
+		r.unlead(r.host.movedResult(r))
+	}
 }
 
 // expire ends the sessions that were silent for too long. A client that was silent over an open
@@ -225,14 +226,13 @@ func (d *duty) expire(now time.Time) {
 // connection stays on the list of those that hear of its end.
 func (r *replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
 	if c, ok := holder.Owner.(*conn); ok {
-		if b := c.unbind(id); b != nil && c.bind(id, &binding{node: b.node, home: r}) {
-			r.mu.Lock()
-			r.bound[id] = append(r.bound[id], c)
-			r.mu.Unlock()
-		}
+		b := c.unbind(id)
 		c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
 			Status: protocol.StatusTimeout, Message: "the client was silent for longer than the session's timeout",
 		}})
+		if b != nil && !r.bindTo(id, b.node, c) {
+			c.unbind(id)
+		}
 		c.flush()
 	}
 	holder.Told(1)
@@ -274,5 +274,6 @@ func (r *replica) vouch(now time.Time, watched bool) {
 	window, _ := r.host.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {
 		r.hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date"})
+		r.forgetWatches()
 	}
 }

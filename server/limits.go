@@ -4,9 +4,11 @@ import "time"
 
 // The limits of a host. Those that users may change are in Config; docs/operating.md lists them all.
 const (
-	// batchesInFlight is how many batches of one shard are under way at once. The next one gathers what
-	// arrives meanwhile.
-	batchesInFlight = 2
+	// alone and among are how many batches of one shard are under way at once, on the only host of a
+	// cluster and on one of several; the next batch gathers what arrives meanwhile. Alone a second one
+	// keeps the disk busy; among others a round costs so many messages that larger batches pay more.
+	alone = 2
+	among = 1
 	// maxBatchCommands and maxBatchBytes bound one batch.
 	maxBatchCommands = 8192
 	maxBatchBytes    = 2 << 20
@@ -20,6 +22,12 @@ const (
 	// maxPending is how many bytes may wait to be sent over one connection. A client that reads
 	// slower than that is cut off.
 	maxPending = 32 << 20
+	// slowPending is how many bytes may wait before further requests of the connection are refused with
+	// OVERLOADED: answers are much longer than requests, and a client must not run into maxPending by
+	// asking much at once.
+	slowPending = 16 << 20
+	// spillBytes is how much is gathered for a connection before it is handed over to be sent.
+	spillBytes = 256 << 10
 	// helloTime is how long a connection may stay without a Hello.
 	helloTime = 5 * time.Second
 	// silences is how many ping intervals a connection may be silent before it is closed.

@@ -60,7 +60,8 @@ func (h *Host) settledIn() bool {
 // listenStep is how many connections one turn looks at.
 const listenStep = 1000
 
-// listen closes connections that have been silent for too long, a few in each turn.
+// listen closes connections that have been silent for too long, and those whose token was taken away, a
+// few in each turn.
 func (h *Host) listen(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {
@@ -79,6 +80,8 @@ func (h *Host) listen(now time.Time) {
 			c.leave(protocol.StatusTimeout, "the connection was silent for too long")
 		case !c.said.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
 			c.leave(protocol.StatusTimeout, "no HELLO came")
+		case c.said.Load() && !c.rights.Valid():
+			c.leave(protocol.StatusUnauthorized, "the token is not good any more")
 		}
 	}
 	h.mu.Lock()

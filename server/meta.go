@@ -161,6 +161,11 @@ func (m *metaReplica) Restore(r io.Reader) error {
 		return err
 	}
 	m.host.timing.reload(m.machine)
+	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
+	for _, r := range m.host.replicas {
+		r.hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard was replaced"})
+		r.duty.look()
+	}
 	m.host.routes.changed()
 	m.host.look()
 	return nil

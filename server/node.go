@@ -149,14 +149,14 @@ func (c *conn) nodeList(r *protocol.Request) {
 		var answer protocol.NodeListAnswer
 		page, more := c.host.meta.machine.Nodes(prefix, after, limit)
 		for i := range page {
-			if !c.rights.Allows(page[i].Path, RightRead) {
-				continue
+			if c.rights.Allows(page[i].Path, RightRead) {
+				node := wireNode(&page[i])
+				answer.Nodes.Append(node)
 			}
-			node := wireNode(&page[i])
-			answer.Nodes.Append(node)
-		}
-		if more {
-			answer.Next = []byte(page[len(page)-1].Path)
+			if full := answer.Nodes.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+				answer.Next = []byte(page[i].Path)
+				break
+			}
 		}
 		c.answer(id, &answer)
 		c.flush()
@@ -169,12 +169,13 @@ func wireNode(n *meta.Node) protocol.Node {
 	}
 }
 
+var nodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
+
 // nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
 func (h *Host) nodeDropped(id shard.NodeID) {
 	h.timing.forget(id)
-	gone := protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
 	for _, r := range h.replicas {
-		r.hub.EndNode(id, gone)
+		r.hub.EndNode(id, nodeGone)
 		r.duty.look()
 	}
 }

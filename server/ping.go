@@ -1,24 +1,62 @@
 package server
 
 import (
+	"time"
+
 	"github.com/signalbox/signalbox/protocol"
 )
 
 // ping answers that this host may still speak for every session that is attached over the connection.
-// Where it has not made sure lately it does so first, and says nothing if it cannot.
+// Where it has not made sure lately it does so first, and the answer waits until it has.
 func (c *conn) ping(id uint64) {
 	if c.holder.MayPong(c.heardAt) {
 		c.answer(id, &pong)
 		return
 	}
+	c.mu.Lock()
+	c.pings = append(c.pings, id)
+	first := !c.vouching
+	c.vouching = true
+	c.mu.Unlock()
+	if first {
+		c.vouch()
+	}
+}
+
+// vouch makes sure that this host may speak for the sessions, again and again until it may, and answers the
+// pings that wait for that. There is one of it for a connection, while any wait.
+func (c *conn) vouch() {
 	c.confirmAll(c.homes(), func(led bool) {
-		if !led || !c.holder.MayPong(c.host.now()) {
-			c.inFlight.Add(-1)
-			return
+		c.mu.Lock()
+		pings := c.pings // those that were read before the time that is asked about
+		c.pings = nil
+		c.mu.Unlock()
+		may := led && c.mayPong()
+		if may {
+			for _, id := range pings {
+				c.answer(id, &pong)
+			}
+			c.flush()
 		}
-		c.answer(id, &pong)
-		c.flush()
+		c.mu.Lock()
+		if !may {
+			c.pings = append(pings, c.pings...)
+		}
+		c.vouching = len(c.pings) > 0 && !c.closed
+		again := c.vouching
+		c.mu.Unlock()
+		if again {
+			time.AfterFunc(tick, c.vouch)
+		}
 	})
+}
+
+// mayPong asks away from the event loop. The time that the holder keeps must not fall behind that of a
+// ping which the loop answers meanwhile, so it is read and told in one step.
+func (c *conn) mayPong() bool {
+	c.hearing.Lock()
+	defer c.hearing.Unlock()
+	return c.holder.MayPong(c.host.now())
 }
 
 var pong protocol.Pong

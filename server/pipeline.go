@@ -8,10 +8,11 @@ import (
 )
 
 // pipeline gathers the commands of one shard into batches and proposes them. While fewer than
-// batchesInFlight are under way what is queued goes out at once; otherwise it grows into the next
+// window are under way what is queued goes out at once; otherwise it grows into the next
 // batch. So an idle shard adds no waiting, and a busy one shares each fsync among many.
 type pipeline struct {
 	log      shard.Log
+	window   int    // how many batches may be under way at once
 	proposer uint64 // tells the batches of this run of this host from all others
 
 	mu       sync.Mutex
@@ -62,25 +63,27 @@ func (p *pipeline) flush() {
 	p.mu.Lock()
 	failed := p.pump()
 	p.mu.Unlock()
-	fail(failed, protocol.StatusUnavailable)
+	fail(failed, unavailable)
 }
 
-// pump is flush under the lock. It returns ops that could not be proposed.
+var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
+
+// pump is flush under the lock. It returns ops that could not be proposed. Where nothing is under way it
+// leaves nothing queued: nobody would come back for that.
 func (p *pipeline) pump() (failed []op) {
-	if len(p.queue) == 0 || len(p.flights) >= batchesInFlight || p.closed {
-		return nil
-	}
-	ops, bytes := p.next()
-	p.sequence++
-	sequence := p.sequence
-	p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
-	p.flights = append(p.flights, flight{sequence: sequence, ops: ops})
-	err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.settled(sequence, o) })
-	if err != nil {
+	for len(p.queue) > 0 && len(p.flights) < p.window && !p.closed {
+		ops, bytes := p.next()
+		p.sequence++
+		sequence := p.sequence
+		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
+		p.flights = append(p.flights, flight{sequence: sequence, ops: ops})
+		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.settled(sequence, o) }); err == nil {
+			break
+		}
 		p.flights = p.flights[:len(p.flights)-1]
-		return ops
+		failed = append(failed, ops...)
 	}
-	return nil
+	return failed
 }
 
 // next takes the next batch off the queue: all of it, as a rule, or as much as one batch may hold.
@@ -130,12 +133,12 @@ func (p *pipeline) remove(sequence uint64) []op {
 func (p *pipeline) landed(ops []op) {
 	clear(ops)
 	p.mu.Lock()
-	if len(p.spare) < batchesInFlight {
+	if len(p.spare) < p.window {
 		p.spare = append(p.spare, ops[:0])
 	}
 	failed := p.pump()
 	p.mu.Unlock()
-	fail(failed, protocol.StatusUnavailable)
+	fail(failed, unavailable)
 }
 
 // settled is told by the log what became of a batch. Where it was applied, land was before.
@@ -147,18 +150,18 @@ func (p *pipeline) settled(sequence uint64, o shard.Outcome) {
 	ops := p.remove(sequence)
 	failed := p.pump()
 	p.mu.Unlock()
-	fail(ops, protocol.StatusUnavailable)
-	fail(failed, protocol.StatusUnavailable)
+	fail(ops, unavailable)
+	fail(failed, unavailable)
 }
 
 // abandon answers all that is queued: this host does not lead the shard any more. Batches under way
 // get their outcome from the log.
-func (p *pipeline) abandon(s protocol.Status) {
+func (p *pipeline) abandon(why protocol.Result) {
 	p.mu.Lock()
 	ops := p.queue
 	p.queue, p.bytes = nil, nil
 	p.mu.Unlock()
-	fail(ops, s)
+	fail(ops, why)
 }
 
 // close makes the pipeline refuse everything.
@@ -166,7 +169,7 @@ func (p *pipeline) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.abandon(protocol.StatusUnavailable)
+	p.abandon(unavailable)
 }
 
 // waiting returns how many commands are queued and how many batches are under way.
@@ -177,14 +180,14 @@ func (p *pipeline) waiting() (commands, batches int) {
 }
 
 // fail answers ops that were not, or not certainly, carried out.
-func fail(ops []op, s protocol.Status) {
+func fail(ops []op, why protocol.Result) {
 	for i := range ops {
 		o := &ops[i]
 		if o.conn == nil {
-			o.done(nil, s)
+			o.done(nil, why.Status)
 			continue
 		}
-		o.conn.fail(o.request, o.kind, &protocol.Result{Status: s})
+		o.conn.fail(o.request, o.kind, &why)
 		o.conn.flush()
 	}
 }

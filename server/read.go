@@ -70,6 +70,9 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 		d := &c.describing
 		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
 		d.run()
+		if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
+			*d = describe{} // a connection that asked for much once must not keep that much for ever
+		}
 		return
 	}
 	d := &describe{c: c, rp: rp, request: r.ID, kind: r.Kind, m: *m}
@@ -77,23 +80,41 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	c.read(r, rp, protocol.ConsistencyStrict, d.run)
 }
 
-// run reads and answers. A watch is left before the read, so that nothing falls between, and both happen
-// under the lock that a change is told under: the answer is in the connection's stream before the change.
+// keptDescribe is how large an answer may be whose memory is kept for the next describe.
+const keptDescribe = 16 << 10
+
+// run reads and answers. With a watch both happen under the lock that a change is told under, and a watch
+// is counted before the read, so that a change waits for the lock: none falls between, and the answer
+// is in the connection's stream before the change.
 func (d *describe) run() {
-	watch := d.m.WatchData || d.m.WatchOwners
-	if !watch {
+	if !d.m.WatchData && !d.m.WatchOwners {
+		if !d.read() {
+			d.notFound()
+			return
+		}
 		d.reply(false)
 		return
 	}
 	r := d.rp
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.watching.Add(1)
+	defer r.countWatches()
 	if !d.read() {
 		d.notFound()
 		return
 	}
-	r.addWatch(d.c, d.request, &d.m)
-	d.reply(true)
+	switch d.c.admitWatch(shard.SessionID(d.m.SessionID)) {
+	case protocol.StatusSuccess:
+		r.addWatch(d.c, d.request, &d.m)
+		d.reply(true)
+	case protocol.StatusOverloaded:
+		d.c.overloaded(d.request, d.kind, tooManyWatches)
+	default:
+		d.c.fail(d.request, d.kind, &protocol.Result{
+			Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
+		})
+	}
 }
 
 func (d *describe) read() bool {
@@ -109,10 +130,6 @@ func (d *describe) notFound() {
 }
 
 func (d *describe) reply(watched bool) {
-	if !d.read() {
-		d.notFound()
-		return
-	}
 	a, p := &d.answer, &d.page
 	a.Owners.Reset()
 	a.Waiters.Reset()

@@ -49,7 +49,7 @@ func (d *duty) forget(dead []shard.SessionID) {
 		dead = dead[len(batch):]
 		done := func(e *shard.Effect, _ protocol.Status) {
 			if e == nil {
-				d.look()
+				d.lookLater()
 			}
 		}
 		if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}) {
@@ -70,10 +70,16 @@ func (d *duty) dropNodes() {
 		if m.machine.NodeAlive(id) != nodeDead {
 			continue
 		}
-		done := func(e *shard.Effect, _ protocol.Status) { d.look() }
+		done := func(e *shard.Effect, _ protocol.Status) {
+			if e == nil {
+				d.lookLater()
+				return
+			}
+			d.look()
+		}
 		command := shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}
 		if !r.pipeline.add(op{done: done}, &command) {
-			d.look()
+			d.lookLater()
 			return
 		}
 		r.pipeline.flush()

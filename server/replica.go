@@ -40,7 +40,7 @@ type replica struct {
 
 	mu      sync.Mutex // guards what follows
 	waiting map[shard.SessionID][]waiting
-	bound   map[shard.SessionID][]*conn // beside the one that the session is attached over
+	bound   map[shard.SessionID][]*conn // the one that the session is attached over may be among them
 	watches *shard.WatchSet[watchRef]
 	timers  waiterTimers
 }
@@ -73,6 +73,10 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	r.hub = hub.New(m, hub.Options{})
 	r.timers.init()
 	r.pipeline.proposer = h.proposer
+	r.pipeline.window = alone
+	if len(h.config.Hosts) > 1 {
+		r.pipeline.window = among
+	}
 	r.duty.init(r)
 	return r
 }
@@ -126,6 +130,10 @@ func (r *replica) complete(ops []op) {
 				r.queued(command, e)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.leases.Seen(command.Term)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
+				// Whoever proposed it, and whether or not anybody still waits: the client may take the
+				// timeout for granted that it finds at its next attach.
+				r.leases.SetTimeout(command.Session, millis(command.Timeout), r.host.now())
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
 				r.leases.Restore(e.Session, command.Node, millis(command.Timeout), r.host.now())
 			}
@@ -157,21 +165,28 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 		return
 	}
 	if e.Status != protocol.StatusSuccess {
-		c.fail(o.request, o.kind, &protocol.Result{Status: e.Status, Reason: e.Abort})
+		result := protocol.Result{Status: e.Status, Reason: e.Abort}
+		if e.Status == protocol.StatusOverloaded {
+			result.WaitMillis = uint64(overloadWait.Milliseconds())
+		}
+		c.fail(o.request, o.kind, &result)
 		r.mark(c)
 		return
 	}
 	switch o.kind {
 	case protocol.KindAcquire:
 		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order)}
+		queued := e.Flags&shard.FlagQueued != 0
 		switch {
+		case queued:
+			r.acquired.Outcome = protocol.Queued
 		case e.Flags&shard.FlagAcquired != 0:
 			r.acquired.Outcome = protocol.Acquired
-		case e.Flags&shard.FlagQueued != 0:
-			r.acquired.Outcome = protocol.Queued
-			r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
 		}
 		c.answer(o.request, &r.acquired)
+		if queued { // after the answer: from here on others may push the outcome
+			r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
+		}
 	case protocol.KindRelease:
 		r.released.Released = e.Flags&shard.FlagReleased != 0
 		c.answer(o.request, &r.released)
@@ -215,9 +230,27 @@ func (r *replica) Restore(from io.Reader) error {
 		return err
 	}
 	r.forgetWatches()
+	r.disown(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the shard was replaced"})
+	r.tellMissed()
 	r.hub.Restored(r.host.now())
 	r.duty.look()
 	return nil
+}
+
+// tellMissed tells the connections that sessions are bound to of those whose end came with a snapshot.
+func (r *replica) tellMissed() {
+	var over []shard.SessionID
+	r.mu.Lock()
+	for id := range r.bound {
+		if r.machine.Liveness(id) == shard.Dead {
+			over = append(over, id)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range over {
+		r.sessionEnded(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
+	}
+	r.flushDirty()
 }
 
 // LeadershipChanged implements shard.StateMachine.

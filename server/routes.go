@@ -46,8 +46,10 @@ func (r *routes) tell() {
 	}
 	push := protocol.RoutingChanged{Version: v}
 	r.host.eachConn(func(c *conn) {
-		c.push(0, &push)
-		c.flush()
+		if c.said.Load() {
+			c.push(0, &push)
+			c.flush()
+		}
 	})
 }
 

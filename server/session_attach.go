@@ -94,12 +94,14 @@ func (a *attach) commit() {
 	}
 	ok := a.rp.pipeline.add(op{done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
+		case e == nil && failed == protocol.StatusMoved:
+			a.c.moved(a.request, a.kind, a.rp)
+			a.c.flush()
 		case e == nil:
 			a.fail(failed, "")
 		case e.Status != protocol.StatusSuccess:
 			a.fail(e.Status, "")
 		default:
-			a.rp.leases.SetTimeout(a.id, millis(a.timeout), a.c.host.now())
 			a.take()
 		}
 	}}, &command)
@@ -123,26 +125,26 @@ func (a *attach) take() {
 		a.fail(protocol.StatusBadSession, "the session has another key")
 		return
 	}
-	lost, verdict := rp.leases.Attach(a.id, c.holder, a.sequence, now)
-	switch verdict {
-	case lease.Attached:
-	case lease.OutOfSequence:
-		a.fail(protocol.StatusBadSession, "a later attach was here before")
-		return
-	case lease.Closed:
-		return
-	default:
-		a.fail(protocol.StatusUnavailable, "the shard's leader cannot say at the moment: "+verdict.String())
-		return
-	}
+	rp.rely()
+	answer := protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)}
+	var lost *lease.Holder
+	verdict := c.hold(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
+		lost, v = rp.leases.Attach(a.id, c.holder, a.sequence, now)
+		return v
+	})
 	if lost != nil {
 		rp.tellLost(a.id, lost, protocol.Result{
 			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
 		})
 	}
-	if c.attach(a.id, view.Node, rp) {
-		c.answer(a.request, &protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)})
+	switch verdict {
+	case lease.Attached:
 		c.flush()
+	case lease.OutOfSequence:
+		a.fail(protocol.StatusBadSession, "a later attach was here before")
+	case lease.Closed:
+	default:
+		a.fail(protocol.StatusUnavailable, "the shard's leader cannot say at the moment: "+verdict.String())
 	}
 }
 
@@ -155,33 +157,61 @@ func (r *replica) tellLost(id shard.SessionID, holder *lease.Holder, why protoco
 	holder.Told(1)
 }
 
-// attach binds a session to the connection that it is attached over.
-func (c *conn) attach(id shard.SessionID, n shard.NodeID, home *replica) bool {
+// hold attaches a session over the connection and answers, in one step under the connection's lock. Whoever
+// takes the session away from then on finds it here, and what it tells the client comes after the answer:
+// otherwise the client could believe in an attach that is over, and take every later pong for it.
+func (c *conn) hold(
+	id shard.SessionID, n shard.NodeID, home *replica, request uint64, answer protocol.AnswerMessage, attach func() lease.Verdict,
+) lease.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return false
+	switch v := attach(); {
+	case v != lease.Attached:
+		return v
+	case c.closed:
+		return lease.Closed // the holder is about to be
 	}
+	c.own(id, n, home)
+	c.inFlight.Add(-1)
+	c.encoder.Answer(c.buffer(), request, answer)
+	return lease.Attached
+}
+
+// own binds a session to the connection that it is attached over. The lock is held.
+func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica) {
 	if b := c.sessions[id]; b != nil && b.attached {
-		return true
+		return
 	}
 	c.sessions[id] = &binding{node: n, home: home, attached: true}
 	for i := range c.attached {
 		if c.attached[i].home == home {
 			c.attached[i].sessions++
-			return true
+			return
 		}
 	}
 	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
-	return true
 }
 
-// takeAway ends a session's part in a connection, and says why.
+// takeAway ends a session's part in a connection, and says why. Where the session has come back over the same
+// connection meanwhile its client has heard so already, and must not be told otherwise.
 func (r *replica) takeAway(id shard.SessionID, c *conn, why protocol.Result) {
-	if c.unbind(id) == nil {
-		return
+	c.mu.Lock()
+	gone := c.sessions[id] != nil && r.leases.Holder(id) != c.holder
+	if gone {
+		c.remove(id)
+		c.encoder.Push(c.buffer(), 0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
 	}
-	r.host.dropSession(id, c)
-	c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
-	c.flush()
+	c.mu.Unlock()
+	if gone {
+		r.unbound(id, c)
+		r.host.dropSession(id, c)
+		c.flush()
+	}
+}
+
+// rely has the leases go by the shortest grace period that is known now, also of a node that came a moment
+// ago: they must before the first session of a node is attached.
+func (r *replica) rely() {
+	window, _ := r.host.timing.window()
+	r.leases.Rely(window)
 }

@@ -57,7 +57,9 @@ func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
 		return true
 	}
 	r.mu.Lock()
-	r.bound[id] = append(r.bound[id], c)
+	if !slices.Contains(r.bound[id], c) {
+		r.bound[id] = append(r.bound[id], c)
+	}
 	r.mu.Unlock()
 	// Whoever ends the session looks at the list after it is gone from the machine; so either the
 	// end finds this connection, or it is seen here.

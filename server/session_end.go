@@ -31,11 +31,28 @@ func (c *conn) sessionStop(r *protocol.Request) {
 
 func (c *conn) sessionDestroy(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDestroy.SessionID)
-	view, known := c.host.replicaOf(id.Slot()).machine.Session(id)
-	if known && !c.mayIn(r, view.Node) || !known && !c.may(r, "") {
-		return
+	rp := c.host.replicaOf(id.Slot())
+	view, known := rp.machine.Session(id)
+	switch {
+	case known:
+		if c.mayIn(r, view.Node) {
+			c.endSession(r, id, shard.FlagOperator)
+		}
+	case !c.may(r, ""):
+	case !rp.leads():
+		c.moved(r.ID, r.Kind, rp)
+	default:
+		// Nothing is proposed for a session whose node is not known: the right may not reach that far.
+		request, kind := r.ID, r.Kind
+		rp.fresh.confirm(func(_, led bool) {
+			status := protocol.StatusSessionExpired
+			if _, known := rp.machine.Session(id); known || !led {
+				status = protocol.StatusUnavailable
+			}
+			c.fail(request, kind, &protocol.Result{Status: status})
+			c.flush()
+		})
 	}
-	c.endSession(r, id, shard.FlagOperator)
 }
 
 // endSession proposes a session's end and answers when it is over.
@@ -48,6 +65,8 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 	request, kind, started := r.ID, r.Kind, c.started
 	rp.end(id, flags, func(e *shard.Effect, failed protocol.Status) {
 		switch {
+		case e == nil && failed == protocol.StatusMoved:
+			c.moved(request, kind, rp)
 		case e == nil:
 			c.fail(request, kind, &protocol.Result{Status: failed})
 		case e.Status != protocol.StatusSuccess:
@@ -118,8 +137,10 @@ func (r *replica) holdingLost(e *shard.Effect) {
 		c.push(0, &r.lost)
 		r.mark(c)
 	}
+	var over *conn
 	if holder := home.leases.Holder(e.Session); holder != nil {
 		if c, ok := holder.Owner.(*conn); ok {
+			over = c
 			tell(c)
 		}
 	}
@@ -127,7 +148,9 @@ func (r *replica) holdingLost(e *shard.Effect) {
 	bound := slices.Clone(home.bound[e.Session])
 	home.mu.Unlock()
 	for _, c := range bound {
-		tell(c)
+		if c != over {
+			tell(c)
+		}
 	}
 }
 
@@ -135,9 +158,7 @@ func (r *replica) holdingLost(e *shard.Effect) {
 func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 	now := h.now()
 	for id, b := range sessions {
-		if !b.attached {
-			b.home.unbound(id, c)
-		}
+		b.home.unbound(id, c) // also of an attached one: it may have been bound before
 		h.dropSession(id, c)
 	}
 	c.holder.Close(now)

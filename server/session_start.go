@@ -70,6 +70,10 @@ func (s *sessionStart) in(n meta.Node) {
 func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status) {
 	c := s.c
 	switch {
+	case e == nil && failed == protocol.StatusMoved:
+		c.moved(s.id, s.kind, rp)
+		c.flush()
+		return
 	case e == nil:
 		c.fail(s.id, s.kind, &protocol.Result{Status: failed})
 		c.flush()
@@ -80,18 +84,20 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 		return
 	}
 	id := e.Session
-	now := c.host.now()
-	verdict := rp.leases.Start(id, s.node.ID, millis(s.command.Timeout), c.holder, s.sequence, now)
-	if verdict == lease.Closed || !c.attach(id, s.node.ID, rp) {
+	answer := protocol.SessionStartAnswer{SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout)}
+	rp.rely()
+	verdict := c.hold(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
+		return rp.leases.Start(id, s.node.ID, millis(s.command.Timeout), c.holder, s.sequence, c.host.now())
+	})
+	switch verdict {
+	case lease.Attached:
+	case lease.Closed:
 		// Nobody is there to hear of it. It would only be in the way until its timeout.
 		rp.end(id, 0, nil)
 		return
-	}
-	c.answer(s.id, &protocol.SessionStartAnswer{
-		SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout),
-	})
-	if verdict != lease.Attached {
-		rp.takeAway(id, c, c.host.movedResult(rp))
+	default:
+		c.answer(s.id, &answer)
+		c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: c.host.movedResult(rp)})
 	}
 	c.host.metrics.answered(s.kind, c.host.clock()-s.started)
 	rp.mark(c)

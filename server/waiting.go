@@ -16,11 +16,26 @@ type waiting struct {
 	since   int64
 }
 
-// wait remembers who waits for the outcome of a queued acquire. An acquire that was sent again takes
-// the place of the one before.
+// wait remembers who waits for the outcome of a queued acquire, or tells it at once that the outcome will
+// come from elsewhere. Whoever stops leading looks through those that wait after it is known here, so
+// either that finds this one, or it is seen here.
 func (r *replica) wait(id shard.SessionID, w waiting) {
+	r.enlist(id, w)
+	if r.leads() {
+		return
+	}
+	if w, ok := r.unwait(id, w.number); ok {
+		w.conn.push(w.request, &protocol.Aborted{Result: r.host.movedResult(r)})
+	}
+}
+
+// enlist puts one that waits on the list. An acquire that was sent again takes the place of the one before.
+func (r *replica) enlist(id shard.SessionID, w waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if w.conn.binding(id) == nil {
+		return // its connection or its session has gone, and with that those that it waited for
+	}
 	list := r.waiting[id]
 	for i := range list {
 		if list[i].number == w.number {

@@ -25,11 +25,31 @@ func (r *replica) addWatch(c *conn, request uint64, m *protocol.SemaphoreDescrib
 	if was {
 		r.fire(replaced, false, false)
 	}
-	r.watching.Store(int64(r.watches.Len()))
+}
+
+// countWatches says how many one-shot watches there are. The lock is held.
+func (r *replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
+
+const tooManyWatches = "too many watches are open on this connection"
+
+// admitWatch counts a one-shot watch of a session that may act over this connection: a read barrier may
+// have taken its time, and nobody would drop the watch of a session that has left meanwhile.
+func (c *conn) admitWatch(id shard.SessionID) protocol.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.sessions[id] == nil:
+		return protocol.StatusBadSession
+	case c.watches >= int(c.host.config.Limits.Watches):
+		return protocol.StatusOverloaded
+	}
+	c.watches++
+	return protocol.StatusSuccess
 }
 
 // fire tells a watch. The lock is held.
 func (r *replica) fire(ref watchRef, data, owners bool) {
+	ref.conn.Ended(ref.request)
 	ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
 	ref.conn.flush()
 }
@@ -41,9 +61,25 @@ func (r *replica) noticed(e *shard.Effect) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.countWatches()
+	if e.Kind == shard.EffectSessionEnded {
+		r.dropWatches(e.Session, nil)
+		return
+	}
 	r.one[0] = *e
 	r.watches.Apply(r.one[:], r.fire)
-	r.watching.Store(int64(r.watches.Len()))
+}
+
+// dropWatches drops the watches that a session has over one connection, or over any where c is nil, without
+// a word. The lock is held.
+func (r *replica) dropWatches(id shard.SessionID, c *conn) {
+	r.watches.DropWhere(id, func(ref watchRef) bool {
+		if c != nil && ref.conn != c {
+			return false
+		}
+		ref.conn.Ended(ref.request)
+		return true
+	})
 }
 
 // forgetSessionWatches drops the watches of a session that is leaving a connection.
@@ -53,8 +89,8 @@ func (r *replica) forgetSessionWatches(id shard.SessionID, c *conn) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watches.DropWhere(id, func(ref watchRef) bool { return ref.conn == c })
-	r.watching.Store(int64(r.watches.Len()))
+	r.dropWatches(id, c)
+	r.countWatches()
 }
 
 // forgetWatches tells all one-shot watches that something may have been missed.
@@ -85,17 +121,21 @@ func (c *conn) watch(r *protocol.Request) {
 		c.mu.Unlock()
 		if tooMany {
 			c.Ended(request)
-			c.overloaded(request, protocol.KindWatch, "too many watches are open on this connection")
+			c.overloaded(request, protocol.KindWatch, tooManyWatches)
 			return
 		}
 		if h.meta.machine.NodeAlive(id) == nodeDead {
 			c.Ended(request)
-			c.fail(request, protocol.KindWatch, &protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"})
+			c.fail(request, protocol.KindWatch, &nodeGone)
 			return
 		}
 		err := rp.hub.Open(c, request, &open)
 		if err == nil {
 			c.inFlight.Add(-1) // the hub has answered
+			if h.meta.machine.NodeAlive(id) == nodeDead {
+				// It was dropped while the watch was opened, perhaps too early to end it.
+				rp.hub.EndNode(id, nodeGone)
+			}
 			return
 		}
 		c.Ended(request)

@@ -56,7 +56,7 @@ type Leadership struct {
 // goroutine, return without waiting for the network or the disk, and give their outcome to a
 // callback. Callbacks run on the log's own goroutines, each exactly once, also when the log is closed
 // (then perhaps after Close has returned); they must not block, and may call the log. So may the state
-// machine's LeadershipChanged; its other methods may not.
+// machine: LeadershipChanged everything, Apply only Propose, its other methods nothing.
 type Log interface {
 	// Propose hands over an encoded batch. The log keeps no reference to it after returning. Batches
 	// proposed one after the other on one host are applied in that order where they are applied at
