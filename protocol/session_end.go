@@ -43,7 +43,8 @@ func (*SessionDestroyAnswer) answerFields(*codec) {}
 
 // SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this
 // connection, though it may live: another connection took it (StatusBadSession), or the host does not
-// lead, or cannot vouch for, its home shard any more (StatusMoved, StatusUnavailable).
+// lead, or cannot vouch for, its home shard any more (StatusMoved, StatusUnavailable), or the client was
+// silent for longer than the session's timeout (StatusTimeout): then its end follows.
 type SessionDetached struct {
 	SessionID uint64
 	Result    Result
