@@ -1,0 +1,80 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// All is the count of an acquire that shares an ephemeral semaphore with nobody, and the limit of every
+// ephemeral semaphore.
+const All = protocol.Exclusive
+
+// AcquireOption sets what an acquire asks for.
+type AcquireOption func(*acquireConfig)
+
+type acquireConfig struct {
+	count    uint64
+	data     []byte
+	timeout  time.Duration
+	bounded  bool
+	onQueued func(order uint64)
+}
+
+// Count sets how much of the limit is asked for; 1 where it is not given.
+func Count(n uint64) AcquireOption {
+	return func(c *acquireConfig) { c.count = n }
+}
+
+// Data attaches data to the owner, or waiter, for others to read: an address, for example.
+func Data(data []byte) AcquireOption {
+	data = slices.Clone(data)
+	return func(c *acquireConfig) { c.data = data }
+}
+
+// Timeout sets how long to wait in the queue; ErrNotAcquired tells that it has passed. Without it, an
+// acquire waits for as long as its session lives and its context lasts. The host counts it; where no host can
+// be reached, or another one begins to count anew, the client gives up half a second later. It is at most a
+// day.
+func Timeout(d time.Duration) AcquireOption {
+	return func(c *acquireConfig) { c.timeout, c.bounded = d, true }
+}
+
+// OnQueued is called when the acquire has to wait, with its place: the order id that it will own with. It
+// runs on the goroutine of the Acquire.
+func OnQueued(f func(order uint64)) AcquireOption {
+	return func(c *acquireConfig) { c.onQueued = f }
+}
+
+func newAcquireConfig(options []AcquireOption) acquireConfig {
+	c := acquireConfig{count: 1}
+	for _, o := range options {
+		o(&c)
+	}
+	return c
+}
+
+// millis is the timeout as the host counts it: a part of a millisecond is a whole one.
+func (c *acquireConfig) millis() uint64 {
+	if !c.bounded {
+		return protocol.Forever
+	}
+	return uint64((max(c.timeout, 0) + time.Millisecond - 1) / time.Millisecond)
+}
+
+func (c *acquireConfig) validate() error {
+	switch {
+	case c.count == 0:
+		return badRequest("a count of 0: there is nothing to acquire")
+	case c.bounded && c.millis() > protocol.MaxAcquireTimeoutMillis:
+		return badRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.timeout))
+	}
+	return nil
+}
+
+// badRequest is a refusal of the client's own.
+func badRequest(message string) error {
+	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
+}

@@ -1,0 +1,313 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+func TestALeaseIsOwnedUntilItIsReleased(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		sem := session(t, c).Semaphore(name, client.Limit(3))
+		lease := acquire(t, sem, client.Count(2), client.Data([]byte("me")))
+		d := describe(t, c)
+		if len(d.Owners) != 1 || d.Owners[0].OrderID != lease.Fence() || d.Owners[0].Count != 2 || string(d.Owners[0].Data) != "me" || d.Count != 2 {
+			t.Errorf("owners: %+v", d)
+		}
+		ctx := lease.Context()
+		check(t, ctx.Err())
+		check(t, lease.Release(t.Context()))
+		if cause := context.Cause(ctx); !errors.Is(cause, client.ErrReleased) {
+			t.Errorf("the context ended with %v", cause)
+		}
+		if !errors.Is(lease.Err(), client.ErrReleased) {
+			t.Errorf("Err is %v", lease.Err())
+		}
+		check(t, lease.Release(t.Context()))
+		if d := describe(t, c); d.Count != 0 {
+			t.Errorf("after the release: %+v", d)
+		}
+		if next := acquire(t, sem); next.Fence() <= lease.Fence() || next == lease {
+			t.Errorf("the fence went from %d to %d", lease.Fence(), next.Fence())
+		}
+	})
+}
+
+func TestASemaphoreWithoutLimitIsNotCreated(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s := session(t, c)
+		if _, err := s.Semaphore(name).Acquire(t.Context()); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("got %v", err)
+		}
+		acquire(t, s.Semaphore(name, client.Limit(2), client.InitialData([]byte("x"))))
+		if d := describe(t, c); d.Limit != 2 || string(d.Data) != "x" {
+			t.Errorf("created as %+v", d)
+		}
+		if err := s.Semaphore(name).Create(t.Context(), 7, nil); !errors.Is(err, client.ErrAlreadyExists) {
+			t.Errorf("create again: %v", err)
+		}
+	})
+}
+
+func TestAnAcquireEndsWithItsTimeout(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		sem := session(t, c).Semaphore(name)
+		started := time.Now()
+		_, err := sem.Acquire(t.Context(), client.Timeout(5*time.Second))
+		if !errors.Is(err, client.ErrNotAcquired) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(started); took < 5*time.Second || took > 5200*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		if d := describe(t, c); len(d.Waiters) != 0 {
+			t.Errorf("waiters: %+v", d.Waiters)
+		}
+	})
+}
+
+func TestTryAcquireDoesNotWait(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		lease, ok, err := session(t, c).Semaphore(name).TryAcquire(t.Context())
+		if lease != nil || ok || err != nil {
+			t.Errorf("got %v, %v, %v", lease, ok, err)
+		}
+	})
+}
+
+func TestAWaiterIsToldItsPlaceAndGrantedUnderIt(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		first := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		place := uint64(0)
+		done := acquiring(t, t.Context(), session(t, c).Semaphore(name), client.OnQueued(func(order uint64) { place = order }))
+		if place <= first.Fence() {
+			t.Fatalf("queued under %d, behind %d", place, first.Fence())
+		}
+		check(t, first.Release(t.Context()))
+		r := <-done
+		check(t, r.err)
+		if r.lease.Fence() != place {
+			t.Errorf("granted under %d, queued under %d", r.lease.Fence(), place)
+		}
+	})
+}
+
+func TestANewerAcquireTakesThePlaceOfTheOlder(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		first := acquire(t, session(t, c).Semaphore(name, client.Limit(3)), client.Count(3))
+		sem := session(t, c).Semaphore(name)
+		var places []uint64
+		note := client.OnQueued(func(order uint64) { places = append(places, order) })
+		older := acquiring(t, t.Context(), sem, client.Count(2), note)
+		newer := acquiring(t, t.Context(), sem, client.Count(1), note)
+		if r := <-older; !errors.Is(r.err, client.ErrAborted) || !errors.Is(r.err, client.ErrReplaced) {
+			t.Errorf("the older one ended with %v, %v", r.lease, r.err)
+		}
+		check(t, first.Release(t.Context()))
+		r := <-newer
+		check(t, r.err)
+		if len(places) != 2 || places[0] != places[1] || r.lease.Fence() != places[0] || r.lease.Count() != 1 {
+			t.Errorf("places %v, granted %d of %d", places, r.lease.Count(), r.lease.Fence())
+		}
+	})
+}
+
+func TestAnAcquireThatWantsMoreIsRefusedAndTheOlderWaitsOn(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		first := acquire(t, session(t, c).Semaphore(name, client.Limit(3)), client.Count(3))
+		sem := session(t, c).Semaphore(name)
+		older := acquiring(t, t.Context(), sem)
+		if _, err := sem.Acquire(t.Context(), client.Count(2)); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("the newer one ended with %v", err)
+		}
+		check(t, first.Release(t.Context()))
+		check(t, (<-older).err)
+	})
+}
+
+func TestAnOwnerLowersItsCountAndKeepsItsLease(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		sem := session(t, c).Semaphore(name, client.Limit(3))
+		lease := acquire(t, sem, client.Count(3))
+		waiter := acquiring(t, t.Context(), session(t, c).Semaphore(name), client.Count(2))
+		same := acquire(t, sem, client.Count(1), client.Data([]byte("less")))
+		if same != lease || lease.Count() != 1 {
+			t.Errorf("got another lease, or the count %d", lease.Count())
+		}
+		check(t, (<-waiter).err)
+		if _, err := sem.Acquire(t.Context(), client.Count(2)); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("raised: %v", err)
+		}
+		check(t, lease.Err())
+		check(t, lease.Change(t.Context(), client.Data([]byte("new"))))
+		if d := describe(t, c); d.Count != 3 || string(d.Owners[0].Data) != "new" || d.Owners[0].Count != 1 {
+			t.Errorf("after the change: %+v", d.Owners)
+		}
+	})
+}
+
+func TestReleasingWhileWaitingAbortsTheAcquire(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		sem := session(t, c).Semaphore(name)
+		done := acquiring(t, t.Context(), sem)
+		released, err := sem.Release(t.Context())
+		if !released || err != nil {
+			t.Errorf("released %v, %v", released, err)
+		}
+		if r := <-done; !errors.Is(r.err, client.ErrAborted) || !errors.Is(r.err, client.ErrReleased) {
+			t.Errorf("the acquire ended with %v", r.err)
+		}
+		if released, err = sem.Release(t.Context()); released || err != nil {
+			t.Errorf("released again: %v, %v", released, err)
+		}
+	})
+}
+
+func TestAForcedDeleteIsToldToOwnersAndWaiters(t *testing.T) {
+	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
+		lease := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		ctx := lease.Context()
+		waiter := acquiring(t, t.Context(), session(t, c).Semaphore(name))
+		operator := c.Node(path)
+		if err := operator.Delete(t.Context(), name); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("without force: %v", err)
+		}
+		check(t, operator.Delete(t.Context(), name, client.Force()))
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, client.ErrLeaseLost) || !errors.Is(cause, client.ErrDeleted) {
+			t.Errorf("the lease ended with %v", cause)
+		}
+		if err := lease.Release(t.Context()); !errors.Is(err, client.ErrLeaseLost) {
+			t.Errorf("releasing what is lost: %v", err)
+		}
+		if r := <-waiter; !errors.Is(r.err, client.ErrAborted) || !errors.Is(r.err, client.ErrDeleted) {
+			t.Errorf("the waiter ended with %v", r.err)
+		}
+	})
+}
+
+func TestAnUpdateCanBeGuardedByALease(t *testing.T) {
+	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
+		sem := session(t, c).Semaphore(name, client.Limit(1))
+		lease := acquire(t, sem)
+		check(t, sem.Update(t.Context(), []byte("mine"), client.Guard(lease)))
+		check(t, lease.Update(t.Context(), []byte("still mine")))
+		check(t, lease.Release(t.Context()))
+		if err := lease.Update(t.Context(), []byte("late")); !errors.Is(err, client.ErrReleased) {
+			t.Errorf("a released lease: %v", err)
+		}
+		other := session(t, c)
+		stolen := acquire(t, other.Semaphore(name))
+		check(t, other.Semaphore(name).Update(t.Context(), []byte("theirs"), client.Guard(stolen)))
+		if d := describe(t, c); string(d.Data) != "theirs" {
+			t.Errorf("data %q", d.Data)
+		}
+		if err := sem.Update(t.Context(), nil, client.Guard(acquire(t, session(t, c).Semaphore("other", client.Limit(1))))); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("a lease of another semaphore: %v", err)
+		}
+	})
+}
+
+func TestAnEphemeralSemaphoreIsLockedAndShared(t *testing.T) {
+	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
+		a, b := session(t, c).Ephemeral("object/17"), session(t, c).Ephemeral("object/17")
+		lock, err := a.Lock(t.Context())
+		check(t, err)
+		if _, ok, err := b.TryRLock(t.Context()); ok || err != nil {
+			t.Errorf("shared what is locked: %v, %v", ok, err)
+		}
+		check(t, lock.Release(t.Context()))
+		one, err := a.RLock(t.Context())
+		check(t, err)
+		two, err := b.RLock(t.Context())
+		check(t, err)
+		if _, ok, err := b.TryLock(t.Context()); ok || !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("an upgrade: %v, %v", ok, err)
+		}
+		check(t, one.Release(t.Context()))
+		check(t, two.Release(t.Context()))
+		if _, err := a.Describe(t.Context()); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("it is still there: %v", err)
+		}
+		if _, err := session(t, c).Semaphore(name, client.Limit(1)).Acquire(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := session(t, c).Ephemeral(name).Lock(t.Context()); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("a persistent one taken for an ephemeral one: %v", err)
+		}
+	})
+}
+
+func TestACancelledAcquireLeavesNoWaiter(t *testing.T) {
+	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
+		first := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := acquiring(t, ctx, session(t, c).Semaphore(name))
+		if d := describe(t, c); len(d.Waiters) != 1 {
+			t.Fatalf("waiters: %+v", d.Waiters)
+		}
+		cancel()
+		if r := <-done; !errors.Is(r.err, context.Canceled) {
+			t.Errorf("got %v", r.err)
+		}
+		synctest.Wait()
+		if d := describe(t, c); len(d.Waiters) != 0 || len(d.Owners) != 1 {
+			t.Errorf("left behind: %+v", d)
+		}
+		check(t, first.Err())
+	})
+}
+
+func TestAcquiresOfOneSessionTakeTurns(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s := session(t, c)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var got []uint64
+		for range 50 {
+			all.Go(func() {
+				lease, ok, err := s.Semaphore(name, client.Limit(1)).TryAcquire(t.Context())
+				if err != nil || !ok {
+					t.Errorf("got %v, %v", ok, err)
+					return
+				}
+				mu.Lock()
+				got = append(got, lease.Fence())
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+		if slices.Sort(got); len(got) == 0 || got[0] != got[len(got)-1] {
+			t.Errorf("one session has several leases: %v", got)
+		}
+	})
+}
+
+func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		sem := session(t, c).Semaphore(name, client.Limit(1))
+		for what, option := range map[string]client.AcquireOption{
+			"no count": client.Count(0), "more than the limit": client.Count(2), "too long": client.Timeout(25 * time.Hour),
+			"too much data": client.Data(make([]byte, 1<<20)),
+		} {
+			if _, err := sem.Acquire(t.Context(), option); !errors.Is(err, client.ErrBadRequest) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		acquire(t, sem)
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := sem.Acquire(cancelled); !errors.Is(err, context.Canceled) {
+			t.Errorf("a context that is over: %v", err)
+		}
+	})
+}

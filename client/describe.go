@@ -1,0 +1,188 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Owner is a session that owns a part of a semaphore. Its data is shared and must not be changed.
+type Owner struct {
+	// OrderID is the fencing token: the number that the session got on joining.
+	OrderID   uint64
+	SessionID uint64
+	Count     uint64
+	// Data is that of the session's latest acquire.
+	Data []byte
+}
+
+// Waiter is a session that waits for a part of a semaphore.
+type Waiter struct {
+	// OrderID is the place in the queue.
+	OrderID   uint64
+	SessionID uint64
+	Count     uint64
+	Data      []byte
+	// Timeout is how long its latest acquire waits; negative for as long as its session lives.
+	Timeout time.Duration
+}
+
+// SemaphoreDetails is a semaphore at one moment.
+type SemaphoreDetails struct {
+	SemaphoreInfo
+	// Owners and Waiters are ordered by order id: the order in which they joined.
+	Owners  []Owner
+	Waiters []Waiter
+}
+
+// SemaphoreInfo is a semaphore without its owners and waiters.
+type SemaphoreInfo struct {
+	Name  string
+	Limit uint64
+	// Count is how much of the limit is owned.
+	Count     uint64
+	Revision  uint64
+	Ephemeral bool
+	// OwnerCount and WaiterCount are how many there are.
+	OwnerCount  int
+	WaiterCount int
+	Data        []byte
+}
+
+// DescribeOption sets what a description tells.
+type DescribeOption func(*describeConfig)
+
+type describeConfig struct {
+	owners, waiters        bool
+	consistency            Consistency
+	watchData, watchOwners bool
+	changed                func(data, owners bool)
+}
+
+func newDescribeConfig(options []DescribeOption) *describeConfig {
+	c := &describeConfig{}
+	for _, o := range options {
+		o(c)
+	}
+	return c
+}
+
+// WithOwners asks for the owners.
+func WithOwners() DescribeOption {
+	return func(c *describeConfig) { c.owners = true }
+}
+
+// WithWaiters asks for the waiters.
+func WithWaiters() DescribeOption {
+	return func(c *describeConfig) { c.waiters = true }
+}
+
+// WithConsistency asks for more, or less, than the node's config does.
+func WithConsistency(mode Consistency) DescribeOption {
+	return func(c *describeConfig) { c.consistency = mode }
+}
+
+// OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or
+// the owners have changed since the description. Both false means that something may have been missed, because
+// a connection was lost or another description of the session left a watch: describe again. It needs a session,
+// which has one such watch for a semaphore.
+//
+// To follow a semaphore, Watch is easier.
+func OnChanged(f func(data, owners bool)) DescribeOption {
+	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, true, true }
+}
+
+// OnDataChanged is OnChanged for the data only, and for the semaphore's end.
+func OnDataChanged(f func(data, owners bool)) DescribeOption {
+	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, true, false }
+}
+
+// OnOwnersChanged is OnChanged for the owners only, and for the semaphore's end.
+func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
+	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
+}
+
+// describe reads a semaphore, page by page. life is nil for a reader without a session.
+func (c *Client) describe(ctx context.Context, life *life, node uint64, name string, config *describeConfig) (*SemaphoreDetails, error) {
+	slot := protocol.SemaphoreSlot(node, protocol.View(name))
+	where := replicaAt(slot)
+	if life != nil {
+		where = nearLeader(slot)
+	}
+	for try := 1; ; try++ {
+		d := &SemaphoreDetails{}
+		m := &protocol.SemaphoreDescribe{
+			NodeID: node, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,
+			Consistency: protocol.Consistency(config.consistency),
+		}
+		whole, err := c.describePages(ctx, life, where, m, config, d)
+		if err != nil {
+			return nil, err
+		}
+		if whole || config.changed != nil || try == describeTries {
+			return d, nil
+		}
+	}
+}
+
+// describePages fills a description. whole tells that all pages were of one moment.
+func (c *Client) describePages(ctx context.Context, life *life, where target, m *protocol.SemaphoreDescribe, config *describeConfig, d *SemaphoreDetails) (whole bool, err error) {
+	whole = true
+	if config.changed != nil {
+		if err := c.describeWatching(ctx, life, m, config, d); err != nil || m.After == 0 {
+			return true, err
+		}
+		m.WatchData, m.WatchOwners, m.SessionID = false, false, 0
+	}
+	for {
+		revision := d.Revision
+		err := c.do(ctx, where, m, func(_ *link, a *protocol.Answer) { d.add(m, &a.SemaphoreDescribe) })
+		if err != nil {
+			return false, err
+		}
+		if revision != 0 && d.Revision != revision {
+			whole = false
+		}
+		if m.After == 0 {
+			return whole, nil
+		}
+	}
+}
+
+// add takes a page in, and makes m ask for the next one, or for none.
+func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.SemaphoreDescribeAnswer) {
+	s := &a.Semaphore
+	data := d.Data
+	if m.After == 0 {
+		data = slices.Clone(s.Data)
+	}
+	d.SemaphoreInfo = semaphoreInfo(s, string(m.Name))
+	d.Data = data
+	for o := range a.Owners.All() {
+		d.Owners = append(d.Owners, owner(&o))
+	}
+	for w := range a.Waiters.All() {
+		waiter := Waiter{
+			OrderID: w.OrderID, SessionID: w.SessionID, Count: w.Count, Data: slices.Clone(w.Data),
+			Timeout: millis(w.TimeoutMillis),
+		}
+		if w.TimeoutMillis == protocol.Forever {
+			waiter.Timeout = -1
+		}
+		d.Waiters = append(d.Waiters, waiter)
+	}
+	m.After = a.Next
+}
+
+func owner(o *protocol.Owner) Owner {
+	return Owner{OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: slices.Clone(o.Data)}
+}
+
+func semaphoreInfo(s *protocol.Semaphore, name string) SemaphoreInfo {
+	return SemaphoreInfo{
+		Name: name, Limit: s.Limit, Count: s.Count, Revision: s.Revision, Ephemeral: s.Ephemeral,
+		OwnerCount: int(s.Owners), WaiterCount: int(s.Waiters),
+	}
+}

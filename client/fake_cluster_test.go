@@ -1,0 +1,253 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// fakeCluster is a cluster in memory with which a test can do as it likes: it moves leaders, cuts
+// connections, drops, delays and refuses. What a shard answers comes from the real machine, so that numbers,
+// repetitions and queues are the true ones. All hosts share the machines: what one has applied all have.
+//
+// Everything happens under one lock.
+type fakeCluster struct {
+	t    testing.TB
+	stop chan struct{}
+
+	mu     sync.Mutex
+	id     string
+	hosts  []*fakeHost
+	shards []*fakeShard // shard 1 is the first
+	meta   int          // place of the host that leads the meta shard
+	nodes  map[string]*protocol.Node
+	config map[string]protocol.NodeConfig
+	lastID uint64
+	ids    map[uint64]string
+	// version is that of the routing.
+	version  uint64
+	sessions map[uint64]*fakeSession
+	fault    func(h *fakeHost, r *protocol.Request) fault
+	seen     []protocol.Kind
+	welcome  protocol.Welcome
+	token    string
+	pageSize int
+}
+
+type fakeHost struct {
+	cluster *fakeCluster
+	id      uint64
+	address string
+	down    bool // refuses connections
+	mute    bool // takes connections, and says nothing
+	hang    bool // neither takes connections nor refuses them
+	conns   map[*fakeConn]struct{}
+	dials   int
+}
+
+// fault is what happens to a request instead of what should.
+type fault struct {
+	ignore bool             // it is not looked at
+	refuse *protocol.Result // answered with this
+	after  bool             // that, though it was carried out
+	silent bool             // carried out and not answered
+	cut    bool             // the connection is cut, after the rest
+	delay  time.Duration    // of all that is said over the connection from now on
+}
+
+func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
+	f := &fakeCluster{
+		t: t, stop: make(chan struct{}), id: "fake", nodes: make(map[string]*protocol.Node),
+		ids: make(map[uint64]string), version: 1, sessions: make(map[uint64]*fakeSession), pageSize: 1000,
+		welcome: protocol.Welcome{
+			Version: 1, Limits: protocol.FrameLimits(protocol.DefaultDataBytes), PingIntervalMillis: 10_000,
+		},
+	}
+	f.welcome.Limits.RequestsInFlight, f.welcome.Limits.Watches = 1000, 1000
+	for i := range hosts {
+		f.hosts = append(f.hosts, &fakeHost{
+			cluster: f, id: uint64(i + 1), address: fmt.Sprintf("host-%d", i+1), conns: make(map[*fakeConn]struct{}),
+		})
+	}
+	for i := range shards {
+		f.shards = append(f.shards, newFakeShard(f, i, shards))
+	}
+	go f.tick()
+	return f
+}
+
+// close ends the cluster, and all its connections.
+func (f *fakeCluster) close() {
+	close(f.stop)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, h := range f.hosts {
+		h.cutAll()
+	}
+}
+
+// tick lets time pass for sessions and waiters.
+func (f *fakeCluster) tick() {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			f.mu.Lock()
+			for _, s := range f.shards {
+				s.expire()
+				s.timeOut()
+			}
+			f.mu.Unlock()
+		case <-f.stop:
+			return
+		}
+	}
+}
+
+// addresses are those of all hosts, as Open wants them.
+func (f *fakeCluster) addresses() string {
+	var list []string
+	for _, h := range f.hosts {
+		list = append(list, h.address)
+	}
+	return strings.Join(list, ",")
+}
+
+// dial is a client.DialFunc.
+func (f *fakeCluster) dial(ctx context.Context, address string) (net.Conn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, h := range f.hosts {
+		if h.address != address {
+			continue
+		}
+		h.dials++
+		if h.hang {
+			f.mu.Unlock()
+			<-ctx.Done()
+			f.mu.Lock()
+			return nil, ctx.Err()
+		}
+		if h.down {
+			return nil, errors.New("connection refused")
+		}
+		ours, theirs := net.Pipe()
+		h.serve(ours)
+		return theirs, nil
+	}
+	return nil, fmt.Errorf("no such host: %s", address)
+}
+
+// do calls fn under the lock.
+func (f *fakeCluster) do(fn func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fn()
+}
+
+// on sets what happens to requests; nil for nothing.
+func (f *fakeCluster) on(fn func(h *fakeHost, r *protocol.Request) fault) {
+	f.do(func() { f.fault = fn })
+}
+
+// once lets a fault happen to the next request of a kind.
+func (f *fakeCluster) once(kind protocol.Kind, x fault) { f.times(1, kind, x) }
+
+// times lets a fault happen to the next requests of a kind.
+func (f *fakeCluster) times(n int, kind protocol.Kind, x fault) {
+	f.on(func(_ *fakeHost, r *protocol.Request) fault {
+		if r.Kind != kind || n == 0 {
+			return fault{}
+		}
+		n--
+		return x
+	})
+}
+
+// count returns how many requests of a kind have come, of those that were not ignored.
+func (f *fakeCluster) count(kind protocol.Kind) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, k := range f.seen {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// take takes a host down: connections break, and nobody gets in.
+func (f *fakeCluster) take(i int) {
+	f.do(func() {
+		f.hosts[i].down = true
+		f.hosts[i].cutAll()
+	})
+}
+
+func (f *fakeCluster) bring(i int) { f.do(func() { f.hosts[i].down = false }) }
+
+// cut breaks all connections to all hosts.
+func (f *fakeCluster) cut() {
+	f.do(func() {
+		for _, h := range f.hosts {
+			h.cutAll()
+		}
+	})
+}
+
+func (h *fakeHost) cutAll() {
+	for c := range h.conns {
+		c.close()
+	}
+}
+
+// lead makes a host the leader of all shards, as after an election.
+func (f *fakeCluster) lead(host int) {
+	f.do(func() {
+		f.meta = host
+		for _, s := range f.shards {
+			s.moveTo(host)
+		}
+	})
+}
+
+// shardOf returns the shard of a slot.
+func (f *fakeCluster) shardOf(slot shard.Slot) *fakeShard {
+	return f.shards[int(slot)*len(f.shards)/shard.Slots]
+}
+
+func (f *fakeCluster) leaderResult(s *fakeShard) *protocol.Result {
+	leader := f.hosts[s.leader]
+	return &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+		ShardID: s.id, LeaderHostID: leader.id, LeaderAddress: leader.address, RoutingVersion: f.version,
+	}}
+}
+
+func (f *fakeCluster) routing() *protocol.RoutingAnswer {
+	a := &protocol.RoutingAnswer{Version: f.version, MetaShardID: 0}
+	var all protocol.HostIDs
+	for _, h := range f.hosts {
+		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(h.address), State: protocol.HostOnline})
+		all.Append(protocol.HostID(h.id))
+	}
+	a.Shards.Append(protocol.Shard{ID: 0, LeaderHostID: f.hosts[f.meta].id, ReplicaHostIDs: all})
+	for i, s := range f.shards {
+		a.Shards.Append(protocol.Shard{ID: s.id, LeaderHostID: f.hosts[s.leader].id, ReplicaHostIDs: all})
+		a.Slots.Append(protocol.SlotRange{
+			First:   uint64((i*shard.Slots + len(f.shards) - 1) / len(f.shards)),
+			Last:    uint64(((i+1)*shard.Slots+len(f.shards)-1)/len(f.shards) - 1),
+			ShardID: s.id,
+		})
+	}
+	return a
+}

@@ -1,0 +1,59 @@
+package client_test
+
+import "github.com/signalbox/signalbox/protocol"
+
+// What every client must keep to, whatever happens: the fake cluster looks at it in all tests.
+
+// openMutation is a mutation that a connection has not been answered.
+type openMutation struct {
+	session, number uint64
+	name            string
+}
+
+// mutationOf returns the numbers of a mutation and the semaphore that it is for, nil of other requests.
+func mutationOf(r *protocol.Request) (*protocol.Mutation, string) {
+	switch r.Kind {
+	case protocol.KindSemaphoreCreate:
+		return &r.SemaphoreCreate.Mutation, string(r.SemaphoreCreate.Name)
+	case protocol.KindSemaphoreUpdate:
+		return &r.SemaphoreUpdate.Mutation, string(r.SemaphoreUpdate.Name)
+	case protocol.KindSemaphoreDelete:
+		return &r.SemaphoreDelete.Mutation, string(r.SemaphoreDelete.Name)
+	case protocol.KindAcquire:
+		return &r.Acquire.Mutation, string(r.Acquire.Name)
+	case protocol.KindRelease:
+		return &r.Release.Mutation, string(r.Release.Name)
+	}
+	return nil, ""
+}
+
+func (c *fakeConn) checkOrder(r *protocol.Request) {
+	f := c.host.cluster
+	if hello := r.Kind == protocol.KindHello; hello != (c.lastID == 0) {
+		f.t.Errorf("%v as request %d of a connection", r.Kind, r.ID)
+	}
+	if r.ID <= c.lastID {
+		f.t.Errorf("the request id %d after %d", r.ID, c.lastID)
+	}
+	c.lastID = r.ID
+	m, name := mutationOf(r)
+	if m == nil || m.SessionID == 0 {
+		return
+	}
+	if m.Number == 0 || m.Acknowledged >= m.Number {
+		f.t.Errorf("%v number %d acknowledges %d", r.Kind, m.Number, m.Acknowledged)
+	}
+	for _, h := range f.hosts {
+		for other := range h.conns {
+			for _, o := range other.open {
+				if o.session == m.SessionID && o.name == name {
+					f.t.Errorf("%v number %d of session %d while %d is not answered", r.Kind, m.Number, m.SessionID, o.number)
+				}
+				if o.session == m.SessionID && o.number <= m.Acknowledged {
+					f.t.Errorf("session %d acknowledges %d, and was not answered %d", m.SessionID, m.Acknowledged, o.number)
+				}
+			}
+		}
+	}
+	c.open[r.ID] = openMutation{session: m.SessionID, number: m.Number, name: name}
+}

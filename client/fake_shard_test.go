@@ -1,0 +1,250 @@
+package client_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// fakeShard is a shard: the real machine, and what its leader keeps beside it.
+type fakeShard struct {
+	cluster *fakeCluster
+	id      uint64
+	first   shard.Slot
+	leader  int
+	term    uint64
+	machine *shard.Machine
+	batch   uint64
+
+	waiting []*fakeWaiting
+	timers  []fakeTimer
+	notices *shard.WatchSet[fakeRef]
+	watches []*fakeWatch
+}
+
+// fakeWaiting is where the outcome of a queued acquire is to be told.
+type fakeWaiting struct {
+	session, number uint64
+	conn            *fakeConn
+	request         uint64
+}
+
+type fakeTimer struct {
+	ref shard.WaiterRef
+	at  time.Time
+}
+
+type fakeRef struct {
+	conn    *fakeConn
+	request uint64
+}
+
+func newFakeShard(f *fakeCluster, i, of int) *fakeShard {
+	first := (i*shard.Slots + of - 1) / of
+	last := ((i+1)*shard.Slots+of-1)/of - 1
+	var slots shard.SlotSet
+	slots.Add(shard.Slot(first), shard.Slot(last))
+	s := &fakeShard{
+		cluster: f, id: uint64(i + 1), first: shard.Slot(first), leader: i % len(f.hosts),
+		machine: shard.New(shard.Options{Slots: slots}), notices: shard.NewWatchSet[fakeRef](),
+	}
+	s.newTerm()
+	return s
+}
+
+func (s *fakeShard) newTerm() {
+	s.term++
+	s.apply(shard.Command{Kind: shard.CmdLead, Term: s.term}, nil)
+}
+
+// apply carries a command out and tells everybody. told gets the result, in the order of the effects.
+func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result shard.Effect) {
+	var effects shard.Effects
+	s.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
+	for i := range effects.List {
+		e := &effects.List[i]
+		switch e.Kind {
+		case shard.EffectResult:
+			result = *e
+			if told != nil {
+				told(e)
+			}
+		case shard.EffectGranted:
+			s.settled(e, &protocol.Granted{OrderID: uint64(e.Order)})
+		case shard.EffectTimedOut:
+			s.settled(e, &protocol.TimedOut{})
+		case shard.EffectAborted:
+			s.settled(e, &protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: e.Abort}})
+		case shard.EffectLost:
+			if x := s.cluster.sessions[uint64(e.Session)]; x != nil {
+				for _, conn := range x.conns() {
+					conn.push(0, &protocol.HoldingLost{
+						SessionID: x.id, NodeID: uint64(e.Node), Name: []byte(e.Name), OrderID: uint64(e.Order), Reason: protocol.AbortDeleted,
+					})
+				}
+			}
+		case shard.EffectChanged:
+			s.notices.Apply([]shard.Effect{*e}, func(ref fakeRef, data, owners bool) {
+				ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
+			})
+			s.changed(e)
+		case shard.EffectSessionEnded:
+			s.notices.DropSession(e.Session)
+			s.ended(uint64(e.Session), e.End)
+		}
+	}
+	return result
+}
+
+func (s *fakeShard) settled(e *shard.Effect, m protocol.PushMessage) {
+	s.timers = slices.DeleteFunc(s.timers, func(t fakeTimer) bool { return t.ref.Order == e.Order })
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool {
+		if w.session != uint64(e.Session) || w.number != e.Number {
+			return false
+		}
+		w.conn.push(w.request, m)
+		return true
+	})
+}
+
+func (s *fakeShard) timeOut() {
+	now := time.Now()
+	var due []shard.WaiterRef
+	for _, t := range s.timers {
+		if !t.at.After(now) {
+			due = append(due, t.ref)
+		}
+	}
+	if len(due) > 0 {
+		s.timers = slices.DeleteFunc(s.timers, func(t fakeTimer) bool { return !t.at.After(now) })
+		s.apply(shard.Command{Kind: shard.CmdWaitersTimeOut, Term: s.term, Waiters: due}, nil)
+	}
+}
+
+// moveTo makes another host the leader.
+func (s *fakeShard) moveTo(host int) {
+	f := s.cluster
+	if s.leader == host {
+		return
+	}
+	s.leader = host
+	s.newTerm()
+	for _, w := range s.waiting {
+		w.conn.push(w.request, &protocol.Aborted{Result: *f.leaderResult(s)})
+	}
+	s.waiting = nil
+	for i := range s.timers {
+		s.timers[i].at = time.Now().Add(time.Minute)
+	}
+	s.notices.DropAll(func(ref fakeRef) { ref.conn.push(ref.request, &protocol.Changed{}) })
+	for id, x := range f.sessions {
+		if f.home(id) == s && x.conn != nil {
+			x.detach(x.conn, f.leaderResult(s))
+			x.grace = fakeGrace
+		}
+	}
+}
+
+func (s *fakeShard) forgetConn(c *fakeConn) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool { return w.conn == c })
+	s.watches = slices.DeleteFunc(s.watches, func(w *fakeWatch) bool { return w.conn == c })
+	for id := range c.sessions {
+		s.notices.DropWhere(shard.SessionID(id), func(ref fakeRef) bool { return ref.conn == c })
+	}
+}
+
+func (s *fakeShard) forgetSession(c *fakeConn, id uint64) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool { return w.conn == c && w.session == id })
+	s.notices.DropWhere(shard.SessionID(id), func(ref fakeRef) bool { return ref.conn == c })
+}
+
+// mutate carries out a change of a semaphore.
+func (c *fakeConn) mutate(r *protocol.Request) {
+	f := c.host.cluster
+	var m *protocol.Mutation
+	var node uint64
+	var name []byte
+	var command shard.Command
+	switch r.Kind {
+	case protocol.KindSemaphoreCreate:
+		x := &r.SemaphoreCreate
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdSemaphoreCreate, Count: x.Limit, Data: x.Data}
+	case protocol.KindSemaphoreUpdate:
+		x := &r.SemaphoreUpdate
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID)}
+	case protocol.KindSemaphoreDelete:
+		x := &r.SemaphoreDelete
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdSemaphoreDelete}
+		if x.Force {
+			command.Flags = shard.FlagForce
+		}
+	case protocol.KindAcquire:
+		x := &r.Acquire
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdAcquire, Count: x.Count, Timeout: x.TimeoutMillis, Data: x.Data}
+		if x.Ephemeral {
+			command.Flags = shard.FlagEphemeral
+		}
+	case protocol.KindRelease:
+		x := &r.Release
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdRelease, Order: shard.OrderID(x.OrderID)}
+	}
+	if _, ok := c.sessions[m.SessionID]; m.SessionID != 0 && !ok {
+		c.refuse(r, protocol.StatusBadSession)
+		return
+	}
+	s := f.shardOf(shard.SlotOf(shard.NodeID(node), name))
+	if f.hosts[s.leader] != c.host {
+		c.fail(r.ID, r.Kind, f.leaderResult(s))
+		return
+	}
+	command.Node, command.Name = shard.NodeID(node), name
+	command.Session, command.Number, command.Acked = shard.SessionID(m.SessionID), m.Number, m.Acknowledged
+	s.apply(command, func(e *shard.Effect) { s.result(c, r, &command, e) })
+}
+
+func (s *fakeShard) result(c *fakeConn, r *protocol.Request, command *shard.Command, e *shard.Effect) {
+	if e.Status != protocol.StatusSuccess {
+		c.fail(r.ID, r.Kind, &protocol.Result{Status: e.Status, Reason: e.Abort})
+		return
+	}
+	switch r.Kind {
+	case protocol.KindAcquire:
+		a := &protocol.AcquireAnswer{OrderID: uint64(e.Order)}
+		switch {
+		case e.Flags&shard.FlagAcquired != 0:
+			a.Outcome = protocol.Acquired
+		case e.Flags&shard.FlagQueued != 0:
+			a.Outcome = protocol.Queued
+			s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool {
+				return w.session == uint64(command.Session) && w.number == command.Number
+			})
+			s.waiting = append(s.waiting, &fakeWaiting{
+				session: uint64(command.Session), number: command.Number, conn: c, request: r.ID,
+			})
+			if e.Timeout != shard.Forever {
+				s.timers = append(s.timers, fakeTimer{
+					ref: shard.WaiterRef{
+						Node: command.Node, Name: slices.Clone(command.Name), Session: command.Session, Order: e.Order, Number: command.Number,
+					},
+					at: time.Now().Add(time.Duration(e.Timeout) * time.Millisecond),
+				})
+			}
+		}
+		c.answer(r.ID, a)
+	case protocol.KindRelease:
+		c.answer(r.ID, &protocol.ReleaseAnswer{Released: e.Flags&shard.FlagReleased != 0})
+	case protocol.KindSemaphoreCreate:
+		c.answer(r.ID, &protocol.SemaphoreCreateAnswer{Revision: uint64(e.Revision)})
+	case protocol.KindSemaphoreUpdate:
+		c.answer(r.ID, &protocol.SemaphoreUpdateAnswer{Revision: uint64(e.Revision)})
+	case protocol.KindSemaphoreDelete:
+		c.answer(r.ID, &protocol.SemaphoreDeleteAnswer{})
+	}
+}

@@ -1,0 +1,178 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func TestRequestsGoStraightToTheLeader(t *testing.T) {
+	playFake(t, 3, 3, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		moved := 0
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if m, name := mutationOf(r); m != nil {
+				s := fake.shardOf(slotOf(m.SessionID, fake, name))
+				if fake.hosts[s.leader] != h {
+					moved++
+				}
+			}
+			return fault{}
+		})
+		s := session(t, c)
+		for i := range 20 {
+			acquire(t, s.Semaphore(string(rune('a'+i)), client.Limit(1)))
+		}
+		if moved != 0 {
+			t.Errorf("%d went to another host", moved)
+		}
+		fake.lead(1)
+		synctest.Wait()
+		for i := range 20 {
+			_, err := s.Semaphore(string(rune('a' + i))).Release(t.Context())
+			check(t, err)
+		}
+		if moved > 3 {
+			t.Errorf("after the leaders moved, %d went to another host", moved)
+		}
+	})
+}
+
+func TestHostsThatSendInCirclesAreNotFloodedAndTheContextIsHonoured(t *testing.T) {
+	playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		sem := session(t, c).Semaphore(name)
+		check(t, sem.Create(t.Context(), 1, nil))
+		n := 0
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if r.Kind != protocol.KindAcquire {
+				return fault{}
+			}
+			n++
+			other := fake.hosts[2-h.id]
+			return fault{refuse: &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+				ShardID: 1, LeaderHostID: other.id, LeaderAddress: other.address, RoutingVersion: 1,
+			}}}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := sem.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if n < 5 || n > 200 {
+			t.Errorf("it was sent %d times", n)
+		}
+	})
+}
+
+func TestAHostThatGoesAwayIsLeftInPeace(t *testing.T) {
+	playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		fake.lead(0)
+		s := session(t, c)
+		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
+		w := watching(t, t.Context(), c, name, 0)
+		var dials int
+		fake.do(func() {
+			fake.meta = 1
+			fake.shards[0].moveTo(1)
+			h := fake.hosts[0]
+			dials = h.dials
+			for conn := range h.conns {
+				conn.push(0, &protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 5000}})
+			}
+		})
+		time.Sleep(4 * time.Second)
+		check(t, lease.Err())
+		check(t, lease.Update(t.Context(), []byte("x")))
+		settled()
+		if v := must(w); string(v.Data) != "x" {
+			t.Errorf("the watch shows %q", v.Data)
+		}
+		fake.do(func() {
+			if n := fake.hosts[0].dials - dials; n > 0 {
+				t.Errorf("it was dialled %d times", n)
+			}
+		})
+	})
+}
+
+func TestANewRoutingIsAskedForWhenAHostTells(t *testing.T) {
+	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		synctest.Wait()
+		before := fake.count(protocol.KindRouting)
+		fake.do(func() {
+			fake.version++
+			for _, h := range fake.hosts {
+				for conn := range h.conns {
+					conn.push(0, &protocol.RoutingChanged{Version: fake.version})
+					conn.push(0, &protocol.RoutingChanged{Version: fake.version})
+				}
+			}
+		})
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if n := fake.count(protocol.KindRouting) - before; n < 1 || n > 3 {
+			t.Errorf("asked %d times", n)
+		}
+		check(t, c.Ping(t.Context()))
+	})
+}
+
+func TestReadsAreSpreadAndGoElsewhereWhereAHostIsDown(t *testing.T) {
+	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		check(t, c.Node(path).Create(t.Context(), name, 1, nil))
+		asked := make(map[uint64]int)
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if r.Kind == protocol.KindSemaphoreDescribe {
+				asked[h.id]++
+			}
+			return fault{}
+		})
+		for range 60 {
+			describe(t, c)
+		}
+		if len(asked) != 3 {
+			t.Errorf("asked: %v", asked)
+		}
+		fake.take(1)
+		for range 60 {
+			describe(t, c)
+		}
+		fake.do(func() {
+			if n := fake.hosts[1].dials; n > 20 {
+				t.Errorf("a host that is down was dialled %d times", n)
+			}
+		})
+	})
+}
+
+func TestADeadClusterIsNotFlooded(t *testing.T) {
+	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		for range 50 {
+			s := session(t, c, client.SessionTimeout(time.Minute))
+			acquire(t, s.Semaphore(name, client.Limit(100)))
+		}
+		for i := range 3 {
+			fake.take(i)
+		}
+		before := 0
+		fake.do(func() {
+			for _, h := range fake.hosts {
+				before += h.dials
+			}
+		})
+		time.Sleep(30 * time.Second)
+		fake.do(func() {
+			n := -before
+			for _, h := range fake.hosts {
+				n += h.dials
+			}
+			if n > 600 {
+				t.Errorf("%d dials in 30 seconds", n)
+			}
+		})
+	})
+}

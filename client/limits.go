@@ -1,0 +1,57 @@
+package client
+
+import "time"
+
+// What the client does where its user does not say otherwise, and what bounds it.
+const (
+	// DefaultPort is the port of an address that has none.
+	DefaultPort = "7420"
+	// DefaultSessionTimeout is the timeout of a session that is started without one.
+	DefaultSessionTimeout = 10 * time.Second
+	// DefaultDialTimeout bounds the making of a connection, up to the host's welcome.
+	DefaultDialTimeout = 5 * time.Second
+
+	// dialPatience is how long a request waits for a connection that is being made before it looks for
+	// another host. The making goes on.
+	dialPatience = time.Second
+	// openStagger is how long Open waits for one host before it tries the next one beside it.
+	openStagger = 200 * time.Millisecond
+	// routingPatience bounds one question for the routing.
+	routingPatience = time.Second
+	// routingGap is how long an answer about the routing is believed by those who ask again.
+	routingGap = 10 * time.Millisecond
+	// nodeGap is how long the id of a node is believed before a semaphore that is not found makes the
+	// client look whether the node is still the same.
+	nodeGap = time.Second
+
+	// firstPause and maxPause bound the pause before a second try. It doubles from try to try, and a
+	// random part of it is waited.
+	firstPause = 25 * time.Millisecond
+	maxPause   = time.Second
+	// movesAtOnce is how often in a row a request follows a host's word to another host without a pause.
+	movesAtOnce = 4
+	// strayTries is how often a request is sent again after a host said that it does not know the
+	// session here, though the session lives.
+	strayTries = 8
+
+	// maxSilence is the longest time between two pings, whatever sessions and hosts ask for.
+	maxSilence = 5 * time.Second
+	// minMargin is the least time that a client gives up before its session may end.
+	minMargin = 10 * time.Millisecond
+	// queueSlack is how much longer than its timeout an acquire is left to a host that cannot be
+	// reached, or that began to count anew.
+	queueSlack = 500 * time.Millisecond
+	// farewellTime is how long Client.Close waits for its sessions to be ended at their hosts.
+	farewellTime = time.Second
+
+	// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A
+	// shard keeps no more answers for a session than a little above it.
+	unansweredMax = 1000
+	// inFlightMax is how many requests of a connection may be unanswered where the host does not say.
+	inFlightMax = 1024
+	// keptBuffer is the largest buffer that a connection keeps while it has no use for it.
+	keptBuffer = 64 << 10
+	// describeTries is how often a description of several pages is begun anew because the semaphore
+	// changed meanwhile.
+	describeTries = 4
+)

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// handler takes what belongs to one request.
+type handler interface {
+	// answered gets the answer to the request and every push with its id. It runs on the goroutine that
+	// reads the connection: it must not block, and must copy what it keeps.
+	answered(from *link, a *protocol.Answer)
+	// lost says that the connection is gone, with a *transportError. Nothing comes after it.
+	lost(from *link, err error)
+}
+
+// link is one connection to a host, from its welcome to its end. It is never brought back; its host makes
+// another one.
+//
+// One goroutine reads it and one writes it. Requests are encoded by those who send them, into one buffer
+// that is written in one go, so that many requests share a system call.
+//
+// Locks are taken in this order: that of a life, then that of a link. Handlers are called with neither.
+type link struct {
+	client  *Client
+	host    *host
+	address string
+	conn    net.Conn
+	limits  protocol.Limits
+	pulse   pulse
+	wake    chan struct{} // there is something to write; holds one
+	down    chan struct{} // closed when the link is
+
+	mu       sync.Mutex // guards what follows
+	encoder  *protocol.Encoder
+	out      *bytebufferpool.ByteBuffer // what is to be written next
+	lastID   uint64
+	handlers map[uint64]handler
+	open     int      // requests that are not answered
+	held     [][]byte // frames that the host would refuse, because too many are open
+	lives    map[uint64]*life
+	unhook   func() bool // from the end of the client
+	err      error       // what brought the link down
+}
+
+// send sends a request. The handler gets what comes of it, unless send fails: with a *transportError if the
+// link is down, with ErrBadRequest if the request is too large for the host.
+func (l *link) send(h handler, m protocol.RequestMessage) (id uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sendLocked(h, m)
+}
+
+func (l *link) sendLocked(h handler, m protocol.RequestMessage) (id uint64, err error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	id = l.lastID + 1
+	start := len(l.out.B)
+	l.encoder.Request(l.out, id, m)
+	frame := l.out.B[start:]
+	if size := len(frame) - protocol.FrameHeaderBytes; uint64(size) > l.limits.RequestFrameBytes {
+		l.out.B = l.out.B[:start]
+		return 0, &protocol.Error{
+			Status:  protocol.StatusBadRequest,
+			Message: fmt.Sprintf("%d bytes, at most %d are taken", size, l.limits.RequestFrameBytes),
+		}
+	}
+	l.lastID = id
+	l.handlers[id] = h
+	if l.open >= int(l.limits.RequestsInFlight) {
+		l.held = append(l.held, append([]byte(nil), frame...))
+		l.out.B = l.out.B[:start]
+		return id, nil
+	}
+	l.open++
+	l.nudge()
+	return id, nil
+}
+
+// nudge wakes the writer.
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// forget lets what still comes for a request be dropped.
+func (l *link) forget(id uint64) {
+	l.mu.Lock()
+	delete(l.handlers, id)
+	l.mu.Unlock()
+}
+
+// carry lets pushes about a session find it. It returns false where the link is down.
+func (l *link) carry(x *life) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return false
+	}
+	l.lives[x.id] = x
+	return true
+}
+
+// drop undoes carry.
+func (l *link) drop(x *life) {
+	l.mu.Lock()
+	if l.lives[x.id] == x {
+		delete(l.lives, x.id)
+	}
+	l.mu.Unlock()
+}
+
+func (l *link) isDown() bool {
+	select {
+	case <-l.down:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail brings the link down and tells everybody who relies on it.
+func (l *link) fail(why error) {
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.err = &transportError{address: l.address, err: why}
+	err, handlers, lives, unhook := l.err, l.handlers, l.lives, l.unhook
+	l.handlers, l.lives, l.held = nil, nil, nil
+	l.mu.Unlock()
+
+	if unhook != nil {
+		unhook()
+	}
+	l.pulse.stop()
+	close(l.down)
+	_ = l.conn.Close() // it is given up, whatever it says
+	l.host.linkDown(l)
+	for _, h := range handlers {
+		h.lost(l, err)
+	}
+	for _, x := range lives {
+		x.linkDown(l, err)
+	}
+}

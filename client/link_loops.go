@@ -1,0 +1,154 @@
+package client
+
+import (
+	"errors"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// write sends what is in the buffer, all of it at once, until the link is down.
+func (l *link) write() {
+	spare := new(bytebufferpool.ByteBuffer)
+	for {
+		select {
+		case <-l.wake:
+		case <-l.down:
+			return
+		}
+		l.mu.Lock()
+		full := l.out
+		l.out = spare
+		l.mu.Unlock()
+		if len(full.B) > 0 {
+			if _, err := l.conn.Write(full.B); err != nil {
+				l.fail(err)
+				return
+			}
+		}
+		spare = full
+		spare.Reset()
+		if cap(spare.B) > keptBuffer {
+			spare.B = nil
+		}
+	}
+}
+
+// read hands on what the host sends, until the link is down.
+func (l *link) read(from *frames) {
+	decoder := protocol.NewAnswerDecoder()
+	for {
+		payload, err := from.next()
+		if err != nil {
+			l.fail(err)
+			return
+		}
+		a, err := decoder.Decode(payload)
+		if err != nil {
+			var bad *protocol.DecodeError
+			if errors.As(err, &bad) && bad.UnknownKind {
+				continue // a push of a later version of the protocol
+			}
+			l.fail(err)
+			return
+		}
+		if a.ID == 0 {
+			l.told(a)
+		} else {
+			l.deliver(a)
+		}
+	}
+}
+
+// deliver gives a message to the request that it belongs to.
+func (l *link) deliver(a *protocol.Answer) {
+	l.mu.Lock()
+	h := l.handlers[a.ID]
+	if !moreFollows(a) {
+		delete(l.handlers, a.ID)
+	}
+	if a.Kind.IsAnswer() {
+		l.open--
+		l.admit()
+	}
+	l.mu.Unlock()
+	if h != nil {
+		h.answered(l, a)
+	}
+}
+
+// admit sends a request that was held back. The lock is held.
+func (l *link) admit() {
+	if len(l.held) == 0 || l.open >= int(l.limits.RequestsInFlight) {
+		return
+	}
+	l.out.B = append(l.out.B, l.held[0]...)
+	l.held[0] = nil
+	l.held = l.held[1:]
+	l.open++
+	l.nudge()
+}
+
+// moreFollows tells whether the request id of a message stays in use after it.
+func moreFollows(a *protocol.Answer) bool {
+	switch a.Kind {
+	case protocol.KindAcquire.Answer():
+		return a.Result.Status == protocol.StatusSuccess && a.Acquire.Outcome == protocol.Queued
+	case protocol.KindSemaphoreDescribe.Answer():
+		return a.Result.Status == protocol.StatusSuccess && a.SemaphoreDescribe.WatchAdded
+	case protocol.KindWatch.Answer():
+		return a.Result.Status == protocol.StatusSuccess
+	case protocol.KindWatchSnapshot, protocol.KindWatchDelta, protocol.KindWatchResync:
+		return true
+	}
+	return false
+}
+
+// told deals with a push that belongs to no request.
+func (l *link) told(a *protocol.Answer) {
+	switch a.Kind {
+	case protocol.KindSessionDetached:
+		if x := l.life(a.SessionDetached.SessionID); x != nil {
+			x.detached(l, &a.SessionDetached.Result)
+		}
+	case protocol.KindSessionEnded:
+		if x := l.life(a.SessionEnded.SessionID); x != nil {
+			x.over(endReason(a.SessionEnded.Reason), "")
+		}
+	case protocol.KindHoldingLost:
+		if x := l.life(a.HoldingLost.SessionID); x != nil {
+			x.holdingLost(&a.HoldingLost)
+		}
+	case protocol.KindRoutingChanged:
+		l.client.cluster.changed(a.RoutingChanged.Version, l)
+	case protocol.KindGoingAway:
+		err := a.GoingAway.Result.Err()
+		if err == nil {
+			err = ErrUnavailable
+		}
+		l.host.avoid(l, err)
+		l.fail(err)
+	}
+}
+
+// life returns the session that has a part in this link.
+func (l *link) life(id uint64) *life {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lives[id]
+}
+
+func endReason(r protocol.EndReason) EndReason {
+	switch r {
+	case protocol.EndStopped:
+		return EndClosed
+	case protocol.EndExpired:
+		return EndExpired
+	case protocol.EndDestroyed:
+		return EndDestroyed
+	case protocol.EndNodeDropped:
+		return EndNodeDropped
+	}
+	return EndUnknown
+}

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Semaphores and sessions of a node are spread over the shards. A list goes through one shard after the other,
+// so it is in order within each shard only. Pages are not one moment: what comes or goes while the list is read
+// may be in it or not.
+
+// ListOption sets what a list of semaphores tells.
+type ListOption func(*listConfig)
+
+type listConfig struct {
+	prefix string
+	data   bool
+}
+
+// Prefix asks for those semaphores only whose names begin with it, byte by byte.
+func Prefix(prefix string) ListOption {
+	return func(c *listConfig) { c.prefix = prefix }
+}
+
+// WithData asks for the semaphores' data.
+func WithData() ListOption {
+	return func(c *listConfig) { c.data = true }
+}
+
+// Semaphores lists the semaphores of the node.
+func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[*SemaphoreInfo, error] {
+	var config listConfig
+	for _, o := range options {
+		o(&config)
+	}
+	return listAll(ctx, n, "list semaphores of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SemaphoreInfo, error] {
+		m := &protocol.SemaphoreList{
+			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
+		}
+		return pages(ctx, n.client, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
+			for s := range a.SemaphoreList.Semaphores.All() {
+				info := semaphoreInfo(&s, string(s.Name))
+				info.Data = slices.Clone(s.Data)
+				page = append(page, &info)
+			}
+			m.After = slices.Clone(a.SemaphoreList.Next)
+			return page, len(m.After) > 0
+		})
+	})
+}
+
+// SessionInfo is a session as listings tell it.
+type SessionInfo struct {
+	ID          uint64
+	NodeID      uint64
+	Timeout     time.Duration
+	Description string
+	// Attached: some connection holds the session.
+	Attached bool
+	// Owned and Waiting are how many semaphores the session owns a part of, and waits for, over the shards
+	// that the host that answered holds.
+	Owned   int
+	Waiting int
+}
+
+func sessionInfo(s *protocol.Session) *SessionInfo {
+	return &SessionInfo{
+		ID: s.ID, NodeID: s.NodeID, Timeout: millis(s.TimeoutMillis), Description: string(s.Description),
+		Attached: s.Attached, Owned: int(s.Owned), Waiting: int(s.Waiting),
+	}
+}
+
+// Sessions lists the sessions of the node.
+func (n *Node) Sessions(ctx context.Context) iter.Seq2[*SessionInfo, error] {
+	return listAll(ctx, n, "list sessions of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SessionInfo, error] {
+		m := &protocol.SessionList{NodeID: id, ShardID: shard}
+		return pages(ctx, n.client, shardLeader(shard), m, func(a *protocol.Answer) (page []*SessionInfo, more bool) {
+			for s := range a.SessionList.Sessions.All() {
+				page = append(page, sessionInfo(&s))
+			}
+			m.After = a.SessionList.Next
+			return page, m.After != 0
+		})
+	})
+}
+
+// DescribeSession describes a session of any node.
+func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, error) {
+	var s *SessionInfo
+	m := &protocol.SessionDescribe{SessionID: id}
+	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, func(_ *link, a *protocol.Answer) {
+		s = sessionInfo(&a.SessionDescribe.Session)
+	})
+	return s, failed("describe session", decimal(id), err)
+}
+
+// DestroySession ends a session of anybody: everything that it owns is free, and its client is told. It is no
+// error if the session was over already.
+func (c *Client) DestroySession(ctx context.Context, id uint64) error {
+	m := &protocol.SessionDestroy{SessionID: id}
+	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, nil)
+	if statusOf(err) == protocol.StatusSessionExpired {
+		err = nil
+	}
+	return failed("destroy session", decimal(id), err)
+}
+
+// Holding is what a session owns of a semaphore, or waits for.
+type Holding struct {
+	Name    string
+	OrderID uint64
+	Count   uint64
+	// Waiting: the session waits for it.
+	Waiting bool
+}
+
+// Holdings lists what a session owns and waits for.
+func (c *Client) Holdings(ctx context.Context, sessionID uint64) iter.Seq2[*Holding, error] {
+	return func(yield func(*Holding, error) bool) {
+		for _, shard := range c.cluster.routes.Load().dataShards() {
+			m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
+			list := pages(ctx, c, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
+				for h := range a.SessionHoldings.Holdings.All() {
+					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting})
+				}
+				m.After = a.SessionHoldings.Next
+				return page, m.After != 0
+			})
+			for h, err := range list {
+				if err != nil {
+					err = failed("list the holdings of session", decimal(sessionID), err)
+				}
+				if !yield(h, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listAll joins the lists of a node of all data shards.
+func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx context.Context, id, shard uint64) iter.Seq2[*T, error]) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		id, err := n.id(ctx, true)
+		if err != nil {
+			yield(nil, failed(what, n.path, err))
+			return
+		}
+		for _, shard := range n.client.cluster.routes.Load().dataShards() {
+			for item, err := range of(ctx, id, shard) {
+				if err != nil {
+					err = failed(what, n.path, err)
+				}
+				if !yield(item, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages is a list that comes in pages. read takes a page out of an answer, and makes m ask for the next one.
+func pages[T any](ctx context.Context, c *Client, where target, m protocol.RequestMessage, read func(a *protocol.Answer) (page []*T, more bool)) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for more := true; more; {
+			var page []*T
+			err := c.do(ctx, where, m, func(_ *link, a *protocol.Answer) { page, more = read(a) })
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, item := range page {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// NodeConfig is how a node behaves. What is zero is not set: hosts use their default, and AlterNode leaves it
+// as it was.
+type NodeConfig struct {
+	// SelfCheckPeriod is how often a leader makes sure that it leads.
+	SelfCheckPeriod time.Duration
+	// SessionGracePeriod is what sessions get on top of their timeout when a leader changes. It must be
+	// greater than SelfCheckPeriod.
+	SessionGracePeriod time.Duration
+	// ReadConsistency is that of reads that do not say, AttachConsistency that of sessions that come back.
+	ReadConsistency   Consistency
+	AttachConsistency Consistency
+	// Counters says how finely metrics count.
+	Counters Counters
+}
+
+// NodeInfo is a node as hosts tell it.
+type NodeInfo struct {
+	// ID is the node's for ever: a path that is dropped and created again gets another one.
+	ID     uint64
+	Path   string
+	Config NodeConfig
+	// ConfigVersion grows with every change of the config.
+	ConfigVersion uint64
+	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. Where an
+	// answer was lost on the way, what was there before can be the same call's own first try.
+	Existed bool
+}
+
+func (c *NodeConfig) wire() protocol.NodeConfig {
+	return protocol.NodeConfig{
+		SelfCheckPeriodMillis:    uint64(c.SelfCheckPeriod / time.Millisecond),
+		SessionGracePeriodMillis: uint64(c.SessionGracePeriod / time.Millisecond),
+		ReadConsistency:          protocol.Consistency(c.ReadConsistency),
+		AttachConsistency:        protocol.Consistency(c.AttachConsistency),
+		RateLimiterCountersMode:  protocol.CountersMode(c.Counters),
+	}
+}
+
+func (c *NodeConfig) validate() error {
+	if c.SelfCheckPeriod < 0 || c.SessionGracePeriod < 0 {
+		return badRequest("a period is below zero")
+	}
+	return nil
+}
+
+func nodeInfo(n *protocol.Node) *NodeInfo {
+	return &NodeInfo{
+		ID: n.ID, Path: string(n.Path), ConfigVersion: n.ConfigVersion,
+		Config: NodeConfig{
+			SelfCheckPeriod:    millis(n.Config.SelfCheckPeriodMillis),
+			SessionGracePeriod: millis(n.Config.SessionGracePeriodMillis),
+			ReadConsistency:    Consistency(n.Config.ReadConsistency),
+			AttachConsistency:  Consistency(n.Config.AttachConsistency),
+			Counters:           Counters(n.Config.RateLimiterCountersMode),
+		},
+	}
+}
+
+// CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed.
+func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig) (*NodeInfo, error) {
+	if err := config.validate(); err != nil {
+		return nil, failed("create node", path, err)
+	}
+	var n *NodeInfo
+	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
+	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) {
+		n = nodeInfo(&a.NodeCreate.Node)
+		n.Existed = a.NodeCreate.Existed
+	})
+	return n, failed("create node", path, err)
+}
+
+// DescribeNode describes a node.
+func (c *Client) DescribeNode(ctx context.Context, path string) (*NodeInfo, error) {
+	var n *NodeInfo
+	err := c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
+		n = nodeInfo(&a.NodeDescribe.Node)
+	})
+	return n, failed("describe node", path, err)
+}
+
+// AlterOption guards a change of a node.
+type AlterOption func(*alterConfig)
+
+type alterConfig struct{ version uint64 }
+
+// IfVersion lets a change be made only if the config has this version; ErrPreconditionFailed tells that it has
+// another.
+func IfVersion(configVersion uint64) AlterOption {
+	return func(g *alterConfig) { g.version = configVersion }
+}
+
+// AlterNode changes what is set in the config, and leaves the rest as it is.
+func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, options ...AlterOption) (*NodeInfo, error) {
+	if err := config.validate(); err != nil {
+		return nil, failed("alter node", path, err)
+	}
+	var g alterConfig
+	for _, o := range options {
+		o(&g)
+	}
+	var n *NodeInfo
+	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
+	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
+	return n, failed("alter node", path, err)
+}
+
+// DropNode removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use.
+func (c *Client) DropNode(ctx context.Context, path string) error {
+	// The id sees to it that a second try does not hit a node that was created after the first.
+	n, err := c.DescribeNode(ctx, path)
+	if err != nil {
+		return err
+	}
+	m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
+	doubt, err := c.doubtful(ctx, metaLeader, m, nil)
+	if doubt && errors.Is(err, ErrNotFound) {
+		err = nil // an earlier try has done it
+	}
+	return failed("drop node", path, err)
+}
+
+// ListNodes lists the nodes whose paths begin with the prefix, byte by byte, in order of their paths.
+func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeInfo, error] {
+	return func(yield func(*NodeInfo, error) bool) {
+		m := &protocol.NodeList{Prefix: protocol.View(prefix)}
+		for {
+			var page []*NodeInfo
+			var next []byte
+			err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) {
+				page = page[:0]
+				for n := range a.NodeList.Nodes.All() {
+					page = append(page, nodeInfo(&n))
+				}
+				next = append([]byte(nil), a.NodeList.Next...)
+			})
+			if err != nil {
+				yield(nil, failed("list nodes under", prefix, err))
+				return
+			}
+			for _, n := range page {
+				if !yield(n, nil) {
+					return
+				}
+			}
+			if len(next) == 0 {
+				return
+			}
+			m.After = next
+		}
+	}
+}

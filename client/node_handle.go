@@ -1,0 +1,193 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Node reads a coordination node, and changes its semaphores, without a session: for tools, operators, and
+// programs that only look on. What needs to be owned needs a Session.
+//
+// Its changes are not protected against being carried out twice: where the outcome of a try is not known they
+// fail with ErrUnavailable, and are not tried again.
+type Node struct {
+	client *Client
+	path   string
+}
+
+// Node returns the node of a path. It asks no host.
+func (c *Client) Node(path string) *Node { return &Node{client: c, path: path} }
+
+// Path returns the path of the node.
+func (n *Node) Path() string { return n.path }
+
+// nodeID is what a client knows of the id of a path. It is guarded by the client's lock.
+type nodeID struct {
+	id    uint64 // 0 where it is not known
+	asked instant
+	err   error         // of the latest question
+	busy  chan struct{} // closed when the question that is under way is over; nil where there is none
+}
+
+// id returns the node's id, as it was lately, or as it is now. Many that ask at the same time share one
+// question.
+func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
+	c := n.client
+	if err := c.usable(); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	known := c.nodes[n.path]
+	if known == nil {
+		known = &nodeID{}
+		c.nodes[n.path] = known
+	}
+	if known.id != 0 && !(now && c.clock.now() >= known.asked.add(nodeGap)) {
+		defer c.mu.Unlock()
+		return known.id, nil
+	}
+	busy := known.busy
+	if busy == nil {
+		busy = make(chan struct{})
+		known.busy = busy
+		c.work.Go(func() { n.ask(known) })
+	}
+	c.mu.Unlock()
+	select {
+	case <-busy:
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return known.id, known.err
+}
+
+// ask is the question that is under way. It goes on without those who asked: the answer serves the next.
+func (n *Node) ask(known *nodeID) {
+	c := n.client
+	info, err := c.DescribeNode(c.ctx, n.path)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known.id, known.asked, known.err = 0, c.clock.now(), err
+	if err == nil {
+		known.id = info.ID
+	} else {
+		delete(c.nodes, n.path)
+	}
+	close(known.busy)
+	known.busy = nil
+}
+
+// use calls f with the node's id, and once more with its new one if the node turns out to be another by now.
+func (n *Node) use(ctx context.Context, f func(id uint64) error) error {
+	id, err := n.id(ctx, false)
+	if err != nil {
+		return err
+	}
+	err = f(id)
+	if errors.Is(err, ErrNotFound) {
+		another, lookErr := n.id(ctx, true)
+		if lookErr != nil {
+			return lookErr
+		}
+		if another != id {
+			err = f(another)
+		}
+	}
+	return err
+}
+
+// Describe describes a semaphore. OnChanged needs a session.
+func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
+	err = n.use(ctx, func(id uint64) error {
+		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
+		return err
+	})
+	return d, failed("describe", quote(name), err)
+}
+
+// Watch returns the views of a semaphore: the present one first, and then a newer one whenever it has changed.
+// The name need not exist. The loop ends with an error when the context ends, the node is dropped, or the
+// client is closed; lost connections do not end it, it goes on at another host without missing a change.
+//
+// A loop that is slow is given the newest view, with all Changes since the one before. Watches of one semaphore
+// through one Client share what the host sends.
+func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) iter.Seq2[*View, error] {
+	return func(yield func(*View, error) bool) {
+		id, err := n.id(ctx, true)
+		if err != nil {
+			yield(nil, failed("watch", quote(name), err))
+			return
+		}
+		n.client.watch(ctx, id, name, options)(yield)
+	}
+}
+
+// Create creates a semaphore.
+func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
+	err := n.use(ctx, func(id uint64) error {
+		return n.change(ctx, id, name, &protocol.SemaphoreCreate{
+			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
+		})
+	})
+	return failed("create", quote(name), err)
+}
+
+// Update replaces the data of a semaphore.
+func (n *Node) Update(ctx context.Context, name string, data []byte) error {
+	err := n.use(ctx, func(id uint64) error {
+		return n.change(ctx, id, name, &protocol.SemaphoreUpdate{
+			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data),
+		})
+	})
+	return failed("update", quote(name), err)
+}
+
+// Delete deletes a semaphore; ErrPreconditionFailed tells that it is in use, and Force that this is no reason.
+func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
+	var c deleteConfig
+	for _, o := range options {
+		o(&c)
+	}
+	err := n.use(ctx, func(id uint64) error {
+		return n.change(ctx, id, name, &protocol.SemaphoreDelete{
+			NodeID: id, Name: protocol.View(name), Force: c.force,
+		})
+	})
+	return failed("delete", quote(name), err)
+}
+
+// change sends a change without a session, until it may have been carried out.
+func (n *Node) change(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
+	c := n.client
+	if err := c.usable(); err != nil {
+		return err
+	}
+	where := leaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
+	var r retries
+	var tried *host
+	for {
+		l, h, err := c.pick(ctx, where, tried)
+		if err == nil {
+			err = l.roundTrip(ctx, m, nil)
+			if isTransport(err) || statusOf(err) == protocol.StatusUnavailable {
+				return err // it may have been carried out
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		tried = h
+		if err := c.redirect(ctx, err, l, h); err != nil {
+			return err
+		}
+		if err := r.again(ctx, c.ctx, err); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Option sets how a Client works.
+type Option func(*config)
+
+type config struct {
+	name        string
+	token       func(context.Context) (string, error)
+	tls         *tls.Config
+	dial        DialFunc
+	dialTimeout time.Duration
+	connections int
+	log         *slog.Logger
+}
+
+func newConfig(options []Option) (config, error) {
+	c := config{
+		name:        filepath.Base(os.Args[0]),
+		token:       func(context.Context) (string, error) { return "", nil },
+		dial:        dialTCP,
+		dialTimeout: DefaultDialTimeout,
+		connections: 1,
+		log:         slog.New(slog.DiscardHandler),
+	}
+	for _, o := range options {
+		o(&c)
+	}
+	c.name = c.name[:min(len(c.name), protocol.MaxClientNameBytes)]
+	switch {
+	case c.connections < 1:
+		return c, fmt.Errorf("client: %d connections to a host: there must be at least one", c.connections)
+	case c.dialTimeout <= 0:
+		return c, errors.New("client: the dial timeout must be above zero")
+	case c.dial == nil || c.token == nil || c.log == nil:
+		return c, errors.New("client: an option was given nil")
+	}
+	return c, nil
+}
+
+// WithToken sets the token that lets the client in.
+func WithToken(token string) Option {
+	return WithTokenSource(func(context.Context) (string, error) { return token, nil })
+}
+
+// WithTokenSource sets where the token comes from. It is asked for each new connection, so that tokens can
+// change while the client lives: a host that does not accept the old one any more closes the connection,
+// and sessions and watches go on over the next one.
+func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
+	return func(c *config) { c.token = source }
+}
+
+// WithTLS makes the client speak TLS. Where the config has no ServerName, the certificate must be for the
+// host part of the address.
+func WithTLS(t *tls.Config) Option {
+	return func(c *config) { c.tls = t }
+}
+
+// WithName sets the name under which hosts list and log the client; the program's by default.
+func WithName(name string) Option {
+	return func(c *config) { c.name = name }
+}
+
+// WithDialer makes connections in another way than TCP, such as in memory. It gets the addresses as they
+// were given to Open, or as the hosts tell them.
+func WithDialer(dial DialFunc) Option {
+	return func(c *config) { c.dial = dial }
+}
+
+// WithDialTimeout bounds the making of a connection; DefaultDialTimeout where it is not given.
+func WithDialTimeout(d time.Duration) Option {
+	return func(c *config) { c.dialTimeout = d }
+}
+
+// WithConnections sets how many connections to each host the client makes at the most. One is enough for
+// many thousands of sessions; more let more cores take part where one goroutine that reads is not enough.
+func WithConnections(perHost int) Option {
+	return func(c *config) { c.connections = perHost }
+}
+
+// WithLogger lets the client tell, at the debug level, of connections that come and go.
+func WithLogger(log *slog.Logger) Option {
+	return func(c *config) { c.log = log }
+}

@@ -1,0 +1,81 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// routes is where things are: an immutable picture, replaced by a newer one.
+type routes struct {
+	version uint64
+	meta    uint64 // id of the meta shard
+	shards  []shardRoute
+	slots   *[protocol.Slots]uint16 // the place in shards of each slot's shard
+}
+
+// shardRoute is the hosts of one shard.
+type shardRoute struct {
+	id       uint64
+	leader   *host // nil where it is not known
+	replicas []*host
+}
+
+// noShard stands in slots for a slot that the routing does not tell of.
+const noShard = 1<<16 - 1
+
+var noRoutes = func() *routes {
+	r := &routes{slots: new([protocol.Slots]uint16)}
+	for i := range r.slots {
+		r.slots[i] = noShard
+	}
+	return r
+}()
+
+// of returns the shard of a slot, nil where it is not known.
+func (r *routes) of(slot uint16) *shardRoute {
+	i := r.slots[slot%protocol.Slots]
+	if int(i) >= len(r.shards) {
+		return nil
+	}
+	return &r.shards[i]
+}
+
+// shard returns the shard of an id, nil where it is not known.
+func (r *routes) shard(id uint64) *shardRoute {
+	for i := range r.shards {
+		if r.shards[i].id == id {
+			return &r.shards[i]
+		}
+	}
+	return nil
+}
+
+// dataShards returns the ids of all shards but the meta shard.
+func (r *routes) dataShards() []uint64 {
+	var ids []uint64
+	for i := range r.shards {
+		if r.shards[i].id != r.meta {
+			ids = append(ids, r.shards[i].id)
+		}
+	}
+	return ids
+}
+
+// withLeader returns routes in which a shard has another leader.
+func (r *routes) withLeader(shard uint64, leader *host) *routes {
+	next := *r
+	next.shards = slices.Clone(r.shards)
+	if s := next.shard(shard); s != nil {
+		s.leader = leader
+	}
+	return &next
+}
+
+// leaderOf returns the leader of a shard, nil where it is not known.
+func (s *shardRoute) leaderOf() *host {
+	if s == nil {
+		return nil
+	}
+	return s.leader
+}

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Semaphore is a semaphore as one session uses it. It is a name: making one asks no host, and needs no
+// closing. It is safe for use by many goroutines.
+type Semaphore struct {
+	session   *Session
+	name      string
+	limit     uint64
+	data      []byte
+	ephemeral bool
+}
+
+// SemaphoreOption sets how a semaphore is used.
+type SemaphoreOption func(*Semaphore)
+
+// Limit lets the semaphore be created, with this limit, when it is acquired and does not exist. The limit of
+// one that exists stays as it is.
+func Limit(n uint64) SemaphoreOption {
+	return func(s *Semaphore) { s.limit = n }
+}
+
+// InitialData is the data of a semaphore that is created because of Limit.
+func InitialData(data []byte) SemaphoreOption {
+	return func(s *Semaphore) { s.data = data }
+}
+
+// Semaphore returns the persistent semaphore of that name in the session's node.
+func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore {
+	x := &Semaphore{session: s, name: name}
+	for _, o := range options {
+		o(x)
+	}
+	return x
+}
+
+// Name returns the name of the semaphore.
+func (x *Semaphore) Name() string { return x.name }
+
+// Acquire waits until the session owns what is asked for: 1 of the semaphore's limit, or Count. It waits for
+// as long as the session lives, or Timeout; ErrNotAcquired tells that that has passed.
+//
+// Where the context ends first nothing is left behind: no place in the queue, and no owner.
+//
+// A session has one place in a semaphore. An Acquire while the session waits takes the place over: the
+// earlier one fails with ErrAborted. An Acquire of what the session owns does not wait: it makes the count
+// smaller, replaces the data, and returns the lease that is there. To use a semaphore between the goroutines
+// of one process, give each a session of its own.
+func (x *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	c := newAcquireConfig(options)
+	lease, ok, err := x.acquire(ctx, &c)
+	if err == nil && !ok {
+		err = ErrNotAcquired
+	}
+	if err != nil {
+		return nil, failed("acquire", quote(x.name), err)
+	}
+	return lease, nil
+}
+
+// TryAcquire is Acquire without waiting in the queue. ok is false where that would be needed.
+func (x *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	c := newAcquireConfig(options)
+	c.timeout, c.bounded = 0, true
+	lease, ok, err = x.acquire(ctx, &c)
+	return lease, ok, failed("acquire", quote(x.name), err)
+}
+
+func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
+	if err := c.validate(); err != nil {
+		return nil, false, err
+	}
+	life, err := x.session.current(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	lease, ok, err := life.acquire(ctx, x.name, x.ephemeral, c)
+	if x.limit == 0 || !errors.Is(err, ErrNotFound) {
+		return lease, ok, err
+	}
+	if err := life.create(ctx, x.name, x.limit, x.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
+		return nil, false, err
+	}
+	return life.acquire(ctx, x.name, x.ephemeral, c)
+}
+
+// Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails
+// with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
+// it stands for.
+func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
+	life, err := x.session.current(ctx)
+	if err == nil {
+		released, err = life.release(ctx, x.name, 0)
+	}
+	return released, failed("release", quote(x.name), err)
+}
+
+// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then.
+func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
+	life, err := x.session.current(ctx)
+	if err == nil {
+		err = life.create(ctx, x.name, limit, data)
+	}
+	return failed("create", quote(x.name), err)
+}
+
+// UpdateOption guards an update.
+type UpdateOption func(*updateConfig)
+
+type updateConfig struct{ lease *Lease }
+
+// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced tells that
+// it was not. The host decides, not the clock of this process.
+func Guard(lease *Lease) UpdateOption {
+	return func(c *updateConfig) { c.lease = lease }
+}
+
+// Update replaces the data of the semaphore. It needs no lease, unless Guard asks for one.
+func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
+	var c updateConfig
+	for _, o := range options {
+		o(&c)
+	}
+	if c.lease != nil {
+		if c.lease.name != x.name {
+			return failed("update", quote(x.name), badRequest("the lease is of another semaphore, "+quote(c.lease.name)))
+		}
+		return c.lease.Update(ctx, data)
+	}
+	life, err := x.session.current(ctx)
+	if err == nil {
+		err = life.update(ctx, x.name, data, 0)
+	}
+	return failed("update", quote(x.name), err)
+}
+
+// DeleteOption sets how a semaphore is deleted.
+type DeleteOption func(*deleteConfig)
+
+type deleteConfig struct{ force bool }
+
+// Force deletes a semaphore though somebody owns or waits for it. They are told: leases end with
+// ErrLeaseLost, acquires that wait fail with ErrDeleted.
+func Force() DeleteOption {
+	return func(c *deleteConfig) { c.force = true }
+}
+
+// Delete deletes the semaphore; ErrPreconditionFailed tells that it is in use.
+func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
+	var c deleteConfig
+	for _, o := range options {
+		o(&c)
+	}
+	life, err := x.session.current(ctx)
+	if err == nil {
+		err = life.remove(ctx, x.name, c.force)
+	}
+	return failed("delete", quote(x.name), err)
+}
+
+// Describe describes the semaphore.
+func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
+	life, err := x.session.current(ctx)
+	if err != nil {
+		return nil, failed("describe", quote(x.name), err)
+	}
+	d, err := x.session.client.describe(ctx, life, life.nodeID, x.name, newDescribeConfig(options))
+	return d, failed("describe", quote(x.name), err)
+}
+
+// Watch returns the views of the semaphore: the present one first, and then a newer one whenever it has
+// changed, until the context ends or the loop is left. Node.Watch says more.
+func (x *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
+	return func(yield func(*View, error) bool) {
+		life, err := x.session.current(ctx)
+		if err != nil {
+			yield(nil, failed("watch", quote(x.name), err))
+			return
+		}
+		x.session.client.watch(ctx, life.nodeID, x.name, options)(yield)
+	}
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// SessionOption sets how a session is started and kept.
+type SessionOption func(*sessionConfig)
+
+type sessionConfig struct {
+	timeout     time.Duration
+	description string
+	onState     func(State)
+	renew       bool
+}
+
+// SessionTimeout sets how long the session lives at its host without a connection; DefaultSessionTimeout
+// where it is not given. It is how long others wait for what a client owned that died, and how long a client
+// has to come back after an interruption. It is at most half an hour.
+//
+// With 0 the session ends the moment its connection does. Its client can never know for how long it owns
+// anything; order ids alone protect then.
+func SessionTimeout(d time.Duration) SessionOption {
+	return func(c *sessionConfig) { c.timeout = d }
+}
+
+// Description is what listings show of the session.
+func Description(text string) SessionOption {
+	return func(c *sessionConfig) { c.description = text }
+}
+
+// OnState is called when the state of the session has changed, in order, on a goroutine of its own.
+func OnState(f func(State)) SessionOption {
+	return func(c *sessionConfig) { c.onState = f }
+}
+
+// Renew lets a session that has ended be replaced by a new one, whatever ended it but a Close or the end of
+// its node. The leases of the old one stay lost, and what waited fails with ErrSessionExpired; what is called
+// after that waits for the new one.
+func Renew() SessionOption {
+	return func(c *sessionConfig) { c.renew = true }
+}
+
+func newSessionConfig(options []SessionOption) (sessionConfig, error) {
+	c := sessionConfig{timeout: DefaultSessionTimeout}
+	for _, o := range options {
+		o(&c)
+	}
+	const most = protocol.MaxSessionTimeoutMillis * time.Millisecond
+	switch {
+	case c.timeout < 0 || c.timeout > most:
+		return c, badRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
+	case c.timeout > 0 && c.timeout < time.Millisecond:
+		return c, badRequest(fmt.Sprintf("a session timeout of %v: a millisecond at the least, or 0", c.timeout))
+	}
+	return c, nil
+}

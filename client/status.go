@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// HostStatus is how a host of the cluster is.
+type HostStatus struct {
+	// ID and Address are the host's as the client knows it; ID is 0 for one that has never been met.
+	ID      uint64
+	Address string
+	// Err tells that the host did not answer; what follows is zero then.
+	Err error
+
+	Name    string
+	Version string
+	Uptime  time.Duration
+	// Fresh: the host knew lately that it leads every shard that it believes to lead.
+	Fresh       bool
+	Connections int
+	Sessions    int // attached over those connections
+	Shards      []ShardStatus
+}
+
+// ShardStatus is how a shard is on one of its hosts.
+type ShardStatus struct {
+	ID           uint64
+	Leader       uint64 // id of the host that leads; 0 where it is not known
+	Term         uint64
+	AppliedIndex uint64 // of the last log entry that has taken effect here
+	CommitLag    uint64 // entries known to be committed that have not
+	Sessions     uint64
+	Semaphores   uint64
+	Waiters      uint64
+}
+
+// Status asks all hosts that the client knows how they are. A host that does not answer is in the list with
+// its error. Status itself fails only if the routing cannot be asked for.
+func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
+	if err := c.usable(); err != nil {
+		return nil, failed("status", "", err)
+	}
+	if err := c.cluster.refresh(ctx, nil, nil); err != nil {
+		return nil, failed("status", "", err)
+	}
+	hosts := c.cluster.all()
+	list := make([]HostStatus, len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		all.Go(func() { list[i] = h.status(ctx) })
+	}
+	all.Wait()
+	// One that was given by another name than its own turns out to be in the list already.
+	seen := make(map[uint64]bool)
+	return slices.DeleteFunc(list, func(s HostStatus) bool {
+		again := s.ID != 0 && seen[s.ID]
+		seen[s.ID] = true
+		return again
+	}), nil
+}
+
+func (h *host) status(ctx context.Context) HostStatus {
+	s := HostStatus{Address: h.address()}
+	h.mu.Lock()
+	s.ID = h.id
+	h.mu.Unlock()
+	l, err := h.link(ctx, 0)
+	if err == nil {
+		err = l.roundTrip(ctx, &protocol.HostStatus{}, func(_ *link, a *protocol.Answer) { s.read(&a.HostStatus) })
+	}
+	s.Err = err
+	return s
+}
+
+func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
+	s.ID, s.Name, s.Version, s.Uptime = a.HostID, string(a.HostName), string(a.Version), millis(a.UptimeMillis)
+	s.Fresh, s.Connections, s.Sessions = a.Fresh, int(a.Connections), int(a.Sessions)
+	for x := range a.Shards.All() {
+		s.Shards = append(s.Shards, ShardStatus{
+			ID: x.ID, Leader: x.LeaderHostID, Term: x.Term, AppliedIndex: x.AppliedIndex, CommitLag: x.CommitLag,
+			Sessions: x.Sessions, Semaphores: x.Semaphores, Waiters: x.Waiters,
+		})
+	}
+}
+
+// Ping makes one round trip to some host, connected already or not.
+func (c *Client) Ping(ctx context.Context) error {
+	return failed("ping", "", c.do(ctx, anyHost, &protocol.Ping{}, nil))
+}
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

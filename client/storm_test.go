@@ -1,0 +1,174 @@
+package client_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// storm is a random game: workers acquire one semaphore, give up at any moment, and release, while something
+// disturbs them. At no moment more of them than the limit may believe that they own; and when all is calm
+// again, the hosts and the workers agree about who owns, and nobody waits.
+type storm struct {
+	seed    uint64
+	workers []*stormWorker
+
+	mu sync.Mutex
+}
+
+type stormWorker struct {
+	session *client.Session
+	lease   *client.Lease // guarded by the storm's lock
+	got     int
+}
+
+const stormLimit = 2
+
+// rage plays. disturb is called 30 times, at intervals of up to calm, and then with nil, to end what it does.
+func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, disturb func(dice *rand.Rand), options ...client.SessionOption) {
+	g := &storm{seed: seed}
+	check(t, session(t, c).Semaphore(name).Create(t.Context(), stormLimit, nil))
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 6 {
+		g.workers = append(g.workers, &stormWorker{session: session(t, c, options...)})
+	}
+	for i, w := range g.workers {
+		all.Go(func() { g.work(t, ctx, w, rand.New(rand.NewPCG(seed, uint64(i)))) })
+	}
+	dice := rand.New(rand.NewPCG(seed, 1000))
+	for range 30 {
+		time.Sleep(time.Duration(dice.Int64N(int64(calm))))
+		disturb(dice)
+	}
+	disturb(nil)
+	stop()
+	all.Wait()
+	time.Sleep(30 * time.Second) // what is done in the background is done by then
+	got := 0
+	for _, w := range g.workers {
+		got += w.got
+	}
+	if got < 20 {
+		t.Errorf("seed %d: only %d leases: not much of a storm", seed, got)
+	}
+	g.agree(t, c)
+}
+
+func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, dice *rand.Rand) {
+	sem := w.session.Semaphore(name)
+	for ctx.Err() == nil {
+		patience := time.Duration(dice.IntN(30)) * time.Millisecond
+		if dice.IntN(4) == 0 {
+			patience = time.Duration(dice.IntN(2000)) * time.Millisecond
+		}
+		call, cancel := context.WithTimeout(ctx, patience)
+		lease, err := sem.Acquire(call, client.Timeout(time.Duration(dice.IntN(300))*time.Millisecond))
+		cancel()
+		if err == nil {
+			g.owns(t, w, lease)
+			time.Sleep(time.Duration(dice.IntN(20)) * time.Millisecond)
+			if dice.IntN(6) > 0 {
+				g.mu.Lock()
+				w.lease = nil
+				g.mu.Unlock()
+				call, cancel := context.WithTimeout(ctx, time.Duration(dice.IntN(5))*time.Millisecond)
+				_ = lease.Release(call)
+				cancel()
+			}
+		}
+		time.Sleep(time.Duration(dice.IntN(20)) * time.Millisecond)
+	}
+}
+
+// owns notes a lease, and counts those who believe that they own.
+func (g *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w.lease = lease
+	w.got++
+	owners := 0
+	for _, other := range g.workers {
+		if other.lease != nil && other.lease.Err() == nil {
+			owners++
+		}
+	}
+	if owners > stormLimit {
+		t.Errorf("seed %d: %d believe that they own", g.seed, owners)
+	}
+}
+
+// agree compares what workers and hosts believe.
+func (g *storm) agree(t *testing.T, c *client.Client) {
+	owners := make(map[uint64]uint64)
+	for _, w := range g.workers {
+		if w.session.State() != client.Attached {
+			t.Errorf("seed %d: session %d is %v: %v", g.seed, w.session.ID(), w.session.State(), w.session.Err())
+		}
+		if w.lease != nil && w.lease.Err() == nil {
+			owners[w.session.ID()] = w.lease.Fence()
+		}
+	}
+	d := describe(t, c)
+	if len(d.Waiters) != 0 {
+		t.Errorf("seed %d: waiters are left: %+v", g.seed, d.Waiters)
+	}
+	for _, o := range d.Owners {
+		if owners[o.SessionID] != o.OrderID {
+			t.Errorf("seed %d: session %d owns under %d and believes %d", g.seed, o.SessionID, o.OrderID, owners[o.SessionID])
+		}
+		delete(owners, o.SessionID)
+	}
+	if len(owners) > 0 {
+		t.Errorf("seed %d: sessions %v believe that they own", g.seed, owners)
+	}
+}
+
+const storms = 15
+
+func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
+	for seed := range uint64(storms) {
+		play(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
+			rage(t, seed, c, 150*time.Millisecond, func(dice *rand.Rand) {
+				switch {
+				case dice == nil:
+				case dice.IntN(3) == 0:
+					st.cut()
+				case dice.IntN(2) == 0:
+					st.lead(dice.IntN(3))
+				}
+			}, client.SessionTimeout(20*time.Second))
+		})
+	}
+}
+
+func TestNoTwoBelieveThatTheyOwnWhenSessionsExpire(t *testing.T) {
+	for seed := range uint64(storms) {
+		play(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
+			rage(t, seed, c, 1500*time.Millisecond, func(dice *rand.Rand) {
+				for i := range 3 {
+					st.bring(i)
+				}
+				switch {
+				case dice == nil:
+				case dice.IntN(4) == 0:
+					for i := range 3 {
+						st.take(i)
+					}
+					time.Sleep(time.Duration(dice.IntN(3000)) * time.Millisecond)
+					for i := range 3 {
+						st.bring(i)
+					}
+				case dice.IntN(2) == 0:
+					st.take(dice.IntN(3))
+				default:
+					st.lead(dice.IntN(3))
+				}
+			}, client.SessionTimeout(time.Second), client.Renew())
+		})
+	}
+}
