@@ -24,6 +24,8 @@ type metrics struct {
 	latency  [128]*histogram
 	acquire  *histogram // from queued to granted
 	apply    *histogram // one batch
+	commit   *histogram // from proposing a batch to applying it: the disks and the way between hosts
+	leaders  *vm.Counter
 	commands *vm.Counter
 	batches  *vm.Counter
 	greeted  *vm.Counter
@@ -37,6 +39,8 @@ func newMetrics(h *Host) *metrics {
 	m.greeted = m.set.NewCounter(`signalbox_connections_greeted_total`)
 	m.acquire = &histogram{name: "signalbox_acquire_wait_seconds"}
 	m.apply = &histogram{name: "signalbox_apply_seconds"}
+	m.commit = &histogram{name: "signalbox_commit_seconds"}
+	m.leaders = m.set.NewCounter(`signalbox_leader_changes_total`)
 	for k := range m.requests {
 		kind := protocol.Kind(k)
 		known := (&protocol.Request{Kind: kind}).Message() != nil
@@ -130,6 +134,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	m.set.WritePrometheus(w)
 	m.acquire.write(w)
 	m.apply.write(w)
+	m.commit.write(w)
 	for _, l := range m.latency {
 		if l != nil {
 			l.write(w)
@@ -138,6 +143,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	now := h.now()
 	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
 	gauge("signalbox_connections", float64(h.connections()))
+	pending := 0
+	h.eachConn(func(c *conn) { pending += c.peer.Pending() })
+	gauge("signalbox_pending_bytes", float64(pending))
 	gauge("signalbox_nodes", float64(h.meta.machine.NodeCount()))
 	for _, r := range h.replicas {
 		l := fmt.Sprintf(`{shard="%d"}`, r.id)
@@ -156,7 +164,11 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
-		gauge("signalbox_shard_sessions_attached"+l, float64(r.leases.Counts().Attached))
+		leases := r.leases.Counts()
+		gauge("signalbox_shard_sessions_attached"+l, float64(leases.Attached))
+		gauge("signalbox_shard_sessions_detached"+l, float64(leases.Detached))
+		gauge("signalbox_shard_sessions_expiring"+l, float64(leases.Expiring))
+		gauge("signalbox_shard_stalls_total"+l, float64(leases.Stalls))
 		hub := r.hub.Counters()
 		gauge("signalbox_shard_watches"+l, float64(hub.Watches))
 		gauge("signalbox_shard_watched_semaphores"+l, float64(hub.Topics))

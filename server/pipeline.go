@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -42,6 +43,7 @@ type op struct {
 type flight struct {
 	sequence uint64
 	ops      []op
+	proposed time.Time
 }
 
 // add queues a command. It returns false where the queue is full.
@@ -76,7 +78,7 @@ func (p *pipeline) pump() (failed []op) {
 		p.sequence++
 		sequence := p.sequence
 		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
-		p.flights = append(p.flights, flight{sequence: sequence, ops: ops})
+		p.flights = append(p.flights, flight{sequence: sequence, ops: ops, proposed: time.Now()})
 		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.settled(sequence, o) }); err == nil {
 			break
 		}
@@ -111,11 +113,17 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 	return ops[:n], bytes[:size]
 }
 
-// land returns the ops of a batch of this host that is being applied, nil where nobody waits any more.
-func (p *pipeline) land(sequence uint64) []op {
+// land returns the ops of a batch of this host that is being applied, and when it was proposed; nil
+// where nobody waits any more.
+func (p *pipeline) land(sequence uint64) (ops []op, proposed time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.remove(sequence)
+	for i := range p.flights {
+		if p.flights[i].sequence == sequence {
+			proposed = p.flights[i].proposed
+		}
+	}
+	return p.remove(sequence), proposed
 }
 
 func (p *pipeline) remove(sequence uint64) []op {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
@@ -103,13 +104,16 @@ func (r *replica) Apply(entries []shard.Entry) error {
 		}
 		r.applied.Store(entries[i].Index)
 		r.effects.Reset()
-		started := r.host.clock()
-		r.machine.Apply(&r.batch, &r.effects)
-		r.host.metrics.applied(len(r.batch.Commands), r.host.clock()-started)
 		var ops []op
+		began := r.host.now()
 		if r.batch.Proposer == r.host.proposer {
-			ops = r.pipeline.land(r.batch.Sequence)
+			var proposed time.Time
+			if ops, proposed = r.pipeline.land(r.batch.Sequence); ops != nil {
+				r.host.metrics.commit.observe(int64(began.Sub(proposed)))
+			}
 		}
+		r.machine.Apply(&r.batch, &r.effects)
+		r.host.metrics.applied(len(r.batch.Commands), int64(r.host.now().Sub(began)))
 		r.complete(ops)
 		if ops != nil {
 			r.pipeline.landed(ops)
@@ -256,6 +260,9 @@ func (r *replica) tellMissed() {
 // LeadershipChanged implements shard.StateMachine.
 func (r *replica) LeadershipChanged(l shard.Leadership) {
 	before := r.leadership.Swap(&l)
+	if l.Leader != before.Leader {
+		r.host.metrics.leaders.Inc()
+	}
 	r.host.log.Info("leadership", "shard", r.id, "leader", l.Leader, "term", l.Term)
 	me := r.host.config.ID
 	r.host.routes.changed()
