@@ -1,0 +1,426 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// errEnded says that the client's session is over, errLeft that its user wants nothing more.
+var (
+	errEnded = errors.New("the session has ended")
+	errLeft  = errors.New("the client has left")
+)
+
+// shunFor is how long a client keeps away from a host that did not answer.
+const shunFor = 500 * time.Millisecond
+
+// client is one session with its connections. One goroutine of its own keeps it attached; one goroutine
+// of its user may change things.
+type client struct {
+	hosts   []string // addresses
+	record  *record
+	path    string
+	timeout time.Duration
+	key     []byte
+	id      uint64
+	node    uint64
+	number  uint64
+
+	mu       sync.Mutex // guards what follows
+	sequence uint64
+	links    map[string]*link
+	where    map[string]string    // the host that something was found on lately
+	shunned  map[string]time.Time // hosts that did not answer, until then
+	home     *link                // over which the session is attached
+	lease    time.Time            // until when the client may believe
+	why      string               // the session ended, empty while it may live
+	stopped  chan struct{}
+}
+
+// start starts a session, on any host.
+func start(hosts []string, path string, timeout time.Duration, r *record) (*client, error) {
+	c := &client{
+		hosts: hosts, record: r, path: path, timeout: timeout, key: make([]byte, 16), sequence: 1,
+		links: make(map[string]*link), where: make(map[string]string), shunned: make(map[string]time.Time),
+		stopped: make(chan struct{}),
+	}
+	_, _ = rand.Read(c.key)
+	var sent time.Time
+	a, l, err := c.request("start", false, func() protocol.RequestMessage {
+		sent = time.Now()
+		return &protocol.SessionStart{
+			Path: []byte(path), TimeoutMillis: uint64(timeout.Milliseconds()), Key: c.key, AttachSequence: c.sequence,
+		}
+	})
+	if err != nil {
+		c.closeLinks()
+		return nil, err
+	}
+	c.id, c.node = a.SessionStart.SessionID, a.SessionStart.Lease.NodeID
+	l.setBound(true)
+	c.where["home"] = l.address
+	c.attached(l, sent)
+	go c.keep()
+	return c, nil
+}
+
+func (c *client) attached(l *link, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.home, c.lease = l, sent.Add(c.timeout*9/10)
+}
+
+// believesUntil is when the client stops believing, as far as it knows.
+func (c *client) believesUntil() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease
+}
+
+func (c *client) ended() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why
+}
+
+func (c *client) end(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why == "" {
+		c.why = why
+	}
+}
+
+// heard gets the pushes that belong to no request.
+func (c *client) heard(l *link, a *protocol.Answer) {
+	switch a.Kind {
+	case protocol.KindSessionEnded:
+		c.end(fmt.Sprintf("told that it ended: %v", a.SessionEnded.Reason))
+	case protocol.KindSessionDetached:
+		c.record.saw("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
+		c.mu.Lock()
+		if c.home == l {
+			c.home = nil
+		}
+		c.mu.Unlock()
+	case protocol.KindGoingAway:
+		c.record.saw("GOING_AWAY " + a.GoingAway.Result.Status.String())
+		if a.GoingAway.Result.Status.Retry() == protocol.RetryNever {
+			c.record.wrong("GOING_AWAY: %v", a.GoingAway.Result.Err())
+		}
+		c.shun(l.address)
+		go l.leave()
+	}
+}
+
+// shun keeps the client away from a host for a while.
+func (c *client) shun(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shunned[address] = time.Now().Add(shunFor)
+}
+
+// to returns a connection to where something was found lately, or to any host.
+func (c *client) to(what string) (*link, error) {
+	c.mu.Lock()
+	address := c.where[what]
+	now := time.Now()
+	if address == "" || now.Before(c.shunned[address]) {
+		var good []string
+		for _, a := range c.hosts {
+			if !now.Before(c.shunned[a]) {
+				good = append(good, a)
+			}
+		}
+		if len(good) == 0 {
+			good = c.hosts
+		}
+		address = good[mathrand.IntN(len(good))]
+		c.where[what] = address
+	}
+	l := c.links[address]
+	c.mu.Unlock()
+	if l != nil && l.alive() {
+		return l, nil
+	}
+	l, err := connect(address, c.heard)
+	if err != nil {
+		c.shun(address)
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.links[address]; other != nil && other.alive() {
+		l.close()
+		return other, nil
+	}
+	c.links[address] = l
+	return l, nil
+}
+
+func (c *client) closeLinks() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.links {
+		l.close()
+	}
+}
+
+// request sends a request, again and again and to whichever host it takes, until there is an answer that
+// is final, and returns it if it is a success. A request that is a mutation of the session is sent over
+// connections that the session is bound to.
+func (c *client) request(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *link, error) {
+	unbound := 0
+	for try := 0; ; try++ {
+		if c.ended() != "" {
+			return nil, nil, errEnded
+		}
+		if c.left() {
+			return nil, nil, errLeft
+		}
+		a, l, err := c.once(what, bind, make)
+		if err != nil {
+			c.record.saw("connection: " + cause(err))
+			c.forget(what)
+			backOff(try, 0)
+			continue
+		}
+		status := a.Result.Status
+		if status == protocol.StatusSuccess {
+			return a, l, nil
+		}
+		c.record.saw(fmt.Sprintf("%v %v", a.Kind, status))
+		switch {
+		case status == protocol.StatusMoved && a.Result.Moved.LeaderAddress != "":
+			c.mu.Lock()
+			c.where[what] = a.Result.Moved.LeaderAddress
+			c.mu.Unlock()
+			backOff(try-1, 0)
+		case status == protocol.StatusStale:
+			return a, l, a.Result.Err()
+		case status.Retry() != protocol.RetryNever:
+			if status != protocol.StatusOverloaded {
+				c.forget(what)
+			}
+			backOff(try, a.Result.WaitMillis)
+		case status == protocol.StatusSessionExpired:
+			c.end("SESSION_EXPIRED to " + a.Kind.String())
+			return nil, nil, errEnded
+		case bind && status == protocol.StatusBadSession && unbound < 20:
+			// What bound it was taken away meanwhile.
+			unbound++
+			l.setBound(false)
+			backOff(try, 0)
+		default:
+			return a, l, a.Result.Err()
+		}
+	}
+}
+
+func (c *client) forget(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.where, what)
+}
+
+// once sends a request once.
+func (c *client) once(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *link, error) {
+	l, err := c.to(what)
+	if err != nil {
+		return nil, nil, err
+	}
+	fail := func(err error) (*protocol.Answer, *link, error) {
+		l.close()
+		c.shun(l.address)
+		return nil, nil, err
+	}
+	if bind && !l.isBound() {
+		a, err := l.ask(&protocol.SessionBind{SessionID: c.id, Key: c.key}, tooLong)
+		if err != nil {
+			return fail(err)
+		}
+		if a.Result.Status != protocol.StatusSuccess {
+			return a, l, nil
+		}
+		l.setBound(true)
+	}
+	m := make()
+	id, comes, err := l.say(m)
+	defer l.drop(id)
+	if err != nil {
+		return fail(err)
+	}
+	a, err := l.await(comes, m.Kind().Answer(), tooLong)
+	if err != nil {
+		if errors.Is(err, errTooLong) {
+			c.record.slow(m.Kind().String(), l.address)
+		}
+		return fail(err)
+	}
+	if m.Kind() == protocol.KindAcquire && a.Result.Status == protocol.StatusSuccess && a.Acquire.Outcome == protocol.Queued {
+		if a, err = c.queued(l, comes, a); err != nil {
+			return fail(err)
+		}
+	}
+	return a, l, nil
+}
+
+// queued waits for what becomes of an acquire, and returns it as the answer that it might have been.
+func (c *client) queued(l *link, comes chan *protocol.Answer, first *protocol.Answer) (*protocol.Answer, error) {
+	check := time.NewTicker(500 * time.Millisecond)
+	defer check.Stop()
+	for {
+		select {
+		case a := <-comes:
+			switch a.Kind {
+			case protocol.KindGranted:
+				if a.Granted.OrderID != first.Acquire.OrderID {
+					c.record.wrong("queued under %d and granted under %d", first.Acquire.OrderID, a.Granted.OrderID)
+				}
+				first.Acquire.Outcome = protocol.Acquired
+				return first, nil
+			case protocol.KindTimedOut:
+				first.Acquire = protocol.AcquireAnswer{}
+				return first, nil
+			case protocol.KindAborted:
+				first.Result = a.Aborted.Result
+				return first, nil
+			case protocol.KindSessionDetached:
+				first.Result = protocol.Result{Status: protocol.StatusUnavailable, Message: "detached while it waited"}
+				return first, nil
+			}
+		case <-l.gone:
+			return nil, errors.New("gone while it waited")
+		case <-check.C:
+			if c.ended() != "" {
+				first.Result = protocol.Result{Status: protocol.StatusSessionExpired}
+				return first, nil
+			}
+			if c.left() {
+				return nil, errLeft
+			}
+			// A host that stands still pushes nothing, and its connection does not end.
+			if _, err := l.ask(&protocol.Ping{}, tooLong); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// keep keeps the session attached until it ends or is stopped.
+func (c *client) keep() {
+	for {
+		if c.ended() != "" || c.left() {
+			return
+		}
+		c.mu.Lock()
+		l := c.home
+		c.mu.Unlock()
+		if l == nil || !l.alive() {
+			// Not all clients of a lost host come in the same moment.
+			time.Sleep(mathrand.N(c.timeout / 10))
+			var sent time.Time
+			_, l, err := c.request("home", false, func() protocol.RequestMessage {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.sequence++
+				sent = time.Now()
+				return &protocol.SessionAttach{SessionID: c.id, Key: c.key, AttachSequence: c.sequence}
+			})
+			if err != nil {
+				if !errors.Is(err, errEnded) && !errors.Is(err, errLeft) {
+					c.record.wrong("attach: %v", err)
+					c.end("attach: " + err.Error())
+				}
+				return
+			}
+			l.setBound(true)
+			c.attached(l, sent)
+			continue
+		}
+		sent := time.Now()
+		_, err := l.ask(&protocol.Ping{}, max(c.timeout/3, tooLong))
+		c.mu.Lock()
+		switch {
+		case err != nil:
+			l.close()
+			delete(c.where, "home")
+			c.shunned[l.address] = time.Now().Add(shunFor)
+		case c.home == l:
+			c.lease = sent.Add(c.timeout * 9 / 10)
+		}
+		c.mu.Unlock()
+		if err == nil {
+			select {
+			case <-c.stopped:
+				return
+			case <-l.gone:
+			case <-time.After(c.timeout / 5):
+			}
+		}
+	}
+}
+
+func (c *client) left() bool {
+	select {
+	case <-c.stopped:
+		return true
+	default:
+		return c.record.over()
+	}
+}
+
+// comeBack takes the session up again, as a new process might.
+func (c *client) comeBack() (*client, error) {
+	d := &client{
+		hosts: c.hosts, record: c.record, path: c.path, timeout: c.timeout, key: c.key, id: c.id, node: c.node,
+		sequence: c.sequence + 1000, number: c.number + 1000,
+		links: make(map[string]*link), where: make(map[string]string), shunned: make(map[string]time.Time),
+		stopped: make(chan struct{}),
+	}
+	sent := time.Now()
+	_, l, err := d.request("home", false, func() protocol.RequestMessage {
+		d.sequence++
+		sent = time.Now()
+		return &protocol.SessionAttach{SessionID: d.id, Key: d.key, AttachSequence: d.sequence}
+	})
+	if err != nil {
+		d.closeLinks()
+		return nil, fmt.Errorf("%w: %s", err, d.ended())
+	}
+	l.setBound(true)
+	d.attached(l, sent)
+	go d.keep()
+	return d, nil
+}
+
+// vanish leaves without a word; the session lives on.
+func (c *client) vanish() {
+	close(c.stopped)
+	c.closeLinks()
+}
+
+// backOff waits as the protocol asks for.
+func backOff(try int, waitMillis uint64) {
+	if try < 0 {
+		return
+	}
+	longest := min(20*time.Millisecond<<min(try, 10), 300*time.Millisecond)
+	time.Sleep(max(mathrand.N(longest)+5*time.Millisecond, time.Duration(waitMillis)*time.Millisecond))
+}
+
+// cause is an error without what is different each time.
+func cause(err error) string {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err.Error()
+}

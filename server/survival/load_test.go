@@ -1,0 +1,184 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// load is clients that lock, write, and unlock.
+type load struct {
+	t       *testing.T
+	record  *record
+	hosts   []string
+	path    string
+	timeout time.Duration
+	enough  chan struct{} // closed when no client begins another round
+	workers sync.WaitGroup
+}
+
+// newLoad starts clients: so many for each of so many locks.
+func newLoad(t *testing.T, hosts []*host, path string, timeout time.Duration, locks, each int) *load {
+	t.Helper()
+	l := &load{
+		t: t, record: newRecord(t), hosts: addresses(hosts), path: path, timeout: timeout,
+		enough: make(chan struct{}),
+	}
+	for lock := range locks {
+		for n := range each {
+			l.workers.Go(func() { l.work(fmt.Sprintf("lock-%d", lock), fmt.Sprintf("data-%d-%d", lock, n)) })
+		}
+	}
+	t.Cleanup(func() {
+		l.record.stop()
+		l.workers.Wait()
+	})
+	l.progress(2)
+	return l
+}
+
+// work is the life of one client; where its session ends it begins anew.
+func (l *load) work(lock, data string) {
+	value := 0
+	for life := 0; !l.over(); life++ {
+		c, err := start(l.hosts, l.path, l.timeout, l.record)
+		if err != nil {
+			if !l.record.over() {
+				l.record.wrong("start a session: %v", err)
+			}
+			return
+		}
+		err = l.live(c, lock, data, life, &value)
+		if why := c.ended(); why != "" {
+			l.record.ended(c.id, why)
+		} else if err != nil && !l.record.over() {
+			l.record.wrong("session %x: %v", c.id, err)
+		}
+		c.vanish()
+		if err != nil && !errors.Is(err, errEnded) {
+			return
+		}
+	}
+}
+
+func (l *load) over() bool {
+	select {
+	case <-l.enough:
+		return true
+	default:
+		return l.record.over()
+	}
+}
+
+func (l *load) live(c *client, lock, data string, life int, value *int) error {
+	for round := 0; !l.over(); round++ {
+		order, err := c.acquire(lock)
+		if err != nil {
+			return err
+		}
+		h := hold{order: order, from: time.Now(), session: c.id}
+		if round%5 == 0 {
+			err = l.write(c, data, life, round, value)
+		}
+		if err == nil {
+			time.Sleep(rand.N(5 * time.Millisecond))
+			h.to = time.Now()
+			err = c.release(lock, order)
+		}
+		if err != nil {
+			// Nobody told how long it was the client's: as long as it could believe.
+			if until := c.believesUntil(); h.to.IsZero() || until.Before(h.to) {
+				h.to = until
+			}
+			if h.to.Before(h.from) {
+				h.to = h.from
+			}
+		}
+		l.record.hold(lock, h)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write changes what only this client writes, and creates something.
+func (l *load) write(c *client, data string, life, round int, value *int) error {
+	if *value == 0 {
+		*value = 1
+		l.record.writes(data, 1)
+		if err := c.create(data, "1"); err != nil {
+			return err
+		}
+		l.record.wrote(data, 1)
+	}
+	*value++
+	l.record.writes(data, *value)
+	if err := c.update(data, strconv.Itoa(*value)); err != nil {
+		return err
+	}
+	l.record.wrote(data, *value)
+	name := fmt.Sprintf("%s-%d-%d", data, life, round)
+	if err := c.create(name, name); err != nil {
+		return err
+	}
+	l.record.create(name, name)
+	return nil
+}
+
+// progress waits until every lock was held so many more times.
+func (l *load) progress(more int) {
+	l.t.Helper()
+	before := l.record.cycles()
+	await(l.t, "the load goes on", func() bool {
+		now := l.record.cycles()
+		for lock, n := range now {
+			if n < before[lock]+more {
+				return false
+			}
+		}
+		return len(now) > 0 && len(now) >= len(before) || l.broken()
+	})
+}
+
+func (l *load) broken() bool {
+	l.record.mu.Lock()
+	defer l.record.mu.Unlock()
+	return len(l.record.faults) > 0
+}
+
+// drain lets every client finish what it does: whoever waits gets its turn.
+func (l *load) drain() {
+	l.t.Helper()
+	close(l.enough)
+	done := make(chan struct{})
+	go func() {
+		l.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		l.t.Fatal("a client waits for ever")
+	}
+}
+
+// check lets the clients finish and checks everything that they were promised.
+func (l *load) check() {
+	l.t.Helper()
+	l.drain()
+	l.record.checkErrors()
+	l.record.checkHolders()
+	c, err := start(l.hosts, l.path, l.timeout, l.record)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer c.vanish()
+	l.record.checkData(c)
+}

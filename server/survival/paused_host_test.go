@@ -1,0 +1,235 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// stubborn is a client that stays on its connection whatever happens, and pings on.
+type stubborn struct {
+	l *link
+
+	mu    sync.Mutex // guards what follows
+	pongs []pong
+	told  time.Time // when it heard that the session is not attached or has ended, or the connection ended
+	what  string
+}
+
+// pong is the answer to a ping.
+type pong struct{ sent, came time.Time }
+
+func (s *stubborn) hear(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told.IsZero() {
+		s.told, s.what = time.Now(), what
+	}
+}
+
+func (s *stubborn) heardOf() (time.Time, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told, s.what
+}
+
+// ping sends one ping; the answer is noted whenever it comes, unless the client was told before.
+func (s *stubborn) ping() {
+	sent := time.Now()
+	id, comes, err := s.l.say(&protocol.Ping{})
+	if err != nil {
+		s.l.drop(id)
+		return
+	}
+	go func() {
+		defer s.l.drop(id)
+		for {
+			select {
+			case a := <-comes:
+				if a.Kind == protocol.KindPing.Answer() {
+					s.mu.Lock()
+					if s.told.IsZero() {
+						s.pongs = append(s.pongs, pong{sent, time.Now()})
+					}
+					s.mu.Unlock()
+					return
+				}
+			case <-s.l.gone:
+				s.hear("the connection ended")
+				return
+			}
+		}
+	}()
+}
+
+// latest is the latest pong.
+func (s *stubborn) latest() (last pong) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pongs {
+		if p.sent.After(last.sent) {
+			last = p
+		}
+	}
+	return last
+}
+
+func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
+	const timeout = 1500 * time.Millisecond
+	places := newPlaces(t, "a", "b", "c")
+	hosts := serveAll(t, places)
+	newNode(t, hosts, "/pause", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 1000})
+	victim := hosts[0]
+	for _, h := range hosts {
+		if dataLed(h) > dataLed(victim) {
+			victim = h
+		}
+	}
+
+	// The stubborn one has its session and its lock on the host that will stand still.
+	s := &stubborn{}
+	r := newRecord(t)
+	l, err := connect(victim.place.client, func(_ *link, a *protocol.Answer) {
+		switch a.Kind {
+		case protocol.KindSessionDetached:
+			s.hear("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
+		case protocol.KindSessionEnded:
+			s.hear("SESSION_ENDED " + a.SessionEnded.Reason.String())
+		case protocol.KindGoingAway:
+			s.hear("GOING_AWAY " + a.GoingAway.Result.Status.String())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	s.l = l
+	a, err := l.ask(&protocol.SessionStart{Path: []byte("/pause"), TimeoutMillis: uint64(timeout.Milliseconds()), Key: []byte("key")}, patience)
+	if err != nil || a.Result.Status != protocol.StatusSuccess {
+		t.Fatalf("start: %v, %v", a, err)
+	}
+	session, node := a.SessionStart.SessionID, a.SessionStart.Lease.NodeID
+	pinging := make(chan struct{})
+	defer close(pinging)
+	go func() {
+		for {
+			select {
+			case <-pinging:
+				return
+			case <-time.After(timeout / 6):
+				s.ping()
+			}
+		}
+	}()
+	lock, order := "", uint64(0)
+	for n := uint64(1); order == 0; n++ {
+		lock = fmt.Sprintf("stubborn-%d", n)
+		a, err := l.ask(&protocol.Acquire{
+			Mutation: protocol.Mutation{SessionID: session, Number: n, Acknowledged: n - 1}, NodeID: node,
+			Name: []byte(lock), Count: protocol.Forever, Ephemeral: true,
+		}, patience)
+		if err != nil || n > 1000 {
+			t.Fatalf("acquire %s: %v", lock, err)
+		}
+		if a.Result.Status == protocol.StatusSuccess {
+			order = a.Acquire.OrderID
+		}
+	}
+
+	// Others work on, and one wants the lock of the stubborn one.
+	load := newLoad(t, hosts, "/pause", 2*time.Second, 3, 2)
+	heir, err := start(load.hosts, "/pause", 10*time.Second, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer heir.vanish()
+	type grant struct {
+		order uint64
+		at    time.Time
+		err   error
+	}
+	granted := make(chan grant, 1)
+	go func() {
+		order, err := heir.acquire(lock)
+		granted <- grant{order, time.Now(), err}
+	}()
+	await(t, "the stubborn client is vouched for", func() bool { return s.latest().came.After(time.Now().Add(-timeout)) })
+	load.progress(10)
+	if at, what := s.heardOf(); !at.IsZero() {
+		t.Skipf("the machine is too busy: the leader changed before anything happened: %s", what)
+	}
+
+	victim.signal(syscall.SIGSTOP)
+	stopped := time.Now()
+	defer func() { _ = victim.cmd.Process.Signal(syscall.SIGCONT) }()
+	var g grant
+	select {
+	case g = <-granted:
+	case <-time.After(patience):
+		t.Fatal("nobody else ever gets the lock")
+	}
+	if g.err != nil {
+		t.Fatal(g.err)
+	}
+	load.progress(10)
+	t.Logf("of the other locks, %v; that of the stubborn client was given away after %v",
+		load.record.longestPause(stopped), g.at.Sub(stopped))
+	if g.order <= order {
+		t.Errorf("it has fencing token %d after %d", g.order, order)
+	}
+
+	victim.signal(syscall.SIGCONT)
+	woken := time.Now()
+	await(t, "the stubborn client is told", func() bool { at, _ := s.heardOf(); return !at.IsZero() })
+	at, what := s.heardOf()
+	t.Logf("the host stood still for %v; the stubborn client was told after %v: %s", woken.Sub(stopped), at.Sub(woken), what)
+	s.mu.Lock()
+	for _, p := range s.pongs {
+		if p.sent.After(stopped) {
+			t.Errorf("a ping of %v after the stop was answered %v after it: others had the lock since %v",
+				p.sent.Sub(stopped), p.came.Sub(stopped), g.at.Sub(stopped))
+		}
+	}
+	s.mu.Unlock()
+	if lease := s.latest().sent.Add(timeout); lease.After(g.at) {
+		t.Errorf("two could believe that they have the lock, for %v", lease.Sub(g.at))
+	}
+
+	// The woken host is a good one again, and takes nothing from the one that was stubborn.
+	if l.alive() {
+		a, err := l.ask(&protocol.Release{
+			Mutation: protocol.Mutation{SessionID: session, Number: 2000, Acknowledged: 1999}, NodeID: node, Name: []byte(lock), OrderID: order,
+		}, patience)
+		if err == nil && a.Result.Status == protocol.StatusSuccess {
+			t.Errorf("its release after it was told: %+v", a.Release)
+		}
+	}
+	victim.awaitReady()
+	load.progress(10)
+	if err := heir.release(lock, g.order); err != nil {
+		t.Error(err)
+	}
+	load.check()
+	load.record.mu.Lock()
+	defer load.record.mu.Unlock()
+	// Two seconds and a grace of one leave a slow machine little time to come back.
+	for _, end := range load.record.ends {
+		t.Logf("ended: %s", end)
+	}
+}
+
+// dataLed counts the data shards that a host leads.
+func dataLed(h *host) (n int) {
+	for _, s := range h.status().Shards {
+		if s.Leads && s.ID != 0 {
+			n++
+		}
+	}
+	return n
+}

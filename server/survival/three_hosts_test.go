@@ -1,0 +1,98 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// three starts three hosts with a node of a short grace.
+func three(t *testing.T) (places []*place, hosts []*host) {
+	t.Helper()
+	places = newPlaces(t, "a", "b", "c")
+	hosts = serveAll(t, places)
+	newNode(t, hosts, "/three", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
+	return places, hosts
+}
+
+// byLed returns the place in the list of the host that leads the most shards, and of the one that leads
+// the fewest.
+func byLed(t *testing.T, hosts []*host) (most, fewest int) {
+	t.Helper()
+	var led []int
+	for i, h := range hosts {
+		led = append(led, h.led())
+		if led[i] > led[most] {
+			most = i
+		}
+		if led[i] < led[fewest] {
+			fewest = i
+		}
+	}
+	t.Logf("shards led: %v", led)
+	return most, fewest
+}
+
+func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
+	places, hosts := three(t)
+	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	l.progress(10)
+
+	lose := func(what string, i int) {
+		hosts[i].kill()
+		killed := time.Now()
+		l.progress(10)
+		t.Logf("%s killed: %v", what, l.record.longestPause(killed))
+		hosts[i] = places[i].serve(t)
+		t.Logf("ready %v after its start", hosts[i].awaitReady())
+		l.progress(10)
+	}
+	most, _ := byLed(t, hosts)
+	lose("the leader of most", most)
+	if !testing.Short() {
+		_, fewest := byLed(t, hosts)
+		lose("the leader of fewest", fewest)
+	}
+
+	for _, h := range hosts {
+		_ = h.cmd.Process.Kill()
+	}
+	killed := time.Now()
+	for i := range hosts {
+		<-hosts[i].gone
+		hosts[i] = places[i].serve(t)
+	}
+	for _, h := range hosts {
+		t.Logf("all killed: ready %v after its start", h.awaitReady())
+	}
+	l.progress(10)
+	t.Logf("all killed: %v", l.record.longestPause(killed))
+	l.check()
+	l.record.checkNobodyEnded()
+}
+
+func TestHostsThatAreRestartedInTurnCostNobodyAnything(t *testing.T) {
+	places, hosts := three(t)
+	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	inTurn := len(hosts)
+	if testing.Short() {
+		inTurn--
+	}
+	for i := range inTurn {
+		l.progress(10)
+		asked := time.Now()
+		hosts[i].stop()
+		stopped := time.Since(asked)
+		l.progress(10)
+		hosts[i] = places[i].serve(t)
+		ready := hosts[i].awaitReady()
+		l.progress(10)
+		t.Logf("host %s at %s asked to stop at %s, did within %v, ready again after %v: %v",
+			places[i].name, places[i].client, asked.Format(time.StampMilli), stopped, ready, l.record.longestPause(asked))
+	}
+	l.check()
+	l.record.checkNobodyEnded()
+}
