@@ -20,6 +20,10 @@ const (
 type sender struct {
 	conn   net.Conn
 	buffer []byte
+	// redial, where set, makes the connection anew, once for each frame that could not be written: the
+	// other host may have started again since the last one. Messages of Raft may be lost and may come
+	// twice, so a frame that went halfway is simply sent once more.
+	redial func() (net.Conn, error)
 }
 
 // Close ends the connection. What was sent is delivered nevertheless.
@@ -80,9 +84,23 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	if cap(s.buffer) > keepBufferBytes {
 		s.buffer = nil
 	}
+	err = s.write(frame)
+	if err == nil || s.redial == nil {
+		return err
+	}
+	conn, failed := s.redial()
+	if failed != nil {
+		return err
+	}
+	s.conn.Close()
+	s.conn = conn
+	return s.write(frame)
+}
+
+func (s *sender) write(frame []byte) error {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
-	_, err = s.conn.Write(frame)
+	_, err := s.conn.Write(frame)
 	return err
 }

@@ -25,6 +25,10 @@ const (
 	dialTimeout      = 5 * time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
+	// redialEvery is how often a host that is not there is dialled before the engine is told, redialFor
+	// for how long.
+	redialEvery = 50 * time.Millisecond
+	redialFor   = 3 * time.Second
 	// acceptPause is how long to wait when the process has no file descriptor to spare.
 	acceptPause = 50 * time.Millisecond
 )
@@ -208,9 +212,32 @@ func (t *transport) check(batch *raftpb.MessageBatch) error {
 	return nil
 }
 
-// GetConnection dials another host.
+// GetConnection dials another host, again and again for a while where it is not there: the engine, once
+// told of an error, leaves the host alone for up to a second and a half, which a host that has just
+// started again would miss in an election.
 func (t *transport) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
-	return t.dial(ctx, target)
+	until := time.Now().Add(redialFor)
+	for {
+		s, err := t.dial(ctx, target)
+		if err == nil {
+			s.redial = func() (net.Conn, error) {
+				again, err := t.dial(ctx, target)
+				if err != nil {
+					return nil, err
+				}
+				return again.conn, nil
+			}
+			return s, nil
+		}
+		if time.Now().After(until) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(redialEvery):
+		}
+	}
 }
 
 // GetSnapshotConnection dials another host to send it a snapshot.

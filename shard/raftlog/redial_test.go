@@ -1,0 +1,63 @@
+package raftlog
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftio"
+)
+
+func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
+	e := newEndpoint(t, nil)
+	conn, err := e.GetConnection(context.Background(), e.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, data := range []string{"before", "after"} {
+		if err := conn.SendMessageBatch(goodBatch(data)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-e.batches; string(got.Requests[0].Entries[0].Cmd) != data {
+			t.Fatalf("have %q, want %q", got.Requests[0].Entries[0].Cmd, data)
+		}
+		conn.(*sender).conn.Close() // as if the other host had started again
+	}
+}
+
+func TestAHostThatStartsAgainIsFoundBeforeTheEngineIsToldOfAnError(t *testing.T) {
+	e := newEndpoint(t, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	found := make(chan error, 1)
+	go func() {
+		conn, err := e.GetConnection(context.Background(), address)
+		if err == nil {
+			conn.Close()
+		}
+		found <- err
+	}()
+	time.Sleep(2 * redialEvery) // at least one attempt has failed by now
+	again, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skip("the port was taken meanwhile:", err)
+	}
+	defer again.Close()
+	if err := <-found; err != nil {
+		t.Fatal(err)
+	}
+	// A context that ends is heeded at once.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var conn raftio.IConnection
+	if conn, err = e.GetConnection(ctx, "127.0.0.1:1"); err == nil {
+		conn.Close()
+		t.Fatal("a connection to nobody")
+	}
+}
