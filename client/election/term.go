@@ -1,0 +1,45 @@
+package election
+
+import (
+	"context"
+	"errors"
+
+	"github.com/signalbox/signalbox/client/lock"
+)
+
+// Resign gives the term up and contends again, behind those who wait: as the value that the function of a term
+// returns, alone or wrapped. It is the cause of the term's context after Term.Resign.
+//
+//lint:ignore ST1012 It is a wish, not a failure.
+var Resign = errors.New("election: resign")
+
+// ErrLost: the term was lost before it was given up. It is in the cause of the term's context.
+var ErrLost = lock.ErrLost
+
+// Term is the time for which a candidate leads without a break.
+type Term struct {
+	// Fence is larger than that of every term before. Send it along with what the leader orders.
+	Fence uint64
+	// Data is what the leader shows to observers. It is shared and must not be changed.
+	Data []byte
+	// Context is that of the function of the term. It ends with the context of Run, when the term is lost,
+	// with ErrLost in its cause, and after Resign.
+	Context context.Context
+
+	resign context.CancelCauseFunc
+}
+
+// Resign ends the context of the term. The next one leads once the function of the term has returned, so that
+// no two lead at a time. Any goroutine may call it, also more than once.
+func (t Term) Resign() { t.resign(Resign) }
+
+// endedBy tells whether an error is no more than the end of the term, as its function passes it on.
+func (t Term) endedBy(err error) bool {
+	if err == nil || errors.Is(err, Resign) {
+		return true
+	}
+	if t.Context.Err() == nil {
+		return false
+	}
+	return errors.Is(err, ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(t.Context))
+}

@@ -1,0 +1,148 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/lock"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// connect starts a server in this process, and a session at it.
+func connect(ctx context.Context) (s *client.Session, stop func()) {
+	srv, err := servertest.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.CreateNode(ctx, "/jobs", client.NodeConfig{}); err != nil {
+		log.Fatal(err)
+	}
+	if s, err = c.Session(ctx, "/jobs"); err != nil {
+		log.Fatal(err)
+	}
+	return s, func() { _ = c.Close(); srv.Close() }
+}
+
+func ExampleDo() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+
+	err := lock.Do(ctx, s, "nightly", func(ctx context.Context, fence uint64) error {
+		fmt.Println("nobody else runs this now")
+		return nil
+	})
+	switch {
+	case errors.Is(err, lock.ErrNotObtained):
+		fmt.Println("nothing was run:", err)
+	case errors.Is(err, lock.ErrLost):
+		fmt.Println("somebody else may have been in:", err)
+	case err != nil:
+		fmt.Println("the work failed:", err)
+	}
+	// Output: nobody else runs this now
+}
+
+func ExampleTryDo() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+
+	work := func(ctx context.Context, fence uint64) error {
+		again, err := lock.TryDo(ctx, s, "nightly", func(context.Context, uint64) error { return nil })
+		fmt.Println("taken a second time:", again)
+		return err
+	}
+	ok, err := lock.TryDo(ctx, s, "nightly", work)
+	fmt.Println("taken:", ok, err)
+	// Output:
+	// taken a second time: false
+	// taken: true <nil>
+}
+
+func ExampleSlots() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+
+	err := lock.Do(ctx, s, "builders", func(context.Context, uint64) error {
+		fmt.Println("at most three build at once")
+		return nil
+	}, lock.Slots(3, 1))
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: at most three build at once
+}
+
+func ExampleMutex() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+
+	m := lock.NewMutex(s, "nightly")
+	if _, err := m.Lock(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	select {
+	case <-m.Lost():
+		fmt.Println("lost")
+	default:
+		fmt.Println("held")
+	}
+	fmt.Println(m.Unlock(ctx))
+	// Output:
+	// held
+	// <nil>
+}
+
+// store is what a lock guards. It takes part in the guarding.
+type store struct {
+	mu      sync.Mutex
+	highest uint64
+	value   string
+}
+
+var errStale = errors.New("the fence is stale")
+
+func (s *store) write(fence uint64, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fence < s.highest {
+		return errStale
+	}
+	s.highest, s.value = fence, value
+	return nil
+}
+
+// A store that remembers the largest fence refuses the write of a holder that was paused, and does not know
+// that its lock has gone to another.
+func Example_guardedStore() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+	var guarded store
+
+	var paused uint64
+	_ = lock.Do(ctx, s, "report", func(_ context.Context, fence uint64) error {
+		paused = fence // it is paused before it writes
+		return nil
+	})
+	_ = lock.Do(ctx, s, "report", func(_ context.Context, fence uint64) error {
+		return guarded.write(fence, "new")
+	})
+	fmt.Println(guarded.write(paused, "old"))
+	fmt.Println(guarded.value)
+	// Output:
+	// the fence is stale
+	// new
+}

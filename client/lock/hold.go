@@ -1,0 +1,79 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// farewell bounds how long Do waits for the cluster to take the lock back. The giving back goes on after it.
+const farewell = time.Second
+
+// Hold is a lock that is held: what RWMutex.RLock returns, since many can hold it at once. It is safe for use
+// by many goroutines.
+type Hold struct {
+	place *place
+	lease *client.Lease
+	group *group // nil for who has the place alone
+	over  atomic.Bool
+}
+
+// Fence returns the fencing token.
+func (h *Hold) Fence() uint64 { return h.lease.Fence() }
+
+// Lost returns a channel that is closed when the lock is lost. After Unlock it says nothing.
+func (h *Hold) Lost() <-chan struct{} { return h.lease.Context().Done() }
+
+// Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
+// answered, the giving back goes on by itself. ErrLost tells that the lock was lost before, ErrNotHeld that it
+// was unlocked before.
+func (h *Hold) Unlock(ctx context.Context) error {
+	if h.over.Swap(true) {
+		return fmt.Errorf("lock: unlock %q: %w", h.place.name, ErrNotHeld)
+	}
+	lost := h.lost()
+	err := h.place.leave(ctx, h)
+	if lost != nil {
+		return lost
+	}
+	if err != nil {
+		return fmt.Errorf("lock: unlock %q: %w", h.place.name, err)
+	}
+	return nil
+}
+
+// lost returns why the lock is lost, nil while it is not.
+func (h *Hold) lost() error {
+	if cause := h.lease.Err(); cause != nil {
+		return fmt.Errorf("lock: hold %q: %w: %w", h.place.name, ErrLost, cause)
+	}
+	return nil
+}
+
+// run runs a function while the lock is held, and gives it back, even if the function panics.
+func (h *Hold) run(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
+	running, end := context.WithCancelCause(ctx)
+	unbind := context.AfterFunc(h.lease.Context(), func() { end(h.lost()) })
+	defer func() {
+		unbind()
+		end(nil)
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		// What the function did was done under the lock, whatever comes of this. If no host can be told,
+		// the lock is free when the session ends.
+		_ = h.Unlock(bye)
+	}()
+	err := fn(running, h.Fence())
+	lost := h.lost()
+	switch {
+	case lost == nil || errors.Is(err, ErrLost):
+		return err
+	case err == nil:
+		return lost
+	}
+	return fmt.Errorf("%w; the function ended with: %w", lost, err)
+}

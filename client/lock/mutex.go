@@ -1,0 +1,82 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Mutex is a lock for work that does not fit into one function. It is like a sync.Mutex with contexts, and
+// with the difference that it can be lost. It is safe for use by many goroutines.
+type Mutex struct {
+	session *client.Session
+	name    string
+
+	mu   sync.Mutex // guards hold
+	hold *Hold      // nil while the mutex is not locked
+}
+
+// NewMutex returns the mutex of that name in the session's node. It asks no host. Mutexes of one session and
+// name are the same lock, which is that of Do as well.
+func NewMutex(s *client.Session, name string) *Mutex {
+	return &Mutex{session: s, name: name}
+}
+
+// Lock waits for the lock, and returns the fencing token. ErrNotObtained tells that it was not got.
+func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
+	h, err := obtain(ctx, m.session, m.name, nil, false)
+	if err != nil {
+		return 0, err
+	}
+	return m.keep(h), nil
+}
+
+// TryLock is Lock without waiting; ok is false where the lock is taken.
+func (m *Mutex) TryLock(ctx context.Context) (fence uint64, ok bool, err error) {
+	h, err := obtain(ctx, m.session, m.name, nil, true)
+	if h == nil {
+		return 0, false, err
+	}
+	return m.keep(h), true, nil
+}
+
+func (m *Mutex) keep(h *Hold) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hold = h
+	return h.Fence()
+}
+
+// Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
+// answered, the giving back goes on by itself. ErrLost tells that the lock was lost before; it must be
+// unlocked then too, before it can be locked again. ErrNotHeld tells that it was not locked.
+func (m *Mutex) Unlock(ctx context.Context) error {
+	m.mu.Lock()
+	h := m.hold
+	m.hold = nil
+	m.mu.Unlock()
+	if h == nil {
+		return fmt.Errorf("lock: unlock %q: %w", m.name, ErrNotHeld)
+	}
+	return h.Unlock(ctx)
+}
+
+// Lost returns a channel that is closed when the lock that is held now is lost or unlocked. It is closed
+// already where the mutex is not locked.
+func (m *Mutex) Lost() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.hold == nil {
+		return unheld
+	}
+	return m.hold.Lost()
+}
+
+// unheld is the Lost of what is not held.
+var unheld = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()

@@ -1,0 +1,84 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Option sets how a lock is taken.
+type Option func(*ask)
+
+// ask is what is asked of a lock.
+type ask struct {
+	shared bool
+	slots  bool
+	limit  uint64
+	count  uint64
+	bound  bool
+	wait   time.Duration
+	data   []byte
+}
+
+// Shared lets others that share the lock in as well, but nobody who wants it alone.
+func Shared() Option {
+	return func(a *ask) { a.shared = true }
+}
+
+// Wait bounds how long the lock is waited for; client.ErrNotAcquired tells that it has passed. Without it, the
+// context alone bounds it.
+func Wait(timeout time.Duration) Option {
+	return func(a *ask) { a.bound, a.wait = true, timeout }
+}
+
+// Data attaches data to the holder for others to read, such as its address. Sharers in one session have the
+// data of the first of them.
+func Data(data []byte) Option {
+	return func(a *ask) { a.data = data }
+}
+
+// Slots makes the lock a counting semaphore: the holder takes count of a limit. It is made by its first use,
+// stays, and keeps the limit that it was made with.
+func Slots(limit, count uint64) Option {
+	return func(a *ask) { a.slots, a.limit, a.count = true, limit, count }
+}
+
+func newAsk(options []Option) (*ask, error) {
+	a := &ask{}
+	for _, o := range options {
+		o(a)
+	}
+	switch {
+	case a.bound && a.wait <= 0:
+		return nil, fmt.Errorf("%w: Wait needs a time above 0; TryDo does not wait", client.ErrBadRequest)
+	case a.slots && a.shared:
+		return nil, fmt.Errorf("%w: Shared and Slots exclude each other", client.ErrBadRequest)
+	case a.slots && (a.limit == 0 || a.count == 0 || a.count > a.limit):
+		return nil, fmt.Errorf("%w: Slots needs a limit of 1 or more, and a count from 1 to the limit", client.ErrBadRequest)
+	}
+	return a, nil
+}
+
+// acquire takes the session's place in the semaphore. It returns no lease where that would need waiting, and
+// only a try was asked for.
+func (a *ask) acquire(ctx context.Context, s *client.Session, name string, try bool) (lease *client.Lease, err error) {
+	options := []client.AcquireOption{client.Data(a.data)}
+	acquire, tryAcquire := s.Ephemeral(name).Acquire, s.Ephemeral(name).TryAcquire
+	switch {
+	case a.slots:
+		x := s.Semaphore(name, client.Limit(a.limit))
+		acquire, tryAcquire = x.Acquire, x.TryAcquire
+		options = append(options, client.Count(a.count))
+	case a.shared:
+		options = append(options, client.Count(1))
+	default:
+		options = append(options, client.Count(client.All))
+	}
+	if try {
+		lease, _, err = tryAcquire(ctx, options...)
+		return lease, err
+	}
+	return acquire(ctx, options...)
+}

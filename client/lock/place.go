@@ -1,0 +1,122 @@
+package lock
+
+import (
+	"context"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// place is the one place that a session has in a semaphore. A cluster would take a second acquire of the
+// session for a change of the first, and let both of them in.
+type place struct {
+	placeKey
+	users int // guarded by the registry
+
+	// turn has a token in it while somebody takes the place, and for as long as somebody has it alone.
+	turn chan struct{}
+
+	mu    sync.Mutex // guards group, and the size of each
+	group *group     // of those who share the place; nil while nobody does
+}
+
+// group is the goroutines that share one lease.
+type group struct {
+	lease *client.Lease
+	size  int
+	gone  chan struct{} // closed once the lease is given back
+}
+
+func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
+	if try {
+		select {
+		case p.turn <- struct{}{}:
+		default:
+			return nil, nil
+		}
+	} else {
+		select {
+		case p.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-p.session.Context().Done():
+			return nil, context.Cause(p.session.Context())
+		}
+	}
+	h, err := p.take(ctx, a, try)
+	if h == nil || h.group != nil {
+		<-p.turn
+	}
+	return h, err
+}
+
+// take takes the place, by joining those who share it or with a lease of its own. It is the caller's turn.
+func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
+	for {
+		h, g, taken := p.join(a)
+		if h != nil || taken && try {
+			return h, nil
+		}
+		if g == nil {
+			break
+		}
+		// Even if their lease is lost: they may still be at work, and within one process that is known.
+		select {
+		case <-g.gone:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-p.session.Context().Done():
+			return nil, context.Cause(p.session.Context())
+		}
+	}
+	lease, err := a.acquire(ctx, p.session, p.name, try)
+	if err != nil || lease == nil {
+		return nil, err
+	}
+	h := &Hold{place: p, lease: lease}
+	if a.shared {
+		h.group = &group{lease: lease, size: 1, gone: make(chan struct{})}
+		p.mu.Lock()
+		p.group = h.group
+		p.mu.Unlock()
+	}
+	return h, nil
+}
+
+// join joins the group that shares the place, if there is one that can be joined. Otherwise the group has to
+// be gone first; taken tells that it still works.
+func (p *place) join(a *ask) (h *Hold, g *group, taken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g = p.group
+	if g == nil || g.size == 0 {
+		return nil, g, false
+	}
+	if a.shared && g.lease.Err() == nil {
+		g.size++
+		return &Hold{place: p, lease: g.lease, group: g}, g, true
+	}
+	return nil, g, true
+}
+
+// leave gives the place back, and the lease unless others still share it.
+func (p *place) leave(ctx context.Context, h *Hold) error {
+	defer everywhere.leave(p)
+	if h.group == nil {
+		defer func() { <-p.turn }()
+		return h.lease.Release(ctx)
+	}
+	p.mu.Lock()
+	h.group.size--
+	last := h.group.size == 0
+	p.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := h.lease.Release(ctx)
+	p.mu.Lock()
+	p.group = nil
+	p.mu.Unlock()
+	close(h.group.gone)
+	return err
+}

@@ -1,0 +1,64 @@
+package lock
+
+import (
+	"context"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// registry finds the place that all goroutines of this process with one session have in one semaphore. A place
+// is in it for as long as somebody uses it.
+type registry struct {
+	mu     sync.Mutex // guards places, and the users of each
+	places map[placeKey]*place
+}
+
+type placeKey struct {
+	session *client.Session
+	name    string
+}
+
+var everywhere = registry{places: make(map[placeKey]*place)}
+
+func (r *registry) enter(key placeKey) *place {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.places[key]
+	if p == nil {
+		p = &place{placeKey: key, turn: make(chan struct{}, 1)}
+		r.places[key] = p
+	}
+	p.users++
+	return p
+}
+
+func (r *registry) leave(p *place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.users--; p.users == 0 {
+		delete(r.places, p.placeKey)
+	}
+}
+
+// obtain gets a lock. Without a hold and an error, it was only tried, and is taken.
+func obtain(ctx context.Context, s *client.Session, name string, options []Option, try bool) (*Hold, error) {
+	a, err := newAsk(options)
+	if err != nil {
+		return nil, notObtained(name, err)
+	}
+	if a.bound {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.wait, client.ErrNotAcquired)
+		defer cancel()
+	}
+	p := everywhere.enter(placeKey{s, name})
+	h, err := p.obtain(ctx, a, try)
+	if h == nil {
+		everywhere.leave(p)
+	}
+	if err != nil {
+		return nil, notObtained(name, err)
+	}
+	return h, nil
+}

@@ -1,0 +1,91 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+const path = "/jobs"
+
+// stage is a cluster with a client, for one test.
+type stage struct {
+	t *testing.T
+	c *client.Client
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	srv := servertest.Start(t)
+	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	return &stage{t, c}
+}
+
+func (g *stage) session(options ...client.SessionOption) *client.Session {
+	g.t.Helper()
+	s, err := g.c.Session(g.t.Context(), path, options...)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return s
+}
+
+// inside returns how many own the semaphore, and how many wait for it.
+func (g *stage) inside(name string) (owners, waiters int) {
+	g.t.Helper()
+	d, err := g.c.Node(path).Describe(g.t.Context(), name, client.WithOwners(), client.WithWaiters())
+	if errors.Is(err, client.ErrNotFound) {
+		return 0, 0
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return len(d.Owners), len(d.Waiters)
+}
+
+// want checks how many own and wait.
+func (g *stage) want(name string, owners, waiters int) {
+	g.t.Helper()
+	if o, w := g.inside(name); o != owners || w != waiters {
+		g.t.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
+	}
+}
+
+func (g *stage) destroy(s *client.Session) {
+	g.t.Helper()
+	if err := g.c.DestroySession(g.t.Context(), s.ID()); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// hold is a function for Do that says when it is in, and stays until it is let go or its context ends.
+type hold struct {
+	in    chan uint64
+	leave chan struct{}
+}
+
+func newHold() *hold { return &hold{in: make(chan uint64, 1), leave: make(chan struct{})} }
+
+func (h *hold) run(ctx context.Context, fence uint64) error {
+	h.in <- fence
+	select {
+	case <-h.leave:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// never tells how long a test waits for what must not happen, on the time of the bubble.
+const never = time.Minute
