@@ -1,0 +1,52 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// limit is that of the semaphores: whoever owns one is the only one.
+const limit = 1
+
+// Put makes the value the piece of config of that name, which is created where there is none.
+//
+// client.ErrUnavailable tells that the outcome is not known. Put does not try again then, because somebody
+// else may have put another value meanwhile.
+func Put(ctx context.Context, c *client.Client, path, name string, value []byte) error {
+	node := c.Node(path)
+	for {
+		err := node.Update(ctx, name, value)
+		if !errors.Is(err, client.ErrNotFound) {
+			return failed("put", name, err)
+		}
+		err = node.Create(ctx, name, limit, value)
+		if !errors.Is(err, client.ErrAlreadyExists) {
+			return failed("put", name, err)
+		}
+		// Somebody else has created it in between.
+	}
+}
+
+// PutGuarded makes the value the piece of config that the lease is of, if the lease is still held; otherwise
+// nothing changes, and the error is client.ErrFenced. The host decides that, so a process that was paused
+// while it held the lease cannot overwrite what the next holder has put.
+//
+// Another error tells that the session or the context ended before the host had answered: the outcome is not
+// known then.
+//
+// The lease is one of the semaphore itself, which keeps Edit out as well:
+//
+//	lease, err := session.Semaphore("limits", client.Limit(1)).Acquire(ctx)
+func PutGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
+	return failed("put", lease.Name(), putGuarded(ctx, lease, value))
+}
+
+func putGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
+	if cause := lease.Err(); cause != nil {
+		return fmt.Errorf("%w: %w", client.ErrFenced, cause)
+	}
+	return lease.Update(ctx, value)
+}

@@ -1,0 +1,58 @@
+package discovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Endpoint is where a service is to be found.
+type Endpoint struct {
+	// Address is what callers connect to. It must not be empty, nor begin with a brace.
+	Address string `json:"address"`
+	// Metadata is what callers may want to know before they do: a zone, a weight, a version. It is shared
+	// by all who read it and must not be changed.
+	Metadata map[string]string `json:"metadata,omitempty"`
+
+	// OrderID and SessionID tell the registration from all others, even of the same address. They are set
+	// in what is read; Register and Update take no notice of them.
+	OrderID   uint64 `json:"-"`
+	SessionID uint64 `json:"-"`
+}
+
+// encode returns what is published.
+func (e Endpoint) encode() ([]byte, error) {
+	switch {
+	case e.Address == "":
+		return nil, fmt.Errorf("%w: an endpoint needs an address", client.ErrBadRequest)
+	case e.Address[0] == '{':
+		return nil, fmt.Errorf("%w: the address %q begins with a brace, as endpoints with metadata do",
+			client.ErrBadRequest, e.Address)
+	case len(e.Metadata) == 0:
+		return []byte(e.Address), nil
+	}
+	return json.Marshal(e)
+}
+
+// decode reads what an owner has published. ok is false where it is no endpoint.
+func decode(o *client.Owner) (e Endpoint, ok bool) {
+	if len(o.Data) > 0 && o.Data[0] == '{' {
+		if json.Unmarshal(o.Data, &e) != nil {
+			return Endpoint{}, false
+		}
+	} else {
+		e.Address = string(o.Data)
+	}
+	e.OrderID, e.SessionID = o.OrderID, o.SessionID
+	return e, e.Address != ""
+}
+
+// same tells whether two endpoints of one registration say the same.
+func (e Endpoint) same(f Endpoint) bool {
+	return e.Address == f.Address && maps.Equal(e.Metadata, f.Metadata)
+}
+
+func byOrder(a, b Endpoint) int { return cmp.Compare(a.OrderID, b.OrderID) }

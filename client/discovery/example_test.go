@@ -1,0 +1,119 @@
+package discovery_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// cluster starts a cluster in memory, with a client, a node and a session in it.
+func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
+	srv, err := servertest.Run()
+	if err != nil {
+		panic(err)
+	}
+	if err := srv.WaitReady(time.Minute); err != nil {
+		panic(err)
+	}
+	c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
+	if err != nil {
+		panic(err)
+	}
+	if _, err := c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{}); err != nil {
+		panic(err)
+	}
+	s, err = c.Session(ctx, "/prod/jobs", client.Renew())
+	if err != nil {
+		panic(err)
+	}
+	return c, s, func() {
+		_ = c.Close()
+		srv.Close()
+	}
+}
+
+func ExampleRegister() {
+	ctx := context.Background()
+	c, session, stop := cluster(ctx)
+	defer stop()
+
+	r, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{
+		Address: "10.0.0.7:8080", Metadata: map[string]string{"zone": "b"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	list, _ := discovery.List(ctx, c, "/prod/jobs", "endpoints")
+	for _, e := range list {
+		fmt.Println(e.Address, "in zone", e.Metadata["zone"])
+	}
+	if err := r.Close(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	list, err = discovery.List(ctx, c, "/prod/jobs", "endpoints")
+	fmt.Println(len(list), err)
+	// Output:
+	// 10.0.0.7:8080 in zone b
+	// 0 <nil>
+}
+
+func ExampleWatch() {
+	ctx := context.Background()
+	c, session, stop := cluster(ctx)
+	defer stop()
+
+	for set, err := range discovery.Watch(ctx, c, "/prod/jobs", "endpoints") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, e := range set.Joined {
+			fmt.Println(e.Address, "joined")
+		}
+		if len(set.Endpoints) > 0 {
+			break
+		}
+		fmt.Println("nobody is there")
+		if _, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// nobody is there
+	// 10.0.0.7:8080 joined
+}
+
+// A resolver, such as that of a gRPC client, keeps a goroutine that follows, and ends it by its context.
+func ExampleFollow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c, session, stop := cluster(ctx)
+	defer stop()
+	if _, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	resolved := make(chan string, 10)
+	ended := make(chan error)
+	go func() {
+		ended <- discovery.Follow(ctx, c, "/prod/jobs", "endpoints", func(list []discovery.Endpoint) {
+			for _, e := range list {
+				resolved <- e.Address
+			}
+		})
+	}()
+	fmt.Println(<-resolved)
+	cancel()
+	fmt.Println(<-ended)
+	// Output:
+	// 10.0.0.7:8080
+	// discovery: watch "endpoints": client: watch "endpoints": context canceled
+}

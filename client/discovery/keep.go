@@ -1,0 +1,70 @@
+package discovery
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// The pause between tries to publish again is a random part of a time that doubles from firstPause to
+// maxPause: what has thrown one endpoint out has mostly thrown out many.
+const (
+	firstPause = 50 * time.Millisecond
+	maxPause   = 5 * time.Second
+)
+
+// keep publishes the endpoint again whenever it is lost, until the registration ends.
+func (r *Registration) keep() {
+	defer close(r.done)
+	for {
+		r.mu.Lock()
+		lost := r.lease.Context().Done()
+		r.mu.Unlock()
+		select {
+		case <-lost:
+		case <-r.doubt:
+		case <-r.ctx.Done():
+		}
+		if err := r.publishAgain(); err != nil {
+			r.mu.Lock()
+			r.over, r.err = true, err
+			r.mu.Unlock()
+			return
+		}
+	}
+}
+
+// publishAgain tries until what is wanted is published, or the registration ends: the error is its cause. It
+// gives up over nothing else, because whatever refuses an endpoint that was published before can be mended by
+// others.
+func (r *Registration) publishAgain() error {
+	for failures := 0; ; failures++ {
+		err := r.publishWanted()
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		r.mu.Lock()
+		r.err = err
+		r.mu.Unlock()
+		select {
+		case <-time.After(rand.N(min(firstPause<<min(failures, 10), maxPause)) + 1):
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+func (r *Registration) publishWanted() error {
+	select {
+	case r.turn <- struct{}{}:
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+	defer func() { <-r.turn }()
+	r.mu.Lock()
+	data := r.data
+	r.mu.Unlock()
+	return r.publish(r.ctx, data)
+}

@@ -1,0 +1,139 @@
+package discovery
+
+import (
+	"context"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Registration is an endpoint that is published, from Register until Close or the end of its session. It is
+// safe for use by many goroutines.
+type Registration struct {
+	semaphore *client.Semaphore
+	ctx       context.Context // ends with the registration, with its cause
+	end       context.CancelCauseFunc
+	turn      chan struct{} // holds one: only one call publishes at a time
+	doubt     chan struct{} // holds one: what is published may not be what is wanted
+	done      chan struct{}
+
+	mu    sync.Mutex // guards what follows
+	lease *client.Lease
+	data  []byte // what is wanted
+	err   error  // of the latest try to publish again
+	over  bool
+}
+
+// Register publishes an endpoint in the session's node, and returns when it can be seen. The semaphore is
+// created where there is none.
+//
+// The endpoint stays until Close, or until the session ends. With a session that has client.Renew it
+// outlives the session's expiry too: it is published again, by itself, as soon as there is another session,
+// under another order id. It is also published again after its semaphore was deleted.
+func Register(ctx context.Context, s *client.Session, name string, endpoint Endpoint) (*Registration, error) {
+	data, err := endpoint.encode()
+	if err != nil {
+		return nil, failed("register in", name, err)
+	}
+	r := &Registration{
+		semaphore: s.Semaphore(name, client.Limit(client.All)),
+		turn:      make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	if err := r.publish(ctx, data); err != nil {
+		return nil, failed("register in", name, err)
+	}
+	r.ctx, r.end = context.WithCancelCause(context.Background())
+	stop := context.AfterFunc(s.Context(), func() { r.end(context.Cause(s.Context())) })
+	go func() {
+		defer stop()
+		r.keep()
+	}()
+	return r, nil
+}
+
+// publish makes data what is published, and wanted. The caller has the turn.
+func (r *Registration) publish(ctx context.Context, data []byte) error {
+	lease, ok, err := r.semaphore.TryAcquire(ctx, client.Data(data))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return ErrFull
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease, r.data, r.err = lease, data, nil
+	return nil
+}
+
+// Update publishes another endpoint in the place of the present one, under the same order id. Where it
+// fails, the earlier endpoint stays, or is put back.
+func (r *Registration) Update(ctx context.Context, endpoint Endpoint) error {
+	return failed("update in", r.semaphore.Name(), r.update(ctx, endpoint))
+}
+
+func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
+	data, err := endpoint.encode()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	defer stop()
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-r.turn }()
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if err = r.publish(ctx, data); err != nil {
+		select {
+		case r.doubt <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+// Close withdraws the endpoint. From the call on it is not published again, whatever comes of the call. The
+// error says that no host could be told; that goes on in the background, and ends with the session at the
+// latest.
+func (r *Registration) Close(ctx context.Context) error {
+	r.end(ErrWithdrawn)
+	<-r.done // nothing that it does outlasts the end
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	r.mu.Lock()
+	lease := r.lease
+	r.mu.Unlock()
+	if lease.Err() != nil {
+		return nil // nothing is published
+	}
+	return failed("withdraw from", r.semaphore.Name(), lease.Release(ctx))
+}
+
+// Fence returns the order id under which the endpoint was published last.
+func (r *Registration) Fence() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lease.Fence()
+}
+
+// Done returns a channel that is closed when the registration is over for good: closed, or its session ended
+// and is not renewed. Err tells which.
+func (r *Registration) Done() <-chan struct{} { return r.done }
+
+// Err returns nil while the endpoint is published, why it is not while that is being mended, and after Done
+// why it is over: ErrWithdrawn, or the *client.SessionEnd.
+func (r *Registration) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.err != nil {
+		return r.err
+	}
+	return r.lease.Err()
+}

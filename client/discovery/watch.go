@@ -1,0 +1,70 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Watch returns who is there: at once, even if that is nobody, and then whenever it has changed. The node must
+// exist, the name need not.
+//
+// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost
+// connections and changes of leader do not end it. A loop that is slow is given the newest set, with all that
+// happened since the one before: who came and left in between is not in it.
+func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Set, error] {
+	return func(yield func(*Set, error) bool) {
+		before, first := &Set{}, true
+		for v, err := range c.Node(path).Watch(ctx, name, client.OwnersOnly()) {
+			if err != nil {
+				yield(nil, failed("watch", name, err))
+				return
+			}
+			s := after(before, v)
+			news := first || s.differs(before)
+			before, first = s, false
+			if news && !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Follow calls f with all endpoints, at once and whenever they have changed, until the context ends; it
+// returns why it ended, as the loop of a Watch does. The list must not be changed.
+//
+// It is what a name resolver needs: one goroutine that calls Follow, and is ended by its context.
+func Follow(ctx context.Context, c *client.Client, path, name string, f func([]Endpoint)) error {
+	for s, err := range Watch(ctx, c, path, name) {
+		if err != nil {
+			return err
+		}
+		f(s.Endpoints)
+	}
+	return nil
+}
+
+// List returns who is there now, ordered by order id. It sees every registration that has returned before the
+// call, which costs a round among the hosts: who asks again and again should Watch.
+func List(ctx context.Context, c *client.Client, path, name string) ([]Endpoint, error) {
+	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
+	if errors.Is(err, client.ErrNotFound) {
+		// A name that nobody has used yet is an empty list, a node that does not exist is an error.
+		if _, nodeErr := c.DescribeNode(ctx, path); nodeErr != nil {
+			return nil, failed("list", name, nodeErr)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed("list", name, err)
+	}
+	list := make([]Endpoint, 0, len(d.Owners))
+	for i := range d.Owners {
+		if e, ok := decode(&d.Owners[i]); ok {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
