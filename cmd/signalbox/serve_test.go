@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/settings"
 )
 
 func TestAHostWithoutSettings(t *testing.T) {
@@ -38,7 +39,7 @@ func TestAHostWithoutSettings(t *testing.T) {
 		t.Errorf("it says %q\nwant    %q", got, want)
 	}
 	status := s.status()
-	if !status.Ready || status.Host.Name != "signalbox" || status.Host.ID != 1 || len(status.Shards) != 5 || status.Cluster.ID == "" || status.Disk == nil {
+	if !status.Ready || status.Host.Name != "signalbox" || status.Host.ID != 1 || len(status.Shards) != 1+settings.DefaultShards || status.Cluster.ID == "" || status.Disk == nil {
 		t.Errorf("status %+v", status)
 	}
 	for _, shard := range status.Shards {
@@ -47,7 +48,7 @@ func TestAHostWithoutSettings(t *testing.T) {
 		}
 	}
 	_, text := s.get("/metrics")
-	for _, name := range []string{"signalbox_ready 1\n", `signalbox_shard_leads{shard="4"} 1`, "signalbox_disk_free_bytes ", "process_open_fds ", "signalbox_build_info{"} {
+	for _, name := range []string{"signalbox_ready 1\n", `signalbox_shard_leads{shard="1"} 1`, "signalbox_disk_free_bytes ", "process_open_fds ", "signalbox_build_info{"} {
 		if !strings.Contains(text, name) {
 			t.Errorf("the metrics have no %s", name)
 		}
