@@ -41,7 +41,7 @@ func (s *Session) startOver(ctx context.Context, l *link) (*life, error) {
 	_, _ = rand.Read(key) // never fails
 	x := &life{
 		client: s.client, session: s, key: key, timeout: s.config.timeout, sequence: 1,
-		stripe: int(s.client.stripe.Add(1)), lanes: make(map[string]*lane),
+		stripe: int(s.client.stripe.Add(1)), born: s.client.clock.now(), lanes: make(map[string]*lane),
 	}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	b := &birth{life: x, done: make(chan error, 1), sent: s.client.clock.now()}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -29,7 +30,6 @@ type fakeCluster struct {
 	shards []*fakeShard // shard 1 is the first
 	meta   int          // place of the host that leads the meta shard
 	nodes  map[string]*protocol.Node
-	config map[string]protocol.NodeConfig
 	lastID uint64
 	ids    map[uint64]string
 	// version is that of the routing.
@@ -39,7 +39,12 @@ type fakeCluster struct {
 	seen     []protocol.Kind
 	welcome  protocol.Welcome
 	token    string
-	pageSize int
+	tls      *tls.Config
+	// lossAtHome: a loss is told over the connection that the session is attached over, and no other.
+	lossAtHome bool
+	// advertised are the addresses that the routing tells, where they are not the hosts' own.
+	advertised map[uint64]string
+	pageSize   int
 }
 
 type fakeHost struct {
@@ -141,6 +146,9 @@ func (f *fakeCluster) dial(ctx context.Context, address string) (net.Conn, error
 			return nil, errors.New("connection refused")
 		}
 		ours, theirs := net.Pipe()
+		if f.tls != nil {
+			ours = tls.Server(ours, f.tls)
+		}
 		h.serve(ours)
 		return theirs, nil
 	}
@@ -229,15 +237,23 @@ func (f *fakeCluster) shardOf(slot shard.Slot) *fakeShard {
 func (f *fakeCluster) leaderResult(s *fakeShard) *protocol.Result {
 	leader := f.hosts[s.leader]
 	return &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-		ShardID: s.id, LeaderHostID: leader.id, LeaderAddress: leader.address, RoutingVersion: f.version,
+		ShardID: s.id, LeaderHostID: leader.id, LeaderAddress: f.advertise(leader), RoutingVersion: f.version,
 	}}
+}
+
+// advertise returns the address of a host as hosts tell it.
+func (f *fakeCluster) advertise(h *fakeHost) string {
+	if f.advertised != nil {
+		return f.advertised[h.id]
+	}
+	return h.address
 }
 
 func (f *fakeCluster) routing() *protocol.RoutingAnswer {
 	a := &protocol.RoutingAnswer{Version: f.version, MetaShardID: 0}
 	var all protocol.HostIDs
 	for _, h := range f.hosts {
-		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(h.address), State: protocol.HostOnline})
+		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(f.advertise(h)), State: protocol.HostOnline})
 		all.Append(protocol.HostID(h.id))
 	}
 	a.Shards.Append(protocol.Shard{ID: 0, LeaderHostID: f.hosts[f.meta].id, ReplicaHostIDs: all})

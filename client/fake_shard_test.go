@@ -16,7 +16,6 @@ type fakeShard struct {
 	leader  int
 	term    uint64
 	machine *shard.Machine
-	batch   uint64
 
 	waiting []*fakeWaiting
 	timers  []fakeTimer
@@ -80,6 +79,9 @@ func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result s
 		case shard.EffectLost:
 			if x := s.cluster.sessions[uint64(e.Session)]; x != nil {
 				for _, conn := range x.conns() {
+					if s.cluster.lossAtHome && conn != x.conn {
+						continue
+					}
 					conn.push(0, &protocol.HoldingLost{
 						SessionID: x.id, NodeID: uint64(e.Node), Name: []byte(e.Name), OrderID: uint64(e.Order), Reason: protocol.AbortDeleted,
 					})

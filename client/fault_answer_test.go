@@ -223,11 +223,11 @@ func TestSessionsThatNobodyWaitsForAreStopped(t *testing.T) {
 
 func TestMoreRequestsThanAHostTakesWait(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
-		fake.do(func() { fake.welcome.Limits.RequestsInFlight = 3 })
+		fake.do(func() { fake.welcome.Limits.RequestsInFlight = 5 })
 		c := open(t, fake)
-		s := session(t, c)
+		s := session(t, c, client.SessionTimeout(3*time.Second))
 		var waiting []<-chan result
-		fake.times(1, protocol.KindAcquire, fault{delay: time.Second})
+		fake.times(1, protocol.KindAcquire, fault{delay: 700 * time.Millisecond})
 		for i := range 20 {
 			waiting = append(waiting, acquiring(t, t.Context(), s.Semaphore(name+string(rune('a'+i)), client.Limit(1))))
 		}
@@ -236,6 +236,9 @@ func TestMoreRequestsThanAHostTakesWait(t *testing.T) {
 		}
 		for _, w := range waiting {
 			check(t, (<-w).err)
+		}
+		if n := fake.count(protocol.KindSessionAttach); n != 0 {
+			t.Errorf("the session was attached %d times more", n)
 		}
 	})
 }

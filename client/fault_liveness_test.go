@@ -54,6 +54,24 @@ func TestALeaseCountsFromTheSendingOfThePing(t *testing.T) {
 	})
 }
 
+// A ping that is sent while a session is being started says nothing about that session, whenever it is answered.
+func TestAPingFromBeforeASessionWasThereDoesNotCountForIt(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		began := time.Now()
+		session(t, c, client.SessionTimeout(9*time.Second)) // pings every three seconds
+		time.Sleep(2500 * time.Millisecond)
+		fake.once(protocol.KindSessionStart, fault{delay: time.Second})
+		sent := time.Now()
+		s := session(t, c, client.SessionTimeout(10*time.Second))
+		if n := fake.count(protocol.KindPing); n != 1 || time.Since(began) != 3500*time.Millisecond {
+			t.Fatalf("%d pings in %v", n, time.Since(began))
+		}
+		fake.on(func(*fakeHost, *protocol.Request) fault { return fault{ignore: true} })
+		<-s.Context().Done()
+		within(t, "the lease", time.Since(sent), 9*time.Second, 9*time.Second)
+	})
+}
+
 func TestALeaseCountsFromTheSendingOfTheAttach(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c, client.SessionTimeout(10*time.Second))
@@ -199,6 +217,23 @@ func TestAStolenSessionIsLetGo(t *testing.T) {
 		if fake.count(protocol.KindSessionAttach) != 0 {
 			t.Error("it was taken back")
 		}
+	})
+}
+
+func TestASessionWhoseEndIsUnderWayIsGivenUpAtOnce(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		s := session(t, c)
+		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
+		fake.do(func() {
+			x := fake.sessions[s.ID()]
+			x.detach(x.conn, &protocol.Result{Status: protocol.StatusTimeout})
+		})
+		synctest.Wait()
+		if !errors.Is(lease.Err(), client.ErrSessionExpired) {
+			t.Errorf("the lease: %v", lease.Err())
+		}
+		// The end did not come. The client sees to it.
+		eventually(t, 15*time.Second, "it is free", func() bool { return describe(t, c).Count == 0 })
 	})
 }
 

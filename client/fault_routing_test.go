@@ -138,8 +138,12 @@ func TestReadsAreSpreadAndGoElsewhereWhereAHostIsDown(t *testing.T) {
 			t.Errorf("asked: %v", asked)
 		}
 		fake.take(1)
+		before := fake.count(protocol.KindRouting)
 		for range 60 {
 			describe(t, c)
+		}
+		if n := fake.count(protocol.KindRouting) - before; n > 10 {
+			t.Errorf("the routing was asked for %d times", n)
 		}
 		fake.do(func() {
 			if n := fake.hosts[1].dials; n > 20 {

@@ -83,6 +83,12 @@ func TestAGapInAWatchIsNoticed(t *testing.T) {
 		lease := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		w := watching(t, t.Context(), c, name, 0)
 		v := must(w)
+		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+			if r.Kind == protocol.KindWatch && r.Watch.Since != 0 {
+				t.Errorf("it was opened again since %d", r.Watch.Since)
+			}
+			return fault{}
+		})
 		fake.push(&protocol.WatchDelta{From: v.Revision + 5, To: v.Revision + 6})
 		settled()
 		if n := fake.count(protocol.KindWatch); n != 2 {

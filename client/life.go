@@ -22,6 +22,7 @@ type life struct {
 	timeout time.Duration
 	grace   time.Duration
 	stripe  int
+	born    instant
 	ctx     context.Context // ends with the life, with the *SessionEnd
 	end     context.CancelCauseFunc
 
@@ -209,6 +210,9 @@ func (x *life) overLocked(reason EndReason, detail string) {
 		return
 	}
 	x.cause = &SessionEnd{SessionID: x.id, Reason: reason, Detail: detail}
+	// Who hears of the end of a lease finds the session ended too.
+	x.end(x.cause)
+	x.session.ended(x)
 	for _, lane := range x.lanes {
 		if lane.lease != nil {
 			lane.lease.lose(x.cause)
@@ -217,7 +221,6 @@ func (x *life) overLocked(reason EndReason, detail string) {
 			m.link.forget(m.id)
 		}
 	}
-	x.end(x.cause)
 	if x.timer != nil {
 		x.timer.Stop()
 	}
@@ -234,7 +237,6 @@ func (x *life) overLocked(reason EndReason, detail string) {
 	if reason == EndSilence {
 		x.client.spawn(x.lay)
 	}
-	x.session.ended(x)
 }
 
 // holdingLost is told that the session owns a semaphore no more.
@@ -252,23 +254,6 @@ func (x *life) holdingLost(p *protocol.HoldingLost) {
 		return
 	}
 	lane.early = earlyLoss{order: p.OrderID, cause: lost(p.Reason)}
-}
-
-// answeredNumber notes that a number is done with. The lock is held, here and below.
-func (x *life) answeredNumber(number uint64) {
-	x.numbers.answered(number)
-	if x.room != nil && !x.numbers.full() {
-		close(x.room)
-		x.room = nil
-	}
-}
-
-// roomLater returns a channel that is closed when a number may be given again.
-func (x *life) roomLater() <-chan struct{} {
-	if x.room == nil {
-		x.room = make(chan struct{})
-	}
-	return x.room
 }
 
 // slot returns the slot of one of the session's semaphores.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"sync"
 
@@ -73,7 +74,7 @@ func (l *link) sendLocked(h handler, m protocol.RequestMessage) (id uint64, err 
 	}
 	l.lastID = id
 	l.handlers[id] = h
-	if l.open >= int(l.limits.RequestsInFlight) {
+	if l.open >= l.room(m.Kind()) {
 		l.held = append(l.held, append([]byte(nil), frame...))
 		l.out.B = l.out.B[:start]
 		return id, nil
@@ -81,6 +82,19 @@ func (l *link) sendLocked(h handler, m protocol.RequestMessage) (id uint64, err 
 	l.open++
 	l.nudge()
 	return id, nil
+}
+
+// room is how many requests may be open before one of a kind is held back. What sessions live by goes ahead of
+// the rest.
+func (l *link) room(k protocol.Kind) int {
+	limit := int(min(l.limits.RequestsInFlight, math.MaxInt32))
+	switch k {
+	case protocol.KindPing:
+		return math.MaxInt
+	case protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop, protocol.KindRouting, protocol.KindWatchStop:
+		return max(limit-1, 1)
+	}
+	return max(limit-limit/8-2, 1)
 }
 
 // nudge wakes the writer.

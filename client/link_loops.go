@@ -78,16 +78,15 @@ func (l *link) deliver(a *protocol.Answer) {
 	}
 }
 
-// admit sends a request that was held back. The lock is held.
+// admit sends what was held back and fits now. The lock is held.
 func (l *link) admit() {
-	if len(l.held) == 0 || l.open >= int(l.limits.RequestsInFlight) {
-		return
+	for len(l.held) > 0 && l.open < l.room(0) {
+		l.out.B = append(l.out.B, l.held[0]...)
+		l.held[0] = nil
+		l.held = l.held[1:]
+		l.open++
+		l.nudge()
 	}
-	l.out.B = append(l.out.B, l.held[0]...)
-	l.held[0] = nil
-	l.held = l.held[1:]
-	l.open++
-	l.nudge()
 }
 
 // moreFollows tells whether the request id of a message stays in use after it.

@@ -44,3 +44,20 @@ func (n *numbers) acknowledged(number uint64) uint64 {
 
 // full tells whether so many are unanswered that a shard could run out of room for the answers.
 func (n *numbers) full() bool { return n.last-n.low >= unansweredMax }
+
+// answeredNumber notes that a number is done with. The lock is held, here and below.
+func (x *life) answeredNumber(number uint64) {
+	x.numbers.answered(number)
+	if x.room != nil && !x.numbers.full() {
+		close(x.room)
+		x.room = nil
+	}
+}
+
+// roomLater returns a channel that is closed when a number may be given again.
+func (x *life) roomLater() <-chan struct{} {
+	if x.room == nil {
+		x.room = make(chan struct{})
+	}
+	return x.room
+}

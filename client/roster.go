@@ -21,8 +21,7 @@ type piece struct{ owners []Owner }
 // maxPiece is the most owners in a piece. Neighbours that fit into half of it together become one.
 const maxPiece = 128
 
-func (p *piece) first() uint64 { return p.owners[0].OrderID }
-func (p *piece) last() uint64  { return p.owners[len(p.owners)-1].OrderID }
+func (p *piece) last() uint64 { return p.owners[len(p.owners)-1].OrderID }
 
 // rosterOf cuts a list that is ordered by order id into pieces.
 func rosterOf(owners []Owner) roster {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Session is a lease in a node: what it owns is given to others when it ends. It is safe for use by many
@@ -22,6 +23,7 @@ type Session struct {
 	closed bool
 	state  State
 	err    error
+	short  int     // lives in a row that did not last
 	news   []State // that the callback has not been told
 	busy   bool    // the callback is being told
 }
@@ -184,7 +186,14 @@ func (s *Session) ended(x *life) {
 	again := s.config.renew && !s.closed && x.cause.Reason != EndNodeDropped && x.cause.Reason != EndClosed
 	if again {
 		s.life, s.ready = nil, make(chan struct{})
-		again = s.client.spawn(s.renew)
+		if s.short++; s.client.clock.now().sub(x.born) > maxPause {
+			s.short = 0
+		}
+		wait := time.Duration(0)
+		if s.short > 0 {
+			wait = pause(s.short, 0)
+		}
+		again = s.client.spawn(func() { s.renew(wait) })
 	}
 	s.mu.Unlock()
 	if !again {
@@ -192,8 +201,18 @@ func (s *Session) ended(x *life) {
 	}
 }
 
-// renew starts another life.
-func (s *Session) renew() {
+// renew starts another life, after a pause.
+func (s *Session) renew(wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+		return
+	case <-s.client.ctx.Done():
+		s.finish(ErrClosed)
+		return
+	}
 	for {
 		x, err := s.client.startLife(s.ctx, s)
 		if err == nil {
