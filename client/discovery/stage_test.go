@@ -54,9 +54,10 @@ func lead(t *testing.T, srv *servertest.Cluster, host shard.HostID) {
 	}
 }
 
-// settled waits until all that was changed has arrived.
+// settled waits until all that was changed has arrived. A session that ended soon after it began is
+// renewed after a pause.
 func settled() {
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(3 * time.Second)
 	synctest.Wait()
 }
 
