@@ -17,7 +17,7 @@ type Options struct {
 }
 
 // DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
-// history takes 2 MiB.
+// history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
 
 // Machine is the state machine of a data shard.
