@@ -27,8 +27,9 @@ type duty struct {
 	late     []shard.WaiterRef // timed out, but the command was lost
 
 	// Used on the host's loop only.
-	swept time.Time
-	due   []lease.Expiry
+	swept   time.Time
+	due     []lease.Expiry
+	assumed uint64 // the latest term whose books were opened
 }
 
 func (d *duty) init(r *replica) { d.r = r }
@@ -112,7 +113,10 @@ func (d *duty) turn(now time.Time) {
 		return
 	case r.machine.Term() != term:
 		return // a later leader's command was applied: this host's is over, and will hear of it
+	case !d.serving.Load() && d.assumed >= term:
+		return // led in this term already, and lost it: the books are for a later term to open
 	case !d.serving.Load():
+		d.assumed = term
 		now = r.host.now() // after the command was applied
 		d.assume(term, now)
 	}
