@@ -46,11 +46,14 @@ func (l *link) roundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 			}
 		}
 	}
-	id, err := l.send(c, m)
+	id, alone, err := l.sendAlone(c, m)
 	if err != nil {
 		c.read = nil
 		l.client.pools.calls.Put(c)
 		return err
+	}
+	if alone {
+		l.flush()
 	}
 	select {
 	case <-c.done:

@@ -51,8 +51,12 @@ func (m *mutation) try(ctx context.Context, tried *host) (*link, *host, error) {
 	if err != nil {
 		return nil, h, err
 	}
-	if err := m.send(ctx, l); err != nil {
+	alone, err := m.send(ctx, l)
+	if err != nil {
 		return l, h, err
+	}
+	if alone {
+		l.flush()
 	}
 	return l, h, m.await(ctx)
 }
@@ -64,9 +68,9 @@ func (m *mutation) at() phase {
 	return m.phase
 }
 
-// send gives the mutation its number, if it has none, and sends it. Numbers are given and sent under one
-// lock, so that they arrive in order.
-func (m *mutation) send(ctx context.Context, l *link) error {
+// send gives the mutation its number, if it has none, and sends it; alone says that the link is to be flushed.
+// Numbers are given and sent under one lock, so that they arrive in order.
+func (m *mutation) send(ctx context.Context, l *link) (alone bool, err error) {
 	x := m.life
 	x.mu.Lock()
 	for m.numbers.Number == 0 && x.numbers.full() {
@@ -75,15 +79,15 @@ func (m *mutation) send(ctx context.Context, l *link) error {
 		select {
 		case <-room:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		case <-x.ctx.Done():
-			return context.Cause(x.ctx)
+			return false, context.Cause(x.ctx)
 		}
 		x.mu.Lock()
 	}
 	defer x.mu.Unlock()
 	if x.cause != nil {
-		return x.cause
+		return false, x.cause
 	}
 	if m.numbers.Number == 0 {
 		m.numbers.Number = x.numbers.give()
@@ -92,12 +96,10 @@ func (m *mutation) send(ctx context.Context, l *link) error {
 	m.numbers.Acknowledged = x.numbers.acknowledged(m.numbers.Number)
 	m.phase, m.link = sent, l
 	m.tries++
-	id, err := l.send(m, m.message)
-	if m.id = id; err != nil {
+	if m.id, alone, err = l.sendAlone(m, m.message); err != nil {
 		m.phase = idle
-		return err
 	}
-	return nil
+	return alone, err
 }
 
 // await waits until the mutation that was sent has an answer, or its connection is lost.

@@ -53,6 +53,7 @@ func causeOr(ctx context.Context, err error) error {
 
 // greet says HELLO over a connection.
 func (c *Client) greet(ctx context.Context, conn net.Conn, address string) (*link, *welcome, error) {
+	_, buffers := conn.(*net.TCPConn)
 	if c.config.tls != nil {
 		secured := tls.Client(conn, tlsFor(c.config.tls, address))
 		if err := secured.HandshakeContext(ctx); err != nil {
@@ -82,8 +83,8 @@ func (c *Client) greet(ctx context.Context, conn net.Conn, address string) (*lin
 	out.Reset()
 	l := &link{
 		client: c, address: address, conn: conn, limits: w.limits,
-		wake: make(chan struct{}, 1), down: make(chan struct{}),
-		encoder: encoder, out: out, lastID: helloID,
+		wake: make(chan struct{}, 1), down: make(chan struct{}), buffers: buffers,
+		encoder: encoder, out: out, spare: new(bytebufferpool.ByteBuffer), lastID: helloID,
 		handlers: make(map[uint64]handler), lives: make(map[uint64]*life),
 	}
 	w.from, w.sent = from, sent

@@ -155,6 +155,14 @@ func lost(reason protocol.AbortReason) error {
 	return ErrLeaseLost
 }
 
+// failedName is failed for the name of a semaphore.
+func failedName(operation, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return failed(operation, strconv.Quote(name), err)
+}
+
 // failed names the operation and its subject in front of an error.
 func failed(operation, subject string, err error) error {
 	if err == nil {

@@ -95,21 +95,21 @@ func (l *Lease) Release(ctx context.Context) error {
 		if errors.Is(cause, ErrReleased) || errors.Is(cause, ErrSessionClosed) {
 			return nil
 		}
-		return failed("release", quote(l.name), cause)
+		return failedName("release", l.name, cause)
 	}
 	l.lose(ErrReleased)
 	x.mu.Unlock()
 	_, err := x.release(ctx, l.name, l.order)
-	return failed("release", quote(l.name), err)
+	return failedName("release", l.name, err)
 }
 
 // Update replaces the data of the semaphore, if the lease is still held: otherwise the host refuses it with
 // ErrFenced, and changes nothing.
 func (l *Lease) Update(ctx context.Context, data []byte) error {
 	if err := l.Err(); err != nil {
-		return failed("update", quote(l.name), err)
+		return failedName("update", l.name, err)
 	}
-	return failed("update", quote(l.name), l.life.update(ctx, l.name, data, l.order))
+	return failedName("update", l.name, l.life.update(ctx, l.name, data, l.order))
 }
 
 // Change gives a part of the lease back, or replaces the data of the owner. What is not given as an option
@@ -129,7 +129,7 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 		cause = c.validate()
 	}
 	if cause != nil {
-		return failed("change", quote(l.name), cause)
+		return failedName("change", l.name, cause)
 	}
 	now, _, err := x.acquire(ctx, l.name, ephemeral, &c)
 	switch {
@@ -140,5 +140,5 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 		}
 		err = ErrLeaseLost
 	}
-	return failed("change", quote(l.name), err)
+	return failedName("change", l.name, err)
 }

@@ -44,11 +44,16 @@ const (
 	// farewellTime is how long Client.Close waits for its sessions to be ended at their hosts.
 	farewellTime = time.Second
 
+	// shortLives is how many sessions in a row may end soon after they began before a renewal pauses.
+	shortLives = 3
+
 	// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A
 	// shard keeps no more answers for a session than a little above it.
 	unansweredMax = 1000
 	// inFlightMax is how many requests of a connection may be unanswered where the host does not say.
 	inFlightMax = 1024
+	// smallWrite is what every connection's buffer has room for while nothing is in it.
+	smallWrite = 2 << 10
 	// keptBuffer is the largest buffer that a connection keeps while it has no use for it.
 	keptBuffer = 64 << 10
 	// describeTries is how often a description of several pages is begun anew because the semaphore

@@ -24,7 +24,8 @@ type handler interface {
 // another one.
 //
 // One goroutine reads it and one writes it. Requests are encoded by those who send them, into one buffer
-// that is written in one go, so that many requests share a system call.
+// that is written in one go, so that many requests share a system call. A request that is alone is written by
+// who sends it, which saves the way over another goroutine.
 //
 // Locks are taken in this order: that of a life, then that of a link. Handlers are called with neither.
 type link struct {
@@ -36,10 +37,13 @@ type link struct {
 	pulse   pulse
 	wake    chan struct{} // there is something to write; holds one
 	down    chan struct{} // closed when the link is
+	// buffers: a small write does not wait for the host, if the host has taken what was written before.
+	buffers bool
 
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
 	out      *bytebufferpool.ByteBuffer // what is to be written next
+	spare    *bytebufferpool.ByteBuffer // nil while it is being written
 	lastID   uint64
 	handlers map[uint64]handler
 	open     int      // requests that are not answered
@@ -54,10 +58,29 @@ type link struct {
 func (l *link) send(h handler, m protocol.RequestMessage) (id uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sendLocked(h, m)
+	if id, err = l.post(h, m); err == nil {
+		l.nudge()
+	}
+	return id, err
 }
 
-func (l *link) sendLocked(h handler, m protocol.RequestMessage) (id uint64, err error) {
+// sendAlone is send for who waits for the answer: it must call flush, with no lock held, if alone is true.
+func (l *link) sendAlone(h handler, m protocol.RequestMessage) (id uint64, alone bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id, err = l.post(h, m); err != nil {
+		return 0, false, err
+	}
+	// Everything before was answered, so the host has taken it.
+	if l.buffers && l.open == 1 && len(l.held) == 0 && len(l.out.B) <= smallWrite {
+		return id, true, nil
+	}
+	l.nudge()
+	return id, false, nil
+}
+
+// post puts a request into the buffer. The lock is held.
+func (l *link) post(h handler, m protocol.RequestMessage) (id uint64, err error) {
 	if l.err != nil {
 		return 0, l.err
 	}
@@ -80,7 +103,6 @@ func (l *link) sendLocked(h handler, m protocol.RequestMessage) (id uint64, err 
 		return id, nil
 	}
 	l.open++
-	l.nudge()
 	return id, nil
 }
 

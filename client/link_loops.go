@@ -3,35 +3,44 @@ package client
 import (
 	"errors"
 
-	"github.com/valyala/bytebufferpool"
-
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// write sends what is in the buffer, all of it at once, until the link is down.
+// write sends what is in the buffer whenever it is told to, until the link is down.
 func (l *link) write() {
-	spare := new(bytebufferpool.ByteBuffer)
 	for {
 		select {
 		case <-l.wake:
+			l.flush()
 		case <-l.down:
 			return
 		}
-		l.mu.Lock()
-		full := l.out
-		l.out = spare
+	}
+}
+
+// flush writes all that is in the buffer, at once. Where somebody else is writing it leaves that to the writer.
+func (l *link) flush() {
+	l.mu.Lock()
+	full, next := l.out, l.spare
+	if next == nil || len(full.B) == 0 || l.err != nil {
 		l.mu.Unlock()
-		if len(full.B) > 0 {
-			if _, err := l.conn.Write(full.B); err != nil {
-				l.fail(err)
-				return
-			}
-		}
-		spare = full
-		spare.Reset()
-		if cap(spare.B) > keptBuffer {
-			spare.B = nil
-		}
+		return
+	}
+	l.out, l.spare = next, nil
+	l.mu.Unlock()
+	_, err := l.conn.Write(full.B)
+	full.Reset()
+	if cap(full.B) > keptBuffer {
+		full.B = nil
+	}
+	l.mu.Lock()
+	l.spare = full
+	if len(l.out.B) > 0 {
+		l.nudge()
+	}
+	l.mu.Unlock()
+	if err != nil {
+		l.fail(err)
 	}
 }
 

@@ -72,7 +72,8 @@ func (m *mutation) recycle() {
 	pool.Put(m)
 }
 
-// use makes one of the messages the mutation's own, for the life's session and node.
+// useAcquire makes the mutation an acquire, useRelease a release: of what stands under an order id, or of
+// whatever there is where that is 0.
 func (m *mutation) useAcquire() *protocol.Acquire {
 	m.message, m.numbers = &m.acquire, &m.acquire.Mutation
 	m.acquire.NodeID, m.acquire.Name = m.life.nodeID, protocol.View(m.lane.name)

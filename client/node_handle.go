@@ -108,7 +108,7 @@ func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOpt
 		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
 		return err
 	})
-	return d, failed("describe", quote(name), err)
+	return d, failedName("describe", name, err)
 }
 
 // Watch returns the views of a semaphore: the present one first, and then a newer one whenever it has changed.
@@ -121,7 +121,7 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 	return func(yield func(*View, error) bool) {
 		id, err := n.id(ctx, true)
 		if err != nil {
-			yield(nil, failed("watch", quote(name), err))
+			yield(nil, failedName("watch", name, err))
 			return
 		}
 		n.client.watch(ctx, id, name, options)(yield)
@@ -135,7 +135,7 @@ func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byt
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
 	})
-	return failed("create", quote(name), err)
+	return failedName("create", name, err)
 }
 
 // Update replaces the data of a semaphore.
@@ -145,7 +145,7 @@ func (n *Node) Update(ctx context.Context, name string, data []byte) error {
 			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data),
 		})
 	})
-	return failed("update", quote(name), err)
+	return failedName("update", name, err)
 }
 
 // Delete deletes a semaphore; ErrPreconditionFailed tells that it is in use, and Force that this is no reason.
@@ -159,7 +159,7 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 			NodeID: id, Name: protocol.View(name), Force: c.force,
 		})
 	})
-	return failed("delete", quote(name), err)
+	return failedName("delete", name, err)
 }
 
 // change sends a change without a session, until it may have been carried out.

@@ -118,8 +118,9 @@ func (p *pulse) beat() {
 			l.fail(errSilent)
 			return
 		}
-		if _, err := l.sendLocked(&pong{pulse: p, sent: now}, &protocol.Ping{}); err == nil {
+		if _, err := l.post(&pong{pulse: p, sent: now}, &protocol.Ping{}); err == nil {
 			p.sent, p.waiting = now, true
+			l.nudge()
 		}
 	}
 	p.arm()

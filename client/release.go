@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -107,5 +106,3 @@ func (x *life) remove(ctx context.Context, name string, force bool) error {
 		m.remove.Force = force
 	})
 }
-
-func quote(name string) string { return strconv.Quote(name) }

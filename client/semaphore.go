@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 )
 
 // Semaphore is a semaphore as one session uses it. It is a name: making one asks no host, and needs no
@@ -58,7 +59,7 @@ func (x *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 		err = ErrNotAcquired
 	}
 	if err != nil {
-		return nil, failed("acquire", quote(x.name), err)
+		return nil, failedName("acquire", x.name, err)
 	}
 	return lease, nil
 }
@@ -68,7 +69,7 @@ func (x *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (l
 	c := newAcquireConfig(options)
 	c.timeout, c.bounded = 0, true
 	lease, ok, err = x.acquire(ctx, &c)
-	return lease, ok, failed("acquire", quote(x.name), err)
+	return lease, ok, failedName("acquire", x.name, err)
 }
 
 func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
@@ -97,7 +98,7 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	if err == nil {
 		released, err = life.release(ctx, x.name, 0)
 	}
-	return released, failed("release", quote(x.name), err)
+	return released, failedName("release", x.name, err)
 }
 
 // Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then.
@@ -106,7 +107,7 @@ func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error
 	if err == nil {
 		err = life.create(ctx, x.name, limit, data)
 	}
-	return failed("create", quote(x.name), err)
+	return failedName("create", x.name, err)
 }
 
 // UpdateOption guards an update.
@@ -128,7 +129,7 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	}
 	if c.lease != nil {
 		if c.lease.name != x.name {
-			return failed("update", quote(x.name), badRequest("the lease is of another semaphore, "+quote(c.lease.name)))
+			return failedName("update", x.name, badRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.name)))
 		}
 		return c.lease.Update(ctx, data)
 	}
@@ -136,7 +137,7 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	if err == nil {
 		err = life.update(ctx, x.name, data, 0)
 	}
-	return failed("update", quote(x.name), err)
+	return failedName("update", x.name, err)
 }
 
 // DeleteOption sets how a semaphore is deleted.
@@ -160,17 +161,17 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	if err == nil {
 		err = life.remove(ctx, x.name, c.force)
 	}
-	return failed("delete", quote(x.name), err)
+	return failedName("delete", x.name, err)
 }
 
 // Describe describes the semaphore.
 func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
 	life, err := x.session.current(ctx)
 	if err != nil {
-		return nil, failed("describe", quote(x.name), err)
+		return nil, failedName("describe", x.name, err)
 	}
 	d, err := x.session.client.describe(ctx, life, life.nodeID, x.name, newDescribeConfig(options))
-	return d, failed("describe", quote(x.name), err)
+	return d, failedName("describe", x.name, err)
 }
 
 // Watch returns the views of the semaphore: the present one first, and then a newer one whenever it has
@@ -179,7 +180,7 @@ func (x *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2
 	return func(yield func(*View, error) bool) {
 		life, err := x.session.current(ctx)
 		if err != nil {
-			yield(nil, failed("watch", quote(x.name), err))
+			yield(nil, failedName("watch", x.name, err))
 			return
 		}
 		x.session.client.watch(ctx, life.nodeID, x.name, options)(yield)

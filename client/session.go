@@ -190,7 +190,7 @@ func (s *Session) ended(x *life) {
 			s.short = 0
 		}
 		wait := time.Duration(0)
-		if s.short > 0 {
+		if s.short > shortLives {
 			wait = pause(s.short, 0)
 		}
 		again = s.client.spawn(func() { s.renew(wait) })

@@ -27,7 +27,7 @@ func (c *Client) watch(ctx context.Context, node uint64, name string, options []
 		}
 		f, err := c.feed(key)
 		if err != nil {
-			yield(nil, failed("watch", quote(name), err))
+			yield(nil, failedName("watch", name, err))
 			return
 		}
 		defer c.leaveFeed(f)
@@ -36,7 +36,7 @@ func (c *Client) watch(ctx context.Context, node uint64, name string, options []
 		for {
 			v, err := f.next(ctx, r)
 			if err != nil {
-				yield(nil, failed("watch", quote(name), err))
+				yield(nil, failedName("watch", name, err))
 				return
 			}
 			if !yield(v, nil) {
