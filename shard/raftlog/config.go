@@ -110,6 +110,9 @@ type Config struct {
 	// worker share fsyncs. It is fixed when the data directory is first used.
 	Workers int
 
+	// Synced is told, if set, how long each sync of a log file took. It must not block.
+	Synced func(time.Duration)
+
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
 	Metrics bool

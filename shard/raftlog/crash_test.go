@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 	case "refuse":
 		crashByRefusing()
 	case "propose":
-		crashWhileProposing()
+		crashWhileProposing("")
+	case "fill":
+		crashWhileProposing(padding)
 	default:
 		os.Exit(m.Run())
 	}
@@ -65,12 +67,15 @@ func crashByRefusing() {
 	os.Exit(0)
 }
 
-// crashWhileProposing prints every batch once it is applied, and goes on until it is killed.
-func crashWhileProposing() {
+// padding makes batches so long that the log soon needs many files.
+var padding = strings.Repeat("-", 64<<10)
+
+// crashWhileProposing prints the number of every batch once it is applied, and goes on until it is killed.
+func crashWhileProposing(padding string) {
 	machine := newRecorder()
 	log := crashingHost(machine)
 	for i := 0; ; {
-		if proposeTo(log, fmt.Sprint(i)) == shard.OutcomeApplied {
+		if proposeTo(log, fmt.Sprint(i)+padding) == shard.OutcomeApplied {
 			fmt.Println(i)
 			i++
 		}
@@ -103,8 +108,29 @@ func TestAReplicaThatCannotApplyStopsTheProcess(t *testing.T) {
 }
 
 func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
+	one := survivor(t, "propose", "", func(string) {})
+	if one.machine.restores != 1 {
+		t.Errorf("restored %d times, want once", one.machine.restores)
+	}
+}
+
+func TestWhatIsAcknowledgedSurvivesAKillInAPreparedFile(t *testing.T) {
+	survivor(t, "fill", padding, func(dir string) {
+		logs, _ := filepath.Glob(filepath.Join(dir, "*", "*", "logdb-*", "*.log"))
+		for _, name := range logs {
+			if info, err := os.Stat(name); err == nil && info.Size() >= preparedAfter && info.Size()%preparedStep == 0 {
+				return
+			}
+		}
+		t.Errorf("none of these was a prepared file: %v", logs)
+	})
+}
+
+// survivor kills a process that has proposed 200 batches or some more, and starts on what it left.
+func survivor(t *testing.T, part, padding string, left func(dir string)) *member {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "host")
-	cmd := crash(t, "propose", dir)
+	cmd := crash(t, part, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +154,7 @@ func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
 	rest, _ := io.ReadAll(lines)
 	acknowledged += bytes.Count(rest, []byte{'\n'})
 	cmd.Wait()
+	left(dir)
 
 	one := newCluster(t, 1, fewEntries)[0]
 	one.config.DataDir = dir
@@ -136,11 +163,9 @@ func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
 	one.open()
 	one.machine.await(t, "what was acknowledged", func() bool { return len(one.machine.batches) >= acknowledged })
 	for i, batch := range one.machine.applied() {
-		if batch != fmt.Sprint(i) {
-			t.Fatalf("batch %d is %q", i, batch)
+		if batch != fmt.Sprint(i)+padding {
+			t.Fatalf("batch %d is %.20q", i, batch)
 		}
 	}
-	if one.machine.restores != 1 {
-		t.Errorf("restored %d times, want once", one.machine.restores)
-	}
+	return one
 }

@@ -21,6 +21,7 @@ type Host struct {
 	engine *dragonboat.NodeHost
 	lock   *directoryLock
 	events *leadershipEvents
+	disk   *files
 
 	lifecycle sync.Mutex // held by Start, and by Close until it begins; taken before mu
 	closed    bool       // guarded by lifecycle
@@ -73,16 +74,19 @@ func open(c Config) (_ *Host, err error) {
 	routeEngineLog(c.Logger)
 	h := &Host{config: c, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
 	h.events = newLeadershipEvents(h)
-	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory))
+	h.disk = newFiles(int64(c.storeBuffer()), c.Synced)
+	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))
 	if err == nil && h.engine == nil {
 		// The engine swallows a panic of its own whose value is no error.
 		err = errors.New(lastEnginePanic())
 	}
 	if err != nil {
+		h.disk.close()
 		return nil, explainOpen(c, err)
 	}
 	if err := lock.record(c); err != nil {
 		h.engine.Close()
+		h.disk.close()
 		return nil, err
 	}
 	h.running.Go(func() { h.events.run(h.stop) })
@@ -176,6 +180,7 @@ func (h *Host) Close() error {
 		close(h.stop)
 		h.running.Wait()
 		h.engine.Close()
+		h.disk.close()
 		h.lock.release()
 	})
 	return nil

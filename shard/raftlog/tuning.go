@@ -5,6 +5,7 @@ import (
 
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/vfs"
 )
 
 // What the engine's own limits are set to. They are safety nets: the bounds of Config are reached
@@ -26,11 +27,15 @@ const (
 	maxApplyWorkers = 16
 )
 
+// storeBuffer is what each log store of a host collects in memory before it writes a table, and therefore about as
+// large as its log files become.
+func (c Config) storeBuffer() uint64 { return storeBufferBytes / uint64(c.Workers) }
+
 // engineConfig is the config of the engine, one per host.
-func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.TransportFactory) config.NodeHostConfig {
+func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.TransportFactory, disk *files) config.NodeHostConfig {
 	store := config.GetMediumMemLogDBConfig()
 	store.Shards = uint64(c.Workers)
-	store.KVWriteBufferSize = storeBufferBytes / store.Shards
+	store.KVWriteBufferSize = c.storeBuffer()
 	return config.NodeHostConfig{
 		DeploymentID:        c.Deployment,
 		NodeHostDir:         c.DataDir,
@@ -42,6 +47,7 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 		MaxReceiveQueueSize: maxQueuedBytes,
 		Expert: config.ExpertConfig{
 			TransportFactory: transport,
+			FS:               vfs.Wrap(disk, unharmed{}),
 			LogDB:            store,
 			Engine: config.EngineConfig{
 				ExecShards:     uint64(c.Workers),

@@ -1,0 +1,277 @@
+package raftlog
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lni/vfs"
+)
+
+const (
+	// preparedName is the file, beside the log files of a store, that becomes its next one. The store does
+	// not know the name, and leaves it alone.
+	preparedName = "prepared"
+	// preparedAfter is how much must have been written to a store before a file is prepared for it: a host
+	// that has little to do does not pay for what it does not need.
+	preparedAfter = 1 << 20
+	// preparedStep is written and synced at a time, and preparedPause is waited between two, so that the
+	// log's own syncs find the disk free.
+	preparedStep  = 1 << 20
+	preparedPause = 5 * time.Millisecond
+	// preparedReserve is how many such files must fit on the disk for one to be made.
+	preparedReserve = 16
+	// preparedGrowth: each log file of a store is up to twice as large as the one before it, so one that is
+	// prepared while another is written will follow one of twice the size.
+	preparedGrowth = 4
+)
+
+// files is the file system of the log stores. What it adds: a log file whose blocks have all been written
+// before. To sync a file that grows, the file system must write its journal too, which takes about as long again;
+// and with several hosts on one disk, the journal is what they wait for each other at.
+//
+// For that reason the store itself uses its old log files again, but not the first of each size, nor those of
+// an earlier run. What an old file still holds does no harm: each record carries the number of its file.
+//
+// A file is prepared in the background, and only where there is ample room. Without one everything works,
+// slower.
+type files struct {
+	vfs.FS
+	limit  int64               // a log file does not become much larger
+	synced func(time.Duration) // is told how long each sync of a log file took
+
+	mu     sync.Mutex
+	closed bool
+	stores map[string]*store // by directory
+	stop   chan struct{}
+	making sync.WaitGroup
+}
+
+// store is the log files of one directory.
+type store struct {
+	written atomic.Int64 // since it was opened
+	last    atomic.Int64 // to the latest file that is complete
+
+	// guarded by files.mu
+	prepared bool
+	making   bool
+}
+
+func newFiles(limit int64, synced func(time.Duration)) *files {
+	if synced == nil {
+		synced = func(time.Duration) {}
+	}
+	return &files{FS: vfs.Default, limit: limit, synced: synced, stores: make(map[string]*store), stop: make(chan struct{})}
+}
+
+// close gives up what is being prepared. The stores are closed already.
+func (f *files) close() {
+	f.mu.Lock()
+	f.closed = true
+	close(f.stop)
+	f.mu.Unlock()
+	f.making.Wait()
+}
+
+// Create implements vfs.FS. A log file that is prepared is not empty, but holds nothing that its reader would take
+// for a record.
+func (f *files) Create(name string) (vfs.File, error) {
+	if !isLogFile(name) {
+		return f.FS.Create(name)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.store(name)
+	if file := f.take(s, name); file != nil {
+		return file, nil
+	}
+	return f.logFile(s, name)(f.FS.Create(name))
+}
+
+// ReuseForWrite implements vfs.FS. A file that will have to grow is worth less than a prepared one.
+func (f *files) ReuseForWrite(oldName, newName string) (vfs.File, error) {
+	if !isLogFile(newName) {
+		return f.FS.ReuseForWrite(oldName, newName)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.store(newName)
+	if f.size(oldName) < min(f.limit, 2*s.last.Load()) {
+		if file := f.take(s, newName); file != nil {
+			return file, f.FS.Remove(oldName)
+		}
+	}
+	return f.logFile(s, newName)(f.FS.ReuseForWrite(oldName, newName))
+}
+
+// Remove implements vfs.FS. A log file of full size that is not needed any more is a prepared one.
+func (f *files) Remove(name string) error {
+	if isLogFile(name) && f.size(name) >= f.limit {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		s := f.store(name)
+		if !s.prepared && !s.making && f.FS.Rename(name, besides(name)) == nil {
+			s.prepared = true
+			return nil
+		}
+	}
+	return f.FS.Remove(name)
+}
+
+// store returns what there is to know of a log file's store. The lock is held.
+func (f *files) store(name string) *store {
+	dir := filepath.Dir(name)
+	s := f.stores[dir]
+	if s == nil {
+		_, err := f.FS.Stat(besides(name)) // an earlier run left it
+		s = &store{prepared: err == nil}
+		f.stores[dir] = s
+	}
+	return s
+}
+
+// take makes the prepared file of a store, if there is one, the one of that name. The lock is held.
+func (f *files) take(s *store, name string) vfs.File {
+	if !s.prepared {
+		return nil
+	}
+	s.prepared = false
+	file, err := f.logFile(s, name)(f.FS.ReuseForWrite(besides(name), name))
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// prepare makes the next file of a store, unless there is one.
+func (f *files) prepare(s *store, name string) {
+	steps := max(1, (preparedGrowth*s.last.Load()+preparedStep-1)/preparedStep)
+	size := min(f.limit, steps*preparedStep)
+	usage, err := f.FS.GetDiskUsage(filepath.Dir(name))
+	if err != nil || usage.AvailBytes/preparedReserve < uint64(size) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || s.prepared || s.making {
+		return
+	}
+	s.making = true
+	f.making.Go(func() {
+		err := f.make(besides(name), size)
+		f.mu.Lock()
+		s.making, s.prepared = false, err == nil
+		f.mu.Unlock()
+	})
+}
+
+// make writes a file of zeros, which takes its name when it is complete.
+func (f *files) make(name string, size int64) (err error) {
+	partial := name + ".partial"
+	file, err := f.FS.Create(partial)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.FS.Remove(partial) // if that fails too, the next one overwrites it
+		}
+	}()
+	err = f.fill(file, size)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return f.FS.Rename(partial, name)
+}
+
+func (f *files) fill(file vfs.File, size int64) error {
+	zeros := make([]byte, preparedStep)
+	pause := time.NewTicker(preparedPause)
+	defer pause.Stop()
+	for left := size; left > 0; left -= preparedStep {
+		select {
+		case <-f.stop:
+			return os.ErrClosed
+		case <-pause.C:
+		}
+		if _, err := file.Write(zeros[:min(left, preparedStep)]); err != nil {
+			return err
+		}
+		if err := syncData(file); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
+}
+
+// size returns how large a file is; 0 where that cannot be told.
+func (f *files) size(name string) int64 {
+	info, err := f.FS.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// logFile returns what turns a file that was opened into one of the store's log.
+func (f *files) logFile(s *store, name string) func(vfs.File, error) (vfs.File, error) {
+	return func(file vfs.File, err error) (vfs.File, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &logFile{File: file, files: f, store: s, name: name}, nil
+	}
+}
+
+// logFile is a file of a store's write-ahead log, open for writing by one goroutine.
+type logFile struct {
+	vfs.File
+	files   *files
+	store   *store
+	name    string
+	written int64
+	asked   bool // for the file that comes after this one
+}
+
+// Write implements vfs.File.
+func (l *logFile) Write(p []byte) (int, error) {
+	n, err := l.File.Write(p)
+	l.written += int64(n)
+	if l.store.written.Add(int64(n)) >= preparedAfter && !l.asked {
+		l.asked = true
+		l.files.prepare(l.store, l.name)
+	}
+	return n, err
+}
+
+// Sync implements vfs.File. When the file was last changed is not worth a write to the disk.
+func (l *logFile) Sync() error {
+	begun := time.Now()
+	err := syncData(l.File)
+	l.files.synced(time.Since(begun))
+	return err
+}
+
+// Close implements vfs.File.
+func (l *logFile) Close() error {
+	l.store.last.Store(l.written)
+	return l.File.Close()
+}
+
+func isLogFile(name string) bool { return strings.HasSuffix(name, ".log") }
+
+// besides is where the file is that is prepared for the store of a log file.
+func besides(name string) string { return filepath.Join(filepath.Dir(name), preparedName) }
+
+// unharmed makes the engine take our file system: of those that are not its own it takes only one that injects
+// errors. This one injects none.
+type unharmed struct{}
+
+// MaybeError implements vfs.Injector.
+func (unharmed) MaybeError(vfs.Op) error { return nil }
