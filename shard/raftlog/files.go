@@ -19,8 +19,8 @@ const (
 	// that has little to do does not pay for what it does not need.
 	preparedAfter = 1 << 20
 	// preparedStep is written and synced at a time, and preparedPause is waited between two, so that the
-	// log's own syncs find the disk free.
-	preparedStep  = 1 << 20
+	// log's own syncs find the disk free, and everything else a processor.
+	preparedStep  = 256 << 10
 	preparedPause = 5 * time.Millisecond
 	// preparedReserve is how many such files must fit on the disk for one to be made.
 	preparedReserve = 16
