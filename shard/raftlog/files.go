@@ -21,7 +21,7 @@ const (
 	// preparedStep is written and synced at a time, and preparedPause is waited between two, so that the
 	// log's own syncs find the disk free, and everything else a processor.
 	preparedStep  = 256 << 10
-	preparedPause = 5 * time.Millisecond
+	preparedPause = 2 * time.Millisecond
 	// preparedReserve is how many such files must fit on the disk for one to be made.
 	preparedReserve = 16
 	// preparedGrowth: each log file of a store is up to twice as large as the one before it, so one that is
@@ -148,8 +148,8 @@ func (f *files) take(s *store, name string) vfs.File {
 
 // prepare makes the next file of a store, unless there is one.
 func (f *files) prepare(s *store, name string) {
-	steps := max(1, (preparedGrowth*s.last.Load()+preparedStep-1)/preparedStep)
-	size := min(f.limit, steps*preparedStep)
+	size := max(preparedAfter, preparedGrowth*s.last.Load())
+	size = min(f.limit, (size+preparedStep-1)/preparedStep*preparedStep)
 	usage, err := f.FS.GetDiskUsage(filepath.Dir(name))
 	if err != nil || usage.AvailBytes/preparedReserve < uint64(size) {
 		return
