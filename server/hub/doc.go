@@ -9,8 +9,8 @@
 //	worker       reads the machine, once for all watches of a topic that stand at the same revision
 //	Sink         takes all frames of a connection in one go, and is flushed once
 //
-// The first change after a quiet time goes out at once. Those that follow within a window are merged into
-// one delta that goes out when the window ends.
+// The first change after a quiet time goes out at once. Those that come while it is sent, and for a quarter of
+// that time after it, are merged into one delta.
 //
 // A connection that takes too little is left out: its watches keep the revision they have, and are brought
 // to the present by one merged delta or a snapshot when it has drained. It costs a list entry for each of

@@ -8,7 +8,8 @@ import (
 
 // Options adjust a hub. Zero fields have the defaults.
 type Options struct {
-	// Window is how long changes of a semaphore are gathered after others were sent.
+	// Window is how long changes of a semaphore are gathered at the least after others were sent. Zero: for
+	// as long as sending asks for.
 	Window time.Duration
 	// SlowBytes is how much may wait to be sent over a connection before its watches are left out. It
 	// must not be less than what makes the connection's transport say, later, that it has drained.
@@ -22,8 +23,6 @@ type Options struct {
 }
 
 const (
-	// DefaultWindow is short for a person and long for a host: a burst of hundreds becomes one frame.
-	DefaultWindow = 10 * time.Millisecond
 	// DefaultSlowBytes is transport.HighWater.
 	DefaultSlowBytes = 1 << 20
 	// DefaultFlightBytes is little memory for a host and more than any network takes in a moment.
@@ -31,9 +30,6 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Window <= 0 {
-		o.Window = DefaultWindow
-	}
 	if o.SlowBytes <= 0 {
 		o.SlowBytes = DefaultSlowBytes
 	}
@@ -47,6 +43,12 @@ func (o Options) withDefaults() Options {
 }
 
 const (
+	// restShare is how much longer a round takes than what changed rests after it: sending takes four fifths of
+	// the worker's time at the most, and bursts merge the more the more there is to send.
+	restShare = 4
+	// minRest is how little is not worth a rest: timers are a millisecond late on a host with nothing else to do.
+	minRest = 200 * time.Microsecond
+
 	// readTries is how often owners are read from the beginning because the semaphore changed beyond what
 	// the machine's history tells. The change itself brings the worker back later.
 	readTries = 3
@@ -58,3 +60,12 @@ const (
 	// longDelta is how many owners a delta may tell of without the question whether a snapshot is shorter.
 	longDelta = 16
 )
+
+// rest is how long what was sent in a round that took so long is left alone.
+func (h *Hub) rest(round time.Duration) time.Duration {
+	rest := round / restShare
+	if rest < minRest {
+		rest = 0
+	}
+	return max(rest, h.options.Window)
+}

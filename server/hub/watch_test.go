@@ -13,7 +13,7 @@ const all = wantsData | wantsOwners
 // play runs a story in a bubble, with what most of them need.
 func play(t *testing.T, sessions int, story func(t *testing.T, b *bed, c *client)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, sessions, 1, Options{})
+		b := newBed(t, sessions, 1, Options{Window: testWindow})
 		c := newClient(t, b.hub)
 		story(t, b, c)
 		c.close()
@@ -22,10 +22,13 @@ func play(t *testing.T, sessions int, story func(t *testing.T, b *bed, c *client
 	})
 }
 
+// testWindow is long enough to be told from the time that anything takes in a bubble, which is none.
+const testWindow = 10 * time.Millisecond
+
 // rest lets the worker finish, and windows end.
 func rest() {
 	synctest.Wait()
-	time.Sleep(2 * DefaultWindow)
+	time.Sleep(2 * testWindow)
 	synctest.Wait()
 }
 

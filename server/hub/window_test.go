@@ -207,3 +207,20 @@ func (m *countingMachine) Describe(n shard.NodeID, name []byte, o shard.Describe
 	m.describes++
 	return m.machine.Describe(n, name, o, d)
 }
+
+func TestARestIsInProportionToTheRound(t *testing.T) {
+	for _, c := range []struct{ window, round, want time.Duration }{
+		{0, 50 * time.Microsecond, 0},
+		{0, restShare*minRest - restShare, 0},
+		{0, restShare * minRest, minRest},
+		{0, 40 * time.Millisecond, 10 * time.Millisecond},
+		{time.Millisecond, 50 * time.Microsecond, time.Millisecond},
+		{time.Millisecond, 40 * time.Millisecond, 10 * time.Millisecond},
+	} {
+		h := New(shard.New(shard.Options{}), Options{Window: c.window})
+		if got := h.rest(c.round); got != c.want {
+			t.Errorf("window %v, round %v: rest %v, want %v", c.window, c.round, got, c.want)
+		}
+		h.Close()
+	}
+}

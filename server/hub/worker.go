@@ -112,13 +112,12 @@ func (k *worker) take() bool {
 	return true
 }
 
-// giveBack lets the topics of the round rest, for as long as it took at the least: sending takes half of
-// the worker's time at the most. Hub.mu is held.
+// giveBack lets the topics of the round rest. Hub.mu is held.
 func (k *worker) giveBack() {
 	h := k.hub
 	if len(k.ready) > 0 {
 		now := time.Now()
-		next := now.Add(max(h.options.Window, now.Sub(k.now)))
+		next := now.Add(h.rest(now.Sub(k.now)))
 		for _, t := range k.ready {
 			t.stage, t.next = topicQuiet, next
 			if t.flags != 0 && h.topics[t.key()] == t {
