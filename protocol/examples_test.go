@@ -117,6 +117,9 @@ var examples = []example{
 	{"semaphore-update", request(22, &SemaphoreUpdate{
 		Mutation: exampleMutation(3), NodeID: 17, Name: []byte("slots"), Data: []byte{0, 1, 0xff}, OrderID: 5,
 	})},
+	{"semaphore-update-expected", request(22, &SemaphoreUpdate{
+		Mutation: exampleMutation(3), NodeID: 17, Name: []byte("slots"), Data: []byte("v2"), ExpectedRevision: 41,
+	})},
 	{"semaphore-update-answer", answer(22, &SemaphoreUpdateAnswer{Revision: 2})},
 	{"semaphore-update-answer-fenced", failure(22, KindSemaphoreUpdate, Result{
 		Status: StatusFenced, Message: "order id 5 is not the session's current one",

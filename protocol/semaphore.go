@@ -42,6 +42,9 @@ type SemaphoreUpdate struct {
 	// OrderID, if it is not 0, is the fencing token: the update is refused unless the session owns the
 	// semaphore under that order id.
 	OrderID uint64
+	// ExpectedRevision, if it is not 0, is compared: the update is refused unless the semaphore has this
+	// revision.
+	ExpectedRevision uint64
 }
 
 // Kind returns KindSemaphoreUpdate.
@@ -53,6 +56,7 @@ func (m *SemaphoreUpdate) requestFields(c *codec) {
 	c.text("name", &m.Name, MaxNameBytes)
 	c.data("data", &m.Data)
 	c.uint("order_id", &m.OrderID)
+	c.uint("expected_revision", &m.ExpectedRevision)
 }
 
 // SemaphoreUpdateAnswer answers a SemaphoreUpdate.

@@ -35,7 +35,7 @@ const (
 	// (the limit), Data.
 	CmdSemaphoreCreate CommandKind = 16
 	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
-	// Order as a guard where it is not zero.
+	// Order and Revision as guards where they are not zero.
 	CmdSemaphoreUpdate CommandKind = 17
 	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
 	// FlagForce.
@@ -82,6 +82,8 @@ type Command struct {
 	Timeout uint64
 	Order   OrderID
 	Term    uint64
+	// Revision, if it is not zero, is the one that an update asks for.
+	Revision Revision
 
 	Sessions []SessionID
 	Waiters  []WaiterRef

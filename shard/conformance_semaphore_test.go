@@ -164,6 +164,43 @@ func TestUpdateIsFencedByTheOrderIDOfAnOwner(t *testing.T) {
 	})
 }
 
+// Section 3, update: of several who have read the same revision one gets through.
+func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1")
+		m.create("sem", 1, data("one"))
+		read := m.semaphore("sem").Revision
+		m.update("sem", "two", ifRevision(read)).want("SUCCESS", "changed sem data")
+		m.update("sem", "three", ifRevision(read)).want("PRECONDITION_FAILED")
+		m.update("sem", "two", ifRevision(read)).want("PRECONDITION_FAILED") // even where nothing would change
+		m.update("sem", "three", ifRevision(m.semaphore("sem").Revision+1)).want("PRECONDITION_FAILED")
+		m.update("sem", "two", ifRevision(m.semaphore("sem").Revision)).want("SUCCESS")
+		m.wantData("sem", "two")
+
+		read = m.semaphore("sem").Revision
+		m.acquire("s1", "sem")
+		m.update("sem", "three", ifRevision(read)).want("PRECONDITION_FAILED") // an owner is a change too
+		m.update("sem", "three", m.by("s1"), guard(2), ifRevision(read)).want("FENCED")
+		m.update("sem", "three", m.by("s1"), guard(1), ifRevision(read)).want("PRECONDITION_FAILED")
+		m.update("sem", "three", m.by("s1"), guard(1), ifRevision(m.semaphore("sem").Revision)).want("SUCCESS", "changed sem data")
+		m.update("none", "x", ifRevision(1)).want("NOT_FOUND")
+		m.wantData("sem", "three")
+	})
+}
+
+// A refusal is kept under its number like any answer: the update does not get through later.
+func TestAnUpdateThatWasRefusedForItsRevisionStaysRefused(t *testing.T) {
+	play(t, func(m *scene) {
+		m.start("s1")
+		m.create("sem", 1, data("one"))
+		late := m.semaphore("sem").Revision + 1
+		m.update("sem", "three", m.by("s1"), number(7), ifRevision(late)).want("PRECONDITION_FAILED")
+		m.update("sem", "two").want("SUCCESS", "changed sem data")
+		m.update("sem", "three", m.by("s1"), number(7), ifRevision(late)).want("PRECONDITION_FAILED")
+		m.wantData("sem", "two")
+	})
+}
+
 // Case 47.
 func TestDeleteOfAnEmptySemaphoreSucceedsOnce(t *testing.T) {
 	play(t, func(m *scene) {

@@ -11,17 +11,18 @@ import (
 // option sets a field of a command.
 type option func(*shard.Command)
 
-func count(n uint64) option           { return func(c *shard.Command) { c.Count = n } }
-func timeout(seconds uint64) option   { return func(c *shard.Command) { c.Timeout = seconds * 1000 } }
-func millis(n uint64) option          { return func(c *shard.Command) { c.Timeout = n } }
-func data(s string) option            { return func(c *shard.Command) { c.Data = []byte(s) } }
-func key(s string) option             { return func(c *shard.Command) { c.Key = []byte(s) } }
-func guard(order uint64) option       { return func(c *shard.Command) { c.Order = shard.OrderID(order) } }
-func number(n uint64) option          { return func(c *shard.Command) { c.Number = n } }
-func acked(n uint64) option           { return func(c *shard.Command) { c.Acked = n } }
-func inNode(node shard.NodeID) option { return func(c *shard.Command) { c.Node = node } }
-func inSlot(slot shard.Slot) option   { return func(c *shard.Command) { c.Slot = slot } }
-func inTerm(term uint64) option       { return func(c *shard.Command) { c.Term = term } }
+func count(n uint64) option              { return func(c *shard.Command) { c.Count = n } }
+func timeout(seconds uint64) option      { return func(c *shard.Command) { c.Timeout = seconds * 1000 } }
+func millis(n uint64) option             { return func(c *shard.Command) { c.Timeout = n } }
+func data(s string) option               { return func(c *shard.Command) { c.Data = []byte(s) } }
+func key(s string) option                { return func(c *shard.Command) { c.Key = []byte(s) } }
+func guard(order uint64) option          { return func(c *shard.Command) { c.Order = shard.OrderID(order) } }
+func ifRevision(r shard.Revision) option { return func(c *shard.Command) { c.Revision = r } }
+func number(n uint64) option             { return func(c *shard.Command) { c.Number = n } }
+func acked(n uint64) option              { return func(c *shard.Command) { c.Acked = n } }
+func inNode(node shard.NodeID) option    { return func(c *shard.Command) { c.Node = node } }
+func inSlot(slot shard.Slot) option      { return func(c *shard.Command) { c.Slot = slot } }
+func inTerm(term uint64) option          { return func(c *shard.Command) { c.Term = term } }
 
 func try(c *shard.Command)        { c.Timeout = 0 }
 func forever(c *shard.Command)    { c.Timeout = shard.Forever }

@@ -45,8 +45,11 @@ func DecodeBatch(data []byte, b *Batch) error {
 
 func (r *reader) command(c *Command, b *Batch) {
 	c.Kind = CommandKind(r.byte())
-	fields := uint16(r.byte())
-	fields |= uint16(r.byte()) << 8
+	fields := uint32(r.byte())
+	fields |= uint32(r.byte()) << 8
+	if fields&hasMore != 0 {
+		fields |= uint32(r.byte()) << 16
+	}
 	r.must(c.Kind != 0, "kind 0")
 	r.must(fields&^knownFields == 0, "a field of a newer format")
 	if fields&hasFlags != 0 {
@@ -94,6 +97,9 @@ func (r *reader) command(c *Command, b *Batch) {
 	}
 	if fields&hasWaiters != 0 {
 		c.Waiters = r.waiters(b)
+	}
+	if fields&hasRevision != 0 {
+		c.Revision = Revision(r.uvarint())
 	}
 }
 

@@ -5,7 +5,8 @@ import "encoding/binary"
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
 //
 //	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint, then per command:
-//	kind 1 byte, fields 2 bytes (one bit for each field that is not zero), the fields in the order below
+//	kind 1 byte, fields 2 bytes (one bit for each field that is not zero), a third byte of such bits where
+//	hasMore says so, the fields in the order below
 //
 // Count and Timeout are stored plus one, so that Forever takes one byte. A version that adds a field
 // gives it the next bit; a reader refuses bits that it does not know.
@@ -27,6 +28,8 @@ const (
 	hasTerm
 	hasSessions
 	hasWaiters
+	hasMore
+	hasRevision
 
 	knownFields = 1<<iota - 1
 )
@@ -48,6 +51,9 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
 	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
+	if fields&hasMore != 0 {
+		dst = append(dst, byte(fields>>16))
+	}
 	if fields&hasFlags != 0 {
 		dst = append(dst, byte(c.Flags))
 	}
@@ -104,6 +110,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 			dst = binary.AppendUvarint(dst, w.Number)
 		}
 	}
+	if fields&hasRevision != 0 {
+		dst = binary.AppendUvarint(dst, uint64(c.Revision))
+	}
 	return dst
 }
 
@@ -122,9 +131,9 @@ func appendBytes(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-func fieldsOf(c *Command) uint16 {
-	var f uint16
-	set := func(bit uint16, is bool) {
+func fieldsOf(c *Command) uint32 {
+	var f uint32
+	set := func(bit uint32, is bool) {
 		if is {
 			f |= bit
 		}
@@ -144,5 +153,6 @@ func fieldsOf(c *Command) uint16 {
 	set(hasTerm, c.Term != 0)
 	set(hasSessions, len(c.Sessions) > 0)
 	set(hasWaiters, len(c.Waiters) > 0)
+	set(hasMore|hasRevision, c.Revision != 0)
 	return f
 }

@@ -143,7 +143,9 @@ func (st *goldenStage) create(l *goldenLine, b *goldenBatch) {
 }
 
 func (st *goldenStage) update(l *goldenLine, b *goldenBatch) {
-	st.mutateBy(l, b, shard.Command{Kind: shard.CmdSemaphoreUpdate, Order: shard.OrderID(l.number("order", 0))})
+	st.mutateBy(l, b, shard.Command{
+		Kind: shard.CmdSemaphoreUpdate, Order: shard.OrderID(l.number("order", 0)), Revision: shard.Revision(l.number("if-rev", 0)),
+	})
 }
 
 func (st *goldenStage) deleteSemaphore(l *goldenLine, b *goldenBatch) {

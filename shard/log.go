@@ -109,7 +109,8 @@ type StateMachine interface {
 	Restore(r io.Reader) error
 
 	// LeadershipChanged tells of every change in this host's belief, in order, from one goroutine. It
-	// must not block.
+	// must not block. Terms never fall, and a host that has ceased to lead a term never leads that term
+	// again: it needs another election, and that another term.
 	LeadershipChanged(l Leadership)
 }
 

@@ -97,6 +97,10 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 			return
 		}
 	}
+	if c.Revision != 0 && c.Revision != o.revision {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
 	s := m.semaphore(o)
 	if s.data == string(c.Data) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision

@@ -115,6 +115,9 @@ func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
 		dst = binary.AppendUvarint(dst, uint64(c.Shard))
 	case CmdHostRegister:
 		dst = appendHostForm(dst, &c.Host)
+	case CmdHostSeen:
+		dst = binary.AppendUvarint(dst, uint64(c.Host.ID))
+		dst = binary.AppendUvarint(dst, c.Expected)
 	case CmdRoutingInit:
 		dst = appendText(dst, c.Cluster)
 		dst = appendNumbers(dst, c.Shards)
@@ -152,6 +155,9 @@ func readCommand(kind CommandKind, r *fieldReader) (c Command, known bool) {
 		c.Shard = ShardID(r.number("shard"))
 	case CmdHostRegister:
 		c.Host = readHostForm(r)
+	case CmdHostSeen:
+		c.Host.ID = shard.HostID(r.number("host id"))
+		c.Expected = r.number("version")
 	case CmdRoutingInit:
 		c.Cluster = r.text("cluster")
 		c.Shards = numbers[ShardID](r, "shards")

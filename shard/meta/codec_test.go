@@ -24,6 +24,7 @@ func everyCommand() []Command {
 		{Kind: CmdSettleGrace, Node: 5, Expected: 6},
 		{Kind: CmdNodeCleared, Node: 7, Shard: 8},
 		{Kind: CmdHostRegister, Host: host(9, "h")},
+		{Kind: CmdHostSeen, Host: Host{ID: 10}, Expected: 11},
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
 		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
 	}

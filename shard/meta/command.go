@@ -27,6 +27,9 @@ const (
 	// CmdHostRegister puts a host on record or brings its record up to date. Uses Host, but for the
 	// fields that the machine fills in.
 	CmdHostRegister CommandKind = 16
+	// CmdHostSeen says that a host goes by version Expected of this machine, or a later one, and will
+	// never again go by an older one. Uses the id in Host, Expected.
+	CmdHostSeen CommandKind = 17
 
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
@@ -74,6 +77,7 @@ var commandNames = [...]string{
 	CmdSettleGrace:  "settle-grace",
 	CmdNodeCleared:  "node-cleared",
 	CmdHostRegister: "host-register",
+	CmdHostSeen:     "host-seen",
 	CmdRoutingInit:  "routing-init",
 	CmdSlotsAssign:  "slots-assign",
 }

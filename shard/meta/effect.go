@@ -23,6 +23,8 @@ const (
 	EffectHostsChanged EffectKind = 4
 	// EffectRoutingChanged: the slot table changed; Routing is its new version.
 	EffectRoutingChanged EffectKind = 5
+	// EffectHostSeen: a host has caught up with a newer version.
+	EffectHostSeen EffectKind = 6
 )
 
 // EffectFlags refine a result.
@@ -65,6 +67,7 @@ var effectNames = [...]string{
 	EffectNodeDropped:    "node-dropped",
 	EffectHostsChanged:   "hosts-changed",
 	EffectRoutingChanged: "routing-changed",
+	EffectHostSeen:       "host-seen",
 }
 
 // String returns the kind as logs and tests write it.

@@ -20,7 +20,9 @@ type Host struct {
 	// The machine fills in the rest.
 	Current protocol.HostState
 	Target  protocol.HostState
-	Changed uint64 // the machine's version with which the record last changed
+	Changed uint64 // the machine's version with which the record last changed, but for Seen
+	// Seen is the newest version of the machine that the host has said it goes by.
+	Seen uint64
 }
 
 // checkForm checks what a host says of itself against the rules that no state can change.
@@ -84,7 +86,7 @@ func (m *Machine) hostRegister(c *Command) {
 			"host %d is named %s, not %s; a host keeps its name, and an id its host", h.ID, h.Name, next.Name)
 		return
 	}
-	next.Current, next.Target, next.Changed = h.Current, h.Target, h.Changed
+	next.Current, next.Target, next.Changed, next.Seen = h.Current, h.Target, h.Changed, h.Seen
 	if next == *h {
 		m.accept(flags)
 		return
@@ -93,6 +95,30 @@ func (m *Machine) hostRegister(c *Command) {
 	next.Changed = m.version
 	m.hosts.put(&next)
 	m.emit(EffectHostsChanged)
+}
+
+func (m *Machine) hostSeen(c *Command) {
+	id := c.Host.ID
+	if id == 0 || c.Expected == 0 {
+		m.refuse(protocol.StatusBadRequest, "a host id and a version are needed")
+		return
+	}
+	h := m.hosts.get(id)
+	switch {
+	case h == nil:
+		m.refuse(protocol.StatusNotFound, "there is no host with id %d", id)
+	case c.Expected > m.version:
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the meta shard has version %d; host %d cannot have seen %d", m.version, id, c.Expected)
+	case c.Expected <= h.Seen:
+		m.accept(0)
+	default:
+		next := *h
+		next.Seen = c.Expected
+		m.hosts.put(&next)
+		m.change(0)
+		m.emit(EffectHostSeen)
+	}
 }
 
 // hostNamed returns the host of that name, nil where there is none.

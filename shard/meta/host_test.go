@@ -109,3 +109,52 @@ func TestThereIsALimitOfHosts(t *testing.T) {
 	h.Version = "2.0"
 	ok(t, m, register(h))
 }
+
+func seen(id shard.HostID, version uint64) Command {
+	return Command{Kind: CmdHostSeen, Host: Host{ID: id}, Expected: version}
+}
+
+func TestAHostSaysWhatItHasSeenAndNeverTakesItBack(t *testing.T) {
+	m := New()
+	ok(t, m, register(host(1, "a")))
+	ok(t, m, register(host(2, "b")))
+	want(t, m, protocol.StatusBadRequest, seen(0, 1))
+	want(t, m, protocol.StatusBadRequest, seen(1, 0))
+	want(t, m, protocol.StatusNotFound, seen(3, 1))
+	want(t, m, protocol.StatusPreconditionFailed, seen(1, 3))
+	for _, step := range []struct {
+		version, seen, machine uint64
+	}{{1, 1, 3}, {1, 1, 3}, {3, 3, 4}, {2, 3, 4}, {4, 4, 5}} {
+		ok(t, m, seen(1, step.version))
+		if h, _ := m.Host(1); h.Seen != step.seen || m.Version() != step.machine || h.Changed != 1 {
+			t.Fatalf("after %+v: %+v, version %d", step, h, m.Version())
+		}
+	}
+	moved := host(1, "a")
+	moved.ClientAddress = "elsewhere:1"
+	ok(t, m, register(moved))
+	if h, _ := m.Host(1); h.Seen != 4 || h.ClientAddress != "elsewhere:1" {
+		t.Errorf("after registering again: %+v", h)
+	}
+}
+
+func TestANodeTellsSinceWhenItsTimingIsWhatItIs(t *testing.T) {
+	m := New()
+	ok(t, m, register(host(1, "a")))
+	ok(t, m, create("/a", cfg(0, 5_000)))
+	for _, step := range []struct {
+		command Command
+		timed   uint64
+	}{
+		{create("/b", Config{}), 2},
+		{alter("/a", Config{ReadConsistency: protocol.ConsistencyStrict}), 2},
+		{alter("/a", cfg(0, 20_000)), 5},
+		{settle(1, 3), 5},
+		{alter("/a", cfg(2_000, 0)), 7},
+	} {
+		ok(t, m, step.command)
+		if n, _ := m.Node("/a"); n.Timed != step.timed {
+			t.Fatalf("after %+v: timed %d, want %d", step.command, n.Timed, step.timed)
+		}
+	}
+}

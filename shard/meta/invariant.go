@@ -23,6 +23,8 @@ func (l *loader) checkNode(n *Node) error {
 		return fmt.Errorf("its id %d was never given; the last one was %d", n.ID, l.lastNode)
 	case n.Version == 0 || n.Version > l.version:
 		return fmt.Errorf("its config version %d cannot be at version %d", n.Version, l.version)
+	case n.Timed == 0 || n.Timed > l.version:
+		return fmt.Errorf("its timing changed with version %d, and %d is the newest", n.Timed, l.version)
 	case len(l.byPath.entries) >= MaxNodes:
 		return fmt.Errorf("there are more than %d", MaxNodes)
 	}
@@ -61,6 +63,9 @@ func (l *loader) checkHost(h *Host) error {
 	}
 	if h.Changed == 0 || h.Changed > l.version {
 		return fmt.Errorf("it changed with version %d, and %d is the newest", h.Changed, l.version)
+	}
+	if h.Seen >= l.version {
+		return fmt.Errorf("it has seen version %d, and said so with one of %d", h.Seen, l.version)
 	}
 	if len(l.hosts.entries) >= MaxHosts {
 		return fmt.Errorf("there are more than %d", MaxHosts)

@@ -83,6 +83,8 @@ func (m *Machine) carryOut(c *Command) {
 		m.nodeCleared(c)
 	case CmdHostRegister:
 		m.hostRegister(c)
+	case CmdHostSeen:
+		m.hostSeen(c)
 	case CmdRoutingInit:
 		m.routingInit(c)
 	case CmdSlotsAssign:

@@ -12,10 +12,13 @@ type Node struct {
 	Config  Config // as it was set; Config.Effective fills in the rest
 	Version uint64 // of the config: 1 when created, grows by one with each change
 	Timing  Timing
+	// Timed is the machine's version with which the effective grace or self-check period last changed:
+	// who goes by that version or a later one goes by what Config says now.
+	Timed uint64
 }
 
 // Settled tells whether all hosts go by the node's present grace and self-check periods. While it is
-// false the leader of the meta shard is to collect what the hosts have seen and propose SettleGrace.
+// false the leader of the meta shard waits until all hosts have seen Timed, and proposes SettleGrace.
 func (n Node) Settled() bool { return n.Timing == settledTiming(n.Timing.Since, n.Config.Effective()) }
 
 func (m *Machine) nodeCreate(c *Command) {
@@ -40,7 +43,7 @@ func (m *Machine) nodeCreate(c *Command) {
 	m.lastNode++
 	n := &Node{
 		ID: m.lastNode, Path: path, Config: c.Config, Version: 1,
-		Timing: settledTiming(1, c.Config.Effective()),
+		Timing: settledTiming(1, c.Config.Effective()), Timed: m.version + 1,
 	}
 	m.putNode(n)
 	m.change(0).Node = *n
@@ -71,6 +74,9 @@ func (m *Machine) nodeAlter(c *Command) {
 	next.Config = config
 	next.Version++
 	next.Timing = n.Timing.altered(next.Version, n.Config.Effective(), config.Effective())
+	if next.Timing.Since == next.Version {
+		next.Timed = m.version + 1
+	}
 	m.putNode(&next)
 	m.change(0).Node = next
 	m.emit(EffectNodeChanged).Node = next

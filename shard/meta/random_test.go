@@ -88,6 +88,9 @@ func (g *commands) one(m *Machine) Command {
 		h := host(shard.HostID(g.r.Uint64N(6)), pick(g, "a", "b", "c", "d", "e", "", "x y"))
 		h.ClientAddress = pick(g, "c:1", "c:2", "c:3")
 		c = register(h)
+		if g.r.IntN(3) == 0 {
+			c = seen(h.ID, g.near(m.version))
+		}
 	case n < 95:
 		c = birth(pick(g, []ShardID{1, 2, 3}, []ShardID{3, 2, 1}, []ShardID{1, 2}, []ShardID{0}, nil)...)
 	case n < 99:

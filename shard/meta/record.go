@@ -38,7 +38,8 @@ func appendNode(dst []byte, n *Node) []byte {
 	dst = binary.AppendUvarint(dst, n.Timing.Since)
 	dst = binary.AppendUvarint(dst, n.Timing.GraceFloorMillis)
 	dst = binary.AppendUvarint(dst, n.Timing.GraceCeilingMillis)
-	return binary.AppendUvarint(dst, n.Timing.SelfCheckCeilingMillis)
+	dst = binary.AppendUvarint(dst, n.Timing.SelfCheckCeilingMillis)
+	return binary.AppendUvarint(dst, n.Timed)
 }
 
 func readNode(r *fieldReader) Node {
@@ -53,6 +54,7 @@ func readNode(r *fieldReader) Node {
 			GraceCeilingMillis:     r.number("grace ceiling"),
 			SelfCheckCeilingMillis: r.number("self-check ceiling"),
 		},
+		Timed: r.number("timed"),
 	}
 }
 
@@ -94,7 +96,8 @@ func readHostForm(r *fieldReader) Host {
 func appendHost(dst []byte, h *Host) []byte {
 	dst = appendHostForm(dst, h)
 	dst = append(dst, byte(h.Current), byte(h.Target))
-	return binary.AppendUvarint(dst, h.Changed)
+	dst = binary.AppendUvarint(dst, h.Changed)
+	return binary.AppendUvarint(dst, h.Seen)
 }
 
 func readHost(r *fieldReader) Host {
@@ -102,6 +105,7 @@ func readHost(r *fieldReader) Host {
 	h.Current = protocol.HostState(r.octet("current state"))
 	h.Target = protocol.HostState(r.octet("target state"))
 	h.Changed = r.number("changed")
+	h.Seen = r.number("seen")
 	return h
 }
 

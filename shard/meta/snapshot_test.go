@@ -181,6 +181,8 @@ func TestAContentThatCannotBeIsRefusedByName(t *testing.T) {
 		"its state 4 is unknown":                       func(f *frozen) { f.hosts[1].Target = 4 },
 		"its state 0 is unknown":                       func(f *frozen) { f.hosts[1].Current = protocol.HostUnknown },
 		"it changed with version 99":                   func(f *frozen) { f.hosts[1].Changed = 99 },
+		"it has seen version 99":                       func(f *frozen) { f.hosts[1].Seen = 99 },
+		"its timing changed with version 99":           func(f *frozen) { f.nodes[0].Timed = 99 },
 		"block 5: dropped node 0: its id 0":            func(f *frozen) { f.dropping[0].ID = 0 },
 		"dropped with version 0":                       func(f *frozen) { f.dropping[0].Version = 0 },
 		"no data shard has to clear it":                func(f *frozen) { f.dropping[0].Pending = nil },

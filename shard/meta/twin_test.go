@@ -27,6 +27,7 @@ type twin struct {
 type twinNode struct {
 	id      shard.NodeID
 	configs []Config // configs[i] has version i+1
+	made    []uint64 // made[i] is the machine's version with which configs[i] came
 	settled int      // the settled version, as a place in configs
 }
 
@@ -61,7 +62,9 @@ func (n *twinNode) node(path string) Node {
 			t.SelfCheckCeilingMillis = min(t.SelfCheckCeilingMillis, e.SelfCheckPeriodMillis)
 		}
 	}
-	return Node{ID: n.id, Path: path, Config: n.configs[last], Version: uint64(last + 1), Timing: t}
+	return Node{
+		ID: n.id, Path: path, Config: n.configs[last], Version: uint64(last + 1), Timing: t, Timed: n.made[t.Since-1],
+	}
 }
 
 // state is what the machine should hold.
@@ -156,6 +159,8 @@ func (w *twin) carryOut(c *Command) answer {
 		return w.cleared(c)
 	case CmdHostRegister:
 		return w.register(c)
+	case CmdHostSeen:
+		return w.seen(c)
 	case CmdRoutingInit:
 		return w.birth(c)
 	case CmdSlotsAssign:
@@ -173,7 +178,7 @@ func (w *twin) create(c *Command) answer {
 		return answer{flags: FlagExisted, node: n.node(path)}
 	}
 	w.lastNode++
-	n := &twinNode{id: w.lastNode, configs: []Config{c.Config}}
+	n := &twinNode{id: w.lastNode, configs: []Config{c.Config}, made: []uint64{w.version + 1}}
 	w.nodes[path] = n
 	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
 }
@@ -214,7 +219,7 @@ func (w *twin) alterOrDrop(c *Command) answer {
 	if next == before.Config {
 		return answer{node: before}
 	}
-	n.configs = append(n.configs, next)
+	n.configs, n.made = append(n.configs, next), append(n.made, w.version+1)
 	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
 }
 
@@ -284,14 +289,36 @@ func (w *twin) register(c *Command) answer {
 	flags := EffectFlags(0)
 	if existed {
 		flags = FlagExisted
-		h.Changed = old.Changed
+		h.Changed, h.Seen = old.Changed, old.Seen
 		if h == old {
 			return answer{flags: flags}
 		}
 	}
+	if !existed {
+		h.Seen = 0
+	}
 	h.Changed = w.version + 1
 	w.hosts[h.ID] = h
 	return answer{flags: flags | FlagChanged, event: EffectHostsChanged}
+}
+
+func (w *twin) seen(c *Command) answer {
+	if c.Host.ID == 0 || c.Expected == 0 {
+		return failed(protocol.StatusBadRequest)
+	}
+	h, known := w.hosts[c.Host.ID]
+	if !known {
+		return failed(protocol.StatusNotFound)
+	}
+	if c.Expected > w.version {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	if c.Expected <= h.Seen {
+		return answer{}
+	}
+	h.Seen = c.Expected
+	w.hosts[h.ID] = h
+	return answer{flags: FlagChanged, event: EffectHostSeen}
 }
 
 func (w *twin) birth(c *Command) answer {

@@ -60,6 +60,7 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 	case shard.CmdSemaphoreUpdate:
 		c.Data = g.data(t)
 		c.Order = g.guard(t, 400)
+		c.Revision = g.expected(t, 400)
 	case shard.CmdSemaphoreDelete:
 		if g.chance(600) {
 			c.Flags = shard.FlagForce
@@ -239,6 +240,17 @@ func (g *Generator) guard(t target, perMille int) shard.OrderID {
 		return oneOf(g.dice, t.sem.Links).Order
 	}
 	return 1 + shard.OrderID(g.Uint64N(uint64(g.state.LastOrder)+2))
+}
+
+// expected draws the revision that an update asks for: mostly none, then the present one or another.
+func (g *Generator) expected(t target, perMille int) shard.Revision {
+	if !g.chance(perMille) {
+		return 0
+	}
+	if t.sem != nil && g.chance(600) {
+		return t.sem.Revision
+	}
+	return 1 + shard.Revision(g.Uint64N(uint64(g.state.LastRevision)+2))
 }
 
 // count draws what to acquire, with an eye on the limit and on what the session has already.

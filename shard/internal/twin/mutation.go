@@ -183,6 +183,10 @@ func (m *mutation) update() {
 			return
 		}
 	}
+	if m.Revision != 0 && m.Revision != m.sem.revision {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
 	if m.sem.data == string(m.Data) {
 		m.answer(shard.Effect{Revision: m.sem.revision})
 		return

@@ -58,6 +58,7 @@ func CommandText(c *shard.Command) string {
 	l.wordIf(c.Count != 0, "count=%s", amount(c.Count))
 	l.wordIf(c.Timeout != 0, "timeout=%s", amount(c.Timeout))
 	l.wordIf(c.Order != 0, "order=%d", c.Order)
+	l.wordIf(c.Revision != 0, "revision=%d", c.Revision)
 	l.wordIf(len(c.Data) > 0, "data=%s", quote(c.Data))
 	l.wordIf(len(c.Key) > 0, "key=%s", quote(c.Key))
 	l.wordIf(c.Flags&shard.FlagEphemeral != 0, "ephemeral")
