@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/signalbox/signalbox/loadgen"
+)
+
+// The codes that this program exits with.
+const (
+	exitDone       = 0   // measured, and everything held
+	exitFailed     = 1   // it could not be measured
+	exitCheck      = 3   // what the cluster promises did not hold
+	exitOperations = 4   // more operations failed than may
+	exitUsage      = 64  // the command line is wrong
+	exitSignal     = 130 // broken off
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	switch {
+	case errors.Is(err, loadgen.ErrCheck):
+		return exitCheck
+	case errors.Is(err, loadgen.ErrOperations):
+		return exitOperations
+	case ctx.Err() != nil:
+		return exitSignal
+	}
+	return exitFailed
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// From the first signal on everything is taken down in order. A second one does not wait for that: where
+	// the system allows it, hosts end with this process, and only a temporary directory is left.
+	context.AfterFunc(ctx, stop)
+	os.Exit(execute(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, live: isTerminal(os.Stderr)}))
+}
+
+// streams are where a command writes to.
+type streams struct {
+	out, err io.Writer
+	live     bool // err is a terminal, for progress
+}
+
+// execute carries out a command line and returns the code to exit with.
+func execute(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(append([]string{}, args...)) // never nil, which would mean those of the process
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintf(s.err, "%v\n", err)
+	}
+	return exitCode(ctx, err)
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/loadgen"
+)
+
+// runFlags are what the flags of run fill.
+type runFlags struct {
+	config    loadgen.Config
+	format    string
+	html      string
+	tokenFile string
+	useTLS    bool
+	ca        string
+	cert, key string
+	weights   string
+}
+
+// newRun returns the command that makes load.
+func newRun(s streams) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run --workload NAME",
+		Short: "Make load, and report",
+		Long: `Makes load and reports how much was done, how long it took, and what it cost the
+hosts. What the cluster promises is checked all the while.
+
+Without --endpoints it starts a cluster of its own: processes of the signalbox
+program, which it builds when it runs inside the module, in a temporary
+directory and on free ports. They are stopped when it ends, also by Ctrl-C.
+
+By default every caller begins its next operation when its last one is done.
+With --rate operations are due at fixed times, and latency counts from then: a
+cluster that stands still for a second shows a second, and not one slow
+operation for each caller.
+
+Hosts merge updates that come fast. So that every update of watch is sent to
+every watcher, the next one is made when all have seen the last; --free makes
+them as fast as they are acknowledged, and reports how many were merged.
+
+Exit codes: 0 measured, and everything held; 3 a check failed; 4 more operations
+failed than --allow-errors; 64 the flags are wrong; 130 broken off; 1 anything
+else.`,
+		Example: `  # what can be done?
+  loadgen list
+
+  # the throughput of locks on three hosts
+  loadgen run --workload lock --callers 512 --connections 8 --hosts 3 --duration 10s
+
+  # their latency at half of that
+  loadgen run --workload lock --callers 512 --connections 8 --hosts 3 --rate 20000
+
+  # how fast one lock goes around among 32
+  loadgen run --workload handoff --callers 32
+
+  # what 100,000 sessions cost
+  loadgen run --workload idle --sessions 100000 --connections 100 --duration 30s
+
+  # 2,000 consumers follow 1,000 workers, of which 100 a second come or go
+  loadgen run --workload discovery --workers 1000 --watchers 2000 --rate 100
+
+  # a cluster that runs already, as JSON and as a page with charts
+  loadgen run --workload mixed --endpoints 10.0.0.1:7420,10.0.0.2:7420 \
+      --admin http://10.0.0.1:7422,http://10.0.0.2:7422 --format json --html mixed.html`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, s) },
+	}
+	f.add(c.Flags())
+	return c
+}
+
+func (f *runFlags) add(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	c := &f.config
+	flags.StringVarP(&c.Workload, "workload", "w", "", "what is done; loadgen list explains")
+	flags.IntVar(&c.Callers, "callers", 0, "how many do it at the same time (default what is usual for the workload, mostly 64)")
+	flags.IntVar(&c.Connections, "connections", 0, "over how many connections they are spread (default one for 64 callers, up to 8)")
+	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "how long is measured")
+	flags.DurationVar(&c.Warmup, "warmup", 0, "how long the same is done before, without being measured")
+	flags.Float64Var(&c.Rate, "rate", 0, "operations a second that are due, whether or not those before are done (default as many as can be)")
+
+	flags.StringVar(&c.Endpoints, "endpoints", "", "addresses of a cluster that runs already, separated by commas (default start one)")
+	flags.StringSliceVar(&c.Admin, "admin", nil, "where those hosts show their metrics, for memory and CPU")
+	flags.IntVar(&c.Hosts, "hosts", 1, "hosts to start: 1 or 3")
+	flags.IntVar(&c.Shards, "shards", 0, "their data shards (default what is theirs)")
+	flags.StringVar(&c.Binary, "binary", "", "the signalbox program to start (default built inside the module, or from the PATH)")
+	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil, "a flag for every host that is started, such as --server-flag=--raft-tick=50ms")
+	flags.StringVar(&f.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
+	flags.BoolVar(&f.useTLS, "tls", false, "connect with TLS")
+	flags.StringVar(&f.ca, "tls-ca", "", "the authorities that sign the hosts' certificates, PEM (default those of the system)")
+	flags.StringVar(&f.cert, "tls-cert", "", "the certificate to show, PEM")
+	flags.StringVar(&f.key, "tls-key", "", "its key, PEM")
+
+	flags.StringVar(&c.Node, "node", "", "the coordination node to work in (default a new one, dropped afterwards)")
+	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout, "the timeout of all sessions")
+	flags.IntVar(&c.Payload, "payload", loadgen.DefaultPayload, "bytes of data that are written")
+	flags.BoolVar(&c.Ephemeral, "ephemeral", false, "lock: semaphores that come with the acquire and go with the release")
+	flags.IntVar(&c.Limit, "limit", 0, "counting: how many may own the semaphore (default 4)")
+	flags.DurationVar(&c.Hold, "hold", 0, "handoff, counting: how long a caller keeps the semaphore")
+	flags.IntVar(&c.Sessions, "sessions", 0, "idle: how many are held (default as many as callers, or 1000)")
+	flags.IntVar(&c.Watchers, "watchers", 0, "watch, config, discovery: how many watch (default 1000, one for each caller, 200)")
+	flags.IntVar(&c.Workers, "workers", 0, "discovery: how many are registered (default 100)")
+	flags.BoolVar(&c.Free, "free", false, "watch: update again at once, not when all watchers have seen the last update")
+	flags.BoolVar(&c.SharedWatches, "shared-watches", false, "watch, discovery: let the watchers of a connection share a watch, as those of one client do")
+	flags.Float64Var(&c.Writes, "writes", 0, "read-relaxed, read-strict: updates a second beside the reads; -1 for none (default 10)")
+	flags.StringVar(&f.weights, "weights", "", "mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
+
+	flags.StringVar(&f.format, "format", "text", "of the report on standard output: text or json")
+	flags.StringVar(&f.html, "html", "", "write the report, with charts, to this file as well")
+	flags.Int64Var(&c.AllowErrors, "allow-errors", 0, "how many operations may fail; -1 for any number")
+}
+
+func (f *runFlags) run(c *cobra.Command, s streams) error {
+	if err := f.complete(); err != nil {
+		return usageError{err}
+	}
+	var live *progress
+	if s.live {
+		live = newProgress(s.err)
+		f.config.Progress = live.show
+	}
+	report, err := loadgen.Run(c.Context(), f.config)
+	if live != nil {
+		live.clear()
+	}
+	if report == nil {
+		return err
+	}
+	return errors.Join(f.write(report, s), err)
+}
+
+// complete reads what is not just a value.
+func (f *runFlags) complete() (err error) {
+	if f.format != "text" && f.format != "json" {
+		return fmt.Errorf("the format is %q: it can be text or json", f.format)
+	}
+	if f.config.Workload == "" {
+		return errors.New("no workload is named: --workload NAME; loadgen list explains them")
+	}
+	if f.config.Weights, err = parseWeights(f.weights); err != nil {
+		return err
+	}
+	if f.tokenFile != "" {
+		token, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return err
+		}
+		f.config.Token = strings.TrimSpace(string(token))
+	}
+	if f.config.TLS, err = f.tls(); err != nil {
+		return err
+	}
+	return f.config.Validate()
+}
+
+func (f *runFlags) tls() (*tls.Config, error) {
+	if !f.useTLS {
+		if f.ca != "" || f.cert != "" || f.key != "" {
+			return nil, errors.New("certificates are given without --tls")
+		}
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s has no certificates in it", f.ca)
+		}
+	}
+	if f.cert != "" || f.key != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// parseWeights reads lock=40,session=5.
+func parseWeights(text string) (map[string]int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	weights := make(map[string]int)
+	for _, part := range strings.Split(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, fmt.Errorf("the weight %q: it is written NAME=NUMBER", part)
+		}
+		weights[strings.TrimSpace(name)] = n
+	}
+	return weights, nil
+}
+
+// write writes the report, as it was asked for.
+func (f *runFlags) write(report *loadgen.Report, s streams) error {
+	if f.html != "" {
+		file, err := os.Create(f.html)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(report.WriteHTML(file), file.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", f.html, err)
+		}
+	}
+	if f.format == "json" {
+		return report.WriteJSON(s.out)
+	}
+	return report.WriteText(s.out)
+}

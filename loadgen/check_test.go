@@ -1,0 +1,256 @@
+package loadgen
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// Each of these feeds a check with a history that must not be, and one that may.
+
+func TestTurnstileFindsTwoOwnersOfOneLock(t *testing.T) {
+	x := turnstile{name: "x", limit: 1}
+	check(t, x.enter(1))
+	wantError(t, x.enter(2), "has a limit of 1, and 2 believe to own it")
+	x.leave()
+	x.leave()
+	check(t, x.enter(3))
+}
+
+func TestTurnstileFindsMoreOwnersThanTheLimit(t *testing.T) {
+	x := turnstile{name: "x", limit: 3}
+	for _, fence := range []uint64{7, 5, 6} { // those inside together may be seen in any order
+		check(t, x.enter(fence))
+	}
+	wantError(t, x.enter(8), "has a limit of 3, and 4 believe to own it")
+}
+
+func TestTurnstileFindsFencesThatDoNotGrow(t *testing.T) {
+	for _, fence := range []uint64{4, 5} {
+		x := turnstile{name: "x", limit: 1}
+		check(t, x.enter(5))
+		x.leave()
+		wantError(t, x.enter(fence), "fences must grow")
+	}
+}
+
+func TestLockFindsAnotherOwner(t *testing.T) {
+	owner := client.Owner{OrderID: 5, SessionID: 7, Count: 1}
+	d := &client.SemaphoreDetails{Owners: []client.Owner{owner}}
+	check(t, owns(d, 7, 5))
+	wantError(t, owns(d, 8, 5), "was granted to session 8")
+	wantError(t, owns(d, 7, 6), "under the fence 6")
+	wantError(t, owns(&client.SemaphoreDetails{}, 7, 5), "its owners are []")
+	d.Owners = append(d.Owners, owner)
+	wantError(t, owns(d, 7, 5), "its owners are")
+}
+
+func TestLockFindsASemaphoreThatIsNotFreeInTheEnd(t *testing.T) {
+	w, r := prepared[*lock](t, of("lock"))
+	check(t, w.caller(3)(t.Context()))
+	check(t, w.check(t.Context()))
+	_, err := outsider(t, r).Semaphore(r.name("lock", 3)).Acquire(t.Context())
+	check(t, err)
+	wantError(t, w.check(t.Context()), "has 1 owners and 0 waiters")
+}
+
+func TestStrictReadFindsWhatIsMissing(t *testing.T) {
+	var p piece
+	p.asked.Store(5)
+	check(t, p.judge(client.Strict, 4, 4))
+	check(t, p.judge(client.Strict, 4, 5))
+	wantError(t, p.judge(client.Strict, 4, 3), "and 4 was acknowledged before")
+	check(t, p.judge(client.Relaxed, 4, 3))
+	wantError(t, p.judge(client.Relaxed, 4, 6), "and only 5 were made")
+}
+
+func TestSessionFindsOneThatIsLeft(t *testing.T) {
+	w, r := prepared[*session](t, of("session"))
+	check(t, w.caller(0)(t.Context()))
+	check(t, w.check(t.Context()))
+	outsider(t, r)
+	wantError(t, w.check(t.Context()), "1 sessions are left")
+}
+
+func TestIdleFindsASessionThatIsOver(t *testing.T) {
+	w, r := prepared[*idle](t, of("idle"))
+	check(t, w.check(t.Context()))
+	x := w.sessions[7]
+	id := x.ID()
+	check(t, r.fleet.client(0).DestroySession(t.Context(), id))
+	<-x.Context().Done()
+	err := w.check(t.Context())
+	wantError(t, err, "session")
+	wantError(t, err, "is expired")
+	wantError(t, err, "40 sessions are held, and the hosts have 39")
+}
+
+func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
+	for _, h := range []struct {
+		history []uint64
+		free    bool
+		says    string
+	}{
+		{history: []uint64{0, 1, 2, 3}},
+		{history: []uint64{1, 2, 2, 3}}, // a snapshot may show again what is known
+		{history: []uint64{1, 2, 4}, says: "was shown update 4 after 2: it missed some"},
+		{history: []uint64{1, 2, 4}, free: true},
+		{history: []uint64{1, 2, 1}, says: "was shown update 1 after 2"},
+		{history: []uint64{1, 9, 8}, free: true, says: "was shown update 8 after 9"},
+	} {
+		r := &run{config: Config{Free: h.free}}
+		x := &watcher{run: r, updater: &updater{name: "x", round: newRound()}}
+		for _, n := range h.history {
+			x.snapshot(&protocol.WatchSnapshot{First: true, Data: marked(20, n)})
+		}
+		if h.says == "" {
+			if list := r.broken.list(); len(list) > 0 {
+				t.Errorf("%v: %q", h.history, list)
+			}
+			continue
+		}
+		wantBroken(t, r, h.says)
+	}
+}
+
+func TestWatchEndsOnlyWhenEverybodyHasTheLastUpdate(t *testing.T) {
+	w, r := prepared[*watch](t, of("watch"))
+	check(t, w.check(t.Context()))
+	// One more than there are, who will never see anything.
+	w.updaters[0].watchers++
+	ctx, cancel := withTimeout(t, 300*time.Millisecond)
+	defer cancel()
+	if err := w.check(ctx); err == nil {
+		t.Error("a watcher is missing, and nobody noticed")
+	}
+	if list := r.broken.list(); len(list) > 0 {
+		t.Errorf("broken are %q", list)
+	}
+}
+
+func TestAWatchThatBreaksOffIsTold(t *testing.T) {
+	srv := servertest.Start(t)
+	c, err := short(srv, "watch").complete()
+	check(t, err)
+	r := &run{config: c, prefix: "test/"}
+	defer r.fleet.close()
+	check(t, r.open(t.Context()))
+	w := &watch{}
+	check(t, w.prepare(t.Context(), r))
+	defer r.end()
+	srv.CutClients(1)
+	for _, s := range w.audience.streams {
+		<-s.down
+	}
+	if list := r.broken.list(); len(list) != len(w.audience.streams) {
+		t.Errorf("broken are %q, of %d connections", list, len(w.audience.streams))
+	}
+}
+
+func TestFollowerFindsValuesThatAreMissingOrGoBack(t *testing.T) {
+	for _, h := range []struct {
+		history []uint64
+		doubts  uint64
+		says    string
+	}{
+		{history: []uint64{0, 1, 2, 3}},
+		{history: []uint64{1, 3}, says: "was shown value 3 after 1"},
+		{history: []uint64{1, 3}, doubts: 1},
+		{history: []uint64{2, 1}, says: "was shown value 1 after 2"},
+	} {
+		r := &run{}
+		x := &follower{run: r, of: &putter{name: "x", round: newRound()}}
+		x.of.doubts.Store(h.doubts)
+		for _, n := range h.history {
+			x.see(n)
+		}
+		if h.says == "" {
+			if list := r.broken.list(); len(list) > 0 {
+				t.Errorf("%v: %q", h.history, list)
+			}
+			continue
+		}
+		wantBroken(t, r, h.says)
+	}
+}
+
+func TestConfigFindsAnotherValueThanTheLast(t *testing.T) {
+	p := &putter{name: "x", number: 5, confirmed: 4}
+	check(t, p.judge(4))
+	check(t, p.judge(5))
+	wantError(t, p.judge(3), "has value 3, and the last one that was put is 4")
+	wantError(t, p.judge(6), "has value 6")
+}
+
+func TestConsumersFindAListThatIsNotTheHosts(t *testing.T) {
+	w, r := prepared[*discoveries](t, of("discovery"))
+	check(t, w.caller(0)(t.Context()))
+	check(t, w.check(t.Context()))
+	if list := r.broken.list(); len(list) > 0 {
+		t.Fatalf("broken are %q", list)
+	}
+	x := w.consumers[3]
+	x.mu.Lock()
+	delete(x.workers, firstKey(x.workers))
+	x.mu.Unlock()
+	check(t, w.check(t.Context()))
+	wantBroken(t, r, "consumer 3: it has 14 workers")
+}
+
+func firstKey(m map[uint64]int) uint64 {
+	least := uint64(math.MaxUint64)
+	for k := range m {
+		least = min(least, k)
+	}
+	return least
+}
+
+func TestConsumerFindsAGapInWhatItIsSent(t *testing.T) {
+	r := &run{}
+	w := &discoveries{run: r}
+	x := newConsumer(w, make(chan struct{}, 1))
+	x.snapshot(&protocol.WatchSnapshot{First: true, Last: true, Revision: 5})
+	x.delta(&protocol.WatchDelta{From: 4, To: 6})
+	x.delta(&protocol.WatchDelta{From: 3, To: 4}) // known already
+	if list := r.broken.list(); len(list) > 0 {
+		t.Fatalf("broken are %q", list)
+	}
+	x.delta(&protocol.WatchDelta{From: 7, To: 8})
+	wantBroken(t, r, "with revision 6 was sent the changes from 7 to 8")
+}
+
+func TestConsumerFindsAnEndpointOfNobody(t *testing.T) {
+	r := &run{}
+	x := newConsumer(&discoveries{run: r}, make(chan struct{}, 1))
+	d := &protocol.WatchDelta{From: 0, To: 1}
+	d.Joined.Append(protocol.Owner{OrderID: 1, Data: []byte("10.0.0.9:8080")})
+	x.delta(d)
+	wantBroken(t, r, "that nobody has registered")
+}
+
+func TestAddressesOfWorkers(t *testing.T) {
+	for _, worker := range []int{0, 1, 255, 256, 65_537, 1<<workerBits - 1} {
+		if got := workerOf(addressOf(worker)); got != worker {
+			t.Errorf("%s is of worker %d, and not %d", addressOf(worker), got, worker)
+		}
+	}
+	for _, other := range []string{"", "10.0.0.1", "11.0.0.1:8080", "10.a.0.1:8080"} {
+		if got := workerOf(other); got != -1 {
+			t.Errorf("%q is of worker %d", other, got)
+		}
+	}
+}
+
+func TestManyViolationsAreCounted(t *testing.T) {
+	var v violations
+	for range maxViolations + 5 {
+		v.add(errTest)
+	}
+	if list := v.list(); len(list) != maxViolations+1 || list[maxViolations] != "and 5 more" {
+		t.Errorf("%q", list)
+	}
+}

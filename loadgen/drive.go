@@ -1,0 +1,177 @@
+package loadgen
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// driver lets callers work for a while.
+type driver struct {
+	began    time.Time
+	until    time.Duration // since began: no operation begins later
+	rate     float64       // 0 for a closed loop
+	next     atomic.Int64  // of an open loop: the number of the next operation
+	records  recorders
+	timeline []Point
+}
+
+// load is what came of a drive.
+type load struct {
+	seconds  float64
+	latency  histogram
+	failures failures
+	timeline []Point
+}
+
+// drive runs the operations for a duration and waits until the last of them is done. Where ctx ends it
+// returns at once with what there is, and without counting what it broke off.
+func drive(ctx context.Context, d time.Duration, rate float64, operations []operation, tell func(Progress)) load {
+	x := &driver{began: time.Now(), until: d, rate: rate, records: newRecorders(len(operations))}
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	late := time.AfterFunc(d+lateStarts+patience, cancel)
+	defer late.Stop()
+
+	stopLooking := x.look(d, tell)
+	var callers sync.WaitGroup
+	for i, op := range operations {
+		callers.Go(func() {
+			if rate > 0 {
+				x.open(ctx, work, op, x.records.of(i))
+			} else {
+				x.closed(ctx, work, op, x.records.of(i))
+			}
+		})
+	}
+	if len(operations) == 0 {
+		sleep(ctx, d)
+	}
+	callers.Wait()
+	took := time.Since(x.began)
+	stopLooking()
+
+	l := load{seconds: took.Seconds(), timeline: x.timeline}
+	l.latency, l.failures = x.records.sum()
+	if rate > 0 && ctx.Err() == nil {
+		due := int64(math.Ceil(rate * d.Seconds()))
+		l.failures.add(notStarted, max(due-min(x.next.Load(), due), 0), "the callers could not keep up with the rate")
+	}
+	return l
+}
+
+// closed does one operation after the other. The end of one is the beginning of the next, so that the clock
+// is read once for each.
+func (x *driver) closed(ctx, work context.Context, op operation, to *recorder) {
+	for began := time.Since(x.began); began < x.until; {
+		err := op(work)
+		ended := time.Since(x.began)
+		if ctx.Err() != nil {
+			return
+		}
+		to.record(ended-began, err)
+		began = ended
+	}
+}
+
+// open takes, again and again, the operation that is due next of all callers', waits until it is, and counts
+// its time from then: an operation that is begun late, because all callers are busy, has waited as well.
+func (x *driver) open(ctx, work context.Context, op operation, to *recorder) {
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	<-alarm.C
+	for {
+		n := x.next.Add(1) - 1
+		due := time.Duration(float64(n) / x.rate * float64(time.Second))
+		if due >= x.until {
+			return
+		}
+		now := time.Since(x.began)
+		if now > x.until+lateStarts {
+			x.next.Add(-1)
+			return
+		}
+		if due > now {
+			alarm.Reset(due - now)
+			select {
+			case <-alarm.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		err := op(work)
+		took := time.Since(x.began) - due
+		if ctx.Err() != nil {
+			return
+		}
+		to.record(took, err)
+	}
+}
+
+// Point is what was done in one interval of time.
+type Point struct {
+	// Seconds is the end of the interval, counted from the beginning of the measurement.
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"per_second"`
+}
+
+// moment is how much was done at a time.
+type moment struct {
+	at   time.Duration
+	done int64
+}
+
+// rate is what was done a second since an earlier moment.
+func (m moment) rate(since moment) float64 {
+	return perSecond(m.done-since.done, (m.at - since.at).Seconds())
+}
+
+// look notes at intervals what is done, and tells. The function that it returns ends that, with a last look.
+func (x *driver) look(d time.Duration, tell func(Progress)) (stop func()) {
+	interval := min(max(d/points, 100*time.Millisecond), 5*time.Second)
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		var last, told moment
+		note := func() {
+			now := moment{at: time.Since(x.began)}
+			var failed int64
+			now.done, failed = x.records.counts()
+			if now.at-last.at >= interval/2 {
+				x.timeline = append(x.timeline, Point{Seconds: now.at.Seconds(), PerSecond: now.rate(last)})
+				last = now
+			}
+			if tell != nil && now.at-told.at >= time.Second-interval/2 {
+				tell(Progress{Elapsed: now.at, Duration: d, Operations: now.done, Errors: failed, PerSecond: now.rate(told)})
+				told = now
+			}
+		}
+		for {
+			select {
+			case <-tick.C:
+				note()
+			case <-end:
+				note()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+// sleep waits for a time, or for the end of the context.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,87 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// fleet is the Clients of a run. One Client with many connections would do as well for the hosts, but would
+// share locks, watches and its picture of the cluster among all callers; programs on many machines do not.
+type fleet []*client.Client
+
+// grow opens as many as are missing.
+func (f *fleet) grow(ctx context.Context, config *Config, n int) error {
+	options := []client.Option{client.WithName("loadgen"), client.WithDialTimeout(dialTime)}
+	if config.Dialer != nil {
+		options = append(options, client.WithDialer(config.Dialer))
+	}
+	if config.TLS != nil {
+		options = append(options, client.WithTLS(config.TLS))
+	}
+	if config.Token != "" {
+		options = append(options, client.WithToken(config.Token))
+	}
+	there := len(*f)
+	all := append(*f, make(fleet, max(n-there, 0))...)
+	*f = all
+	return each(ctx, n-there, func(ctx context.Context, i int) (err error) {
+		if all[there+i], err = client.Open(ctx, config.Endpoints, options...); err != nil {
+			return fmt.Errorf("connection %d of %d: %w", there+i+1, n, err)
+		}
+		return nil
+	})
+}
+
+// client returns the Client of a caller, a session or a watcher: they are dealt out in turn.
+func (f fleet) client(i int) *client.Client { return f[i%len(f)] }
+
+// close closes all. A Client gives its sessions a second to end; those that are left end by their timeouts.
+func (f *fleet) close() {
+	_ = each(context.Background(), len(*f), func(_ context.Context, i int) error {
+		if c := (*f)[i]; c != nil {
+			_ = c.Close()
+		}
+		return nil
+	})
+}
+
+// session starts the session of caller i.
+func (r *run) session(ctx context.Context, i int) (*client.Session, error) {
+	return r.fleet.client(i).Session(ctx, r.node, r.sessionOptions...)
+}
+
+// sessions starts a session for each caller.
+func (r *run) sessions(ctx context.Context, n int) ([]*client.Session, error) {
+	all := make([]*client.Session, n)
+	err := each(ctx, n, func(ctx context.Context, i int) (err error) {
+		all[i], err = r.session(ctx, i)
+		return err
+	})
+	return all, err
+}
+
+// create makes persistent semaphores, with a name and a number each.
+func (r *run) create(ctx context.Context, name string, n int, limit uint64, data []byte) error {
+	return each(ctx, n, func(ctx context.Context, i int) error {
+		return r.fleet.client(i).Node(r.node).Create(ctx, r.name(name, i), limit, data)
+	})
+}
+
+// name is that of a semaphore of the run.
+func (r *run) name(kind string, i int) string { return fmt.Sprintf("%s%s-%d", r.prefix, kind, i) }
+
+// free checks that nobody owns or waits for any semaphore of a kind.
+func (r *run) free(ctx context.Context, kind string) error {
+	for x, err := range r.fleet.client(0).Node(r.node).Semaphores(ctx, client.Prefix(r.prefix+kind)) {
+		switch {
+		case err != nil:
+			return err
+		case x.OwnerCount != 0 || x.WaiterCount != 0:
+			return fmt.Errorf("semaphore %q has %d owners and %d waiters, and everybody has released it",
+				x.Name, x.OwnerCount, x.WaiterCount)
+		}
+	}
+	return nil
+}

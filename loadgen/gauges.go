@@ -1,0 +1,122 @@
+package loadgen
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The series of a host's metrics that are read.
+const (
+	seriesResident = "process_resident_memory_bytes"
+	seriesHeap     = "go_memstats_heap_alloc_bytes"
+	seriesCPU      = "process_cpu_seconds_total"
+)
+
+// collect is the page of a host's profiler that collects its garbage first. It is there where the host was
+// started with --pprof, as those of this package are.
+const collect = "/debug/pprof/heap?gc=1"
+
+// gauges read what hosts show of themselves.
+type gauges []string
+
+func newGauges(addresses []string) gauges {
+	g := make(gauges, len(addresses))
+	for i, address := range addresses {
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		g[i] = strings.TrimRight(address, "/")
+	}
+	return g
+}
+
+// usage is what all hosts together use.
+type usage struct {
+	resident, heap, cpu float64
+}
+
+// read asks all hosts. With settled they collect their garbage before, if they can be told to.
+func (g gauges) read(ctx context.Context, settled bool) (usage, error) {
+	var all usage
+	for _, host := range g {
+		u, err := readHost(ctx, host, settled)
+		if err != nil {
+			return all, fmt.Errorf("the metrics of %s: %w", host, err)
+		}
+		all.resident += u.resident
+		all.heap += u.heap
+		all.cpu += u.cpu
+	}
+	return all, nil
+}
+
+func readHost(ctx context.Context, host string, settled bool) (u usage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if settled {
+		// Twice: what has a finalizer, or is in a pool, goes with the second collection.
+		for range 2 {
+			if err := get(ctx, host+collect, discard); err != nil {
+				break // a host without a profiler: its garbage counts
+			}
+		}
+	}
+	err = get(ctx, host+"/metrics", u.parse)
+	return u, err
+}
+
+func discard(from io.Reader) error {
+	_, err := io.Copy(io.Discard, from)
+	return err
+}
+
+// parse adds up the series that are wanted.
+func (u *usage) parse(from io.Reader) error {
+	found := make(map[string]float64)
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), " ")
+		name, _, _ = strings.Cut(name, "{")
+		switch name {
+		case seriesResident, seriesHeap, seriesCPU:
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if !ok || err != nil {
+				return fmt.Errorf("%s is %q", name, value)
+			}
+			found[name] += n
+		}
+	}
+	for _, name := range []string{seriesResident, seriesHeap, seriesCPU} {
+		if _, ok := found[name]; !ok {
+			return fmt.Errorf("there is no %s: is this the admin address of a signalbox host?", name)
+		}
+	}
+	*u = usage{resident: found[seriesResident], heap: found[seriesHeap], cpu: found[seriesCPU]}
+	return lines.Err()
+}
+
+// get reads a page.
+func get(ctx context.Context, url string, read func(io.Reader) error) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := pages.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 200))
+		return fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(text)))
+	}
+	return read(answer.Body)
+}
+
+var pages = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Minute}

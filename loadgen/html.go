@@ -1,0 +1,150 @@
+package loadgen
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+)
+
+//go:embed report.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("report").Parse(pageText))
+
+// WriteHTML writes the report as one page with charts, which needs nothing else.
+func (r *Report) WriteHTML(w io.Writer) error {
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		return err
+	}
+	var charts []chart
+	if len(r.Timeline) > 1 {
+		charts = append(charts, r.throughputChart())
+	}
+	if len(r.spectrum) > 1 {
+		charts = append(charts, r.latencyChart())
+	}
+	return pageTemplate.Execute(w, map[string]any{"Title": r.Workload, "Text": text.String(), "Charts": charts})
+}
+
+// The size of a chart, and of its margins.
+const (
+	chartWidth, chartHeight = 860, 300
+	left, right             = 80, 20
+	top, bottom             = 20, 40
+)
+
+// chart is a line with two axes, in the coordinates of the picture.
+type chart struct {
+	Title         string
+	Width, Height int
+	Line          string // the points of a polyline
+	Rows, Columns []gridLine
+	Left, Right   int
+	Top, Bottom   int
+}
+
+// gridLine is a line of the grid, and what is written at it.
+type gridLine struct {
+	At   float64
+	Text string
+}
+
+func newChart(title string) chart {
+	return chart{
+		Title: title, Width: chartWidth, Height: chartHeight,
+		Left: left, Right: chartWidth - right, Top: top, Bottom: chartHeight - bottom,
+	}
+}
+
+// along and up turn a share of an axis into a coordinate.
+func (c *chart) along(share float64) float64 {
+	return float64(c.Left) + share*float64(c.Right-c.Left)
+}
+
+func (c *chart) up(share float64) float64 {
+	return float64(c.Bottom) - share*float64(c.Bottom-c.Top)
+}
+
+func (c *chart) add(line *strings.Builder, x, y float64) {
+	fmt.Fprintf(line, "%.1f,%.1f ", c.along(x), c.up(y))
+}
+
+// throughputChart shows the course of the run.
+func (r *Report) throughputChart() chart {
+	c := newChart("Operations a second, over time in seconds")
+	end, most := r.Timeline[len(r.Timeline)-1].Seconds, 0.0
+	for _, p := range r.Timeline {
+		most = max(most, p.PerSecond)
+	}
+	scale := roundUp(most)
+	var line strings.Builder
+	for _, p := range r.Timeline {
+		c.add(&line, p.Seconds/end, p.PerSecond/scale)
+	}
+	c.Line = line.String()
+	for i := range 5 {
+		share := float64(i) / 4
+		c.Rows = append(c.Rows, gridLine{c.up(share), number(share * scale)})
+		c.Columns = append(c.Columns, gridLine{c.along(share), fmt.Sprintf("%.1f", share*end)})
+	}
+	return c
+}
+
+// latencyChart shows the whole distribution. Each column has a tenth of the operations of the one before to
+// its right, and times grow tenfold from row to row.
+func (r *Report) latencyChart() chart {
+	c := newChart("Latency by percentile")
+	low, high := math.Inf(1), 0.0
+	for _, p := range r.spectrum {
+		low, high = min(low, max(p.micros, 1)), max(high, p.micros, 1)
+	}
+	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
+	if last == first {
+		last++
+	}
+	nines := 1.0 // how many columns the distribution reaches
+	for _, p := range r.spectrum {
+		if p.percent < 100 {
+			nines = max(nines, math.Ceil(tail(p.percent)))
+		}
+	}
+	var line strings.Builder
+	for _, p := range r.spectrum {
+		c.add(&line, min(tail(p.percent)/nines, 1), (math.Log10(max(p.micros, 1))-first)/(last-first))
+	}
+	c.Line = line.String()
+	for decade := first; decade <= last; decade++ {
+		c.Rows = append(c.Rows, gridLine{c.up((decade - first) / (last - first)), duration(math.Pow(10, decade))})
+	}
+	for n := 0.0; n <= nines; n++ {
+		percent := 100 * (1 - math.Pow(10, -n))
+		c.Columns = append(c.Columns, gridLine{c.along(n / nines), fmt.Sprintf("%.*f %%", int(max(n-2, 0)), percent)})
+	}
+	return c
+}
+
+// tail is how many times only a tenth is left above a percentile.
+func tail(percent float64) float64 {
+	if percent >= 100 {
+		return math.Inf(1)
+	}
+	return -math.Log10(1 - percent/100)
+}
+
+// roundUp returns a number with one digit, or 1.5 or 2.5 of it, that is not below n.
+func roundUp(n float64) float64 {
+	if n <= 0 {
+		return 1
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(n)))
+	for _, step := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
+		if n <= step*unit {
+			return step * unit
+		}
+	}
+	return 10 * unit
+}

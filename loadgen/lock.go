@@ -1,0 +1,97 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+var lockKind = &kind{
+	Info: Info{
+		Name:      "lock",
+		Summary:   "every caller acquires and releases a semaphore of its own: two changes that are on disk",
+		Operation: "acquire and release",
+		Checks:    "that a strict read shows the owner, that fences grow, that all is free in the end",
+		Settings:  []string{"ephemeral"},
+	},
+	make: func() workload { return &lock{} }, mixes: true,
+}
+
+// locker is what persistent and ephemeral semaphores have in common.
+type locker interface {
+	Acquire(ctx context.Context, options ...client.AcquireOption) (*client.Lease, error)
+	Describe(ctx context.Context, options ...client.DescribeOption) (*client.SemaphoreDetails, error)
+	Name() string
+}
+
+type lock struct {
+	plain
+	run      *run
+	sessions []*client.Session
+}
+
+func (w *lock) prepare(ctx context.Context, r *run) (err error) {
+	w.run = r
+	if w.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
+		return err
+	}
+	if !r.config.Ephemeral {
+		if err := r.create(ctx, "lock", r.config.Callers, 1, nil); err != nil {
+			return err
+		}
+	}
+	return each(ctx, len(w.sessions), w.prove)
+}
+
+func (w *lock) semaphore(i int) locker {
+	if name := w.run.name("lock", i); w.run.config.Ephemeral {
+		return w.sessions[i].Ephemeral(name)
+	} else {
+		return w.sessions[i].Semaphore(name)
+	}
+}
+
+// prove goes through one cycle and asks the hosts whether who acquired is who owns.
+func (w *lock) prove(ctx context.Context, i int) error {
+	x := w.semaphore(i)
+	lease, err := x.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := x.Describe(ctx, client.WithOwners(), client.WithConsistency(client.Strict))
+	if err != nil {
+		return err
+	}
+	if err := owns(d, lease.Session(), lease.Fence()); err != nil {
+		w.run.broken.add(err)
+	}
+	return lease.Release(ctx)
+}
+
+// owns checks that a session owns a semaphore alone.
+func owns(d *client.SemaphoreDetails, session, fence uint64) error {
+	if len(d.Owners) != 1 || d.Owners[0].SessionID != session || d.Owners[0].OrderID != fence {
+		return fmt.Errorf("semaphore %q was granted to session %d under the fence %d, and its owners are %v",
+			d.Name, session, fence, d.Owners)
+	}
+	return nil
+}
+
+func (w *lock) caller(i int) operation {
+	x := w.semaphore(i)
+	fence := uint64(0)
+	return func(ctx context.Context) error {
+		lease, err := x.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		if err := after(x.Name(), fence, lease.Fence()); err != nil {
+			w.run.broken.add(err)
+		}
+		fence = lease.Fence()
+		return lease.Release(ctx)
+	}
+}
+
+func (w *lock) check(ctx context.Context) error { return w.run.free(ctx, "lock") }

@@ -1,0 +1,108 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+var mixedKind = &kind{
+	Info: Info{
+		Name:      "mixed",
+		Summary:   "every caller draws what it does next: by default a bit of everything",
+		Operation: "one of whatever was drawn",
+		Checks:    "those of all parts",
+		Settings:  []string{"weights", "and those of all parts"},
+	},
+	make: func() workload { return &mixed{} },
+	defaults: func(c *Config) {
+		if c.Weights == nil {
+			c.Weights = map[string]int{"lock": 40, "read-relaxed": 40, "read-strict": 10, "session": 5, "handoff": 5}
+		}
+		orElse(&c.Writes, 10)
+	},
+}
+
+// mixed is some workloads at the same time.
+type mixed struct {
+	parts  []part
+	total  int
+	counts [][]int64 // by caller and part
+	before []int64
+}
+
+type part struct {
+	workload
+	name   string
+	weight int
+}
+
+func (w *mixed) prepare(ctx context.Context, r *run) error {
+	for _, name := range slices.Sorted(maps.Keys(r.config.Weights)) {
+		p := part{workload: kinds[name].make(), name: name, weight: r.config.Weights[name]}
+		w.parts = append(w.parts, p)
+		w.total += p.weight
+		if err := p.prepare(ctx, r); err != nil {
+			return err
+		}
+	}
+	w.counts = make([][]int64, r.config.Callers)
+	w.before = make([]int64, len(w.parts))
+	return nil
+}
+
+func (w *mixed) caller(i int) operation {
+	operations := make([]operation, len(w.parts))
+	for n, p := range w.parts {
+		operations[n] = p.caller(i)
+	}
+	draw := rand.New(rand.NewPCG(1, uint64(i)))
+	count := make([]int64, len(w.parts))
+	w.counts[i] = count
+	return func(ctx context.Context) error {
+		n, left := 0, draw.IntN(w.total)
+		for left >= w.parts[n].weight {
+			left -= w.parts[n].weight
+			n++
+		}
+		err := operations[n](ctx)
+		if err == nil {
+			count[n]++
+		}
+		return err
+	}
+}
+
+func (w *mixed) sum() []int64 {
+	sum := make([]int64, len(w.parts))
+	for _, count := range w.counts {
+		for n := range count {
+			sum[n] += count[n]
+		}
+	}
+	return sum
+}
+
+func (w *mixed) begin() {
+	w.before = w.sum()
+	for _, p := range w.parts {
+		p.begin()
+	}
+}
+
+func (w *mixed) check(ctx context.Context) error {
+	var errs []error
+	for _, p := range w.parts {
+		errs = append(errs, p.check(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (w *mixed) report(to *Report) {
+	to.Parts = make(map[string]int64, len(w.parts))
+	for n, done := range w.sum() {
+		to.Parts[w.parts[n].name] = done - w.before[n]
+	}
+}

@@ -1,0 +1,145 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+var readRelaxedKind = &kind{
+	Info: Info{
+		Name:      "read-relaxed",
+		Summary:   "describes semaphores as any host remembers them, while some change",
+		Operation: "one description",
+		Checks:    "that nothing is read that was never written",
+		Settings:  []string{"writes", "payload"},
+	},
+	make: func() workload { return &read{mode: client.Relaxed} }, mixes: true, defaults: readDefaults,
+}
+
+var readStrictKind = &kind{
+	Info: Info{
+		Name:      "read-strict",
+		Summary:   "describes semaphores as they are, while some change",
+		Operation: "one description",
+		Checks:    "that each shows at least what was acknowledged before it was asked for",
+		Settings:  []string{"writes", "payload"},
+	},
+	make: func() workload { return &read{mode: client.Strict} }, mixes: true, defaults: readDefaults,
+}
+
+func readDefaults(c *Config) { orElse(&c.Writes, 10) }
+
+// pieces is how many semaphores are read.
+const pieces = 64
+
+type read struct {
+	plain
+	mode   client.Consistency
+	run    *run
+	of     [pieces]piece
+	writer *client.Session
+	stop   context.CancelFunc // of the writer; nil where there is none
+	work   sync.WaitGroup
+	failed error // of the writer; read when it has ended
+}
+
+// piece is a semaphore that is read: the number in its data only grows.
+type piece struct {
+	name                string
+	asked, acknowledged atomic.Uint64
+}
+
+func (w *read) prepare(ctx context.Context, r *run) (err error) {
+	w.run = r
+	kind := w.mode.String()
+	if err := r.create(ctx, kind, pieces, 1, marked(r.config.Payload, 0)); err != nil {
+		return err
+	}
+	for i := range w.of {
+		w.of[i].name = r.name(kind, i)
+	}
+	if r.config.Writes <= 0 {
+		return nil
+	}
+	if w.writer, err = r.session(ctx, 0); err != nil {
+		return err
+	}
+	writing, stop := context.WithCancel(context.Background())
+	w.stop = func() {
+		stop()
+		w.work.Wait()
+	}
+	r.atEnd(w.stop)
+	w.work.Go(func() { w.write(writing) })
+	return nil
+}
+
+// write changes one piece after the other, at its pace.
+func (w *read) write(ctx context.Context) {
+	pace := time.NewTicker(time.Duration(float64(time.Second) / w.run.config.Writes))
+	defer pace.Stop()
+	data := marked(w.run.config.Payload, 0)
+	for i := 0; ; i = (i + 1) % pieces {
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return
+		}
+		p := &w.of[i]
+		n := p.asked.Add(1)
+		mark(data, n)
+		if err := w.writer.Semaphore(p.name).Update(ctx, data); err != nil {
+			if ctx.Err() == nil {
+				w.failed = err
+			}
+			return
+		}
+		p.acknowledged.Store(n)
+	}
+}
+
+func (w *read) caller(i int) operation {
+	node := w.run.fleet.client(i).Node(w.run.node)
+	next, options := i, []client.DescribeOption{client.WithConsistency(w.mode)}
+	return func(ctx context.Context) error {
+		p := &w.of[next%pieces]
+		next++
+		least := p.acknowledged.Load()
+		d, err := node.Describe(ctx, p.name, options...)
+		if err != nil {
+			return err
+		}
+		if err := p.judge(w.mode, least, markOf(d.Data)); err != nil {
+			w.run.broken.add(err)
+		}
+		return nil
+	}
+}
+
+// judge checks what was read; least was acknowledged before it was asked for.
+func (p *piece) judge(mode client.Consistency, least, read uint64) error {
+	if most := p.asked.Load(); read > most {
+		return fmt.Errorf("semaphore %q was read with change %d, and only %d were made", p.name, read, most)
+	}
+	if mode == client.Strict && read < least {
+		return fmt.Errorf("semaphore %q was read strictly with change %d, and %d was acknowledged before",
+			p.name, read, least)
+	}
+	return nil
+}
+
+func (w *read) check(context.Context) error {
+	if w.stop == nil {
+		return nil
+	}
+	w.stop()
+	if w.failed != nil {
+		return fmt.Errorf("the updates beside the reads: %w", w.failed)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package loadgen
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// fullReport has everything that a report can have.
+func fullReport() *Report {
+	h := newHistogram()
+	for i := range 1000 {
+		h.record(time.Duration(i+1) * time.Millisecond)
+	}
+	f := newFailures()
+	f.add("OVERLOADED", 2, "too <much>")
+	l := &load{seconds: 2, latency: h, failures: f, timeline: []Point{{1, 400}, {2, 600}}}
+	r := newReport(&Config{Workload: "watch", Hosts: 3, Callers: 4, Connections: 2, Rate: 500}, l)
+	r.addUsage(usage{cpu: 1}, usage{resident: 200 << 20, heap: 50 << 20, cpu: 1.5})
+	r.addEvents(24_000)
+	updates, merged, each, heap, resident := int64(1000), int64(5), 42.5, 300.0, 1500.0
+	r.Updates, r.Merged, r.BytesPerChangeAndConsumer = &updates, &merged, &each
+	r.BytesPerSession, r.RSSBytesPerSession = &heap, &resident
+	r.ConvergeMS = newMillis(&h)
+	r.Sessions, r.Watchers, r.Workers = 100, 24, 10
+	r.Parts = map[string]int64{"lock": 600, "echo": 400}
+	r.Violations = []string{"semaphore \"x\" has two owners"}
+	return r
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/" + name
+	if *rewrite {
+		check(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	check(t, err)
+	if got != string(want) {
+		t.Errorf("%s is now (go test -rewrite, if it is to be so):\n%s", file, got)
+	}
+}
+
+func TestFormOfTheReport(t *testing.T) {
+	var out bytes.Buffer
+	check(t, fullReport().WriteJSON(&out))
+	golden(t, "full.json", out.String())
+	out.Reset()
+	check(t, fullReport().WriteText(&out))
+	golden(t, "full.txt", out.String())
+}
+
+func TestWhatDoesNotApplyIsLeftOut(t *testing.T) {
+	var out bytes.Buffer
+	h := newHistogram()
+	h.record(time.Millisecond)
+	l := &load{seconds: 1, latency: h, failures: newFailures()}
+	check(t, newReport(&Config{Workload: "echo", Hosts: 1, Callers: 1, Connections: 1}, l).WriteJSON(&out))
+	golden(t, "least.json", out.String())
+}
+
+func TestThePageNeedsNothingElse(t *testing.T) {
+	var out bytes.Buffer
+	check(t, fullReport().WriteHTML(&out))
+	page := out.String()
+	if n := strings.Count(page, "<polyline"); n != 2 {
+		t.Errorf("the page has %d charts", n)
+	}
+	if found := regexp.MustCompile(`(?i)<script|https?://|src=|<link|@import|url\(`).FindString(page); found != "" {
+		t.Errorf("the page has %q in it", found)
+	}
+	if !strings.Contains(page, "too &lt;much&gt;") {
+		t.Error("the text of an error is not escaped")
+	}
+	wellFormed(t, strings.Replace(page, `<meta charset="utf-8">`, "", 1))
+	points := regexp.MustCompile(`points="([^"]*)"`).FindStringSubmatch(page)[1]
+	if !strings.HasPrefix(points, "460.0,") || !strings.HasSuffix(points, "840.0,20.0 ") {
+		t.Errorf("the throughput of 400 a second after half of the time, and 600 at its end, is drawn as %q", points)
+	}
+}
+
+func wellFormed(t *testing.T, page string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(page))
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		check(t, err)
+	}
+}
+
+func TestAReportOfNothingIsAPageWithoutCharts(t *testing.T) {
+	var out bytes.Buffer
+	check(t, newReport(&Config{Workload: "idle"}, &load{latency: newHistogram(), failures: newFailures()}).WriteHTML(&out))
+	if strings.Contains(out.String(), "<svg") {
+		t.Error("there is nothing to draw")
+	}
+}
+
+func TestQuantilesAreOfTheTimesThatWereRecorded(t *testing.T) {
+	q := fullReport().LatencyUS
+	for _, p := range []struct{ got, want float64 }{
+		{q.P50, 500e3}, {q.P90, 900e3}, {q.P99, 990e3}, {q.P999, 999e3}, {q.Max, 1000e3},
+	} {
+		if p.got < p.want*0.99 || p.got > p.want*1.01 {
+			t.Errorf("%g, and not %g, in %+v", p.got, p.want, q)
+		}
+	}
+}
+
+func TestNumbersForPeople(t *testing.T) {
+	for got, want := range map[string]string{
+		number(1234567): "1,234,567", number(-1234): "-1,234", number(999): "999", number(12.34): "12.3", number(0): "0",
+		size(100): "100 bytes", size(2048): "2.0 KiB", size(3 << 20): "3.0 MiB", size(5 << 30): "5.00 GiB", size(-2048): "-2.0 KiB",
+		duration(12): "12 us", duration(1234): "1.23 ms", duration(123456): "123 ms", duration(2.5e6): "2.50 s",
+	} {
+		if got != want {
+			t.Errorf("%q, and should be %q", got, want)
+		}
+	}
+}
+
+func TestTheReportIsReadByOtherPrograms(t *testing.T) {
+	var out bytes.Buffer
+	check(t, fullReport().WriteJSON(&out))
+	var read Report
+	check(t, json.Unmarshal(out.Bytes(), &read))
+	if read.PerSecond != 500 || *read.EventsPerSecond != 12_000 || read.Errors["OVERLOADED"] != 2 || *read.ServerCPUSeconds != 0.5 {
+		t.Errorf("%+v", read)
+	}
+}

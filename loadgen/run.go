@@ -1,0 +1,244 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+var (
+	// ErrCheck: what the cluster promises did not hold.
+	ErrCheck = errors.New("a check failed")
+	// ErrOperations: more operations failed than were allowed to.
+	ErrOperations = errors.New("operations failed")
+)
+
+// run is one run of a workload, as the workload sees it.
+type run struct {
+	config Config
+	node   string
+	nodeID uint64
+	owned  bool   // the node was made for this run
+	prefix string // of all names, so that runs in one node do not meet
+	fleet  fleet
+	// gauges are of the hosts; nil where nobody shows any.
+	gauges gauges
+	// started: the hosts are of this run, and end with it.
+	started bool
+	// abort ends the measurement, where it makes no sense any more; nil where nothing is measured.
+	abort context.CancelCauseFunc
+	// broken are the promises that did not hold.
+	broken violations
+	// addresses are where hosts take clients.
+	addresses []string
+	// sessionOptions are those of all sessions, made once.
+	sessionOptions []client.SessionOption
+	// endings are what is to be stopped, the latest first.
+	endings []func()
+}
+
+// Run carries out a run. Whatever was begun for it, hosts included, is over when it returns. Where a check
+// has failed (ErrCheck), operations have failed (ErrOperations), or the context has ended while it measured,
+// there is a report besides the error.
+func Run(ctx context.Context, config Config) (_ *Report, err error) {
+	config, err = config.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := enoughFiles(config.Connections); err != nil {
+		return nil, err
+	}
+	r := &run{config: config, prefix: unique() + "/"}
+	if config.Endpoints == "" {
+		r.step("starting %d host(s)", config.Hosts)
+		hosts, err := startHosts(ctx, &r.config)
+		if err != nil {
+			return nil, fmt.Errorf("loadgen: start hosts: %w", err)
+		}
+		r.started = true
+		guarded, ended := context.WithCancelCause(ctx)
+		defer ended(nil)
+		hosts.guard(ended)
+		ctx = guarded
+		defer func() { err = errors.Join(err, hosts.stop()) }()
+	}
+	if len(r.config.Admin) > 0 {
+		r.gauges = newGauges(r.config.Admin)
+	}
+	defer r.fleet.close()
+	defer r.tidy()
+	if err := r.open(ctx); err != nil {
+		return nil, fmt.Errorf("loadgen: %s: %w", config.Workload, err)
+	}
+	defer r.end()
+	measuring, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	r.abort = abort
+	report, err := r.measure(measuring)
+	if err != nil {
+		return report, fmt.Errorf("loadgen: %s: %w", config.Workload, err)
+	}
+	return report, nil
+}
+
+// fail is told of a promise that did not hold and without which nothing can go on.
+func (r *run) fail(err error) {
+	r.broken.add(err)
+	if r.abort != nil {
+		r.abort(err)
+	}
+}
+
+// atEnd has something done when the run is over, however it ends. Only prepare may call it.
+func (r *run) atEnd(f func()) { r.endings = append(r.endings, f) }
+
+func (r *run) end() {
+	for _, f := range slices.Backward(r.endings) {
+		f()
+	}
+}
+
+// step tells what is being done.
+func (r *run) step(format string, args ...any) {
+	if r.config.Progress != nil {
+		r.config.Progress(Progress{Step: fmt.Sprintf(format, args...)})
+	}
+}
+
+// open opens the connections, and sees to the node.
+func (r *run) open(ctx context.Context) error {
+	r.step("opening %d connection(s)", r.clients())
+	if err := r.fleet.grow(ctx, &r.config, r.clients()); err != nil {
+		return err
+	}
+	c := r.fleet.client(0)
+	status, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, host := range status {
+		if host.Err == nil {
+			r.addresses = append(r.addresses, host.Address)
+		}
+	}
+	r.config.Hosts = len(status)
+	r.sessionOptions = []client.SessionOption{client.SessionTimeout(r.config.SessionTimeout)}
+	if r.node = r.config.Node; r.node == "" {
+		r.node = "/loadgen-" + unique()
+	}
+	info, err := c.CreateNode(ctx, r.node, client.NodeConfig{})
+	if err != nil {
+		return err
+	}
+	r.nodeID, r.owned = info.ID, !info.Existed
+	return nil
+}
+
+// clients is how many Clients are opened at first: one for each connection, unless the workload opens most of
+// them itself.
+func (r *run) clients() int {
+	switch {
+	case kinds[r.config.Workload].idles:
+		return 1
+	case r.ownStreams():
+		return min(r.config.Connections, updaters)
+	}
+	return r.config.Connections
+}
+
+// tidy removes what was made for the run from a cluster that lives on. What cannot be removed does no harm.
+func (r *run) tidy() {
+	if r.nodeID == 0 || r.started {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleaning)
+	defer cancel()
+	c := r.fleet.client(0)
+	if r.owned {
+		_ = c.DropNode(ctx, r.node)
+		return
+	}
+	for x, err := range c.Node(r.node).Semaphores(ctx, client.Prefix(r.prefix)) {
+		if err != nil {
+			return
+		}
+		_ = c.Node(r.node).Delete(ctx, x.Name, client.Force())
+	}
+}
+
+func unique() string {
+	b := make([]byte, 6)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// measure prepares the workload, lets it run, and looks at what came of it.
+func (r *run) measure(ctx context.Context) (*Report, error) {
+	k := kinds[r.config.Workload]
+	w := k.make()
+	r.step("preparing %s", k.Name)
+	if err := w.prepare(ctx, r); err != nil {
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+	var operations []operation
+	if !k.idles {
+		for i := range r.config.Callers {
+			operations = append(operations, w.caller(i))
+		}
+	}
+	early := newFailures()
+	if r.config.Warmup > 0 {
+		r.step("warming up for %v", r.config.Warmup)
+		early = drive(ctx, r.config.Warmup, r.config.Rate, operations, nil).failures
+		delete(early.count, notStarted) // what is warm may keep up
+	}
+	before, err := r.gauges.read(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	w.begin()
+	r.step("measuring for %v", r.config.Duration)
+	l := drive(ctx, r.config.Duration, r.config.Rate, operations, r.config.Progress)
+	l.failures.merge(&early)
+	report := newReport(&r.config, &l)
+	if err := ctx.Err(); err != nil {
+		w.report(report)
+		err = fmt.Errorf("broken off: %w", context.Cause(ctx))
+		if report.Violations = r.broken.list(); len(report.Violations) > 0 {
+			err = fmt.Errorf("%w: %w", ErrCheck, err)
+		}
+		return report, err
+	}
+	after, err := r.gauges.read(ctx, false)
+	if err != nil {
+		return report, err
+	}
+	report.addUsage(before, after)
+	r.step("checking")
+	checking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = w.check(checking)
+	w.report(report)
+	return report, r.verdict(report, &l.failures, err)
+}
+
+// verdict says whether the run has succeeded.
+func (r *run) verdict(report *Report, f *failures, err error) error {
+	if err != nil {
+		r.broken.add(err)
+	}
+	var errs []error
+	if report.Violations = r.broken.list(); len(report.Violations) > 0 {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrCheck, strings.Join(report.Violations, "; ")))
+	}
+	if n := f.total(); r.config.AllowErrors >= 0 && n > r.config.AllowErrors {
+		errs = append(errs, fmt.Errorf("%w: %d, and %d are allowed: %s", ErrOperations, n, r.config.AllowErrors, f.describe()))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,49 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+var (
+	// errNotSeen: a change was made, and somebody who watches was not told.
+	errNotSeen = errors.New("not everybody who watches has seen the change in time")
+	// errBroke: a watch ended that nobody ended.
+	errBroke = errors.New("a watch broke off")
+)
+
+// notStarted counts operations of an open loop that were due and never begun.
+const notStarted = "NOT_STARTED"
+
+// localStatuses are the names for what no host has answered.
+var localStatuses = []struct {
+	err  error
+	name string
+}{
+	{errNotSeen, "NOT_SEEN"},
+	{errBroke, "WATCH_BROKE"},
+	{client.ErrNotAcquired, "NOT_ACQUIRED"},
+	{client.ErrLeaseLost, "LEASE_LOST"},
+	{client.ErrSessionExpired, protocol.StatusSessionExpired.String()},
+	{client.ErrSessionClosed, "SESSION_CLOSED"},
+	{client.ErrUnavailable, protocol.StatusUnavailable.String()},
+	{client.ErrClosed, "CLIENT_CLOSED"},
+	{context.DeadlineExceeded, "DEADLINE"},
+	{context.Canceled, "CANCELED"},
+}
+
+// statusOf names what became of an operation: the status that a host answered, or a name like one.
+func statusOf(err error) string {
+	if answered, ok := errors.AsType[*protocol.Error](err); ok {
+		return answered.Status.String()
+	}
+	for _, s := range localStatuses {
+		if errors.Is(err, s.err) {
+			return s.name
+		}
+	}
+	return "OTHER"
+}

@@ -1,0 +1,246 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+var watchKind = &kind{
+	Info: Info{
+		Name: "watch",
+		Summary: "many watch one semaphore that is updated; each caller is an updater with a semaphore and its share " +
+			"of the watchers",
+		Operation: "one update that all watchers have seen; with free, one update that is acknowledged",
+		Checks:    "that no watcher goes back or misses an update, that all end with the last one",
+		Settings:  []string{"watchers", "free", "shared-watches", "payload"},
+	},
+	make: func() workload { return &watch{} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Watchers, 1000)
+		orElse(&c.Connections, min(c.Watchers, 10))
+	},
+}
+
+// watch: an update carries its number, and who watches tells the round of the updater. Between two updates
+// that are both waited for nothing can be merged, so every watcher is sent every update. With free, hosts
+// merge what comes too fast, and what a watcher was not shown is counted.
+type watch struct {
+	run      *run
+	updaters []*updater
+	audience audience
+	work     sync.WaitGroup // of watchers that share
+	// events and updates are those of the measurement; while it lasts, those before it.
+	events, updates, merged int64
+}
+
+// updater changes one semaphore.
+type updater struct {
+	name     string
+	session  *client.Session
+	round    *round
+	watchers int
+	number   uint64 // of the latest update
+	data     []byte // in which it is sent
+	done     atomic.Int64
+	views    atomic.Int64 // seen by watchers that share
+	merged   atomic.Int64
+	doubts   atomic.Uint64 // updates of which nobody knows whether they were made
+	converge histogram
+}
+
+func (w *watch) prepare(ctx context.Context, r *run) error {
+	w.run = r
+	n := r.config.Callers
+	if err := r.create(ctx, "watch", n, 1, marked(r.config.Payload, 0)); err != nil {
+		return err
+	}
+	sessions, err := r.sessions(ctx, n)
+	if err != nil {
+		return err
+	}
+	for i, s := range sessions {
+		u := &updater{name: r.name("watch", i), session: s, round: newRound(), data: marked(r.config.Payload, 0), converge: newHistogram()}
+		u.watchers = r.config.Watchers / n
+		if i < r.config.Watchers%n {
+			u.watchers++
+		}
+		u.round.begin(first, u.watchers)
+		w.updaters = append(w.updaters, u)
+	}
+	if r.ownStreams() {
+		err = w.openOwn(ctx)
+	} else {
+		w.openShared()
+	}
+	if err != nil {
+		return err
+	}
+	// All watchers must have a view before anything changes: theirs begin with the first update.
+	return each(ctx, n, func(ctx context.Context, i int) error {
+		return w.updaters[i].update(ctx, newAlarm(), false)
+	})
+}
+
+// first is the number of the update that only brings all watchers up to date.
+const first = 1
+
+func (w *watch) openOwn(ctx context.Context) error {
+	if err := w.audience.gather(ctx, w.run); err != nil {
+		return err
+	}
+	return each(ctx, w.run.config.Watchers, func(_ context.Context, i int) error {
+		u := w.updaters[i%len(w.updaters)]
+		return w.audience.watch(i, &watcher{run: w.run, updater: u}, u.name, false)
+	})
+}
+
+func (w *watch) openShared() {
+	ctx, cancel := context.WithCancel(context.Background())
+	w.run.atEnd(func() {
+		cancel()
+		w.work.Wait()
+	})
+	for i := range w.run.config.Watchers {
+		u := w.updaters[i%len(w.updaters)]
+		node := w.run.fleet.client(i).Node(w.run.node)
+		w.work.Go(func() {
+			x := &watcher{run: w.run, updater: u}
+			for v, err := range node.Watch(ctx, u.name, client.DataOnly()) {
+				if err != nil {
+					if ctx.Err() == nil {
+						w.run.fail(fmt.Errorf("%w: %w", errBroke, err))
+					}
+					return
+				}
+				u.views.Add(1)
+				x.see(markOf(v.Data))
+			}
+		})
+	}
+}
+
+// watcher is one who watches.
+type watcher struct {
+	run     *run
+	updater *updater
+	last    uint64
+	told    uint64 // the change that its round was told of
+}
+
+func (x *watcher) snapshot(p *protocol.WatchSnapshot) {
+	if p.First {
+		x.see(markOf(p.Data))
+	}
+}
+
+func (x *watcher) delta(d *protocol.WatchDelta) {
+	if d.DataChanged {
+		x.see(markOf(d.Data))
+	}
+}
+
+// see takes in a view with the update of a number.
+func (x *watcher) see(n uint64) {
+	switch {
+	case n < x.last:
+		x.run.broken.addf("a watcher of %q was shown update %d after %d", x.updater.name, n, x.last)
+		return
+	case x.last >= first && n > x.last+1:
+		if !x.run.config.Free && n > x.last+1+x.updater.doubts.Load() {
+			x.run.broken.addf("a watcher of %q was shown update %d after %d: it missed some", x.updater.name, n, x.last)
+		}
+		x.updater.merged.Add(int64(n - x.last - 1))
+	}
+	x.last = n
+	if looked := x.updater.round.change.Load(); looked > x.told && n >= looked {
+		x.told = looked
+		x.updater.round.saw()
+	}
+}
+
+// update makes the next update, and waits until all have seen it, unless it is free.
+func (u *updater) update(ctx context.Context, alarm *time.Timer, free bool) error {
+	u.number++
+	mark(u.data, u.number)
+	if !free && u.number > first {
+		u.round.begin(u.number, u.watchers)
+	}
+	began := time.Now()
+	if err := u.session.Semaphore(u.name).Update(ctx, u.data); err != nil {
+		u.doubts.Add(1)
+		return err
+	}
+	u.done.Add(1)
+	if free {
+		return nil
+	}
+	if err := u.round.wait(ctx, alarm); err != nil {
+		return err
+	}
+	u.converge.record(time.Since(began))
+	return nil
+}
+
+func (w *watch) caller(i int) operation {
+	alarm := newAlarm()
+	return func(ctx context.Context) error {
+		return w.updaters[i].update(ctx, alarm, w.run.config.Free)
+	}
+}
+
+func (w *watch) counts() (events, updates int64) {
+	events, _ = w.audience.pushed()
+	for _, u := range w.updaters {
+		events += u.views.Load()
+		updates += u.done.Load()
+	}
+	return events, updates
+}
+
+func (w *watch) begin() {
+	w.events, w.updates = w.counts()
+	for _, u := range w.updaters {
+		u.converge = newHistogram()
+		u.merged.Store(0)
+	}
+}
+
+// check makes one more update of each semaphore, which everybody must see: then all have the last one.
+func (w *watch) check(ctx context.Context) error {
+	events, updates := w.counts()
+	w.events, w.updates = events-w.events, updates-w.updates
+	measured := make([]histogram, len(w.updaters))
+	for i, u := range w.updaters {
+		measured[i], u.converge = u.converge, newHistogram()
+		w.merged += u.merged.Load()
+	}
+	err := each(ctx, len(w.updaters), func(ctx context.Context, i int) error {
+		return w.updaters[i].update(ctx, newAlarm(), false)
+	})
+	for i, u := range w.updaters {
+		u.converge = measured[i]
+	}
+	return err
+}
+
+func (w *watch) report(to *Report) {
+	converge := newHistogram()
+	for _, u := range w.updaters {
+		converge.merge(&u.converge)
+	}
+	to.Watchers = w.run.config.Watchers
+	to.addEvents(w.events)
+	to.Updates = &w.updates
+	if w.run.config.Free {
+		to.Merged = &w.merged
+	} else {
+		to.ConvergeMS = newMillis(&converge)
+	}
+}
