@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// command runs a command line and returns what it printed.
+func command(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestTheMatrixIsListed(t *testing.T) {
+	out, err := command(t, "matrix", "--workloads", "lock-512,fsync", "--hosts", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "fsync              hosts [1]  [floor]\nlock-512           hosts [1]  [signalbox etcd zookeeper]\n"
+	if out != want {
+		t.Errorf("it is\n%swant\n%s", out, want)
+	}
+}
+
+func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
+	for want, args := range map[string][]string{
+		`no workload is named "lokc"`:     {"run", "--workloads", "lokc"},
+		`there is no contestant "consul"`: {"run", "--contestants", "consul"},
+		"must be above zero":              {"run", "--rounds", "0"},
+		"make a directory for data":       {"run", "--dir", "/nowhere/at/all"},
+		"no --endpoints":                  {"drive", "etcd"},
+		"it can be etcd or zookeeper":     {"drive", "consul", "--endpoints", "127.0.0.1:1"},
+	} {
+		if _, err := command(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestARaceOfTheFloorIsReported runs what needs no other program.
+func TestARaceOfTheFloorIsReported(t *testing.T) {
+	out, err := command(t, "run", "--workloads", "fsync", "--rounds", "2", "--duration", "300ms", "--warmup", "0s",
+		"--dir", t.TempDir(), "--output", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"round 2 of 2", "fsync", "floor", "bare proposals", "not measured"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}

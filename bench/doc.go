@@ -1,0 +1,8 @@
+// Command bench runs the same workloads against Signalbox and against other coordination services, in
+// turn, on one machine, and says how they compare.
+//
+// It is a module of its own, so that users of the Signalbox client do not get the requirements of its
+// peers. Everything runs as processes of their own on the loopback interface: the servers, with their
+// data in one temporary directory, and the load generators. README.md tells how to run it and what is
+// compared with what.
+package main

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/bench/internal/etcd"
+	"github.com/signalbox/signalbox/bench/internal/floor"
+	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// addPlan adds the flags that say what a run does.
+func addPlan(c *cobra.Command) *load.Plan {
+	p := new(load.Plan)
+	f := c.Flags()
+	f.StringVar(&p.Workload, "workload", "", "what to do")
+	f.IntVar(&p.Hosts, "hosts", 1, "how many servers there are")
+	f.IntVar(&p.Callers, "callers", 1, "how many do it at the same time")
+	f.IntVar(&p.Connections, "connections", 1, "how many connections the callers share")
+	f.IntVar(&p.Watchers, "watchers", 0, "how many watch")
+	f.DurationVar(&p.Warmup, "warmup", 0, "how long to do it before it is measured")
+	f.DurationVar(&p.Duration, "duration", 0, "how long to measure")
+	return p
+}
+
+// newDrive returns the command that drives the servers of a peer. It is a process of its own for each run,
+// as loadgen is.
+func newDrive() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "drive etcd|zookeeper",
+		Short: "Drive servers that run already, and print what that came to as JSON",
+		Args:  cobra.ExactArgs(1),
+	}
+	plan := addPlan(c)
+	endpoints := c.Flags().StringSlice("endpoints", nil, "addresses of the servers")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(*endpoints) == 0 {
+			return fmt.Errorf("drive %s: no --endpoints", args[0])
+		}
+		drive := etcd.Drive
+		switch args[0] {
+		case "etcd":
+		case "zookeeper":
+			drive = zookeeper.Drive
+		default:
+			return fmt.Errorf("drive %s: it can be etcd or zookeeper", args[0])
+		}
+		result, err := drive(c.Context(), *endpoints, *plan)
+		if err != nil {
+			return fmt.Errorf("drive %s: %w", args[0], err)
+		}
+		return json.NewEncoder(c.OutOrStdout()).Encode(result)
+	}
+	return c
+}
+
+// newPropose returns the command that is one of the hosts that bare proposals are measured on.
+func newPropose() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "propose",
+		Short: "Be one of the hosts of a bare log, and print what proposals took as JSON where this one leads",
+		Args:  cobra.NoArgs,
+	}
+	plan := addPlan(c)
+	self := c.Flags().Uint64("self", 1, "the number of this host")
+	dir := c.Flags().String("dir", "", "the data directory of this host")
+	members := c.Flags().StringSlice("members", nil, "the addresses of all hosts, that of host 1 first")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		all := make(map[shard.HostID]string)
+		for i, address := range *members {
+			all[shard.HostID(i+1)] = address
+		}
+		result, err := floor.Serve(c.Context(), *dir, shard.HostID(*self), all, *plan)
+		if err != nil {
+			return fmt.Errorf("propose: %w", err)
+		}
+		return json.NewEncoder(c.OutOrStdout()).Encode(result)
+	}
+	return c
+}

@@ -1,0 +1,54 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// Driver drives a cluster with a number of clients, each with one connection to one of the members in
+// turn. Callers are spread over the clients.
+type Driver struct {
+	clients []*clientv3.Client
+	plan    load.Plan
+}
+
+// workloads by their name. What each does is in the file of its kind.
+var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
+	"lock":         (*Driver).lock,
+	"handoff":      (*Driver).handoff,
+	"read-strict":  (*Driver).readStrict,
+	"read-relaxed": (*Driver).readRelaxed,
+	"session":      (*Driver).session,
+	"watch":        (*Driver).watch,
+}
+
+// Drive runs one workload on a cluster.
+func Drive(ctx context.Context, endpoints []string, plan load.Plan) (load.Result, error) {
+	run, ok := workloads[plan.Workload]
+	if !ok {
+		return load.Result{}, fmt.Errorf("etcd has no workload %q", plan.Workload)
+	}
+	d := &Driver{plan: plan}
+	defer d.close()
+	for i := range plan.Connections {
+		client, err := dial(endpoints[i%len(endpoints)])
+		if err != nil {
+			return load.Result{}, fmt.Errorf("connect to etcd at %s: %w", endpoints[i%len(endpoints)], err)
+		}
+		d.clients = append(d.clients, client)
+	}
+	return run(d, ctx)
+}
+
+func (d *Driver) close() {
+	for _, client := range d.clients {
+		client.Close()
+	}
+}
+
+// client is the one of a caller.
+func (d *Driver) client(caller int) *clientv3.Client { return d.clients[caller%len(d.clients)] }

@@ -1,0 +1,70 @@
+package etcd
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// asServer makes the test's program a member of etcd.
+const asServer = "BENCH_TEST_IS_ETCD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		etcdmain.Main(os.Args)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestEveryWorkloadRunsOnRealMembers starts members as processes and has each workload do something.
+func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts members of etcd")
+	}
+	t.Setenv(asServer, "yes")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cluster, err := Start(ctx, program, t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Stop()
+	for name := range workloads {
+		t.Run(name, func(t *testing.T) {
+			r, err := Drive(ctx, cluster.Endpoints, load.Plan{
+				Workload: name, Hosts: 1, Callers: 4, Connections: 2, Watchers: 8, Duration: 300 * time.Millisecond,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Operations == 0 || r.Errors.Total() > 0 {
+				t.Errorf("%d operations, errors: %v", r.Operations, r.Errors)
+			}
+			// Events of the update under way when the time began or ended belong to no counted operation.
+			if spare := int64(2 * 8); name == "watch" && (r.Events < 8*r.Operations-spare || r.Events > 8*r.Operations+spare) {
+				t.Errorf("%d events of %d updates for 8 watchers", r.Events, r.Operations)
+			}
+		})
+	}
+	home := cluster.dir
+	cluster.Stop()
+	if _, err := os.Stat(home); !os.IsNotExist(err) {
+		t.Errorf("the data in %s is left: %v", home, err)
+	}
+}
+
+func TestAWorkloadThatIsNotThereIsRefused(t *testing.T) {
+	if _, err := Drive(t.Context(), []string{"127.0.0.1:1"}, load.Plan{Workload: "idle"}); err == nil {
+		t.Error("etcd took a workload that it does not have")
+	}
+}

@@ -1,0 +1,57 @@
+// Package floor measures what no coordination service on this machine can go below: one sync of the
+// disk, and one bare proposal to the Raft engine that Signalbox uses.
+package floor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+const (
+	blockBytes = 4 << 10
+	fileBytes  = 64 << 20
+)
+
+// Fsync writes blocks of 4 KiB to a preallocated file below dir, one after the other, each followed by
+// fdatasync.
+func Fsync(ctx context.Context, dir string, plan load.Plan) (load.Result, error) {
+	file, err := preallocate(filepath.Join(dir, "fsync"))
+	if err != nil {
+		return load.Result{}, fmt.Errorf("measure fsync: %w", err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	block := make([]byte, blockBytes)
+	offset := int64(0)
+	write := func(context.Context) error {
+		if _, err := file.WriteAt(block, offset); err != nil {
+			return err
+		}
+		offset = (offset + blockBytes) % fileBytes
+		return unix.Fdatasync(int(file.Fd()))
+	}
+	return load.Loop(ctx, plan, []load.Operation{write})
+}
+
+func preallocate(name string) (*os.File, error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	// Written once in full, the blocks are not only reserved: no later sync has to say that they are in use.
+	if _, err = file.Write(make([]byte, fileBytes)); err == nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		file.Close()
+		os.Remove(name)
+		return nil, err
+	}
+	return file, nil
+}

@@ -1,0 +1,97 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Pieces is how many pieces of data are read, by every caller in turn.
+	Pieces = 64
+	// writePause is the time between the changes that are made beside the reads.
+	writePause = 100 * time.Millisecond
+)
+
+// Store is what reads need of a peer. A piece is a key or whatever the peer calls it.
+type Store struct {
+	// Strict is set where a read must show what was acknowledged before it began.
+	Strict bool
+	Write  func(ctx context.Context, piece int, value string) error
+	Read   func(ctx context.Context, caller, piece int) (value []byte, err error)
+}
+
+// piece is the numbers of one piece's changes. They only grow.
+type piece struct{ asked, acknowledged atomic.Int64 }
+
+// Read has every caller read one piece after the other, while now and then one changes.
+func Read(ctx context.Context, plan Plan, store Store) (Result, error) {
+	var pieces [Pieces]piece
+	callers := make([]Operation, plan.Callers)
+	for caller := range callers {
+		next := caller
+		callers[caller] = func(ctx context.Context) error {
+			i := next % Pieces
+			next++
+			least := pieces[i].acknowledged.Load()
+			value, err := store.Read(ctx, caller, i)
+			if err != nil {
+				return err
+			}
+			return pieces[i].judge(value, least, store.Strict)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		if err := write(ctx, end, &pieces, store); err != nil {
+			cancel(fmt.Errorf("%s, the changes beside the reads: %w", plan.Workload, err))
+		}
+	})
+	r, err := Loop(ctx, plan, callers)
+	close(end)
+	writing.Wait()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return r, err
+}
+
+// write changes one piece after the other until it is told to end.
+func write(ctx context.Context, end <-chan struct{}, pieces *[Pieces]piece, store Store) error {
+	pace := time.NewTicker(writePause)
+	defer pace.Stop()
+	for i := 0; ; i = (i + 1) % Pieces {
+		select {
+		case <-pace.C:
+		case <-end:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+		n := pieces[i].asked.Add(1)
+		if err := store.Write(ctx, i, Value(n)); err != nil {
+			return err
+		}
+		pieces[i].acknowledged.Store(n)
+	}
+}
+
+// judge checks what was read; least was acknowledged before it was asked for.
+func (p *piece) judge(value []byte, least int64, strict bool) error {
+	n, err := NumberOf(value)
+	if err != nil {
+		return err
+	}
+	if most := p.asked.Load(); n > most {
+		return fmt.Errorf("%w: change %d was read, and only %d were made", ErrBroken, n, most)
+	}
+	if strict && n < least {
+		return fmt.Errorf("%w: change %d was read, and %d was acknowledged before", ErrBroken, n, least)
+	}
+	return nil
+}

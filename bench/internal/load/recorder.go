@@ -1,0 +1,59 @@
+package load
+
+import (
+	"sync"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	// slowest is the longest latency that is told apart from longer ones.
+	slowest = 5 * time.Minute
+	// digits of a latency are kept.
+	digits = 3
+	// recorders share the callers, so that hundreds of callers need neither a lock nor a histogram each.
+	recorders = 16
+)
+
+// recorder collects what some of the callers measure.
+type recorder struct {
+	mu        sync.Mutex
+	latencies *hdr.Histogram // microseconds; guarded by mu
+	errors    Errors         // guarded by mu
+}
+
+func newRecorder() *recorder {
+	return &recorder{
+		latencies: hdr.New(1, slowest.Microseconds(), digits),
+		errors:    make(Errors),
+	}
+}
+
+// record takes one operation that ended.
+func (r *recorder) record(took time.Duration, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.errors[err.Error()]++
+		return
+	}
+	// It cannot fail: the value is within the bounds of the histogram.
+	_ = r.latencies.RecordValue(min(max(took, time.Microsecond), slowest).Microseconds())
+}
+
+// summary merges what recorders have.
+func summary(all []*recorder) (operations int64, l Latency, failed Errors) {
+	merged := newRecorder()
+	for _, r := range all {
+		r.mu.Lock()
+		merged.latencies.Merge(r.latencies)
+		for what, n := range r.errors {
+			merged.errors[what] += n
+		}
+		r.mu.Unlock()
+	}
+	at := func(quantile float64) float64 { return float64(merged.latencies.ValueAtQuantile(quantile)) }
+	l = Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: float64(merged.latencies.Max())}
+	return merged.latencies.TotalCount(), l, merged.errors
+}

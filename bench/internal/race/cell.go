@@ -1,0 +1,167 @@
+// Package race runs the matrix: every workload, with every number of hosts, by everybody who can do it,
+// in turn, round after round.
+package race
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/bench/internal/report"
+)
+
+// Cell is one workload at one size.
+type Cell struct {
+	// Name is the workload and its size, such as lock-512.
+	Name     string
+	Workload string
+	Callers  int
+	Watchers int
+	// Connections is how many there are; zero leaves it to the settings of the race.
+	Connections int
+	// Hosts are the sizes of clusters that it is run on.
+	Hosts []int
+	// Contestants are who can do it.
+	Contestants []string
+	// LeastDuration is how long is measured at least.
+	LeastDuration time.Duration
+	// Flags are added for loadgen.
+	Flags []string
+}
+
+// pingInterval is how often a client whose sessions are idle says that it is there.
+const pingInterval = 10 * time.Second
+
+var (
+	everybody = []string{report.Signalbox, report.Etcd, report.ZooKeeper}
+	alone     = []string{report.Signalbox}
+	machine   = []string{report.Floor}
+)
+
+// Matrix is all cells, in the order in which a round runs them: what targets compare stands together.
+func Matrix() []Cell {
+	both := []int{1, 3}
+	sized := func(workload string, callers int, contestants []string) Cell {
+		return Cell{
+			Name: fmt.Sprintf("%s-%d", workload, callers), Workload: workload, Callers: callers,
+			Hosts: both, Contestants: contestants,
+		}
+	}
+	// ZooKeeper tells a session once of what it watches, however many wait there: a thousand watchers would
+	// be a thousand connections that ask again after every event, which is another workload.
+	watch := func(watchers int) Cell {
+		return Cell{
+			Name: fmt.Sprintf("watch-%d", watchers), Workload: "watch", Callers: 1, Watchers: watchers,
+			Hosts: both, Contestants: []string{report.Signalbox, report.Etcd},
+		}
+	}
+	return []Cell{
+		{Name: "fsync", Workload: "fsync", Callers: 1, Hosts: []int{1}, Contestants: machine},
+		{Name: "proposal", Workload: "proposal", Callers: 1, Hosts: both, Contestants: machine},
+		sized("echo", 1, alone),
+		sized("lock", 1, everybody),
+		sized("lock", 64, everybody),
+		sized("lock", 512, everybody),
+		sized("handoff", 32, everybody),
+		sized("read-strict", 64, everybody),
+		sized("echo", 64, alone),
+		sized("read-relaxed", 64, everybody),
+		sized("session", 64, everybody),
+		watch(1_000),
+		watch(10_000),
+		{
+			Name: "idle-sessions", Workload: "idle", Hosts: []int{1}, Contestants: alone,
+			Connections: 100, LeastDuration: pingInterval, Flags: []string{"--sessions", "100000"},
+		},
+		{
+			Name: "idle-connections", Workload: "idle", Hosts: []int{1}, Contestants: alone,
+			Connections: 15_000, Flags: []string{"--sessions", "15000"},
+		},
+		{
+			Name: "discovery", Workload: "discovery", Watchers: 2_000, Hosts: []int{1}, Contestants: alone,
+			Flags: []string{"--workers", "1000", "--rate", "100"},
+		},
+	}
+}
+
+// Choice is a part of the matrix. What is empty chooses everything.
+type Choice struct {
+	// Cells are names, or patterns such as lock-*.
+	Cells       []string
+	Hosts       []int
+	Contestants []string
+}
+
+// From returns the cells that are chosen. A pattern or name that chooses nothing is an error.
+func (c Choice) From(matrix []Cell) ([]Cell, error) {
+	for _, name := range c.Contestants {
+		if !slices.Contains(slices.Concat(everybody, machine), name) {
+			return nil, fmt.Errorf("there is no contestant %q; there are %v and %v", name, everybody, machine)
+		}
+	}
+	matrix = append(slices.Clone(matrix), c.resized(matrix)...)
+	for _, pattern := range c.Cells {
+		if !slices.ContainsFunc(matrix, func(cell Cell) bool { return matches(pattern, cell.Name) }) {
+			return nil, fmt.Errorf("no workload is named %q; the command matrix lists them", pattern)
+		}
+	}
+	var chosen []Cell
+	for _, cell := range matrix {
+		if len(c.Cells) > 0 && !slices.ContainsFunc(c.Cells, func(p string) bool { return matches(p, cell.Name) }) {
+			continue
+		}
+		cell.Hosts = among(cell.Hosts, c.Hosts)
+		cell.Contestants = among(cell.Contestants, c.Contestants)
+		if len(cell.Hosts) > 0 && len(cell.Contestants) > 0 {
+			chosen = append(chosen, cell)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("nothing is left to run: no workload is for that number of hosts and these contestants")
+	}
+	return chosen, nil
+}
+
+// resized makes cells for names of the form lock-100 that are not in the matrix, where it has the same
+// workload at another size.
+func (c Choice) resized(matrix []Cell) []Cell {
+	var made []Cell
+	for _, name := range c.Cells {
+		dash := max(strings.LastIndex(name, "-"), 0)
+		workload, size := name[:dash], strings.TrimPrefix(name[dash:], "-")
+		n, err := strconv.Atoi(size)
+		like := slices.IndexFunc(matrix, func(cell Cell) bool { return cell.Name == workload+"-"+cell.size() })
+		known := slices.ContainsFunc(matrix, func(cell Cell) bool { return cell.Name == name })
+		if err != nil || n < 1 || like < 0 || known {
+			continue
+		}
+		cell := matrix[like]
+		cell.Name = name
+		if cell.Watchers > 0 {
+			cell.Watchers = n
+		} else {
+			cell.Callers = n
+		}
+		made = append(made, cell)
+	}
+	return made
+}
+
+// size is how many call, or watch where somebody watches.
+func (c Cell) size() string { return strconv.Itoa(max(c.Callers, c.Watchers)) }
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// among returns those of all that are wanted; where nothing is wanted by name, all of them.
+func among[T comparable](all, wanted []T) []T {
+	if len(wanted) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !slices.Contains(wanted, x) })
+}

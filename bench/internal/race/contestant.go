@@ -1,0 +1,132 @@
+package race
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/bench/internal/etcd"
+	"github.com/signalbox/signalbox/bench/internal/floor"
+	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/process"
+	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+)
+
+// Contestant runs tasks. A run starts servers with no data, drives them, stops them and removes what they
+// have written.
+type Contestant interface {
+	Name() string
+	Version() report.Version
+	// Run returns the result, and the command lines by which it can be had again.
+	Run(ctx context.Context, t Task) (load.Result, [][]string, error)
+}
+
+// Signalbox runs loadgen, which starts the hosts by itself.
+type Signalbox struct {
+	Loadgen string // the program
+	Binary  string // the server's
+	Of      string // its version
+}
+
+func (s Signalbox) Name() string            { return report.Signalbox }
+func (s Signalbox) Version() report.Version { return report.Version{Name: "Signalbox", Version: s.Of} }
+
+func (s Signalbox) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags, []string{"--binary", s.Binary, "--format", "json"})
+	result, err := output(ctx, t, "loadgen", command)
+	return result, [][]string{command}, err
+}
+
+// output runs a load generator to its end. Whatever it writes to temporary files goes to the directory of
+// the race.
+func output(ctx context.Context, t Task, name string, command []string) (load.Result, error) {
+	printed, err := process.Output(ctx, process.Spec{
+		Name: name, Command: command, Log: filepath.Join(t.Dir, name+".log"), Env: []string{"TMPDIR=" + t.Dir},
+	})
+	if err != nil {
+		return load.Result{}, err
+	}
+	return load.ParseResult(printed)
+}
+
+// Etcd runs members of etcd, and drives them.
+type Etcd struct {
+	Self   string // this program, which has the driver
+	Binary string // the server's
+	Of     string // its version
+}
+
+func (e Etcd) Name() string            { return report.Etcd }
+func (e Etcd) Version() report.Version { return report.Version{Name: "etcd", Version: e.Of} }
+
+func (e Etcd) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
+	if err != nil {
+		return load.Result{}, nil, err
+	}
+	defer cluster.Stop()
+	return drive(ctx, t, e.Self, "etcd", cluster.Endpoints, cluster.Commands())
+}
+
+// ZooKeeper runs servers of ZooKeeper, and drives them.
+type ZooKeeper struct {
+	Self         string // this program, which has the driver
+	Installation zookeeper.Installation
+}
+
+func (z ZooKeeper) Name() string { return report.ZooKeeper }
+func (z ZooKeeper) Version() report.Version {
+	return report.Version{Name: "ZooKeeper", Version: z.Installation.Version}
+}
+
+func (z ZooKeeper) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	t.Warmup = max(t.Warmup, t.JavaWarmup)
+	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
+	if err != nil {
+		return load.Result{}, nil, err
+	}
+	defer cluster.Stop()
+	return drive(ctx, t, z.Self, "zookeeper", cluster.Endpoints, cluster.Commands())
+}
+
+// drive runs this program as the load generator of a peer.
+func drive(ctx context.Context, t Task, self, peer string, endpoints []string, servers [][]string) (load.Result, [][]string, error) {
+	command := slices.Concat([]string{self, "drive", peer, "--endpoints", strings.Join(endpoints, ",")}, t.planFlags())
+	result, err := output(ctx, t, "driver-of-"+peer, command)
+	return result, append(servers, command), err
+}
+
+// Floor measures the disk, and bare proposals.
+type Floor struct {
+	Self string // this program, which is the hosts of bare proposals
+	Of   string // the version of the log
+}
+
+func (f Floor) Name() string { return report.Floor }
+func (f Floor) Version() report.Version {
+	return report.Version{Name: "bare proposals:", Version: f.Of}
+}
+
+func (f Floor) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	switch t.Workload {
+	case "fsync":
+		result, err := floor.Fsync(ctx, t.Dir, t.plan())
+		return result, nil, err
+	case "proposal":
+		return f.proposal(ctx, t)
+	}
+	return load.Result{}, nil, fmt.Errorf("the floor has no workload %q", t.Workload)
+}
+
+func (f Floor) proposal(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	command := func(self int, dir string, addresses []string) []string {
+		return slices.Concat([]string{
+			f.Self, "propose", "--self", fmt.Sprint(self), "--dir", dir, "--members", strings.Join(addresses, ","),
+		}, t.planFlags())
+	}
+	result, err := floor.Proposal(ctx, t.Dir, t.Hosts, command)
+	return result, [][]string{command(1, "DIRECTORY", []string{"ADDRESS..."})}, err
+}

@@ -1,0 +1,206 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/report"
+)
+
+func TestEveryTargetIsOfTheMatrix(t *testing.T) {
+	for _, target := range report.Targets() {
+		if !slices.ContainsFunc(Matrix(), func(c Cell) bool {
+			return c.Name == target.Cell && slices.Contains(c.Hosts, target.Hosts) && slices.Contains(c.Contestants, report.Signalbox)
+		}) {
+			t.Errorf("nothing measures %s on %d hosts, for: %s", target.Cell, target.Hosts, target.Text)
+		}
+	}
+}
+
+// TestTheMatrixMeasuresEverythingThatTargetsNeed runs it with contestants that only tell a rate, and looks
+// for targets that nobody measured.
+func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
+	var all []Contestant
+	for _, name := range slices.Concat(everybody, machine) {
+		all = append(all, &pretender{name: name})
+	}
+	var r report.Report
+	Run(t.Context(), Matrix(), all, Settings{Rounds: 1, Dir: t.TempDir()}, &r, silent)
+	for _, v := range r.Verdicts {
+		if v.Reached == nil {
+			t.Errorf("%s on %d hosts is not measured: %s", v.Cell, v.Hosts, v.Want())
+		}
+	}
+}
+
+// pretender writes down what it is asked for, and says that it did everything at once.
+type pretender struct {
+	name string
+	log  *[]string
+	run  func(ctx context.Context, t Task) error
+}
+
+func (p *pretender) Name() string            { return p.name }
+func (p *pretender) Version() report.Version { return report.Version{Name: p.name} }
+
+func (p *pretender) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+	if p.log != nil {
+		*p.log = append(*p.log, fmt.Sprintf("%s/%d/%s", t.Name, t.Hosts, p.name))
+	}
+	if p.run != nil {
+		if err := p.run(ctx, t); err != nil {
+			return load.Result{}, nil, err
+		}
+	}
+	one := 1.0
+	return load.Result{
+		Seconds: 1, PerSecond: 1, EventsPerSecond: 1, BytesPerSession: &one, RSSBytesPerSession: &one,
+		ServerCPUSeconds: &one, ConvergeMS: &load.Latency{P99: 1}, BytesPerChangeAndConsumer: &one,
+	}, [][]string{{p.name}}, nil
+}
+
+func silent(int, Task, string, time.Duration, load.Result, error) {}
+
+func cells(t *testing.T, c Choice) []Cell {
+	t.Helper()
+	chosen, err := c.From(Matrix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chosen
+}
+
+func TestContestantsTakeTurnsWithinARound(t *testing.T) {
+	var log []string
+	contestants := []Contestant{
+		&pretender{name: report.Signalbox, log: &log}, &pretender{name: report.Etcd, log: &log}, &pretender{name: report.ZooKeeper, log: &log},
+	}
+	var r report.Report
+	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-1", "watch-1000"}, Hosts: []int{1}}), contestants,
+		Settings{Rounds: 2, Dir: t.TempDir()}, &r, silent)
+	round := []string{"lock-1/1/signalbox", "lock-1/1/etcd", "lock-1/1/zookeeper", "watch-1000/1/signalbox", "watch-1000/1/etcd"}
+	if want := append(slices.Clone(round), round...); !slices.Equal(log, want) {
+		t.Errorf("they ran\n%v\nwant\n%v", log, want)
+	}
+	if m := r.Find("lock-1", 1, report.Etcd); m == nil || len(m.Runs) != 2 || m.Runs[1].Round != 2 || m.PerSecond.Median != 1 {
+		t.Errorf("the report has %+v", m)
+	}
+}
+
+func TestAFailedRunIsReportedAndTheOthersGoOn(t *testing.T) {
+	bad := &pretender{name: report.Signalbox, run: func(context.Context, Task) error { return errors.New("no disk") }}
+	var r report.Report
+	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-1"}, Hosts: []int{3}}),
+		[]Contestant{bad, &pretender{name: report.Etcd}}, Settings{Rounds: 1, Dir: t.TempDir()}, &r, silent)
+	if m := r.Find("lock-1", 3, report.Signalbox); m == nil || m.Runs[0].Failed != "no disk" || m.PerSecond != nil {
+		t.Errorf("the report has %+v", m)
+	}
+	if r.Find("lock-1", 3, report.Etcd) == nil || r.Ended != "" {
+		t.Errorf("etcd did not run: %q", r.Ended)
+	}
+}
+
+func TestTheEndOfTheContextEndsTheRaceAndIsNobodysFailure(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	run := func(ctx context.Context, t Task) error {
+		if t.Name == "lock-64" {
+			cancel(errors.New("interrupted"))
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+	var r report.Report
+	Run(ctx, cells(t, Choice{Hosts: []int{1}}), []Contestant{&pretender{name: report.Etcd, run: run}},
+		Settings{Rounds: 5, Dir: t.TempDir()}, &r, silent)
+	if r.Ended != "interrupted" || len(r.Measurements) != 1 || r.Measurements[0].Cell != "lock-1" {
+		t.Errorf("it ended with %q and %+v", r.Ended, r.Measurements)
+	}
+}
+
+func TestARunHasADirectoryOfItsOwnThatGoesWithIt(t *testing.T) {
+	home := t.TempDir()
+	seen := make(map[string]bool)
+	run := func(_ context.Context, task Task) error {
+		if seen[task.Dir] || filepath.Dir(task.Dir) != home {
+			t.Errorf("it runs in %s", task.Dir)
+		}
+		seen[task.Dir] = true
+		return os.WriteFile(filepath.Join(task.Dir, "log"), nil, 0o644)
+	}
+	var r report.Report
+	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-*"}}), []Contestant{&pretender{name: report.Etcd, run: run}},
+		Settings{Rounds: 1, Dir: home}, &r, silent)
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 || len(seen) != 6 {
+		t.Errorf("%d runs left %v, %v", len(seen), left, err)
+	}
+}
+
+func TestPartsOfTheMatrixAreChosen(t *testing.T) {
+	names := func(chosen []Cell) string {
+		var all []string
+		for _, c := range chosen {
+			all = append(all, c.Name)
+		}
+		return strings.Join(all, " ")
+	}
+	for _, c := range []struct {
+		choice Choice
+		want   string
+	}{
+		{Choice{Cells: []string{"lock-*", "fsync"}}, "fsync lock-1 lock-64 lock-512"},
+		{Choice{Contestants: []string{report.Floor}, Hosts: []int{3}}, "proposal"},
+		{Choice{Contestants: []string{report.ZooKeeper}}, "lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64"},
+		{Choice{Cells: []string{"lock-100"}}, "lock-100"},
+		{Choice{Cells: []string{"watch-50"}}, "watch-50"},
+	} {
+		if got := names(cells(t, c.choice)); got != c.want {
+			t.Errorf("%+v chooses %q, want %q", c.choice, got, c.want)
+		}
+	}
+	sized := cells(t, Choice{Cells: []string{"lock-100", "watch-50"}})
+	if sized[0].Callers != 100 || sized[0].Watchers != 0 || sized[1].Watchers != 50 || sized[1].Callers != 1 {
+		t.Errorf("other sizes: %+v", sized)
+	}
+	for _, wrong := range []Choice{
+		{Cells: []string{"lokc-*"}}, {Cells: []string{"lock-0"}}, {Contestants: []string{"consul"}}, {Hosts: []int{5}},
+		{Cells: []string{"fsync"}, Contestants: []string{report.Etcd}},
+	} {
+		if chosen, err := wrong.From(Matrix()); err == nil {
+			t.Errorf("%+v chooses %q", wrong, names(chosen))
+		}
+	}
+}
+
+func TestAMatrixThatWasChosenFromIsAsBefore(t *testing.T) {
+	matrix := Matrix()
+	if _, err := (Choice{Hosts: []int{3}, Contestants: []string{report.Etcd}}).From(matrix); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(matrix, Matrix(), func(a, b Cell) bool {
+		return slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Contestants, b.Contestants)
+	}) {
+		t.Errorf("it is %+v", matrix)
+	}
+}
+
+func TestConnectionsAreNoMoreThanSomebodyUses(t *testing.T) {
+	s := Settings{Connections: 8}
+	for _, c := range []struct {
+		cell Cell
+		want int
+	}{
+		{Cell{Callers: 1}, 1}, {Cell{Callers: 64}, 8}, {Cell{Callers: 1, Watchers: 1000}, 8}, {Cell{Connections: 100}, 100},
+	} {
+		if got := (Task{Cell: c.cell, Settings: s}).connections(); got != c.want {
+			t.Errorf("%+v has %d connections, want %d", c.cell, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package race
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// Settings are those of every run of a race.
+type Settings struct {
+	Rounds      int
+	Warmup      time.Duration
+	Duration    time.Duration
+	Connections int
+	// JavaWarmup is the warm-up of servers in Java, which are slow for their first seconds: what runs often
+	// is compiled only while they run.
+	JavaWarmup time.Duration
+	// Dir is where the data of all servers goes, each in a directory of its own that is removed after
+	// its run.
+	Dir string
+}
+
+// Task is one run: a cell, on a number of hosts.
+type Task struct {
+	Cell
+	Hosts int
+	Settings
+}
+
+// connections is how many there are: no more than somebody uses.
+func (t Task) connections() int {
+	if t.Cell.Connections > 0 {
+		return t.Cell.Connections
+	}
+	return max(1, min(t.Settings.Connections, max(t.Callers, t.Watchers)))
+}
+
+// duration is how long is measured.
+func (t Task) duration() time.Duration { return max(t.Duration, t.LeastDuration) }
+
+func (t Task) plan() load.Plan {
+	return load.Plan{
+		Workload: t.Workload, Hosts: t.Hosts, Callers: t.Callers, Connections: t.connections(),
+		Watchers: t.Watchers, Warmup: t.Warmup, Duration: t.duration(),
+	}
+}
+
+// planFlags are the flags that loadgen and the drivers of peers have in common.
+func (t Task) planFlags() []string {
+	flags := []string{
+		"--workload", t.Workload, "--hosts", fmt.Sprint(t.Hosts), "--connections", fmt.Sprint(t.connections()),
+		"--warmup", t.Warmup.String(), "--duration", t.duration().String(),
+	}
+	if t.Callers > 0 {
+		flags = append(flags, "--callers", fmt.Sprint(t.Callers))
+	}
+	if t.Watchers > 0 {
+		flags = append(flags, "--watchers", fmt.Sprint(t.Watchers))
+	}
+	return flags
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// Names of contestants.
+const (
+	Signalbox = "signalbox"
+	Etcd      = "etcd"
+	ZooKeeper = "zookeeper"
+	// Floor is what the machine sets: the disk, and the Raft engine by itself.
+	Floor = "floor"
+)
+
+// Target is what Signalbox wants to reach in one cell of the matrix.
+type Target struct {
+	Cell  string
+	Hosts int
+	// Text is what is compared with what.
+	Text string
+	// Bound is the least value that meets the target, or, with AtMost, the greatest.
+	Bound  float64
+	AtMost bool
+	// Unit follows the value where people read it.
+	Unit string
+	// measure works the value out; ok is false where something for it was not measured.
+	measure func(r *Report) (value Ratio, ok bool)
+}
+
+// Targets are all of them, in the order of the matrix.
+func Targets() []Target {
+	var all []Target
+	add := func(more ...Target) { all = append(all, more...) }
+
+	add(times("lock-512", 1, Etcd, 10), times("lock-512", 1, ZooKeeper, 8))
+	add(times("lock-512", 3, Etcd, 10), times("lock-512", 3, ZooKeeper, 15))
+	add(overFloor(1), overFloor(3))
+	add(times("handoff-32", 1, ZooKeeper, 3), times("handoff-32", 1, Etcd, 10), times("handoff-32", 3, ZooKeeper, 10))
+	add(times("read-strict-64", 1, Etcd, 3), times("read-strict-64", 3, Etcd, 3))
+	add(overEcho(1), overEcho(3))
+	add(times("session-64", 1, Etcd, 10), times("session-64", 1, ZooKeeper, 6), times("session-64", 3, Etcd, 10))
+	for _, watchers := range []string{"watch-1000", "watch-10000"} {
+		add(times(watchers, 1, Etcd, 5), times(watchers, 3, Etcd, 5))
+	}
+	add(
+		within("idle-sessions", 1, "server heap of a session", 1024, "B", HeapPerSession),
+		within("idle-sessions", 1, "of one core while all are idle", 5, "%", CorePercent),
+		within("idle-connections", 1, "server RSS of a connection with a session", 8192, "B", RSSPerSession),
+		within("discovery", 1, "until every consumer is current, p99", 100, "ms", ConvergeMS),
+		within("discovery", 1, "per change and consumer", 200, "B", BytesPerChange),
+	)
+	return all
+}
+
+// times wants a multiple of what a peer does in the same cell.
+func times(cell string, hosts int, peer string, bound float64) Target {
+	return Target{
+		Cell: cell, Hosts: hosts, Text: peer, Bound: bound, Unit: "x",
+		measure: func(r *Report) (Ratio, bool) {
+			ours, theirs := r.Find(cell, hosts, Signalbox), r.Find(cell, hosts, peer)
+			if ours == nil || theirs == nil {
+				return Ratio{}, false
+			}
+			_, figure, _ := ours.Headline()
+			return RatioOf(ours.Rounds(figure), theirs.Rounds(figure))
+		},
+	}
+}
+
+// overFloor wants the time of one caller's cycle of acquire and release to be near that of what it is
+// made of: two proposals and two messages there and back.
+func overFloor(hosts int) Target {
+	return Target{
+		Cell: "lock-1", Hosts: hosts, Text: "(two bare proposals + two echoes)", Bound: 1.3, AtMost: true, Unit: "x",
+		measure: func(r *Report) (Ratio, bool) {
+			cycle := r.times("lock-1", hosts, Signalbox)
+			proposal, echo := r.times("proposal", hosts, Floor), r.times("echo-1", hosts, Signalbox)
+			floor := make(map[int]float64)
+			for round, p := range proposal {
+				if e, both := echo[round]; both {
+					floor[round] = 2*p + 2*e
+				}
+			}
+			return RatioOf(cycle, floor)
+		},
+	}
+}
+
+// overEcho wants a relaxed read to take about what an empty request takes.
+func overEcho(hosts int) Target {
+	return Target{
+		Cell: "read-relaxed-64", Hosts: hosts, Text: "the time of an echo", Bound: 1.5, AtMost: true, Unit: "x",
+		measure: func(r *Report) (Ratio, bool) {
+			return RatioOf(r.times("read-relaxed-64", hosts, Signalbox), r.times("echo-64", hosts, Signalbox))
+		},
+	}
+}
+
+// times returns how long one operation of each round took, all callers together.
+func (r *Report) times(cell string, hosts int, contestant string) map[int]float64 {
+	m := r.Find(cell, hosts, contestant)
+	if m == nil {
+		return nil
+	}
+	return m.Rounds(func(r load.Result) float64 { return 1 / PerSecond(r) })
+}
+
+// within wants a figure of Signalbox's own to be below a bound.
+func within(cell string, hosts int, text string, bound float64, unit string, figure Figure) Target {
+	return Target{
+		Cell: cell, Hosts: hosts, Text: text, Bound: bound, AtMost: true, Unit: unit,
+		measure: func(r *Report) (Ratio, bool) {
+			m := r.Find(cell, hosts, Signalbox)
+			if m == nil {
+				return Ratio{}, false
+			}
+			rounds := m.Rounds(figure)
+			s := SpreadOf(values(rounds))
+			return Ratio{s.Median, s.Min, s.Max}, len(rounds) > 0
+		},
+	}
+}
+
+// Verdict is what became of a target.
+type Verdict struct {
+	Cell  string  `json:"cell"`
+	Hosts int     `json:"hosts"`
+	Text  string  `json:"text"`
+	Bound float64 `json:"bound"`
+	// AtMost is set where the bound is the greatest value, and not the least.
+	AtMost bool   `json:"at_most"`
+	Unit   string `json:"unit"`
+	// Reached is absent where it was not measured.
+	Reached *Ratio `json:"reached,omitempty"`
+	Met     bool   `json:"met"`
+}
+
+// judge compares every target with what was measured. The median counts.
+func (r *Report) judge(targets []Target) []Verdict {
+	verdicts := make([]Verdict, 0, len(targets))
+	for _, t := range targets {
+		v := Verdict{Cell: t.Cell, Hosts: t.Hosts, Text: t.Text, Bound: t.Bound, AtMost: t.AtMost, Unit: t.Unit}
+		if value, ok := t.measure(r); ok {
+			v.Reached = &value
+			v.Met = value.OfMedians >= t.Bound
+			if t.AtMost {
+				v.Met = value.OfMedians <= t.Bound
+			}
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+// Outcome is the verdict in words.
+func (v Verdict) Outcome() string {
+	switch {
+	case v.Reached == nil:
+		return "not measured"
+	case v.Met:
+		return "met"
+	}
+	return "not met"
+}
+
+// Want is what the target asks for, in words.
+func (v Verdict) Want() string {
+	sense := "at least"
+	if v.AtMost {
+		sense = "at most"
+	}
+	return fmt.Sprintf("%s %s %s", sense, number(v.Bound)+unitOf(v.Unit), v.Text)
+}

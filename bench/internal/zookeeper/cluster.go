@@ -1,0 +1,158 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/bench/internal/process"
+)
+
+const (
+	// startPatience is how long servers have to elect a leader.
+	startPatience = 60 * time.Second
+	// answerPatience is how long a server has to answer whether it serves.
+	answerPatience = time.Second
+	// heap is what ZooKeeper's own start script gives a server.
+	heap = "-Xmx1000m"
+	// logger writes to standard error; a server without it works, and is silent.
+	logger = "/usr/share/java/slf4j-simple.jar"
+)
+
+// Cluster is running servers.
+type Cluster struct {
+	Endpoints []string
+	servers   []*process.Process
+	dir       string
+}
+
+// Start starts an ensemble of servers with their defaults, data in a new directory below dir.
+func Start(ctx context.Context, in Installation, dir string, servers int) (*Cluster, error) {
+	addresses, err := process.FreeAddresses(3 * servers)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp(dir, "zookeeper-")
+	if err != nil {
+		return nil, fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	c := &Cluster{Endpoints: addresses[:servers], dir: home}
+	ensemble := ensemble(addresses[servers:])
+	for i := range servers {
+		if err := c.start(in, i+1, ensemble); err != nil {
+			c.Stop()
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("after %v", startPatience))
+	defer cancel()
+	if err := process.Await(ctx, "ZooKeeper", c.servers, c.ready); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// ensemble returns the lines of a config that name the servers; a server by itself has none.
+func ensemble(addresses []string) string {
+	if len(addresses) == 2 {
+		return ""
+	}
+	var lines strings.Builder
+	for i := 0; i < len(addresses); i += 2 {
+		_, election, _ := net.SplitHostPort(addresses[i+1])
+		fmt.Fprintf(&lines, "server.%d=%s:%s\n", i/2+1, addresses[i], election)
+	}
+	return lines.String()
+}
+
+// start starts one server. What is not its default: the limit of 60 connections from one address, which
+// is less than callers need, and the page for administrators, which wants a port.
+func (c *Cluster) start(in Installation, id int, ensemble string) error {
+	dir := filepath.Join(c.dir, fmt.Sprint(id))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	_, port, err := net.SplitHostPort(c.Endpoints[id-1])
+	if err != nil {
+		return fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	config, err := writeConfig(dir, id, fmt.Sprintf(`tickTime=2000
+initLimit=10
+syncLimit=5
+dataDir=%s
+clientPortAddress=127.0.0.1
+clientPort=%s
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=srvr
+%s`, dir, port, ensemble))
+	if err != nil {
+		return fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	server, err := process.Start(process.Spec{
+		Name: fmt.Sprintf("ZooKeeper server %d", id), Dir: dir, Log: filepath.Join(dir, "log"),
+		Command: []string{
+			in.Java, heap, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", in.Jar + ":" + logger,
+			"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.servers = append(c.servers, server)
+	return nil
+}
+
+// ready asks every server what it is.
+func (c *Cluster) ready(context.Context) error {
+	for _, endpoint := range c.Endpoints {
+		answer, err := ask(endpoint)
+		if err != nil {
+			return fmt.Errorf("server at %s: %w", endpoint, err)
+		}
+		// A server that is in no ensemble yet says instead that it does not serve.
+		if !strings.Contains(answer, "Mode: ") {
+			return fmt.Errorf("server at %s: %.100s", endpoint, answer)
+		}
+	}
+	return nil
+}
+
+func ask(endpoint string) (string, error) {
+	conn, err := net.DialTimeout("tcp", endpoint, answerPatience)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
+		return "", err
+	}
+	answer, err := io.ReadAll(conn)
+	return string(answer), err
+}
+
+// Commands are the command lines of all servers.
+func (c *Cluster) Commands() [][]string {
+	var all [][]string
+	for _, p := range c.servers {
+		all = append(all, p.Command())
+	}
+	return all
+}
+
+// Stop ends all servers and removes their data.
+func (c *Cluster) Stop() {
+	for _, server := range c.servers {
+		server.Stop()
+	}
+	os.RemoveAll(c.dir)
+}

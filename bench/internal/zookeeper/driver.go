@@ -1,0 +1,73 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// sessionTimeout is what sessions ask for.
+const sessionTimeout = 30 * time.Second
+
+// Driver drives an ensemble. A session has a connection of its own, to one of the servers in turn.
+type Driver struct {
+	endpoints []string
+	plan      load.Plan
+}
+
+// workloads by their name. What each does is in the file of its kind.
+var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
+	"lock":         (*Driver).lock,
+	"handoff":      (*Driver).handoff,
+	"read-strict":  (*Driver).readStrict,
+	"read-relaxed": (*Driver).readRelaxed,
+	"session":      (*Driver).session,
+}
+
+// Drive runs one workload on an ensemble.
+func Drive(ctx context.Context, endpoints []string, plan load.Plan) (load.Result, error) {
+	run, ok := workloads[plan.Workload]
+	if !ok {
+		return load.Result{}, fmt.Errorf("ZooKeeper has no workload %q", plan.Workload)
+	}
+	plan.Connections = plan.Callers
+	return run(&Driver{endpoints: endpoints, plan: plan}, ctx)
+}
+
+// connect opens the session of a caller.
+func (d *Driver) connect(ctx context.Context, caller int) (*zk.Conn, error) {
+	endpoint := d.endpoints[caller%len(d.endpoints)]
+	conn, events, err := zk.Connect([]string{endpoint}, sessionTimeout, zk.WithLogger(silence{}))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				return nil, errors.New("the connection was closed")
+			}
+			if e.State == zk.StateHasSession {
+				return conn, nil
+			}
+		case <-ctx.Done():
+			conn.Close()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// sessions opens a session for every caller. They end with the servers.
+func (d *Driver) sessions(ctx context.Context) ([]*zk.Conn, error) {
+	return load.Prepare(d.plan.Callers, func(i int) (*zk.Conn, error) { return d.connect(ctx, i) })
+}
+
+// silence is a logger of the client's.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}

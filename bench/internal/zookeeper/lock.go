@@ -1,0 +1,59 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/signalbox/signalbox/bench/internal/load"
+)
+
+// lock has every caller lock and unlock a lock of its own.
+func (d *Driver) lock(ctx context.Context) (load.Result, error) {
+	return d.locks(ctx, func(caller int) string { return fmt.Sprintf("/bench/lock/%d", caller) },
+		func(int) *load.Exclusion { return new(load.Exclusion) })
+}
+
+// handoff has all callers lock and unlock the same lock.
+func (d *Driver) handoff(ctx context.Context) (load.Result, error) {
+	var one load.Exclusion
+	return d.locks(ctx, func(int) string { return "/bench/handoff" },
+		func(int) *load.Exclusion { return &one })
+}
+
+// locks has every caller lock and unlock the lock of a path, in a session of its own.
+func (d *Driver) locks(ctx context.Context, path func(caller int) string, of func(caller int) *load.Exclusion) (load.Result, error) {
+	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
+		session, err := d.connect(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		lock := zk.NewLock(session, path(i), zk.WorldACL(zk.PermAll))
+		cycle := of(i).Cycle(
+			func(context.Context) error { return lock.Lock() },
+			func(context.Context) error { return lock.Unlock() },
+		)
+		return cycle, cycle(ctx)
+	})
+	if err != nil {
+		return load.Result{}, err
+	}
+	return load.Loop(ctx, d.plan, operations)
+}
+
+// session has every caller open a session and close it.
+func (d *Driver) session(ctx context.Context) (load.Result, error) {
+	operations := make([]load.Operation, d.plan.Callers)
+	for i := range operations {
+		operations[i] = func(ctx context.Context) error {
+			session, err := d.connect(ctx, i)
+			if err != nil {
+				return err
+			}
+			session.Close()
+			return nil
+		}
+	}
+	return load.Loop(ctx, d.plan, operations)
+}
