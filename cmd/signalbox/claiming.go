@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/identity"
@@ -18,7 +19,7 @@ import (
 func (r *running) claim() error {
 	s := r.settings
 	var problems []error
-	code := exitAddress
+	code := cli.ExitUnavailable
 	fail := func(with int, all ...error) {
 		for _, err := range all {
 			if err != nil {
@@ -29,17 +30,17 @@ func (r *running) claim() error {
 	}
 	var err error
 	if r.directory, err = identity.Claim(s.DataDir); err != nil {
-		fail(exitData, err)
+		fail(cli.ExitData, err)
 	}
-	fail(exitUsage, r.openTokens(), r.loadCertificates(), r.checkRaftCertificates())
-	fail(exitAddress, r.listenAdmin(), r.listenPlain(), r.listenTLS(), r.probeRaft())
+	fail(cli.ExitUsage, r.openTokens(), r.loadCertificates(), r.checkRaftCertificates())
+	fail(cli.ExitUnavailable, r.listenAdmin(), r.listenPlain(), r.listenTLS(), r.probeRaft())
 	switch len(problems) {
 	case 0:
 		return nil
 	case 1:
-		return exitWith(code, problems[0])
+		return cli.ExitWith(code, problems[0])
 	}
-	return exitWith(code, several(problems))
+	return cli.ExitWith(code, several(problems))
 }
 
 // several are problems that are told together.

@@ -18,12 +18,13 @@ import (
 
 	"github.com/valyala/bytebufferpool"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// client is a connection that speaks the protocol by hand.
-type client struct {
+// wire is a connection that speaks the protocol by hand.
+type wire struct {
 	t    *testing.T
 	conn net.Conn
 	next uint64
@@ -31,7 +32,7 @@ type client struct {
 }
 
 // ask sends a request and returns its answer.
-func (c *client) ask(m protocol.RequestMessage) *protocol.Answer {
+func (c *wire) ask(m protocol.RequestMessage) *protocol.Answer {
 	c.t.Helper()
 	c.next++
 	var buf bytebufferpool.ByteBuffer
@@ -66,7 +67,7 @@ func (c *client) ask(m protocol.RequestMessage) *protocol.Answer {
 }
 
 // hello connects and says hello with a token; config is nil for plain TCP.
-func (p *place) hello(t *testing.T, address, token string, config *tls.Config) (*client, protocol.Status) {
+func (p *place) hello(t *testing.T, address, token string, config *tls.Config) (*wire, protocol.Status) {
 	t.Helper()
 	var conn net.Conn
 	var err error
@@ -79,17 +80,17 @@ func (p *place) hello(t *testing.T, address, token string, config *tls.Config) (
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	c := &client{t: t, conn: conn}
+	c := &wire{t: t, conn: conn}
 	a := c.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte(token)})
 	return c, a.Result.Status
 }
 
-func (c *client) create(path string) protocol.Status {
+func (c *wire) create(path string) protocol.Status {
 	c.t.Helper()
 	return c.ask(&protocol.NodeCreate{Path: []byte(path)}).Result.Status
 }
 
-func (c *client) describe(path string) protocol.Status {
+func (c *wire) describe(path string) protocol.Status {
 	c.t.Helper()
 	return c.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
 }
@@ -263,7 +264,7 @@ func TestBrokenFilesAreToldWithTheAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	p.refused(t, exitUsage, []string{
+	p.refused(t, cli.ExitUsage, []string{
 		"the host cannot start:", "the file of tokens " + bad + " cannot be used", "--tls-cert: transport: load certificates",
 		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.client,
 	}, "--token-file", bad, "--tls-listen", other.client, "--tls-cert", bad, "--tls-key", bad,

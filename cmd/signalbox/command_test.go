@@ -2,14 +2,20 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/access"
 )
 
@@ -18,7 +24,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // command runs a command line in this process.
 func command(environment []string, args ...string) (code int, out, err string) {
 	var o, e bytes.Buffer
-	code = run(args, streams{out: &o, err: &e, environment: environment})
+	code = run(args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e, Environment: environment})
 	return code, o.String(), e.String()
 }
 
@@ -28,6 +34,12 @@ func TestHelpIsWhatItWas(t *testing.T) {
 		"help_serve.txt":     {"serve", "--help"},
 		"help_token.txt":     {"token"},
 		"help_token_new.txt": {"token", "new", "--help"},
+
+		"help_semaphore.txt":         {"semaphore"},
+		"help_semaphore_acquire.txt": {"semaphore", "acquire", "--help"},
+		"help_connection.txt":        {"help", "connection"},
+		"help_exit_codes.txt":        {"help", "exit-codes"},
+		"help_output.txt":            {"help", "output"},
 	} {
 		code, out, err := command(nil, args...)
 		if code != 0 || err != "" {
@@ -46,21 +58,91 @@ func TestHelpIsWhatItWas(t *testing.T) {
 	}
 }
 
+// everyCommand returns all commands of a tree but those that cobra makes.
+func everyCommand(c *cobra.Command) []*cobra.Command {
+	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+		return nil
+	}
+	found := []*cobra.Command{c}
+	for _, below := range c.Commands() {
+		found = append(found, everyCommand(below)...)
+	}
+	return found
+}
+
+// helpWidth is how wide the text of the help may be.
+const helpWidth = 90
+
 func TestEveryCommandTeaches(t *testing.T) {
-	root := newRoot(streams{})
-	for _, c := range append(root.Commands(), root) {
-		for _, c := range append(c.Commands(), c) {
-			if c.Hidden || c.Name() == "help" || c.Name() == "completion" || c.Parent() != nil && c.Parent().Name() == "completion" {
+	root := newRoot(cli.Streams{})
+	for _, c := range everyCommand(root) {
+		if c.Short == "" || c.Long == "" {
+			t.Errorf("%s has no help", c.CommandPath())
+		}
+		if c.Example == "" && !c.HasSubCommands() && c.Runnable() {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Long) {
+			if !c.IsAdditionalHelpTopicCommand() && len(line) > helpWidth {
+				t.Errorf("%s: a line of the help is too long: %s", c.CommandPath(), line)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: --%s has no help", c.CommandPath(), f.Name)
+			}
+		})
+	}
+}
+
+// exampleLine finds command lines of signalbox in an example.
+var exampleLine = regexp.MustCompile(`signalbox( ("[^"]*"|'[^']*'|[^|;&)<>"']+)+)`)
+
+// redirection is what a shell takes out of a command line.
+var redirection = regexp.MustCompile(`\d?[<>]+ *\S+`)
+
+func TestExamplesCanBeTypedAsTheyStand(t *testing.T) {
+	n := 0
+	for _, c := range everyCommand(newRoot(cli.Streams{})) {
+		for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", "")) {
+			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
 			}
-			if c.Short == "" || c.Long == "" {
-				t.Errorf("%s has no help", c.CommandPath())
-			}
-			if c.Example == "" && !c.HasSubCommands() {
-				t.Errorf("%s has no example", c.CommandPath())
+			line = redirection.ReplaceAllString(line, "")
+			for _, found := range exampleLine.FindAllStringSubmatch(line, -1) {
+				args := regexp.MustCompile(`("[^"]*"|'[^']*'|[^ "']+)+`).FindAllString(strings.TrimSpace(found[1]), -1)
+				for i := range args {
+					args[i] = regexp.MustCompile(`["']`).ReplaceAllString(args[i], "")
+				}
+				if err := typed(args); err != nil {
+					t.Errorf("%s: signalbox %q: %v", c.CommandPath(), args, err)
+				}
+				n++
 			}
 		}
 	}
+	if n < 50 {
+		t.Errorf("only %d examples were found", n)
+	}
+}
+
+// typed checks that a command line is one that can be typed.
+func typed(args []string) error {
+	c, rest, err := newRoot(cli.Streams{}).Find(args)
+	if err != nil {
+		return err
+	}
+	if c.HasSubCommands() {
+		return errors.New("it is no command")
+	}
+	if err := c.ParseFlags(rest); err != nil {
+		// A variable of the shell stands for a number.
+		if !strings.Contains(err.Error(), `"$`) {
+			return err
+		}
+		return nil
+	}
+	return c.ValidateArgs(c.Flags().Args())
 }
 
 func TestWrongCommandLines(t *testing.T) {
@@ -70,6 +152,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}{
 		{[]string{"serv"}, `signalbox: there is no command "serv"; did you mean serve?`},
 		{[]string{"sing"}, `signalbox: there is no command "sing"; signalbox --help lists the commands`},
+		{[]string{"help", "sing"}, `signalbox: there is no help about "sing"; signalbox --help lists the commands and topics`},
 		{[]string{"--shards"}, `signalbox: unknown flag: --shards; signalbox --help lists the flags`},
 		{[]string{"serve", "here"}, `signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
 		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; signalbox serve --help lists the flags`},
@@ -82,7 +165,7 @@ func TestWrongCommandLines(t *testing.T) {
 			"  - no roles; give read, write or admin\n  - no paths; give those of nodes, or / for all"},
 	} {
 		code, out, err := command(nil, c.args...)
-		if code != exitUsage || out != "" || err != c.want+"\n" {
+		if code != cli.ExitUsage || out != "" || err != c.want+"\n" {
 			t.Errorf("%v: code %d, out %q\ngot  %swant %s", c.args, code, out, err, c.want)
 		}
 	}

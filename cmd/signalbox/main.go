@@ -2,29 +2,25 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], streams{out: os.Stdout, err: os.Stderr, environment: os.Environ()}))
-}
-
-// streams are what a command has of the world besides its arguments.
-type streams struct {
-	out, err    io.Writer
-	environment []string
+	os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environment: os.Environ()}))
 }
 
 // run carries out a command line and returns the code to exit with.
-func run(args []string, s streams) int {
+func run(args []string, s cli.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean those of the process
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
 	err := root.Execute()
-	if err != nil {
-		fmt.Fprintf(s.err, "signalbox: %v\n", err)
+	if text := cli.Explain(err); text != "" {
+		fmt.Fprintf(s.Err, "signalbox: %s\n", text)
 	}
-	return exitCode(err)
+	return cli.ExitCode(err)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/admin"
 )
 
@@ -26,7 +27,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beVariable) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	shared.stop()
+	os.Exit(code)
 }
 
 // patience is how long anything may take that must come some time.
@@ -93,22 +96,41 @@ func (o *output) String() string {
 // serve starts a host.
 func (p *place) serve(t *testing.T, more ...string) *process {
 	t.Helper()
-	s := &process{t: t, place: p, began: time.Now(), gone: make(chan struct{})}
-	s.cmd = exec.Command(os.Args[0], p.args(more...)...)
-	s.cmd.Env = []string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=66"}
-	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
-	if err := s.cmd.Start(); err != nil {
+	c := exec.Command(os.Args[0], p.args(more...)...)
+	c.Env = processEnvironment()
+	s := launch(t, c)
+	s.place = p
+	return s
+}
+
+// launch starts a process, which the end of the test kills if it is still there.
+func launch(t *testing.T, c *exec.Cmd) *process {
+	t.Helper()
+	return launchOn(t, c, nil)
+}
+
+// launchOn is launch with another place for standard error, if it is not nil.
+func launchOn(t *testing.T, c *exec.Cmd, stderr io.Writer) *process {
+	t.Helper()
+	s := &process{t: t, cmd: c, began: time.Now(), gone: make(chan struct{})}
+	if c.Stdout == nil {
+		c.Stdout = &s.out
+	}
+	if c.Stderr = stderr; stderr == nil {
+		c.Stderr = &s.err
+	}
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = s.cmd.Wait()
+		_ = c.Wait()
 		close(s.gone)
 	}()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill()
+		_ = c.Process.Kill()
 		<-s.gone
 		if t.Failed() {
-			t.Logf("%v\nout: %s\nerr: %s", s.cmd.Args[1:], &s.out, &s.err)
+			t.Logf("%v\nout: %s\nerr: %s", c.Args[1:], &s.out, &s.err)
 		}
 	})
 	return s
@@ -137,7 +159,7 @@ func (s *process) wait(within time.Duration) int {
 func (s *process) stop() {
 	s.t.Helper()
 	s.signal(syscall.SIGTERM)
-	if code := s.wait(stopWithin + time.Second); code != exitDone {
+	if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
 		s.t.Errorf("exit code %d after SIGTERM", code)
 	}
 }

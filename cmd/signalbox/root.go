@@ -2,13 +2,23 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// The groups in which the help lists the commands.
+const (
+	groupHost    = "host"
+	groupUse     = "use"
+	groupLook    = "look"
+	groupObjects = "objects"
+	groupSet     = "set"
 )
 
 // newRoot returns the command that all others are below.
-func newRoot(s streams) *cobra.Command {
+func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "signalbox",
 		Short: "A coordination service: locks, semaphores, elections, discovery, configuration",
@@ -27,33 +37,37 @@ three (signalbox serve --help).`,
 		Version:       programVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noArguments,
+		Args:          cli.NoArguments,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("signalbox {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return exitWith(exitUsage, fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath()))
+		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath()))
 	})
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(
-		newServe(s),
-		newToken(s),
+	root.AddGroup(
+		&cobra.Group{ID: groupUse, Title: "Use a cluster"},
+		&cobra.Group{ID: groupObjects, Title: "Look into a cluster, and change it"},
+		&cobra.Group{ID: groupLook, Title: "See how a cluster is"},
+		&cobra.Group{ID: groupHost, Title: "Run a cluster"},
+		&cobra.Group{ID: groupSet, Title: "Set up this program"},
 	)
+	root.SetHelpCommand(cli.HelpCommand(root))
+	root.SetHelpCommandGroupID(groupSet)
+	root.SetCompletionCommandGroupID(groupSet)
+	f := cli.NewFrame(s)
+	root.SetUsageFunc(f.Usage)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f))
+	add(groupHost, newServe(s), newToken(s))
+	add(groupUse, newLock(f), newElect(f))
+	add(groupLook, newStatus(f), newTop(f), newCheck(f))
+	add(groupHost, newInspect(f))
+	add(groupSet, newContext(f))
+	root.AddCommand(newTopics(f)...)
 	return root
-}
-
-// noArguments refuses what is left of a command line after its flags.
-func noArguments(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if !c.HasAvailableSubCommands() {
-		return exitWith(exitUsage, fmt.Errorf("%s takes no arguments, and there is %q; %s --help shows how it is called",
-			c.CommandPath(), args[0], c.CommandPath()))
-	}
-	hint := c.CommandPath() + " --help lists the commands"
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return exitWith(exitUsage, fmt.Errorf("there is no command %q; %s", args[0], hint))
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/access"
@@ -38,6 +39,7 @@ type running struct {
 	listeners    []transport.Listener
 	identity     identity.Identity
 	disk         *diskguard.Guard
+	logSyncs     *server.SyncTimes
 	raft         *raftlog.Host
 
 	// phase is read by the pages of the admin server, which are there before and after the host is.
@@ -54,7 +56,7 @@ const (
 // start brings a host up. It returns when the host takes part in its cluster, which may be before it is
 // ready. Where it fails nothing is left behind but a directory, which the next start takes.
 func start(s *settings.Settings, log *slog.Logger) (_ *running, err error) {
-	r := &running{settings: s, log: log, began: time.Now()}
+	r := &running{settings: s, log: log, began: time.Now(), logSyncs: server.NewSyncTimes()}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -65,7 +67,7 @@ func start(s *settings.Settings, log *slog.Logger) (_ *running, err error) {
 		return nil, err
 	}
 	if err := r.settle(); err != nil {
-		return nil, exitWith(exitData, err)
+		return nil, cli.ExitWith(cli.ExitData, err)
 	}
 	if err := r.openLog(); err != nil {
 		return nil, err
@@ -118,14 +120,14 @@ func (r *running) openLog() (err error) {
 		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(),
 		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen,
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
-		Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
+		Synced: r.logSyncs.Observe, Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
 	}
 	if s.RaftTLSCert != "" {
 		config.TLS = &raftlog.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
 	}
 	r.raft, err = raftlog.Open(config)
 	if err != nil {
-		return exitWith(logCode(err), err)
+		return cli.ExitWith(logCode(err), err)
 	}
 	return r.directory.Started()
 }
@@ -137,16 +139,16 @@ func logCode(err error) int {
 		raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat,
 	} {
 		if errors.Is(err, refused) {
-			return exitData
+			return cli.ExitData
 		}
 	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EADDRNOTAVAIL):
-		return exitAddress
+		return cli.ExitUnavailable
 	case errors.Is(err, raftlog.ErrConfig):
-		return exitUsage
+		return cli.ExitUsage
 	}
-	return exitFailed
+	return cli.ExitFailed
 }
 
 // config is what the core of the host is made of.
@@ -160,7 +162,7 @@ func (r *running) config() server.Config {
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
-		PingInterval: s.PingInterval, Guard: r.disk.Guard, Log: r.log,
+		PendingBytes: uint64(s.PendingLimit), PingInterval: s.PingInterval, Guard: r.disk.Guard, LogSyncs: r.logSyncs, Log: r.log,
 	}
 	if r.tokens != nil {
 		c.Access = r.tokens

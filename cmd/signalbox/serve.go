@@ -12,15 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/settings"
 )
 
 const (
 	// readyPoll is how often a host that starts is asked whether it is ready.
 	readyPoll = 5 * time.Millisecond
-	// sameSignal is how close after the first signal another one is the same once more: what runs a process
-	// for somebody, such as timeout, often sends one to the process and one to its group.
-	sameSignal = 300 * time.Millisecond
 	// waitingReport is when the log first says why a host is not ready yet; each time it waits twice as
 	// long for the next.
 	waitingReport    = 5 * time.Second
@@ -28,8 +26,10 @@ const (
 )
 
 // newServe returns the command that runs a host.
-func newServe(s streams) *cobra.Command {
+func newServe(s cli.Streams) *cobra.Command {
 	var flags *settings.Flags
+	var inDemo *bool
+	var firstPort *int
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a host",
@@ -52,10 +52,16 @@ SIGTERM and SIGINT stop the host in peace: it hands over what it leads, tells it
 clients to go elsewhere, and is gone within 5 seconds. A second one, a moment
 later, stops it at once; nothing that was confirmed is lost by that.
 
+serve --demo runs three hosts of one cluster in one process, to try things out. Its
+data is in a temporary folder that goes with it, and it heeds no variables.
+
 Exit codes: 0 stopped as asked; 64 the settings are wrong; 65 the data directory
 cannot be used; 69 an address cannot be listened on; 1 anything else.`,
 		Example: `  # one host, to try things out
   signalbox serve
+
+  # a cluster of three hosts, to try things out
+  signalbox serve --demo
 
   # one host for clients of other machines
   signalbox token new --name app --role write --path /
@@ -72,26 +78,36 @@ cannot be used; 69 an address cannot be listened on; 1 anything else.`,
 
   # is it well?
   curl http://127.0.0.1:7422/health/ready?verbose`,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return serve(flags, s) },
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkDemoFlags(c, *inDemo, *firstPort); err != nil {
+				return err
+			}
+			if *inDemo {
+				return (&demo{flags: flags, port: *firstPort, Streams: s}).serve()
+			}
+			return serve(flags, s)
+		},
 	}
 	flags = settings.AddFlags(c.Flags())
+	inDemo, firstPort = addDemoFlags(c.Flags())
 	c.SetUsageFunc(func(c *cobra.Command) error {
 		w := c.OutOrStderr()
 		fmt.Fprintf(w, "Usage:\n  signalbox serve [flags]\n\nExamples:\n%s\n\n", c.Example)
 		settings.WriteUsage(w)
+		fmt.Fprint(w, demoUsage)
 		return nil
 	})
 	return c
 }
 
 // serve runs a host until it is told to stop.
-func serve(flags *settings.Flags, s streams) error {
-	given, err := settings.Load(settings.Sources{Flags: flags, Environment: s.environment})
+func serve(flags *settings.Flags, s cli.Streams) error {
+	given, err := settings.Load(settings.Sources{Flags: flags, Environment: s.Environment})
 	if err != nil {
-		return exitWith(exitUsage, err)
+		return cli.ExitWith(cli.ExitUsage, err)
 	}
-	log := newLogger(s.err, &given)
+	log := newLogger(s.Err, &given)
 	for _, warning := range given.Warnings() {
 		log.Warn(warning)
 	}
@@ -135,15 +151,15 @@ func serve(flags *settings.Flags, s streams) error {
 			}
 			return err
 		case again := <-signals:
-			if time.Since(asked) > sameSignal {
-				return exitWith(signalCode(again), errors.New("stopped at once, by a second signal"))
+			if time.Since(asked) > cli.SameSignal {
+				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
 			}
 		}
 	}
 }
 
 // awaitSignal says when the host is ready, and returns when it is to stop.
-func awaitSignal(r *running, given *settings.Settings, s streams, log *slog.Logger, signals <-chan os.Signal) os.Signal {
+func awaitSignal(r *running, given *settings.Settings, s cli.Streams, log *slog.Logger, signals <-chan os.Signal) os.Signal {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()
 	lastReport, pause := time.Now(), waitingReport
@@ -165,7 +181,7 @@ func awaitSignal(r *running, given *settings.Settings, s streams, log *slog.Logg
 	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", given.RaftAdvertise,
 		"admin", given.AdminListen, "shards", r.identity.Shards, "cluster", r.identity.Cluster,
 		"after", time.Since(r.began).Round(time.Millisecond).String())
-	fmt.Fprintln(s.out, greeting(given))
+	fmt.Fprintln(s.Out, greeting(given))
 	return <-signals
 }
 
@@ -184,12 +200,4 @@ func greeting(s *settings.Settings) string {
 	}
 	return line + fmt.Sprintf("; health, metrics and status at http://%s. Try next: curl http://%s/status",
 		s.AdminListen, s.AdminListen)
-}
-
-// signalCode is what a shell reports for a process that a signal ended.
-func signalCode(s os.Signal) int {
-	if number, ok := s.(syscall.Signal); ok {
-		return exitSignal + int(number)
-	}
-	return exitFailed
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
 )
@@ -107,9 +108,9 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	s.awaitReady()
 	other := newPlace(t)
 	other.dir = p.dir
-	other.refused(t, exitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.cmd.Process.Pid)})
+	other.refused(t, cli.ExitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.cmd.Process.Pid)})
 	// With nothing else said, the addresses are taken as well, and all of it is told.
-	p.refused(t, exitData, []string{"in use by process", "--listen: ", "--raft-listen: ", "--admin-listen: "})
+	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--raft-listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
 		t.Errorf("the first one: %d %s", code, text)
 	}
@@ -125,7 +126,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.refused(t, exitAddress, []string{"--" + taken.setting + ": ", taken.address, "another process listens there; stop it or choose another port"})
+		p.refused(t, cli.ExitUnavailable, []string{"--" + taken.setting + ": ", taken.address, "another process listens there; stop it or choose another port"})
 		l.Close()
 	}
 	if _, err := identity.Read(p.dir); err == nil {
@@ -145,16 +146,16 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	s.stop()
 	p.more = nil
-	p.refused(t, exitData, []string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"}, "--shards", "3")
-	p.refused(t, exitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"}, "--name", "other")
+	p.refused(t, cli.ExitData, []string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"}, "--shards", "3")
+	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"}, "--name", "other")
 	moved := *p
 	moved.raft = newPlace(t).raft
-	moved.refused(t, exitData, []string{"it was made with the Raft address " + p.raft})
+	moved.refused(t, cli.ExitData, []string{"it was made with the Raft address " + p.raft})
 
 	if err := os.Rename(filepath.Join(p.dir, identity.LogName), filepath.Join(p.dir, "away")); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, exitData, []string{"the log of the data directory is gone"})
+	p.refused(t, cli.ExitData, []string{"the log of the data directory is gone"})
 	if err := os.Rename(filepath.Join(p.dir, "away"), filepath.Join(p.dir, identity.LogName)); err != nil {
 		t.Fatal(err)
 	}
@@ -167,22 +168,22 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign.dir, "thesis.doc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	foreign.refused(t, exitData, []string{`there is "thesis.doc" in it`})
+	foreign.refused(t, cli.ExitData, []string{`there is "thesis.doc" in it`})
 	if err := os.WriteFile(filepath.Join(p.dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, exitData, []string{"it has format 99, this program knows formats up to 1"})
+	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 1"})
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
-	want := exitSignal + int(syscall.SIGINT)
+	want := cli.ExitSignal + int(syscall.SIGINT)
 	for attempt := 1; ; attempt++ {
 		code := signalTwice(t)
 		if code == want {
 			return
 		}
 		// The machine may have been busy elsewhere until the host had stopped.
-		if code != exitDone || attempt == 5 {
+		if code != cli.ExitDone || attempt == 5 {
 			t.Fatalf("exit code %d, want %d", code, want)
 		}
 	}
@@ -204,7 +205,7 @@ func signalTwice(t *testing.T) (code int) {
 	if code, text := s.get("/health/ready"); code != 503 || !strings.Contains(text, "the host is stopping") {
 		t.Errorf("meanwhile it says %d %q", code, text)
 	}
-	time.Sleep(sameSignal)
+	time.Sleep(cli.SameSignal)
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	return s.wait(patience)
 }
@@ -266,7 +267,7 @@ func TestThreeHostsMakeACluster(t *testing.T) {
 		s.signal(syscall.SIGTERM)
 	}
 	for _, s := range hosts {
-		if code := s.wait(stopWithin + time.Second); code != exitDone {
+		if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
 			t.Errorf("exit code %d", code)
 		}
 	}

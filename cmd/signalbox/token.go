@@ -6,25 +6,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/access"
 )
 
 // newToken returns the commands about access tokens.
-func newToken(s streams) *cobra.Command {
+func newToken(s cli.Streams) *cobra.Command {
 	token := &cobra.Command{
 		Use:   "token",
 		Short: "Make access tokens",
 		Long: `A host that was started with --token-file lets in only clients with a token of that
 file, and each of them does only what its token allows. The file has hashes of
 tokens, never the tokens themselves. It is read again when it changes.`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	token.AddCommand(newTokenNew(s))
 	return token
 }
 
-func newTokenNew(s streams) *cobra.Command {
+func newTokenNew(s cli.Streams) *cobra.Command {
 	var name string
 	var roles, paths []string
 	c := &cobra.Command{
@@ -51,7 +52,7 @@ and /prod/jobs, and not /production. / covers all.`,
 
   # only the line, for a script: it is the last one
   signalbox token new --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			token := access.NewToken()
 			given := make([]access.Role, 0, len(roles))
@@ -60,10 +61,10 @@ and /prod/jobs, and not /production. / covers all.`,
 			}
 			entry := access.NewEntry(name, token, given, paths)
 			if err := entry.Check(); err != nil {
-				return exitWith(exitUsage, fmt.Errorf("no token was made:\n  - %w", err))
+				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("no token was made:\n  - %w", err))
 			}
-			fmt.Fprintf(s.out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
-			fmt.Fprintf(s.out, "The line for the file of --token-file, on every host:\n\n%s\n", entry.Line())
+			fmt.Fprintf(s.Out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
+			fmt.Fprintf(s.Out, "The line for the file of --token-file, on every host:\n\n%s\n", entry.Line())
 			return nil
 		},
 	}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+// The codes of check, by the worst that it finds.
+const (
+	exitWarned = 81
+	exitUnwell = 82
+)
+
+// level is how bad a finding is.
+type level int
+
+const (
+	levelOK level = iota
+	levelWarn
+	levelFail
+)
+
+func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (l level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// finding is one thing that was looked at.
+type finding struct {
+	Level   level  `json:"level"`
+	Subject string `json:"subject"`
+	Found   string `json:"found"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+// findings gathers what is found, in order.
+type findings struct{ list []finding }
+
+// well adds what is as it should be.
+func (x *findings) well(subject, format string, a ...any) {
+	x.list = append(x.list, finding{Level: levelOK, Subject: subject, Found: fmt.Sprintf(format, a...)})
+}
+
+// add adds what was found, with what to do about it if it is not well.
+func (x *findings) add(l level, subject, advice, format string, a ...any) {
+	if l == levelOK {
+		advice = ""
+	}
+	x.list = append(x.list, finding{l, subject, fmt.Sprintf(format, a...), advice})
+}
+
+func (x *findings) worst() (l level) {
+	for i := range x.list {
+		l = max(l, x.list[i].Level)
+	}
+	return l
+}
+
+// checkCommand is one run of check.
+type checkCommand struct {
+	*cli.Frame
+	admin []string
+	disk  string
+	quiet bool
+}
+
+// newCheck returns the command that looks whether a cluster is well.
+func newCheck(f *cli.Frame) *cobra.Command {
+	k := &checkCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Is the cluster well, its disk fast enough, its limits sane?",
+		Long: `Looks at a cluster, and tells what is well, what is not, and what to do about it:
+
+  over the protocol      hosts that answer, leaders, versions, hosts that lag
+  over the admin pages   readiness, room on the disk, how long the log waits for the
+                         disk, open files, pauses, slow watchers, clocks
+  on this machine        with --disk DIR, how long a write to that disk takes
+
+The admin pages are those of --admin, and of all hosts that these know of. They can
+often be reached only from the machines of the hosts.
+
+A disk is probed with 200 small writes, each made durable like those of the log. It
+needs a directory on the disk that hosts will use, and leaves nothing in it.
+
+Exit codes: 0 all is well; 81 something should be looked at; 82 something is wrong.
+signalbox help exit-codes has the others.`,
+		Example: `  signalbox check
+
+  # hosts that are elsewhere, and only what is not well
+  signalbox check --endpoints a.example,b.example,c.example --admin a.example:7422 --quiet
+
+  # is a disk good enough for a host?
+  signalbox check --disk /var/lib/signalbox`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return k.check() },
+	}
+	c.Flags().StringSliceVar(&k.admin, "admin", []string{settings.DefaultAdminListen}, "admin pages of one host or more: `ADDRESSES`; those of the others are found through them")
+	c.Flags().StringVar(&k.disk, "disk", "", "a `DIRECTORY` on a disk of this machine to probe")
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "show only what is not well")
+	_ = c.MarkFlagDirname("disk")
+	return f.Command(c)
+}
+
+// check looks at everything, and shows what it finds.
+func (k *checkCommand) check() error {
+	connection, err := k.Connection()
+	if err != nil {
+		return err
+	}
+	base, stop := cli.UntilInterrupted(context.Background())
+	defer stop()
+	var x findings
+	if err := k.within(base, connection, func(ctx context.Context) { checkCluster(ctx, connection, &x) }); err != nil {
+		return err
+	}
+	if err := k.within(base, connection, func(ctx context.Context) { checkHosts(pages.Read(ctx, k.admin), &x) }); err != nil {
+		return err
+	}
+	if k.disk != "" && !cli.WasInterrupted(base) {
+		checkDisk(base, k.Frame, k.disk, &x)
+	}
+	if cli.WasInterrupted(base) {
+		return context.Cause(base)
+	}
+	return k.show(&x)
+}
+
+// within does something in the time that a command has.
+func (k *checkCommand) within(ctx context.Context, connection *cli.Connection, do func(context.Context)) error {
+	ctx, cancel, err := connection.Within(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	do(ctx)
+	return nil
+}
+
+// show prints the findings.
+func (k *checkCommand) show(x *findings) error {
+	colours := map[level]cli.Colour{levelOK: cli.Green, levelWarn: cli.Yellow, levelFail: cli.Red}
+	counts := make(map[level]int)
+	for _, f := range x.list {
+		counts[f.Level]++
+		if k.quiet && f.Level == levelOK {
+			continue
+		}
+		text := fmt.Sprintf("%s %s: %s", k.Paint(colours[f.Level], fmt.Sprintf("%-4s", f.Level)), cli.Safe(f.Subject), cli.Safe(f.Found))
+		if f.Advice != "" {
+			text += "\n     " + f.Advice
+		}
+		if err := k.Line(f, "%s", text); err != nil {
+			return err
+		}
+	}
+	k.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn], counts[levelFail])
+	switch x.worst() {
+	case levelWarn:
+		return cli.ExitWith(exitWarned, cli.ErrSilent)
+	case levelFail:
+		return cli.ExitWith(exitUnwell, cli.ErrSilent)
+	}
+	return nil
+}
+
+// checkCluster looks at what the protocol tells.
+func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
+	box, err := connection.Open(ctx)
+	var hosts []client.HostStatus
+	if err == nil {
+		defer box.Close()
+		hosts, err = askHosts(ctx, box)
+	}
+	if err != nil {
+		x.add(levelFail, "cluster", "start a host, or look at --endpoints", "it cannot be asked: %s", cli.Explain(err))
+		return
+	}
+	judgeCluster(hosts, x)
+}
+
+// manyEntries is a lag that a host does not come to in the normal course of things.
+const manyEntries = 10_000
+
+// judgeCluster judges what hosts say.
+func judgeCluster(hosts []client.HostStatus, x *findings) {
+	s := newStatusObject(hosts)
+	var silent, stale, behind []string
+	versions := make(map[string]bool)
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		if h.Error != "" {
+			silent = append(silent, h.Address+" ("+h.Error+")")
+			continue
+		}
+		versions[h.Version] = true
+		if !h.Fresh {
+			stale = append(stale, h.Name)
+		}
+		for _, on := range h.Shards {
+			if on.Lag > manyEntries {
+				behind = append(behind, fmt.Sprintf("%s by %d in shard %d", h.Name, on.Lag, on.ID))
+			}
+		}
+	}
+	if n := len(silent); n == 0 {
+		x.well("hosts", "all answer: %d", len(s.Hosts))
+	} else {
+		l := levelWarn
+		if 2*n >= len(s.Hosts) {
+			l = levelFail
+		}
+		x.add(l, "hosts", "start them again: while they are away one more can be one too many", "%d of %d do not answer: %s", n, len(s.Hosts), strings.Join(silent, "; "))
+	}
+	judgeRedundancy(len(s.Hosts), x)
+	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
+		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: look at their logs and at the network between them")
+	x.none(levelWarn, "freshness", stale, "every host that answers made sure lately that it leads what it believes to lead",
+		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at their logs and their load")
+	x.none(levelWarn, "lag", behind, "no host is far behind in the log of a shard",
+		"far behind in the log: %s", "their disks, or the network, are too slow for what is written")
+	if len(versions) > 1 {
+		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time", "the hosts differ: %s", joinKeys(versions))
+	} else if len(versions) == 1 {
+		x.well("versions", "all hosts that answer have the same: %s", joinKeys(versions))
+	}
+}
+
+// none judges a list that should be empty.
+func (x *findings) none(otherwise level, subject string, list []string, well, ill, advice string) {
+	if len(list) == 0 {
+		x.well(subject, "%s", well)
+		return
+	}
+	x.add(otherwise, subject, advice, ill, strings.Join(list, ", "))
+}
+
+func judgeRedundancy(hosts int, x *findings) {
+	switch hosts {
+	case 1:
+		x.well("redundancy", "one host: while it is away, nobody is served")
+	case 2:
+		x.add(levelWarn, "redundancy", "add a third host: a cluster of two stops when either of them does", "there are two hosts")
+	default:
+		x.well("redundancy", "of %d hosts %d may be away at a time", hosts, (hosts-1)/2)
+	}
+}
+
+// checkPatience is how long after its start a host counts as one that has only begun.
+const checkPatience = 10 * time.Second

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func newConfigEdit(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit PATH NAME",
+		Short: "Change a piece of config with an editor",
+		Long: `Opens a piece of config in the editor of VISUAL or EDITOR, or else vi, and puts what is
+saved there, if it is other than before. Where there is none the file is empty at
+first.
+
+If somebody else has put another value meanwhile, nothing is put: the command ends
+with code 79, and says in which file what was edited is kept.`,
+		Example: `  signalbox config edit /prod/jobs limits
+  EDITOR='code --wait' signalbox config edit /prod/jobs limits`,
+		Args:              cli.Arguments("PATH", "NAME"),
+		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		RunE: func(c *cobra.Command, args []string) error {
+			e := &edit{f: f, c: c, path: args[0], name: args[1]}
+			return e.run()
+		},
+	}
+}
+
+// edit is a piece of config that is being edited.
+type edit struct {
+	f          *cli.Frame
+	c          *cobra.Command
+	path, name string
+}
+
+func (e *edit) run() error {
+	old, err := e.get()
+	if err != nil {
+		return err
+	}
+	file, err := e.begin(old.Data)
+	if err != nil {
+		return err
+	}
+	value, err := e.edited(file)
+	if bytes.Equal(value, old.Data) {
+		if err == nil {
+			e.f.Say("nothing was changed")
+		}
+		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
+	}
+	if err == nil {
+		err = e.put(old, value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what was edited is kept in %s", err, file)
+	}
+	return os.RemoveAll(filepath.Dir(file))
+}
+
+// get returns what is to be edited; revision 0 says that there is none.
+func (e *edit) get() (v config.Value, err error) {
+	err = e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
+		var err error
+		v.Data, v.Revision, err = config.Get(ctx, box, e.path, e.name)
+		if errors.Is(err, client.ErrSemaphoreNotFound) {
+			return nil
+		}
+		v.Exists = err == nil
+		return err
+	})
+	return v, err
+}
+
+// put puts the value if what was edited is still what is there. A revision also grows when the semaphore gets another
+// owner, which does no harm.
+func (e *edit) put(old config.Value, value []byte) error {
+	return e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
+		revision := old.Revision
+		for {
+			err := config.Put(ctx, box, e.path, e.name, value, config.IfRevision(revision))
+			if err == nil {
+				e.f.Say("config %s has %s now", cli.Safe(e.name), plural(len(value), "byte"))
+			}
+			if !errors.Is(err, client.ErrPreconditionFailed) {
+				return err
+			}
+			data, newer, err := config.Get(ctx, box, e.path, e.name)
+			exists := !errors.Is(err, client.ErrSemaphoreNotFound)
+			if err != nil && exists {
+				return err
+			}
+			if exists != old.Exists || !bytes.Equal(data, old.Data) || newer == revision {
+				return cli.ExitWith(cli.ExitState, fmt.Errorf("edit %s: somebody else has put another value meanwhile, and nothing was put", cli.Safe(e.name)))
+			}
+			revision = newer
+		}
+	})
+}
+
+// begin writes what is to be edited to a file that nobody else may read, in a folder of its own. The file ends like the
+// name, so that editors know what it is.
+func (e *edit) begin(data []byte) (file string, err error) {
+	folder, err := os.MkdirTemp("", "signalbox-edit-")
+	if err != nil {
+		return "", fmt.Errorf("edit %s: %w", cli.Safe(e.name), err)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, e.name)
+	file = filepath.Join(folder, "signalbox-"+name[max(0, len(name)-64):])
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return "", fmt.Errorf("edit %s: %w", cli.Safe(e.name), err)
+	}
+	return file, nil
+}
+
+// edited runs the editor and returns what is in the file then, also if the editor failed.
+func (e *edit) edited(file string) ([]byte, error) {
+	editor := cmp.Or(e.f.Variable("VISUAL"), e.f.Variable("EDITOR"), "vi")
+	// As git does it: the shell splits what the variable says, and quotes the file.
+	run := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
+	run.Stdin, run.Stdout, run.Stderr, run.Env = e.f.In, e.f.Out, e.f.Err, e.f.Environment
+	// What is typed to interrupt is meant for the editor.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if err := run.Run(); err != nil {
+		err = fmt.Errorf("edit %s: the editor (%s): %w", cli.Safe(e.name), cli.Safe(editor), err)
+		value, _ := e.f.Data("@" + file) // what can be read of it
+		return value, err
+	}
+	return e.f.Data("@" + file)
+}

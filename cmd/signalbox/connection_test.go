@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/access"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
+	ca, cert, key, _ := certificates(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	admin, reader := access.NewToken(), access.NewToken()
+	tokens := write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin}, []string{"/"}).Line()+"\n"+
+		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
+	p := newPlace(t)
+	s := p.serve(t, "--listen", "off", "--tls-listen", p.client, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca, "--token-file", tokens)
+	s.awaitReady()
+	x := newTool(t, p)
+	adminFile, readerFile := write("admin", admin+"\n"), write("reader", reader)
+	tls := []string{"--tls-ca", ca, "--tls-cert", cert, "--tls-key", key}
+	with := func(args ...string) []string { return append(args, tls...) }
+
+	x.ok(with("node", "create", "/prod", "--token-file", adminFile)...)
+	x.with("SIGNALBOX_TOKEN=" + admin).ok(with("node", "create", "/other")...)
+	x.with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert, "SIGNALBOX_CLIENT_TLS_KEY="+key, "SIGNALBOX_CLIENT_TOKEN_FILE="+readerFile).ok("node", "describe", "/prod")
+	x.ok(with("context", "set", "reader", "--token-file", readerFile)...)
+	x.ok("node", "describe", "/prod")
+
+	x.fails(cli.ExitNoRight, "the hosts' file of tokens says what a token may", "node", "create", "/prod/x")
+	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
+	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token", with("node", "list")...)
+	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "certificate", "node", "list", "--tls", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "", "node", "list", "--timeout", "2s", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "match other.example", with("node", "list", "--tls-server-name", "other.example")...)
+
+	// A command that stays outlives its token: the next connection is made with the new one.
+	watch := x.start("semaphore", "watch", "/prod", "lock")
+	watch.awaitLine(1)
+	newer := access.NewToken()
+	write("reader", newer)
+	write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin}, []string{"/"}).Line()+"\n"+
+		access.NewEntry("reader", newer, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
+	s.await("the old token is refused", func() bool {
+		return x.with("SIGNALBOX_TOKEN="+reader).run("node", "describe", "/prod").code == cli.ExitNoRight
+	})
+	x.ok("semaphore", "create", "/prod", "lock", "--token-file", adminFile)
+	if line := watch.awaitLine(2); !strings.Contains(line, "created") {
+		t.Errorf("the watch tells %q", line)
+	}
+	watch.endsBy(syscall.SIGTERM, cli.ExitDone)
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	x, _ := sharedTool(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	silent := l.Addr().String()
+	accepted := make(chan struct{}, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- struct{}{}
+			go func() {
+				_, _ = io.Copy(io.Discard, c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list", "--endpoints", silent, "--timeout", "200ms")
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints", silent, "--timeout", "200ms")
+	for len(accepted) > 0 {
+		<-accepted
+	}
+	s := x.start("node", "list", "--endpoints", silent, "--timeout", "10m")
+	<-accepted
+	s.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
+}
+
+func TestVariablesOfCommandsAreNoneOfHosts(t *testing.T) {
+	var environment []string
+	for _, name := range cli.Variables() {
+		environment = append(environment, name+"=x")
+	}
+	// A host that took one of them for a setting of its own would refuse or warn.
+	s, err := settings.Load(settings.Sources{Environment: environment})
+	if err != nil || len(s.Warnings()) > 0 {
+		t.Errorf("hosts take the variables of commands for their own: %v, %v", err, s.Warnings())
+	}
+}

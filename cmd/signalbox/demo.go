@@ -1,0 +1,275 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+const (
+	// demoPort is the first port of the first host; the second host has those from 10 higher.
+	demoPort     = 7420
+	demoPortStep = 10
+	demoAddress  = "127.0.0.1"
+)
+
+// demoNames are the hosts of a demonstration.
+var demoNames = []string{"a", "b", "c"}
+
+// demoFlags are the settings that can be given to a demonstration.
+var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true, "pprof": true}
+
+// demo is a cluster in one process, whose data goes with it.
+type demo struct {
+	flags *settings.Flags
+	port  int
+	cli.Streams
+	dir   string
+	hosts []settings.Settings
+	says  *saying
+
+	running []*running // those that have started
+}
+
+// addDemoFlags adds what makes serve a demonstration.
+func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
+	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
+	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take three each, from here and 10 and 20 higher; 0 for any that are free")
+	return on, port
+}
+
+// demoUsage is what the help of serve says of the flags of a demonstration.
+const demoUsage = `
+A demonstration:
+  --demo
+        three hosts of one cluster in this process, with data that goes when it ends; only --shards,
+        --pprof and the settings of the log go with it
+  --demo-port NUMBER
+        the first port; the hosts take three each, from here and 10 and 20 higher; 0 for any that are
+        free (default 7420)
+`
+
+// checkDemoFlags refuses settings that a demonstration makes itself.
+func checkDemoFlags(c *cobra.Command, on bool, port int) error {
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case !on && f.Name == "demo-port":
+			err = errors.New("--demo-port goes with --demo")
+		case on && !demoFlags[f.Name] && err == nil:
+			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself", f.Name)
+		}
+	})
+	if last := port + (len(demoNames)-1)*demoPortStep + 2; err == nil && on && port != 0 && (port < 1 || last > 65535) {
+		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port, 65535-(last-port))
+	}
+	if err == nil {
+		return nil
+	}
+	return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help tells more", err, c.CommandPath()))
+}
+
+// serve runs the hosts until they are told to stop.
+func (d *demo) serve() (err error) {
+	d.says = &saying{to: d.Err}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	if d.dir, err = os.MkdirTemp("", "signalbox-demo-"); err != nil {
+		return fmt.Errorf("make a folder for the data of the demonstration: %w", err)
+	}
+	defer func() {
+		if failed := os.RemoveAll(d.dir); failed != nil && err == nil {
+			err = fmt.Errorf("remove the data of the demonstration: %w", failed)
+		}
+	}()
+	if err := d.plan(); err != nil {
+		return err
+	}
+	err = d.start()
+	if err == nil && d.awaitReady(signals) {
+		fmt.Fprint(d.Out, d.greeting())
+		<-signals
+	}
+	if stopped := d.stop(signals); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// plan makes the settings of the hosts.
+func (d *demo) plan() error {
+	ports, err := d.ports()
+	if err != nil {
+		return err
+	}
+	at := func(host, which int) string {
+		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[3*host+which]))
+	}
+	var list []settings.FirstHost
+	for i, name := range demoNames {
+		list = append(list, settings.FirstHost{Name: name, Raft: at(i, 1)})
+	}
+	for i, name := range demoNames {
+		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
+			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
+			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list),
+			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2),
+			"SIGNALBOX_LOG_LEVEL=warn",
+		}})
+		if err != nil {
+			return cli.ExitWith(cli.ExitUsage, err)
+		}
+		d.hosts = append(d.hosts, given)
+	}
+	return nil
+}
+
+// ports are three for each host: for clients, for the other hosts, and for the admin pages.
+func (d *demo) ports() ([]int, error) {
+	var ports []int
+	for host := range demoNames {
+		for which := range 3 {
+			if d.port != 0 {
+				ports = append(ports, d.port+host*demoPortStep+which)
+				continue
+			}
+			l, err := net.Listen("tcp", net.JoinHostPort(demoAddress, "0"))
+			if err != nil {
+				return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("find a free port: %w", err))
+			}
+			defer l.Close() // not before all are found, so that they differ
+			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		}
+	}
+	return ports, nil
+}
+
+// start starts the hosts, all at once: each may need the others.
+func (d *demo) start() error {
+	var all sync.WaitGroup
+	started, failed := make([]*running, len(d.hosts)), make([]error, len(d.hosts))
+	for i := range d.hosts {
+		log := newLogger(d.says, &d.hosts[i])
+		all.Go(func() { started[i], failed[i] = start(&d.hosts[i], log) })
+	}
+	all.Wait()
+	var problems []error
+	code := 0
+	for i, err := range failed {
+		if err == nil {
+			d.running = append(d.running, started[i])
+			continue
+		}
+		problems = append(problems, fmt.Errorf("host %s: %w", d.hosts[i].Name, err))
+		code = max(code, cli.ExitCode(err))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return cli.ExitWith(code, fmt.Errorf("%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on", errors.Join(problems...)))
+}
+
+// awaitReady waits until all hosts are ready. It returns false where they are to stop before.
+func (d *demo) awaitReady(signals <-chan os.Signal) bool {
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	for _, r := range d.running {
+		for r.notReady() != "" {
+			select {
+			case <-poll.C:
+			case <-signals:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stop takes down the hosts that have started, all at once. Nothing is handed over: all of it goes. What they
+// say of each other's going is no news. A second signal, a moment later, leaves the rest to the end of the
+// process.
+func (d *demo) stop(signals <-chan os.Signal) error {
+	asked := time.Now()
+	d.says.mute()
+	stopped := make(chan struct{})
+	go func() {
+		var all sync.WaitGroup
+		for _, r := range d.running {
+			r.phase.Store(phaseStopping)
+			all.Go(r.close)
+		}
+		all.Wait()
+		close(stopped)
+	}()
+	limit := time.After(stopWithin)
+	for {
+		select {
+		case <-stopped:
+			return nil
+		case <-limit:
+			return errStopTimeout
+		case again := <-signals:
+			if time.Since(asked) > cli.SameSignal {
+				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
+			}
+		}
+	}
+}
+
+// saying is where all hosts of a demonstration write their logs.
+type saying struct {
+	mu    sync.Mutex
+	to    io.Writer
+	muted bool
+}
+
+// Write implements io.Writer.
+func (w *saying) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.muted {
+		return len(line), nil
+	}
+	return w.to.Write(line)
+}
+
+func (w *saying) mute() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.muted = true
+}
+
+// greeting says where the hosts are, and what to try.
+func (d *demo) greeting() string {
+	var b strings.Builder
+	var clients, admin []string
+	fmt.Fprintf(&b, "signalbox demo: a cluster of %d hosts is ready, in this process\n\n", len(d.hosts))
+	fmt.Fprintf(&b, "  HOST  CLIENTS           HEALTH, METRICS AND STATUS\n")
+	for i := range d.hosts {
+		s := &d.hosts[i]
+		clients, admin = append(clients, s.Listen), append(admin, s.AdminListen)
+		fmt.Fprintf(&b, "  %-4s  %-16s  http://%s\n", s.Name, s.Listen, s.AdminListen)
+	}
+	fmt.Fprintf(&b, "\nIts data is in %s and goes when it ends, by Ctrl-C. In another terminal:\n\n", d.dir)
+	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))
+	fmt.Fprintf(&b, "  signalbox status\n")
+	fmt.Fprintf(&b, "  signalbox lock /demo job -- sleep 10     # in two terminals: one waits for the other\n")
+	fmt.Fprintf(&b, "  signalbox top --admin %s\n", strings.Join(admin, ","))
+	return b.String()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// demonstration starts a demonstration, and returns where it keeps its data too.
+func demonstration(t *testing.T, args ...string) (s *process, temporary string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	temporary = t.TempDir()
+	c := exec.Command(os.Args[0], append([]string{"serve", "--demo"}, args...)...)
+	c.Env = processEnvironment("TMPDIR=" + temporary)
+	return launch(t, c), temporary
+}
+
+func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
+	s, temporary := demonstration(t, "--demo-port", "0")
+	s.await("it says what to try", func() bool { return strings.Contains(s.out.String(), "signalbox top --admin") })
+	_, after, _ := strings.Cut(s.out.String(), "SIGNALBOX_ENDPOINTS=")
+	endpoints, _, _ := strings.Cut(after, "\n")
+	hosts := strings.Split(endpoints, ",")
+	if len(hosts) != 3 {
+		t.Fatalf("%q", endpoints)
+	}
+	said := regexp.MustCompile(`127\.0\.0\.1:\d+ *`).ReplaceAllStringFunc(s.out.String(), func(address string) string {
+		return "ADDRESS" + strings.Repeat(" ", min(2, strings.Count(address, " ")))
+	})
+	said = regexp.MustCompile(`\S+/signalbox-demo-\d+`).ReplaceAllString(said, "FOLDER")
+	golden(t, "demo.txt", said)
+
+	for _, h := range hosts {
+		p := &place{client: h}
+		if c := p.tool(t, "lock", "/demo", "job", "--", "sh", "-c", "echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.out.String() != "job\n" {
+			t.Errorf("over %s: %s", h, c.out.String())
+		}
+	}
+	s.signal(syscall.SIGTERM)
+	if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("it leaves %v, %v", left, err)
+	}
+	if s.err.String() != "" {
+		t.Errorf("it complains: %s", &s.err)
+	}
+}
+
+// golden compares what is said with a file of testdata.
+func golden(t *testing.T, name, said string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(said), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, _ := os.ReadFile(path); said != string(want) {
+		t.Errorf("%s is not what is said; go test ./cmd/signalbox -update writes it anew:\n%s", path, said)
+	}
+}
+
+func TestADemonstrationDoesNotTakeWhatOthersHave(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	s, temporary := demonstration(t, "--demo-port", port)
+	if code := s.wait(patience); code != cli.ExitUnavailable {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(s.err.String(), "another process listens there; stop it or choose another port") {
+		t.Errorf("it says %s", &s.err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("it leaves %v, %v", left, err)
+	}
+}
+
+func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--demo", "--listen", "127.0.0.1:1"}, "--listen does not go with --demo, which sets up its three hosts itself"},
+		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
+		{[]string{"--demo", "--demo-port", "65514"}, "--demo-port 65514: there are no such ports; give one to 65513, or 0 for any that are free"},
+	} {
+		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
+		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage || err != want {
+			t.Errorf("%v: code %d, %swant %s", c.args, code, err, want)
+		}
+	}
+}

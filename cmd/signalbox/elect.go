@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+const (
+	// A candidate whose command ended soon after it had begun rests for long before it contends again, so that
+	// a command that cannot work does not make the cluster busy, and others come first.
+	electRest     = 100 * time.Millisecond
+	electLongRest = time.Second
+	electSoon     = 10 * time.Second
+)
+
+// electCommand is one run of elect.
+type electCommand struct {
+	keeper
+	name    string
+	once    bool
+	observe bool
+	follow  bool
+}
+
+// newElect returns the command that runs a command on one of many.
+func newElect(f *cli.Frame) *cobra.Command {
+	e := &electCommand{keeper: keeper{Frame: f}}
+	c := &cobra.Command{
+		Use:   "elect PATH NAME [-- COMMAND [ARGUMENT...]]",
+		Short: "Run a command on the leader of many, or see who leads",
+		Long: `Contends in the election NAME of the node PATH, runs COMMAND while it leads, and
+contends again when COMMAND has ended or the lead is lost. Of all that do so with
+the same PATH and NAME one leads at a time; when it goes, the next in the order in
+which they came takes over. The node is created where it does not exist, which is
+said on standard error.
+
+COMMAND finds in its environment SIGNALBOX_FENCE, which is larger for every leader
+than for all before: who takes orders from leaders should refuse those with less
+than the largest that it has seen. SIGNALBOX_SESSION, SIGNALBOX_NODE and
+SIGNALBOX_ELECTION are there too. When the lead is lost COMMAND is ended before
+another can lead, by the rules of signalbox lock, which passes on signals likewise.
+SIGINT, SIGTERM, SIGHUP and SIGQUIT end the contending too.
+
+With --observe nothing contends: the leader is shown, and with --follow every one
+that comes after, a line for each; a line without a fence says that nobody leads.
+
+Exit codes: after a signal, and with --once, the exit status of COMMAND; 128 and the
+number of the signal where COMMAND did not run; 80 with --once where the lead was
+lost; 66 with --observe where nobody leads; 69 no host could be asked; 126 COMMAND
+cannot be run; 127 there is no COMMAND; 64 the command line is wrong.
+signalbox help exit-codes has the others.`,
+		Example: `  # on every machine: the scheduler runs on one of them
+  signalbox elect /prod scheduler --data "$(hostname):8080" -- ./scheduler
+
+  # lead once, and end with the exit status of the command
+  signalbox elect /prod migration --once -- ./migrate.sh
+
+  # who leads, and who comes after
+  signalbox elect /prod scheduler --observe
+  signalbox elect /prod scheduler --observe --follow -o json`,
+		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		RunE: func(c *cobra.Command, args []string) error {
+			if e.follow && !e.observe {
+				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--follow goes with --observe; %s --help shows how", c.CommandPath()))
+			}
+			if e.observe {
+				if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
+					return err
+				}
+				return e.watch(c, args[0], args[1])
+			}
+			if err := e.prepare(c, args); err != nil {
+				return err
+			}
+			e.name = args[1]
+			return e.elect()
+		},
+	}
+	c.Flags().BoolVar(&e.once, "once", false, "end with COMMAND, or when the lead is lost, instead of contending again")
+	c.Flags().BoolVar(&e.observe, "observe", false, "show who leads, and contend for nothing")
+	c.Flags().BoolVar(&e.follow, "follow", false, "with --observe: show every leader that comes after, until interrupted")
+	e.addFlags(c)
+	return f.Command(c)
+}
+
+// elect contends until it is told to end.
+func (e *electCommand) elect() error {
+	ctx, stop := e.watchSignals()
+	defer stop()
+	defer e.close()
+	s, err := e.open(ctx, "elect", client.Renew())
+	if err != nil {
+		return orInterrupted(ctx, err)
+	}
+	for {
+		began := time.Now()
+		over, err := e.term(ctx, s)
+		if over {
+			return err
+		}
+		rest := electRest
+		if time.Since(began) < electSoon {
+			rest = electLongRest
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// term waits for the lead, and runs the command while it has it. over tells that the error, or success, is the
+// end of contending.
+func (e *electCommand) term(ctx context.Context, s *client.Session) (over bool, err error) {
+	lease, err := s.Semaphore(e.name, client.Limit(1)).Acquire(ctx, client.Data([]byte(e.data)))
+	if err != nil {
+		return e.failed(ctx, s, err)
+	}
+	if err := e.fit(ctx, s, lease); err != nil {
+		return e.failed(ctx, s, err)
+	}
+	if ctx.Err() != nil {
+		return true, context.Cause(ctx)
+	}
+	e.note("leads %s with fence %d", cli.Safe(e.name), lease.Fence())
+	out, err := e.run(lease, electionVariable)
+	switch {
+	case err != nil:
+		return true, err
+	case ctx.Err() != nil, e.once && out.Lost == nil:
+		return true, statusOf(out)
+	case out.Lost != nil:
+		err = lossOf("the lead of "+cli.Safe(e.name), out)
+		if !e.once {
+			e.note("%v", err)
+		}
+		return e.once, err
+	}
+	e.note("the command ended with status %d", out.Status)
+	return false, nil
+}
+
+// fit refuses a semaphore that was made for something else: with a larger limit several would lead.
+func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client.Lease) error {
+	d, err := s.Semaphore(e.name).Describe(ctx)
+	if err == nil && d.Limit != 1 {
+		err = fmt.Errorf("%w: the limit of an election is 1, that of %s is %v; use another name",
+			client.ErrPreconditionFailed, cli.Safe(e.name), cli.Amount(d.Limit))
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		_ = lease.Release(ctx) // it goes on by itself
+	}
+	return err
+}
+
+// failed tells whether a try to lead that failed ends the contending. Outages and lost sessions do not.
+func (e *electCommand) failed(ctx context.Context, s *client.Session, err error) (over bool, _ error) {
+	if ctx.Err() != nil {
+		return true, orInterrupted(ctx, err)
+	}
+	if s.Context().Err() != nil {
+		return true, context.Cause(s.Context())
+	}
+	for _, final := range []error{
+		client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported, client.ErrInternal,
+	} {
+		if errors.Is(err, final) {
+			return true, err
+		}
+	}
+	e.note("cannot contend, and will try again: %v", err)
+	return false, nil
+}
+
+// leader is who leads, as JSON.
+type leader struct {
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	Fence     uint64 `json:"fence,omitempty"`
+	SessionID cli.ID `json:"session_id,omitempty"`
+	cli.Payload
+}
+
+// watch shows who leads.
+func (e *electCommand) watch(c *cobra.Command, path, name string) error {
+	if !e.follow {
+		return e.Ask(c, func(ctx context.Context, box *client.Client) error {
+			l, ok, err := election.Current(ctx, box, path, name)
+			if err != nil {
+				return err
+			}
+			if err := e.show(path, name, l); err != nil || ok {
+				return err
+			}
+			return cli.ExitWith(cli.ExitNotFound, cli.ErrSilent)
+		})
+	}
+	return e.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+		for l, err := range election.Observe(ctx, box, path, name) {
+			if cli.WasInterrupted(ctx) {
+				return nil
+			}
+			if err == nil {
+				err = e.show(path, name, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// show writes one line: who leads, or that nobody does.
+func (e *electCommand) show(path, name string, l election.Leader) error {
+	object := leader{Path: path, Name: name, Fence: l.Fence, SessionID: cli.ID(l.SessionID)}
+	if l.Fence == 0 {
+		return e.Line(object, "nobody leads %s", cli.Safe(name))
+	}
+	object.Payload = cli.NewPayload(l.Data)
+	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID, l.Fence)
+}

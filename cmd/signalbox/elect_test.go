@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// lead is a command that says that it leads, and with what token.
+const lead = `exec 2>/dev/null; trap 'echo over; exit 4' TERM; echo "leads $SIGNALBOX_ELECTION $SIGNALBOX_FENCE"; while :; do sleep 0.01; done`
+
+func TestTheLeadGoesToTheNext(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	observer := p.tool(t, "elect", "/jobs", "boss", "--observe", "--follow", "-o", "json")
+	observer.awaitLine(1)
+	first := p.tool(t, "elect", "/jobs", "boss", "--data", "one", "--", "sh", "-c", lead)
+	first.says("leads boss ")
+	second := p.tool(t, "elect", "/jobs", "boss", "--data", "two", "--", "sh", "-c", lead)
+	x := newTool(t, p)
+	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one leads boss: session ") {
+		t.Errorf("it says %s", got)
+	}
+	observer.awaitLine(2)
+	// SIGTERM ends the command and the contending.
+	first.signal(syscall.SIGTERM)
+	first.endsWith(4, "leads boss with fence")
+	second.says("leads boss ")
+	if strings.Contains(second.out.String(), strings.TrimSpace(strings.TrimSuffix(first.out.String(), "over\n"))) {
+		t.Errorf("two terms have one fence: %s%s", &first.out, &second.out)
+	}
+	second.signal(syscall.SIGTERM)
+	second.endsWith(4, "leads boss with fence")
+
+	// The observer sees each of them, and in between that nobody leads, unless that was too short.
+	var seen []string
+	observer.await("it has seen all", func() bool {
+		seen = nil
+		for line := range strings.Lines(observer.out.String()) {
+			var l struct {
+				Path, Name string
+				Data       *string
+			}
+			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Path != "/jobs" || l.Name != "boss" {
+				return false // it is being written
+			}
+			switch {
+			case l.Data != nil:
+				seen = append(seen, *l.Data)
+			case len(seen) == 0 || seen[len(seen)-1] == "two":
+				seen = append(seen, "-")
+			}
+		}
+		return strings.Join(seen, " ") == "- one two -"
+	})
+	observer.endsBy(syscall.SIGINT, cli.ExitDone)
+	if r := x.run("elect", "/jobs", "boss", "--observe"); r.code != cli.ExitNotFound || r.out != "nobody leads boss\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestACandidateContendsAgainUnlessItIsForOnce(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	again := p.tool(t, "elect", "/jobs", "again", "--", "sh", "-c", "echo term; exit 3")
+	again.await("it leads again", func() bool { return strings.Count(again.out.String(), "term") == 2 })
+	if said := again.err.String(); !strings.Contains(said, "the command ended with status 3") {
+		t.Errorf("it says %s", said)
+	}
+	again.signal(syscall.SIGTERM)
+	if code := again.wait(patience); code != 143 && code != 3 {
+		t.Errorf("code %d", code)
+	}
+	p.tool(t, "elect", "/jobs", "once", "--once", "-q", "--", "sh", "-c", "exit 3").endsWith(3, "")
+}
+
+func TestALeadThatIsLost(t *testing.T) {
+	p, _, box := lockPlace(t)
+	rob := func() {
+		t.Helper()
+		d, err := box.Node("/jobs").Describe(t.Context(), "boss", client.WithOwners())
+		if err != nil || len(d.Owners) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if err := box.DestroySession(t.Context(), d.Owners[0].SessionID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := p.tool(t, "elect", "/jobs", "boss", "--once", "--", "sh", "-c", lead)
+	s.says("leads")
+	rob()
+	s.endsWith(cli.ExitLost, "the lead of boss is lost: ")
+	s = p.tool(t, "elect", "/jobs", "boss", "--", "sh", "-c", lead)
+	s.says("leads")
+	rob()
+	s.await("it leads again", func() bool { return strings.Count(s.out.String(), "leads") == 2 })
+	if strings.Contains(s.out.String(), "over") || !strings.Contains(s.err.String(), "the command was killed") {
+		t.Errorf("it went on for a while: %s%s", &s.out, &s.err)
+	}
+	s.signal(syscall.SIGTERM)
+	s.endsWith(4, "leads boss with fence")
+}
+
+func TestWhatIsNoElection(t *testing.T) {
+	p, _, box := lockPlace(t)
+	if err := box.Node("/jobs").Create(t.Context(), "three", 3, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.tool(t, "elect", "/jobs", "three", "--", "true").endsWith(cli.ExitState, "the limit of an election is 1, that of three is 3; use another name")
+	d, err := box.Node("/jobs").Describe(t.Context(), "three", client.WithOwners())
+	if err != nil || len(d.Owners) != 0 {
+		t.Errorf("it left an owner behind: %+v, %v", d, err)
+	}
+	p.tool(t, "elect", "/nowhere", "x", "--observe").endsWith(cli.ExitNotFound, "/nowhere")
+	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage || !strings.Contains(err, "--follow goes with --observe") {
+		t.Errorf("code %d, %s", code, err)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// goodbye is how long a command that ends tries to tell the cluster. What it could not tell ends with the timeout
+// of its session.
+const goodbye = 2 * time.Second
+
+// sessionFlags are the flags of commands that have a session.
+type sessionFlags struct {
+	timeout     time.Duration
+	description string
+}
+
+func (s *sessionFlags) add(c *cobra.Command) {
+	c.Flags().DurationVar(&s.timeout, "session-timeout", client.DefaultSessionTimeout,
+		"how long the cluster waits for this process when it is not heard of, before others get what it holds: `DURATION` up to 30m")
+	c.Flags().StringVar(&s.description, "description", "", "`TEXT` that signalbox session list shows; otherwise it says which command runs on which machine")
+}
+
+// open starts a session in a node. It is to be closed with sayGoodbye.
+func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.Client, path, command string, options ...client.SessionOption) (*client.Session, error) {
+	if s.timeout <= 0 {
+		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--session-timeout %v: it must be above zero, such as 10s", s.timeout))
+	}
+	if s.description == "" {
+		machine, err := os.Hostname()
+		if err != nil {
+			machine = "an unknown machine"
+		}
+		s.description = fmt.Sprintf("%s, process %d on %s", command, os.Getpid(), machine)
+	}
+	within, cancel, err := k.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	options = append(options, client.SessionTimeout(s.timeout), client.Description(s.description))
+	session, err := box.Session(within, path, options...)
+	return session, cli.EndedBy(within, err)
+}
+
+// sayGoodbye does something that ends what the command holds, after its context has ended too, and tells if it could not.
+func sayGoodbye(ctx context.Context, f *cli.Frame, what string, do func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if err := do(ctx); err != nil {
+		f.Say("signalbox: %s: %s", what, cli.Explain(err))
+	}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// parsed reads a line of JSON that a command has printed.
+func parsed[T any](t *testing.T, line string) T {
+	t.Helper()
+	var object T
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&object); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Errorf("after the object there is more: %s", line)
+	}
+	return object
+}
+
+// grant is what acquire prints.
+type grant struct {
+	Path      string `json:"path"`
+	Name      string `json:"name"`
+	SessionID string `json:"session_id"`
+	Fence     uint64 `json:"fence"`
+	Count     any    `json:"count"`
+}
+
+// described is what describe prints of a semaphore.
+type describedSemaphore struct {
+	Path        string       `json:"path"`
+	Name        string       `json:"name"`
+	Limit       any          `json:"limit"`
+	Count       any          `json:"count"`
+	OwnerCount  int          `json:"owner_count"`
+	WaiterCount int          `json:"waiter_count"`
+	Ephemeral   bool         `json:"ephemeral"`
+	Revision    uint64       `json:"revision"`
+	Data        string       `json:"data"`
+	Owners      []testHolder `json:"owners"`
+	Waiters     []testHolder `json:"waiters"`
+}
+
+type testHolder struct {
+	OrderID   uint64 `json:"order_id"`
+	SessionID string `json:"session_id"`
+	Count     any    `json:"count"`
+	TimeoutMS *int64 `json:"timeout_ms"`
+	Data      string `json:"data"`
+}
+
+func (x *tool) describe(node, name string) describedSemaphore {
+	x.t.Helper()
+	return parsed[describedSemaphore](x.t, x.ok("semaphore", "describe", node, name, "--strict", "-o", "json"))
+}
+
+// endsBy interrupts a process and checks how it ends.
+func (s *process) endsBy(sig os.Signal, code int) {
+	s.t.Helper()
+	s.signal(sig)
+	if got := s.wait(patience); got != code {
+		s.t.Errorf("%v: code %d, want %d", s.cmd.Args[1:], got, code)
+	}
+}
+
+func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
+	x, node := sharedTool(t)
+	first := x.start("semaphore", "acquire", node, "slots", "--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
+	g := parsed[grant](t, first.awaitLine(1))
+	if g.Path != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1.0 || g.SessionID == "" {
+		t.Errorf("the grant: %+v", g)
+	}
+	second := x.start("semaphore", "acquire", node, "slots", "--count", "2", "--wait", "1h", "-o", "json")
+	second.await("it waits", func() bool { return strings.Contains(second.err.String(), "waiting in the queue") })
+	d := x.describe(node, "slots")
+	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID || d.Owners[0].OrderID != g.Fence || d.Owners[0].Data != "me" {
+		t.Errorf("while it is held: %+v", d)
+	}
+	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2.0 || w.TimeoutMS == nil || *w.TimeoutMS != 3_600_000 {
+		t.Errorf("the waiter: %+v", w)
+	}
+	if text := x.ok("session", "show", g.SessionID); !strings.Contains(text, "the first") || !strings.Contains(text, "slots") || !strings.Contains(text, node) {
+		t.Errorf("the session: %s", text)
+	}
+	if text := x.ok("session", "list", node); strings.Count(text, "\n") != 3 || !strings.Contains(text, "the first") || !strings.Contains(text, "signalbox semaphore acquire slots, process ") {
+		t.Errorf("the sessions: %s", text)
+	}
+	x.fails(cli.ExitState, "--force deletes it all the same", "semaphore", "delete", node, "slots")
+	x.fails(cli.ExitNotAcquired, "not so much of it is free", "semaphore", "acquire", node, "slots", "--wait", "0")
+	x.fails(cli.ExitNotAcquired, "not acquired in time", "semaphore", "acquire", node, "slots", "--count", "2", "--wait", "50ms")
+
+	first.endsBy(os.Interrupt, cli.ExitDone)
+	if h := parsed[grant](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2.0 {
+		t.Errorf("the next grant %+v after %+v", h, g)
+	}
+	if got := strings.Count(first.out.String(), "\n"); got != 1 {
+		t.Errorf("the first printed %s", &first.out)
+	}
+	second.endsBy(syscall.SIGTERM, cli.ExitDone)
+	if d := x.describe(node, "slots"); d.OwnerCount != 0 || len(d.Owners) != 0 {
+		t.Errorf("at the end: %+v", d)
+	}
+	if text := x.ok("session", "list", node, "-o", "json"); text != "" {
+		t.Errorf("sessions are left: %s", text)
+	}
+}
+
+func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
+	x, node := sharedTool(t)
+	owner := x.start("semaphore", "acquire", node, "object", "--ephemeral", "--count", "all")
+	owner.awaitLine(1)
+	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != "all" || d.Count != "all" {
+		t.Errorf("an ephemeral one: %+v", d)
+	}
+	waiter := x.start("semaphore", "acquire", node, "object", "--ephemeral")
+	waiter.await("it waits", func() bool { return strings.Contains(waiter.err.String(), "waiting") })
+	waiter.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
+	if waiter.out.String() != "" {
+		t.Errorf("it printed %s", &waiter.out)
+	}
+	if d := x.describe(node, "object"); d.WaiterCount != 0 {
+		t.Errorf("%+v", d)
+	}
+	owner.endsBy(os.Interrupt, cli.ExitDone)
+	x.fails(cli.ExitNotFound, "there is no such semaphore", "semaphore", "describe", node, "object")
+}
+
+func TestWhatIsTakenAwayIsToldToItsHolder(t *testing.T) {
+	x, node := sharedTool(t)
+	acquire := func() (*process, grant) {
+		s := x.start("semaphore", "acquire", node, "lock", "--limit", "1", "-o", "json")
+		return s, parsed[grant](t, s.awaitLine(1))
+	}
+	loses := func(s *process, why string) {
+		t.Helper()
+		if code := s.wait(patience); code != cli.ExitLost || !strings.Contains(s.err.String(), why) {
+			t.Errorf("code %d, want %d; it says %s, want %s", code, cli.ExitLost, &s.err, why)
+		}
+	}
+	s, g := acquire()
+	x.fails(cli.ExitUsage, "which owns lock; nothing was done", "session", "end", g.SessionID)
+	x.ok("session", "end", g.SessionID, "--yes")
+	loses(s, "an operator ended it")
+
+	s, g = acquire()
+	x.fails(cli.ExitNotFound, "neither owns it nor waits for it", "semaphore", "release", node, "lock", "--session", "1", "--yes")
+	x.fails(cli.ExitUsage, "to release lock this ends session "+g.SessionID, "semaphore", "release", node, "lock", "--session", g.SessionID)
+	x.ok("semaphore", "release", node, "lock", "--order", jsonNumber(g.Fence), "--yes")
+	loses(s, "an operator ended it")
+
+	s, _ = acquire()
+	x.fails(cli.ExitUsage, "with 1 owner and 0 waiters", "semaphore", "delete", node, "lock", "--force")
+	x.ok("semaphore", "delete", node, "lock", "--force", "--yes")
+	loses(s, "the semaphore was deleted")
+
+	s, _ = acquire()
+	x.fails(cli.ExitUsage, "with 1 semaphore and 1 session", "node", "drop", node)
+	x.ok("node", "drop", node, "--yes")
+	loses(s, "lock is not held any more")
+}
+
+func jsonNumber(n uint64) string {
+	text, _ := json.Marshal(n) // of a number there is always one
+	return string(text)
+}
+
+func TestARegistrationLastsAsLongAsItsProcess(t *testing.T) {
+	x, node := sharedTool(t)
+	type endpoint struct {
+		Address   string            `json:"address"`
+		Metadata  map[string]string `json:"metadata"`
+		SessionID string            `json:"session_id"`
+		OrderID   uint64            `json:"order_id"`
+	}
+	type change struct {
+		Path       string     `json:"path"`
+		Name       string     `json:"name"`
+		Revision   uint64     `json:"revision"`
+		Endpoints  []endpoint `json:"endpoints"`
+		Joined     []endpoint `json:"joined"`
+		Changed    []endpoint `json:"changed"`
+		Left       []endpoint `json:"left"`
+		Unreadable int        `json:"unreadable"`
+	}
+	watch := x.start("discover", "watch", node, "api")
+	watchJSON := x.start("discover", "watch", node, "api", "-o", "json")
+	if line := watch.awaitLine(1); line != "nobody is there" {
+		t.Errorf("at first %q", line)
+	}
+	if c := parsed[change](t, watchJSON.awaitLine(1)); c.Path != node || c.Name != "api" || len(c.Endpoints) != 0 {
+		t.Errorf("at first %+v", c)
+	}
+	a := x.start("discover", "register", node, "api", "10.0.0.1:80", "--metadata", "zone=b,weight=3", "-o", "json")
+	registered := parsed[endpoint](t, a.awaitLine(1))
+	if line := watch.awaitLine(2); line != "joined    10.0.0.1:80   weight=3 zone=b" {
+		t.Errorf("then %q", line)
+	}
+	c := parsed[change](t, watchJSON.awaitLine(2))
+	if len(c.Joined) != 1 || len(c.Endpoints) != 1 || c.Joined[0].OrderID != registered.OrderID || c.Joined[0].SessionID != registered.SessionID || c.Joined[0].Metadata["zone"] != "b" {
+		t.Errorf("then %+v, registered as %+v", c, registered)
+	}
+	if got, want := x.ok("discover", "list", node, "api"), "ADDRESS       METADATA\n10.0.0.1:80   weight=3 zone=b\n"; got != want {
+		t.Errorf("the list:\n%swant:\n%s", got, want)
+	}
+	a.endsBy(syscall.SIGTERM, cli.ExitDone)
+	if line := watch.awaitLine(3); line != "left      10.0.0.1:80   weight=3 zone=b" {
+		t.Errorf("at last %q", line)
+	}
+	if c := parsed[change](t, watchJSON.awaitLine(3)); len(c.Left) != 1 || len(c.Endpoints) != 0 {
+		t.Errorf("at last %+v", c)
+	}
+	watch.endsBy(os.Interrupt, cli.ExitDone)
+	watchJSON.endsBy(syscall.SIGTERM, cli.ExitDone)
+	x.fails(cli.ExitUsage, "", "discover", "register", node, "api", "{")
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/datadir"
+	"github.com/signalbox/signalbox/server/identity"
+)
+
+// newInspect returns the command that looks into a data directory.
+func newInspect(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
+		Use:   "inspect DIR",
+		Short: "Look into the data directory of a host that does not run",
+		Long: `Shows what is in a data directory: which host of which cluster it belongs to, the
+size of its log, its snapshots, and what is in the newest of them: nodes, and how
+many sessions, semaphores, owners and waiters each has. What was changed after a
+snapshot is in the log, and not shown. Nothing is written, and no host can start on
+the directory meanwhile.
+
+Where a host runs on the directory, the snapshots are listed and not read: signalbox
+status asks the host.
+
+Exit codes: 65 the directory cannot be used, or a snapshot is damaged; 64 the command
+line is wrong. signalbox help exit-codes has the others.`,
+		Example: `  signalbox inspect ./signalbox-data
+
+  # every snapshot, and not only the newest
+  signalbox inspect ./signalbox-data -o wide
+
+  # is this copy of a directory sound?
+  signalbox inspect /backup/signalbox-data > /dev/null && echo sound`,
+		Args: cli.Arguments("DIR"),
+		RunE: func(_ *cobra.Command, args []string) error { return inspect(f, args[0]) },
+	})
+}
+
+// directoryObject is a data directory as JSON.
+type directoryObject struct {
+	Path        string `json:"path"`
+	InUse       string `json:"in_use,omitempty"`
+	HostID      uint64 `json:"host_id"`
+	HostName    string `json:"host_name"`
+	Cluster     string `json:"cluster"`
+	ClusterName string `json:"cluster_name,omitempty"`
+	Shards      int    `json:"shards"`
+	Format      int    `json:"format"`
+	CreatedBy   string `json:"created_by"`
+	Created     string `json:"created"`
+	Started     bool   `json:"started"`
+	Machine     string `json:"machine,omitempty"`
+
+	Hosts     []memberObject    `json:"hosts"`
+	LogBytes  int64             `json:"log_bytes"`
+	LogFiles  int               `json:"log_files"`
+	Snapshots []snapshotObject  `json:"snapshots"`
+	Nodes     []contentsObject  `json:"nodes"`
+	Problems  []inspectedObject `json:"problems"`
+}
+
+// memberObject is a host that the cluster began with.
+type memberObject struct {
+	ID   uint64 `json:"id"`
+	Name string `json:"name"`
+	Raft string `json:"raft"`
+}
+
+// snapshotObject is a snapshot as JSON.
+type snapshotObject struct {
+	Shard  uint64 `json:"shard"`
+	Index  uint64 `json:"index"`
+	Bytes  int64  `json:"bytes"`
+	Saved  string `json:"saved"`
+	Path   string `json:"path"`
+	Newest bool   `json:"newest"`
+}
+
+// contentsObject is what the snapshots have of a node.
+type contentsObject struct {
+	ID         uint64 `json:"id"`
+	Path       string `json:"path,omitempty"`
+	Sessions   int    `json:"sessions"`
+	Semaphores int    `json:"semaphores"`
+	Owners     int    `json:"owners"`
+	Waiters    int    `json:"waiters"`
+}
+
+// inspectedObject is a snapshot that cannot be read.
+type inspectedObject struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem"`
+}
+
+// inspect shows what is in a directory.
+func inspect(f *cli.Frame, path string) error {
+	d, err := datadir.Open(path)
+	if err != nil {
+		return cli.ExitWith(cli.ExitData, fmt.Errorf("inspect: %w", err))
+	}
+	defer d.Close()
+	o := newDirectoryObject(d)
+	if d.InUse == "" {
+		readContents(f, d, &o)
+	}
+	if err := showDirectory(f, &o); err != nil {
+		return err
+	}
+	if n := len(o.Problems); n > 0 {
+		return cli.ExitWith(cli.ExitData, fmt.Errorf("inspect: %s: %d of the newest snapshots cannot be read; "+
+			"a host that starts on the directory ends; put the directory back from a backup, or give the host an empty one and a new name", cli.Safe(path), n))
+	}
+	if d.InUse != "" {
+		f.Say("signalbox: %s runs on the directory: its snapshots were not read", d.InUse)
+	}
+	return nil
+}
+
+func newDirectoryObject(d *datadir.Directory) directoryObject {
+	id := &d.Identity
+	o := directoryObject{
+		Path: d.Path, InUse: d.InUse, HostID: uint64(id.HostID), HostName: id.HostName, Cluster: id.Cluster,
+		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
+		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
+		LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
+		Hosts: []memberObject{}, Snapshots: []snapshotObject{}, Nodes: []contentsObject{}, Problems: []inspectedObject{},
+	}
+	for _, h := range id.FirstHosts {
+		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft})
+	}
+	for _, s := range d.Snapshots {
+		newest, _ := d.Newest(s.Shard)
+		o.Snapshots = append(o.Snapshots, snapshotObject{
+			s.Shard, s.Index, s.Bytes, s.Saved.UTC().Format(time.RFC3339), s.Path, newest.Index == s.Index,
+		})
+	}
+	return o
+}
+
+// readContents reads the newest snapshot of each shard.
+func readContents(f *cli.Frame, d *datadir.Directory, o *directoryObject) {
+	var content datadir.Content
+	bar := newProgress(f)
+	for _, s := range d.Snapshots {
+		if newest, _ := d.Newest(s.Shard); newest != s {
+			continue
+		}
+		err := d.Read(s, &content, func(s datadir.Snapshot, read int64) {
+			bar.show(fmt.Sprintf("reading the snapshot of shard %d", s.Shard), read, s.Bytes)
+		})
+		if err != nil {
+			o.Problems = append(o.Problems, inspectedObject{s.Path, err.Error()})
+		}
+	}
+	bar.end()
+	for i := range content.Nodes {
+		n := &content.Nodes[i]
+		o.Nodes = append(o.Nodes, contentsObject{uint64(n.ID), n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
+	}
+}
+
+func showDirectory(f *cli.Frame, o *directoryObject) error {
+	name := o.Cluster
+	if o.ClusterName != "" {
+		name += " (" + o.ClusterName + ")"
+	}
+	shards := fmt.Sprintf("%d, and the meta shard", o.Shards)
+	log := fmt.Sprintf("%s in %d files", byteText(o.LogBytes), o.LogFiles)
+	if !o.Started {
+		log = "none: no host has run on the directory"
+	}
+	inUse := o.InUse
+	if inUse == "" {
+		inUse = "no"
+	}
+	fields := []cli.Field{
+		{Name: "path", Cell: o.Path}, {Name: "host", Cell: fmt.Sprintf("%s (id %d)", o.HostName, o.HostID)},
+		{Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
+		{Name: "created", Cell: o.Created + " by version " + o.CreatedBy}, {Name: "machine", Cell: o.Machine},
+		{Name: "in use", Cell: inUse}, {Name: "log", Cell: log}, {Name: "snapshots", Cell: len(o.Snapshots)},
+	}
+	var hosts, snapshots, nodes, problems [][]any
+	for _, h := range o.Hosts {
+		hosts = append(hosts, []any{h.ID, h.Name, h.Raft})
+	}
+	for _, s := range o.Snapshots {
+		if s.Newest || f.Wide() {
+			snapshots = append(snapshots, []any{s.Shard, s.Index, byteText(s.Bytes), s.Saved, s.Path})
+		}
+	}
+	for _, n := range o.Nodes {
+		nodes = append(nodes, []any{n.ID, n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
+	}
+	for _, p := range o.Problems {
+		problems = append(problems, []any{p.Path, p.Problem})
+	}
+	return errors.Join(
+		f.Fields(o, fields...),
+		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS"}, hosts),
+		f.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
+		f.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#", "WAITERS#"}, nodes),
+		f.Section("Snapshots that cannot be read", []string{"PATH", "PROBLEM"}, problems),
+	)
+}
+
+// byteText shows a number of bytes to people.
+func byteText(n int64) string {
+	const step = 1024
+	if n < step {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	value, unit := float64(n), 0
+	for ; value >= step && unit < 4; unit++ {
+		value /= step
+	}
+	return fmt.Sprintf("%.1f %ciB", value, "KMGT"[unit-1])
+}
+
+// progressPause is how often a line of progress is drawn.
+const progressPause = 100 * time.Millisecond
+
+// progress tells people how far something is that takes long, on a terminal.
+type progress struct {
+	frame *cli.Frame // nil: nobody looks
+	drawn time.Time
+	width int
+}
+
+func newProgress(f *cli.Frame) *progress {
+	if !cli.IsTerminal(f.Err) {
+		return &progress{}
+	}
+	return &progress{frame: f, drawn: time.Now()}
+}
+
+// show draws how much of something is done. What is done quickly is not worth a line.
+func (p *progress) show(what string, done, all int64) {
+	if p.frame == nil || all <= 0 || time.Since(p.drawn) < progressPause {
+		return
+	}
+	const cells = 30
+	full := int(min(done, all) * cells / all)
+	line := fmt.Sprintf("%s [%s%s] %d%%", what, strings.Repeat("=", full), strings.Repeat(" ", cells-full), min(done, all)*100/all)
+	p.width = max(p.width, len(line))
+	fmt.Fprintf(p.frame.Err, "\r%-*s", p.width, line)
+	p.drawn = time.Now()
+}
+
+// end takes the line away.
+func (p *progress) end() {
+	if p.frame != nil && p.width > 0 {
+		fmt.Fprintf(p.frame.Err, "\r%s\r", strings.Repeat(" ", p.width))
+	}
+}

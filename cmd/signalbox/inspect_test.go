@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/datadir"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// snapshotting runs a host in this process that saves a snapshot after every few batches, until it is closed.
+func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
+	t.Helper()
+	given, err := settings.Load(settings.Sources{Environment: []string{
+		"SIGNALBOX_DATA_DIR=" + p.dir, "SIGNALBOX_LISTEN=" + p.client, "SIGNALBOX_RAFT_LISTEN=" + p.raft, "SIGNALBOX_ADMIN_LISTEN=off",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{settings: &given, log: slog.New(slog.NewTextHandler(io.Discard, nil)), began: time.Now()}
+	var once bool
+	stop = func() {
+		if !once {
+			once = true
+			r.close()
+		}
+	}
+	t.Cleanup(stop)
+	if err := r.claim(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.settle(); err != nil {
+		t.Fatal(err)
+	}
+	r.raft, err = raftlog.Open(raftlog.Config{
+		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(), Deployment: r.identity.Deployment(),
+		ListenAddress: given.RaftListen, SnapshotEntries: 5, KeepEntries: 1, Logger: newRaftLog(r.log),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.directory.Started(); err != nil {
+		t.Fatal(err)
+	}
+	host, err := server.Open(r.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.gate.host.Store(host)
+	r.phase.Store(phaseServing)
+	if box, err = client.Open(t.Context(), p.client); err != nil {
+		t.Fatal(err)
+	}
+	return box, stop
+}
+
+func TestInspectShowsWhatIsInADirectory(t *testing.T) {
+	p := newPlace(t)
+	box, stop := snapshotting(t, p)
+	ctx := t.Context()
+	for _, path := range []string{"/a", "/b", "/c", "/d", "/e", "/f"} {
+		if _, err := box.CreateNode(ctx, path, client.NodeConfig{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := box.Session(ctx, "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Semaphore("held", client.Limit(2)).Acquire(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// Until there is a snapshot with all of that in it.
+	for n := 0; ; n++ {
+		if err := box.Node("/b").Create(ctx, fmt.Sprint(n), 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		d, err := datadir.Open(p.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest, ok := d.Newest(1)
+		d.Close()
+		if ok && newest.Index > 20 {
+			break
+		}
+	}
+	x := newTool(t, p)
+	r := x.run("inspect", p.dir)
+	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its snapshots were not read") || !strings.Contains(r.out, "in use      process ") {
+		t.Errorf("while a host runs: %+v", r)
+	}
+	// Nothing may end the session before the host is gone.
+	stop()
+	defer box.Close()
+
+	var o directoryObject
+	if err := json.Unmarshal([]byte(x.ok("inspect", p.dir, "-o", "json")), &o); err != nil {
+		t.Fatal(err)
+	}
+	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 || len(o.Hosts) != 1 || len(o.Problems) != 0 {
+		t.Errorf("%+v", o)
+	}
+	newest := 0
+	for _, s := range o.Snapshots {
+		if s.Newest {
+			newest++
+		}
+		if s.Bytes == 0 || s.Index == 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if newest != 2 {
+		t.Errorf("%d newest snapshots: %+v", newest, o.Snapshots)
+	}
+	found := make(map[string]contentsObject)
+	for _, n := range o.Nodes {
+		found[n.Path] = n
+	}
+	if a := found["/a"]; a.Sessions != 1 || a.Semaphores != 1 || a.Owners != 1 || a.Waiters != 0 {
+		t.Errorf("/a has %+v", a)
+	}
+	if b := found["/b"]; b.Semaphores == 0 || b.Sessions != 0 {
+		t.Errorf("/b has %+v", b)
+	}
+	text := regexp.MustCompile(` +`).ReplaceAllString(x.ok("inspect", p.dir), " ")
+	for _, part := range []string{"host signalbox (id 1)\n", "\nshards 1, and the meta shard\n", "\nin use no\n", "\nNodes in the snapshots\n", " /a 1 1 1 0\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it does not say %q:\n%s", part, text)
+		}
+	}
+
+	// A byte of a snapshot is another one.
+	for _, s := range o.Snapshots {
+		if s.Newest && s.Shard == 1 {
+			path := filepath.Join(p.dir, s.Path)
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content[len(content)/2+600] ^= 1
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if r := x.run("inspect", p.dir); r.code != cli.ExitData || !strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestInspectOfWhatIsNoDirectory(t *testing.T) {
+	for path, want := range map[string]string{t.TempDir(): "no host has used it", "/nowhere": "no host has used it"} {
+		if code, _, err := command(nil, "inspect", path); code != cli.ExitData || !strings.Contains(err, want) {
+			t.Errorf("%s: code %d, %s", path, code, err)
+		}
+	}
+}
+
+func TestInspectOfANewDirectory(t *testing.T) {
+	p := newPlace(t)
+	s := p.serve(t)
+	s.awaitReady()
+	s.stop()
+	text := newTool(t, p).ok("inspect", p.dir)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, p.dir, "DIR"), p.raft, "ADDRESS")
+	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(text, "TIME")
+	text = regexp.MustCompile(`[0-9a-f]{24}`).ReplaceAllString(text, "CLUSTER")
+	text = regexp.MustCompile(`machine  .*`).ReplaceAllString(text, "machine     NAME")
+	text = regexp.MustCompile(`log  .*`).ReplaceAllString(text, "log         SIZE")
+	golden(t, "inspect.txt", strings.ReplaceAll(text, programVersion(), "VERSION"))
+}

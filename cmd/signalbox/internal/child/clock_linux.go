@@ -1,0 +1,16 @@
+package child
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot counts the time that the machine sleeps too.
+func sinceBoot(otherwise time.Duration) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return otherwise
+	}
+	return time.Duration(t.Nano())
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package child
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// The time between the moment at which a client gives a lease up and the first at which the cluster may give
+// it to somebody else is the reserve: a tenth of the session's timeout, by the promise of package client. In
+// it the command must be told, and be dead.
+//
+// The client gives up when its lease has run for the timeout less the reserve, counted from the sending of the
+// latest ping that was answered. The cluster counts the whole timeout, from later: from that ping's arrival.
+// So if the lease was still good at a moment t, nobody else has it before t + reserve. Run looks every eighth
+// of the reserve, writes down t, and kills at the latest at t + 3/4 of the reserve, whenever and however it
+// hears of the loss. That leaves a quarter of the reserve to the kernel, and for clocks that run at different
+// speeds.
+//
+// It also covers pauses. When this process was stopped, or had no processor, for longer than that, t is old
+// when it wakes, and it kills at once, without asking the command to end first. While it is stopped the command
+// runs on: what that may write is for the fencing token to keep out.
+const (
+	reserveShare = 10 // of the session's timeout, one part
+	looks        = 8  // in a reserve
+	killBy       = 3  // quarters of a reserve after the last good look
+)
+
+// MinTimeout is the shortest session timeout for which there is time enough to end a command.
+const MinTimeout = time.Second
+
+// ErrSlept is the loss that only the clock of the machine shows.
+var ErrSlept = errors.New("the machine slept, and the cluster may have given the lease away meanwhile")
+
+// Reserve is the time for ending a command under a session with that timeout.
+func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShare }
+
+// DefaultKillAfter is how long a command has between SIGTERM and SIGKILL where nothing else is said.
+func DefaultKillAfter(timeout time.Duration) time.Duration { return Reserve(timeout) / 2 }
+
+// MaxKillAfter is the longest that a command can be given, from a look that comes late by one.
+func MaxKillAfter(timeout time.Duration) time.Duration {
+	return killBy*Reserve(timeout)/4 - Reserve(timeout)/looks
+}
+
+// Lease is what a command runs under. A *client.Lease is one.
+type Lease interface {
+	// Context ends with the lease.
+	Context() context.Context
+	// Err looks at the clock, and returns nil while the lease is held.
+	Err() error
+}
+
+// Leash keeps a command under a lease.
+type Leash struct {
+	Lease Lease
+	// Timeout is that of the lease's session, at least MinTimeout.
+	Timeout time.Duration
+	// KillAfter is how long the command has to end after SIGTERM, at most MaxKillAfter.
+	KillAfter time.Duration
+}
+
+// Outcome is how a command ended.
+type Outcome struct {
+	// Status is the exit status, 128 and the number of a signal where one ended it.
+	Status int
+	// Lost is why the lease was lost while the command ran, nil where it was held to the end.
+	Lost error
+	// Killed: it was lost, and the command did not end by SIGTERM, or there was no time for that.
+	Killed bool
+}
+
+// Run starts a command and returns when it has ended. The signals that come meanwhile are passed on to it. The
+// error tells that it could not be started.
+func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
+	good, lost := l.look(now())
+	if lost != nil {
+		return Outcome{Lost: lost}, nil
+	}
+	p, err := Start(cmd)
+	if err != nil {
+		return Outcome{}, err
+	}
+	tick := time.NewTicker(Reserve(l.Timeout) / looks)
+	defer tick.Stop()
+	over := l.Lease.Context().Done()
+	for {
+		ended := false
+		select {
+		case s := <-signals:
+			p.Signal(s.(syscall.Signal))
+			continue
+		case <-tick.C:
+		case <-over:
+		case <-p.Ended():
+			ended = true
+		}
+		switch t, lost := l.look(good); {
+		case lost != nil:
+			return l.end(p, good, lost), nil
+		case ended:
+			return Outcome{Status: p.Wait()}, nil
+		default:
+			good = t
+		}
+	}
+}
+
+// look returns the present moment, at which the lease is held, or why it is not.
+func (l Leash) look(last moment) (moment, error) {
+	t := now()
+	if err := l.Lease.Err(); err != nil {
+		return t, err
+	}
+	if last.slept(t) > Reserve(l.Timeout)/looks {
+		return t, ErrSlept
+	}
+	return t, nil
+}
+
+// end ends a command whose lease is lost, and was held at the moment good. It does nothing that could wait,
+// such as writing to a terminal, before the command is dead.
+func (l Leash) end(p *Process, good moment, lost error) Outcome {
+	out := Outcome{Lost: lost}
+	left := min(l.KillAfter, good.all+killBy*Reserve(l.Timeout)/4-now().all)
+	if taken(lost) || left <= 0 {
+		out.Killed = true
+	} else {
+		p.Signal(syscall.SIGTERM)
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-p.Ended():
+		case <-timer.C:
+			out.Killed = true
+		}
+	}
+	// Where the command has ended, what it has started may be there still, and has no lease either.
+	p.Signal(syscall.SIGKILL)
+	out.Status = p.Wait()
+	return out
+}
+
+// taken tells whether somebody else may have the lease already: the cluster took it, or nobody knows. There is
+// time for SIGTERM only where the client gave the lease up by itself.
+func taken(lost error) bool {
+	var end *client.SessionEnd
+	return !errors.As(lost, &end) || end.Reason != client.EndSilence
+}

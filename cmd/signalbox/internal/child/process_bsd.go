@@ -1,0 +1,33 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package child
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithParent can do nothing on this operating system.
+func dieWithParent(*syscall.SysProcAttr) {}
+
+// awaitExit waits for a process to end, and leaves it there.
+func awaitExit(pid int) {
+	for {
+		queue, err := unix.Kqueue()
+		if err != nil {
+			return // the one who reaps it waits
+		}
+		change := unix.Kevent_t{Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}
+		unix.SetKevent(&change, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+		_, err = unix.Kevent(queue, []unix.Kevent_t{change}, make([]unix.Kevent_t, 1), nil)
+		_ = unix.Close(queue)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// keepGoing does nothing on this operating system.
+func (p *Process) keepGoing() (stop func()) { return func() {} }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// yesFlag answers what AskConfirmed would ask.
+const yesFlag = "yes"
+
+// AddYes adds the flag that answers the question of AskConfirmed.
+func AddYes(c *cobra.Command) {
+	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
+}
+
+// AskConfirmed is Ask for what cannot be undone: look tells what would be affected, such as "this drops node
+// /prod with 3 sessions", and unless there is --yes somebody is asked before it is done. Where nobody can be asked
+// nothing is done. As long as the question stands there is no connection, and no time runs out.
+func (f *Frame) AskConfirmed(c *cobra.Command, look func(context.Context, *client.Client) (what string, err error),
+	do func(context.Context, *client.Client) error,
+) error {
+	if yes, err := c.Flags().GetBool(yesFlag); err != nil || !yes {
+		var what string
+		err := f.Ask(c, func(ctx context.Context, box *client.Client) (err error) {
+			what, err = look(ctx, box)
+			return err
+		})
+		if err == nil {
+			err = f.confirm(what)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.Ask(c, do)
+}
+
+// confirm asks whether to do something.
+func (f *Frame) confirm(what string) error {
+	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
+		return ExitWith(ExitUsage, fmt.Errorf("%s; nothing was done, since nobody can be asked here: --yes does it without asking", what))
+	}
+	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", strings.ToUpper(what[:1])+what[1:])
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is none
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was done")
+}

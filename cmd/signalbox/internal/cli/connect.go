@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// maxTokenFile is the largest file with a token, in bytes.
+const maxTokenFile = 64 << 10
+
+// errTooSlow: the cluster did not answer within the timeout.
+var errTooSlow = errors.New("no answer in time")
+
+// tooSlow is the cause of a context that --timeout ended.
+type tooSlow struct{ after time.Duration }
+
+func (t *tooSlow) Error() string {
+	return fmt.Sprintf("no answer within %v; --timeout lets it take longer", t.after)
+}
+
+func (t *tooSlow) Is(target error) bool {
+	return target == errTooSlow || target == context.DeadlineExceeded
+}
+
+// Within bounds a context by the timeout.
+func (k *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	timeout, err := k.Timeout()
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &tooSlow{timeout})
+	return ctx, cancel, nil
+}
+
+// Open connects to the cluster. The context bounds the connecting; the client is to be closed.
+func (k *Connection) Open(ctx context.Context) (*client.Client, error) {
+	options := []client.Option{client.WithName("signalbox")}
+	timeout, err := k.Timeout()
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, client.WithDialTimeout(min(timeout, client.DefaultDialTimeout)))
+	source, err := k.tokenSource()
+	if err != nil {
+		return nil, err
+	}
+	if source != nil {
+		options = append(options, client.WithTokenSource(source))
+	}
+	config, err := k.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		options = append(options, client.WithTLS(config))
+	}
+	box, err := client.Open(ctx, k.Endpoints(), options...)
+	if err != nil {
+		return nil, k.notOpened(ctx, err)
+	}
+	return box, nil
+}
+
+// notOpened says what to do about a cluster that cannot be reached.
+func (k *Connection) notOpened(ctx context.Context, err error) error {
+	if WasInterrupted(ctx) {
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, client.ErrUnauthorized) {
+		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err, TokenVariable))
+	}
+	said, more := k.said[settingEndpoints], ""
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		more = ", and signalbox serve runs a host here"
+	}
+	return ExitWith(ExitUnavailable, fmt.Errorf("%w; the endpoints are %s (%s): --endpoints gives others%s",
+		err, Safe(said.Text), Safe(said.From), more))
+}
+
+// tokenSource returns where the token comes from, nil where there is none.
+func (k *Connection) tokenSource() (func(context.Context) (string, error), error) {
+	file := k.said[settingTokenFile]
+	if k.token != "" {
+		if file.From == variableOf(settingTokenFile) {
+			return nil, ExitWith(ExitUsage, fmt.Errorf("%s and %s are both set; unset one of them", TokenVariable, file.From))
+		}
+		return func(context.Context) (string, error) { return k.token, nil }, nil
+	}
+	if file.Text == "" {
+		return nil, nil
+	}
+	read := func(context.Context) (string, error) { return readToken(file.Text) }
+	if _, err := read(context.Background()); err != nil {
+		return nil, k.mistake(settingTokenFile, err.Error())
+	}
+	return read, nil
+}
+
+// readToken reads a file that has a token in it and nothing else.
+func readToken(path string) (string, error) {
+	data, err := readSmall(path, maxTokenFile)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	switch {
+	case token == "":
+		return "", errors.New("the file is empty; it must have the token in it that signalbox token new printed")
+	case strings.ContainsAny(token, " \t\r\n"):
+		return "", errors.New("the file must have one token in it and nothing else; the file with many hashes is for hosts")
+	}
+	return token, nil
+}
+
+// tlsConfig returns how TLS is spoken, nil where it is not.
+func (k *Connection) tlsConfig() (*tls.Config, error) {
+	wanted, err := k.tlsWanted()
+	if !wanted || err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: k.said[settingServerName].Text}
+	if ca := k.said[settingTLSCA].Text; ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, k.mistake(settingTLSCA, err.Error())
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, k.mistake(settingTLSCA, "there is no certificate in it; it must be PEM")
+		}
+	}
+	cert, key := k.said[settingTLSCert].Text, k.said[settingTLSKey].Text
+	switch {
+	case cert == "" && key == "":
+		return config, nil
+	case cert == "":
+		return nil, k.mistake(settingTLSKey, "the certificate is missing that the key is of; give it with tls-cert")
+	case key == "":
+		return nil, k.mistake(settingTLSCert, "its key is missing; give it with tls-key")
+	}
+	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
+		return nil, k.mistake(settingTLSCert, err.Error())
+	}
+	// Read anew for each connection: a command that holds something outlives its certificate.
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		return &pair, err
+	}
+	return config, nil
+}
+
+func variableOf(name string) string {
+	for _, s := range settings {
+		if s.name == name {
+			return s.variable
+		}
+	}
+	return ""
+}

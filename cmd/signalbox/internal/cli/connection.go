@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Connection says how the cluster is reached, and who said so.
+type Connection struct {
+	// Context is the name of the context that counts, empty for none.
+	Context string
+	said    map[string]Said
+	token   string // of the environment
+}
+
+// Said is the text of a setting, and where it is from.
+type Said struct{ Text, From string }
+
+// Of the sources of a setting, each goes before those after it.
+const (
+	fromFlag    = "flag"
+	fromDefault = "default"
+)
+
+// Connection finds out how the cluster is reached: by a flag, or else a variable, or else the context, or else the
+// default.
+func (f *Frame) Connection() (*Connection, error) {
+	contexts, err := f.LoadContexts()
+	if err != nil {
+		return nil, err
+	}
+	k := &Connection{said: make(map[string]Said), token: f.Variable(TokenVariable)}
+	var context Context
+	name, from := f.contextName(contexts)
+	if name != "" {
+		if context, err = contexts.Get(name); err != nil {
+			who := map[string]string{fromFlag: "--" + contextFlag}[from]
+			return nil, ExitWith(ExitUsage, fmt.Errorf("%s: %w", cmp.Or(who, from), err))
+		}
+		k.Context = name
+	}
+	for _, s := range settings {
+		k.said[s.name] = f.say(s, context, name)
+		if _, known := context[s.name]; known && from == fromFlag && k.said[s.name].From == s.variable {
+			f.Say("signalbox: %s goes before the %s of context %s", s.variable, s.name, Safe(name))
+		}
+	}
+	if k.token != "" && k.said[settingTokenFile].From == fromFlag {
+		k.token = ""
+	}
+	f.keepToken(k, name)
+	return k, nil
+}
+
+// keepToken keeps the token of a context from hosts that the context does not name: whoever is given a token can use it.
+func (f *Frame) keepToken(k *Connection, name string) {
+	here, endpoints := fromContext(name), k.said[settingEndpoints].From
+	if k.said[settingTokenFile].From != here || endpoints == here || endpoints == fromDefault {
+		return
+	}
+	k.said[settingTokenFile] = Said{"", fromDefault}
+	if k.token == "" {
+		f.Say("signalbox: the token of %s is not given to other endpoints than its own; --token-file gives it", Safe(here))
+	}
+}
+
+// fromContext is where a setting of a context is from.
+func fromContext(name string) string { return "context " + name }
+
+// contextName is the name of the context that counts, and who named it.
+func (f *Frame) contextName(contexts *Contexts) (name, from string) {
+	if f.context != "" {
+		return f.context, fromFlag
+	}
+	if name := f.Variable(ContextVariable); name != "" {
+		return name, ContextVariable
+	}
+	return contexts.Current, contexts.path
+}
+
+func (f *Frame) say(s setting, context Context, name string) Said {
+	if text, given := flagText(f.flags, s.name); given {
+		return Said{text, fromFlag}
+	}
+	if text := f.Variable(s.variable); text != "" {
+		return Said{text, s.variable}
+	}
+	if text := context[s.name]; text != "" {
+		return Said{text, fromContext(name)}
+	}
+	return Said{s.fallback, fromDefault}
+}
+
+// flagText returns what a flag was given.
+func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
+	flag := flags.Lookup(name)
+	return flag.Value.String(), flag.Changed
+}
+
+// Each calls f with every setting and what is said of it. The token is among them, but not what it is.
+func (k *Connection) Each(f func(name string, said Said)) {
+	for _, s := range settings {
+		f(s.name, k.said[s.name])
+		if s.name == settingTokenFile && k.token != "" {
+			f("token", Said{"(hidden)", TokenVariable})
+		}
+	}
+}
+
+// Endpoints are addresses of hosts, with commas between them.
+func (k *Connection) Endpoints() string { return k.said[settingEndpoints].Text }
+
+// Timeout is how long to wait for the cluster to answer.
+func (k *Connection) Timeout() (time.Duration, error) {
+	said := k.said[settingTimeout]
+	d, err := time.ParseDuration(said.Text)
+	if err != nil || d <= 0 {
+		return 0, k.mistake(settingTimeout, "it is not a time above zero; write it like 500ms, 10s or 1m")
+	}
+	return d, nil
+}
+
+// tlsWanted tells whether to speak TLS.
+func (k *Connection) tlsWanted() (bool, error) {
+	if said := k.said[settingTLS].Text; said != "" {
+		wanted, err := strconv.ParseBool(said)
+		if err != nil {
+			return false, k.mistake(settingTLS, "write true or false")
+		}
+		return wanted, nil
+	}
+	for name, said := range k.said {
+		if strings.HasPrefix(name, settingTLS) && said.Text != "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// mistake is a setting that must be changed.
+func (k *Connection) mistake(name, problem string) error {
+	said := k.said[name]
+	return ExitWith(ExitUsage, fmt.Errorf("%s %s (%s): %s", name, Safe(said.Text), Safe(said.From), problem))
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Context says how a cluster is reached: the settings that it has, by name.
+type Context map[string]string
+
+// Contexts is the file of contexts: clusters by names that people gave them.
+type Contexts struct {
+	// Current is the context that counts where none is named; empty for none.
+	Current  string             `yaml:"current,omitempty"`
+	Contexts map[string]Context `yaml:"contexts,omitempty"`
+
+	path string
+}
+
+// maxContexts is the largest file of contexts, in bytes.
+const maxContexts = 1 << 20
+
+// ContextsPath is where the contexts are: in the file that SIGNALBOX_CONTEXTS names, or in the user's folder for
+// configuration; empty where there is no such folder.
+func (s Streams) ContextsPath() string {
+	if path := s.Variable(ContextsVariable); path != "" {
+		return path
+	}
+	folder := s.Variable("XDG_CONFIG_HOME")
+	if folder == "" {
+		home := s.Variable("HOME")
+		if home == "" {
+			return ""
+		}
+		folder = filepath.Join(home, ".config")
+	}
+	return filepath.Join(folder, "signalbox", "contexts.yaml")
+}
+
+// LoadContexts reads the file of contexts. One that does not exist has none.
+func (s Streams) LoadContexts() (*Contexts, error) {
+	c := &Contexts{path: s.ContextsPath()}
+	if c.path == "" {
+		return c, nil
+	}
+	data, err := readSmall(c.path, maxContexts)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %w", err))
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: %s; signalbox help connection shows how the file is written", c.path, yamlProblem(err)))
+	}
+	for _, name := range c.Names() {
+		for key := range c.Contexts[name] {
+			if !slices.ContainsFunc(settings, func(s setting) bool { return s.name == key }) {
+				return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: context %s has %q, which is no setting; there are %s",
+					c.path, Safe(name), key, strings.Join(settingNames(), ", ")))
+			}
+		}
+	}
+	return c, nil
+}
+
+// yamlProblem says what is wrong with a file, in one line and without the names of types.
+func yamlProblem(err error) string {
+	wrong, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		return err.Error()
+	}
+	problems := slices.Clone(wrong.Errors)
+	for i, p := range problems {
+		problems[i], _, _ = strings.Cut(p, " in type ")
+	}
+	return strings.Join(problems, ", ")
+}
+
+// Names returns the names of all contexts, sorted.
+func (c *Contexts) Names() []string { return slices.Sorted(maps.Keys(c.Contexts)) }
+
+// Get returns the context of a name.
+func (c *Contexts) Get(name string) (Context, error) {
+	found, ok := c.Contexts[name]
+	if ok {
+		return found, nil
+	}
+	hint := "signalbox context set " + Safe(name) + " --endpoints HOST:PORT makes it"
+	if len(c.Contexts) > 0 {
+		hint = "there are " + strings.Join(c.Names(), ", ")
+	}
+	return nil, ExitWith(ExitNotFound, fmt.Errorf("there is no context %s; %s", Safe(name), hint))
+}
+
+// Set changes settings of a context, which is made where there is none. An empty text takes a setting out.
+func (c *Contexts) Set(name string, given Context) error {
+	if name == "" || Safe(name) != name || strings.ContainsAny(name, " /\\") {
+		return ExitWith(ExitUsage, fmt.Errorf("%q cannot be the name of a context: it must be one word", name))
+	}
+	if len(given) == 0 {
+		return ExitWith(ExitUsage, fmt.Errorf("nothing is said of context %s; --endpoints HOST:PORT and the other flags of signalbox help connection do", name))
+	}
+	context := maps.Clone(c.Contexts[name])
+	if context == nil {
+		context = make(Context)
+	}
+	for key, text := range given {
+		context[key] = text
+		if text == "" {
+			delete(context, key)
+		}
+	}
+	if len(c.Contexts) == 0 {
+		c.Contexts, c.Current = make(map[string]Context), name
+	}
+	c.Contexts[name] = context
+	return nil
+}
+
+// Given returns the settings that the flags of the command line say, files with their full path.
+func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
+	given := make(Context)
+	for _, s := range settings {
+		text, ok := flagText(f.flags, s.name)
+		if !ok {
+			continue
+		}
+		if s.hint == "FILE" && text != "" {
+			path, err := full(text)
+			if err != nil {
+				return nil, fmt.Errorf("--%s %s: %w", s.name, Safe(text), err)
+			}
+			text = path
+		}
+		given[s.name] = text
+	}
+	// What is said must make sense by itself.
+	k := &Connection{said: make(map[string]Said)}
+	for _, s := range settings {
+		if k.said[s.name] = (Said{s.fallback, fromDefault}); given[s.name] != "" {
+			k.said[s.name] = Said{given[s.name], fromFlag}
+		}
+	}
+	if _, err := k.Timeout(); err != nil {
+		return nil, err
+	}
+	_, err := k.tlsWanted()
+	return given, err
+}
+
+// Save writes the file, for nobody but its user to read. Who reads it meanwhile sees the old one or the new one.
+func (c *Contexts) Save() error {
+	if c.path == "" {
+		return ExitWith(ExitUsage, fmt.Errorf("write the contexts: there is no HOME to keep them in; %s names a file", ContextsVariable))
+	}
+	data, err := yaml.Marshal(c)
+	if err == nil {
+		err = replaceFile(c.path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside the one of that path and puts it in its place.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // which nobody else may read
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // which fails once it is in its place
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// readSmall reads a file that must not be longer than that.
+func readSmall(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: it is longer than %d bytes", path, limit)
+	}
+	return data, err
+}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range settings {
+		names = append(names, s.name)
+	}
+	return names
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// DataHelp says how data is given, for the help of commands that use Data.
+const DataHelp = `Data is given as it is, as @FILE for what is in a file, or as - for what comes from
+standard input; data that begins with @ is given with two of them.`
+
+// Data returns the data that an argument stands for: itself, that of a file for @FILE, or standard input for -.
+func (f *Frame) Data(argument string) ([]byte, error) {
+	switch {
+	case argument == "-":
+		return f.DataOf("standard input", func() ([]byte, error) {
+			return io.ReadAll(io.LimitReader(f.In, protocol.MaxDataBytes+1))
+		})
+	case strings.HasPrefix(argument, "@@"):
+		return []byte(argument[1:]), nil
+	case strings.HasPrefix(argument, "@"):
+		path := argument[1:]
+		return f.DataOf(path, func() ([]byte, error) { return readSmall(path, protocol.MaxDataBytes) })
+	}
+	return []byte(argument), nil
+}
+
+// DataOf returns what is read, if it is not longer than any data can be.
+func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error) {
+	data, err := read()
+	if err == nil && len(data) > protocol.MaxDataBytes {
+		err = fmt.Errorf("it is longer than %d bytes, and no data can be", protocol.MaxDataBytes)
+	}
+	if err != nil {
+		return nil, ExitWith(ExitUsage, fmt.Errorf("read the data from %s: %w", Safe(from), err))
+	}
+	return data, nil
+}

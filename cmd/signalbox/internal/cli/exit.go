@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// The codes that signalbox exits with. Those from 64 to 78 are of sysexits.h, those above are its own. The Go
+// runtime exits with 2 when the program crashes, so nothing else does: a supervisor can tell what a restart may
+// mend. Every code is told by: signalbox help exit-codes.
+const (
+	ExitDone        = 0  // done, or stopped as asked
+	ExitFailed      = 1  // any failure that has no code of its own
+	ExitUsage       = 64 // the command line or the settings are wrong
+	ExitData        = 65 // the data directory cannot be used
+	ExitNotFound    = 66 // no such node, semaphore, session or context
+	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
+	ExitExists      = 73 // what was to be created is there already
+	ExitNotAcquired = 75 // not acquired in time
+	ExitNoRight     = 77 // the token is wrong, or does not give the right
+	ExitState       = 79 // the state forbids it: in use, fenced, of another version
+	ExitLost        = 80 // what was held is lost: the lease, or the session
+	ExitSignal      = 128
+)
+
+// coded is an error that says which code to exit with.
+type coded struct {
+	error
+	code int
+}
+
+func (c coded) Unwrap() error { return c.error }
+
+// ExitWith gives an error its code. The error may be ErrSilent.
+func ExitWith(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{err, code}
+}
+
+// ErrSilent is an error of which nothing is said: its code tells all that there is.
+var ErrSilent = errors.New("")
+
+// codeOf maps what the client says to codes, in the order in which it is asked: what comes first is more exact.
+var codeOf = []struct {
+	err  error
+	code int
+}{
+	{client.ErrNotAcquired, ExitNotAcquired},
+	{client.ErrLeaseLost, ExitLost},
+	{client.ErrSessionExpired, ExitLost},
+	{client.ErrBadSession, ExitLost},
+	{client.ErrDeleted, ExitLost},
+	{client.ErrAborted, ExitLost},
+	{client.ErrUnauthorized, ExitNoRight},
+	{client.ErrNotFound, ExitNotFound},
+	{client.ErrPreconditionFailed, ExitState},
+	{client.ErrAlreadyExists, ExitExists},
+	{client.ErrFenced, ExitState},
+	{client.ErrBadRequest, ExitUsage},
+	{client.ErrUnavailable, ExitUnavailable},
+	{client.ErrOverloaded, ExitUnavailable},
+	{client.ErrStorageFull, ExitUnavailable},
+	{errTooSlow, ExitUnavailable},
+}
+
+// ExitCode returns the code that a command ends with because of an error: that of ExitWith, or what follows from
+// the client's error.
+func ExitCode(err error) int {
+	if err == nil {
+		return ExitDone
+	}
+	if c, ok := errors.AsType[coded](err); ok {
+		return c.code
+	}
+	if s, ok := errors.AsType[*Interrupted](err); ok {
+		return s.Code()
+	}
+	for _, known := range codeOf {
+		if errors.Is(err, known.err) {
+			return known.code
+		}
+	}
+	return ExitFailed
+}

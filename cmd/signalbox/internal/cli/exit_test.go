@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+func TestEveryErrorHasItsCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, ExitDone},
+		{errors.New("any"), ExitFailed},
+		{client.ErrNotAcquired, ExitNotAcquired},
+		{client.ErrLeaseLost, ExitLost},
+		{&client.SessionEnd{Reason: client.EndDestroyed}, ExitLost},
+		{client.ErrUnauthorized, ExitNoRight},
+		{client.ErrNodeNotFound, ExitFailed}, // by itself it is no answer of a host
+		{fmt.Errorf("%w: %w", client.ErrNodeNotFound, client.ErrNotFound), ExitNotFound},
+		{client.ErrAlreadyExists, ExitExists},
+		{fmt.Errorf("%w: %w", client.ErrAlreadyExists, client.ErrPreconditionFailed), ExitState},
+		{client.ErrFenced, ExitState},
+		{client.ErrBadRequest, ExitUsage},
+		{client.ErrUnavailable, ExitUnavailable},
+		{client.ErrOverloaded, ExitUnavailable},
+		{client.ErrStorageFull, ExitUnavailable},
+		{&tooSlow{time.Second}, ExitUnavailable},
+		{&Interrupted{syscall.SIGTERM}, 143},
+		{&Interrupted{os.Interrupt}, 130},
+		{ExitWith(ExitData, client.ErrNotFound), ExitData},
+		{fmt.Errorf("more: %w", ExitWith(ExitData, errors.New("x"))), ExitData},
+		{ExitWith(ExitData, nil), ExitDone},
+	} {
+		if got := ExitCode(fmt.Errorf("do: %w", c.err)); c.err != nil && got != c.code {
+			t.Errorf("%v: code %d, want %d", c.err, got, c.code)
+		}
+		if got := ExitCode(c.err); got != c.code {
+			t.Errorf("%v: code %d, want %d", c.err, got, c.code)
+		}
+	}
+}
+
+func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
+	k := &Connection{said: map[string]Said{settingTimeout: {"1ms", fromFlag}}}
+	ctx, cancel, err := k.Within(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cancel()
+	<-ctx.Done()
+	err = EndedBy(ctx, fmt.Errorf("list: %w", context.DeadlineExceeded))
+	if ExitCode(err) != ExitUnavailable || !strings.Contains(err.Error(), "no answer within 1ms; --timeout lets it take longer") {
+		t.Errorf("%d, %v", ExitCode(err), err)
+	}
+	if err := EndedBy(ctx, client.ErrNotFound); ExitCode(err) != ExitNotFound {
+		t.Errorf("another error became %v", err)
+	}
+	if EndedBy(ctx, nil) != nil {
+		t.Error("what was done in time is no error")
+	}
+}
+
+func TestASignalEndsTheContext(t *testing.T) {
+	ctx, stop := UntilInterrupted(t.Context())
+	defer stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGHUP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if !WasInterrupted(ctx) || ExitCode(context.Cause(ctx)) != ExitSignal+int(syscall.SIGHUP) {
+		t.Errorf("it ended because of %v", context.Cause(ctx))
+	}
+	stopped, stop := UntilInterrupted(t.Context())
+	stop()
+	if WasInterrupted(stopped) {
+		t.Error("what was stopped counts as interrupted")
+	}
+}

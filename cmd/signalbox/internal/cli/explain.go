@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Explain returns what to say about an error that ended a command, empty for nothing.
+func Explain(err error) string {
+	if err == nil || errors.Is(err, ErrSilent) {
+		return ""
+	}
+	text := plain(err)
+	if strings.Contains(text, "; ") {
+		return text // it says already what to do
+	}
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return text + "; " + h.hint
+		}
+	}
+	return text
+}
+
+// plain is the text of an error without what only programmers need: the names of packages, and those of statuses
+// where the host or the client says in words what they mean.
+func plain(err error) string {
+	text := strings.ReplaceAll(err.Error(), "client: ", "")
+	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: "} {
+		text = strings.TrimPrefix(text, recipe)
+	}
+	answer, ok := errors.AsType[*protocol.Error](err)
+	if !ok {
+		return text
+	}
+	if errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrSemaphoreNotFound) {
+		return strings.Replace(text, ": "+answer.Error(), "", 1)
+	}
+	if answer.Message != "" {
+		return strings.Replace(text, answer.Status.String()+": ", "", 1)
+	}
+	return text
+}
+
+// hints say what to do about an error that does not say so itself.
+var hints = []struct {
+	err  error
+	hint string
+}{
+	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
+	{client.ErrSemaphoreNotFound, "signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
+	{client.ErrAlreadyExists, "it was not changed"},
+	{client.ErrUnauthorized, "the hosts' file of tokens says what a token may; signalbox context show tells which one is used"},
+	{client.ErrStorageFull, "the disk of a host is nearly full: changes are refused until there is room"},
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Frame is what the commands that speak to a cluster have in common. All of a program share one.
+type Frame struct {
+	Streams
+	flags   *pflag.FlagSet // how the cluster is reached, and --output; the same for all commands
+	context string
+	output  string
+	format  string // what output is, once the command runs
+}
+
+// NewFrame returns the frame for the commands of one program.
+func NewFrame(s Streams) *Frame {
+	f := &Frame{Streams: s, format: formatTable}
+	f.flags = pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	addSettings(f.flags)
+	f.flags.StringVar(&f.context, contextFlag, "", "`NAME` of the context to go by; signalbox context list shows them")
+	f.flags.StringVarP(&f.output, outputFlag, "o", "", "`FORMAT` of what is printed: table, json, or wide for a table with more columns")
+	return f
+}
+
+// Command makes a command one that speaks to a cluster: it and those below it have the flags for that, and their
+// help tells of them in one place.
+func (f *Frame) Command(c *cobra.Command) *cobra.Command {
+	c.PersistentFlags().AddFlagSet(f.flags)
+	c.PersistentPreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
+	_ = c.RegisterFlagCompletionFunc(contextFlag, f.completeContexts)
+	_ = c.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// chooseFormat looks at --output and its variable.
+func (f *Frame) chooseFormat() error {
+	f.format = formatTable
+	for _, said := range []string{f.output, f.Variable(OutputVariable)} {
+		if said == "" {
+			continue
+		}
+		if !slices.Contains(formats, said) {
+			return ExitWith(ExitUsage, fmt.Errorf("there is no output %s; give %s", Safe(said), strings.Join(formats, ", ")))
+		}
+		f.format = said
+		return nil
+	}
+	return nil
+}
+
+// Ask is what a command does that asks the cluster, prints and is done. --timeout bounds all of it, and a signal
+// ends it; either is what the error says then.
+func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.Client) error) error {
+	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
+		within, cancel, err := k.Within(ctx)
+		if err != nil {
+			return err
+		}
+		defer cancel()
+		return EndedBy(within, do(within, box))
+	})
+}
+
+// Stay is what a command does that stays: --timeout bounds only the connecting, and what is bounded with
+// Connection.Within. A signal ends the context. If the function returns nil after that, or ErrReaderGone, the
+// command ends with success.
+func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
+	k, err := f.Connection()
+	if err != nil {
+		return err
+	}
+	ctx, stop := UntilInterrupted(c.Context())
+	defer stop()
+	opening, cancel, err := k.Within(ctx)
+	if err != nil {
+		return err
+	}
+	box, err := k.Open(opening)
+	cancel()
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	err = EndedBy(ctx, do(ctx, k, box))
+	if errors.Is(err, ErrReaderGone) {
+		return nil
+	}
+	return err
+}
+
+// EndedBy makes an error that is due to the end of the context say why that ended.
+func EndedBy(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if err == nil || cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w (%w)", cause, err)
+	}
+	return err
+}

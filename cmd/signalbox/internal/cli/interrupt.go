@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// SameSignal is how close after the first signal another one is the same once more: what runs a process for
+// somebody, such as timeout, often sends one to the process and one to its group.
+const SameSignal = 300 * time.Millisecond
+
+// Interrupted is the cause of a context that a signal ended.
+type Interrupted struct{ Signal os.Signal }
+
+// Error says which signal it was.
+func (i *Interrupted) Error() string { return fmt.Sprintf("stopped by a signal (%v)", i.Signal) }
+
+// Code is what a shell reports for a process that the signal ended.
+func (i *Interrupted) Code() int { return SignalCode(i.Signal) }
+
+// SignalCode is what a shell reports for a process that a signal ended.
+func SignalCode(s os.Signal) int {
+	if number, ok := s.(syscall.Signal); ok {
+		return ExitSignal + int(number)
+	}
+	return ExitFailed
+}
+
+// WasInterrupted tells whether a signal ended the context.
+func WasInterrupted(ctx context.Context) bool {
+	_, ok := errors.AsType[*Interrupted](context.Cause(ctx))
+	return ok
+}
+
+// UntilInterrupted returns a context that ends at SIGINT, SIGTERM or SIGHUP, with *Interrupted as its cause. A second
+// signal, a moment later, ends the process at once. While it lasts, a reader of standard output who is gone
+// makes a write fail and does not end the process: so what is held can be given back.
+func UntilInterrupted(ctx context.Context) (interrupted context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as for a process that nohup started, or that runs in the background of a script
+			signal.Notify(signals, s)
+		}
+	}
+	signal.Notify(pipes, syscall.SIGPIPE)
+	done := make(chan struct{})
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case got := <-signals:
+				if first.IsZero() {
+					first = time.Now()
+					cancel(&Interrupted{got})
+				} else if time.Since(first) > SameSignal {
+					os.Exit(SignalCode(got))
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		signal.Stop(pipes)
+		close(done)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// The formats of --output.
+const (
+	formatTable = "table"
+	formatWide  = "wide"
+	formatJSON  = "json"
+)
+
+var formats = []string{formatTable, formatJSON, formatWide}
+
+// ErrReaderGone: whoever read standard output does so no more, as after | head. It is no failure.
+var ErrReaderGone = errors.New("nobody reads the output any more")
+
+// JSON tells whether the format is json.
+func (f *Frame) JSON() bool { return f.format == formatJSON }
+
+// Wide tells whether the format is wide.
+func (f *Frame) Wide() bool { return f.format == formatWide }
+
+// Write writes data to standard output as it is.
+func (f *Frame) Write(data []byte) error { return written(f.Out.Write(data)) }
+
+// Raw writes data to standard output as it is. On a terminal the line is ended, so that what comes next begins one.
+func (f *Frame) Raw(data []byte) error {
+	if IsTerminal(f.Out) && !bytes.HasSuffix(data, []byte("\n")) {
+		data = append(bytes.Clone(data), '\n')
+	}
+	return f.Write(data)
+}
+
+// Object writes a line of JSON, whatever the format.
+func (f *Frame) Object(object any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(object); err != nil {
+		return fmt.Errorf("write as JSON: %w", err)
+	}
+	return f.Write(b.Bytes())
+}
+
+// Line writes one line at once, for what comes bit by bit: the object as JSON, or the text otherwise.
+func (f *Frame) Line(object any, format string, args ...any) error {
+	if f.JSON() {
+		return f.Object(object)
+	}
+	return f.Write(fmt.Appendf(nil, format+"\n", args...))
+}
+
+// Say writes a line to standard error, for people.
+func (f *Frame) Say(format string, args ...any) {
+	fmt.Fprintf(f.Err, format+"\n", args...)
+}
+
+// Rows are what a command lists. As JSON each is a line, written when it is added; otherwise they are a table,
+// written at the end.
+type Rows struct {
+	frame   *Frame
+	columns []Column
+	cells   [][]string
+}
+
+// Rows begins a list; Columns says how titles are written. End ends it.
+func (f *Frame) Rows(titles ...string) *Rows {
+	return &Rows{frame: f, columns: Columns(titles...)}
+}
+
+// Add adds a row: an object with json tags in snake_case, and its cells, one for each column, the wide ones too.
+func (r *Rows) Add(object any, cells ...any) error {
+	if r.frame.JSON() {
+		return r.frame.Object(object)
+	}
+	row := make([]string, len(r.columns))
+	for i := range row {
+		row[i] = Cell(cells[i])
+	}
+	r.cells = append(r.cells, row)
+	return nil
+}
+
+// EndBroken is End for a list that broke off: what there was is shown, but not that there was nothing.
+func (r *Rows) EndBroken() error {
+	if len(r.cells) == 0 {
+		return nil
+	}
+	return r.End()
+}
+
+// End writes the table.
+func (r *Rows) End() error {
+	if r.frame.JSON() {
+		return nil
+	}
+	var b bytes.Buffer
+	err := writeTable(&b, r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
+	if err != nil {
+		return err
+	}
+	return r.frame.Write(b.Bytes())
+}
+
+// Field is something to tell of one thing, with its name.
+type Field struct {
+	Name string
+	Cell any
+}
+
+// Fields writes one thing: the object as a line of JSON, or a line for each of the fields.
+func (f *Frame) Fields(object any, fields ...Field) error {
+	if f.JSON() {
+		return f.Object(object)
+	}
+	width := 0
+	for _, field := range fields {
+		width = max(width, len(field.Name))
+	}
+	var b strings.Builder
+	for _, field := range fields {
+		b.WriteString(f.Paint(Bold, field.Name) + strings.Repeat(" ", width-len(field.Name)) + columnGap + Cell(field.Cell) + "\n")
+	}
+	return f.Write([]byte(b.String()))
+}
+
+// Section writes a table under a title, after Fields, unless there is nothing in it. With JSON it is part of the
+// object of Fields.
+func (f *Frame) Section(title string, columns []string, rows [][]any) error {
+	if f.JSON() || len(rows) == 0 {
+		return nil
+	}
+	if err := f.Write([]byte("\n" + title + "\n")); err != nil {
+		return err
+	}
+	r := f.Rows(columns...)
+	for _, row := range rows {
+		if err := r.Add(nil, row...); err != nil {
+			return err
+		}
+	}
+	return r.End()
+}
+
+// Cell is a value as tables show it: one line that is safe to show, and a dash for nothing.
+func Cell(cell any) string {
+	var text string
+	switch c := cell.(type) {
+	case string:
+		text = c
+	case []byte:
+		text = shorten(string(c))
+	case bool:
+		text = "no"
+		if c {
+			text = "yes"
+		}
+	default:
+		text = fmt.Sprint(c)
+	}
+	if text == "" {
+		return "-"
+	}
+	return Safe(text)
+}
+
+// shownData is how much of data a table shows, in bytes.
+const shownData = 60
+
+// shorten leaves away the rest of data that is too long for a table.
+func shorten(data string) string {
+	if len(data) <= shownData {
+		return data
+	}
+	return strings.ToValidUTF8(data[:shownData], "") + fmt.Sprintf("... (%d bytes)", len(data))
+}
+
+// written makes a reader who is gone known by one error.
+func written(_ int, err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		return ErrReaderGone
+	}
+	if err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}

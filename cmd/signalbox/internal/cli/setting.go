@@ -1,0 +1,77 @@
+package cli
+
+import "github.com/spf13/pflag"
+
+// setting is something that says how a cluster is reached: a flag, a variable and a line of a context.
+type setting struct {
+	name     string // of the flag and in a context
+	variable string
+	hint     string // stands for the value in the help
+	help     string
+	fallback string
+}
+
+// The settings, by name. Those that a host has settings of the same name for, with another meaning, have variables
+// of their own: so a shell can have both.
+const (
+	settingEndpoints  = "endpoints"
+	settingTokenFile  = "token-file"
+	settingTLS        = "tls"
+	settingTLSCA      = "tls-ca"
+	settingTLSCert    = "tls-cert"
+	settingTLSKey     = "tls-key"
+	settingServerName = "tls-server-name"
+	settingTimeout    = "timeout"
+)
+
+// settings are all that a context can say, in the order in which they are told.
+var settings = []setting{
+	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...", "addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
+	{settingTokenFile, "SIGNALBOX_CLIENT_TOKEN_FILE", "FILE", "a file with the token that lets in, read anew for each connection", ""},
+	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "speak TLS; so it is too if another TLS setting is given", ""},
+	{settingTLSCA, "SIGNALBOX_CLIENT_TLS_CA", "FILE", "the authorities that may sign the certificates of hosts, PEM; those of this machine otherwise", ""},
+	{settingTLSCert, "SIGNALBOX_CLIENT_TLS_CERT", "FILE", "the certificate to show to hosts, PEM", ""},
+	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "the key of that certificate, PEM", ""},
+	{settingServerName, "SIGNALBOX_CLIENT_TLS_SERVER_NAME", "NAME", "the name that the certificates of hosts must be for; the host part of each address otherwise", ""},
+	{settingTimeout, "SIGNALBOX_TIMEOUT", "DURATION", "how long to wait for the cluster to answer, such as 500ms, 10s or 1m", "10s"},
+}
+
+// Variables of the environment besides those of the settings.
+const (
+	// TokenVariable is the token itself. There is no flag for it: everybody on a machine can read the arguments
+	// of a process, and only its owner its environment.
+	TokenVariable    = "SIGNALBOX_TOKEN"
+	ContextVariable  = "SIGNALBOX_CONTEXT"
+	ContextsVariable = "SIGNALBOX_CONTEXTS"
+	OutputVariable   = "SIGNALBOX_OUTPUT"
+)
+
+// Flags that are no settings of a context.
+const (
+	contextFlag = "context"
+	outputFlag  = "output"
+)
+
+// Variables returns all variables of the environment that client commands look at.
+func Variables() []string {
+	names := []string{TokenVariable, ContextVariable, ContextsVariable, OutputVariable}
+	for _, s := range settings {
+		names = append(names, s.variable)
+	}
+	return names
+}
+
+// addSettings adds a flag for each setting.
+func addSettings(set *pflag.FlagSet) {
+	for _, s := range settings {
+		set.Var(&text{kind: s.hint}, s.name, s.help)
+	}
+	set.Lookup(settingTLS).NoOptDefVal = "true"
+}
+
+// text is a flag that keeps what it was given; what it means is told where it is used, whatever source it is from.
+type text struct{ kind, said string }
+
+func (t *text) Set(said string) error { t.said = said; return nil }
+func (t *text) String() string        { return t.said }
+func (t *text) Type() string          { return t.kind }

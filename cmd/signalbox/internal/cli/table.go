@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// columnGap stands between two columns.
+const columnGap = "   "
+
+// Column is a column of a table.
+type Column struct {
+	Title string
+	// Wide: it is shown with -o wide only.
+	Wide bool
+	// Right: what stands in it are numbers.
+	Right bool
+}
+
+// Columns makes columns of their titles. One that begins with a plus is wide, one that ends with a # is of
+// numbers: "NAME", "OWNERS#", "+REVISION#".
+func Columns(titles ...string) []Column {
+	columns := make([]Column, len(titles))
+	for i, title := range titles {
+		c := &columns[i]
+		title, c.Wide = strings.CutPrefix(title, "+")
+		c.Title, c.Right = strings.CutSuffix(title, "#")
+	}
+	return columns
+}
+
+// writeTable writes rows under the titles of their columns, each column as wide as it must be. paint colours the
+// titles.
+func writeTable(w io.Writer, columns []Column, rows [][]string, wide bool, paint func(string) string) error {
+	var shown []int
+	for i, c := range columns {
+		if wide || !c.Wide {
+			shown = append(shown, i)
+		}
+	}
+	widths := make([]int, len(columns))
+	for _, i := range shown {
+		widths[i] = utf8.RuneCountInString(columns[i].Title)
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	var b strings.Builder
+	line := func(cell func(i int) string, paint func(string) string) {
+		var l strings.Builder
+		for n, i := range shown {
+			text := cell(i)
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			switch {
+			case columns[i].Right:
+				l.WriteString(pad + text)
+			case n == len(shown)-1:
+				l.WriteString(text)
+			default:
+				l.WriteString(text + pad)
+			}
+			if n < len(shown)-1 {
+				l.WriteString(columnGap)
+			}
+		}
+		b.WriteString(paint(l.String()) + "\n")
+	}
+	line(func(i int) string { return columns[i].Title }, paint)
+	for _, row := range rows {
+		line(func(i int) string { return row[i] }, func(s string) string { return s })
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// IsTerminal tells whether a stream is a terminal: somebody reads it, or types.
+func IsTerminal(stream any) bool {
+	_, _, ok := terminalSize(stream)
+	return ok
+}
+
+// TerminalSize returns the size of the terminal that standard output is, and false if it is none.
+func (f *Frame) TerminalSize() (columns, rows int, ok bool) { return terminalSize(f.Out) }
+
+// Colour is how a piece of text stands out on a terminal.
+type Colour string
+
+// The colours that there are. They add to what the text says, and never say anything by themselves.
+const (
+	Bold   Colour = "1"
+	Faint  Colour = "2"
+	Red    Colour = "31"
+	Green  Colour = "32"
+	Yellow Colour = "33"
+)
+
+// Paint colours a text that goes to standard output, if that is a terminal and nothing speaks against it:
+// NO_COLOR, or a TERM that is dumb.
+func (f *Frame) Paint(c Colour, text string) string {
+	if !f.colours() || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+func (f *Frame) colours() bool {
+	return f.Variable("NO_COLOR") == "" && f.Variable("TERM") != "dumb" && IsTerminal(f.Out)
+}
+
+// Safe returns a text that others have written so that it is one line and gives no orders to a terminal: as
+// it is, or quoted if there is anything in it that is not printable.
+func Safe(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) >= 0 {
+		return strconv.Quote(text)
+	}
+	return text
+}

@@ -1,0 +1,135 @@
+//go:build unix
+
+package datadir
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// metaShard is the id of the shard that has the nodes and the hosts.
+const metaShard = 0
+
+// Content is what is in the snapshots of a directory.
+type Content struct {
+	// Nodes are those of the meta shard, and those that only data shards know of, by path and id.
+	Nodes []Node
+	// Hosts are those that the cluster knows.
+	Hosts []meta.Host
+}
+
+// Node is a node with what the data shards have of it.
+type Node struct {
+	ID   shard.NodeID
+	Path string // empty where the meta shard does not know it
+	// Dropping: it is gone, and what is left of it is being cleared away.
+	Dropping bool
+
+	Sessions, Semaphores, Owners, Waiters int
+}
+
+// Watch is told how much of a snapshot has been read.
+type Watch func(s Snapshot, read int64)
+
+// Read reads a snapshot, and adds what is in it.
+func (d *Directory) Read(s Snapshot, c *Content, watch Watch) error {
+	if s.Shard == metaShard {
+		return d.readMeta(s, c, watch)
+	}
+	return d.readData(s, c, watch)
+}
+
+func (d *Directory) readMeta(s Snapshot, c *Content, watch Watch) error {
+	m := meta.New()
+	if err := d.restore(s, m.Restore, watch); err != nil {
+		return err
+	}
+	c.Hosts = m.Hosts()
+	for after, more := "", true; more; {
+		var page []meta.Node
+		page, more = m.Nodes("", after, shard.MaxPage)
+		for i := range page {
+			after = page[i].Path
+			c.node(page[i].ID).Path = page[i].Path
+		}
+	}
+	return nil
+}
+
+func (d *Directory) readData(s Snapshot, c *Content, watch Watch) error {
+	m := shard.New(shard.Options{History: 1})
+	if err := d.restore(s, m.Restore, watch); err != nil {
+		return err
+	}
+	state := m.State()
+	for _, n := range state.Nodes {
+		known := c.node(n.ID)
+		known.Dropping = known.Dropping || n.Dropping
+	}
+	for i := range state.Sessions {
+		if state.Sessions[i].Home {
+			c.node(state.Sessions[i].Node).Sessions++
+		}
+	}
+	for i := range state.Semaphores {
+		n := c.node(state.Semaphores[i].Node)
+		n.Semaphores++
+		for _, l := range state.Semaphores[i].Links {
+			if l.Owner {
+				n.Owners++
+			} else {
+				n.Waiters++
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Directory) restore(s Snapshot, into func(io.Reader) error, watch Watch) error {
+	r, err := openSnapshot(filepath.Join(d.Path, s.Path))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return into(&watched{r: r, told: func(n int64) { watch(s, n) }})
+}
+
+// watched tells how much has been read.
+type watched struct {
+	r    io.Reader
+	read int64
+	told func(int64)
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.r.Read(b)
+	w.read += int64(n)
+	w.told(w.read)
+	return n, err
+}
+
+// node returns the node of an id. The pointer is good until the next call.
+func (c *Content) node(id shard.NodeID) *Node {
+	at, found := slices.BinarySearchFunc(c.Nodes, id, func(n Node, id shard.NodeID) int { return cmp.Compare(n.ID, id) })
+	if !found {
+		c.Nodes = slices.Insert(c.Nodes, at, Node{ID: id})
+	}
+	return &c.Nodes[at]
+}
+
+// Name is what to call the node.
+func (n *Node) Name() string {
+	switch {
+	case n.Path != "":
+		return n.Path
+	case n.Dropping:
+		return fmt.Sprintf("node %d, dropped", n.ID)
+	}
+	return fmt.Sprintf("node %d", n.ID)
+}

@@ -1,0 +1,154 @@
+//go:build unix
+
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/signalbox/signalbox/server/identity"
+)
+
+// What is in a data directory, by name.
+const (
+	lockFile   = "lock"
+	recordFile = "host.json"
+	logPrefix  = "logdb-"
+)
+
+// Directory is a data directory that is looked into.
+type Directory struct {
+	Path     string
+	Identity identity.Identity
+	// InUse is who runs on it, as far as that is known; empty for nobody.
+	InUse string
+	// Machine is the name of the machine that the log was filled on, empty where there is no log.
+	Machine string
+	// Logs and Snapshots are the files of the log, and all snapshots: the newest of a shard last.
+	Logs      []File
+	Snapshots []Snapshot
+
+	lock *os.File
+}
+
+// File is a file with its size.
+type File struct {
+	Path  string // in the directory
+	Bytes int64
+}
+
+// Open looks into a directory. It is to be closed.
+func Open(path string) (*Directory, error) {
+	id, err := identity.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Directory{Path: path, Identity: id}
+	if err := d.keepOut(); err != nil {
+		return nil, err
+	}
+	if err := d.look(); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("look into %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// Close lets hosts start on the directory.
+func (d *Directory) Close() {
+	if d.lock != nil {
+		_ = d.lock.Close() // it was only read
+	}
+}
+
+// keepOut keeps hosts out, or finds out that there is one. Many may look at the same time.
+func (d *Directory) keepOut() error {
+	file, err := os.Open(filepath.Join(d.Path, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a copy, as from a backup
+	}
+	if err != nil {
+		return fmt.Errorf("look who runs on %s: %w", d.Path, err)
+	}
+	d.lock = file
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
+		return nil
+	} else if !errors.Is(err, syscall.EWOULDBLOCK) {
+		d.Close()
+		return fmt.Errorf("look who runs on %s: %w", d.Path, err)
+	}
+	d.InUse = "a host"
+	if text, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(text) > 0 {
+		d.InUse = "process " + strings.TrimSpace(string(text))
+	}
+	return nil
+}
+
+// look finds the files of the log and the snapshots.
+func (d *Directory) look() error {
+	top := filepath.Join(d.Path, identity.LogName)
+	var record struct {
+		Hostname string `json:"hostname"`
+	}
+	if text, err := os.ReadFile(filepath.Join(top, recordFile)); err == nil {
+		if err := json.Unmarshal(text, &record); err != nil {
+			return fmt.Errorf("%s: %w", recordFile, err)
+		}
+		d.Machine = record.Hostname
+	}
+	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return ignoreGone(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return ignoreGone(err)
+		}
+		inside, err := filepath.Rel(d.Path, path)
+		if err != nil {
+			return err
+		}
+		file := File{inside, info.Size()}
+		if s, ok := snapshotOf(file, info.ModTime()); ok {
+			d.Snapshots = append(d.Snapshots, s)
+		} else if strings.HasPrefix(filepath.Base(filepath.Dir(path)), logPrefix) {
+			d.Logs = append(d.Logs, file)
+		}
+		return nil
+	})
+	sortSnapshots(d.Snapshots)
+	return err
+}
+
+// ignoreGone ignores what a running host has taken away meanwhile.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// LogBytes is the size of the log.
+func (d *Directory) LogBytes() (sum int64) {
+	for _, f := range d.Logs {
+		sum += f.Bytes
+	}
+	return sum
+}
+
+// Newest returns the newest snapshot of a shard.
+func (d *Directory) Newest(shard uint64) (newest Snapshot, ok bool) {
+	for _, s := range d.Snapshots {
+		if s.Shard == shard {
+			newest, ok = s, true
+		}
+	}
+	return newest, ok
+}

@@ -1,0 +1,8 @@
+// Package datadir looks into the data directory of a host that does not run.
+//
+// It writes nothing. While a Directory is open no host can start on it; where a host runs on it already, only
+// what is safe is read: the identity, and the names and sizes of files. A host that runs replaces its snapshots
+// at any time.
+//
+// What was changed after the newest snapshot of a shard is in the log, which only the host itself reads.
+package datadir

@@ -1,0 +1,144 @@
+//go:build unix
+
+package datadir
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+)
+
+// Snapshot is a snapshot of a shard.
+type Snapshot struct {
+	File
+	Shard uint64
+	// Index is that of the last log entry that is in it.
+	Index uint64
+	Saved time.Time
+}
+
+// snapshotPath is how the engine of the log names snapshots: by shard and replica, and by index.
+var snapshotPath = regexp.MustCompile(`/snapshot-(\d+)-\d+/snapshot-([0-9A-F]{16})/snapshot-[0-9A-F]{16}\.gbsnap$`)
+
+func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
+	m := snapshotPath.FindStringSubmatch("/" + filepath.ToSlash(f.Path))
+	if m == nil {
+		return Snapshot{}, false
+	}
+	shard, err := strconv.ParseUint(m[1], 10, 64)
+	index, err2 := strconv.ParseUint(m[2], 16, 64)
+	return Snapshot{f, shard, index, saved}, err == nil && err2 == nil
+}
+
+func sortSnapshots(list []Snapshot) {
+	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Index, b.Index)) })
+}
+
+// The file of the engine around what a machine has saved: a header, blocks with checksums, a tail; and at the
+// beginning of what is in the blocks, clients of the engine's own, of which there are none.
+const (
+	headerBytes   = 1024
+	blockBytes    = 2 << 20
+	checksumBytes = 4
+	tailBytes     = 16
+	engineClients = 16
+	blockFormat   = 2
+)
+
+// ErrDamaged: a snapshot is not what the host wrote.
+var ErrDamaged = errors.New("it is damaged")
+
+// reader reads what a machine has saved out of the engine's file.
+type reader struct {
+	file   *os.File
+	rest   int64 // of the blocks, in the file
+	block  []byte
+	unread []byte
+}
+
+// openSnapshot opens a snapshot at what its machine has saved.
+func openSnapshot(path string) (*reader, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{file: file, block: make([]byte, blockBytes+checksumBytes)}
+	if err := r.begin(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *reader) begin() error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	r.rest = info.Size() - headerBytes - tailBytes
+	head := make([]byte, headerBytes)
+	if _, err := io.ReadFull(r.file, head); err != nil || r.rest < engineClients {
+		return fmt.Errorf("%w: it is too short", ErrDamaged)
+	}
+	size := binary.LittleEndian.Uint64(head)
+	if size > headerBytes-8 {
+		return fmt.Errorf("%w: its header has a length of %d", ErrDamaged, size)
+	}
+	var header raftpb.SnapshotHeader
+	if err := header.Unmarshal(head[8 : 8+size]); err != nil {
+		return fmt.Errorf("%w: its header: %w", ErrDamaged, err)
+	}
+	if header.Version != blockFormat || header.ChecksumType != raftpb.CRC32IEEE || header.CompressionType != raftpb.NoCompression {
+		return fmt.Errorf("its format %d is not known to this program", header.Version)
+	}
+	clients := make([]byte, engineClients)
+	if _, err := io.ReadFull(r, clients); err != nil {
+		return err
+	}
+	if n := binary.LittleEndian.Uint64(clients[8:]); n != 0 {
+		return fmt.Errorf("%w: it has %d clients of the log", ErrDamaged, n)
+	}
+	return nil
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(b []byte) (int, error) {
+	if len(r.unread) == 0 {
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, r.unread)
+	r.unread = r.unread[n:]
+	return n, nil
+}
+
+// fill reads a block.
+func (r *reader) fill() error {
+	n := min(r.rest, int64(len(r.block)))
+	if n == 0 {
+		return io.EOF
+	}
+	if _, err := io.ReadFull(r.file, r.block[:n]); err != nil || n <= checksumBytes {
+		return fmt.Errorf("%w: it breaks off", ErrDamaged)
+	}
+	r.rest -= n
+	r.unread = r.block[:n-checksumBytes]
+	if sum := crc32.ChecksumIEEE(r.unread); binary.BigEndian.Uint32(r.block[n-checksumBytes:n]) != sum {
+		return fmt.Errorf("%w: the checksum of a block is wrong", ErrDamaged)
+	}
+	return nil
+}
+
+func (r *reader) Close() { _ = r.file.Close() }

@@ -1,0 +1,115 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/server/admin"
+)
+
+// maxPage is the largest page that is read, in bytes.
+const maxPage = 64 << 20
+
+// Reading is what one host shows at one moment.
+type Reading struct {
+	// Address is where the pages are. Err tells that they cannot be read; the rest is zero then.
+	Address string
+	Err     error
+	At      time.Time
+	Status  admin.Status
+	Metrics Metrics
+}
+
+// Read reads the pages of the hosts at the addresses given, and of all hosts that those know of. Each host is
+// there once, ordered by id; those that cannot be read come last.
+func Read(ctx context.Context, addresses []string) []Reading {
+	list := readAll(ctx, addresses)
+	asked := make(map[string]bool)
+	for _, a := range addresses {
+		asked[a] = true
+	}
+	var more []string
+	for i := range list {
+		for _, h := range list[i].Status.Cluster.Hosts {
+			if a := h.AdminAddress; a != "" && !asked[a] && !known(list, h.ID) {
+				asked[a] = true
+				more = append(more, a)
+			}
+		}
+	}
+	list = append(list, readAll(ctx, more)...)
+	slices.SortStableFunc(list, func(a, b Reading) int {
+		return cmp.Or(cmp.Compare(failed(&a), failed(&b)), cmp.Compare(a.Status.Host.ID, b.Status.Host.ID))
+	})
+	return slices.CompactFunc(list, func(a, b Reading) bool {
+		return a.Err == nil && b.Err == nil && a.Status.Host.ID == b.Status.Host.ID && a.Status.Cluster.ID == b.Status.Cluster.ID
+	})
+}
+
+func failed(r *Reading) int {
+	if r.Err != nil {
+		return 1
+	}
+	return 0
+}
+
+func known(list []Reading, id uint64) bool {
+	return slices.ContainsFunc(list, func(r Reading) bool { return r.Err == nil && r.Status.Host.ID == id })
+}
+
+func readAll(ctx context.Context, addresses []string) []Reading {
+	list := make([]Reading, len(addresses))
+	var all sync.WaitGroup
+	for i, a := range addresses {
+		all.Go(func() { list[i] = readHost(ctx, a) })
+	}
+	all.Wait()
+	return list
+}
+
+func readHost(ctx context.Context, address string) Reading {
+	r := Reading{Address: address}
+	r.Err = get(ctx, address, "/status", func(body io.Reader) error { return json.NewDecoder(body).Decode(&r.Status) })
+	if r.Err == nil {
+		r.Err = get(ctx, address, "/metrics", func(body io.Reader) (err error) {
+			r.Metrics, err = Parse(body)
+			return err
+		})
+	}
+	r.At = time.Now()
+	return r
+}
+
+// get reads one page.
+func get(ctx context.Context, address, page string, read func(io.Reader) error) error {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+page, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("get %s%s: %s", address, page, answer.Status)
+	}
+	if err := read(io.LimitReader(answer.Body, maxPage)); err != nil {
+		return fmt.Errorf("get %s%s: %w", address, page, err)
+	}
+	return nil
+}
+
+// Name is what to call the host.
+func (r *Reading) Name() string { return cmp.Or(r.Status.Host.Name, r.Address) }

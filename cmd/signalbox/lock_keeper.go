@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+const (
+	// exitNotRun and exitNoCommand are what shells say of a command that is there and cannot be run, and of
+	// one that is not there.
+	exitNotRun    = 126
+	exitNoCommand = 127
+
+	// farewell bounds how long the end of a command waits for the cluster to take a lease back, which goes
+	// on by itself, or by the session's timeout.
+	farewell = time.Second
+	// maxSessionTimeout is the longest session timeout.
+	maxSessionTimeout = 30 * time.Minute
+)
+
+// The variables that a command under a lease finds in its environment.
+const (
+	nodeVariable     = "SIGNALBOX_NODE"
+	lockVariable     = "SIGNALBOX_LOCK"
+	electionVariable = "SIGNALBOX_ELECTION"
+	fenceVariable    = "SIGNALBOX_FENCE"
+	sessionVariable  = "SIGNALBOX_SESSION"
+	countVariable    = "SIGNALBOX_COUNT"
+)
+
+// keeper runs a command while a session owns something: what lock and elect have in common.
+type keeper struct {
+	*cli.Frame
+	timeout   time.Duration
+	killAfter time.Duration
+	data      string
+	existing  bool
+	quiet     bool
+
+	// Of the one run.
+	path    string
+	command []string
+	program string
+	box     *client.Client
+	signals chan os.Signal
+}
+
+// addFlags adds the flags of both commands.
+func (k *keeper) addFlags(c *cobra.Command) {
+	c.Flags().DurationVar(&k.timeout, "session-timeout", client.DefaultSessionTimeout,
+		"how long the cluster waits for this process when it is not heard of, before others get what it has; 1s to 30m")
+	c.Flags().DurationVar(&k.killAfter, "kill-after", 0,
+		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost "+
+			"(a twentieth of the session timeout where it is not given, and at most a sixteenth)")
+	c.Flags().StringVar(&k.data, "data", "", "what others see of the owner; the machine and the process where it is not given")
+	c.Flags().BoolVar(&k.existing, "existing", false, "fail where the node does not exist, instead of creating it")
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "say nothing but errors on standard error")
+}
+
+// prepare looks at everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
+// COMMAND with its own.
+func (k *keeper) prepare(c *cobra.Command, args []string) error {
+	usage := func(format string, a ...any) error {
+		return cli.ExitWith(cli.ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called", append(a, c.CommandPath())...))
+	}
+	switch dash := c.ArgsLenAtDash(); {
+	case dash < 0:
+		return usage("there is no -- with a command after it")
+	case dash != 2:
+		return usage("%d arguments stand before --, and they must be two: PATH and NAME", dash)
+	case len(args) == 2:
+		return usage("there is no command after --")
+	}
+	if k.timeout < child.MinTimeout || k.timeout > maxSessionTimeout {
+		return usage("--session-timeout %v: give %v to %v: with less there is no time to stop a command", k.timeout, child.MinTimeout, maxSessionTimeout)
+	}
+	if !c.Flags().Changed("kill-after") {
+		k.killAfter = child.DefaultKillAfter(k.timeout)
+	}
+	if most := child.MaxKillAfter(k.timeout); k.killAfter < 0 || k.killAfter > most {
+		return usage("--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to %v, or a longer session timeout",
+			k.killAfter, k.timeout, most)
+	}
+	if k.data == "" {
+		k.data = whoAmI()
+	}
+	k.path, k.command = args[0], args[2:]
+	program, err := exec.LookPath(k.command[0])
+	if err != nil {
+		return cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(k.command[0]), err))
+	}
+	k.program = program
+	return nil
+}
+
+// startCode is the code for a command that cannot be started.
+func startCode(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitNoCommand
+	}
+	return exitNotRun
+}
+
+func whoAmI() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// watchSignals returns a context that ends at the first signal that asks this process to end, with
+// *cli.Interrupted as its cause. These signals, and those that programs use as they like, also go to the
+// command while there is one. A signal that was ignored from the start stays so.
+func (k *keeper) watchSignals() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	got := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(s) {
+			signal.Notify(got, s)
+		}
+	}
+	k.signals = make(chan os.Signal, cap(got))
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case s := <-got:
+				if s != syscall.SIGUSR1 && s != syscall.SIGUSR2 {
+					cancel(&cli.Interrupted{Signal: s})
+				}
+				select {
+				case k.signals <- s:
+				default: // a command that is sent so many at once has had its share
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(got)
+		close(over)
+		<-done
+		cancel(nil)
+	}
+}
+
+// open connects to the cluster and starts a session, in a node that is created if it does not exist.
+func (k *keeper) open(ctx context.Context, kind string, options ...client.SessionOption) (*client.Session, error) {
+	connection, err := k.Connection()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel, err := connection.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	if k.box, err = connection.Open(ctx); err != nil {
+		return nil, err
+	}
+	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(k.program))
+	options = append(options, client.SessionTimeout(k.timeout), client.Description(description))
+	s, err := k.box.Session(ctx, k.path, options...)
+	if err == nil || k.existing || !errors.Is(err, client.ErrNotFound) {
+		return s, cli.EndedBy(ctx, err)
+	}
+	node, err := k.box.CreateNode(ctx, k.path, client.NodeConfig{})
+	if err != nil {
+		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(k.path), err)
+	}
+	if !node.Existed {
+		k.note("created the node %s", cli.Safe(k.path))
+	}
+	s, err = k.box.Session(ctx, k.path, options...)
+	return s, cli.EndedBy(ctx, err)
+}
+
+// close ends the session, if there is one, and the connections.
+func (k *keeper) close() {
+	if k.box != nil {
+		_ = k.box.Close() // what cannot be told to the cluster ends by its timeout
+	}
+}
+
+// note says something for people.
+func (k *keeper) note(format string, a ...any) {
+	if !k.quiet {
+		k.Say("signalbox: "+format, a...)
+	}
+}
+
+// run runs the command under a lease, and gives the lease back.
+func (k *keeper) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
+	cmd := &exec.Cmd{Path: k.program, Args: k.command, Stdin: k.In, Stdout: k.Out, Stderr: k.Err}
+	cmd.Env = append(append([]string{}, k.Environment...),
+		nodeVariable+"="+k.path,
+		nameVariable+"="+lease.Name(),
+		fmt.Sprintf("%s=%d", fenceVariable, lease.Fence()),
+		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
+		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
+	)
+	out, err := child.Leash{Lease: lease, Timeout: k.timeout, KillAfter: k.killAfter}.Run(cmd, k.signals)
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	_ = lease.Release(ctx) // the command is over, whatever comes of this
+	if err != nil {
+		return out, cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(k.command[0]), err))
+	}
+	return out, nil
+}
+
+// lossOf says what became of a command whose lease was lost.
+func lossOf(what string, out child.Outcome) error {
+	end := "the command was told to end, and did so"
+	if out.Killed {
+		end = "the command was killed"
+	}
+	return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is lost: %w; %s", what, out.Lost, end))
+}
+
+// statusOf passes the exit status of a command on.
+func statusOf(out child.Outcome) error {
+	if out.Status == 0 {
+		return nil
+	}
+	return cli.ExitWith(out.Status, cli.ErrSilent)
+}

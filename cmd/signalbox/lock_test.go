@@ -1,0 +1,414 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// lockPlace is a place with a host that is ready, and a node /jobs in it, whose sessions get little more than
+// their timeout when the host has stood still.
+func lockPlace(t *testing.T, more ...string) (*place, *process, *client.Client) {
+	t.Helper()
+	p := newPlace(t, more...)
+	s := p.serve(t)
+	s.awaitReady()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := client.Open(ctx, p.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	config := client.NodeConfig{SelfCheckPeriod: 500 * time.Millisecond, SessionGracePeriod: time.Second}
+	if _, err := c.CreateNode(ctx, "/jobs", config); err != nil {
+		t.Fatal(err)
+	}
+	return p, s, c
+}
+
+// tool starts a command that speaks to the host of a place.
+func (p *place) tool(t *testing.T, args ...string) *process {
+	t.Helper()
+	return newTool(t, p).start(args...)
+}
+
+// says waits until a process has said something.
+func (s *process) says(text string) {
+	s.t.Helper()
+	s.await("it says "+text, func() bool { return strings.Contains(s.out.String(), text) })
+}
+
+// endsWith waits for the end of a process, and checks its code and what it complains of.
+func (s *process) endsWith(code int, complaint string) {
+	s.t.Helper()
+	if got := s.wait(patience); got != code || !strings.Contains(s.err.String(), complaint) || complaint == "" && s.err.String() != "" {
+		s.t.Errorf("%v: code %d, want %d; it says %q, want %q", s.cmd.Args[1:], got, code, &s.err, complaint)
+	}
+}
+
+func TestLockPassesOnWhatTheCommandEndsWith(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	for script, code := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 75": 75, "kill -KILL $$": 137, "kill -TERM $$": 143} {
+		p.tool(t, "lock", "/jobs", "status", "--", "sh", "-c", script).endsWith(code, "")
+	}
+	p.tool(t, "lock", "/jobs", "status", "--", "no-such-command").endsWith(exitNoCommand, "run no-such-command: ")
+	p.tool(t, "lock", "/jobs", "status", "--", "/etc/passwd").endsWith(exitNotRun, "run /etc/passwd: ")
+	(&place{client: "127.0.0.1:1"}).tool(t, "lock", "/jobs", "status", "--timeout", "200ms", "--", "true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
+}
+
+func TestTheCommandKnowsItsLease(t *testing.T) {
+	p, _, box := lockPlace(t)
+	s := p.tool(t, "lock", "/jobs", "told", "--limit", "5", "--count", "2", "--data", "it's me", "--", "sh", "-c",
+		"echo $SIGNALBOX_NODE $SIGNALBOX_LOCK $SIGNALBOX_COUNT $SIGNALBOX_SESSION $SIGNALBOX_FENCE; exec sleep 600")
+	s.await("it says so", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
+	d, err := box.Node("/jobs").Describe(t.Context(), "told", client.WithOwners())
+	if err != nil || len(d.Owners) != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	o := d.Owners[0]
+	if want := fmt.Sprintf("/jobs told 2 %d %d\n", o.SessionID, o.OrderID); s.out.String() != want {
+		t.Errorf("it is told %s, want %s", &s.out, want)
+	}
+	if d.Limit != 5 || o.Count != 2 || string(o.Data) != "it's me" {
+		t.Errorf("%+v", d)
+	}
+	info, err := box.DescribeSession(t.Context(), o.SessionID)
+	if err != nil || !strings.HasPrefix(info.Description, "signalbox lock on ") || !strings.HasSuffix(info.Description, ": sh") {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestANodeIsCreatedForALockUnlessItMustExist(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	p.tool(t, "lock", "/new", "x", "--existing", "--", "true").endsWith(cli.ExitNotFound, "/new")
+	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "signalbox: created the node /new\n")
+	p.tool(t, "lock", "/new", "x", "--", "true").endsWith(0, "")
+	p.tool(t, "lock", "/newer", "x", "--quiet", "--", "true").endsWith(0, "")
+}
+
+func TestALockThatIsTaken(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	holder := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "echo in; exec sleep 600")
+	holder.says("in")
+	p.tool(t, "lock", "/jobs", "x", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x is taken; the command was not run")
+	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x was not acquired within 50ms; the command was not run")
+	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x is taken")
+	waiting := p.tool(t, "lock", "/jobs", "x", "--", "echo", "mine")
+	waiting.await("it waits", func() bool { return strings.Contains(waiting.err.String(), "waiting for x\n") })
+	gone := p.tool(t, "lock", "/jobs", "x", "--", "echo", "never")
+	gone.await("it waits", func() bool { return strings.Contains(gone.err.String(), "waiting for x\n") })
+	gone.signal(syscall.SIGTERM)
+	if code := gone.wait(patience); code != 143 || gone.out.String() != "" {
+		t.Errorf("code %d, %s", code, &gone.out)
+	}
+	holder.signal(syscall.SIGTERM)
+	holder.endsWith(143, "")
+	waiting.endsWith(0, "waiting for x")
+	if waiting.out.String() != "mine\n" {
+		t.Errorf("it says %q", &waiting.out)
+	}
+}
+
+func TestThoseWhoShareALockRunTogether(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	for _, flags := range [][]string{{"--shared"}, {"--limit", "2"}} {
+		name := strings.TrimLeft(flags[0], "-")
+		args := append(append([]string{"lock", "/jobs", name, "--wait", "0"}, flags...), "--", "sh", "-c", "echo in; exec sleep 600")
+		p.tool(t, args...).says("in")
+		p.tool(t, args...).says("in")
+		if name == "limit" {
+			p.tool(t, args...).endsWith(cli.ExitNotAcquired, "limit is taken")
+			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitState, "if limit was made with a limit, give --count")
+		} else {
+			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitNotAcquired, "shared is taken")
+		}
+	}
+	p.tool(t, "lock", "/jobs", "none", "--count", "1", "--", "true").endsWith(cli.ExitNotFound, "--limit N creates it")
+}
+
+func TestSignalsGoToTheCommand(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1} {
+		s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "exec 2>/dev/null; trap 'exit 9' INT TERM HUP QUIT USR1; echo in; while :; do sleep 0.01; done")
+		s.says("in")
+		s.signal(sig)
+		s.endsWith(9, "")
+	}
+}
+
+func TestTwoContendersNeverRunAtOnce(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	const contenders, rounds = 3, 8
+	count := filepath.Join(t.TempDir(), "count")
+	if err := os.WriteFile(count, []byte("0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range contenders {
+		all.Go(func() {
+			for range rounds {
+				s := p.tool(t, "lock", "/jobs", "count", "--quiet", "--", "sh", "-c", `n=$(cat "$1"); sleep 0.01; echo $((n+1)) > "$1"`, "sh", count)
+				if code := s.wait(patience); code != 0 {
+					t.Errorf("code %d", code)
+				}
+			}
+		})
+	}
+	all.Wait()
+	text, err := os.ReadFile(count)
+	if got, _ := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || got != contenders*rounds {
+		t.Errorf("counted to %s, %v; want %d", text, err, contenders*rounds)
+	}
+}
+
+// stubborn is a command that does not care for SIGTERM, like what it starts. It writes what it is given to a
+// file for as long as it lives.
+const stubborn = `trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; while :; do echo $1 >> $2; sleep 0.002; done' sh $1 $2 & while :; do echo $1 >> $2; sleep 0.002; done`
+
+func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
+	p, server, _ := lockPlace(t)
+	const timeout = 3 * time.Second
+	beats := filepath.Join(t.TempDir(), "beats")
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", stubborn, "sh", "1", beats)
+	s.says("in")
+	server.signal(syscall.SIGSTOP)
+	paused := time.Now()
+	// The process counts as gone when nobody is left who could write to its output.
+	s.endsWith(cli.ExitLost, "the lock x is lost: ")
+	took := time.Since(paused)
+	t.Logf("dead %v after the pause began", took)
+	if took >= timeout {
+		t.Errorf("it was dead %v after the pause began, and the session timeout is %v", took, timeout)
+	}
+	if s.out.String() != "in\nasked\n" || !strings.Contains(s.err.String(), "the command was killed") {
+		t.Errorf("it was not asked first: %s%s", &s.out, &s.err)
+	}
+	server.signal(syscall.SIGCONT)
+	next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "echo", "mine")
+	next.endsWith(0, "")
+}
+
+// cutWire passes connections on until it is cut. Then those that there are go silent, but for the ones that are
+// spared, and there are no new ones.
+type cutWire struct {
+	listener net.Listener
+	to       string
+
+	mu    sync.Mutex
+	cut   bool
+	conns []*severable
+}
+
+type severable struct {
+	net.Conn
+	mu     sync.Mutex
+	silent bool
+}
+
+func newCutWire(t *testing.T, to string) *cutWire {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &cutWire{listener: l, to: to}
+	t.Cleanup(func() {
+		l.Close()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, c := range w.conns {
+			c.Close()
+		}
+	})
+	go w.accept()
+	return w
+}
+
+func (w *cutWire) accept() {
+	for {
+		c, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		if w.cut {
+			w.mu.Unlock()
+			c.Close()
+			continue
+		}
+		s := &severable{Conn: c}
+		w.conns = append(w.conns, s)
+		w.mu.Unlock()
+		go s.pass(w.to)
+	}
+}
+
+func (s *severable) pass(to string) {
+	host, err := net.Dial("tcp", to)
+	if err != nil {
+		s.Close()
+		return
+	}
+	defer host.Close()
+	go func() { _, _ = io.Copy(s, host) }()
+	_, _ = io.Copy(silencer{s, host}, s.Conn)
+}
+
+// Write passes on what the host says.
+func (s *severable) Write(b []byte) (int, error) {
+	if s.isSilent() {
+		return len(b), nil
+	}
+	return s.Conn.Write(b)
+}
+
+func (s *severable) isSilent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.silent
+}
+
+// silencer passes on what the client says.
+type silencer struct {
+	s  *severable
+	to io.Writer
+}
+
+func (x silencer) Write(b []byte) (int, error) {
+	if x.s.isSilent() {
+		return len(b), nil
+	}
+	return x.to.Write(b)
+}
+
+func (w *cutWire) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.conns)
+}
+
+// sever silences the connections up to the n-th, and lets no new ones in.
+func (w *cutWire) sever(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = true
+	for _, c := range w.conns[:n] {
+		c.mu.Lock()
+		c.silent = true
+		c.mu.Unlock()
+	}
+}
+
+func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
+	p := newPlace(t)
+	w := newCutWire(t, p.client)
+	server := p.serve(t, "--client-advertise", w.listener.Addr().String())
+	server.awaitReady()
+	through := &place{client: w.listener.Addr().String()}
+	beats := filepath.Join(t.TempDir(), "beats")
+	first := through.tool(t, "lock", "/jobs", "x", "--session-timeout", "2s", "--", "sh", "-c", stubborn, "sh", "1", beats)
+	first.says("in")
+	n := w.count()
+	second := through.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)
+	second.await("it waits", func() bool { return strings.Contains(second.err.String(), "waiting for x") })
+	w.sever(n)
+	first.endsWith(cli.ExitLost, "the command was killed")
+	second.endsWith(0, "waiting for x")
+	text, err := os.ReadFile(beats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.TrimRight(string(text), "2\n")
+	if rest := string(text)[len(lines):]; strings.Contains(lines, "2") || strings.Count(rest, "2") != 5 {
+		t.Errorf("both ran at once: %q", strings.ReplaceAll(string(text), "\n", ""))
+	}
+}
+
+func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
+	s.says("in")
+	s.signal(syscall.SIGSTOP)
+	// The cluster gives the lock away meanwhile, and nobody can stop the command.
+	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
+	s.signal(syscall.SIGCONT)
+	s.endsWith(cli.ExitLost, "the command was killed")
+	if s.out.String() != "in\n" {
+		t.Errorf("it was asked to end, after another one had the lock: %s", &s.out)
+	}
+}
+
+func TestTheCommandDiesWithItsLock(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "echo in $$; exec sleep 600")
+	s.says("in")
+	s.await("it has said all", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
+	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(s.out.String(), "in ")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.signal(syscall.SIGKILL)
+	<-s.gone
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !isZombie(pid) {
+		t.Errorf("the command lives on: %v", err)
+	}
+	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
+}
+
+// isZombie tells whether a process is dead, and nobody has asked how.
+func isZombie(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(text), ") Z ")
+}
+
+func TestALockThatAnOperatorTakesAway(t *testing.T) {
+	p, _, box := lockPlace(t)
+	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
+	s.says("in")
+	d, err := box.Node("/jobs").Describe(t.Context(), "x", client.WithOwners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.DestroySession(t.Context(), d.Owners[0].SessionID); err != nil {
+		t.Fatal(err)
+	}
+	s.endsWith(cli.ExitLost, "the lock x is lost: ")
+	if s.out.String() != "in\n" {
+		t.Errorf("it was asked to end, after the lock was gone: %s", &s.out)
+	}
+}
+
+func TestWrongUsesOfLock(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"/a", "b"}, "there is no -- with a command after it"},
+		{[]string{"/a", "--", "true"}, "1 arguments stand before --, and they must be two: PATH and NAME"},
+		{[]string{"/a", "b", "--"}, "there is no command after --"},
+		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared is for locks, and --limit and --count are for semaphores with a limit: give one or the other"},
+		{[]string{"/a", "b", "--count", "3", "--limit", "2", "--", "true"}, "--count 3 is more than --limit 2: it would never be there"},
+		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"}, "--session-timeout 10ms: give 1s to 30m0s: with less there is no time to stop a command"},
+		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the lease can be another's after that; give up to " + child.MaxKillAfter(10*time.Second).String() + ", or a longer session timeout"},
+		{[]string{"/a", "b", "--wait", "-1s", "--", "true"}, "--wait -1s: give a time from 0s, or nothing to wait for ever"},
+	} {
+		code, _, err := command(nil, append([]string{"lock"}, c.args...)...)
+		if code != cli.ExitUsage || !strings.HasPrefix(err, "signalbox: "+c.want+"; signalbox lock --help") {
+			t.Errorf("%v: code %d, %s\nwant %s", c.args, code, err, c.want)
+		}
+	}
+}

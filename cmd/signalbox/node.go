@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// newNode returns the commands about nodes.
+func newNode(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "node",
+		Short: "Namespaces: create, describe, alter, drop, list",
+		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores live
+in one; those of different nodes know nothing of each other. Its config says how
+sessions and reads behave in it. Nodes are few: one for each application, say.`,
+	}, newNodeCreate(f), newNodeDescribe(f), newNodeAlter(f), newNodeDrop(f), newNodeList(f)))
+}
+
+// nodeObject is a node as it is printed. What is null was never set, so that the default of the hosts counts.
+type nodeObject struct {
+	Path                 string  `json:"path"`
+	ID                   uint64  `json:"id"`
+	ConfigVersion        uint64  `json:"config_version"`
+	SelfCheckPeriodMS    *int64  `json:"self_check_period_ms"`
+	SessionGracePeriodMS *int64  `json:"session_grace_period_ms"`
+	ReadConsistency      *string `json:"read_consistency"`
+	AttachConsistency    *string `json:"attach_consistency"`
+	Counters             *string `json:"counters"`
+}
+
+func newNodeObject(n *client.NodeInfo) nodeObject {
+	return nodeObject{
+		n.Path, n.ID, n.ConfigVersion,
+		set(n.Config.SelfCheckPeriod, cli.Millis), set(n.Config.SessionGracePeriod, cli.Millis),
+		set(n.Config.ReadConsistency, client.Consistency.String), set(n.Config.AttachConsistency, client.Consistency.String),
+		set(n.Config.Counters, client.Counters.String),
+	}
+}
+
+// set is a part of a config as it is printed, nil where it is not set.
+func set[T comparable, P any](value T, print func(T) P) *P {
+	var unset T
+	if value == unset {
+		return nil
+	}
+	printed := print(value)
+	return &printed
+}
+
+// orDefault is a part of a config as tables show it.
+func orDefault[T comparable](value, fallback T) string {
+	var unset T
+	if value == unset {
+		return fmt.Sprintf("%v (default)", fallback)
+	}
+	return fmt.Sprint(value)
+}
+
+// printNode prints one node.
+func printNode(f *cli.Frame, n *client.NodeInfo) error {
+	return f.Fields(newNodeObject(n),
+		cli.Field{Name: "path", Cell: n.Path},
+		cli.Field{Name: "id", Cell: n.ID},
+		cli.Field{Name: "config version", Cell: n.ConfigVersion},
+		cli.Field{Name: "self-check period", Cell: orDefault(n.Config.SelfCheckPeriod, defaultSelfCheck)},
+		cli.Field{Name: "session grace period", Cell: orDefault(n.Config.SessionGracePeriod, defaultGrace)},
+		cli.Field{Name: "read consistency", Cell: orDefault(n.Config.ReadConsistency, defaultReads)},
+		cli.Field{Name: "attach consistency", Cell: orDefault(n.Config.AttachConsistency, defaultAttaches)},
+		cli.Field{Name: "counters", Cell: orDefault(n.Config.Counters, defaultCounters)},
+	)
+}
+
+// What hosts go by where a config does not say.
+const (
+	defaultSelfCheck = meta.DefaultSelfCheckPeriodMillis * time.Millisecond
+	defaultGrace     = meta.DefaultSessionGracePeriodMillis * time.Millisecond
+	defaultReads     = client.Consistency(meta.DefaultReadConsistency)
+	defaultAttaches  = client.Consistency(meta.DefaultAttachConsistency)
+	defaultCounters  = client.Counters(meta.DefaultRateLimiterCountersMode)
+)
+
+// nodeFlags are the flags that say a node's config.
+type nodeFlags struct {
+	selfCheck, grace       time.Duration
+	read, attach, counters string
+}
+
+func (n *nodeFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.DurationVar(&n.selfCheck, "self-check-period", 0, "how often a leader makes sure that it leads: `DURATION` from 500ms to 10s, 1s for a new node")
+	flags.DurationVar(&n.grace, "session-grace-period", 0, "what sessions get on top of their timeout when a leader changes: `DURATION` from 1s to 30s, above the self-check period; 10s for a new node")
+	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed for a new node")
+	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; strict for a new node")
+	flags.StringVar(&n.counters, "counters", "", "how finely metrics count, `HOW`: aggregated, or detailed by owner too; aggregated for a new node")
+	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
+	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
+	_ = c.RegisterFlagCompletionFunc("counters", cobra.FixedCompletions([]string{"aggregated", "detailed"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// config returns what the flags say; what they do not is zero.
+func (n *nodeFlags) config() (config client.NodeConfig, err error) {
+	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
+	modes := map[string]client.Consistency{"": 0, "strict": client.Strict, "relaxed": client.Relaxed}
+	if config.ReadConsistency, err = oneOf("--read-consistency", n.read, modes, "strict or relaxed"); err != nil {
+		return config, err
+	}
+	if config.AttachConsistency, err = oneOf("--attach-consistency", n.attach, modes, "strict or relaxed"); err != nil {
+		return config, err
+	}
+	config.Counters, err = oneOf("--counters", n.counters,
+		map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}, "aggregated or detailed")
+	return config, err
+}
+
+// oneOf returns the value that a word stands for.
+func oneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
+	value, ok := known[word]
+	if !ok {
+		return value, cli.ExitWith(cli.ExitUsage, fmt.Errorf("%s %s: give %s", flag, cli.Safe(word), choice))
+	}
+	return value, nil
+}
+
+func newNodeDescribe(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe PATH",
+		Short: "Show a node's config",
+		Long: `Shows a node: its id, which a node of the same path that is made later does not
+have, its config, and the version of the config, which grows with every change.`,
+		Example: `  signalbox node describe /prod/jobs
+
+  # the version, for a guarded change
+  signalbox node describe /prod/jobs -o json | jq .config_version`,
+		Args:              cli.Arguments("PATH"),
+		ValidArgsFunction: f.Complete(f.Paths),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				n, err := box.DescribeNode(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return printNode(f, n)
+			})
+		},
+	}
+}
+
+func newNodeList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PREFIX]",
+		Short: "List nodes",
+		Long: `Lists the nodes whose paths begin with PREFIX, letter by letter, in order of their
+paths; all without it. What is below /prod is listed with /prod/.`,
+		Example: `  signalbox node list
+  signalbox node list /prod/ -o wide
+  signalbox node list -o json | jq -r .path`,
+		Args:              cli.Arguments("[PREFIX]"),
+		ValidArgsFunction: f.Complete(f.Paths),
+		RunE: func(c *cobra.Command, args []string) error {
+			prefix := ""
+			if len(args) > 0 {
+				prefix = args[0]
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error { return listNodes(ctx, f, box, prefix) })
+		},
+	}
+}
+
+func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix string) error {
+	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS", "+VERSION#")
+	return listed(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) error {
+		k := n.Config
+		return rows.Add(newNodeObject(n), n.Path, n.ID, cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
+			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck), cmp.Or(k.Counters, defaultCounters), n.ConfigVersion)
+	})
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestScripts runs the command lines of testdata/scripts in a shell, each file against a host of its own, and compares
+// what is printed with what stands below them. A line of standard error begins with "! ", and a code other than 0 is
+// in brackets. go test ./cmd/signalbox -run Scripts -update writes the files anew.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/scripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			p := newPlace(t)
+			p.serve(t).awaitReady()
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := newTool(t, p)
+			x = x.with("PATH="+linkSignalbox(t)+":"+os.Getenv("PATH"), "LANG=C.UTF-8")
+			got := x.script(string(want), strings.NewReplacer(p.client, "HOST:PORT", x.dir, "FOLDER"))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got != string(want) {
+				t.Errorf("%s is not what is printed; -update writes it anew:\n%s", file, difference(string(want), got))
+			}
+		})
+	}
+}
+
+// script runs the commands of a script and returns the script with what they print.
+func (x *tool) script(text string, normal *strings.Replacer) string {
+	x.t.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "# "):
+			b.WriteString("\n" + line)
+		case strings.HasPrefix(line, "$ "):
+			b.WriteString(line + normal.Replace(x.shell(strings.TrimSpace(line[2:]))))
+		}
+	}
+	return strings.TrimPrefix(b.String(), "\n")
+}
+
+// shell runs a command line in a shell, in the tool's folder.
+func (x *tool) shell(line string) string {
+	x.t.Helper()
+	c := exec.Command("sh", "-c", line)
+	c.Env, c.Dir = processEnvironment(x.env...), x.dir
+	var out, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &out, &stderr
+	err := c.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		x.t.Fatalf("%s: %v", line, err)
+	}
+	text := out.String()
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\\\n" // no end of line was printed
+	}
+	for l := range strings.Lines(stderr.String()) {
+		text += "! " + l
+	}
+	if code := c.ProcessState.ExitCode(); code != 0 {
+		text += fmt.Sprintf("[%d]\n", code)
+	}
+	return text
+}
+
+// difference shows where two texts begin to differ.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d\nwant %q\ngot  %q", i+1, w[i], g[i])
+		}
+	}
+	return fmt.Sprintf("want %d lines, got %d", len(w), len(g))
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// viewObject is a semaphore that has changed, as it is printed: how it is now, and what is other than before. Data
+// is in it where it has changed.
+type viewObject struct {
+	Path        string        `json:"path"`
+	Name        string        `json:"name"`
+	Revision    uint64        `json:"revision"`
+	Exists      bool          `json:"exists"`
+	First       bool          `json:"first"`
+	Created     bool          `json:"created"`
+	Deleted     bool          `json:"deleted"`
+	DataChanged bool          `json:"data_changed"`
+	Ephemeral   bool          `json:"ephemeral"`
+	Limit       cli.Amount    `json:"limit"`
+	Count       cli.Amount    `json:"count"`
+	OwnerCount  int           `json:"owner_count"`
+	Joined      []ownerObject `json:"joined"`
+	Changed     []ownerObject `json:"changed"`
+	Gone        []ownerObject `json:"gone"`
+	cli.Payload
+}
+
+func newSemaphoreWatch(f *cli.Frame) *cobra.Command {
+	var dataOnly, ownersOnly bool
+	c := &cobra.Command{
+		Use:   "watch PATH NAME",
+		Short: "Follow a semaphore as it changes",
+		Long: `Prints how a semaphore is, and then each change of it, a line each, until it is
+interrupted. The node must exist, the semaphore need not. Lost connections and
+changes of leader do not end the watch and lose nothing; where changes come faster
+than they are read, what came and went in between is left out.
+
+With -o json each line is an object: how the semaphore is now, and in joined,
+changed and gone the owners that are other than in the line before. Its first line
+has first: true and all owners in joined. It can be piped: each line is written at
+once, and the command ends when nobody reads it any more.`,
+		Example: `  signalbox semaphore watch /prod/jobs workers
+
+  # how many owners there are
+  signalbox semaphore watch /prod/jobs workers -o json | jq --unbuffered .owner_count
+
+  # until somebody has it
+  signalbox semaphore watch /prod/jobs nightly -o json | jq --unbuffered -n 'first(inputs | select(.count > 0))'`,
+		Args:              cli.Arguments("PATH", "NAME"),
+		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		RunE: func(c *cobra.Command, args []string) error {
+			var options []client.WatchOption
+			switch {
+			case dataOnly && ownersOnly:
+				return cli.ExitWith(cli.ExitUsage, errors.New("--data-only and --owners-only leave nothing to watch; leave one of them out"))
+			case dataOnly:
+				options = append(options, client.DataOnly())
+			case ownersOnly:
+				options = append(options, client.OwnersOnly())
+			}
+			return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+				for v, err := range box.Node(args[0]).Watch(ctx, args[1], options...) {
+					if err != nil {
+						return watchEnd(ctx, err)
+					}
+					if err := printView(f, args[0], args[1], v); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&dataOnly, "data-only", false, "tell only of the semaphore's data")
+	c.Flags().BoolVar(&ownersOnly, "owners-only", false, "tell only of its owners")
+	return c
+}
+
+// watchEnd is the error of a watch that ended: none if it was stopped as asked.
+func watchEnd(ctx context.Context, err error) error {
+	if cli.WasInterrupted(ctx) {
+		return nil
+	}
+	return err
+}
+
+// printView prints what has changed in a view.
+func printView(f *cli.Frame, path, name string, v *client.View) error {
+	ch := v.Changes()
+	if f.JSON() {
+		o := viewObject{
+			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral, cli.Amount(v.Limit),
+			cli.Amount(v.Count()), v.Len(), newOwnerObjects(ch.Joined), newOwnerObjects(ch.Changed), newOwnerObjects(ch.Gone), cli.Payload{},
+		}
+		if v.Exists && (ch.First || ch.DataChanged) {
+			o.Payload = cli.NewPayload(v.Data)
+		}
+		return f.Object(o)
+	}
+	for _, line := range viewLines(v, ch) {
+		if err := f.Write(fmt.Appendf(nil, "revision %d   %s\n", v.Revision, line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// viewLines says what has changed in a view, a line for each thing.
+func viewLines(v *client.View, ch client.Changes) []string {
+	var lines []string
+	if ch.Deleted {
+		lines = append(lines, "deleted")
+	}
+	switch {
+	case ch.First && !v.Exists:
+		return append(lines, "does not exist")
+	case v.Exists && (ch.First || ch.Created):
+		what := "created"
+		if ch.First {
+			what = "exists"
+		}
+		lines = append(lines, fmt.Sprintf("%-7s   limit %v, data %s", what, cli.Amount(v.Limit), cli.Cell(v.Data)))
+	case v.Exists && ch.DataChanged:
+		lines = append(lines, "data      "+cli.Cell(v.Data))
+	}
+	for _, part := range []struct {
+		what   string
+		owners []client.Owner
+	}{{"gone   ", ch.Gone}, {"changed", ch.Changed}, {"joined ", ch.Joined}} {
+		for _, o := range part.owners {
+			lines = append(lines, fmt.Sprintf("%s   order %d, session %d, count %v, data %s", part.what, o.OrderID, o.SessionID, cli.Amount(o.Count), cli.Cell(o.Data)))
+		}
+	}
+	return lines
+}

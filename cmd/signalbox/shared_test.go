@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// sharedHost is the host that the tests of client commands share. It is started when it is first needed, and ended
+// by TestMain.
+type sharedHost struct {
+	once  sync.Once
+	place *place
+	err   error
+	cmd   *exec.Cmd
+	dir   string
+}
+
+var shared sharedHost
+
+// start starts the host, and waits until it is ready.
+func (h *sharedHost) start(t *testing.T) {
+	h.once.Do(func() {
+		h.place = newPlace(t)
+		h.dir, h.err = os.MkdirTemp("", "signalbox-test-")
+		if h.err != nil {
+			return
+		}
+		h.place.dir = h.dir
+		h.cmd = exec.Command(os.Args[0], h.place.args()...)
+		h.cmd.Env = processEnvironment()
+		var out output
+		h.cmd.Stdout, h.cmd.Stderr = &out, &out
+		if h.err = h.cmd.Start(); h.err != nil {
+			return
+		}
+		s := &process{t: t, place: h.place, cmd: h.cmd, gone: make(chan struct{})}
+		s.awaitReady()
+	})
+	if h.err != nil || h.cmd == nil || h.cmd.Process == nil {
+		t.Fatalf("the shared host: %v", h.err)
+	}
+}
+
+// stop ends the host, at the end of all tests.
+func (h *sharedHost) stop() {
+	if h.cmd == nil || h.cmd.Process == nil {
+		return
+	}
+	_ = h.cmd.Process.Kill() // nothing of it is looked at any more
+	_ = h.cmd.Wait()
+	_ = os.RemoveAll(h.dir)
+}
+
+// tool runs commands of signalbox as processes, against one host.
+type tool struct {
+	t   *testing.T
+	env []string // beyond what every process gets
+	dir string
+}
+
+// nodes counts the nodes that tests have made, so that a test that is run again has another one.
+var nodes atomic.Int64
+
+// sharedTool returns a tool for the shared host, and the path of a node that is the test's own.
+func sharedTool(t *testing.T) (x *tool, node string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	shared.start(t)
+	x = newTool(t, shared.place)
+	node = fmt.Sprintf("/%s/%d", t.Name(), nodes.Add(1))
+	x.ok("node", "create", node)
+	return x, node
+}
+
+// newTool returns a tool for the host of a place.
+func newTool(t *testing.T, p *place) *tool {
+	t.Helper()
+	dir := t.TempDir()
+	return &tool{t: t, dir: dir, env: []string{
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SIGNALBOX_ENDPOINTS=" + p.client,
+	}}
+}
+
+// with returns a tool with more variables of the environment.
+func (x *tool) with(variables ...string) *tool {
+	more := *x
+	more.env = append(append([]string{}, x.env...), variables...)
+	return &more
+}
+
+// processEnvironment is what makes a process of this test be signalbox.
+func processEnvironment(more ...string) []string {
+	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=66"}, more...)
+}
+
+func (x *tool) command(args ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], args...)
+	c.Env, c.Dir = processEnvironment(x.env...), x.dir
+	return c
+}
+
+// result is what came of a command.
+type result struct {
+	code     int
+	out, err string
+}
+
+// run runs a command that ends by itself.
+func (x *tool) run(args ...string) result { return x.runWith("", args...) }
+
+// runWith is run with something on standard input.
+func (x *tool) runWith(in string, args ...string) result {
+	x.t.Helper()
+	c := x.command(args...)
+	var out, err bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(in), &out, &err
+	runErr := c.Run()
+	if _, exited := errors.AsType[*exec.ExitError](runErr); runErr != nil && !exited {
+		x.t.Fatalf("%v: %v", args, runErr)
+	}
+	return result{c.ProcessState.ExitCode(), out.String(), err.String()}
+}
+
+// ok runs a command that must succeed and returns what it prints.
+func (x *tool) ok(args ...string) string {
+	x.t.Helper()
+	r := x.run(args...)
+	if r.code != 0 {
+		x.t.Fatalf("%v: code %d\n%s%s", args, r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+// fails runs a command that must end with that code, print nothing, and say that.
+func (x *tool) fails(code int, say string, args ...string) {
+	x.t.Helper()
+	r := x.run(args...)
+	if r.code != code || r.out != "" || !strings.Contains(r.err, say) {
+		x.t.Errorf("%v: code %d, want %d\nout: %s\nerr: %s\nwant: %s", args, r.code, code, r.out, r.err, say)
+	}
+}
+
+// start starts a command that stays; the test's end kills it.
+func (x *tool) start(args ...string) *process {
+	x.t.Helper()
+	return launch(x.t, x.command(args...))
+}
+
+// awaitLine waits until a process has printed so many lines, and returns the last of them.
+func (s *process) awaitLine(n int) string {
+	s.t.Helper()
+	var lines []string
+	s.await(fmt.Sprintf("it prints %d lines", n), func() bool {
+		lines = strings.SplitAfter(s.out.String(), "\n")
+		return len(lines) > n
+	})
+	return strings.TrimSuffix(lines[n-1], "\n")
+}
+
+// linkSignalbox makes a folder with this test's program in it, under the name of signalbox.
+func linkSignalbox(t *testing.T) (folder string) {
+	t.Helper()
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder = t.TempDir()
+	if err := os.Symlink(self, filepath.Join(folder, "signalbox")); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}

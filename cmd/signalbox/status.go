@@ -1,0 +1,281 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newStatus returns the command that shows the hosts and shards of a cluster.
+func newStatus(f *cli.Frame) *cobra.Command {
+	return f.Command(&cobra.Command{
+		Use:   "status",
+		Short: "Hosts, shards, leaders, sessions",
+		Long: `Asks every host of the cluster how it is, and shows the hosts, and the shards with
+their leaders. It needs any token that is let in.
+
+FRESH says that a host made sure lately that it still leads what it believes to
+lead. LAG is by how many entries of its log a shard is behind on the host that is
+most behind; -o wide shows every shard on every host.
+
+Exit codes: 69 a shard has no leader, or no host could be asked; 0 otherwise, even if
+a host does not answer. signalbox help exit-codes has the others; signalbox check
+looks more closely.`,
+		Example: `  signalbox status
+
+  # every shard on every host
+  signalbox status -o wide
+
+  # the names of hosts that do not answer
+  signalbox status -o json | jq -r '.hosts[] | select(.error) | .address'`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				hosts, err := askHosts(ctx, box)
+				if err != nil {
+					return err
+				}
+				return showStatus(f, hosts)
+			})
+		},
+	})
+}
+
+// statusPatience is how much of the time there is for all is left to show what was heard, where a host does not
+// answer.
+const statusPatience = 4 // a quarter
+
+// askHosts asks all hosts, those that do not answer not for as long as there is time.
+func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, error) {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)*(statusPatience-1)/statusPatience)
+		defer cancel()
+	}
+	hosts, err := box.Status(ctx)
+	slices.SortFunc(hosts, func(a, b client.HostStatus) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), strings.Compare(a.Address, b.Address))
+	})
+	return hosts, err
+}
+
+// statusObject is a cluster as JSON.
+type statusObject struct {
+	Hosts  []hostObject  `json:"hosts"`
+	Shards []shardObject `json:"shards"`
+}
+
+// hostObject is a host as JSON.
+type hostObject struct {
+	ID          uint64              `json:"id,omitempty"`
+	Address     string              `json:"address"`
+	Error       string              `json:"error,omitempty"`
+	Name        string              `json:"name,omitempty"`
+	Version     string              `json:"version,omitempty"`
+	UptimeMS    int64               `json:"uptime_ms"`
+	Fresh       bool                `json:"fresh"`
+	Connections int                 `json:"connections"`
+	Sessions    int                 `json:"sessions"`
+	Leads       []uint64            `json:"leads"`
+	Shards      []shardOnHostObject `json:"shards"`
+}
+
+// shardOnHostObject is how a shard is on one host, as JSON.
+type shardOnHostObject struct {
+	ID      uint64 `json:"id"`
+	Leader  uint64 `json:"leader"`
+	Term    uint64 `json:"term"`
+	Applied uint64 `json:"applied_index"`
+	Lag     uint64 `json:"lag"`
+}
+
+// shardObject is a shard as JSON. Leader is the id of a host, 0 where nobody knows one.
+type shardObject struct {
+	ID         uint64 `json:"id"`
+	Leader     uint64 `json:"leader"`
+	LeaderName string `json:"leader_name"`
+	Term       uint64 `json:"term"`
+	Applied    uint64 `json:"applied_index"`
+	Lag        uint64 `json:"max_lag"`
+	Sessions   uint64 `json:"sessions"`
+	Semaphores uint64 `json:"semaphores"`
+	Waiters    uint64 `json:"waiters"`
+}
+
+// newStatusObject gathers what hosts say.
+func newStatusObject(hosts []client.HostStatus) statusObject {
+	s := statusObject{Hosts: []hostObject{}, Shards: []shardObject{}}
+	names := make(map[uint64]string)
+	shards := make(map[uint64]*shardObject)
+	for i := range hosts {
+		names[hosts[i].ID] = hosts[i].Name
+		for _, x := range hosts[i].Shards {
+			known := shards[x.ID]
+			if known == nil {
+				known = &shardObject{ID: x.ID}
+				shards[x.ID] = known
+			}
+			known.hear(&x, hosts[i].ID)
+		}
+	}
+	for _, x := range shards {
+		x.LeaderName = cmp.Or(names[x.Leader], "host "+strconv.FormatUint(x.Leader, 10))
+		if x.Leader == 0 {
+			x.LeaderName = ""
+		}
+		s.Shards = append(s.Shards, *x)
+	}
+	slices.SortFunc(s.Shards, func(a, b shardObject) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range hosts {
+		s.Hosts = append(s.Hosts, newHostObject(&hosts[i], shards))
+	}
+	for i := range s.Hosts {
+		for _, x := range s.Hosts[i].Shards {
+			known := shards[x.ID]
+			known.Lag = max(known.Lag, x.Lag)
+		}
+	}
+	for i := range s.Shards {
+		s.Shards[i].Lag = shards[s.Shards[i].ID].Lag
+	}
+	return s
+}
+
+// hear takes in what a host says of the shard: the leader of the highest term leads, and knows best what is in it.
+func (x *shardObject) hear(said *client.ShardStatus, from uint64) {
+	switch {
+	case said.Term > x.Term:
+		x.Term, x.Leader = said.Term, said.Leader
+	case said.Term == x.Term && x.Leader == 0:
+		x.Leader = said.Leader
+	}
+	x.Applied = max(x.Applied, said.AppliedIndex)
+	if said.Leader == from || x.Sessions == 0 && x.Semaphores == 0 {
+		x.Sessions, x.Semaphores, x.Waiters = said.Sessions, said.Semaphores, said.Waiters
+	}
+}
+
+func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObject {
+	o := hostObject{
+		ID: h.ID, Address: h.Address, Name: h.Name, Version: h.Version, UptimeMS: cli.Millis(h.Uptime), Fresh: h.Fresh,
+		Connections: h.Connections, Sessions: h.Sessions, Leads: []uint64{}, Shards: []shardOnHostObject{},
+	}
+	if h.Err != nil {
+		o.Error = h.Err.Error()
+	}
+	for _, x := range h.Shards {
+		if known := shards[x.ID]; known.Leader == h.ID {
+			o.Leads = append(o.Leads, x.ID)
+		}
+		// A host does not know of what it has not heard of.
+		lag := max(x.CommitLag, shards[x.ID].Applied-x.AppliedIndex)
+		o.Shards = append(o.Shards, shardOnHostObject{x.ID, x.Leader, x.Term, x.AppliedIndex, lag})
+	}
+	return o
+}
+
+// leaderless are the shards that nobody leads.
+func (s *statusObject) leaderless() (ids []string) {
+	for i := range s.Shards {
+		if s.Shards[i].Leader == 0 {
+			ids = append(ids, strconv.FormatUint(s.Shards[i].ID, 10))
+		}
+	}
+	return ids
+}
+
+// showStatus prints a cluster.
+func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
+	s := newStatusObject(hosts)
+	answering := 0
+	for i := range s.Hosts {
+		if s.Hosts[i].Error == "" {
+			answering++
+		}
+	}
+	missing := s.leaderless()
+	led := "each with a leader"
+	if len(missing) > 0 {
+		led = "no leader: " + strings.Join(missing, ", ")
+	}
+	err := f.Fields(&s,
+		cli.Field{Name: "hosts", Cell: fmt.Sprintf("%d of %d answer", answering, len(s.Hosts))},
+		cli.Field{Name: "shards", Cell: fmt.Sprintf("%d, %s", len(s.Shards), led)},
+	)
+	if err == nil {
+		err = f.Section("Hosts", []string{"ID#", "NAME", "ADDRESS", "VERSION", "UP", "FRESH", "LEADS", "CONNECTIONS#", "SESSIONS#"}, hostCells(&s))
+	}
+	if err == nil {
+		err = f.Section("Shards", []string{"ID#", "LEADER", "TERM#", "APPLIED#", "LAG#", "SESSIONS#", "SEMAPHORES#", "WAITERS#"}, shardCells(&s))
+	}
+	if err == nil && f.Wide() {
+		err = f.Section("Shards on hosts", []string{"HOST", "SHARD#", "LEADER#", "TERM#", "APPLIED#", "LAG#"}, copyCells(&s))
+	}
+	if err == nil {
+		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(&s))
+	}
+	if err == nil && len(missing) > 0 {
+		err = cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("no leader of shard %s: changes are refused there until a majority of its hosts speak to each other", strings.Join(missing, ", ")))
+	}
+	return err
+}
+
+func hostCells(s *statusObject) (rows [][]any) {
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		if h.Error != "" {
+			rows = append(rows, []any{idCell(h.ID), "", h.Address, "no answer", "", "", "", "", ""})
+			continue
+		}
+		var leads []string
+		for _, x := range h.Leads {
+			leads = append(leads, strconv.FormatUint(x, 10))
+		}
+		up := (time.Duration(h.UptimeMS) * time.Millisecond).Round(time.Second)
+		rows = append(rows, []any{idCell(h.ID), h.Name, h.Address, h.Version, up, h.Fresh, strings.Join(leads, ","), h.Connections, h.Sessions})
+	}
+	return rows
+}
+
+// idCell is an id, empty for one that is not known.
+func idCell(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatUint(id, 10)
+}
+
+func silentCells(s *statusObject) (rows [][]any) {
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; h.Error != "" {
+			rows = append(rows, []any{h.Address, h.Error})
+		}
+	}
+	return rows
+}
+
+func shardCells(s *statusObject) (rows [][]any) {
+	for i := range s.Shards {
+		x := &s.Shards[i]
+		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.Applied, x.Lag, x.Sessions, x.Semaphores, x.Waiters})
+	}
+	return rows
+}
+
+func copyCells(s *statusObject) (rows [][]any) {
+	for i := range s.Hosts {
+		for _, x := range s.Hosts[i].Shards {
+			rows = append(rows, []any{s.Hosts[i].Name, x.ID, x.Leader, x.Term, x.Applied, x.Lag})
+		}
+	}
+	return rows
+}

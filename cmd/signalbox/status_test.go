@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
+	var hosts []*process
+	var endpoints []string
+	for _, p := range newCluster(t, "a", "b", "c") {
+		hosts = append(hosts, p.serve(t, "--shards", "2"))
+		endpoints = append(endpoints, p.client)
+	}
+	for _, s := range hosts {
+		s.awaitReady()
+	}
+	x := newTool(t, hosts[0].place).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
+	var s statusObject
+	read := func(more ...string) result {
+		t.Helper()
+		r := x.run(append([]string{"status", "-o", "json"}, more...)...)
+		s = statusObject{}
+		if err := json.Unmarshal([]byte(r.out), &s); err != nil && r.out != "" {
+			t.Fatalf("%v: %s", err, r.out)
+		}
+		return r
+	}
+	hosts[0].await("both shards have a leader", func() bool { return read().code == 0 && len(s.leaderless()) == 0 })
+	if len(s.Hosts) != 3 || len(s.Shards) != 2 {
+		t.Fatalf("%+v", s)
+	}
+	leads := 0
+	for i, h := range s.Hosts {
+		leads += len(h.Leads)
+		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() || len(h.Shards) != 2 {
+			t.Errorf("%+v", h)
+		}
+	}
+	if leads != 2 {
+		t.Errorf("%d shards are led: %+v", leads, s.Hosts)
+	}
+
+	text := x.ok("status", "-o", "wide")
+	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "ADDRESS")
+	text = regexp.MustCompile(`[0-9]+m?s`).ReplaceAllString(text, "TIME")
+	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+	for _, line := range []string{
+		"hosts 3 of 3 answer\nshards 2, each with a leader\n\nHosts\n ID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n 1 a ADDRESS ",
+		"\nShards\n ID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS\n 1 ",
+		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
+	} {
+		if line = strings.ReplaceAll(line, "\n ", "\n"); !strings.Contains(strings.ReplaceAll(text, "\n ", "\n"), line) {
+			t.Errorf("it does not say %q:\n%s", line, text)
+		}
+	}
+
+	// One host less is no harm, two are.
+	hosts[2].signal(syscall.SIGKILL)
+	hosts[2].wait(patience)
+	hosts[0].await("the others lead", func() bool {
+		r := read()
+		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Error != "" && s.Shards[0].Leader != 3 && s.Shards[1].Leader != 3
+	})
+	if text := x.ok("status"); !strings.Contains(text, "2 of 3 answer") || !strings.Contains(text, "\nNo answer\n") {
+		t.Errorf("it says %s", text)
+	}
+	hosts[1].signal(syscall.SIGKILL)
+	hosts[1].wait(patience)
+	hosts[0].await("no shard has a leader", func() bool { return read("--timeout", "2s").code == cli.ExitUnavailable })
+}
+
+func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
+	shards := func(leader, term, applied, sessions uint64) []client.ShardStatus {
+		return []client.ShardStatus{{ID: 1, Leader: leader, Term: term, AppliedIndex: applied, Sessions: sessions}}
+	}
+	hosts := []client.HostStatus{
+		{ID: 1, Name: "a", Shards: shards(1, 4, 90, 7), Uptime: time.Second},
+		{ID: 2, Name: "b", Shards: shards(2, 5, 100, 5)},
+		{ID: 3, Name: "c", Shards: shards(0, 5, 40, 2)},
+	}
+	s := newStatusObject(hosts)
+	want := shardObject{ID: 1, Leader: 2, LeaderName: "b", Term: 5, Applied: 100, Lag: 60, Sessions: 5}
+	if len(s.Shards) != 1 || s.Shards[0] != want || len(s.Hosts[0].Leads) != 0 || len(s.Hosts[1].Leads) != 1 || s.Hosts[0].Shards[0].Lag != 10 {
+		t.Errorf("%+v", s)
+	}
+	hosts[1].Shards = shards(0, 6, 100, 5)
+	if s := newStatusObject(hosts); len(s.leaderless()) != 1 {
+		t.Errorf("a term without a leader: %+v", s)
+	}
+}

@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// openTerminal makes a terminal: what is written to one side is typed at, or shown on, the other.
+func openTerminal(t *testing.T) (keyboard, screen *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no terminals here:", err)
+	}
+	t.Cleanup(func() { _ = keyboard.Close() })
+	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no terminals here:", err)
+	}
+	return keyboard, screen
+}
+
+// onTerminal starts a command on a terminal. What is shown is in its out, all of it when shown is closed.
+func (x *tool) onTerminal(args ...string) (s *process, keyboard *os.File, shown chan struct{}) {
+	x.t.Helper()
+	keyboard, screen := openTerminal(x.t)
+	c := x.command(args...)
+	c.Stdin, c.Stdout = screen, screen
+	s = launchOn(x.t, c, screen)
+	_ = screen.Close() // the process has its own
+	shown = make(chan struct{})
+	go func() {
+		defer close(shown)
+		_, _ = io.Copy(&s.out, keyboard) // ends when the process has closed the other side
+	}()
+	return s, keyboard, shown
+}
+
+func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
+	x, node := sharedTool(t)
+	x.ok("semaphore", "create", node, "lock")
+	for _, c := range []struct {
+		typed string
+		code  int
+	}{{"\n", cli.ExitFailed}, {"n\n", cli.ExitFailed}, {"\x04", cli.ExitFailed}, {"\x03", -1}, {"y\n", cli.ExitDone}} {
+		s, keyboard, _ := x.onTerminal("node", "drop", node)
+		want := "This drops node " + node + " with 1 semaphore and 0 sessions. Do it? [y/N] "
+		s.await("it asks", func() bool { return strings.Contains(s.out.String(), want) })
+		if c.code < 0 {
+			s.signal(os.Interrupt)
+		} else if _, err := keyboard.WriteString(c.typed); err != nil {
+			t.Fatal(err)
+		}
+		if code := s.wait(patience); code != c.code {
+			t.Errorf("%q: code %d, want %d: %s", c.typed, code, c.code, &s.out)
+		}
+		there := x.run("node", "describe", node).code == 0
+		if there != (c.code != cli.ExitDone) {
+			t.Errorf("%q: the node is there: %v", c.typed, there)
+		}
+	}
+}
+
+func TestColoursAreForTerminals(t *testing.T) {
+	x, node := sharedTool(t)
+	for _, c := range []struct {
+		env  []string
+		want bool
+	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"TERM=dumb"}, false}} {
+		s, _, shown := x.with(c.env...).onTerminal("semaphore", "list", node)
+		<-shown
+		if text := s.out.String(); !strings.Contains(text, "WAITERS") || strings.Contains(text, "\x1b[") != c.want {
+			t.Errorf("%v: colours are wanted: %v: %q", c.env, c.want, text)
+		}
+	}
+	if text := x.ok("semaphore", "list", node); strings.Contains(text, "\x1b") {
+		t.Errorf("in a pipe: %q", text)
+	}
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+)
+
+// look is what hosts did between two readings of their pages.
+type look struct {
+	At         time.Time       `json:"at"`
+	Seconds    float64         `json:"seconds"`
+	Requests   []requestLook   `json:"requests"`
+	Waits      timesLook       `json:"waits"`
+	Queued     float64         `json:"waiting"`
+	Hosts      []hostLook      `json:"hosts"`
+	Semaphores []semaphoreLook `json:"semaphores"`
+
+	counted bool // some node has its semaphores counted
+	more    int  // semaphores that are not in the list
+}
+
+// timesLook is how often something happened, and how long it took.
+type timesLook struct {
+	PerSecond float64 `json:"per_second"`
+	MeanMS    float64 `json:"mean_ms"`
+	HalfMS    float64 `json:"p50_ms"`
+	MostMS    float64 `json:"p99_ms"`
+}
+
+// requestLook is one kind of request.
+type requestLook struct {
+	Kind   string  `json:"kind"`
+	Failed float64 `json:"failed_per_second"`
+	timesLook
+}
+
+// hostLook is one host.
+type hostLook struct {
+	Name        string    `json:"name"`
+	Address     string    `json:"admin_address"`
+	Error       string    `json:"error,omitempty"`
+	Ready       bool      `json:"ready"`
+	Leads       int       `json:"leads"`
+	Requests    float64   `json:"requests_per_second"`
+	Connections float64   `json:"connections"`
+	Sessions    float64   `json:"sessions_attached"`
+	Watches     float64   `json:"watches"`
+	SlowWatches float64   `json:"slow_watches"`
+	Commit      timesLook `json:"commit"`
+}
+
+// semaphoreLook is one semaphore.
+type semaphoreLook struct {
+	Node    string  `json:"path"`
+	Name    string  `json:"name"`
+	Taken   float64 `json:"taken"`
+	Waiters float64 `json:"waiters"`
+}
+
+// newLook compares two readings. Hosts that are only in one of them count as far as they can.
+func newLook(before, now []pages.Reading, rows int) look {
+	l := look{At: time.Now().UTC(), Requests: []requestLook{}, Hosts: []hostLook{}, Semaphores: []semaphoreLook{}}
+	kinds := make(map[string]*requestSum)
+	var waits pages.Times
+	for i := range now {
+		h := &now[i]
+		was := earlier(before, h)
+		seconds := h.At.Sub(was.At).Seconds()
+		if h.Err != nil || was.At.IsZero() || seconds <= 0 {
+			seconds = 0
+		}
+		l.Hosts = append(l.Hosts, newHostLook(h, was, seconds))
+		if seconds == 0 {
+			continue
+		}
+		l.Seconds = max(l.Seconds, seconds)
+		waits = waits.Plus(h.Metrics.Times("signalbox_acquire_wait_seconds").Since(was.Metrics.Times("signalbox_acquire_wait_seconds")))
+		sumRequests(kinds, h, was)
+	}
+	for i := range now {
+		l.addSemaphores(&now[i])
+	}
+	l.Waits = newTimesLook(waits, l.Seconds)
+	for kind, s := range kinds {
+		if s.count > 0 {
+			r := requestLook{Kind: kind, Failed: rate(s.failed, l.Seconds), timesLook: newTimesLook(s.times, l.Seconds)}
+			r.PerSecond = rate(s.count, l.Seconds)
+			l.Requests = append(l.Requests, r)
+		}
+	}
+	slices.SortFunc(l.Requests, func(a, b requestLook) int {
+		return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), strings.Compare(a.Kind, b.Kind))
+	})
+	l.Requests = l.Requests[:min(rows, len(l.Requests))]
+	slices.SortFunc(l.Semaphores, func(a, b semaphoreLook) int {
+		return cmp.Or(cmp.Compare(b.Waiters, a.Waiters), cmp.Compare(b.Taken, a.Taken), strings.Compare(a.Node, b.Node), strings.Compare(a.Name, b.Name))
+	})
+	l.more = max(0, len(l.Semaphores)-rows)
+	l.Semaphores = l.Semaphores[:min(rows, len(l.Semaphores))]
+	return l
+}
+
+// earlier finds the earlier reading of a host, an empty one where there is none.
+func earlier(before []pages.Reading, h *pages.Reading) *pages.Reading {
+	for i := range before {
+		b := &before[i]
+		// One that has begun anew since counts from its beginning.
+		if b.Err == nil && b.Status.Host.ID == h.Status.Host.ID && b.Status.Host.Started.Equal(h.Status.Host.Started) {
+			return b
+		}
+	}
+	return &pages.Reading{}
+}
+
+// requestSum is one kind of request over all hosts.
+type requestSum struct {
+	count, failed float64
+	times         pages.Times
+}
+
+func sumRequests(kinds map[string]*requestSum, h, was *pages.Reading) {
+	for _, s := range h.Metrics["signalbox_requests_total"] {
+		kind := s.Labels["kind"]
+		x := kinds[kind]
+		if x == nil {
+			x = &requestSum{}
+			kinds[kind] = x
+		}
+		label := []string{"kind", kind}
+		x.count += s.Value - was.Metrics.Sum("signalbox_requests_total", label...)
+		x.failed += h.Metrics.Sum("signalbox_requests_failed_total", label...) - was.Metrics.Sum("signalbox_requests_failed_total", label...)
+		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_seconds", label...).Since(was.Metrics.Times("signalbox_request_seconds", label...)))
+	}
+}
+
+func newHostLook(h, was *pages.Reading, seconds float64) hostLook {
+	o := hostLook{Name: h.Name(), Address: h.Address}
+	if h.Err != nil {
+		o.Error = h.Err.Error()
+		return o
+	}
+	m := h.Metrics
+	o.Ready = h.Status.Ready
+	for i := range h.Status.Shards {
+		if h.Status.Shards[i].Leads {
+			o.Leads++
+		}
+	}
+	o.Requests = rate(m.Sum("signalbox_requests_total")-was.Metrics.Sum("signalbox_requests_total"), seconds)
+	o.Connections = m.Sum("signalbox_connections")
+	o.Sessions = m.Sum("signalbox_shard_sessions_attached")
+	o.Watches = m.Sum("signalbox_shard_watches")
+	o.SlowWatches = m.Sum("signalbox_shard_slow_watches")
+	o.Commit = newTimesLook(m.Times("signalbox_commit_seconds").Since(was.Metrics.Times("signalbox_commit_seconds")), seconds)
+	return o
+}
+
+func (l *look) addSemaphores(h *pages.Reading) {
+	for _, s := range h.Metrics["signalbox_semaphore_taken"] {
+		l.counted = true
+		node, name := s.Labels["node"], s.Labels["semaphore"]
+		l.Semaphores = append(l.Semaphores, semaphoreLook{
+			node, name, s.Value, h.Metrics.Sum("signalbox_semaphore_waiters", "node", node, "semaphore", name),
+		})
+	}
+	l.Queued += leaderSum(h)
+}
+
+// leaderSum is how many wait in the shards that a host leads; the others have the same.
+func leaderSum(h *pages.Reading) (sum float64) {
+	for i := range h.Status.Shards {
+		if s := &h.Status.Shards[i]; s.Leads && s.ShardContent != nil {
+			sum += float64(s.Waiters)
+		}
+	}
+	return sum
+}
+
+func rate(n, seconds float64) float64 {
+	if seconds == 0 {
+		return 0
+	}
+	return max(n, 0) / seconds
+}
+
+func newTimesLook(t pages.Times, seconds float64) timesLook {
+	return timesLook{rate(t.Count, seconds), 1000 * t.Mean(), 1000 * t.Below(0.5), 1000 * t.Below(0.99)}
+}
+
+// text is the look for people.
+func (l *look) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "signalbox top   %s   the last %.1fs   waiting in queues: %.0f\n", l.At.Format(time.TimeOnly+" UTC"), l.Seconds, l.Queued)
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	line := func(cells ...any) {
+		for i, c := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, c)
+		}
+		fmt.Fprint(w, "\n")
+	}
+	line()
+	line("REQUESTS", "/S", "FAILED/S", "MEAN", "50%", "99%")
+	for i := range l.Requests {
+		r := &l.Requests[i]
+		line(cli.Safe(r.Kind), perSecond(r.PerSecond), perSecond(r.Failed), millisText(r.MeanMS), millisText(r.HalfMS), millisText(r.MostMS))
+	}
+	line("waits", perSecond(l.Waits.PerSecond), "", millisText(l.Waits.MeanMS), millisText(l.Waits.HalfMS), millisText(l.Waits.MostMS))
+	w.Flush()
+	line()
+	line("HOST", "READY", "LEADS", "REQUESTS/S", "CONNECTIONS", "SESSIONS", "WATCHES", "SLOW", "COMMITS/S", "99%")
+	for i := range l.Hosts {
+		h := &l.Hosts[i]
+		if h.Error != "" {
+			line(cli.Safe(h.Name), "no answer")
+			continue
+		}
+		ready := "yes"
+		if !h.Ready {
+			ready = "no"
+		}
+		line(cli.Safe(h.Name), ready, h.Leads, perSecond(h.Requests), h.Connections, h.Sessions, h.Watches, h.SlowWatches,
+			perSecond(h.Commit.PerSecond), millisText(h.Commit.MostMS))
+	}
+	w.Flush()
+	l.writeSemaphores(line)
+	w.Flush()
+	return b.String()
+}
+
+func (l *look) writeSemaphores(line func(cells ...any)) {
+	if !l.counted {
+		return
+	}
+	line()
+	line("SEMAPHORE", "NODE", "TAKEN", "WAITERS")
+	for i := range l.Semaphores {
+		s := &l.Semaphores[i]
+		line(cli.Safe(s.Name), cli.Safe(s.Node), amount(s.Taken), s.Waiters)
+	}
+	if l.more > 0 {
+		line(fmt.Sprintf("and %d more", l.more))
+	}
+}
+
+// amount shows how much of a semaphore is taken. All of an ephemeral one is too much for the pages to say exactly.
+func amount(n float64) string {
+	if n >= 1<<63 {
+		return cli.Amount(^uint64(0)).String()
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
+func perSecond(n float64) string {
+	if n == 0 || n >= 100 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.1f", n)
+}
+
+// millisText shows milliseconds to people, and nothing for nothing.
+func millisText(ms float64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return duration(ms / 1000).String()
+}

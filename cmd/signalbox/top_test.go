@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/server/admin"
+)
+
+func TestTopShowsWhatHappens(t *testing.T) {
+	p, _, box := lockPlace(t)
+	if _, err := box.AlterNode(t.Context(), "/jobs", client.NodeConfig{Counters: client.Detailed}); err != nil {
+		t.Fatal(err)
+	}
+	p.tool(t, "lock", "/jobs", "hot", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
+	waiting := p.tool(t, "lock", "/jobs", "hot", "--", "true")
+	waiting.await("it waits", func() bool { return strings.Contains(waiting.err.String(), "waiting for hot") })
+	top := p.tool(t, "top", "--admin", p.admin, "--interval", "300ms", "-o", "json")
+	top.awaitLine(1)
+	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	var seen look
+	top.await("it shows the creation", func() bool {
+		for line := range strings.Lines(top.out.String()) {
+			var l look
+			if json.Unmarshal([]byte(line), &l) != nil {
+				continue
+			}
+			for _, r := range l.Requests {
+				if r.Kind == "SEMAPHORE_CREATE" && r.PerSecond > 0 && r.MeanMS > 0 {
+					seen = l
+					return true
+				}
+			}
+		}
+		return false
+	})
+	if len(seen.Hosts) != 1 || seen.Hosts[0].Name != "signalbox" || !seen.Hosts[0].Ready || seen.Hosts[0].Leads != 2 || seen.Hosts[0].Sessions != 2 || seen.Queued != 1 {
+		t.Errorf("%+v", seen)
+	}
+	if len(seen.Semaphores) == 0 || seen.Semaphores[0].Name != "hot" || seen.Semaphores[0].Node != "/jobs" || seen.Semaphores[0].Waiters != 1 {
+		t.Errorf("%+v", seen.Semaphores)
+	}
+	top.endsBy(os.Interrupt, cli.ExitDone)
+
+	text := newTool(t, p).ok("top", "--admin", p.admin, "--interval", "200ms", "--once")
+	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ", "\nhot         /jobs   all     1\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it does not say %q:\n%s", part, text)
+		}
+	}
+	newTool(t, p).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here", "top", "--admin", "127.0.0.1:1", "--once")
+	newTool(t, p).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
+}
+
+func TestALookIsWhatHappenedInBetween(t *testing.T) {
+	began := time.Now()
+	reading := func(after time.Duration, started time.Time, metrics string) pages.Reading {
+		m, err := pages.Parse(strings.NewReader(metrics))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pages.Reading{At: began.Add(after), Metrics: m, Status: admin.Status{Host: admin.HostStatus{ID: 1, Name: "a", Started: started}}}
+	}
+	before := []pages.Reading{reading(0, began, `signalbox_requests_total{kind="PING"} 100
+signalbox_requests_total{kind="ACQUIRE"} 10
+signalbox_requests_failed_total{kind="ACQUIRE",status="TIMEOUT"} 1
+signalbox_acquire_wait_seconds_sum 1
+signalbox_acquire_wait_seconds_count 1
+`)}
+	now := []pages.Reading{reading(2*time.Second, began, `signalbox_requests_total{kind="PING"} 100
+signalbox_requests_total{kind="ACQUIRE"} 30
+signalbox_requests_failed_total{kind="ACQUIRE",status="TIMEOUT"} 5
+signalbox_acquire_wait_seconds_sum 9
+signalbox_acquire_wait_seconds_count 5
+signalbox_semaphore_taken{node="/a",semaphore="x"} 1.8446744073709552e+19
+signalbox_semaphore_waiters{node="/a",semaphore="x"} 0
+signalbox_semaphore_taken{node="/a",semaphore="y"} 1
+signalbox_semaphore_waiters{node="/a",semaphore="y"} 2
+signalbox_semaphore_taken{node="/a",semaphore="z"} 2
+signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
+`)}
+	l := newLook(before, now, 2)
+	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 || l.Requests[0].Failed != 2 || l.Waits.PerSecond != 2 || l.Waits.MeanMS != 2000 {
+		t.Errorf("%+v", l)
+	}
+	if len(l.Semaphores) != 2 || l.Semaphores[0].Name != "y" || l.Semaphores[1].Name != "x" || l.more != 1 {
+		t.Errorf("%+v", l.Semaphores)
+	}
+	if text := l.text(); !strings.Contains(text, "x           /a     all     0\n") || !strings.Contains(text, "and 1 more\n") {
+		t.Errorf("%s", text)
+	}
+	// A host that began anew has no past.
+	now[0].Status.Host.Started = began.Add(time.Second)
+	if l := newLook(before, now, 2); len(l.Requests) != 0 || l.Hosts[0].Requests != 0 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newTopics returns the pages of help that belong to no command.
+func newTopics(f *cli.Frame) []*cobra.Command {
+	return []*cobra.Command{
+		{
+			Use:   "connection",
+			Short: "How commands find the cluster: flags, variables, contexts",
+			Long: `Commands that speak to a cluster are told how to reach it by flags, by variables of the
+environment, or by a context. A flag goes before its variable, a variable before the
+context, and the context before the default. signalbox context show tells what counts.
+
+` + f.ConnectionFlags() + `
+The token itself can be in the variable ` + cli.TokenVariable + `. There is no flag for it, because
+everybody on a machine can see the arguments of its processes. --token-file goes
+before it. The token of a context is given to the endpoints of that context alone.
+
+The variables of the token's file and of TLS have CLIENT in their names, because a host
+has settings of the same names with another meaning: the file of tokens of a host, for
+example, has many, and only their hashes.
+
+Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
+` + cli.ContextsVariable + ` names. signalbox context set writes it; by hand it is written so:
+
+  current: local
+  contexts:
+    local:
+      endpoints: 127.0.0.1:7420
+    prod:
+      endpoints: a.example:7423,b.example:7423,c.example:7423
+      token-file: /home/ann/.config/signalbox/prod.token
+      tls-ca: /etc/signalbox/ca.pem
+      timeout: 5s
+
+The current context counts unless --context or ` + cli.ContextVariable + ` names another.`,
+		},
+		{
+			Use:   "output",
+			Short: "How commands print: table, json, wide",
+			Long: `Data goes to standard output, and everything else, such as "waiting in the queue", to
+standard error. --output, short -o, or the variable ` + cli.OutputVariable + `, says how data is printed:
+
+  table   for people: columns, or a line for each property
+  wide    a table with more columns
+  json    for programs: an object on one line for each thing that is listed or that
+          happens in a watch, written as soon as it is known
+
+The names of fields in JSON are words with underscores and stay as they are; more can
+be added. Durations are whole milliseconds, in fields that end with _ms. A count or a
+limit is a number, or "all" where there is no end. The id of a session is a string,
+since it has more digits than many readers of JSON keep. Data of semaphores and owners
+is in the field data, or, where it is not UTF-8, in data_base64.
+
+In tables and lines, what others have named is quoted if there is anything in it that
+is not printable, and long data is cut. Only a terminal gets colours, and not where
+NO_COLOR is set.`,
+		},
+		{
+			Use:   "exit-codes",
+			Short: "The codes that commands end with",
+			Long: `A command ends with one of these codes. Those from 64 to 78 are of sysexits.h.
+
+    0   done; or stopped as asked, for a command that runs until then
+    1   any failure without a code of its own
+   64   the command line or a setting is wrong, or a request breaks a rule
+   65   serve, inspect: the data directory cannot be used
+   66   not found: there is no such node, semaphore, session or context
+   69   unavailable: no host could be asked in time, the outcome is not known, or the
+        hosts cannot do it now (overloaded, disk full); serve: an address is taken
+   73   what was to be created exists
+   75   not acquired in time
+   77   no right: the token is wrong, or does not allow it
+   79   the state forbids it: in use, changed meanwhile, fenced
+   80   lost: what was held, a lock or a session, is not held any more
+   81   check: something should be looked at
+   82   check: something is wrong
+  128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
+
+lock and elect end with the code of the command that they run; their help tells how the
+two are told apart. Code 2 is left to the Go runtime: the program crashed.`,
+		},
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// semaphoreChange is what semaphore watch prints.
+type semaphoreChange struct {
+	Path        string       `json:"path"`
+	Name        string       `json:"name"`
+	Revision    uint64       `json:"revision"`
+	Exists      bool         `json:"exists"`
+	First       bool         `json:"first"`
+	Created     bool         `json:"created"`
+	Deleted     bool         `json:"deleted"`
+	DataChanged bool         `json:"data_changed"`
+	Ephemeral   bool         `json:"ephemeral"`
+	Limit       any          `json:"limit"`
+	Count       any          `json:"count"`
+	OwnerCount  int          `json:"owner_count"`
+	Joined      []testHolder `json:"joined"`
+	Changed     []testHolder `json:"changed"`
+	Gone        []testHolder `json:"gone"`
+	Data        *string      `json:"data"`
+}
+
+func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
+	x, node := sharedTool(t)
+	lines, objects := x.start("semaphore", "watch", node, "lock"), x.start("semaphore", "watch", node, "lock", "-o", "json")
+	n := 0
+	next := func(want string) semaphoreChange {
+		t.Helper()
+		n++
+		if line := lines.awaitLine(n); !strings.HasSuffix(line, want) || !strings.HasPrefix(line, "revision ") {
+			t.Errorf("line %d is %q, want %q", n, line, want)
+		}
+		return parsed[semaphoreChange](t, objects.awaitLine(n))
+	}
+	if c := next("   does not exist"); c.Exists || !c.First || c.Data != nil {
+		t.Errorf("at first %+v", c)
+	}
+	x.ok("semaphore", "create", node, "lock", "--data", "a b")
+	if c := next("   created   limit 1, data a b"); !c.Exists || !c.Created || c.First || c.Limit != 1.0 || *c.Data != "a b" {
+		t.Errorf("created: %+v", c)
+	}
+	x.ok("semaphore", "update", node, "lock", "line\nline")
+	if c := next(`   data      "line\nline"`); !c.DataChanged || *c.Data != "line\nline" {
+		t.Errorf("data: %+v", c)
+	}
+	owner := x.start("semaphore", "acquire", node, "lock", "--data", "me", "-o", "json")
+	g := parsed[grant](t, owner.awaitLine(1))
+	order := jsonNumber(g.Fence)
+	if c := next("   joined    order " + order + ", session " + g.SessionID + ", count 1, data me"); c.OwnerCount != 1 || len(c.Joined) != 1 || c.Joined[0].SessionID != g.SessionID || c.Data != nil {
+		t.Errorf("joined: %+v", c)
+	}
+	owner.endsBy(os.Interrupt, cli.ExitDone)
+	if c := next("   gone      order " + order + ", session " + g.SessionID + ", count 1, data me"); c.OwnerCount != 0 || len(c.Gone) != 1 {
+		t.Errorf("gone: %+v", c)
+	}
+	x.ok("semaphore", "delete", node, "lock")
+	if c := next("   deleted"); !c.Deleted || c.Exists {
+		t.Errorf("deleted: %+v", c)
+	}
+	lines.endsBy(os.Interrupt, cli.ExitDone)
+	objects.endsBy(os.Interrupt, cli.ExitDone)
+}
+
+func TestAWatchOfConfigFollowsIt(t *testing.T) {
+	x, node := sharedTool(t)
+	lines, objects := x.start("config", "watch", node, "limits"), x.start("config", "watch", node, "limits", "-o", "json")
+	type value struct {
+		Path     string  `json:"path"`
+		Name     string  `json:"name"`
+		Exists   bool    `json:"exists"`
+		Revision uint64  `json:"revision"`
+		Data     *string `json:"data"`
+		Base64   *[]byte `json:"data_base64"`
+	}
+	if line := lines.awaitLine(1); !strings.HasSuffix(line, "   does not exist") {
+		t.Errorf("at first %q", line)
+	}
+	if v := parsed[value](t, objects.awaitLine(1)); v.Exists || v.Data != nil {
+		t.Errorf("at first %+v", v)
+	}
+	long := strings.Repeat("x", 100)
+	x.ok("config", "put", node, "limits", long)
+	if line := lines.awaitLine(2); !strings.HasSuffix(line, "   "+long[:60]+"... (100 bytes)") {
+		t.Errorf("then %q", line)
+	}
+	if v := parsed[value](t, objects.awaitLine(2)); !v.Exists || *v.Data != long {
+		t.Errorf("then %+v", v)
+	}
+	x.ok("node", "drop", node, "--yes")
+	if code := lines.wait(patience); code != cli.ExitNotFound {
+		t.Errorf("its node is dropped: code %d, want %d", code, cli.ExitNotFound)
+	}
+}
+
+func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
+	x, node := sharedTool(t)
+	for _, args := range [][]string{{"semaphore", "watch", node, "lock"}, {"config", "watch", node, "lock"}, {"discover", "watch", node, "lock"}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := x.command(append(args, "-o", "json")...)
+		c.Stdout = w
+		s := launch(t, c)
+		_ = w.Close() // the process has its own
+		line, err := bufio.NewReader(r).ReadString('\n')
+		if err != nil || !json.Valid([]byte(line)) {
+			t.Fatalf("%v: the first line: %q, %v", args, line, err)
+		}
+		_ = r.Close()
+		// The next change finds nobody who reads.
+		owner := x.start("discover", "register", node, "lock", "here:1")
+		owner.awaitLine(1)
+		x.ok("semaphore", "update", node, "lock", args[0])
+		if code := s.wait(patience); code != cli.ExitDone || s.err.String() != "" {
+			t.Errorf("%v: code %d, it says %s", args, code, &s.err)
+		}
+		owner.endsBy(os.Interrupt, cli.ExitDone)
+	}
+}
+
+func TestWhatIsHeldIsGivenBackWhenNobodyReadsTheGrant(t *testing.T) {
+	x, node := sharedTool(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	c := x.command("semaphore", "acquire", node, "lock", "--limit", "1", "--session-timeout", "10m")
+	c.Stdout = w
+	s := launch(t, c)
+	_ = w.Close()
+	if code := s.wait(patience); code != cli.ExitDone {
+		t.Errorf("code %d", code)
+	}
+	if d := x.describe(node, "lock"); d.OwnerCount != 0 {
+		t.Errorf("it is held: %+v", d)
+	}
+}
