@@ -32,13 +32,21 @@ type Config struct {
 
 	// Limits are what clients are told on connecting. Zero fields have defaults.
 	Limits protocol.Limits
+	// PendingBytes is how much may wait to be sent over all connections together. Zero stands for
+	// DefaultPendingBytes.
+	PendingBytes uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Guard tells why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
 	// Access decides who may do what. Nil lets everybody do everything.
 	Access Access
-	Log    *slog.Logger
+	// LogSyncs are shown among the metrics. May be nil.
+	LogSyncs *SyncTimes
+	Log      *slog.Logger
+	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
+	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
+	Clock func() time.Time
 }
 
 // DefaultPingInterval is the ping interval where Config does not say.
@@ -74,6 +82,9 @@ func (c Config) withDefaults() (Config, error) {
 	if limits.DataBytes > protocol.MaxDataBytes {
 		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes, protocol.MaxDataBytes))
 	}
+	if c.PendingBytes == 0 {
+		c.PendingBytes = DefaultPendingBytes
+	}
 	if c.PingInterval == 0 {
 		c.PingInterval = DefaultPingInterval
 	}
@@ -89,4 +100,6 @@ const (
 	// DefaultRequestsInFlight and DefaultWatches are the limits on one connection.
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536
+	// DefaultPendingBytes is the limit on what waits to be sent over all connections.
+	DefaultPendingBytes = 512 << 20
 )

@@ -33,7 +33,6 @@ type conn struct {
 	describing describe
 
 	inFlight atomic.Int64 // requests without an answer
-	hearing  sync.Mutex   // keeps the times that the holder is told in order
 	marked   atomic.Bool  // some shard will flush it when its batch is through
 	heard    atomic.Int64 // when frames last came
 	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
@@ -75,6 +74,9 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 	}
 	c.holder = lease.NewHolder(h.now())
 	c.holder.Owner = c
+	if on, ok := peer.(interface{ Rounds() *transport.Rounds }); ok {
+		c.holder.Reader = on.Rounds()
+	}
 	c.heard.Store(c.opened)
 	return c
 }
@@ -82,10 +84,8 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 // Data implements transport.Events.
 func (c *conn) Data(b []byte) (consumed int) {
 	h := c.host
-	c.hearing.Lock()
 	now := h.now()
 	c.holder.Heard(now)
-	c.hearing.Unlock()
 	c.heardAt, c.started = now, h.since(now)
 	c.heard.Store(c.started)
 	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
@@ -212,9 +212,17 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 // Pending however many answers one round of frames or one batch brings. The lock is held.
 func (c *conn) spill() {
 	if len(c.out.B) >= spillBytes {
-		c.peer.Send(c.out)
-		c.out = nil
+		c.send()
 	}
+}
+
+// send hands over what was appended. The lock is held.
+func (c *conn) send() {
+	if c.host.pending.add(len(c.out.B)) {
+		c.host.wake()
+	}
+	c.peer.Send(c.out)
+	c.out = nil
 }
 
 // flush hands what was appended over to be sent. It cuts off a client for which too much waits: answers
@@ -222,24 +230,31 @@ func (c *conn) spill() {
 func (c *conn) flush() bool {
 	c.mu.Lock()
 	if c.out != nil {
-		c.peer.Send(c.out)
-		c.out = nil
+		c.send()
 	}
-	first := !c.closed && !c.cut && c.peer.Pending() > maxPending
-	if first {
-		c.cut = true
-		c.encoder.Push(c.buffer(), 0, &protocol.GoingAway{Result: protocol.Result{
-			Status: protocol.StatusOverloaded, Message: "the client reads too slowly",
-		}})
-		c.peer.Send(c.out)
-		c.out = nil
-	}
+	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
 	cut := c.cut
 	c.mu.Unlock()
+	if slow {
+		c.cutOff("the client reads too slowly")
+	}
+	return !cut && !slow
+}
+
+// cutOff closes a connection that too much waits for, and says so.
+func (c *conn) cutOff(why string) {
+	c.mu.Lock()
+	first := !c.closed && !c.cut
 	if first {
+		c.cut = true
+		c.encoder.Push(c.buffer(), 0, &protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusOverloaded, Message: why}})
+		c.send()
+	}
+	c.mu.Unlock()
+	if first {
+		c.host.metrics.cut.Inc()
 		c.peer.Close()
 	}
-	return !cut
 }
 
 // goAway tells the client why its connection is about to be closed, on the event loop.

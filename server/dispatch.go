@@ -23,6 +23,13 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.overloaded(r.ID, r.Kind, "too many answers wait to be read")
 		return true
 	}
+	if c.host.pending.due() {
+		c.host.relieve()
+	}
+	if c.host.pending.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
+		c.overloaded(r.ID, r.Kind, "too many answers wait to be read by all clients of this host")
+		return true
+	}
 	switch r.Kind {
 	case protocol.KindHello:
 		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
@@ -67,6 +74,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		m := &r.SemaphoreUpdate
 		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
 			Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
+			Revision: shard.Revision(m.ExpectedRevision),
 		})
 	case protocol.KindSemaphoreDelete:
 		m := &r.SemaphoreDelete

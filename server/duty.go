@@ -27,9 +27,23 @@ type duty struct {
 	late     []shard.WaiterRef // timed out, but the command was lost
 
 	// Used on the host's loop only.
-	swept   time.Time
-	due     []lease.Expiry
-	assumed uint64 // the latest term whose books were opened
+	swept time.Time
+	due   []lease.Expiry
+}
+
+// stage is how far a leadership has come.
+type stage struct {
+	term                     uint64
+	proposed, begun, serving bool
+}
+
+// stage returns what a turn goes by, read in one step. What other goroutines change meanwhile is for the
+// next turn: a leadership that has just ended must not look like one whose books are to be opened, for
+// a host leads a term once.
+func (d *duty) stage() stage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return stage{term: d.term, proposed: d.proposed, begun: d.begun, serving: d.serving.Load()}
 }
 
 func (d *duty) init(r *replica) { d.r = r }
@@ -64,9 +78,13 @@ func (d *duty) end() {
 // unlead ends the books of a leader, and tells the clients of the sessions in them.
 func (r *replica) unlead(why protocol.Result) {
 	for _, lost := range r.leases.Unlead() {
-		for _, id := range lost.Sessions {
-			r.tellLost(id, lost.Holder, why)
+		if c, ok := lost.Holder.Owner.(*conn); ok {
+			for _, id := range lost.Sessions {
+				r.takeAway(id, c, why)
+			}
+			c.flush()
 		}
+		lost.Holder.Told(len(lost.Sessions))
 	}
 }
 
@@ -95,34 +113,33 @@ func (d *duty) suspect(id shard.SessionID) {
 
 // turn does what is due now.
 func (d *duty) turn(now time.Time) {
-	r := d.r
-	d.mu.Lock()
-	term, proposed, begun := d.term, d.proposed, d.begun
-	d.mu.Unlock()
+	r, s := d.r, d.stage()
 	watched := r.hub.Len() > 0 || r.watching.Load() > 0
-	r.fresh.check(now, watched || term != 0 && r.machine.Sessions() > 0)
+	r.fresh.check(now, watched || s.term != 0 && r.machine.Sessions() > 0)
 	r.vouch(now, watched)
-	if term == 0 || !r.host.meta.caughtUp.Load() {
-		return
+	if s.term != 0 && r.host.meta.caughtUp.Load() {
+		d.act(now, s)
 	}
+}
+
+// act does what a leader has to do at that stage.
+func (d *duty) act(now time.Time, s stage) {
+	r := d.r
 	switch {
-	case !proposed:
-		d.propose(term)
+	case !s.proposed:
+		d.propose(s.term)
 		return
-	case !begun:
+	case !s.begun:
 		return
-	case r.machine.Term() != term:
+	case r.machine.Term() != s.term:
 		return // a later leader's command was applied: this host's is over, and will hear of it
-	case !d.serving.Load() && d.assumed >= term:
-		return // led in this term already, and lost it: the books are for a later term to open
-	case !d.serving.Load():
-		d.assumed = term
+	case !s.serving:
 		now = r.host.now() // after the command was applied
-		d.assume(term, now)
+		d.assume(s.term, now)
 	}
 	r.rely()
 	d.expire(now)
-	d.timeOut(term, now)
+	d.timeOut(s.term, now)
 	d.reconcile(now)
 }
 

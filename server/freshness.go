@@ -36,7 +36,7 @@ func (f *freshness) upToDate(now time.Time) bool {
 // led whether this host may speak as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
-	begun := r.host.now()
+	begun, asked := r.host.now(), time.Now() // the hub goes by the machine's time
 	round := r.leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
 		if err != nil {
@@ -45,7 +45,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 		}
 		f.succeeded(begun)
 		// Whoever watches since a revision that is not here by now made it up, or has it from another life.
-		r.hub.EndAhead(begun, protocol.Result{
+		r.hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
 		})
 		done(true, r.leases.Succeeded(round, r.machine.Term()))

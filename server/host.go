@@ -28,6 +28,7 @@ type Host struct {
 	routes   routes
 	timing   *timing
 	metrics  *metrics
+	pending  pendingBytes
 
 	wakes   chan struct{}
 	looking atomic.Bool // the routing or the meta shard may need something
@@ -55,6 +56,7 @@ func Open(config Config) (*Host, error) {
 	}
 	h.started = h.now()
 	h.routes.host = h
+	h.pending.limit = int64(config.PendingBytes)
 	h.metrics = newMetrics(h)
 	if h.access == nil {
 		h.access = open{}
@@ -158,8 +160,14 @@ func (h *Host) handOver() (led bool) {
 	return led
 }
 
-// now is the host's time: monotonic, and virtual where tests want it to be.
-func (h *Host) now() time.Time { return time.Now() }
+// now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a
+// clock of its own where a simulation wants it to be.
+func (h *Host) now() time.Time {
+	if h.config.Clock != nil {
+		return h.config.Clock()
+	}
+	return time.Now()
+}
 
 // since turns a time into nanoseconds since the host began.
 func (h *Host) since(t time.Time) int64 { return int64(t.Sub(h.started)) }

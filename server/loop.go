@@ -44,6 +44,9 @@ func (h *Host) run() {
 		for _, r := range h.replicas {
 			r.duty.turn(now)
 		}
+		if h.pending.due() || h.pending.over.Load() {
+			h.relieve()
+		}
 		h.listen(now)
 	}
 }

@@ -28,9 +28,13 @@ type metaReplica struct {
 	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
 	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
 	caughtUp atomic.Bool
+	// told is the version of the machine that the host's timing has taken in.
+	told atomic.Uint64
 
-	batch   meta.Batch
-	effects meta.Effects
+	// Used where batches are applied.
+	batch     meta.Batch
+	effects   meta.Effects
+	unsettled bool // what a change of timing waits for may be there
 
 	mu       sync.Mutex // guards what follows
 	sequence uint64
@@ -81,9 +85,9 @@ func (m *metaReplica) propose(c meta.Command, done metaDone) {
 	}
 }
 
-func (m *metaReplica) encode(sequence uint64, c meta.Command) ([]byte, error) {
+func (m *metaReplica) encode(sequence uint64, commands ...meta.Command) ([]byte, error) {
 	return meta.AppendBatch(nil, &meta.Batch{
-		Proposer: m.host.proposer, Sequence: sequence, Commands: []meta.Command{c},
+		Proposer: m.host.proposer, Sequence: sequence, Commands: commands,
 	})
 }
 
@@ -98,13 +102,7 @@ func (m *metaReplica) say(c meta.Command) {
 		})
 		return
 	}
-	data, err := m.encode(0, c)
-	if err == nil {
-		err = m.log.Forward(data)
-	}
-	if err != nil {
-		m.host.log.Debug("a word to the meta shard was lost", "command", c.Kind, "err", err)
-	}
+	m.forward(c)
 }
 
 // land gives a command its outcome, the first time.
@@ -133,6 +131,11 @@ func (m *metaReplica) Apply(entries []shard.Entry) error {
 		for j := range m.effects.List {
 			m.tell(&m.effects.List[j])
 		}
+		m.told.Store(m.machine.Version())
+		if m.unsettled {
+			m.unsettled = false
+			m.host.look()
+		}
 	}
 	return nil
 }
@@ -145,6 +148,9 @@ func (m *metaReplica) tell(e *meta.Effect) {
 		}
 	case meta.EffectNodeChanged:
 		m.host.timing.changed(e.Node)
+		m.unsettled = true
+	case meta.EffectHostSeen:
+		m.unsettled = true
 	case meta.EffectNodeDropped:
 		m.host.nodeDropped(e.Node.ID)
 	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
@@ -161,6 +167,7 @@ func (m *metaReplica) Restore(r io.Reader) error {
 		return err
 	}
 	m.host.timing.reload(m.machine)
+	m.told.Store(m.machine.Version())
 	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
 	for _, r := range m.host.replicas {
 		r.hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard was replaced"})
@@ -224,8 +231,9 @@ func (m *metaReplica) upkeep() {
 		ClientAddress: h.config.ClientAddress, AdminAddress: h.config.AdminAddress, Version: h.config.Version,
 	}
 	known, ok := m.machine.Host(me.ID)
-	me.Current, me.Target, me.Changed = known.Current, known.Target, known.Changed
+	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
 	if ok && known == me {
+		m.settle()
 		return
 	}
 	m.say(meta.Command{Kind: meta.CmdHostRegister, Host: me})

@@ -29,6 +29,7 @@ type metrics struct {
 	commands *vm.Counter
 	batches  *vm.Counter
 	greeted  *vm.Counter
+	cut      *vm.Counter // connections closed because they read too slowly
 	ended    [8]*vm.Counter
 }
 
@@ -37,6 +38,7 @@ func newMetrics(h *Host) *metrics {
 	m.commands = m.set.NewCounter(`signalbox_commands_applied_total`)
 	m.batches = m.set.NewCounter(`signalbox_batches_applied_total`)
 	m.greeted = m.set.NewCounter(`signalbox_connections_greeted_total`)
+	m.cut = m.set.NewCounter(`signalbox_connections_cut_total`)
 	m.acquire = &histogram{name: "signalbox_acquire_wait_seconds"}
 	m.apply = &histogram{name: "signalbox_apply_seconds"}
 	m.commit = &histogram{name: "signalbox_commit_seconds"}
@@ -135,6 +137,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	m.acquire.write(w)
 	m.apply.write(w)
 	m.commit.write(w)
+	if syncs := h.config.LogSyncs; syncs != nil {
+		syncs.times.write(w)
+	}
 	for _, l := range m.latency {
 		if l != nil {
 			l.write(w)
@@ -147,6 +152,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	h.eachConn(func(c *conn) { pending += c.peer.Pending() })
 	gauge("signalbox_pending_bytes", float64(pending))
 	gauge("signalbox_nodes", float64(h.meta.machine.NodeCount()))
+	gauge("signalbox_nodes_changing_timing", float64(len(h.timing.changing())))
 	for _, r := range h.replicas {
 		l := fmt.Sprintf(`{shard="%d"}`, r.id)
 		count := r.machine.Count()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -43,5 +44,17 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(text)
+	}
+}
+
+func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
+	syncs := server.NewSyncTimes()
+	syncs.Observe(time.Millisecond) // one may come before there is a host
+	c := servertest.Start(t, servertest.Config(func(config *server.Config) { config.LogSyncs = syncs }))
+	syncs.Observe(time.Millisecond)
+	var out bytes.Buffer
+	c.Host(1).WriteMetrics(&out)
+	if want := "signalbox_log_sync_seconds_count 2"; !strings.Contains(out.String(), want) {
+		t.Errorf("missing: %s", want)
 	}
 }

@@ -31,7 +31,7 @@ func (c *conn) vouch() {
 		pings := c.pings // those that were read before the time that is asked about
 		c.pings = nil
 		c.mu.Unlock()
-		may := led && c.mayPong()
+		may := led && c.holder.MayPong(c.host.now())
 		if may {
 			for _, id := range pings {
 				c.answer(id, &pong)
@@ -49,14 +49,6 @@ func (c *conn) vouch() {
 			time.AfterFunc(tick, c.vouch)
 		}
 	})
-}
-
-// mayPong asks away from the event loop. The time that the holder keeps must not fall behind that of a
-// ping which the loop answers meanwhile, so it is read and told in one step.
-func (c *conn) mayPong() bool {
-	c.hearing.Lock()
-	defer c.hearing.Unlock()
-	return c.holder.MayPong(c.host.now())
 }
 
 var pong protocol.Pong

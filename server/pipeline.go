@@ -189,6 +189,11 @@ func (p *pipeline) waiting() (commands, batches int) {
 
 // fail answers ops that were not, or not certainly, carried out.
 func fail(ops []op, why protocol.Result) {
+	if len(ops) == 0 {
+		return
+	}
+	told := flushes{}
+	defer told.flush()
 	for i := range ops {
 		o := &ops[i]
 		if o.conn == nil {
@@ -196,7 +201,7 @@ func fail(ops []op, why protocol.Result) {
 			continue
 		}
 		o.conn.fail(o.request, o.kind, &why)
-		o.conn.flush()
+		told.add(o.conn)
 	}
 }
 

@@ -40,7 +40,7 @@ type replica struct {
 	watching atomic.Int64 // how many one-shot watches there are
 
 	mu      sync.Mutex // guards what follows
-	waiting map[shard.SessionID][]waiting
+	waiters waiters
 	bound   map[shard.SessionID][]*conn // the one that the session is attached over may be among them
 	watches *shard.WatchSet[watchRef]
 	timers  waiterTimers
@@ -64,7 +64,6 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	m := shard.New(shard.Options{Slots: slots})
 	r := &replica{
 		host: h, id: id, slots: slots, machine: m,
-		waiting: make(map[shard.SessionID][]waiting),
 		bound:   make(map[shard.SessionID][]*conn),
 		watches: shard.NewWatchSet[watchRef](),
 	}
@@ -72,6 +71,7 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	r.leases, _ = lease.NewTable(lease.Config{Grace: h.timing.grace, StallAfter: stallAfter})
 	r.fresh = newFreshness(r)
 	r.hub = hub.New(m, hub.Options{})
+	r.waiters.init()
 	r.timers.init()
 	r.pipeline.proposer = h.proposer
 	r.pipeline.window = alone
@@ -139,7 +139,9 @@ func (r *replica) complete(ops []op) {
 				// timeout for granted that it finds at its next attach.
 				r.leases.SetTimeout(command.Session, millis(command.Timeout), r.host.now())
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
+				r.host.timing.steady.RLock()
 				r.leases.Restore(e.Session, command.Node, millis(command.Timeout), r.host.now())
+				r.host.timing.steady.RUnlock()
 			}
 			if ops != nil {
 				r.result(&ops[e.Op], command, e)
@@ -153,11 +155,18 @@ func (r *replica) complete(ops []op) {
 		case shard.EffectSessionEnded:
 			r.noticed(e)
 			r.sessionEnded(e)
-		case shard.EffectSessionSeen, shard.EffectNodeSeen:
-			r.duty.look()
+		case shard.EffectSessionSeen:
+			// Its home may have ended it before it came here. An end that comes later is told by the home.
+			if r.leads() {
+				r.duty.suspect(e.Session)
+			}
+		case shard.EffectNodeSeen:
+			if r.host.meta.machine.NodeAlive(e.Node) == nodeDead {
+				r.duty.look()
+			}
 		}
 	}
-	r.hub.Apply(r.effects.List, r.host.now())
+	r.hub.Apply(r.effects.List, time.Now())
 	r.flushDirty()
 }
 
@@ -169,7 +178,7 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 		return
 	}
 	if e.Status != protocol.StatusSuccess {
-		result := protocol.Result{Status: e.Status, Reason: e.Abort}
+		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.host.refusal(command, e.Status)}
 		if e.Status == protocol.StatusOverloaded {
 			result.WaitMillis = uint64(overloadWait.Milliseconds())
 		}
@@ -236,7 +245,7 @@ func (r *replica) Restore(from io.Reader) error {
 	r.forgetWatches()
 	r.disown(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the shard was replaced"})
 	r.tellMissed()
-	r.hub.Restored(r.host.now())
+	r.hub.Restored(time.Now())
 	r.duty.look()
 	return nil
 }

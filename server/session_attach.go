@@ -41,6 +41,9 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	}
 	a.node = node
 	switch {
+	case a.change && rp.leases.Late(id, a.sequence):
+		// What it asks for was overtaken, and must not undo what a later one has changed.
+		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
 		if h.admitsWrites(c, r) {
 			a.commit()
@@ -153,6 +156,7 @@ func (a *attach) take() {
 func (r *replica) tellLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
 	if c, ok := holder.Owner.(*conn); ok {
 		r.takeAway(id, c, why)
+		c.flush()
 	}
 	holder.Told(1)
 }
@@ -192,7 +196,7 @@ func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica) {
 	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
 }
 
-// takeAway ends a session's part in a connection, and says why. Where the session has come back over the same
+// takeAway ends a session's part in a connection, and says why; the caller flushes. Where the session has come back over the same
 // connection meanwhile its client has heard so already, and must not be told otherwise.
 func (r *replica) takeAway(id shard.SessionID, c *conn, why protocol.Result) {
 	c.mu.Lock()
@@ -205,13 +209,5 @@ func (r *replica) takeAway(id shard.SessionID, c *conn, why protocol.Result) {
 	if gone {
 		r.unbound(id, c)
 		r.host.dropSession(id, c)
-		c.flush()
 	}
-}
-
-// rely has the leases go by the shortest grace period that is known now, also of a node that came a moment
-// ago: they must before the first session of a node is attached.
-func (r *replica) rely() {
-	window, _ := r.host.timing.window()
-	r.leases.Rely(window)
 }

@@ -8,14 +8,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waiting is an acquire that is queued, and where its outcome is to be sent.
-type waiting struct {
-	number  uint64
-	conn    *conn
-	request uint64
-	since   int64
-}
-
 // wait remembers who waits for the outcome of a queued acquire, or tells it at once that the outcome will
 // come from elsewhere. Whoever stops leading looks through those that wait after it is known here, so
 // either that finds this one, or it is seen here.
@@ -36,34 +28,14 @@ func (r *replica) enlist(id shard.SessionID, w waiting) {
 	if w.conn.binding(id) == nil {
 		return // its connection or its session has gone, and with that those that it waited for
 	}
-	list := r.waiting[id]
-	for i := range list {
-		if list[i].number == w.number {
-			list[i] = w
-			return
-		}
-	}
-	r.waiting[id] = append(list, w)
+	r.waiters.put(id, w)
 }
 
 // unwait returns and forgets who waits.
 func (r *replica) unwait(id shard.SessionID, number uint64) (w waiting, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.waiting[id]
-	for i := range list {
-		if list[i].number == number {
-			w = list[i]
-			list[i] = list[len(list)-1]
-			if list = list[:len(list)-1]; len(list) == 0 {
-				delete(r.waiting, id)
-			} else {
-				r.waiting[id] = list
-			}
-			return w, true
-		}
-	}
-	return waiting{}, false
+	return r.waiters.take(id, number)
 }
 
 // settled sends the outcome of a queued acquire.
@@ -92,36 +64,24 @@ func (r *replica) settled(e *shard.Effect) {
 // disown tells everybody who waits through this host that its outcome will come from elsewhere.
 func (r *replica) disown(result protocol.Result) {
 	r.mu.Lock()
-	all := r.waiting
-	r.waiting = make(map[shard.SessionID][]waiting)
+	all := r.waiters
+	r.waiters.init()
 	r.timers.init()
 	r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
-	for _, list := range all {
-		for _, w := range list {
-			w.conn.push(w.request, &push)
-			w.conn.flush()
-		}
+	told := flushes{}
+	for _, w := range all.byNumber {
+		w.conn.push(w.request, &push)
+		told.add(w.conn)
 	}
+	told.flush()
 }
 
 // forgetWaits drops what a session waits for through one connection, or through any where c is nil.
 func (r *replica) forgetWaits(id shard.SessionID, c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.waiting[id]
-	kept := list[:0]
-	for _, w := range list {
-		if c != nil && w.conn != c {
-			kept = append(kept, w)
-		}
-	}
-	clear(list[len(kept):])
-	if len(kept) == 0 {
-		delete(r.waiting, id)
-		return
-	}
-	r.waiting[id] = kept
+	r.waiters.drop(id, c)
 }
 
 // queued starts the timer of an acquire that waits, where this host leads the shard.

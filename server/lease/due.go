@@ -61,7 +61,11 @@ func (t *Table) ring(s *session, now instant, dst []Expiry) []Expiry {
 func (t *Table) question(g *group, now instant, limit int, dst []Expiry) []Expiry {
 	h := g.holder
 	heard := h.lastHeard()
-	due, next := g.silent(heard, now, limit-len(dst), t.scratch[:0])
+	since, until := h.silence(heard, now)
+	due, next := g.silent(since, until, limit-len(dst), t.scratch[:0])
+	if until < now && next <= now && len(due) == 0 {
+		next = now.plus(readerLook)
+	}
 	for _, s := range due {
 		// The debt first, then the last look at when the holder was heard: MayPong does the two the
 		// other way round, so either it sees the debt or its burst is seen here.
@@ -71,7 +75,7 @@ func (t *Table) question(g *group, now instant, limit int, dst []Expiry) []Expir
 			next = now // heard in this very moment: question it once more
 			break
 		}
-		s.since = max(s.since, heard)
+		s.since = max(s.since, since)
 		t.unplace(s)
 		dst = t.expire(s, h, dst)
 	}

@@ -18,6 +18,9 @@ import (
 type Holder struct {
 	// Owner is what the server knows the connection by. It is set before the holder is used.
 	Owner any
+	// Reader is who reads the connection together with others, and may stand still by itself; nil where there
+	// is none. It is set before the holder is used.
+	Reader Reader
 
 	heard  atomic.Int64             // instant of the last burst of frames
 	debt   atomic.Int64             // losses that the client has not been told of
@@ -27,17 +30,30 @@ type Holder struct {
 	closed bool
 }
 
+// Reader reads connections: an event loop.
+type Reader interface {
+	// Latest returns when it last had read all that its connections had sent, and when it last did so after
+	// having stood still. It may be called from any goroutine.
+	Latest() (last, resumed time.Time)
+}
+
 // NewHolder returns the holder for a connection that was heard just now.
 func NewHolder(now time.Time) *Holder {
 	h := new(Holder)
 	h.tables.Store(new([]*Table))
+	h.heard.Store(int64(longAgo))
 	h.Heard(now)
 	return h
 }
 
-// Heard says that frames came over the connection. It is called for every burst, from the
-// connection's event loop only, with a time read after the frames were.
-func (h *Holder) Heard(now time.Time) { h.heard.Store(int64(instantOf(now))) }
+// Heard says that frames came over the connection, with a time read after the frames were. It is called for
+// every burst. Of times that are told out of order the latest counts.
+func (h *Holder) Heard(now time.Time) {
+	at := int64(instantOf(now))
+	for before := h.heard.Load(); before < at && !h.heard.CompareAndSwap(before, at); {
+		before = h.heard.Load()
+	}
+}
 
 // MayPong does what Heard does and returns whether a ping among those frames may be answered: whether
 // this host can vouch for all sessions that the client may take for attached. If not, the pong waits;
@@ -93,6 +109,21 @@ func (h *Holder) leave(t *Table) {
 	defer h.mu.Unlock()
 	tables := slices.DeleteFunc(slices.Clone(*h.tables.Load()), func(o *Table) bool { return o == t })
 	h.tables.Store(&tables)
+}
+
+// silence returns since when nothing was heard of the client, and until when that is known: what it sends
+// while its reader stands still is not heard, and when the reader goes on it takes a while until everything
+// has been read. A reader that does not come back for too long does not count.
+func (h *Holder) silence(heard, now instant) (since, until instant) {
+	if h.Reader == nil {
+		return heard, now
+	}
+	last, resumed := h.Reader.Latest()
+	since = max(heard, instantOf(resumed))
+	if known := instantOf(last); now <= known.plus(readerGone) {
+		return since, min(known, now)
+	}
+	return since, now
 }
 
 // lastHeard returns when frames last came.

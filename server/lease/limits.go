@@ -20,6 +20,10 @@ const (
 	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts
 	// that run at different speeds: good for a difference of 1.5 percent.
 	driftShare = 64
+	// readerGone is how long a reader may stand still before its connections count as silent.
+	readerGone = 30 * time.Second
+	// readerLook is how long to wait for a reader that has not come round.
+	readerLook = 50 * time.Millisecond
 	// maxTimeout is the longest session timeout that a table takes.
 	maxTimeout = shard.MaxSessionTimeout
 )

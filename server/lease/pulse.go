@@ -3,8 +3,8 @@ package lease
 import "time"
 
 // Pulse notices that whoever ticks it was standing still: stopped, starved of processor time, or stuck
-// in a system call. A Table has one, ticked by Due. An event loop that can stall by itself should have
-// its own and report to the tables whose clients it was to hear.
+// in a system call. A Table has one, ticked by Due. What reads connections and can stall by itself is
+// their holders' Reader.
 //
 // It is ticked from one goroutine.
 type Pulse struct {

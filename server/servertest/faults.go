@@ -67,5 +67,20 @@ func (c *Cluster) Stop(id shard.HostID) {
 	}
 }
 
-// Restart starts a host that was stopped on what its log kept.
-func (c *Cluster) Restart(id shard.HostID) error { return c.open(id) }
+// Crash ends a host in the middle of what it does: its connections break, and of what it wrote to its logs it
+// keeps everything, or, where its power fails too, only what was synced. Restart starts it again.
+func (c *Cluster) Crash(id shard.HostID, loseUnsynced bool) {
+	if loseUnsynced {
+		c.network.PowerFail(id)
+	} else {
+		c.network.Kill(id)
+	}
+	c.CutClients(id)
+	c.Stop(id)
+}
+
+// Restart starts a host that was stopped, or has crashed, on what its log kept.
+func (c *Cluster) Restart(id shard.HostID) error {
+	c.network.Restart(id)
+	return c.open(id)
+}

@@ -26,6 +26,8 @@ const (
 	maxConnections      = 10_000_000
 	maxRequestsInFlight = 1 << 20
 	maxWatches          = 1 << 20
+	minPendingLimit     = 64 << 20
+	maxPendingLimit     = 1 << 40
 	minPingInterval     = time.Second
 	maxPingInterval     = 10 * time.Minute
 	minRaftTick         = time.Millisecond

@@ -69,6 +69,8 @@ type Settings struct {
 	RequestsInFlight int `yaml:"requests-in-flight"`
 	// Watches is how many watches may be open on one connection.
 	Watches int `yaml:"watches"`
+	// PendingLimit is how much may wait to be sent over all connections together.
+	PendingLimit Size `yaml:"pending-limit"`
 	// PingInterval is how often a silent client must say that it is there. One that was silent for three
 	// of them is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
@@ -109,6 +111,7 @@ const (
 
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536
+	DefaultPendingLimit     = 512 << 20
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 20 * time.Millisecond
 )
@@ -132,6 +135,7 @@ func Defaults() Settings {
 		DataLimit:        protocol.DefaultDataBytes,
 		RequestsInFlight: DefaultRequestsInFlight,
 		Watches:          DefaultWatches,
+		PendingLimit:     DefaultPendingLimit,
 		PingInterval:     DefaultPingInterval,
 		RaftTick:         DefaultRaftTick,
 		LogFormat:        FormatText,

@@ -143,6 +143,12 @@ var table = []row{
 		field: func(s *Settings) value { return countValue{&s.Watches} },
 	},
 	{
+		name: "pending-limit", group: groupLimits, hint: "SIZE",
+		help: "what may wait to be sent over all connections together; above it the clients that read slowest " +
+			"are cut off",
+		field: func(s *Settings) value { return sizeValue{&s.PendingLimit} },
+	},
+	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",
 		help:  "how often a silent client must say that it is there; after three times that it is disconnected",
 		field: func(s *Settings) value { return durationValue{&s.PingInterval} },

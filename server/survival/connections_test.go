@@ -146,7 +146,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 		group.Go(func() {
 			i := &idler{}
 			gate <- struct{}{}
-			err := i.begin(h.place.client, timeout)
+			err := i.begin(h.Place.Client, timeout)
 			<-gate
 			if i.conn != nil {
 				defer i.conn.Close()

@@ -36,7 +36,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 
 	dial := func(t *testing.T) net.Conn {
 		t.Helper()
-		conn, err := net.DialTimeout("tcp", h.place.client, patience)
+		conn, err := net.DialTimeout("tcp", h.Place.Client, patience)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 		for range 4 {
 			group.Go(func() {
 				for n := range 500 {
-					conn, err := net.DialTimeout("tcp", h.place.client, patience)
+					conn, err := net.DialTimeout("tcp", h.Place.Client, patience)
 					if err != nil {
 						t.Error(err)
 						return
@@ -203,7 +203,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 		t.Errorf("the host has grown by %d MiB", (after-before)>>20)
 	}
 	select {
-	case <-h.gone:
+	case <-h.Gone():
 		t.Error("the host is gone")
 	default:
 	}

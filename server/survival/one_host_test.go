@@ -34,7 +34,7 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	never, neverOrder := holds("never")
 	l.progress(20)
 
-	hosts[0].kill()
+	hosts[0].Kill()
 	killed := time.Now()
 	late.vanish()
 	never.vanish()
@@ -63,7 +63,7 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 
 	// Later than the timeout, within timeout and grace.
 	time.Sleep(time.Until(led.Add(timeout + 500*time.Millisecond)))
-	if since := time.Since(again.began); since > timeout+grace-500*time.Millisecond {
+	if since := time.Since(again.Began); since > timeout+grace-500*time.Millisecond {
 		t.Logf("the machine is too slow to come back in time: %v", since)
 	} else {
 		back, err := late.comeBack()
@@ -85,10 +85,10 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 		if g.err != nil || g.order <= neverOrder {
 			t.Errorf("the heir has order id %d after %d: %v", g.order, neverOrder, g.err)
 		}
-		if early := again.began.Add(timeout + grace).Sub(g.at); early > 0 {
+		if early := again.Began.Add(timeout + grace).Sub(g.at); early > 0 {
 			t.Errorf("a session was expired %v before timeout and grace had passed", early)
 		}
-		t.Logf("a session that never came back was given up %v after the start", g.at.Sub(again.began))
+		t.Logf("a session that never came back was given up %v after the start", g.at.Sub(again.Began))
 	case <-time.After(patience):
 		t.Error("a session that never comes back is never given up")
 	}

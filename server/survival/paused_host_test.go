@@ -95,7 +95,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	// The stubborn one has its session and its lock on the host that will stand still.
 	s := &stubborn{}
 	r := newRecord(t)
-	l, err := connect(victim.place.client, func(_ *link, a *protocol.Answer) {
+	l, err := connect(victim.Place.Client, func(_ *link, a *protocol.Answer) {
 		switch a.Kind {
 		case protocol.KindSessionDetached:
 			s.hear("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
@@ -167,7 +167,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 
 	victim.signal(syscall.SIGSTOP)
 	stopped := time.Now()
-	defer func() { _ = victim.cmd.Process.Signal(syscall.SIGCONT) }()
+	defer func() { _ = victim.Signal(syscall.SIGCONT) }()
 	var g grant
 	select {
 	case g = <-granted:

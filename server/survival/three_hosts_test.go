@@ -3,6 +3,7 @@
 package survival_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
 	l.progress(10)
 
 	lose := func(what string, i int) {
-		hosts[i].kill()
+		hosts[i].Kill()
 		killed := time.Now()
 		l.progress(10)
 		t.Logf("%s killed: %v", what, l.record.longestPause(killed))
@@ -58,11 +59,11 @@ func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
 	}
 
 	for _, h := range hosts {
-		_ = h.cmd.Process.Kill()
+		h.signal(os.Kill)
 	}
 	killed := time.Now()
 	for i := range hosts {
-		<-hosts[i].gone
+		<-hosts[i].Gone()
 		hosts[i] = places[i].serve(t)
 	}
 	for _, h := range hosts {
@@ -91,7 +92,7 @@ func TestHostsThatAreRestartedInTurnCostNobodyAnything(t *testing.T) {
 		ready := hosts[i].awaitReady()
 		l.progress(10)
 		t.Logf("host %s at %s asked to stop at %s, did within %v, ready again after %v: %v",
-			places[i].name, places[i].client, asked.Format(time.StampMilli), stopped, ready, l.record.longestPause(asked))
+			places[i].Name, places[i].Client, asked.Format(time.StampMilli), stopped, ready, l.record.longestPause(asked))
 	}
 	l.check()
 	l.record.checkNobodyEnded()

@@ -49,6 +49,9 @@ func (c *gnetConn) Close() {
 
 func (c *gnetConn) RemoteAddr() net.Addr { return c.remote }
 
+// Rounds tells of the event loop that the connection is on.
+func (c *gnetConn) Rounds() *Rounds { return &c.loop.rounds }
+
 func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
 
 // opened begins the connection's life on the loop.

@@ -18,14 +18,17 @@ import (
 // together, in place of one for each write.
 type gnetLoop struct {
 	events gnet.EventLoop
+	rounds Rounds
 
 	mu       sync.Mutex
 	ready    []*gnetConn // connections with something to flush; each is here at most once
 	check    bool        // it is time to look at the connections with unsent bytes
+	round    bool        // it is time to come round
 	awaken   bool        // the loop will run a turn, or is running one and will look here again
 	sealed   bool        // gnet's loop may be gone: never wake it again
 	awakers  sync.WaitGroup
 	interval *time.Timer
+	rounder  *time.Timer
 
 	// What follows is touched on the loop only.
 	turn     []*gnetConn // the connections of the turn under way
@@ -39,6 +42,8 @@ func newGnetLoop(events gnet.EventLoop) *gnetLoop {
 	l := &gnetLoop{events: events, room: make([]byte, 0, loopWrite)}
 	l.interval = time.AfterFunc(time.Hour, l.checkDue)
 	l.interval.Stop()
+	l.rounds.came(time.Now())
+	l.rounder = time.AfterFunc(roundEvery, l.roundDue)
 	return l
 }
 
@@ -58,6 +63,23 @@ func (l *gnetLoop) checkDue() {
 	l.mu.Lock()
 	l.check = true
 	l.wakeAndUnlock()
+}
+
+func (l *gnetLoop) roundDue() {
+	l.mu.Lock()
+	l.round = true
+	l.wakeAndUnlock()
+}
+
+// comeRound says that the loop runs, and arms the next round from there: rounds do not pile up before a
+// loop that stands still.
+func (l *gnetLoop) comeRound() {
+	l.rounds.came(time.Now())
+	l.mu.Lock()
+	if !l.sealed {
+		l.rounder.Reset(roundEvery)
+	}
+	l.mu.Unlock()
 }
 
 // wakeAndUnlock is called with mu held. The loop is woken with it released, as that is a system call.
@@ -84,6 +106,7 @@ func (l *gnetLoop) seal() {
 	l.mu.Lock()
 	l.sealed = true
 	l.interval.Stop()
+	l.rounder.Stop()
 	l.mu.Unlock()
 	l.awakers.Wait()
 }
@@ -94,8 +117,8 @@ func (l *gnetLoop) seal() {
 func (l *gnetLoop) Run(context.Context) error {
 	for room := flushesPerTurn; ; room -= max(len(l.turn), 1) {
 		l.mu.Lock()
-		check := l.check
-		if len(l.ready) == 0 && !check {
+		check, round := l.check, l.round
+		if len(l.ready) == 0 && !check && !round {
 			l.awaken = false
 			l.mu.Unlock()
 			return nil
@@ -108,12 +131,15 @@ func (l *gnetLoop) Run(context.Context) error {
 			l.mu.Unlock()
 			return nil
 		}
-		l.check = false
+		l.check, l.round = false, false
 		n := min(len(l.ready), room)
 		l.turn = append(l.turn[:0], l.ready[:n]...)
 		l.ready = slices.Delete(l.ready, 0, n)
 		l.mu.Unlock()
 
+		if round {
+			l.comeRound()
+		}
 		if check {
 			l.checkUnsent()
 		}

@@ -1,0 +1,53 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Holders: at no moment those who believe that they hold a semaphore believe in more than its limit, together.
+// What was taken away by force, by an operator or with a node does not count from then on.
+func Holders(h *History) []string {
+	type edge struct {
+		at    Time
+		hold  *Hold
+		leave bool
+	}
+	edges := make(map[Semaphore][]edge)
+	excuses, limits := excusesOf(h), limits(h)
+	for i := range h.Holds {
+		x := &h.Holds[i]
+		to := min(x.To, excuses.from(x.Semaphore, x.Session, x.From))
+		if to <= x.From {
+			continue
+		}
+		edges[x.Semaphore] = append(edges[x.Semaphore], edge{x.From, x, false}, edge{to, x, true})
+	}
+	var found []string
+	for s, list := range edges {
+		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+		held := make(map[*Hold]bool)
+		for _, e := range list {
+			if e.leave {
+				delete(held, e.hold)
+				continue
+			}
+			left := limits[s]
+			for other := range held {
+				left -= min(left, other.Count)
+			}
+			if e.hold.Count > left {
+				text := fmt.Sprintf("%v: session %x holds %d under %d from %v on, and only %d of %d is left",
+					s, e.hold.Session, e.hold.Count, e.hold.Order, e.at, left, limits[s])
+				for other := range held {
+					text += fmt.Sprintf("; session %x holds %d under %d from %v to %v (%s)",
+						other.Session, other.Count, other.Order, other.From, other.To, other.Why)
+				}
+				found = append(found, text)
+			}
+			held[e.hold] = true
+		}
+	}
+	return found
+}

@@ -1,0 +1,171 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+)
+
+// model is a semaphore as the rules of semaphores say it is, at one moment. It is a value: what changes it
+// returns another one.
+type model struct {
+	exists    bool
+	ephemeral bool
+	limit     uint64
+	data      string
+	last      uint64 // the highest order id that is known to have been given out
+	owners    int    // so many of the links own, the others wait
+	links     []Link // by order; an order id that nobody was told is 0
+}
+
+// answer is what an acquire comes to.
+type answer int
+
+const (
+	refused answer = iota
+	missing
+	neither
+	waiting
+	owning
+)
+
+func (m model) equal(other model) bool {
+	return m.exists == other.exists && m.ephemeral == other.ephemeral && m.limit == other.limit && m.data == other.data &&
+		m.last == other.last && m.owners == other.owners && slices.Equal(m.links, other.links)
+}
+
+// hash is the same for equal models.
+func (m model) hash() uint64 {
+	const prime = 1099511628211
+	h := uint64(14695981039346656037)
+	mix := func(v uint64) { h = (h ^ v) * prime }
+	for i := range len(m.data) {
+		mix(uint64(m.data[i]))
+	}
+	mix(m.last)
+	mix(uint64(m.owners))
+	for _, l := range m.links {
+		mix(l.Session)
+		mix(l.Order)
+		mix(l.Count)
+	}
+	return h
+}
+
+func (m model) index(session uint64) int {
+	return slices.IndexFunc(m.links, func(l Link) bool { return l.Session == session })
+}
+
+// run grants what can be granted.
+func (m model) run() model {
+	held := sum(m.links[:m.owners])
+	for m.owners < len(m.links) && m.links[m.owners].Count <= m.limit-held {
+		held += m.links[m.owners].Count
+		m.owners++
+	}
+	return m
+}
+
+// without is the model after a link has gone.
+func (m model) without(i int) model {
+	m.links = slices.Delete(slices.Clone(m.links), i, i+1)
+	if i < m.owners {
+		m.owners--
+	}
+	m = m.run()
+	if m.ephemeral && len(m.links) == 0 {
+		return model{last: m.last}
+	}
+	return m
+}
+
+// acquire is the model after an acquire, and what that comes to. ok is false where the acquire cannot have been
+// given that order id; 0 is one that nobody was told.
+func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next model, a answer, ok bool) {
+	switch {
+	case !m.exists && !ephemeral:
+		return m, missing, true
+	case !m.exists:
+		m = model{exists: true, ephemeral: true, limit: endless, last: m.last}
+	case m.ephemeral != ephemeral || count > m.limit:
+		return m, refused, true
+	}
+	if i := m.index(session); i >= 0 {
+		return m.again(i, count, order, try)
+	}
+	fits := m.owners == len(m.links) && count <= m.limit-sum(m.links)
+	if !fits && try {
+		return m, neither, true
+	}
+	if order != 0 && order <= m.last {
+		return m, refused, false
+	}
+	m.last = max(m.last, order)
+	m.links = append(slices.Clone(m.links), Link{Session: session, Order: order, Count: count})
+	if !fits {
+		return m, waiting, true
+	}
+	m.owners++
+	return m, owning, true
+}
+
+// again is an acquire by a session that has a link already.
+func (m model) again(i int, count, order uint64, try bool) (next model, a answer, ok bool) {
+	l := m.links[i]
+	if count > l.Count {
+		return m, refused, true
+	}
+	if l.Order != 0 && order != 0 && l.Order != order {
+		return m, refused, false
+	}
+	l.Order, l.Count = max(l.Order, order), count
+	m.last = max(m.last, order)
+	m.links = slices.Clone(m.links)
+	m.links[i] = l
+	m = m.run()
+	switch {
+	case i < m.owners:
+		return m, owning, true
+	case try:
+		return m.without(i), neither, true
+	}
+	return m, waiting, true
+}
+
+// shows tells whether a description can be of the model, and what is known then.
+func (m model) shows(s *State) (next model, ok bool) {
+	if !s.Exists || !m.exists {
+		return m, s.Exists == m.exists
+	}
+	if s.Limit != m.limit || s.Data != m.data || len(s.Owners) != m.owners || len(s.Waiters) != len(m.links)-m.owners {
+		return m, false
+	}
+	cloned := false
+	for i, l := range m.links {
+		var shown Link
+		if i < m.owners {
+			shown = s.Owners[i]
+		} else {
+			shown = s.Waiters[i-m.owners]
+		}
+		if shown == l {
+			continue
+		}
+		if l.Order != 0 || shown.Session != l.Session || shown.Count != l.Count {
+			return m, false
+		}
+		if !cloned {
+			m.links, cloned = slices.Clone(m.links), true
+		}
+		m.links[i].Order = shown.Order
+		m.last = max(m.last, shown.Order)
+	}
+	return m, true
+}
+
+// String draws the model.
+func (m model) String() string {
+	if !m.exists {
+		return "none"
+	}
+	return fmt.Sprintf("limit %d, data %q, owners %v, waiters %v", m.limit, m.data, m.links[:m.owners], m.links[m.owners:])
+}

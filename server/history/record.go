@@ -1,0 +1,194 @@
+package history
+
+import (
+	"math"
+	"time"
+)
+
+// Time is a moment, counted from the beginning of the recording.
+type Time = time.Duration
+
+// Never is the moment of what has not happened.
+const Never Time = math.MaxInt64
+
+// Semaphore names a semaphore. A node that is made again under the same path must have another name here.
+type Semaphore struct {
+	Node string `json:"node"`
+	Name string `json:"name"`
+}
+
+// String returns both names.
+func (s Semaphore) String() string { return s.Node + " " + s.Name }
+
+// Kind says what an operation asks for.
+type Kind string
+
+// The kinds of operations.
+const (
+	Acquire  Kind = "acquire"
+	Change   Kind = "change" // of what the session owns already: count becomes smaller
+	Release  Kind = "release"
+	Create   Kind = "create"
+	Update   Kind = "update"
+	Delete   Kind = "delete"
+	Describe Kind = "describe"
+	Destroy  Kind = "destroy" // of a session, by an operator
+	Drop     Kind = "drop"    // of a node
+)
+
+// Outcome says what became of an operation, as far as its client knows.
+type Outcome string
+
+// The outcomes.
+const (
+	// Done: it took effect.
+	Done Outcome = "done"
+	// NotAcquired: an acquire was not granted in its time.
+	NotAcquired Outcome = "not acquired"
+	// NotFound, Exists, Refused, Fenced: a host refused it, and it had no effect.
+	NotFound Outcome = "not found"
+	Exists   Outcome = "exists"
+	Refused  Outcome = "refused"
+	Fenced   Outcome = "fenced"
+	// Unknown: it was given up, or its session ended. It may have had an effect, or have one later.
+	Unknown Outcome = "unknown"
+)
+
+// Operation is one request of a client, from before it was sent until its client was told the outcome.
+type Operation struct {
+	Kind      Kind      `json:"kind"`
+	Semaphore Semaphore `json:"semaphore"`
+	// Session is who asks, 0 for nobody; of a destroy, whom it hits.
+	Session uint64 `json:"session,omitempty"`
+
+	Count     uint64        `json:"count,omitempty"` // of an acquire or a change
+	Limit     uint64        `json:"limit,omitempty"` // of a create
+	Data      string        `json:"data,omitempty"`  // of a create or an update
+	Guard     uint64        `json:"guard,omitempty"` // order id that a release or an update is for; 0 for none
+	Force     bool          `json:"force,omitempty"` // of a delete
+	Ephemeral bool          `json:"ephemeral,omitempty"`
+	Wait      time.Duration `json:"wait,omitempty"` // of an acquire: 0 is a try, negative for ever
+	// Age is how much older than the request a description may be; 0 for a STRICT one.
+	Age time.Duration `json:"age,omitempty"`
+
+	Called   Time    `json:"called"`
+	Returned Time    `json:"returned"`
+	Outcome  Outcome `json:"outcome"`
+	Error    string  `json:"error,omitempty"`
+
+	// Queued is when the client heard that its acquire waits, 0 for never, and Place the order id of its place
+	// in the queue. Order is that of what was acquired or changed.
+	Queued Time   `json:"queued,omitempty"`
+	Place  uint64 `json:"place,omitempty"`
+	Order  uint64 `json:"order,omitempty"`
+	// Released: a release gave something back.
+	Released bool `json:"released,omitempty"`
+	// Found is what a description showed.
+	Found *State `json:"found,omitempty"`
+}
+
+// State is a semaphore at one moment.
+type State struct {
+	Exists   bool   `json:"exists"`
+	Limit    uint64 `json:"limit,omitempty"`
+	Data     string `json:"data,omitempty"`
+	Revision uint64 `json:"revision,omitempty"`
+	Owners   []Link `json:"owners,omitempty"`
+	Waiters  []Link `json:"waiters,omitempty"`
+}
+
+// Link is what a session owns of a semaphore, or waits for.
+type Link struct {
+	Session uint64 `json:"session"`
+	Order   uint64 `json:"order"`
+	Count   uint64 `json:"count"`
+}
+
+// Hold is a time in which a client believed that a session owned something.
+type Hold struct {
+	Semaphore Semaphore `json:"semaphore"`
+	Session   uint64    `json:"session"`
+	Order     uint64    `json:"order"`
+	Count     uint64    `json:"count"`
+	From      Time      `json:"from"`
+	To        Time      `json:"to"`
+	Why       string    `json:"why,omitempty"` // it ended
+}
+
+// Write is a write to something outside that a semaphore guards and that checks fencing tokens.
+type Write struct {
+	Semaphore Semaphore `json:"semaphore"`
+	Order     uint64    `json:"order"` // the token
+	At        Time      `json:"at"`
+	// Believed: the writer had looked at its lease in the same moment. Others write late on purpose.
+	Believed bool `json:"believed,omitempty"`
+	Accepted bool `json:"accepted,omitempty"`
+}
+
+// View is what a loop over a streaming watch was given.
+type View struct {
+	Watcher   int       `json:"watcher"`
+	Semaphore Semaphore `json:"semaphore"`
+	At        Time      `json:"at"`
+	State     State     `json:"state"` // without waiters
+	// Broken tells how the changes that came along disagree with the view before, empty if they do not.
+	Broken string `json:"broken,omitempty"`
+}
+
+// End says why a session ended.
+type End string
+
+// The ends of sessions.
+const (
+	Closed  End = "closed"  // by its own user
+	Silent  End = "silence" // its client gave up by its own clock
+	Expired End = "expired" // a host said so, though its client still believed
+	Ended   End = "ended"   // by an operator, or with its node
+)
+
+// Session is the life of a session, as its client saw it.
+type Session struct {
+	ID      uint64        `json:"id"`
+	Client  int           `json:"client"`
+	Node    string        `json:"node"`
+	Timeout time.Duration `json:"timeout"`
+	From    Time          `json:"from"`
+	To      Time          `json:"to"` // Never for one that lives
+	End     End           `json:"end,omitempty"`
+	Detail  string        `json:"detail,omitempty"`
+}
+
+// Fault is a time in which something was wrong with a part of the world.
+type Fault struct {
+	From Time   `json:"from"`
+	To   Time   `json:"to"`
+	What string `json:"what"`
+	// Client is who alone suffers from it; negative where anybody may.
+	Client int `json:"client"`
+}
+
+// Final is how a semaphore stood in the end, when the faults had been over for long and nobody asked for
+// anything any more.
+type Final struct {
+	Semaphore Semaphore `json:"semaphore"`
+	At        Time      `json:"at"`
+	State     State     `json:"state"`
+	// Watchers are those of the semaphore that were still there.
+	Watchers []int `json:"watchers,omitempty"`
+}
+
+// History is everything that was recorded.
+type History struct {
+	// Title says what it is a history of, and how to make it again.
+	Title      string        `json:"title"`
+	Grace      time.Duration `json:"grace"` // the longest that any node had
+	Operations []Operation   `json:"-"`
+	Holds      []Hold        `json:"-"`
+	Writes     []Write       `json:"-"`
+	Views      []View        `json:"-"`
+	Sessions   []Session     `json:"-"`
+	Faults     []Fault       `json:"-"`
+	Finals     []Final       `json:"-"`
+	// Notes are what whoever recorded found wrong by himself.
+	Notes []string `json:"notes,omitempty"`
+}

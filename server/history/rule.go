@@ -1,0 +1,123 @@
+package history
+
+import "fmt"
+
+// Rule is something that must hold in every history.
+type Rule struct {
+	Name  string
+	Check func(*History) []string
+}
+
+// Rules are all there are.
+var Rules = []Rule{
+	{"notes", func(h *History) []string { return h.Notes }},
+	{"holders", Holders},
+	{"order", Order},
+	{"writes", Writes},
+	{"states", States},
+	{"once", Once},
+	{"sessions", Sessions},
+	{"watches", Watches},
+	{"finals", Finals},
+	{"linear", Linear},
+}
+
+// Finding is where a history breaks a rule.
+type Finding struct {
+	Rule string
+	Text string
+}
+
+// String returns the rule and what was found.
+func (f Finding) String() string { return f.Rule + ": " + f.Text }
+
+// Check returns where the history breaks any of the rules.
+func Check(h *History) []Finding {
+	var found []Finding
+	for _, r := range Rules {
+		for _, text := range r.Check(h) {
+			found = append(found, Finding{r.Name, text})
+		}
+	}
+	return found
+}
+
+// mayHave tells whether an operation may have had an effect.
+func (o *Operation) mayHave() bool { return o.Outcome == Done || o.Outcome == Unknown }
+
+// excuses are the operations that take something from an owner who cannot know it at once: he may believe on
+// until he is told.
+type excuses struct {
+	semaphores map[Semaphore][]*Operation
+	sessions   map[uint64][]*Operation
+	nodes      map[string][]*Operation
+}
+
+func excusesOf(h *History) *excuses {
+	x := &excuses{make(map[Semaphore][]*Operation), make(map[uint64][]*Operation), make(map[string][]*Operation)}
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		switch {
+		case !o.mayHave():
+		case o.Kind == Delete && o.Force:
+			x.semaphores[o.Semaphore] = append(x.semaphores[o.Semaphore], o)
+		case o.Kind == Destroy:
+			x.sessions[o.Session] = append(x.sessions[o.Session], o)
+		case o.Kind == Drop:
+			x.nodes[o.Semaphore.Node] = append(x.nodes[o.Semaphore.Node], o)
+		}
+	}
+	return x
+}
+
+// from is the earliest moment from which on what a session got of a semaphore at some time may have been taken
+// away without its knowledge.
+func (x *excuses) from(s Semaphore, session uint64, got Time) Time {
+	first := Never
+	for _, list := range [][]*Operation{x.semaphores[s], x.sessions[session], x.nodes[s.Node]} {
+		for _, o := range list {
+			if o.Outcome == Unknown || o.Returned > got {
+				first = min(first, max(o.Called, got))
+			}
+		}
+	}
+	return first
+}
+
+// limits are the largest limits that semaphores may ever have had.
+func limits(h *History) map[Semaphore]uint64 {
+	out := make(map[Semaphore]uint64)
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		switch {
+		case o.Kind == Create && o.mayHave():
+			out[o.Semaphore] = max(out[o.Semaphore], o.Limit)
+		case o.Kind == Acquire && o.Ephemeral:
+			out[o.Semaphore] = endless
+		}
+	}
+	return out
+}
+
+// endless is the limit of an ephemeral semaphore, and the count of who wants all of one.
+const endless = 1<<64 - 1
+
+// sum adds counts that may be endless.
+func sum(links []Link) uint64 {
+	total := uint64(0)
+	for _, l := range links {
+		total = plus(total, l.Count)
+	}
+	return total
+}
+
+func plus(a, b uint64) uint64 {
+	if a > endless-b {
+		return endless
+	}
+	return a + b
+}
+
+func (l Link) String() string {
+	return fmt.Sprintf("session %x with %d under %d", l.Session, l.Count, l.Order)
+}

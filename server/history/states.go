@@ -1,0 +1,118 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// States: whatever anybody is shown of a semaphore makes sense by itself: the owners have no more than the
+// limit, they and then the waiters stand in the order in which they joined, and nobody waits who could own.
+func States(h *History) (found []string) {
+	look := func(s Semaphore, at Time, state *State, waiters bool) {
+		if wrong := state.wrong(waiters); wrong != "" {
+			found = append(found, fmt.Sprintf("%v at %v, revision %d: %s", s, at, state.Revision, wrong))
+		}
+	}
+	for i := range h.Operations {
+		if o := &h.Operations[i]; o.Found != nil {
+			look(o.Semaphore, o.Returned, o.Found, true)
+		}
+	}
+	for i := range h.Views {
+		look(h.Views[i].Semaphore, h.Views[i].At, &h.Views[i].State, false)
+	}
+	for i := range h.Finals {
+		look(h.Finals[i].Semaphore, Never, &h.Finals[i].State, true)
+	}
+	return found
+}
+
+func (s *State) wrong(waiters bool) string {
+	if !s.Exists {
+		return ""
+	}
+	free := s.Limit
+	before, sessions := uint64(0), make(map[uint64]bool)
+	for i, l := range slices.Concat(s.Owners, s.Waiters) {
+		switch {
+		case l.Order <= before:
+			return fmt.Sprintf("%v comes after %d", l, before)
+		case sessions[l.Session]:
+			return fmt.Sprintf("%v is there twice", l)
+		case i < len(s.Owners) && l.Count > free:
+			return fmt.Sprintf("%v owns, and only %d was left", l, free)
+		case i < len(s.Owners):
+			free -= l.Count
+		}
+		before, sessions[l.Session] = l.Order, true
+	}
+	if waiters && len(s.Waiters) > 0 && s.Waiters[0].Count <= free {
+		return fmt.Sprintf("%v waits at the head, though %d is free", s.Waiters[0], free)
+	}
+	return ""
+}
+
+// sight is something that somebody was shown.
+type sight struct {
+	revision uint64
+	at       Time
+	state    *State
+	of       string
+}
+
+// Once: nothing takes effect twice. Every write of a workload writes other data, and every acquire gets another
+// order id. So, over the revisions of a semaphore that anybody was shown, no data and no owner comes back after
+// something else was there; and one revision is the same state for everybody.
+func Once(h *History) (found []string) {
+	sights := make(map[Semaphore][]sight)
+	for i := range h.Operations {
+		if o := &h.Operations[i]; o.Found != nil && o.Found.Exists {
+			sights[o.Semaphore] = append(sights[o.Semaphore], sight{o.Found.Revision, o.Returned, o.Found, "a description"})
+		}
+	}
+	for i := range h.Views {
+		if v := &h.Views[i]; v.State.Exists {
+			sights[v.Semaphore] = append(sights[v.Semaphore], sight{v.State.Revision, v.At, &v.State, fmt.Sprintf("watcher %d", v.Watcher)})
+		}
+	}
+	for s, list := range sights {
+		slices.SortStableFunc(list, func(a, b sight) int { return cmp.Compare(a.revision, b.revision) })
+		found = append(found, twice(s, list)...)
+	}
+	return found
+}
+
+func twice(s Semaphore, list []sight) (found []string) {
+	gone, lost := make(map[string]bool), make(map[uint64]bool)
+	for i, x := range list {
+		if i == 0 {
+			continue
+		}
+		before := list[i-1]
+		if x.revision == before.revision {
+			if x.state.Data != before.state.Data || !slices.Equal(x.state.Owners, before.state.Owners) {
+				found = append(found, fmt.Sprintf("%v: revision %d is %+v to %s at %v, and %+v to %s at %v",
+					s, x.revision, *x.state, x.of, x.at, *before.state, before.of, before.at))
+			}
+			continue
+		}
+		if x.state.Data != before.state.Data {
+			gone[before.state.Data] = true
+		}
+		if x.state.Data != "" && gone[x.state.Data] {
+			found = append(found, fmt.Sprintf("%v: %q is there again at revision %d, shown to %s at %v", s, x.state.Data, x.revision, x.of, x.at))
+		}
+		for _, l := range before.state.Owners {
+			if !slices.ContainsFunc(x.state.Owners, func(m Link) bool { return m.Order == l.Order }) {
+				lost[l.Order] = true
+			}
+		}
+		for _, l := range x.state.Owners {
+			if lost[l.Order] {
+				found = append(found, fmt.Sprintf("%v: %v owns again at revision %d, shown to %s at %v", s, l, x.revision, x.of, x.at))
+			}
+		}
+	}
+	return found
+}

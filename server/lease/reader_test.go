@@ -1,0 +1,88 @@
+package lease_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/lease"
+)
+
+// loop is a reader that a test stops and lets go on.
+type loop struct{ last, resumed time.Time }
+
+func (l *loop) Latest() (last, resumed time.Time) { return l.last, l.resumed }
+
+// readBy returns a holder that is read by a loop which has come round now.
+func readBy(st *stage) (*lease.Holder, *loop) {
+	l := &loop{last: st.now, resumed: st.now.Add(-time.Hour)}
+	h := lease.NewHolder(st.now)
+	h.Reader = l
+	return h, l
+}
+
+func TestASessionDoesNotEndWhileItsReaderStandsStill(t *testing.T) {
+	st := newStage(t)
+	h, l := readBy(st)
+	other := lease.NewHolder(st.now)
+	st.started(1, 2*second, h)
+	st.started(2, 2*second, other)
+	st.pass(3 * second)
+	st.due(2) // the loop says nothing of what it does not read
+	st.pass(20 * second)
+	st.due()
+
+	l.last, l.resumed = st.now, st.now
+	st.pass(second)
+	l.last = st.now
+	st.due() // the loop goes on, and has a backlog to read
+	st.pass(1100 * time.Millisecond)
+	st.due() // it has not come round since the time was up
+	l.last = st.now
+	st.pass(100 * time.Millisecond)
+	st.due(1)
+}
+
+func TestAReaderThatDoesNotComeBackKeepsNobodyAlive(t *testing.T) {
+	st := newStage(t)
+	h, _ := readBy(st)
+	st.started(1, 2*second, h)
+	st.pass(30 * second)
+	st.due()
+	st.pass(time.Second)
+	st.due(1)
+}
+
+func TestOfTimesThatAreToldOutOfOrderTheLatestCounts(t *testing.T) {
+	st := newStage(t)
+	h := lease.NewHolder(st.now)
+	st.started(1, 2*second, h)
+	late := st.now.Add(second)
+	h.Heard(late)
+	if !h.MayPong(st.now) {
+		t.Fatal("no pong")
+	}
+	st.pass(2500 * time.Millisecond)
+	st.due()
+	st.pass(second)
+	st.due(1)
+}
+
+func TestManyWhoSayWhenAHolderWasHeardNeverPutItBack(t *testing.T) {
+	st := newStage(t)
+	h := lease.NewHolder(st.now)
+	st.started(1, 2*second, h)
+	var group sync.WaitGroup
+	for g := range 4 {
+		group.Go(func() {
+			for i := range 1000 {
+				h.Heard(st.now.Add(time.Duration(i*4+g) * time.Millisecond))
+			}
+		})
+	}
+	group.Wait()
+	st.pass(5900 * time.Millisecond) // it was heard 3.999 s from the start
+	st.due()
+	st.pass(200 * time.Millisecond)
+	st.due(1)
+}

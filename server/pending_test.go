@@ -1,0 +1,76 @@
+package server_test
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// metric reads a series of a host, 0 where there is none.
+func metric(t *testing.T, c *servertest.Cluster, series string) int {
+	t.Helper()
+	var out bytes.Buffer
+	c.Host(1).WriteMetrics(&out)
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindSubmatch(out.Bytes())
+	if found == nil {
+		return 0
+	}
+	v, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(v)
+}
+
+func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
+	const limit, clients, requests = 20 << 20, 8, 120 // of 64 KiB: no client has more than it may have alone
+	for name, consistency := range map[string]protocol.Consistency{
+		"of what is answered at once": protocol.ConsistencyRelaxed, // and is refused
+		"of what comes later":         protocol.ConsistencyStrict,  // and cannot be refused any more
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.PendingBytes = limit }))
+			reader := speak(t, c, 1)
+			describe := large(reader, protocol.ConsistencyRelaxed)
+			many := make([]protocol.RequestMessage, requests)
+			for i := range many {
+				asked := *describe
+				asked.Consistency = consistency
+				many[i] = &asked
+			}
+			done := metric(t, c, `signalbox_request_seconds_count{kind="SEMAPHORE_DESCRIBE"}`)
+			for range clients {
+				speak(t, c, 1).burst(many...)
+			}
+			refused := func() int {
+				return metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
+			}
+			cut := func() int { return metric(t, c, "signalbox_connections_cut_total") }
+			settled := func() bool { // a client that was cut off may have asked for all, or for nothing
+				answered := metric(t, c, `signalbox_request_seconds_count{kind="SEMAPHORE_DESCRIBE"}`) - done
+				return answered+refused()+cut()*requests >= clients*requests
+			}
+			for until := time.Now().Add(20 * time.Second); !settled() || metric(t, c, "signalbox_pending_bytes") > limit; {
+				if time.Now().After(until) {
+					t.Fatalf("%d bytes wait, %d clients were cut off, %d requests refused",
+						metric(t, c, "signalbox_pending_bytes"), cut(), refused())
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if consistency == protocol.ConsistencyRelaxed && refused() == 0 {
+				t.Error("no request was refused")
+			}
+			if consistency == protocol.ConsistencyStrict && cut() == 0 {
+				t.Error("nobody was cut off")
+			}
+			// A client that reads is served all the while.
+			reader.must(reader.ask(describe))
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
+// all.
+func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
+	switch s {
+	case protocol.StatusNotFound:
+		if h.meta.machine.NodeAlive(c.Node) == nodeDead {
+			return "no node of this id"
+		}
+		return "no semaphore of this name"
+	case protocol.StatusFenced:
+		return "the order id is not the session's current one on this semaphore"
+	case protocol.StatusAlreadyExists:
+		return "a persistent semaphore of this name is there, with the limit and the data that it had"
+	case protocol.StatusPreconditionFailed:
+		return unmet(c)
+	case protocol.StatusBadRequest:
+		if c.Kind == shard.CmdAcquire {
+			return "a count of 0, above the limit, or above what the session has already (release first), or a timeout above a day"
+		}
+	}
+	return ""
+}
+
+// unmet says what a command asks of the state, and did not find.
+func unmet(c *shard.Command) string {
+	switch c.Kind {
+	case shard.CmdSemaphoreCreate:
+		return "an ephemeral semaphore has this name, or the node has as many semaphores as it may have"
+	case shard.CmdSemaphoreUpdate:
+		if c.Revision != 0 {
+			return "the semaphore has another revision: describe it again"
+		}
+	case shard.CmdSemaphoreDelete:
+		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
+	case shard.CmdAcquire:
+		return "an ephemeral semaphore is acquired as one, a persistent one is not, and a node has no more than its limit of sessions and semaphores"
+	case shard.CmdSessionCreate:
+		return "the node has as many sessions as it may have"
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package server_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+// doorkeeper lets everybody in, those with the token "slow" only when the door is opened: until then their event
+// loop stands still.
+type doorkeeper struct {
+	revocable
+	stopped chan struct{} // closed when the loop stands still
+	door    chan struct{}
+}
+
+func (d *doorkeeper) Enter(token []byte) (server.Rights, string, bool) {
+	if string(token) == "slow" {
+		close(d.stopped)
+		<-d.door
+	}
+	return d, "", true
+}
+
+func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
+	keeper := &doorkeeper{stopped: make(chan struct{}), door: make(chan struct{})}
+	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = keeper }))
+	listener, err := transport.ListenGnet("127.0.0.1:0", c.Host(1), transport.GnetOptions{Loops: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	dial := func() *speaker {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return speakOver(t, conn)
+	}
+	s := dial()
+	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1}))
+	node := s.node("/jobs")
+	a := s.session("/jobs", time.Second)
+	_, held := a.acquire("lock", protocol.Exclusive, 0, true)
+	elsewhere := speak(t, c, 1) // on no event loop
+	elsewhere.session("/jobs", time.Second)
+
+	dial().say(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte("slow")})
+	<-keeper.stopped
+	// A session that nobody stands in the way of ends meanwhile: expiry goes on.
+	elsewhere.await(0, protocol.KindSessionEnded)
+	last := uint64(0)
+	for stopped := time.Now(); time.Since(stopped) < 1500*time.Millisecond; time.Sleep(100 * time.Millisecond) {
+		last = s.say(&protocol.Ping{})
+	}
+	close(keeper.door)
+	s.await(last, protocol.KindPing.Answer())
+	if s.has(0, protocol.KindSessionDetached) || s.has(0, protocol.KindSessionEnded) {
+		t.Fatal("a session that kept pinging has ended")
+	}
+	_, again := a.acquire("lock", protocol.Exclusive, 0, true)
+	want(t, "order id", again.OrderID, held.OrderID)
+	want(t, "node", a.node, node)
+	// And it ends when its client falls silent.
+	s.await(0, protocol.KindSessionEnded)
+}

@@ -1,0 +1,40 @@
+package transport
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// roundEvery is how often an event loop is asked to come round.
+	roundEvery = 200 * time.Millisecond
+	// roundMissed is how far apart two rounds are at the least that an event loop stood still between.
+	roundMissed = 3 * roundEvery
+)
+
+// Rounds tells when an event loop last came round: that it is not stuck, and has read what its connections
+// had sent by then. A connection on such a loop has a method Rounds. Any goroutine may ask.
+type Rounds struct {
+	last    atomic.Int64 // nanoseconds since epoch
+	resumed atomic.Int64
+}
+
+// epoch is what rounds are counted from, by the monotonic clock.
+var epoch = time.Now()
+
+// came says that the loop is running, on the loop.
+func (r *Rounds) came(now time.Time) {
+	at := int64(now.Sub(epoch))
+	if last := r.last.Load(); last != 0 && at-last > int64(roundMissed) {
+		r.resumed.Store(at)
+	}
+	r.last.Store(at)
+}
+
+// Latest returns when the loop last came round, and when it last did after having stood still; that may
+// be long ago.
+func (r *Rounds) Latest() (last, resumed time.Time) {
+	// In this order: who sees the round after a standstill sees the standstill too.
+	at := r.last.Load()
+	return epoch.Add(time.Duration(at)), epoch.Add(time.Duration(r.resumed.Load()))
+}

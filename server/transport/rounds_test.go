@@ -1,0 +1,70 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// halting is a connection whose loop stands still while it takes bytes.
+type halting struct {
+	halted chan struct{}
+	goOn   chan struct{}
+}
+
+func (h halting) Data(b []byte) int {
+	h.halted <- struct{}{}
+	<-h.goOn
+	return len(b)
+}
+func (halting) Drained()     {}
+func (halting) Closed(error) {}
+
+func TestAnEventLoopTellsThatItStoodStill(t *testing.T) {
+	conns := make(chan Conn, 1)
+	h := halting{halted: make(chan struct{}), goOn: make(chan struct{})}
+	l, err := ListenGnet("127.0.0.1:0", handlerFunc(func(c Conn) Events {
+		conns <- c
+		return h
+	}), GnetOptions{Loops: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	rounds := (<-conns).(interface{ Rounds() *Rounds }).Rounds()
+	until := func(what string, ok func(last, resumed time.Time) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if ok(rounds.Latest()) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal(what)
+			}
+		}
+	}
+	began := time.Now()
+	until("an idle loop does not come round", func(last, _ time.Time) bool { return last.After(began) })
+
+	if _, err := client.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.halted
+	stopped := time.Now()
+	time.Sleep(roundMissed + roundEvery)
+	if last, resumed := rounds.Latest(); last.After(stopped) || resumed.After(stopped) {
+		t.Fatal("a loop that stands still comes round")
+	}
+	h.goOn <- struct{}{}
+	until("the loop does not come round again", func(last, _ time.Time) bool { return last.After(stopped) })
+	if _, resumed := rounds.Latest(); !resumed.After(stopped) {
+		t.Fatal("it does not tell that it stood still")
+	}
+}
