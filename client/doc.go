@@ -43,6 +43,8 @@
 // Update with Guard, is refused with ErrFenced where the lease is not held any more, and Release gives back
 // nothing but what the lease stands for. Tokens of different semaphores cannot be compared.
 //
+// What is only replaced where it is still what was read needs no lease: Update with IfRevision.
+//
 // # What is lost, and how it is told
 //
 //   - A session whose connection breaks is Detached. Its leases hold; the client attaches it again, over any

@@ -16,12 +16,12 @@ var (
 	ErrBadRequest = protocol.ErrBadRequest
 	// ErrUnauthorized: the token does not give the right to do this.
 	ErrUnauthorized = protocol.ErrUnauthorized
-	// ErrNotFound: no such node or semaphore.
+	// ErrNotFound: no such node or semaphore. ErrNodeNotFound or ErrSemaphoreNotFound say which.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrAlreadyExists: a persistent semaphore of that name is there.
 	ErrAlreadyExists = protocol.ErrAlreadyExists
 	// ErrPreconditionFailed: the state forbids it, such as deleting what is in use, or taking an
-	// ephemeral semaphore for a persistent one.
+	// ephemeral semaphore for a persistent one, or an update with IfRevision of what has changed.
 	ErrPreconditionFailed = protocol.ErrPreconditionFailed
 	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased or ErrDeleted say by
 	// what, if it is known.
@@ -46,6 +46,11 @@ var (
 
 // What the client itself says, to be tested for with errors.Is.
 var (
+	// ErrNodeNotFound: there is no node of that path. It is ErrNotFound too.
+	ErrNodeNotFound = errors.New("there is no such node")
+	// ErrSemaphoreNotFound: there is no semaphore of that name in the node, or the node was dropped a
+	// moment ago. It is ErrNotFound too.
+	ErrSemaphoreNotFound = errors.New("there is no such semaphore")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
 	ErrNotAcquired = errors.New("not acquired in time")
 	// ErrLeaseLost: what the lease stood for is not owned any more, though nobody released it.
@@ -155,12 +160,25 @@ func lost(reason protocol.AbortReason) error {
 	return ErrLeaseLost
 }
 
-// failedName is failed for the name of a semaphore.
+// failedName is failed for the name of a semaphore, which is what is missing where something is.
 func failedName(operation, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return failed(operation, strconv.Quote(name), err)
+	return failed(operation, strconv.Quote(name), missing(ErrSemaphoreNotFound, err))
+}
+
+// failedNode is failed for the path of a node.
+func failedNode(operation, path string, err error) error {
+	return failed(operation, path, missing(ErrNodeNotFound, err))
+}
+
+// missing adds what was not found to an error that says that something was not, and does not say what.
+func missing(what, err error) error {
+	if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrSemaphoreNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", what, err)
 }
 
 // failed names the operation and its subject in front of an error.

@@ -90,6 +90,10 @@ func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
 }
 
 // close ends the cluster, and all its connections.
+func (f *fakeCluster) ready() {}
+
+func (f *fakeCluster) size() int { return len(f.hosts) }
+
 func (f *fakeCluster) close() {
 	close(f.stop)
 	f.mu.Lock()

@@ -177,7 +177,7 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 	case protocol.KindSemaphoreUpdate:
 		x := &r.SemaphoreUpdate
 		m, node, name = &x.Mutation, x.NodeID, x.Name
-		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID)}
+		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID), Revision: shard.Revision(x.ExpectedRevision)}
 	case protocol.KindSemaphoreDelete:
 		x := &r.SemaphoreDelete
 		m, node, name = &x.Mutation, x.NodeID, x.Name

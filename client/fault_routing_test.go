@@ -73,7 +73,7 @@ func TestAHostThatGoesAwayIsLeftInPeace(t *testing.T) {
 		fake.lead(0)
 		s := session(t, c)
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
-		w := watching(t, t.Context(), c, name, 0)
+		w := watching(t, t.Context(), c, name)
 		var dials int
 		fake.do(func() {
 			fake.meta = 1

@@ -25,7 +25,7 @@ func TestWatchesOfOneSemaphoreShareOneAtTheHost(t *testing.T) {
 		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		var all []*watcher
 		for range 10 {
-			all = append(all, watching(t, t.Context(), c, name, 0))
+			all = append(all, watching(t, t.Context(), c, name))
 		}
 		if n := fake.count(protocol.KindWatch); n != 1 {
 			t.Errorf("%d watches", n)
@@ -58,7 +58,7 @@ func TestASnapshotComesInPages(t *testing.T) {
 		for i := range 40 {
 			acquire(t, session(t, c).Semaphore(name, client.Limit(100)), client.Data([]byte(fmt.Sprint(i))))
 		}
-		if v := must(watching(t, t.Context(), c, name, 0)); v.Len() != 40 {
+		if v := must(watching(t, t.Context(), c, name)); v.Len() != 40 {
 			t.Errorf("%d owners", v.Len())
 		}
 		if d := describe(t, c); len(d.Owners) != 40 || string(d.Owners[39].Data) != "39" {
@@ -81,7 +81,7 @@ func (f *fakeCluster) push(m protocol.PushMessage) {
 func TestAGapInAWatchIsNoticed(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		lease := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
-		w := watching(t, t.Context(), c, name, 0)
+		w := watching(t, t.Context(), c, name)
 		v := must(w)
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 			if r.Kind == protocol.KindWatch && r.Watch.Since != 0 {
@@ -110,7 +110,7 @@ func TestAGapInAWatchIsNoticed(t *testing.T) {
 func TestDeltasThatOverlapAreAppliedOnce(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		acquire(t, session(t, c).Semaphore(name, client.Limit(9)))
-		w := watching(t, t.Context(), c, name, 0)
+		w := watching(t, t.Context(), c, name)
 		v := must(w)
 		owner := protocol.Owner{OrderID: 100, SessionID: 7, Count: 1}
 		delta := &protocol.WatchDelta{From: v.Revision - 1, To: v.Revision + 3}
@@ -142,7 +142,7 @@ func TestDeltasThatOverlapAreAppliedOnce(t *testing.T) {
 func TestAWatchThatItsHostEndsGoesOn(t *testing.T) {
 	for _, status := range []protocol.Status{protocol.StatusUnavailable, protocol.StatusOverloaded, protocol.StatusMoved} {
 		playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-			w := watching(t, t.Context(), c, name, 0)
+			w := watching(t, t.Context(), c, name)
 			fake.do(func() {
 				s := fake.shards[0]
 				for _, x := range s.watches {

@@ -105,11 +105,15 @@ func (l *Lease) Release(ctx context.Context) error {
 
 // Update replaces the data of the semaphore, if the lease is still held: otherwise the host refuses it with
 // ErrFenced, and changes nothing.
-func (l *Lease) Update(ctx context.Context, data []byte) error {
+func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
+	c := newUpdateConfig(options)
+	if c.lease != nil && c.lease != l {
+		return failedName("update", l.name, badRequest("it is guarded by another lease already: this one"))
+	}
 	if err := l.Err(); err != nil {
 		return failedName("update", l.name, err)
 	}
-	return failedName("update", l.name, l.life.update(ctx, l.name, data, l.order))
+	return failedName("update", l.name, l.life.update(ctx, l.name, data, l.order, c.revision))
 }
 
 // Change gives a part of the lease back, or replaces the data of the owner. What is not given as an option

@@ -147,13 +147,13 @@ func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx conte
 	return func(yield func(*T, error) bool) {
 		id, err := n.id(ctx, true)
 		if err != nil {
-			yield(nil, failed(what, n.path, err))
+			yield(nil, failedNode(what, n.path, err))
 			return
 		}
 		for _, shard := range n.client.cluster.routes.Load().dataShards() {
 			for item, err := range of(ctx, id, shard) {
 				if err != nil {
-					err = failed(what, n.path, err)
+					err = failedNode(what, n.path, err)
 				}
 				if !yield(item, err) || err != nil {
 					return

@@ -70,7 +70,7 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 // CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed.
 func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig) (*NodeInfo, error) {
 	if err := config.validate(); err != nil {
-		return nil, failed("create node", path, err)
+		return nil, failedNode("create node", path, err)
 	}
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
@@ -78,7 +78,7 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 	})
-	return n, failed("create node", path, err)
+	return n, failedNode("create node", path, err)
 }
 
 // DescribeNode describes a node.
@@ -87,7 +87,7 @@ func (c *Client) DescribeNode(ctx context.Context, path string) (*NodeInfo, erro
 	err := c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
 		n = nodeInfo(&a.NodeDescribe.Node)
 	})
-	return n, failed("describe node", path, err)
+	return n, failedNode("describe node", path, err)
 }
 
 // AlterOption guards a change of a node.
@@ -104,7 +104,7 @@ func IfVersion(configVersion uint64) AlterOption {
 // AlterNode changes what is set in the config, and leaves the rest as it is.
 func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, options ...AlterOption) (*NodeInfo, error) {
 	if err := config.validate(); err != nil {
-		return nil, failed("alter node", path, err)
+		return nil, failedNode("alter node", path, err)
 	}
 	var g alterConfig
 	for _, o := range options {
@@ -113,7 +113,7 @@ func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, 
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
-	return n, failed("alter node", path, err)
+	return n, failedNode("alter node", path, err)
 }
 
 // DropNode removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use.
@@ -128,7 +128,7 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 	if doubt && errors.Is(err, ErrNotFound) {
 		err = nil // an earlier try has done it
 	}
-	return failed("drop node", path, err)
+	return failedNode("drop node", path, err)
 }
 
 // ListNodes lists the nodes whose paths begin with the prefix, byte by byte, in order of their paths.

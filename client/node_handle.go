@@ -138,11 +138,15 @@ func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byt
 	return failedName("create", name, err)
 }
 
-// Update replaces the data of a semaphore.
-func (n *Node) Update(ctx context.Context, name string, data []byte) error {
+// Update replaces the data of a semaphore. Guard needs a session.
+func (n *Node) Update(ctx context.Context, name string, data []byte, options ...UpdateOption) error {
+	c := newUpdateConfig(options)
+	if c.lease != nil {
+		return failedName("update", name, badRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
+	}
 	err := n.use(ctx, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreUpdate{
-			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data),
+			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data), ExpectedRevision: c.revision,
 		})
 	})
 	return failedName("update", name, err)

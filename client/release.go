@@ -10,8 +10,10 @@ import (
 // is 0. It goes on in the background where the context ends.
 func (x *life) release(ctx context.Context, name string, order uint64) (released bool, err error) {
 	if ctx.Err() != nil {
-		// It is not tried in the foreground, but it is done.
-		x.client.spawn(func() { _, _ = x.release(x.ctx, name, order) })
+		// It is not tried in the foreground, but it is done, unless the end of the session does it.
+		if x.ctx.Err() == nil {
+			x.client.spawn(func() { _, _ = x.release(x.ctx, name, order) })
+		}
 		return false, context.Cause(ctx)
 	}
 	l, err := x.enter(ctx, name)
@@ -91,11 +93,11 @@ func (x *life) create(ctx context.Context, name string, limit uint64, data []byt
 	})
 }
 
-func (x *life) update(ctx context.Context, name string, data []byte, order uint64) error {
+func (x *life) update(ctx context.Context, name string, data []byte, order, revision uint64) error {
 	return x.change(ctx, name, func(m *mutation) {
 		m.message, m.numbers = &m.update, &m.update.Mutation
 		m.update.NodeID, m.update.Name = x.nodeID, protocol.View(m.lane.name)
-		m.update.Data, m.update.OrderID = data, order
+		m.update.Data, m.update.OrderID, m.update.ExpectedRevision = data, order, revision
 	})
 }
 

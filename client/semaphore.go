@@ -110,32 +110,18 @@ func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error
 	return failedName("create", x.name, err)
 }
 
-// UpdateOption guards an update.
-type UpdateOption func(*updateConfig)
-
-type updateConfig struct{ lease *Lease }
-
-// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced tells that
-// it was not. The host decides, not the clock of this process.
-func Guard(lease *Lease) UpdateOption {
-	return func(c *updateConfig) { c.lease = lease }
-}
-
 // Update replaces the data of the semaphore. It needs no lease, unless Guard asks for one.
 func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
-	var c updateConfig
-	for _, o := range options {
-		o(&c)
-	}
+	c := newUpdateConfig(options)
 	if c.lease != nil {
 		if c.lease.name != x.name {
 			return failedName("update", x.name, badRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.name)))
 		}
-		return c.lease.Update(ctx, data)
+		return c.lease.Update(ctx, data, options...)
 	}
 	life, err := x.session.current(ctx)
 	if err == nil {
-		err = life.update(ctx, x.name, data, 0)
+		err = life.update(ctx, x.name, data, 0, c.revision)
 	}
 	return failedName("update", x.name, err)
 }

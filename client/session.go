@@ -33,7 +33,7 @@ type Session struct {
 func (c *Client) Session(ctx context.Context, path string, options ...SessionOption) (*Session, error) {
 	s, err := c.session(ctx, path, options)
 	if err != nil {
-		return nil, failed("start a session in", path, err)
+		return nil, failedNode("start a session in", path, err)
 	}
 	return s, nil
 }
@@ -124,9 +124,10 @@ func (s *Session) Err() error {
 // with Renew ends only when it is not renewed any more.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Close ends the session: everything that it owns is free, and what waits fails with ErrSessionClosed. From
-// the call on nothing is held. The error says that no host could be told; the session ends by its timeout
-// then.
+// Close ends the session. From the call on this client holds nothing by it: its leases end, and what waits
+// fails with ErrSessionClosed. When Close returns nil the session is over at its home, and what it owned in
+// other shards is given to others a moment later; Release a lease first where the next owner is to have it at
+// once. The error says that no host could be told: the session then ends by its timeout.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"flag"
 	"net"
 	"testing"
 	"time"
@@ -10,9 +9,6 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
-
-// onServer puts the real server behind the tests of behaviour.
-var onServer = flag.Bool("server", false, "run the tests of behaviour on the real server, in memory")
 
 // serverStage is the real server as a stage.
 type serverStage struct {
@@ -61,5 +57,9 @@ func (s *serverStage) bring(host int) {
 		s.t.Error(err)
 	}
 }
+
+func (s *serverStage) ready() {} // clients wait for leaders
+
+func (s *serverStage) size() int { return s.hosts }
 
 func (s *serverStage) close() { s.cluster.Close() }

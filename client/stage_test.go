@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,15 +23,10 @@ type stage interface {
 	cut()
 	take(host int)
 	bring(host int)
+	// ready waits until the hosts that are up serve, where that takes time.
+	ready()
+	size() int
 	close()
-}
-
-// newStage makes the cluster behind the tests of behaviour.
-func newStage(t *testing.T, hosts, shards int) stage {
-	if *onServer {
-		return newServerStage(t, hosts, shards)
-	}
-	return newFakeCluster(t, hosts, shards)
 }
 
 const (
@@ -37,23 +34,69 @@ const (
 	name = "slots"
 )
 
-// play runs a test on a stage, in a bubble of time, with a node and a client.
+// play runs a test on every stage: in a bubble of time on hosts that are faked and on the real server in memory,
+// and on real processes, where time is what it is. A cluster of processes has one host or three, and no fewer
+// than the test asks for.
 func play(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *client.Client)) {
 	t.Helper()
-	playOn(t, func(t *testing.T) stage { return newStage(t, hosts, shards) }, f)
+	playInBubbles(t, hosts, shards, f)
+	for _, size := range []int{1, 3} {
+		if size < hosts || testing.Short() {
+			continue
+		}
+		t.Run(fmt.Sprintf("processes=%d", size), func(t *testing.T) {
+			inBubble = false
+			defer func() { inBubble = true }()
+			perform[stage](t, started.stage(t, size), f)
+		})
+	}
 }
 
+// playInBubbles is play without real processes, for what takes too long when time is what it is.
+func playInBubbles(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *client.Client)) {
+	t.Helper()
+	t.Run("fake", func(t *testing.T) {
+		playOn(t, func(t *testing.T) stage { return newFakeCluster(t, hosts, shards) }, f)
+	})
+	t.Run("server", func(t *testing.T) {
+		playOn(t, func(t *testing.T) stage { return newServerStage(t, hosts, shards) }, f)
+	})
+}
+
+// playOn runs a test on a stage in a bubble of time.
 func playOn[S stage](t *testing.T, stage func(t *testing.T) S, f func(t *testing.T, st S, c *client.Client)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		st := stage(t)
-		t.Cleanup(st.close)
-		c := open(t, st)
-		if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
-			t.Fatal(err)
-		}
-		f(t, st, c)
-	})
+	synctest.Test(t, func(t *testing.T) { perform(t, stage(t), f) })
+}
+
+// perform runs a test on a stage, with a node and a client. The stage is closed behind what the test and its
+// cleanups leave.
+func perform[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.Client)) {
+	t.Helper()
+	t.Cleanup(st.close)
+	c := open(t, st)
+	if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	f(t, st, c)
+}
+
+// inBubble tells that time is that of a bubble: it stands still while anything goes on. Tests run one by one.
+var inBubble = true
+
+// quiet waits until nothing goes on any more, where that can be known.
+func quiet() {
+	if inBubble {
+		synctest.Wait()
+	}
+}
+
+// either is a time, or a number, in a bubble and with real processes.
+func either[T any](bubble, processes T) T {
+	if inBubble {
+		return bubble
+	}
+	return processes
 }
 
 // open opens a client that is closed with the test.
@@ -101,12 +144,28 @@ type result struct {
 // acquiring acquires on another goroutine, and returns when the acquire is queued or over.
 func acquiring(t *testing.T, ctx context.Context, s *client.Semaphore, options ...client.AcquireOption) <-chan result {
 	t.Helper()
-	done := make(chan result, 1)
+	return queueing(t, ctx, s, func(uint64) {}, options...)
+}
+
+// queueing is acquiring for who wants to know the place in the queue.
+func queueing(t *testing.T, ctx context.Context, s *client.Semaphore, place func(order uint64), options ...client.AcquireOption) <-chan result {
+	t.Helper()
+	done, settled := make(chan result, 1), make(chan struct{})
+	var once sync.Once
+	options = append(options, client.OnQueued(func(order uint64) {
+		place(order)
+		once.Do(func() { close(settled) })
+	}))
 	go func() {
 		lease, err := s.Acquire(ctx, options...)
 		done <- result{lease, err}
+		once.Do(func() { close(settled) })
 	}()
-	synctest.Wait()
+	if inBubble {
+		quiet() // a host that is made to keep silent settles nothing
+	} else {
+		<-settled
+	}
 	return done
 }
 
@@ -120,11 +179,12 @@ func describe(t *testing.T, c *client.Client) *client.SemaphoreDetails {
 	return d
 }
 
-// eventually waits until something is true.
+// eventually waits until something is true. Real processes on a busy machine get more time.
 func eventually(t *testing.T, within time.Duration, what string, f func() bool) {
 	t.Helper()
+	within = either(within, max(within, 30*time.Second))
 	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
-		synctest.Wait()
+		quiet()
 		if f() {
 			return
 		}

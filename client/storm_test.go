@@ -132,7 +132,7 @@ const storms = 15
 
 func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
 	for seed := range uint64(storms) {
-		play(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
+		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
 			rage(t, seed, c, 150*time.Millisecond, func(dice *rand.Rand) {
 				switch {
 				case dice == nil:
@@ -148,7 +148,7 @@ func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
 
 func TestNoTwoBelieveThatTheyOwnWhenSessionsExpire(t *testing.T) {
 	for seed := range uint64(storms) {
-		play(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
+		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
 			rage(t, seed, c, 1500*time.Millisecond, func(dice *rand.Rand) {
 				for i := range 3 {
 					st.bring(i)

@@ -36,7 +36,8 @@ func (c *Client) watch(ctx context.Context, node uint64, name string, options []
 		for {
 			v, err := f.next(ctx, r)
 			if err != nil {
-				yield(nil, failedName("watch", name, err))
+				// A name need not exist, so it is the node that does not.
+				yield(nil, failedName("watch", name, missing(ErrNodeNotFound, err)))
 				return
 			}
 			if !yield(v, nil) {

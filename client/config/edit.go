@@ -9,16 +9,15 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// farewellTime is how long an Edit that is over tries to give back what it owns.
+// farewellTime is how long an Edit that is over tries to end its session.
 const farewellTime = time.Second
 
-// Edit changes a piece of config from what it is to what f makes of it, and lets nobody else who edits come
-// in between. f is given nil where there is none; if it returns an error, nothing changes and Edit returns it.
-// f may be called again with a newer value.
+// Edit changes a piece of config from what it is to what f makes of it, so that no change of anybody else gets
+// lost: what f was given is what is replaced. f is given nil where there is none; if it returns an error,
+// nothing changes and Edit returns it. f is called again, with the newer value, where another write came first.
 //
-// An Edit waits for others of the same name, and for whoever owns the semaphore, until its context ends. It
-// works in a session of its own, so that goroutines of one process exclude each other as well. The write is
-// guarded by the lease: where that was lost meanwhile the host refuses it.
+// While somebody owns the semaphore an Edit waits, until its context ends. It works in a session of its own, so
+// that a write whose answer was lost is not carried out twice.
 func Edit(ctx context.Context, c *client.Client, path, name string, f func(old []byte) ([]byte, error)) error {
 	return failed("edit", name, edit(ctx, c, path, name, f))
 }
@@ -28,50 +27,67 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 	if err != nil {
 		return err
 	}
-	var lease *client.Lease
 	defer func() {
-		// Where no host can be told the session ends by its timeout, and the others wait for that. The
-		// lease goes first, because it may live in another shard, which hears of the session's end later.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		if lease != nil {
-			_ = lease.Release(ctx)
-		}
-		_ = s.Close(ctx)
+		_ = s.Close(ctx) // where no host can be told it ends by its timeout
 	}()
 	semaphore := s.Semaphore(name)
 	for {
-		lease, err = semaphore.Acquire(ctx)
-		switch {
-		case err == nil:
-			return rewrite(ctx, semaphore, lease, f)
-		case !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrDeleted):
-			return err
-		}
-		value, err := f(nil)
-		if err != nil {
-			return err
-		}
-		// The creation itself tells whether there still is none.
-		if err = semaphore.Create(ctx, limit, value); !errors.Is(err, client.ErrAlreadyExists) {
+		err := rewrite(ctx, semaphore, f)
+		if !errors.Is(err, errOvertaken) {
 			return err
 		}
 	}
 }
 
-// rewrite replaces the value under a lease.
-func rewrite(ctx context.Context, semaphore *client.Semaphore, lease *client.Lease, f func([]byte) ([]byte, error)) error {
+// errOvertaken says that another write, or an owner, came in between.
+var errOvertaken = errors.New("overtaken by another write")
+
+// rewrite replaces the value once, if nothing comes in between.
+func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([]byte, error)) error {
 	d, err := semaphore.Describe(ctx, client.WithConsistency(client.Strict))
-	if err != nil {
+	switch {
+	case errors.Is(err, client.ErrSemaphoreNotFound):
+		value, err := f(nil)
+		if err != nil {
+			return err
+		}
+		// The creation itself tells whether there still is none.
+		return overtaken(semaphore.Create(ctx, limit, value), client.ErrAlreadyExists)
+	case err != nil:
 		return err
-	}
-	if d.Limit != limit {
-		return fmt.Errorf("%w: the semaphore has a limit of %d, so that owning it keeps nobody out; config needs a limit of %d",
-			client.ErrPreconditionFailed, d.Limit, limit)
+	case d.OwnerCount > 0:
+		if err := unowned(ctx, semaphore); err != nil {
+			return err
+		}
+		return errOvertaken
 	}
 	value, err := f(d.Data)
 	if err != nil {
 		return err
 	}
-	return putGuarded(ctx, lease, value)
+	err = semaphore.Update(ctx, value, client.IfRevision(d.Revision))
+	return overtaken(overtaken(err, client.ErrPreconditionFailed), client.ErrSemaphoreNotFound)
+}
+
+// overtaken makes a refusal that says that something came in between the one that Edit tries again after.
+func overtaken(err, by error) error {
+	if errors.Is(err, by) {
+		return fmt.Errorf("%w: %w", errOvertaken, err)
+	}
+	return err
+}
+
+// unowned waits until nobody owns the semaphore.
+func unowned(ctx context.Context, semaphore *client.Semaphore) error {
+	for v, err := range semaphore.Watch(ctx, client.OwnersOnly()) {
+		if err != nil {
+			return err
+		}
+		if v.Len() == 0 {
+			break
+		}
+	}
+	return nil
 }

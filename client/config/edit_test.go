@@ -3,6 +3,7 @@ package config_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,14 +98,104 @@ func TestTheLongestNameCanBeEdited(t *testing.T) {
 	})
 }
 
-func TestASemaphoreThatManyCanOwnIsNotEdited(t *testing.T) {
-	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
-		check(t, c.Node(path).Create(t.Context(), name, 2, []byte("1")))
-		if err := config.Edit(t.Context(), c, path, name, increment); !errors.Is(err, client.ErrPreconditionFailed) {
-			t.Errorf("edited with %v", err)
+func TestAnEditLosesNoPutThatComesInBetween(t *testing.T) {
+	play(t, 3, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
+		var given []string
+		err := config.Edit(t.Context(), c, path, name, func(old []byte) ([]byte, error) {
+			given = append(given, string(old))
+			if len(given) <= 3 {
+				if err := config.Put(t.Context(), c, path, name, strconv.AppendInt(nil, int64(len(given)), 10)); err != nil {
+					return nil, err
+				}
+			}
+			return append(old, '!'), nil
+		})
+		check(t, err)
+		if want := []string{"", "1", "2", "3"}; !slices.Equal(given, want) || value(t, c) != "3!" {
+			t.Errorf("given %q, and it is %q", given, value(t, c))
 		}
-		if got := value(t, c); got != "1" {
-			t.Errorf("got %s", got)
+	})
+}
+
+func TestAnEditOfWhatIsDeletedMeanwhileBeginsAnew(t *testing.T) {
+	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
+		check(t, config.Put(t.Context(), c, path, name, []byte("1")))
+		deleted := false
+		check(t, config.Edit(t.Context(), c, path, name, func(old []byte) ([]byte, error) {
+			if !deleted {
+				deleted = true
+				return old, c.Node(path).Delete(t.Context(), name)
+			}
+			return append(old, '!'), nil
+		}))
+		if got := value(t, c); got != "!" {
+			t.Errorf("it is %q", got)
+		}
+	})
+}
+
+func TestAnEditWaitsForWhoOwnsTheSemaphore(t *testing.T) {
+	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
+		check(t, config.Put(t.Context(), c, path, name, []byte("1")))
+		semaphore := session(t, c).Semaphore(name)
+		lease, err := semaphore.Acquire(t.Context())
+		check(t, err)
+		done := make(chan error, 1)
+		go func() { done <- config.Edit(t.Context(), c, path, name, increment) }()
+		settled()
+		check(t, config.PutGuarded(t.Context(), lease, []byte("10")))
+		settled()
+		select {
+		case err := <-done:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		check(t, lease.Release(t.Context()))
+		check(t, <-done)
+		if got := value(t, c); got != "11" {
+			t.Errorf("it is %q", got)
+		}
+
+		// An owner that comes in between is noticed too.
+		first := true
+		check(t, config.Edit(t.Context(), c, path, name, func(old []byte) ([]byte, error) {
+			if first {
+				first = false
+				lease, err = semaphore.Acquire(t.Context())
+				check(t, err)
+				go func() {
+					check(t, config.PutGuarded(t.Context(), lease, []byte("20")))
+					check(t, lease.Release(t.Context()))
+				}()
+			}
+			return increment(old)
+		}))
+		if got := value(t, c); got != "21" {
+			t.Errorf("it is %q", got)
+		}
+	})
+}
+
+func TestAPutOfACertainRevisionOverwritesNothingElse(t *testing.T) {
+	play(t, 3, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
+		put := func(value string, revision uint64) error {
+			return config.Put(t.Context(), c, path, name, []byte(value), config.IfRevision(revision))
+		}
+		if err := put("x", 7); !errors.Is(err, client.ErrPreconditionFailed) || !errors.Is(err, client.ErrSemaphoreNotFound) {
+			t.Errorf("where there is none: %v", err)
+		}
+		check(t, put("a", 0))
+		if err := put("b", 0); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("as if there were none: %v", err)
+		}
+		_, read, err := config.Get(t.Context(), c, path, name)
+		check(t, err)
+		check(t, put("c", read))
+		if err := put("d", read); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("of an old revision: %v", err)
+		}
+		if got := value(t, c); got != "c" {
+			t.Errorf("it is %q", got)
 		}
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Get returns a piece of config, and a revision that grows with every change of it, and may grow without one.
-// client.ErrNotFound tells that there is none.
+// Get returns a piece of config, and a revision that grows with every change of it, and may grow without one: it
+// is what IfRevision takes. client.ErrSemaphoreNotFound tells that there is none.
 //
 // It sees every Put that has returned before the call, which costs a round among the hosts: who asks again and
 // again should Watch.

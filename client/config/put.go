@@ -11,23 +11,63 @@ import (
 // limit is that of the semaphores: whoever owns one is the only one.
 const limit = 1
 
+// PutOption guards a Put.
+type PutOption func(*putConfig)
+
+type putConfig struct {
+	guarded  bool
+	revision uint64
+}
+
+// IfRevision lets a Put take effect only where the config has the revision that Get returned with it; 0 stands
+// for none at all. client.ErrPreconditionFailed tells that somebody else was faster, and that nothing changed.
+func IfRevision(revision uint64) PutOption {
+	return func(p *putConfig) { p.guarded, p.revision = true, revision }
+}
+
 // Put makes the value the piece of config of that name, which is created where there is none.
 //
 // client.ErrUnavailable tells that the outcome is not known. Put does not try again then, because somebody
 // else may have put another value meanwhile.
-func Put(ctx context.Context, c *client.Client, path, name string, value []byte) error {
-	node := c.Node(path)
+func Put(ctx context.Context, c *client.Client, path, name string, value []byte, options ...PutOption) error {
+	var p putConfig
+	for _, o := range options {
+		o(&p)
+	}
+	return failed("put", name, p.put(ctx, c.Node(path), name, value))
+}
+
+func (p *putConfig) put(ctx context.Context, node *client.Node, name string, value []byte) error {
+	if p.guarded {
+		return p.replace(ctx, node, name, value)
+	}
 	for {
 		err := node.Update(ctx, name, value)
-		if !errors.Is(err, client.ErrNotFound) {
-			return failed("put", name, err)
+		if !errors.Is(err, client.ErrSemaphoreNotFound) {
+			return err
 		}
 		err = node.Create(ctx, name, limit, value)
 		if !errors.Is(err, client.ErrAlreadyExists) {
-			return failed("put", name, err)
+			return err
 		}
 		// Somebody else has created it in between.
 	}
+}
+
+// replace puts the value in the place of a certain one, or of none.
+func (p *putConfig) replace(ctx context.Context, node *client.Node, name string, value []byte) error {
+	if p.revision == 0 {
+		err := node.Create(ctx, name, limit, value)
+		if errors.Is(err, client.ErrAlreadyExists) {
+			err = fmt.Errorf("%w: %w", client.ErrPreconditionFailed, err)
+		}
+		return err
+	}
+	err := node.Update(ctx, name, value, client.IfRevision(p.revision))
+	if errors.Is(err, client.ErrSemaphoreNotFound) {
+		err = fmt.Errorf("%w: %w", client.ErrPreconditionFailed, err)
+	}
+	return err
 }
 
 // PutGuarded makes the value the piece of config that the lease is of, if the lease is still held; otherwise

@@ -1,0 +1,77 @@
+package grpcresolver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/serviceconfig"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
+)
+
+// askAgain is the pause before a list that could not be followed, because its node does not exist, is asked for
+// again.
+const askAgain = time.Second
+
+// follower tells one connection who is there.
+type follower struct {
+	client     *client.Client
+	path, name string
+	to         resolver.ClientConn
+	config     *serviceconfig.ParseResult
+	stop       context.CancelFunc
+	done       chan struct{} // closed when run has ended
+}
+
+func (f *follower) run(ctx context.Context) {
+	defer close(f.done)
+	for {
+		err := discovery.Follow(ctx, f.client, f.path, f.name, f.show)
+		if ctx.Err() != nil {
+			return
+		}
+		f.to.ReportError(err)
+		if errors.Is(err, client.ErrClosed) {
+			return
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// show tells the connection of a list. Where it is refused, because it is empty, there is nothing to do: calls
+// fail or wait until the next one.
+func (f *follower) show(list []discovery.Endpoint) {
+	_ = f.to.UpdateState(state(list, f.config))
+}
+
+// state is a list as gRPC takes it. An address that was registered twice is one.
+func state(list []discovery.Endpoint, config *serviceconfig.ParseResult) resolver.State {
+	s := resolver.State{ServiceConfig: config, Addresses: []resolver.Address{}, Endpoints: []resolver.Endpoint{}}
+	known := make(map[string]bool, len(list))
+	for _, e := range list {
+		if known[e.Address] {
+			continue
+		}
+		known[e.Address] = true
+		address := resolver.Address{Addr: e.Address}
+		s.Addresses = append(s.Addresses, address)
+		s.Endpoints = append(s.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{address}, Attributes: attributesOf(e)})
+	}
+	return s
+}
+
+// ResolveNow implements resolver.Resolver. A list that is followed is always the newest.
+func (f *follower) ResolveNow(resolver.ResolveNowOptions) {}
+
+// Close implements resolver.Resolver.
+func (f *follower) Close() {
+	f.stop()
+	<-f.done
+}

@@ -1,0 +1,188 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+// processPatience is how long a process may take to be ready, or to stop.
+const processPatience = time.Minute
+
+// processStage is a cluster of real processes as a stage. It outlives its tests: they play on it one after the
+// other, and each leaves it ready and empty.
+type processStage struct {
+	t      *testing.T // of the test that plays
+	places []*process.Place
+	hosts  []*process.Host // nil where it is down
+
+	mu    sync.Mutex // guards what follows
+	conns []net.Conn // of clients, for cutting
+}
+
+// processes are the clusters that were started, by size. The directory is where they live.
+type processes struct {
+	dir      string
+	program  process.Program
+	clusters map[int]*processStage
+}
+
+// stage returns the cluster of a size, ready.
+func (p *processes) stage(t *testing.T, size int) *processStage {
+	t.Helper()
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "signalbox-client-")
+		check(t, err)
+		p.dir, p.clusters = dir, make(map[int]*processStage)
+		p.program, err = process.Build(dir)
+		check(t, err)
+	}
+	st := p.clusters[size]
+	if st == nil {
+		names := []string{"a", "b", "c"}[:size]
+		places, err := process.Places(p.program, filepath.Join(p.dir, fmt.Sprint(size)), names, "--shards", "3")
+		check(t, err)
+		st = &processStage{places: places, hosts: make([]*process.Host, size)}
+		p.clusters[size] = st
+	}
+	st.t = t
+	st.bringAll()
+	return st
+}
+
+// stop ends all that was started.
+func (p *processes) stop() {
+	for _, st := range p.clusters {
+		for _, h := range st.hosts {
+			if h != nil {
+				h.Kill()
+			}
+		}
+	}
+	_ = os.RemoveAll(p.dir)
+}
+
+func (s *processStage) addresses() string { return strings.Join(process.Addresses(s.places), ",") }
+
+func (s *processStage) size() int { return len(s.places) }
+
+func (s *processStage) dial(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.conns = append(s.conns, conn)
+	s.mu.Unlock()
+	return conn, nil
+}
+
+// lead has the host that leads the most of the others hand over what it leads, which is what processes can be
+// asked for: it is stopped in peace and started again.
+func (s *processStage) lead(host int) {
+	most, by := 0, -1
+	for i, h := range s.hosts {
+		if h == nil || i == host {
+			continue
+		}
+		if n, err := h.Led(); err == nil && n > most {
+			most, by = n, i
+		}
+	}
+	if by < 0 {
+		return
+	}
+	if err := s.hosts[by].Stop(processPatience); err != nil {
+		s.t.Error(err)
+	}
+	s.hosts[by] = nil
+	s.bring(by)
+	s.ready()
+}
+
+func (s *processStage) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+	s.conns = nil
+}
+
+func (s *processStage) take(host int) {
+	if host < len(s.hosts) && s.hosts[host] != nil {
+		s.hosts[host].Kill()
+		s.hosts[host] = nil
+	}
+}
+
+func (s *processStage) bring(host int) {
+	if host >= len(s.hosts) || s.hosts[host] != nil {
+		return
+	}
+	h, err := s.places[host].Start()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.hosts[host] = h
+}
+
+func (s *processStage) bringAll() {
+	for i := range s.hosts {
+		s.bring(i)
+	}
+	s.ready()
+}
+
+func (s *processStage) ready() {
+	for _, h := range s.hosts {
+		if h == nil {
+			continue
+		}
+		if err := h.AwaitReady(processPatience); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// close leaves the cluster as the next test wants it: with all its hosts, and without a node.
+func (s *processStage) close() {
+	s.bringAll()
+	if s.t.Failed() {
+		for _, h := range s.hosts {
+			text := h.Errors()
+			s.t.Logf("host %s:\n%s", h.Place.Name, text[max(0, len(text)-2000):])
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), processPatience)
+	defer cancel()
+	c, err := client.Open(ctx, s.addresses(), client.WithDialer(s.dial))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	for n, err := range c.ListNodes(ctx, "") {
+		if err == nil {
+			err = c.DropNode(ctx, n.Path)
+		}
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			s.t.Error(err)
+			break
+		}
+	}
+	if err := c.Close(); err != nil {
+		s.t.Error(err)
+	}
+	s.cut()
+}

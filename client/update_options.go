@@ -1,0 +1,33 @@
+package client
+
+// UpdateOption guards an update.
+type UpdateOption func(*updateConfig)
+
+type updateConfig struct {
+	lease    *Lease
+	revision uint64
+}
+
+// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced tells that
+// it was not. The host decides, not the clock of this process.
+func Guard(lease *Lease) UpdateOption {
+	return func(c *updateConfig) { c.lease = lease }
+}
+
+// IfRevision lets an update take effect only if the semaphore still has the revision with which it was
+// described; ErrPreconditionFailed tells that it has another. Then nothing has changed: describe it again, and
+// decide again. Owners that come, go, or change their data are a change of the revision too. 0 asks for none.
+//
+// Through a Session an update whose answer was lost is asked about again, and the answer is the true one.
+// Through a Node it is ErrUnavailable, and the update may have taken effect.
+func IfRevision(revision uint64) UpdateOption {
+	return func(c *updateConfig) { c.revision = revision }
+}
+
+func newUpdateConfig(options []UpdateOption) updateConfig {
+	var c updateConfig
+	for _, o := range options {
+		o(&c)
+	}
+	return c
+}
