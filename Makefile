@@ -4,7 +4,7 @@ STATICCHECK := tool -modfile=.ci/tools/go.mod honnef.co/go/tools/cmd/staticcheck
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
 
-.PHONY: list run test check race fuzz fuzz-short bench
+.PHONY: list run test check race fuzz fuzz-short bench bench-peers
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -34,3 +34,6 @@ fuzz-short:
 
 bench: ## the benchmarks, in a form that benchstat reads
 	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./...
+
+bench-peers: ## the race against etcd and ZooKeeper, half an hour; flags in BENCH_PEERS
+	cd bench && $(GO) build -o ../bin/bench . && ../bin/bench run $(BENCH_PEERS)

@@ -1,0 +1,195 @@
+package deploy_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// patience is how long anything may take that must come some time.
+const patience = 60 * time.Second
+
+var shown struct {
+	once sync.Once
+	text string
+	err  string
+}
+
+// metrics is what a real host shows at /metrics after some load of every sort. One host serves all tests.
+func metrics(t *testing.T) series {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a process")
+	}
+	shown.once.Do(func() {
+		shown.err = "the host did not get far enough"
+		shown.text = loadedHost(t)
+		shown.err = ""
+	})
+	if shown.err != "" {
+		t.Fatal(shown.err)
+	}
+	s, err := parseSeries(shown.text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.scraped()
+}
+
+// loadedHost runs a host as a process, uses it, and returns what it shows.
+func loadedHost(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "signalbox")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	var addresses [3]string
+	for i := range addresses {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		addresses[i] = l.Addr().String()
+		_ = l.Close()
+	}
+	cmd := exec.Command(program, "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
+		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2])
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s", stderr.String())
+		}
+	}()
+	// It says one line when it is ready, and its standard output ends when it does.
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.Contains(line, "ready") {
+		t.Fatalf("the host is not ready: %q, %v", line, err)
+	}
+	use(t, addresses[0])
+	healthy(t, program, addresses[0])
+
+	response, err := http.Get("http://" + addresses[2] + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// healthy runs the health check of the image, for a host that is there and for one that is not.
+func healthy(t *testing.T, program, address string) {
+	t.Helper()
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, check, _ := strings.Cut(string(text), "\nHEALTHCHECK ")
+	_, check, ok := strings.Cut(check, "CMD ")
+	check, _, _ = strings.Cut(check, "\n")
+	var command []string
+	if err := json.Unmarshal([]byte(check), &command); err != nil || !ok || command[0] != "signalbox" {
+		t.Fatalf("the health check of the image is %q: %v", check, err)
+	}
+	at := slices.Index(command, "127.0.0.1:7420")
+	if at < 0 {
+		t.Fatalf("the health check does not ask this host: %q", command)
+	}
+	run := func(address string) ([]byte, error) {
+		command[at] = address
+		c := exec.Command(program, command[1:]...)
+		c.Env = []string{"PATH=/usr/local/bin"} // as in the container
+		return c.CombinedOutput()
+	}
+	if out, err := run(address); err != nil {
+		t.Errorf("the health check of a host that is well: %v\n%s", err, out)
+	}
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = nobody.Close()
+	if out, err := run(nobody.Addr().String()); err == nil {
+		t.Errorf("the health check of a host that is not there succeeds:\n%s", out)
+	}
+}
+
+// use makes a host count something of everything: sessions, owners and waiters, watches, answers that
+// refuse.
+func use(t *testing.T, address string) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.Open(ctx, address)
+	must(err)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{Counters: client.Detailed})
+	must(err)
+	first, err := c.Session(ctx, "/prod/jobs")
+	must(err)
+	second, err := c.Session(ctx, "/prod/jobs")
+	must(err)
+
+	lease, err := first.Semaphore("nightly", client.Limit(1)).Acquire(ctx)
+	must(err)
+	queued := make(chan uint64, 1)
+	granted := make(chan error, 1)
+	go func() {
+		_, err := second.Semaphore("nightly").Acquire(ctx, client.OnQueued(func(order uint64) { queued <- order }))
+		granted <- err
+	}()
+	select {
+	case <-queued:
+	case err := <-granted:
+		t.Fatalf("the second acquire did not wait: %v", err)
+	}
+	for view, err := range c.Node("/prod/jobs").Watch(ctx, "nightly") {
+		must(err)
+		if view.Len() == 1 {
+			break
+		}
+	}
+	must(lease.Release(ctx))
+	must(<-granted)
+
+	_, err = second.Semaphore("nightly").Describe(ctx, client.OnChanged(func(_, _ bool) {}))
+	must(err)
+	if _, err := c.Node("/prod/jobs").Describe(ctx, "missing"); err == nil {
+		t.Fatal("what does not exist was described")
+	}
+	_, err = c.Status(ctx)
+	must(err)
+	must(first.Close(ctx))
+}

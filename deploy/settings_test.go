@@ -1,0 +1,317 @@
+package deploy_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+// variableForm is how a variable of ours looks.
+var variableForm = regexp.MustCompile(`^SIGNALBOX_[A-Z_]+$`)
+
+// load reads settings as a host does, and refuses warnings too: what is shipped must be without fault.
+func load(t *testing.T, what string, from settings.Sources) settings.Settings {
+	t.Helper()
+	s, err := settings.Load(from)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	for _, w := range s.Warnings() {
+		t.Errorf("%s: %s", what, w)
+	}
+	known := settings.Markdown()
+	for _, line := range from.Environment {
+		if name, _, _ := strings.Cut(line, "="); !variableForm.MatchString(name) || !strings.Contains(known, "`"+name+"`") {
+			t.Errorf("%s: %s is no setting", what, name)
+		}
+	}
+	return s
+}
+
+// here replaces the files that settings name by files that are there.
+func here(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	return regexp.MustCompile(`/etc/signalbox/[a-z./]*[a-z]`).ReplaceAllStringFunc(text, func(path string) string {
+		file := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	})
+}
+
+// composeHost is a service of the compose file that is a host.
+type composeHost struct {
+	name        string
+	environment []string
+	ports       []string
+	settings    settings.Settings
+}
+
+func composeHosts(t *testing.T) (hosts []composeHost) {
+	t.Helper()
+	var file struct {
+		Services yaml.Node
+		Volumes  map[string]any
+	}
+	readYAML(t, "compose.yaml", &file)
+	for i := 0; i < len(file.Services.Content); i += 2 {
+		var service struct {
+			Image, Hostname string
+			Environment     map[string]string
+			Ports, Volumes  []string
+			StopGracePeriod string `yaml:"stop_grace_period"`
+			Build           struct{ Context, Dockerfile string }
+		}
+		h := composeHost{name: file.Services.Content[i].Value}
+		if err := file.Services.Content[i+1].Decode(&service); err != nil {
+			t.Fatal(err)
+		}
+		if service.Environment["SIGNALBOX_NAME"] == "" {
+			continue
+		}
+		if service.Hostname != h.name || service.Environment["SIGNALBOX_NAME"] != h.name {
+			t.Errorf("%s must have a fixed host name, and the same name as a host", h.name)
+		}
+		volume, _, _ := strings.Cut(service.Volumes[0], ":")
+		if _, ok := file.Volumes[volume]; !ok || volume != h.name {
+			t.Errorf("%s has the volume %q", h.name, volume)
+		}
+		if _, err := os.Stat(filepath.Join(service.Build.Context, service.Build.Dockerfile)); err != nil {
+			t.Errorf("%s: %v", h.name, err)
+		}
+		stopsInTime(t, h.name, service.StopGracePeriod)
+		h.ports = service.Ports
+		for name, value := range service.Environment {
+			h.environment = append(h.environment, name+"="+value)
+		}
+		h.settings = load(t, "compose.yaml: "+h.name, settings.Sources{Environment: h.environment})
+		hosts = append(hosts, h)
+	}
+	return hosts
+}
+
+// stopsInTime: a host takes up to five seconds to stop in peace.
+func stopsInTime(t *testing.T, what, limit string) {
+	t.Helper()
+	d, err := time.ParseDuration(limit)
+	if err != nil || d < 10*time.Second {
+		t.Errorf("%s is given %q to stop, %v", what, limit, err)
+	}
+}
+
+func TestTheComposeFileMakesACluster(t *testing.T) {
+	hosts := composeHosts(t)
+	if len(hosts) != 3 {
+		t.Fatalf("there are %d hosts", len(hosts))
+	}
+	advertised := make(map[string]bool)
+	for _, h := range hosts {
+		s := h.settings
+		if len(s.Hosts) != 3 || s.Hosts[0] != hosts[0].settings.Hosts[0] || s.Cluster != hosts[0].settings.Cluster {
+			t.Errorf("%s has another cluster: %v", h.name, s.Hosts)
+		}
+		advertised[s.ClientAdvertise] = true
+		_, port, _ := strings.Cut(s.Listen, ":")
+		if want := s.ClientAdvertise + ":" + port; !slices.Contains(h.ports, want) {
+			t.Errorf("%s tells clients %s, and its ports are %v", h.name, s.ClientAdvertise, h.ports)
+		}
+	}
+	if len(advertised) != len(hosts) {
+		t.Errorf("clients are told the same address for two hosts: %v", advertised)
+	}
+}
+
+// directives are the lines of a unit of systemd, by name; a name may stand more than once.
+func directives(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string][]string)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == '[' {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			t.Errorf("%s: %q is no directive", path, line)
+		}
+		found[name] = append(found[name], value)
+	}
+	return found
+}
+
+func TestTheUnitOfSystemdStartsAHost(t *testing.T) {
+	unit := directives(t, "systemd/signalbox.service")
+	command := strings.Fields(unit["ExecStart"][0])
+	if len(command) < 2 || command[1] != "serve" {
+		t.Fatalf("ExecStart is %v", command)
+	}
+	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	flags := settings.AddFlags(set)
+	text, err := os.ReadFile("systemd/signalbox.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "signalbox.yaml")
+	if err := os.WriteFile(file, []byte(here(t, string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, argument := range command {
+		if argument == "/etc/signalbox/signalbox.yaml" {
+			command[i] = file
+		}
+	}
+	if err := set.Parse(command[2:]); err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, "systemd", settings.Sources{Flags: flags})
+	if want := "/var/lib/" + unit["StateDirectory"][0]; s.DataDir != want {
+		t.Errorf("the data directory is %s, and it may only write to %s", s.DataDir, want)
+	}
+	stopsInTime(t, "the unit", unit["TimeoutStopSec"][0])
+	if got := unit["RestartPreventExitStatus"]; !slices.Equal(got, []string{"64 65"}) {
+		t.Errorf("it starts again after all codes but %v", got)
+	}
+	if n, err := strconv.Atoi(unit["LimitNOFILE"][0]); err != nil || n < 65536 {
+		t.Errorf("the limit of open files is %v", unit["LimitNOFILE"])
+	}
+	// Without it the backlog of the listeners is that of long ago: systemd would hide the setting of the kernel.
+	if unit["ProcSubset"] != nil {
+		t.Error("ProcSubset hides /proc/sys/net/core/somaxconn from the host")
+	}
+}
+
+func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
+	text, err := os.ReadFile("kubernetes/signalbox.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set statefulSet
+	kinds := make(map[string]int)
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document yaml.Node
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		var named struct{ Kind string }
+		if err := document.Decode(&named); err != nil {
+			t.Fatal(err)
+		}
+		kinds[named.Kind]++
+		if named.Kind == "StatefulSet" {
+			if err := document.Decode(&set); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if kinds["StatefulSet"] != 1 || kinds["Service"] != 1 {
+		t.Fatalf("there are %v", kinds)
+	}
+	spec := set.Spec
+	if spec.PodManagementPolicy != "Parallel" {
+		t.Error("no host is ready before others run, so they must start together")
+	}
+	stopsInTime(t, "a pod", strconv.Itoa(spec.Template.Spec.Grace)+"s")
+	container := spec.Template.Spec.Containers[0]
+	for i := range spec.Replicas {
+		name := spec.ServiceName + "-" + strconv.Itoa(i)
+		var environment []string
+		for _, e := range container.Env {
+			value := strings.ReplaceAll(e.Value, "$(SIGNALBOX_NAME)", name)
+			if e.Name == "SIGNALBOX_NAME" {
+				value = name
+			}
+			environment = append(environment, e.Name+"="+here(t, value))
+		}
+		s := load(t, "kubernetes: "+name, settings.Sources{Environment: environment})
+		if len(s.Hosts) != spec.Replicas || !strings.HasPrefix(s.RaftAdvertise, name+".") || !strings.HasPrefix(s.ClientAdvertise, name+".") {
+			t.Errorf("%s is one of %v, tells hosts %s and clients %s", name, s.Hosts, s.RaftAdvertise, s.ClientAdvertise)
+		}
+		for port, address := range map[string]string{"clients": s.TLSListen, "raft": s.RaftListen, "admin": s.AdminListen} {
+			if !container.has(port, address) {
+				t.Errorf("%s listens on %s, and the ports are %v", name, address, container.Ports)
+			}
+		}
+	}
+}
+
+type statefulSet struct {
+	Spec struct {
+		ServiceName         string `yaml:"serviceName"`
+		Replicas            int
+		PodManagementPolicy string `yaml:"podManagementPolicy"`
+		Template            struct {
+			Spec struct {
+				Grace      int `yaml:"terminationGracePeriodSeconds"`
+				Containers []container
+			}
+		}
+	}
+}
+
+type container struct {
+	Env   []struct{ Name, Value string }
+	Ports []struct {
+		Name          string
+		ContainerPort int `yaml:"containerPort"`
+	}
+}
+
+func (c *container) has(name, address string) bool {
+	for _, p := range c.Ports {
+		if p.Name == name && strings.HasSuffix(address, ":"+strconv.Itoa(p.ContainerPort)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheImageHasWhatTheComposeFileExpects(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := string(text)
+	for _, want := range []string{
+		"CGO_ENABLED=0", "USER 65532:65532", "SIGNALBOX_DATA_DIR=/var/lib/signalbox", "VOLUME /var/lib/signalbox",
+		"STOPSIGNAL SIGTERM", `ENTRYPOINT ["signalbox"]`, "-X main.version=",
+	} {
+		if !strings.Contains(file, want) {
+			t.Errorf("the Dockerfile lacks %s", want)
+		}
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
+	if !strings.Contains(file, "FROM golang:"+string(version[1])+" ") {
+		t.Errorf("the image is not built with Go %s, which go.mod asks for", version[1])
+	}
+	for _, m := range regexp.MustCompile(`SIGNALBOX_[A-Z_]+`).FindAllString(file, -1) {
+		if !strings.Contains(m, "_CLIENT_T") && !strings.Contains(settings.Markdown(), "`"+m+"`") {
+			t.Errorf("%s is no setting", m)
+		}
+	}
+}

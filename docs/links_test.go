@@ -1,0 +1,153 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	inlineLink  = regexp.MustCompile(`\]\(([^)\s]+)(?:\s+"[^"]*")?\)`)
+	defineLink  = regexp.MustCompile(`(?m)^\[[^\]]+\]:\s*(\S+)`)
+	headingLine = regexp.MustCompile(`^#{1,6} +(.*?)#* *$`)
+	linkText    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	namedAnchor = regexp.MustCompile(`<a (?:name|id)="([^"]+)">`)
+)
+
+// TestLinksResolve follows every link of every page that does not leave the project, its anchor too.
+func TestLinksResolve(t *testing.T) {
+	all := make(map[string]*page)
+	links := 0
+	for _, p := range pages(t) {
+		all[p.path] = p
+	}
+	for _, p := range all {
+		for _, pattern := range []*regexp.Regexp{inlineLink, defineLink} {
+			for _, m := range pattern.FindAllStringSubmatchIndex(p.prose, -1) {
+				target := p.prose[m[2]:m[3]]
+				if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+					continue
+				}
+				links++
+				if problem := follow(all, p, target); problem != "" {
+					t.Errorf("%s:%d links to %s: %s", p.path, p.lineOf(m[0]), target, problem)
+				}
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("only %d links were found", links)
+	}
+}
+
+var namedFile = regexp.MustCompile(`^[a-z]+(/[A-Za-z0-9_.-]+)+/?$`)
+
+// TestNamedFilesExist looks at code spans that are paths of this project: those that begin with one of its
+// folders.
+func TestNamedFilesExist(t *testing.T) {
+	found := 0
+	for _, p := range pages(t) {
+		for _, s := range p.spans {
+			top, _, _ := strings.Cut(s.text, "/")
+			if info, err := os.Stat(filepath.Join(root, top)); !namedFile.MatchString(s.text) || err != nil || !info.IsDir() {
+				continue
+			}
+			found++
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(s.text))); err != nil && !ignored(s.text) {
+				t.Errorf("%s:%d names %s, and there is no such file", p.path, s.line, s.text)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
+// ignored tells whether a folder is made by a command and kept out of the project.
+func ignored(name string) bool {
+	rules, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(path.Dir(name)), ".gitignore"))
+	return strings.Contains("\n"+string(rules), "\n/"+path.Base(name)+"/\n")
+}
+
+// follow tells why a link of a page leads nowhere.
+func follow(all map[string]*page, from *page, target string) string {
+	file, anchor, hasAnchor := strings.Cut(target, "#")
+	to := from
+	if file != "" {
+		name := path.Join(path.Dir(from.path), file)
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+			return "there is no such file"
+		}
+		to = all[name]
+	}
+	if !hasAnchor {
+		return ""
+	}
+	if to == nil {
+		return "only pages have anchors"
+	}
+	known := anchors(to)
+	if !known[anchor] {
+		return fmt.Sprintf("%s has no such heading", to.path)
+	}
+	return ""
+}
+
+// anchors are the names that the headings of a page have on the web.
+func anchors(p *page) map[string]bool {
+	known := make(map[string]bool)
+	for _, m := range namedAnchor.FindAllStringSubmatch(p.text, -1) {
+		known[m[1]] = true
+	}
+	inside := make(map[int]bool) // lines of code
+	for _, f := range p.fences {
+		for i := range strings.Count(f.text, "\n") {
+			inside[f.line+i] = true
+		}
+	}
+	for i, line := range strings.Split(p.text, "\n") {
+		m := headingLine.FindStringSubmatch(line)
+		if m == nil || inside[i+1] {
+			continue
+		}
+		name := slug(m[1])
+		for again := 1; known[name]; again++ {
+			name = fmt.Sprintf("%s-%d", slug(m[1]), again)
+		}
+		known[name] = true
+	}
+	return known
+}
+
+// slug is how GitHub makes an anchor of a heading.
+func slug(heading string) string {
+	heading = linkText.ReplaceAllString(heading, "$1")
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func TestSlugsAreThoseOfTheWeb(t *testing.T) {
+	for heading, want := range map[string]string{
+		"The fencing token":                    "the-fencing-token",
+		"5. What was acknowledged is not lost": "5-what-was-acknowledged-is-not-lost",
+		"`lock PATH NAME`, in short":           "lock-path-name-in-short",
+		"[Concepts](concepts.md) & words":      "concepts--words",
+	} {
+		if got := slug(heading); got != want {
+			t.Errorf("the slug of %q is %q, want %q", heading, got, want)
+		}
+	}
+}

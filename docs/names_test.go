@@ -1,0 +1,281 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+var (
+	testName   = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark|Example)[A-Z_][A-Za-z0-9_]*(\.\.\.)?`)
+	testFunc   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
+	variable   = regexp.MustCompile(`\bSIGNALBOX_[A-Z][A-Z0-9_]*[A-Z0-9]`)
+	subcommand = regexp.MustCompile(`^signalbox ([a-z][a-z-]*)`)
+	longFlag   = regexp.MustCompile(`(?:^|[\s\[(=])--([a-z][a-z0-9-]*[a-z0-9])`)
+	settingRow = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| `--([a-z-]+)[^`]*` \\| `([A-Z_]+)` \\|")
+)
+
+// testFuncs are the test functions of the tree, with the folders that they are in.
+func testFuncs(t *testing.T) map[string][]string {
+	t.Helper()
+	found := make(map[string][]string)
+	walk(t, "_test.go", func(file string, text []byte) {
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			found[string(m[1])] = append(found[string(m[1])], path.Dir(file))
+		}
+	})
+	return found
+}
+
+func TestNamedTestsExist(t *testing.T) {
+	known := testFuncs(t)
+	named := 0
+	for _, p := range pages(t) {
+		for i, line := range strings.Split(p.text, "\n") {
+			for _, name := range testName.FindAllString(line, -1) {
+				named++
+				if !exists(known, name) {
+					t.Errorf("%s:%d names %s, and there is no such function", p.path, i+1, name)
+				}
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no page names a test")
+	}
+}
+
+// exists tells whether there is a test of that name, or one that begins so where the name ends with dots.
+func exists(known map[string][]string, name string) bool {
+	prefix, open := strings.CutSuffix(name, "...")
+	if !open {
+		return known[name] != nil
+	}
+	for k := range known {
+		if strings.HasPrefix(k, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestGuaranteesNameTheirTests: a list under "Tests" says `package`, then tests of that package, and golden
+// stories.
+func TestGuaranteesNameTheirTests(t *testing.T) {
+	known := testFuncs(t)
+	p := readPage(t, "docs/guarantees.md")
+	promises, proven := 0, 0
+	for _, section := range strings.Split(p.text, "\n## ")[1:] {
+		title, body, _ := strings.Cut(section, "\n")
+		if !strings.Contains(body, "**Promise.**") {
+			continue
+		}
+		promises++
+		_, tests, ok := strings.Cut(body, "\n**Tests.**\n")
+		if !ok || !strings.Contains(body, "**Why.**") {
+			t.Errorf("%q must have a Promise, a Why, and Tests", title)
+			continue
+		}
+		named := 0
+		for _, line := range strings.Split(tests, "\n* ")[1:] {
+			spans := codeSpan.FindAllStringSubmatch(line, -1)
+			folder := spans[0][4]
+			for _, s := range spans[1:] {
+				if !testName.MatchString(s[4]) {
+					story := filepath.Join(root, folder, "testdata", "golden", s[4]+".txt")
+					if _, err := os.Stat(story); err != nil {
+						t.Errorf("%q: %s tells no story %s", title, folder, s[4])
+					}
+					continue
+				}
+				named++
+				if !contains(known, s[4], folder) {
+					t.Errorf("%q: %s has no test %s", title, folder, s[4])
+				}
+			}
+		}
+		if named > 0 {
+			proven++
+		}
+	}
+	if promises == 0 || promises != proven {
+		t.Errorf("%d of %d promises name a test", proven, promises)
+	}
+}
+
+func contains(known map[string][]string, name, folder string) bool {
+	for _, f := range known[name] {
+		if f == folder {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNamedSettingsExist looks at the flags and variables that pages speak of, and at the commands that they
+// call.
+func TestNamedSettingsExist(t *testing.T) {
+	flags, variables := map[string]bool{"config": true, "help": true}, map[string]bool{"SIGNALBOX_CONFIG": true}
+	for _, row := range settingRow.FindAllStringSubmatch(settings.Markdown(), -1) {
+		flags[row[2]], variables[row[3]] = true, true
+	}
+	if len(flags) < 20 {
+		t.Fatalf("only %d settings were found", len(flags))
+	}
+	// Other commands have flags and variables of their own, which stand as texts in their sources.
+	var sources strings.Builder
+	walk(t, ".go", func(file string, text []byte) {
+		if top, _, _ := strings.Cut(file, "/"); top == "cmd" || top == "loadgen" || top == "bench" {
+			sources.Write(text)
+		}
+	})
+	others := sources.String()
+
+	for _, p := range pages(t) {
+		for i, line := range strings.Split(p.text, "\n") {
+			for _, name := range variable.FindAllString(line, -1) {
+				if !variables[name] && !strings.Contains(others, name) {
+					t.Errorf("%s:%d names the variable %s, and there is none", p.path, i+1, name)
+				}
+			}
+		}
+		check := func(line int, command string) {
+			if m := subcommand.FindStringSubmatch(command); m != nil && !strings.Contains(others, `"`+m[1]+`"`) &&
+				!strings.Contains(others, `"`+m[1]+" ") {
+				t.Errorf("%s:%d calls signalbox %s, and there is no such command", p.path, line, m[1])
+			}
+			for _, m := range longFlag.FindAllStringSubmatch(command, -1) {
+				if strings.Contains(command, "signalbox serve") && !flags[m[1]] ||
+					!flags[m[1]] && !strings.Contains(others, `"`+m[1]+`"`) {
+					t.Errorf("%s:%d uses --%s, and there is no such flag: %s", p.path, line, m[1], command)
+				}
+			}
+		}
+		for _, s := range p.spans {
+			if strings.HasPrefix(s.text, "--") || strings.HasPrefix(s.text, "signalbox ") {
+				check(s.line, s.text)
+			}
+		}
+		for _, f := range p.fences {
+			for _, command := range f.commands() {
+				if at := strings.Index(command, "signalbox "); at >= 0 {
+					command, _, _ = strings.Cut(command[at:], " -- ") // what a command runs has flags of its own
+					check(f.line, command)
+				}
+			}
+		}
+	}
+}
+
+// sdk are the packages of the client, by the names that programs know them by.
+var sdk = map[string]string{
+	"client": "client", "lock": "client/lock", "election": "client/election", "discovery": "client/discovery",
+	"config": "client/config", "servertest": "server/servertest",
+}
+
+var goName = regexp.MustCompile(`\b(client|lock|election|discovery|config|servertest)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+
+// TestNamedGoNamesExist looks at what pages say in the form package.Name or package.Type.Method.
+func TestNamedGoNamesExist(t *testing.T) {
+	names := make(map[string]map[string]bool)
+	for name, folder := range sdk {
+		names[name] = exported(t, folder)
+	}
+	found := 0
+	for _, p := range pages(t) {
+		if strings.HasPrefix(p.path, "server/") {
+			continue // a variable may be called config there
+		}
+		code := make([]span, 0, len(p.spans))
+		code = append(code, p.spans...)
+		for _, f := range p.fences {
+			if f.language == "go" {
+				code = append(code, span{f.line, f.text})
+			}
+		}
+		for _, s := range code {
+			for _, m := range goName.FindAllStringSubmatch(s.text, -1) {
+				found++
+				full := m[2]
+				if m[3] != "" {
+					full += "." + m[3]
+				}
+				if !names[m[1]][full] {
+					t.Errorf("%s:%d names %s, and there is no such thing", p.path, s.line, m[0])
+				}
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
+// exported are the names that a package exports: of types, functions, variables and constants as they are,
+// of fields and methods behind that of their type.
+func exported(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no sources: %v", folder, err)
+	}
+	found := make(map[string]bool)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			for _, name := range declared(d) {
+				found[name] = true
+			}
+		}
+	}
+	return found
+}
+
+func declared(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return []string{d.Name.Name}
+		}
+		receiver := d.Recv.List[0].Type
+		if star, ok := receiver.(*ast.StarExpr); ok {
+			receiver = star.X
+		}
+		if of, ok := receiver.(*ast.Ident); ok {
+			return []string{of.Name + "." + d.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					names = append(names, n.Name)
+				}
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+				if of, ok := s.Type.(*ast.StructType); ok {
+					for _, f := range of.Fields.List {
+						for _, n := range f.Names {
+							names = append(names, s.Name.Name+"."+n.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,167 @@
+// Package docs_test holds the pages of this project to what they say: links lead somewhere, and the tests,
+// settings and names of Go that they speak of are there.
+package docs_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the top of the tree, as seen from this package.
+const root = ".."
+
+// page is a Markdown file.
+type page struct {
+	path string // from the top of the tree
+	text string
+	// prose is the text without what is code: fences and spans are blanked, so that lines keep their numbers.
+	prose string
+	// spans are the code spans of a line, fences the blocks of code.
+	spans  []span
+	fences []fence
+}
+
+type span struct {
+	line int
+	text string
+}
+
+type fence struct {
+	line     int // of its first line of code
+	language string
+	text     string
+}
+
+var codeSpan = regexp.MustCompile("(``)(.+?)``|(`)([^`\n]+?)`")
+
+// pages reads every page of the project: what is in folders of hidden names or of test data is none.
+func pages(t *testing.T) []*page {
+	t.Helper()
+	var found []*page
+	walk(t, ".md", func(path string, text []byte) { found = append(found, newPage(path, string(text))) })
+	if len(found) < 8 {
+		t.Fatalf("there are %d pages; is %s the top of the tree?", len(found), root)
+	}
+	return found
+}
+
+// readPage reads one page.
+func readPage(t *testing.T, path string) *page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newPage(path, string(text))
+}
+
+// walk visits the files of the tree whose names end so.
+func walk(t *testing.T, ending string, visit func(path string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "signalbox-data") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ending) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		short, err := filepath.Rel(root, path)
+		if err == nil {
+			visit(filepath.ToSlash(short), text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newPage(path, text string) *page {
+	p := &page{path: path, text: text}
+	var prose strings.Builder
+	var open *fence
+	marker := ""
+	for i, line := range strings.Split(text, "\n") {
+		bare := strings.TrimLeft(line, " ")
+		switch {
+		case open == nil && strings.HasPrefix(bare, "```"):
+			marker = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
+			open = &fence{line: i + 2, language: strings.TrimSpace(bare[len(marker):])}
+		case open != nil && strings.TrimSpace(bare) == marker:
+			p.fences = append(p.fences, *open)
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		default:
+			prose.WriteString(p.takeSpans(i+1, line))
+		}
+		prose.WriteByte('\n')
+	}
+	p.prose = prose.String()
+	return p
+}
+
+// takeSpans keeps the code spans of a line, and blanks them in it.
+func (p *page) takeSpans(number int, line string) string {
+	return codeSpan.ReplaceAllStringFunc(line, func(s string) string {
+		p.spans = append(p.spans, span{number, strings.Trim(s, "`")})
+		return strings.Repeat(" ", len(s))
+	})
+}
+
+// lineOf is the number of the line that an offset of the prose is in.
+func (p *page) lineOf(offset int) int { return strings.Count(p.prose[:offset], "\n") + 1 }
+
+// commands are the command lines in the blocks of code, those that go on over several lines joined.
+func (f *fence) commands() []string {
+	joined := strings.ReplaceAll(f.text, "\\\n", " ")
+	return slices.DeleteFunc(strings.Split(joined, "\n"), func(l string) bool {
+		return strings.TrimSpace(l) == "" || strings.HasPrefix(strings.TrimSpace(l), "#")
+	})
+}
+
+func TestPagesAreText(t *testing.T) {
+	for _, p := range pages(t) {
+		for i, line := range strings.Split(p.text, "\n") {
+			if strings.TrimRight(line, " \t") != line {
+				t.Errorf("%s:%d ends with spaces", p.path, i+1)
+			}
+		}
+		if !bytes.HasSuffix([]byte(p.text), []byte("\n")) {
+			t.Errorf("%s does not end with a line break", p.path)
+		}
+		if n := strings.Count(p.text, "\n```"); n%2 != 0 {
+			t.Errorf("%s has a block of code that does not end", p.path)
+		}
+	}
+}
+
+// machine are paths that exist on one machine only. Blocks of code may use /tmp, as examples do.
+var machine = regexp.MustCompile(`/(work|root|home|Users)/[a-z]`)
+
+func TestPagesNameNoPathOfOneMachine(t *testing.T) {
+	for _, p := range pages(t) {
+		for i, line := range strings.Split(p.text, "\n") {
+			if found := machine.FindString(line); found != "" {
+				t.Errorf("%s:%d has the path %s...", p.path, i+1, found)
+			}
+		}
+		if at := strings.Index(p.prose, "/tmp/"); at >= 0 {
+			t.Errorf("%s:%d speaks of /tmp", p.path, p.lineOf(at))
+		}
+	}
+}
