@@ -111,6 +111,8 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
+	fmt.Fprintf(progress, "%d rounds; all of it takes about %v\n", o.settings.Rounds,
+		o.settings.Estimate(cells, contestants).Round(time.Minute/2))
 	failed := 0
 	race.Run(ctx, cells, contestants, o.settings, r,
 		func(round int, t race.Task, contestant string, took time.Duration, result load.Result, err error) {

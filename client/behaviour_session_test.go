@@ -102,7 +102,7 @@ func TestASessionThatComesBackInTimeKeepsItsLeases(t *testing.T) {
 func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		var states diary
-		timeout := either(10*time.Second, 3*time.Second)
+		timeout := either(10*time.Second, 2*time.Second)
 		s := session(t, c, client.SessionTimeout(timeout), states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		ctx := lease.Context()

@@ -52,6 +52,11 @@ func (l *link) flush() {
 func (l *link) read(from *frames) {
 	decoder := protocol.NewAnswerDecoder()
 	for {
+		if from.empty() {
+			// Those who were just answered go on before the connection is read again: what they send next may
+			// be answered by then, and is not waited for.
+			runtime.Gosched()
+		}
 		payload, err := from.next()
 		if err != nil {
 			l.fail(err)

@@ -1,15 +1,12 @@
 package client_test
 
 import (
-	"os"
 	"testing"
+
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 )
 
 // started are the processes that tests have started, which end with the last of them.
 var started processes
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	started.stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { clienttest.Main(m, started.stop) }

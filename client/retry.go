@@ -91,6 +91,13 @@ func pause(failures int, atLeast time.Duration) time.Duration {
 
 // statusOf returns the status that an error carries: that of success where it is no host's answer.
 func statusOf(err error) protocol.Status {
+	if err == nil {
+		return protocol.StatusSuccess // at once: what errors.As is given is allocated
+	}
+	return statusIn(err)
+}
+
+func statusIn(err error) protocol.Status {
 	var e *protocol.Error
 	if errors.As(err, &e) {
 		return e.Status

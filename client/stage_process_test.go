@@ -34,19 +34,20 @@ type processStage struct {
 type processes struct {
 	dir      string
 	program  process.Program
+	failed   error // of the directory or the program
 	clusters map[int]*processStage
 }
 
 // stage returns the cluster of a size, ready.
 func (p *processes) stage(t *testing.T, size int) *processStage {
 	t.Helper()
-	if p.dir == "" {
-		dir, err := os.MkdirTemp("", "signalbox-client-")
-		check(t, err)
-		p.dir, p.clusters = dir, make(map[int]*processStage)
-		p.program, err = process.Build(dir)
-		check(t, err)
+	if p.dir == "" && p.failed == nil {
+		p.clusters = make(map[int]*processStage)
+		if p.dir, p.failed = os.MkdirTemp("", "signalbox-client-"); p.failed == nil {
+			p.program, p.failed = process.Build(p.dir)
+		}
 	}
+	check(t, p.failed)
 	st := p.clusters[size]
 	if st == nil {
 		names := []string{"a", "b", "c"}[:size]

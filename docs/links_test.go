@@ -104,12 +104,7 @@ func anchors(p *page) map[string]bool {
 	for _, m := range namedAnchor.FindAllStringSubmatch(p.text, -1) {
 		known[m[1]] = true
 	}
-	inside := make(map[int]bool) // lines of code
-	for _, f := range p.fences {
-		for i := range strings.Count(f.text, "\n") {
-			inside[f.line+i] = true
-		}
-	}
+	inside := p.linesOf("")
 	for i, line := range strings.Split(p.text, "\n") {
 		m := headingLine.FindStringSubmatch(line)
 		if m == nil || inside[i+1] {

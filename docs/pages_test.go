@@ -36,6 +36,7 @@ type fence struct {
 	line     int // of its first line of code
 	language string
 	text     string
+	compiled bool // another test compiles it
 }
 
 var codeSpan = regexp.MustCompile("(``)(.+?)``|(`)([^`\n]+?)`")
@@ -94,13 +95,13 @@ func newPage(path, text string) *page {
 	p := &page{path: path, text: text}
 	var prose strings.Builder
 	var open *fence
-	marker := ""
+	marker, last := "", ""
 	for i, line := range strings.Split(text, "\n") {
 		bare := strings.TrimLeft(line, " ")
 		switch {
 		case open == nil && strings.HasPrefix(bare, "```"):
 			marker = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
-			open = &fence{line: i + 2, language: strings.TrimSpace(bare[len(marker):])}
+			open = &fence{line: i + 2, language: strings.TrimSpace(bare[len(marker):]), compiled: strings.HasPrefix(last, "<!-- go:")}
 		case open != nil && strings.TrimSpace(bare) == marker:
 			p.fences = append(p.fences, *open)
 			open = nil
@@ -110,6 +111,7 @@ func newPage(path, text string) *page {
 			prose.WriteString(p.takeSpans(i+1, line))
 		}
 		prose.WriteByte('\n')
+		last = line
 	}
 	p.prose = prose.String()
 	return p
@@ -121,6 +123,19 @@ func (p *page) takeSpans(number int, line string) string {
 		p.spans = append(p.spans, span{number, strings.Trim(s, "`")})
 		return strings.Repeat(" ", len(s))
 	})
+}
+
+// linesOf are the numbers of the lines that are code of a language, of any where it is empty.
+func (p *page) linesOf(language string) map[int]bool {
+	found := make(map[int]bool)
+	for _, f := range p.fences {
+		for i := range strings.Count(f.text, "\n") {
+			if language == "" || f.language == language {
+				found[f.line+i] = true
+			}
+		}
+	}
+	return found
 }
 
 // lineOf is the number of the line that an offset of the prose is in.

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -252,5 +253,27 @@ func TestManyViolationsAreCounted(t *testing.T) {
 	}
 	if list := v.list(); len(list) != maxViolations+1 || list[maxViolations] != "and 5 more" {
 		t.Errorf("%q", list)
+	}
+}
+
+func TestWhoLosesWhatItHoldsIsNotInside(t *testing.T) {
+	w, r := prepared[*contention](t, func(srv *servertest.Cluster) Config {
+		c := short(srv, "handoff")
+		c.Hold = patience
+		return c
+	})
+	lost := make(chan error, 1)
+	go func() { lost <- w.caller(0)(t.Context()) }()
+	for w.turnstile.inside.Load() == 0 {
+		runtime.Gosched()
+	}
+	check(t, r.fleet.client(0).DestroySession(t.Context(), w.sessions[0].ID()))
+	if err := <-lost; statusOf(err) != "LEASE_LOST" && statusOf(err) != "SESSION_EXPIRED" {
+		t.Errorf("the error is %v", err)
+	}
+	r.config.Hold = 0
+	check(t, w.caller(1)(t.Context()))
+	if list := r.broken.list(); len(list) > 0 {
+		t.Errorf("broken are %q", list)
 	}
 }

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 )
@@ -69,20 +70,27 @@ func (w *contention) caller(i int) operation {
 			w.run.broken.add(err)
 		}
 		mine = fence
-		w.hold(ctx)
+		w.hold(ctx, lease)
 		w.turnstile.leave()
 		return lease.Release(ctx)
 	}
 }
 
-// hold keeps the semaphore: for as long as the config says, but at least until other callers that may have been
-// granted it as well had a chance to come in and be seen.
-func (w *contention) hold(ctx context.Context) {
-	if d := w.run.config.Hold; d > 0 {
-		sleep(ctx, d)
+// hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
+// that may have been granted it as well had a chance to come in and be seen.
+func (w *contention) hold(ctx context.Context, lease *client.Lease) {
+	d := w.run.config.Hold
+	if d == 0 {
+		runtime.Gosched()
 		return
 	}
-	runtime.Gosched()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-lease.Context().Done():
+	case <-ctx.Done():
+	}
 }
 
 func (w *contention) check(ctx context.Context) error { return w.run.free(ctx, w.kind) }

@@ -42,6 +42,8 @@ type Report struct {
 	ServerRSSBytes   *int64   `json:"server_rss_bytes,omitempty"`
 	ServerHeapBytes  *int64   `json:"server_heap_bytes,omitempty"`
 	ServerCPUSeconds *float64 `json:"server_cpu_seconds,omitempty"`
+	// LoadCPUSeconds is what the making of the load has used meanwhile, in this process.
+	LoadCPUSeconds *float64 `json:"load_cpu_seconds,omitempty"`
 	// BytesPerSession is by how much the heap has grown for each session, RSSBytesPerSession the whole
 	// memory.
 	BytesPerSession    *float64 `json:"bytes_per_session,omitempty"`

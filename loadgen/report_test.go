@@ -27,7 +27,8 @@ func fullReport() *Report {
 	r := newReport(&Config{Workload: "watch", Hosts: 3, Callers: 4, Connections: 2, Rate: 500}, l)
 	r.addUsage(usage{cpu: 1}, usage{resident: 200 << 20, heap: 50 << 20, cpu: 1.5})
 	r.addEvents(24_000)
-	updates, merged, each, heap, resident := int64(1000), int64(5), 42.5, 300.0, 1500.0
+	updates, merged, each, heap, resident, own := int64(1000), int64(5), 42.5, 300.0, 1500.0, 0.25
+	r.LoadCPUSeconds = &own
 	r.Updates, r.Merged, r.BytesPerChangeAndConsumer = &updates, &merged, &each
 	r.BytesPerSession, r.RSSBytesPerSession = &heap, &resident
 	r.ConvergeMS = newMillis(&h)

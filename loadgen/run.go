@@ -204,9 +204,14 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	}
 	w.begin()
 	r.step("measuring for %v", r.config.Duration)
+	own := cpuSeconds()
 	l := drive(ctx, r.config.Duration, r.config.Rate, operations, r.config.Progress)
+	own = cpuSeconds() - own
 	l.failures.merge(&early)
 	report := newReport(&r.config, &l)
+	if own > 0 {
+		report.LoadCPUSeconds = &own
+	}
 	if err := ctx.Err(); err != nil {
 		w.report(report)
 		err = fmt.Errorf("broken off: %w", context.Cause(ctx))

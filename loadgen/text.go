@@ -76,6 +76,9 @@ func (r *Report) writeUsage(line func(name, format string, args ...any)) {
 	if r.ServerCPUSeconds != nil {
 		line("server CPU", "%.2f s, %.1f %% of a core", *r.ServerCPUSeconds, 100*(*r.ServerCPUSeconds)/max(r.Seconds, 1e-9))
 	}
+	if r.LoadCPUSeconds != nil {
+		line("load generator CPU", "%.2f s, %.1f %% of a core", *r.LoadCPUSeconds, 100*(*r.LoadCPUSeconds)/max(r.Seconds, 1e-9))
+	}
 	if r.ServerRSSBytes != nil {
 		line("server memory", "%s, of it heap %s", size(float64(*r.ServerRSSBytes)), size(float64(*r.ServerHeapBytes)))
 	}

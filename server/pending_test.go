@@ -44,7 +44,7 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 				asked.Consistency = consistency
 				many[i] = &asked
 			}
-			done := metric(t, c, `signalbox_request_seconds_count{kind="SEMAPHORE_DESCRIBE"}`)
+			done := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`)
 			for range clients {
 				speak(t, c, 1).burst(many...)
 			}
@@ -52,22 +52,18 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 				return metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
 			}
 			cut := func() int { return metric(t, c, "signalbox_connections_cut_total") }
-			settled := func() bool { // a client that was cut off may have asked for all, or for nothing
-				answered := metric(t, c, `signalbox_request_seconds_count{kind="SEMAPHORE_DESCRIBE"}`) - done
-				return answered+refused()+cut()*requests >= clients*requests
+			within := func() bool {
+				asked := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`) - done
+				return asked+cut()*requests >= clients*requests && // those of a client that was cut off may never be read
+					metric(t, c, "signalbox_pending_bytes") <= limit &&
+					(refused() > 0) == (consistency == protocol.ConsistencyRelaxed) &&
+					(cut() > 0 || consistency == protocol.ConsistencyRelaxed)
 			}
-			for until := time.Now().Add(20 * time.Second); !settled() || metric(t, c, "signalbox_pending_bytes") > limit; {
+			for until := time.Now().Add(5 * time.Second); !within(); time.Sleep(time.Millisecond) {
 				if time.Now().After(until) {
 					t.Fatalf("%d bytes wait, %d clients were cut off, %d requests refused",
 						metric(t, c, "signalbox_pending_bytes"), cut(), refused())
 				}
-				time.Sleep(time.Millisecond)
-			}
-			if consistency == protocol.ConsistencyRelaxed && refused() == 0 {
-				t.Error("no request was refused")
-			}
-			if consistency == protocol.ConsistencyStrict && cut() == 0 {
-				t.Error("nobody was cut off")
 			}
 			// A client that reads is served all the while.
 			reader.must(reader.ask(describe))

@@ -112,3 +112,26 @@ func ExamplePutGuarded() {
 	// <nil>
 	// config: put "limits": FENCED: released
 }
+
+// Of two who have read the same value one is too late.
+func ExampleIfRevision() {
+	ctx := context.Background()
+	c, stop := cluster(ctx)
+	defer stop()
+
+	put := func(value string, revision uint64) {
+		err := config.Put(ctx, c, "/prod/jobs", "limits", []byte(value), config.IfRevision(revision))
+		fmt.Println(value, "was put:", err == nil)
+	}
+	put("1", 0) // there is none
+	_, read, err := config.Get(ctx, c, "/prod/jobs", "limits")
+	if err != nil {
+		fmt.Println(err)
+	}
+	put("2", read)
+	put("3", read)
+	// Output:
+	// 1 was put: true
+	// 2 was put: true
+	// 3 was put: false
+}

@@ -6,46 +6,36 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-const path, name = "/jobs", "leader"
+const path, name = clienttest.Path, "leader"
+
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 // stage is a cluster with a client, for one test.
 type stage struct {
 	t   *testing.T
 	srv *servertest.Cluster
 	c   *client.Client
+	*clienttest.Stage
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	srv := servertest.Start(t)
-	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
-		t.Fatal(err)
-	}
-	return &stage{t, srv, c}
+	g := clienttest.New(t, servertest.Shards(1))
+	return &stage{t, g.Server, g.Client, g}
 }
 
 func (g *stage) session(options ...client.SessionOption) *client.Session {
 	g.t.Helper()
-	s, err := g.c.Session(g.t.Context(), path, options...)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return s
+	return g.Session(options...)
 }
 
 func (g *stage) destroy(s *client.Session) {
 	g.t.Helper()
-	if err := g.c.DestroySession(g.t.Context(), s.ID()); err != nil {
-		g.t.Fatal(err)
-	}
+	g.Destroy(s)
 }
 
 // candidate is a Run whose terms are told, and last until their context ends.

@@ -146,3 +146,31 @@ func Example_guardedStore() {
 	// the fence is stale
 	// new
 }
+
+func ExampleRWMutex() {
+	ctx := context.Background()
+	s, stop := connect(ctx)
+	defer stop()
+
+	m := lock.NewRWMutex(s, "catalogue")
+	var readers []*lock.Hold
+	for range 2 { // readers share it, also those of one session
+		hold, err := m.RLock(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		readers = append(readers, hold)
+	}
+	_, ok, err := m.TryLock(ctx)
+	fmt.Println("alone while others read:", ok, err)
+	for _, hold := range readers {
+		if err := hold.Unlock(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	_, ok, err = m.TryLock(ctx)
+	fmt.Println("alone:", ok, err)
+	// Output:
+	// alone while others read: false <nil>
+	// alone: true <nil>
+}

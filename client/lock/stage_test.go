@@ -7,38 +7,35 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-const path = "/jobs"
+const path = clienttest.Path
+
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 // stage is a cluster with a client, for one test.
 type stage struct {
 	t *testing.T
 	c *client.Client
+	*clienttest.Stage
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	srv := servertest.Start(t)
-	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
-		t.Fatal(err)
-	}
-	return &stage{t, c}
+	g := clienttest.New(t, servertest.Shards(1))
+	return &stage{t, g.Client, g}
 }
 
 func (g *stage) session(options ...client.SessionOption) *client.Session {
 	g.t.Helper()
-	s, err := g.c.Session(g.t.Context(), path, options...)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return s
+	return g.Session(options...)
+}
+
+func (g *stage) destroy(s *client.Session) {
+	g.t.Helper()
+	g.Destroy(s)
 }
 
 // inside returns how many own the semaphore, and how many wait for it.
@@ -59,13 +56,6 @@ func (g *stage) want(name string, owners, waiters int) {
 	g.t.Helper()
 	if o, w := g.inside(name); o != owners || w != waiters {
 		g.t.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
-	}
-}
-
-func (g *stage) destroy(s *client.Session) {
-	g.t.Helper()
-	if err := g.c.DestroySession(g.t.Context(), s.ID()); err != nil {
-		g.t.Fatal(err)
 	}
 }
 

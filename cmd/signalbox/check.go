@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,8 @@ func newCheck(f *cli.Frame) *cobra.Command {
 		Short: "Is the cluster well, its disk fast enough, its limits sane?",
 		Long: `Looks at a cluster, and tells what is well, what is not, and what to do about it:
 
-  over the protocol      hosts that answer, leaders, versions, hosts that lag
+  over the protocol      hosts that answer, leaders, versions, hosts that lag, and
+                         when certificates end
   over the admin pages   readiness, room on the disk, how long the log waits for the
                          disk, open files, pauses, slow watchers, clocks
   on this machine        with --disk DIR, how long a write to that disk takes
@@ -121,10 +123,13 @@ func (k *checkCommand) check() error {
 	base, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
 	var x findings
-	if err := k.within(base, connection, func(ctx context.Context) { checkCluster(ctx, connection, &x) }); err != nil {
+	if err := k.within(base, connection, func(ctx context.Context) {
+		checkCluster(ctx, connection, &x)
+		checkCertificates(ctx, connection, &x)
+	}); err != nil {
 		return err
 	}
-	if err := k.within(base, connection, func(ctx context.Context) { checkHosts(pages.Read(ctx, k.admin), &x) }); err != nil {
+	if err := k.within(base, connection, func(ctx context.Context) { checkHosts(k.readPages(ctx), &x) }); err != nil {
 		return err
 	}
 	if k.disk != "" && !cli.WasInterrupted(base) {
@@ -134,6 +139,23 @@ func (k *checkCommand) check() error {
 		return context.Cause(base)
 	}
 	return k.show(&x)
+}
+
+// readPages reads the pages of all hosts. One that nobody has asked anything for a while makes sure that it is up
+// to date only when it is asked, and is not ready until then. So those that are not are looked at again.
+func (k *checkCommand) readPages(ctx context.Context) []pages.Reading {
+	for try := 1; ; try++ {
+		hosts := pages.Read(ctx, k.admin)
+		unready := slices.ContainsFunc(hosts, func(h pages.Reading) bool { return h.Err == nil && !h.Status.Ready })
+		if !unready || try == checkTries {
+			return hosts
+		}
+		select {
+		case <-time.After(checkPause):
+		case <-ctx.Done():
+			return hosts
+		}
+	}
 }
 
 // within does something in the time that a command has.
@@ -258,3 +280,9 @@ func judgeRedundancy(hosts int, x *findings) {
 
 // checkPatience is how long after its start a host counts as one that has only begun.
 const checkPatience = 10 * time.Second
+
+const (
+	// checkTries is how often the pages of hosts are read that are not ready, and checkPause the time in between.
+	checkTries = 3
+	checkPause = 500 * time.Millisecond
+)

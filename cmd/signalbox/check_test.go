@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"os"
@@ -153,6 +154,32 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 		t.Errorf("a cluster that is not there: %+v", r)
 	}
 	if r := x.run("check", "--timeout", "nonsense"); r.code != cli.ExitUsage {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCheckJudgesCertificates(t *testing.T) {
+	now := time.Now()
+	for what, c := range map[string]struct {
+		from, to time.Duration
+		want     level
+	}{
+		"good":    {-time.Hour, 90 * 24 * time.Hour, levelOK},
+		"ending":  {-time.Hour, 24 * time.Hour, levelWarn},
+		"over":    {-time.Hour, -time.Minute, levelFail},
+		"not yet": {time.Hour, 90 * 24 * time.Hour, levelFail},
+	} {
+		var x findings
+		judgeCertificate("a", &x509.Certificate{NotBefore: now.Add(c.from), NotAfter: now.Add(c.to)}, now, &x)
+		if x.worst() != c.want {
+			t.Errorf("%s: %+v", what, x.list)
+		}
+	}
+	ca, cert, key, _ := certificates(t)
+	p, other := newPlace(t), newPlace(t)
+	p.serve(t, "--listen", "off", "--tls-listen", other.client, "--tls-cert", cert, "--tls-key", key).awaitReady()
+	r := newTool(t, other).run("check", "--tls-ca", ca, "--admin", p.admin)
+	if !strings.Contains(r.out, "warn certificate of "+other.client+": it is good from ") || !strings.Contains(r.out, "ok   hosts: all answer: 1\n") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -34,7 +34,7 @@ type electCommand struct {
 func newElect(f *cli.Frame) *cobra.Command {
 	e := &electCommand{keeper: keeper{Frame: f}}
 	c := &cobra.Command{
-		Use:   "elect PATH NAME [-- COMMAND [ARGUMENT...]]",
+		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Run a command on the leader of many, or see who leads",
 		Long: `Contends in the election NAME of the node PATH, runs COMMAND while it leads, and
 contends again when COMMAND has ended or the lead is lost. Of all that do so with
@@ -66,7 +66,8 @@ signalbox help exit-codes has the others.`,
   # who leads, and who comes after
   signalbox elect /prod scheduler --observe
   signalbox elect /prod scheduler --observe --follow -o json`,
-		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		DisableFlagsInUseLine: true, // they stand before the --
+		ValidArgsFunction:     f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.follow && !e.observe {
 				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--follow goes with --observe; %s --help shows how", c.CommandPath()))

@@ -28,7 +28,7 @@ type lockCommand struct {
 func newLock(f *cli.Frame) *cobra.Command {
 	l := &lockCommand{keeper: keeper{Frame: f}, count: 1, limit: 1}
 	c := &cobra.Command{
-		Use:   "lock PATH NAME -- COMMAND [ARGUMENT...]",
+		Use:   "lock PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command under a lock",
 		Long: `Runs COMMAND while holding the lock NAME in the node PATH, and ends with its exit
 status. Of all that are started with the same PATH and NAME, on whatever machine,
@@ -58,8 +58,9 @@ tenth. Where somebody may have the lock already, because an operator ended the
 session or this process stood still, they are killed at once. On Linux COMMAND is
 killed with this process, too.
 
-Nothing can stop a command in the time for which this process itself is stopped:
-that is what the fencing token is for.
+Nothing can stop a command in the time for which this process itself is stopped, nor
+what has left the command's process group as daemons do: for that there is the
+fencing token.
 
 Exit codes: that of COMMAND, or 128 and the number of the signal that ended it; 75
 not acquired within --wait; 80 the lock was lost while COMMAND ran; 69 no host could
@@ -80,7 +81,8 @@ wrong. signalbox help exit-codes has the others.`,
 
   # what the command is told
   signalbox lock /demo job -- sh -c 'echo my token is $SIGNALBOX_FENCE'`,
-		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		DisableFlagsInUseLine: true, // they stand before the --
+		ValidArgsFunction:     f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			l.counted, l.limited, l.bounded = c.Flags().Changed("count"), c.Flags().Changed("limit"), c.Flags().Changed("wait")
 			if err := l.prepare(c, args); err != nil {
@@ -96,7 +98,7 @@ wrong. signalbox help exit-codes has the others.`,
 	c.Flags().Var(&l.limit, "limit", "how much of NAME there is; a semaphore with this limit is created where there is none")
 	c.Flags().Var(&l.count, "count", "how much of the limit to take; without --limit, of a semaphore that exists")
 	c.Flags().BoolVar(&l.shared, "shared", false, "share the lock with others who say so")
-	c.Flags().DurationVar(&l.wait, "wait", 0, "how long to wait for the lock, 0s for not at all; without it, for ever")
+	c.Flags().DurationVar(&l.wait, "wait", 0, "how long to wait for the lock: `DURATION`, 0s for not at all; without it, for ever")
 	l.addFlags(c)
 	return f.Command(c)
 }

@@ -62,11 +62,11 @@ type keeper struct {
 // addFlags adds the flags of both commands.
 func (k *keeper) addFlags(c *cobra.Command) {
 	c.Flags().DurationVar(&k.timeout, "session-timeout", client.DefaultSessionTimeout,
-		"how long the cluster waits for this process when it is not heard of, before others get what it has; 1s to 30m")
+		"how long the cluster waits for this process when it is not heard of, before others get what it has: `DURATION` from 1s to 30m")
 	c.Flags().DurationVar(&k.killAfter, "kill-after", 0,
-		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost "+
-			"(a twentieth of the session timeout where it is not given, and at most a sixteenth)")
-	c.Flags().StringVar(&k.data, "data", "", "what others see of the owner; the machine and the process where it is not given")
+		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost: `DURATION`, "+
+			"a twentieth of the session timeout where it is not given, and at most a sixteenth")
+	c.Flags().StringVar(&k.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
 	c.Flags().BoolVar(&k.existing, "existing", false, "fail where the node does not exist, instead of creating it")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "say nothing but errors on standard error")
 }

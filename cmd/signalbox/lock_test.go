@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -201,116 +199,6 @@ func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 	server.signal(syscall.SIGCONT)
 	next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "echo", "mine")
 	next.endsWith(0, "")
-}
-
-// cutWire passes connections on until it is cut. Then those that there are go silent, but for the ones that are
-// spared, and there are no new ones.
-type cutWire struct {
-	listener net.Listener
-	to       string
-
-	mu    sync.Mutex
-	cut   bool
-	conns []*severable
-}
-
-type severable struct {
-	net.Conn
-	mu     sync.Mutex
-	silent bool
-}
-
-func newCutWire(t *testing.T, to string) *cutWire {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &cutWire{listener: l, to: to}
-	t.Cleanup(func() {
-		l.Close()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, c := range w.conns {
-			c.Close()
-		}
-	})
-	go w.accept()
-	return w
-}
-
-func (w *cutWire) accept() {
-	for {
-		c, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		w.mu.Lock()
-		if w.cut {
-			w.mu.Unlock()
-			c.Close()
-			continue
-		}
-		s := &severable{Conn: c}
-		w.conns = append(w.conns, s)
-		w.mu.Unlock()
-		go s.pass(w.to)
-	}
-}
-
-func (s *severable) pass(to string) {
-	host, err := net.Dial("tcp", to)
-	if err != nil {
-		s.Close()
-		return
-	}
-	defer host.Close()
-	go func() { _, _ = io.Copy(s, host) }()
-	_, _ = io.Copy(silencer{s, host}, s.Conn)
-}
-
-// Write passes on what the host says.
-func (s *severable) Write(b []byte) (int, error) {
-	if s.isSilent() {
-		return len(b), nil
-	}
-	return s.Conn.Write(b)
-}
-
-func (s *severable) isSilent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.silent
-}
-
-// silencer passes on what the client says.
-type silencer struct {
-	s  *severable
-	to io.Writer
-}
-
-func (x silencer) Write(b []byte) (int, error) {
-	if x.s.isSilent() {
-		return len(b), nil
-	}
-	return x.to.Write(b)
-}
-
-func (w *cutWire) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.conns)
-}
-
-// sever silences the connections up to the n-th, and lets no new ones in.
-func (w *cutWire) sever(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cut = true
-	for _, c := range w.conns[:n] {
-		c.mu.Lock()
-		c.silent = true
-		c.mu.Unlock()
-	}
 }
 
 func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {

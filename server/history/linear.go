@@ -10,19 +10,15 @@ import (
 )
 
 // linearTime is how long one semaphore's history may be thought about.
-const linearTime = 10 * time.Second
+const linearTime = 2 * time.Second
 
 // Linear: there is an order in which everything that was done to a semaphore, one thing after the other, each
 // between its call and its return, leads to what everybody was told. STRICT descriptions show the state of a
 // moment between theirs, RELAXED ones may show one that is older by their Age. A session that is over loses what
 // it had at some moment after its client gave it up.
-func Linear(h *History) []string {
-	found, _ := Linearize(h, linearTime)
-	return found
-}
-
-// Linearize is Linear with a limit to the time for each semaphore, and tells too for which that was not enough.
-func Linearize(h *History, limit time.Duration) (found []string, undecided []Semaphore) {
+//
+// The limit is for each semaphore; undecided are those for which it was too short.
+func Linear(h *History, limit time.Duration) (found []string, undecided []Semaphore) {
 	operations := make(map[Semaphore][]*Operation)
 	for i := range h.Operations {
 		o := &h.Operations[i]
@@ -32,7 +28,7 @@ func Linearize(h *History, limit time.Duration) (found []string, undecided []Sem
 	for _, s := range slices.SortedFunc(maps.Keys(operations), func(a, b Semaphore) int {
 		return slices.Compare([]string{a.Node, a.Name}, []string{b.Node, b.Name})
 	}) {
-		steps := stepsOf(h, operations[s], ends)
+		steps := stepsOf(operations[s], ends)
 		switch result, info := porcupine.CheckOperationsVerbose(semaphoreModel, linearOperations(steps), limit); result {
 		case porcupine.Illegal:
 			found = append(found, fmt.Sprintf("%v: no order explains what was told: %s", s, stuck(steps, info)))
@@ -112,13 +108,18 @@ var semaphoreModel = (&porcupine.NondeterministicModel{
 	Equal: func(a, b any) bool { return a.(model).equal(b.(model)) },
 	Hash:  func(s any) uint64 { return s.(model).hash() },
 	Step: func(state, input, _ any) (next []any) {
-		m, s := state.(model), input.(*step)
-		after, ok := s.take(m)
-		if ok {
-			next = append(next, after)
-		}
-		if s.maybe && !(ok && after.equal(m)) {
-			next = append(next, m)
+		s := input.(*step)
+		for _, m := range state.(model).fates() {
+			after, ok := s.take(m)
+			if s.loose {
+				after = after.loosen(s.session, 0)
+			}
+			if ok {
+				next = append(next, after)
+			}
+			if s.maybe && !(ok && after.equal(m)) {
+				next = append(next, m)
+			}
 		}
 		return next
 	},
@@ -142,12 +143,8 @@ func (s *step) take(m model) (next model, ok bool) {
 	case stepOwn:
 		i := m.index(s.session)
 		return m, i >= 0 && i < m.owners && m.links[i].Order == s.order
-	case stepLeave, stepEnd:
-		i := m.index(s.session)
-		if i < 0 || s.order != 0 && m.links[i].Order != 0 && m.links[i].Order != s.order {
-			return m, true
-		}
-		return m.without(i), true
+	case stepLoosen:
+		return m.loosen(s.session, s.order), true
 	}
 	return s.takeOther(m)
 }
@@ -187,26 +184,31 @@ func (s *step) takeOther(m model) (next model, ok bool) {
 		return model{last: m.last}, m.exists && !m.ephemeral && (o.Force || len(m.links) == 0)
 	case Change:
 		i := m.index(s.session)
-		if i < 0 || i >= m.owners || m.links[i].Order != s.order {
+		if i >= 0 && i < m.owners && m.links[i].Order == s.order {
+			next, a, ok := m.again(i, o.Count, s.order, true)
+			return next, ok && a == owning
+		}
+		if o.Outcome == Done {
 			return m, false
 		}
-		next, a, ok := m.again(i, o.Count, s.order, true)
-		return next, ok && a == owning
+		// The lease was lost meanwhile. What was got in its place is given back.
+		next, _, ok = m.acquire(s.session, o.Count, 0, true, o.Ephemeral)
+		return next.loosen(s.session, 0), ok
 	case Release:
 		return s.release(m)
 	}
 	return m, true
 }
 
-// release is a release whose outcome is known, or one that may have happened.
+// release is a release whose outcome is known.
 func (s *step) release(m model) (next model, ok bool) {
 	i := m.index(s.session)
 	mine := i >= 0 && (s.of.Guard == 0 || m.links[i].Order == 0 || m.links[i].Order == s.of.Guard)
 	switch {
-	case s.of.Outcome == Fenced || s.of.Outcome == Done && !s.of.Released:
+	case s.of.Outcome == Fenced || !s.of.Released:
 		return m, !mine
 	case mine:
 		return m.without(i), true
 	}
-	return m, s.of.Outcome == Unknown
+	return m, false
 }

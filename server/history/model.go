@@ -14,7 +14,22 @@ type model struct {
 	data      string
 	last      uint64 // the highest order id that is known to have been given out
 	owners    int    // so many of the links own, the others wait
-	links     []Link // by order; an order id that nobody was told is 0
+	links     []bond // by order; an order id that nobody was told is 0
+}
+
+// bond is a link. One that is loose may go at any moment, without anybody being told: its acquire was given up or
+// timed out, its release is under way, or its session is over.
+type bond struct {
+	Link
+	loose bool
+}
+
+func held(bonds []bond) uint64 {
+	total := uint64(0)
+	for _, b := range bonds {
+		total = plus(total, b.Count)
+	}
+	return total
 }
 
 // answer is what an acquire comes to.
@@ -47,19 +62,22 @@ func (m model) hash() uint64 {
 		mix(l.Session)
 		mix(l.Order)
 		mix(l.Count)
+		if l.loose {
+			mix(1)
+		}
 	}
 	return h
 }
 
 func (m model) index(session uint64) int {
-	return slices.IndexFunc(m.links, func(l Link) bool { return l.Session == session })
+	return slices.IndexFunc(m.links, func(l bond) bool { return l.Session == session })
 }
 
 // run grants what can be granted.
 func (m model) run() model {
-	held := sum(m.links[:m.owners])
-	for m.owners < len(m.links) && m.links[m.owners].Count <= m.limit-held {
-		held += m.links[m.owners].Count
+	left := m.limit - held(m.links[:m.owners])
+	for m.owners < len(m.links) && m.links[m.owners].Count <= left {
+		left -= m.links[m.owners].Count
 		m.owners++
 	}
 	return m
@@ -92,7 +110,7 @@ func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next 
 	if i := m.index(session); i >= 0 {
 		return m.again(i, count, order, try)
 	}
-	fits := m.owners == len(m.links) && count <= m.limit-sum(m.links)
+	fits := m.owners == len(m.links) && count <= m.limit-held(m.links)
 	if !fits && try {
 		return m, neither, true
 	}
@@ -100,7 +118,7 @@ func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next 
 		return m, refused, false
 	}
 	m.last = max(m.last, order)
-	m.links = append(slices.Clone(m.links), Link{Session: session, Order: order, Count: count})
+	m.links = append(slices.Clone(m.links), bond{Link: Link{Session: session, Order: order, Count: count}})
 	if !fits {
 		return m, waiting, true
 	}
@@ -117,7 +135,7 @@ func (m model) again(i int, count, order uint64, try bool) (next model, a answer
 	if l.Order != 0 && order != 0 && l.Order != order {
 		return m, refused, false
 	}
-	l.Order, l.Count = max(l.Order, order), count
+	l.Order, l.Count, l.loose = max(l.Order, order), count, false
 	m.last = max(m.last, order)
 	m.links = slices.Clone(m.links)
 	m.links[i] = l
@@ -147,7 +165,7 @@ func (m model) shows(s *State) (next model, ok bool) {
 		} else {
 			shown = s.Waiters[i-m.owners]
 		}
-		if shown == l {
+		if shown == l.Link {
 			continue
 		}
 		if l.Order != 0 || shown.Session != l.Session || shown.Count != l.Count {
@@ -160,6 +178,31 @@ func (m model) shows(s *State) (next model, ok bool) {
 		m.last = max(m.last, shown.Order)
 	}
 	return m, true
+}
+
+// loosen marks what a session has, under an order id where that is not 0, as what may go at any moment.
+func (m model) loosen(session, order uint64) model {
+	i := m.index(session)
+	if i < 0 || m.links[i].loose || order != 0 && m.links[i].Order != 0 && m.links[i].Order != order {
+		return m
+	}
+	m.links = slices.Clone(m.links)
+	m.links[i].loose = true
+	return m
+}
+
+// fates are what the model may have become by itself: with any of its loose links gone.
+func (m model) fates() []model {
+	all := []model{m}
+	for _, l := range m.links {
+		if !l.loose {
+			continue
+		}
+		for _, before := range all {
+			all = append(all, before.without(before.index(l.Session)))
+		}
+	}
+	return all
 }
 
 // String draws the model.

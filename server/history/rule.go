@@ -8,7 +8,7 @@ type Rule struct {
 	Check func(*History) []string
 }
 
-// Rules are all there are.
+// Rules are all there are but for Linear, which is not always decided.
 var Rules = []Rule{
 	{"notes", func(h *History) []string { return h.Notes }},
 	{"holders", Holders},
@@ -17,9 +17,9 @@ var Rules = []Rule{
 	{"states", States},
 	{"once", Once},
 	{"sessions", Sessions},
+	{"progress", Progress},
 	{"watches", Watches},
 	{"finals", Finals},
-	{"linear", Linear},
 }
 
 // Finding is where a history breaks a rule.
@@ -31,15 +31,19 @@ type Finding struct {
 // String returns the rule and what was found.
 func (f Finding) String() string { return f.Rule + ": " + f.Text }
 
-// Check returns where the history breaks any of the rules.
-func Check(h *History) []Finding {
-	var found []Finding
+// Check returns where the history breaks any of the rules, Linear among them, and for which semaphores that one
+// could not be decided in reasonable time.
+func Check(h *History) (found []Finding, undecided []Semaphore) {
 	for _, r := range Rules {
 		for _, text := range r.Check(h) {
 			found = append(found, Finding{r.Name, text})
 		}
 	}
-	return found
+	texts, undecided := Linear(h, linearTime)
+	for _, text := range texts {
+		found = append(found, Finding{"linear", text})
+	}
+	return found, undecided
 }
 
 // mayHave tells whether an operation may have had an effect.
@@ -102,15 +106,7 @@ func limits(h *History) map[Semaphore]uint64 {
 // endless is the limit of an ephemeral semaphore, and the count of who wants all of one.
 const endless = 1<<64 - 1
 
-// sum adds counts that may be endless.
-func sum(links []Link) uint64 {
-	total := uint64(0)
-	for _, l := range links {
-		total = plus(total, l.Count)
-	}
-	return total
-}
-
+// plus adds counts that may be endless.
 func plus(a, b uint64) uint64 {
 	if a > endless-b {
 		return endless

@@ -31,10 +31,11 @@ func Sessions(h *History) (found []string) {
 	return found
 }
 
-// suffered tells whether something was wrong for a client at some moment between two.
+// suffered tells whether something was wrong for a client at some moment between two; for any client, if it is
+// negative.
 func (h *History) suffered(client int, from, to Time) bool {
 	for _, f := range h.Faults {
-		if (f.Client < 0 || f.Client == client) && f.From < to && f.To > from {
+		if (client < 0 || f.Client < 0 || f.Client == client) && f.From < to && f.To > from {
 			return true
 		}
 	}

@@ -9,57 +9,65 @@ import (
 type stepKind string
 
 const (
-	stepAcquire stepKind = "acquire" // and hear what comes of it at once
+	stepAcquire stepKind = "acquire" // and hear at once what comes of it
 	stepJoin    stepKind = "join"    // own or wait
 	stepOwn     stepKind = "own"     // be an owner
-	stepLeave   stepKind = "leave"   // a queue, by timeout or because the acquire was given up
-	stepEnd     stepKind = "end"     // of a session
+	stepLoosen  stepKind = "loosen"  // what may go from now on
 	stepOther   stepKind = "other"
 )
 
-// step is something that happens to a semaphore in one moment between two. An acquire that waits is two steps,
-// one that was given up is two of which nobody knows whether they happened.
+// step is something that happens to a semaphore in one moment between two. An acquire that waited is two steps.
 type step struct {
 	kind     stepKind
 	of       *Operation // nil for the end of a session
 	session  uint64
 	order    uint64 // 0 where it is not known
-	maybe    bool
+	maybe    bool   // it may not have happened
+	loose    bool   // what the session has then may go again at any moment
 	from, to Time
 }
 
 // stepsOf turns what a history knows of a semaphore into steps.
-func stepsOf(h *History, operations []*Operation, ends map[uint64]Time) (steps []step) {
+func stepsOf(operations []*Operation, ends map[uint64]Time) (steps []step) {
 	slices.SortFunc(operations, func(a, b *Operation) int { return cmp.Compare(a.Called, b.Called) })
-	answered := answersOf(operations)
-	doubtful, acquired := make(map[uint64]bool), make(map[uint64]bool)
+	answered, shown := answersOf(operations), shownData(operations)
+	ended := make(map[uint64]bool)
 	for _, o := range operations {
-		// What was given up may take effect until its session has got the answer to another change of the
-		// same semaphore; what the client does about it in the background, one change later.
-		settled, undone := answered.after(o, 1), answered.after(o, 2)
-		if o.Kind == Acquire || o.Kind == Change {
-			acquired[o.Session] = true
-			if settled == Never && o.Outcome != Done {
-				doubtful[o.Session] = true
+		if o.Kind == Update && o.Outcome == Unknown {
+			// Data that was shown was written before that; data that nobody was shown explains nothing.
+			if at, known := shown[o.Data]; known {
+				steps = append(steps, step{kind: stepOther, of: o, session: o.Session, from: o.Called, to: at})
 			}
-		}
-		steps = append(steps, stepsOfOne(o, settled, undone)...)
-	}
-	for session := range acquired {
-		end, over := ends[session]
-		if !over {
 			continue
 		}
-		steps = append(steps, step{kind: stepEnd, session: session, from: end, to: Never})
-		if doubtful[session] {
-			// A copy of what it gave up may come after its end, and is undone again.
-			steps = append(steps, step{kind: stepEnd, session: session, from: end, to: Never})
+		end, over := ends[o.Session]
+		for _, s := range stepsOfOne(o, answered) {
+			s.loose = s.loose || over && s.to > end
+			steps = append(steps, s)
+		}
+		if over && !ended[o.Session] && (o.Kind == Acquire || o.Kind == Change) {
+			ended[o.Session] = true
+			steps = append(steps, step{kind: stepLoosen, session: o.Session, from: end, to: end})
 		}
 	}
 	return steps
 }
 
-// answers are when the changes of sessions were answered, in order.
+// shownData tells by when all data was written that was shown. No two updates write the same.
+func shownData(operations []*Operation) map[string]Time {
+	shown := make(map[string]Time)
+	for _, o := range operations {
+		if o.Kind != Describe || o.Found == nil {
+			continue
+		}
+		if at, known := shown[o.Found.Data]; !known || o.Returned < at {
+			shown[o.Found.Data] = o.Returned
+		}
+	}
+	return shown
+}
+
+// answers are the changes of each session that a host answered for good, in order.
 type answers map[uint64][]*Operation
 
 func answersOf(operations []*Operation) answers {
@@ -72,14 +80,12 @@ func answersOf(operations []*Operation) answers {
 	return a
 }
 
-// after is when the nth change of the same session that was asked for after an operation was answered.
-func (a answers) after(o *Operation, n int) Time {
-	if o.Session == 0 {
-		return Never
-	}
-	for _, other := range a[o.Session] {
-		if other.Called > o.Called {
-			if n--; n == 0 {
+// settled is until when an operation that was given up may take effect: until a later change of the same
+// semaphore by the same session was answered, whose number is higher. Without a session there is no such end.
+func (a answers) settled(o *Operation) Time {
+	if o.Session != 0 {
+		for _, other := range a[o.Session] {
+			if other.Called > o.Called {
 				return other.Returned
 			}
 		}
@@ -87,47 +93,32 @@ func (a answers) after(o *Operation, n int) Time {
 	return Never
 }
 
-func stepsOfOne(o *Operation, settled, undone Time) []step {
+func stepsOfOne(o *Operation, answered answers) []step {
 	one := step{kind: stepOther, of: o, session: o.Session, order: o.Order, from: o.Called, to: o.Returned}
 	if o.Outcome == Unknown {
-		one.maybe, one.to = true, settled
+		one.maybe, one.to = true, answered.settled(o)
 	}
-	switch o.Kind {
-	case Describe:
-		if o.Found == nil {
-			return nil
-		}
+	switch {
+	case o.Kind == Describe && o.Found != nil:
 		one.from -= o.Age
 		return []step{one}
-	case Release:
-		if o.Outcome == Unknown {
-			one.to = undone
-		}
+	case o.Kind == Release && o.Outcome == Unknown:
+		// It goes on in the background.
+		return []step{{kind: stepLoosen, session: o.Session, order: o.Guard, from: o.Called, to: o.Called}}
+	case o.Kind == Acquire:
+		return acquireSteps(o, one, answered)
+	case o.Kind == Change && (o.Outcome == Done || o.Outcome == Unknown):
 		return []step{one}
-	case Acquire:
-		return acquireSteps(o, one, settled, undone)
-	case Change:
-		if o.Outcome == Done {
-			return []step{one}
-		}
-		if o.Outcome != Unknown {
-			return nil
-		}
-		// If the lease was lost meanwhile, something else may have been got, and is given back.
-		one.kind, one.order = stepJoin, 0
-		leave := one
-		leave.kind, leave.to = stepLeave, undone
-		return []step{one, leave}
-	case Create, Update, Delete:
+	case o.Kind == Create, o.Kind == Update, o.Kind == Delete, o.Kind == Release:
 		return []step{one}
 	}
 	return nil
 }
 
-func acquireSteps(o *Operation, one step, settled, undone Time) []step {
-	join, own, leave := one, one, one
-	join.kind, own.kind, leave.kind = stepJoin, stepOwn, stepLeave
-	leave.maybe, leave.to = true, undone
+func acquireSteps(o *Operation, one step, answered answers) []step {
+	join, own := one, one
+	join.kind, own.kind = stepJoin, stepOwn
+	join.loose = o.Outcome != Done
 	switch {
 	case o.Wait == 0 && o.Outcome != Unknown:
 		one.kind = stepAcquire
@@ -135,20 +126,20 @@ func acquireSteps(o *Operation, one step, settled, undone Time) []step {
 			return nil
 		}
 		return []step{one}
-	case o.Queued != 0 && (o.Outcome != Done || o.Place == o.Order):
-		join.maybe, join.to, join.order = false, o.Queued, o.Place
-		leave.from, leave.order, own.from = o.Queued, o.Place, o.Queued
-		if o.Outcome == Done {
-			return []step{join, own}
-		}
-		return []step{join, leave}
 	case o.Queued != 0:
-		// It lost its place unheard, and got another one.
 		first := join
-		first.order, first.to = o.Place, o.Queued
-		leave.order, leave.from, leave.to = o.Place, o.Queued, o.Returned
-		join.from, own.from = o.Queued, o.Queued
-		return []step{first, leave, join, own}
+		first.maybe, first.to, first.order = false, o.Queued, o.Place
+		if o.Outcome != Done {
+			return []step{first}
+		}
+		own.from = o.Queued
+		if o.Place == o.Order {
+			return []step{first, own}
+		}
+		// It lost its place unheard, and got another one.
+		first.loose = true
+		join.from = o.Queued
+		return []step{first, join, own}
 	case o.Outcome == Done:
 		return []step{join, own}
 	case o.Outcome == NotFound:
@@ -157,6 +148,6 @@ func acquireSteps(o *Operation, one step, settled, undone Time) []step {
 	case o.Outcome == Refused:
 		return nil
 	}
-	join.maybe, join.to, join.order, leave.order = true, settled, 0, 0
-	return []step{join, leave}
+	join.maybe, join.to, join.order = true, answered.settled(o), 0
+	return []step{join}
 }

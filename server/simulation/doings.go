@@ -61,6 +61,21 @@ func (q *program) acquire(ctx context.Context, s scene) {
 	if err == nil {
 		q.hold(s, lease, o.Count)
 	}
+	q.settle(s, err)
+}
+
+// settle makes sure, mostly, of what became of an operation that was given up: a later change that is answered
+// means that it is over. What is not known for long makes a history hard to judge.
+func (q *program) settle(s scene, err error) {
+	if is, _ := outcome(err); is != history.Unknown || q.session.Context().Err() != nil || q.dice.IntN(10) == 0 {
+		return
+	}
+	if h := q.anyHoldingOf(s); h != nil && h.lease.Err() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, 30*time.Second)
+	defer cancel()
+	q.release(ctx, s)
 }
 
 // use works under a lease for a while, writes to what it guards, and gives it back.
@@ -131,13 +146,19 @@ func (q *program) update(ctx context.Context, s scene) {
 	defer cancel()
 	o := q.begin(history.Update, s)
 	o.Data = q.value()
-	q.finish(o, q.semaphore(s).Update(ctx, []byte(o.Data)))
+	var options []client.UpdateOption
+	if lease := q.last[s.name]; lease != nil && q.dice.IntN(3) == 0 {
+		// Lost or not: the host decides.
+		o.Guard = lease.Fence()
+		options = append(options, client.Guard(lease))
+	}
+	err := q.semaphore(s).Update(ctx, []byte(o.Data), options...)
+	q.finish(o, err)
+	q.settle(s, err)
 }
 
 // release gives back whatever the program has of a semaphore, by its name.
 func (q *program) release(ctx context.Context, s scene) {
-	ctx, cancel := q.patience(ctx)
-	defer cancel()
 	if h := q.anyHoldingOf(s); h != nil {
 		h.end("released")
 	}
@@ -145,6 +166,10 @@ func (q *program) release(ctx context.Context, s scene) {
 	var err error
 	o.Released, err = q.semaphore(s).Release(ctx)
 	q.finish(o, err)
+	if err != nil {
+		// It goes on in the background, and would hit whatever is acquired next.
+		q.close(q.ctx)
+	}
 }
 
 // describe looks at a semaphore.
@@ -201,7 +226,9 @@ func (q *program) remake(ctx context.Context, s scene) {
 	}
 	o := q.begin(history.Create, s)
 	o.Limit, o.Data = s.limit, q.value()
-	q.finish(o, sem.Create(ctx, o.Limit, []byte(o.Data)))
+	err := sem.Create(ctx, o.Limit, []byte(o.Data))
+	q.finish(o, err)
+	q.settle(s, err)
 }
 
 // outcome tells what an error says of an operation.

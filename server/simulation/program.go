@@ -20,8 +20,10 @@ type program struct {
 	dice    *rand.Rand
 	done    chan struct{}
 
+	ctx     context.Context // of run
 	session *client.Session
-	writes  int // how many values it wrote
+	writes  int                      // how many values it wrote
+	last    map[string]*client.Lease // of each semaphore, lost or not
 
 	mu     sync.Mutex // guards what follows
 	held   map[string]*holding
@@ -47,6 +49,7 @@ func (q *program) record() *history.Recorder { return q.process.world.record }
 // run lives through one session after the other.
 func (q *program) run(ctx context.Context) {
 	defer close(q.done)
+	q.ctx = ctx
 	for ctx.Err() == nil {
 		s, err := q.client.Session(ctx, path, client.SessionTimeout(q.timeout))
 		if err != nil {
@@ -55,6 +58,7 @@ func (q *program) run(ctx context.Context) {
 		}
 		q.mu.Lock()
 		q.session = s
+		q.last = make(map[string]*client.Lease)
 		q.held, q.awaits = make(map[string]*holding), make(map[string]*notice)
 		q.ended = q.process.started(s, q.timeout)
 		q.mu.Unlock()
@@ -161,6 +165,7 @@ func (q *program) anyHolding() *holding {
 
 // hold takes down that the program has a lease.
 func (q *program) hold(s scene, lease *client.Lease, count uint64) {
+	q.last[s.name] = lease
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if before := q.held[s.name]; before != nil {

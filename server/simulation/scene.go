@@ -31,6 +31,9 @@ var scenery = []scene{
 // endless is the limit of an ephemeral semaphore.
 const endless = client.All
 
+// Semaphores is how many semaphores a world has.
+var Semaphores = int64(len(scenery))
+
 // count draws how much of the semaphore is asked for.
 func (s scene) count(dice *rand.Rand) uint64 {
 	if s.ephemeral {

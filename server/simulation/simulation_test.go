@@ -22,6 +22,7 @@ var (
 	again    = flag.Int("again", 5, "how often TestWorld plays its seed")
 	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
 	keep     = flag.String("keep", "", "the directory for histories that break a rule; a temporary one where it is not given")
+	file     = flag.String("history", "", "the history that TestHistory judges")
 	logs     = flag.Bool("logs", false, "let hosts and clients log")
 )
 
@@ -32,11 +33,13 @@ const patience = 5 * time.Minute
 type tally struct {
 	worlds, operations, views atomic.Int64
 	simulated                 atomic.Int64
+	undecided                 atomic.Int64
 }
 
 func (t *tally) String() string {
-	return fmt.Sprintf("%d worlds, %.2f simulated hours, %d operations, %d views",
-		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load())
+	return fmt.Sprintf("%d worlds, %.2f simulated hours, %d operations, %d views, %d of %d semaphores' orders undecided",
+		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
+		t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
 }
 
 // play plays a plan and returns its history.
@@ -67,9 +70,10 @@ func play(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *tally) (h *
 }
 
 // judge checks a history, and saves it if it breaks a rule.
-func judge(t *testing.T, p simulation.Plan, h *history.History) bool {
+func judge(t *testing.T, p simulation.Plan, h *history.History, sum *tally) bool {
 	t.Helper()
-	found := history.Check(h)
+	found, undecided := history.Check(h)
+	sum.undecided.Add(int64(len(undecided)))
 	if len(found) == 0 {
 		return true
 	}
@@ -112,7 +116,7 @@ func TestWorld(t *testing.T) {
 			began := time.Now()
 			h := play(t, p, nil, sum)
 			played := time.Since(began)
-			judge(t, p, h)
+			judge(t, p, h, sum)
 			t.Logf("%v, played in %v, judged in %v", sum, played, time.Since(began)-played)
 		})
 	}
@@ -131,7 +135,7 @@ func fresh(t *testing.T, first uint64, for_ time.Duration) {
 				seed := next.Add(1) - 1
 				t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 					p := simulation.Draw(seed)
-					judge(t, p, play(t, p, nil, sum))
+					judge(t, p, play(t, p, nil, sum), sum)
 				})
 			}
 		})
@@ -153,4 +157,20 @@ func TestSoak(t *testing.T) {
 		t.Skip("plays fresh seeds for the time of -soak")
 	}
 	fresh(t, uint64(time.Now().Unix())*1000, *soak)
+}
+
+// TestHistory judges a history that was saved.
+func TestHistory(t *testing.T) {
+	if *file == "" {
+		t.Skip("judges the history of -history")
+	}
+	h, err := history.LoadFile(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, undecided := history.Check(h)
+	for _, f := range found {
+		t.Error(f)
+	}
+	t.Logf("%s: %d findings; undecided %v", h.Title, len(found), undecided)
 }

@@ -46,6 +46,10 @@ var engineOpenErrors = []struct {
 	{"logdb type changed", ErrFormat, "use the version that filled the directory"},
 	{"incompatible LogDB data format", ErrFormat, "use the version that filled the directory"},
 	{"using new LogDB on existing Raft Log", ErrFormat, "use the version that filled the directory"},
+	{"malformed", ErrDamaged, repairAdvice},
+	{"corrupt", ErrDamaged, repairAdvice},
+	{"checksum", ErrDamaged, repairAdvice},
+	{silentPanic, ErrDamaged, repairAdvice},
 }
 
 // explainOpen says what an error of the engine means for the one who started the host.

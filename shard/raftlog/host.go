@@ -61,6 +61,9 @@ func open(c Config) (_ *Host, err error) {
 			lock.release()
 		}
 	}()
+	if err := verifyLogFiles(c.DataDir); err != nil {
+		return nil, err
+	}
 	// An address that cannot be had must show before the engine binds the directory to it.
 	factory.listener, err = net.Listen("tcp", c.listenAddress())
 	if err != nil {

@@ -33,8 +33,12 @@ func lastEnginePanic() string {
 	if text := enginePanicked.Load(); text != nil {
 		return *text
 	}
-	return "the engine gave up without saying why"
+	return silentPanic
 }
+
+// silentPanic stands for a panic of the engine that said nothing. On opening it means a file of the engine's own
+// that is not what it wrote.
+const silentPanic = "the engine gave up without saying why"
 
 // engineLogger is the engine's logger for one of its packages.
 //

@@ -1,23 +1,26 @@
 package floor
 
 import (
+	"os"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
 	"github.com/signalbox/signalbox/bench/internal/process"
 	"github.com/signalbox/signalbox/shard"
 )
 
-var brief = load.Plan{Workload: "floor", Hosts: 1, Callers: 1, Connections: 1, Duration: time.Second}
+// brief is a plan of one caller.
+func brief(d time.Duration) load.Plan {
+	return load.Plan{Workload: "floor", Hosts: 1, Callers: 1, Connections: 1, Duration: d}
+}
 
 func TestSyncsAreMeasured(t *testing.T) {
-	r, err := Fsync(t.Context(), t.TempDir(), brief)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Operations == 0 || r.Errors.Total() > 0 {
-		t.Errorf("%d operations, errors: %v", r.Operations, r.Errors)
+	dir := t.TempDir()
+	loadtest.Some(t, func(d time.Duration) (load.Result, error) { return Fsync(t.Context(), dir, brief(d)) })
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
 	}
 }
 
@@ -26,11 +29,6 @@ func TestAHostThatLeadsMeasuresProposals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Serve(t.Context(), t.TempDir(), 1, map[shard.HostID]string{1: addresses[0]}, brief)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Operations == 0 || r.Errors.Total() > 0 {
-		t.Errorf("%d proposals, errors: %v", r.Operations, r.Errors)
-	}
+	members, dir := map[shard.HostID]string{1: addresses[0]}, t.TempDir()
+	loadtest.Some(t, func(d time.Duration) (load.Result, error) { return Serve(t.Context(), dir, 1, members, brief(d)) })
 }

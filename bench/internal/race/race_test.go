@@ -62,7 +62,7 @@ func (p *pretender) Run(ctx context.Context, t Task) (load.Result, [][]string, e
 	}
 	one := 1.0
 	return load.Result{
-		Seconds: 1, PerSecond: 1, EventsPerSecond: 1, BytesPerSession: &one, RSSBytesPerSession: &one,
+		Seconds: 1, PerSecond: 1, EventsPerSecond: 1, LatencyUS: load.Latency{P50: 1}, BytesPerSession: &one, RSSBytesPerSession: &one,
 		ServerCPUSeconds: &one, ConvergeMS: &load.Latency{P99: 1}, BytesPerChangeAndConsumer: &one,
 	}, [][]string{{p.name}}, nil
 }
@@ -188,6 +188,19 @@ func TestAMatrixThatWasChosenFromIsAsBefore(t *testing.T) {
 		return slices.Equal(a.Hosts, b.Hosts) && slices.Equal(a.Contestants, b.Contestants)
 	}) {
 		t.Errorf("it is %+v", matrix)
+	}
+}
+
+func TestARaceTakesAboutAsLongAsItsRuns(t *testing.T) {
+	s := Settings{Rounds: 3, Warmup: time.Second, JavaWarmup: 6 * time.Second, Duration: 5 * time.Second}
+	all := []Contestant{&pretender{name: report.Signalbox}, &pretender{name: report.ZooKeeper}}
+	chosen := []Cell{
+		{Hosts: []int{1, 3}, Contestants: everybody},
+		{Hosts: []int{1}, Contestants: alone, LeastDuration: 10 * time.Second},
+	}
+	want := 3 * (2*(1+5) + 2*(6+5) + (1 + 10)) * time.Second
+	if got := s.Estimate(chosen, all) - 3*5*overhead; got != want {
+		t.Errorf("it takes %v besides the start of servers, want %v", got, want)
 	}
 }
 

@@ -2,9 +2,11 @@ package race
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/report"
 )
 
 // Settings are those of every run of a race.
@@ -26,6 +28,27 @@ type Task struct {
 	Cell
 	Hosts int
 	Settings
+}
+
+// overhead is about what it takes to start servers, prepare callers, stop and remove everything.
+const overhead = 1500 * time.Millisecond
+
+// Estimate is about how long a race takes where every cell is run by those who are named.
+func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration {
+	var round time.Duration
+	for _, cell := range cells {
+		for _, c := range contestants {
+			if !slices.Contains(cell.Contestants, c.Name()) {
+				continue
+			}
+			each := overhead + s.Warmup + Task{Cell: cell, Settings: s}.duration()
+			if c.Name() == report.ZooKeeper {
+				each += max(s.JavaWarmup-s.Warmup, 0)
+			}
+			round += time.Duration(len(cell.Hosts)) * each
+		}
+	}
+	return time.Duration(s.Rounds) * round
 }
 
 // connections is how many there are: no more than somebody uses.

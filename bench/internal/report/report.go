@@ -82,6 +82,9 @@ func PerSecond(r load.Result) float64 { return orNaN(r.PerSecond) }
 // EventsPerSecond is the rate of events that watchers were given.
 func EventsPerSecond(r load.Result) float64 { return orNaN(r.EventsPerSecond) }
 
+// MedianUS is the latency that half of the operations did not reach.
+func MedianUS(r load.Result) float64 { return orNaN(r.LatencyUS.P50) }
+
 func orNaN(v float64) float64 {
 	if v == 0 {
 		return math.NaN()
@@ -114,7 +117,7 @@ func (m *Measurement) summarize() {
 		return &s
 	}
 	m.PerSecond, m.EventsPerSecond = of(PerSecond), of(EventsPerSecond)
-	m.P50US = of(func(r load.Result) float64 { return orNaN(r.LatencyUS.P50) })
+	m.P50US = of(MedianUS)
 	m.P99US = of(func(r load.Result) float64 { return orNaN(r.LatencyUS.P99) })
 }
 

@@ -71,13 +71,14 @@ func times(cell string, hosts int, peer string, bound float64) Target {
 }
 
 // overFloor wants the time of one caller's cycle of acquire and release to be near that of what it is
-// made of: two proposals and two messages there and back.
+// made of: two proposals and two messages there and back. Times are the median ones of a run: a disk that
+// stands still for a moment would fall on one of the runs that are compared and not on the others.
 func overFloor(hosts int) Target {
 	return Target{
 		Cell: "lock-1", Hosts: hosts, Text: "(two bare proposals + two echoes)", Bound: 1.3, AtMost: true, Unit: "x",
 		measure: func(r *Report) (Ratio, bool) {
-			cycle := r.times("lock-1", hosts, Signalbox)
-			proposal, echo := r.times("proposal", hosts, Floor), r.times("echo-1", hosts, Signalbox)
+			cycle := r.figures("lock-1", hosts, Signalbox, MedianUS)
+			proposal, echo := r.figures("proposal", hosts, Floor, MedianUS), r.figures("echo-1", hosts, Signalbox, MedianUS)
 			floor := make(map[int]float64)
 			for round, p := range proposal {
 				if e, both := echo[round]; both {
@@ -91,21 +92,22 @@ func overFloor(hosts int) Target {
 
 // overEcho wants a relaxed read to take about what an empty request takes.
 func overEcho(hosts int) Target {
+	each := func(r load.Result) float64 { return 1 / PerSecond(r) } // all callers together
 	return Target{
 		Cell: "read-relaxed-64", Hosts: hosts, Text: "the time of an echo", Bound: 1.5, AtMost: true, Unit: "x",
 		measure: func(r *Report) (Ratio, bool) {
-			return RatioOf(r.times("read-relaxed-64", hosts, Signalbox), r.times("echo-64", hosts, Signalbox))
+			return RatioOf(r.figures("read-relaxed-64", hosts, Signalbox, each), r.figures("echo-64", hosts, Signalbox, each))
 		},
 	}
 }
 
-// times returns how long one operation of each round took, all callers together.
-func (r *Report) times(cell string, hosts int, contestant string) map[int]float64 {
+// figures returns a figure of every round of a measurement; nothing where there is none.
+func (r *Report) figures(cell string, hosts int, contestant string, f Figure) map[int]float64 {
 	m := r.Find(cell, hosts, contestant)
 	if m == nil {
 		return nil
 	}
-	return m.Rounds(func(r load.Result) float64 { return 1 / PerSecond(r) })
+	return m.Rounds(f)
 }
 
 // within wants a figure of Signalbox's own to be below a bound.
@@ -113,11 +115,7 @@ func within(cell string, hosts int, text string, bound float64, unit string, fig
 	return Target{
 		Cell: cell, Hosts: hosts, Text: text, Bound: bound, AtMost: true, Unit: unit,
 		measure: func(r *Report) (Ratio, bool) {
-			m := r.Find(cell, hosts, Signalbox)
-			if m == nil {
-				return Ratio{}, false
-			}
-			rounds := m.Rounds(figure)
+			rounds := r.figures(cell, hosts, Signalbox, figure)
 			s := SpreadOf(values(rounds))
 			return Ratio{s.Median, s.Min, s.Max}, len(rounds) > 0
 		},

@@ -3,7 +3,6 @@
 package child
 
 import (
-	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -30,9 +29,7 @@ type Process struct {
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if stdin, ok := cmd.Stdin.(*os.File); ok {
-		p.terminal = foreground(stdin)
-	}
+	p.terminal = foreground(cmd)
 	if p.terminal != nil {
 		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, p.terminal.fd
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,20 +54,31 @@ func (f *Frame) Connection() (*Connection, error) {
 	if k.token != "" && k.said[settingTokenFile].From == fromFlag {
 		k.token = ""
 	}
-	f.keepToken(k, name)
+	f.keepToken(k, context)
 	return k, nil
 }
 
 // keepToken keeps the token of a context from hosts that the context does not name: whoever is given a token can use it.
-func (f *Frame) keepToken(k *Connection, name string) {
-	here, endpoints := fromContext(name), k.said[settingEndpoints].From
-	if k.said[settingTokenFile].From != here || endpoints == here || endpoints == fromDefault {
+func (f *Frame) keepToken(k *Connection, context Context) {
+	said, own := k.said[settingTokenFile], context[settingEndpoints]
+	if said.From != fromContext(k.Context) || own == "" || within(k.Endpoints(), own) {
 		return
 	}
 	k.said[settingTokenFile] = Said{"", fromDefault}
 	if k.token == "" {
-		f.Say("signalbox: the token of %s is not given to other endpoints than its own; --token-file gives it", Safe(here))
+		f.Say("signalbox: the token of context %s is given to no other endpoints than its own; --token-file gives it", Safe(k.Context))
 	}
+}
+
+// within tells whether all of some addresses, with commas between them, are among others.
+func within(some, all string) bool {
+	known := strings.Split(all, ",")
+	for _, address := range strings.Split(some, ",") {
+		if !slices.Contains(known, address) {
+			return false
+		}
+	}
+	return true
 }
 
 // fromContext is where a setting of a context is from.

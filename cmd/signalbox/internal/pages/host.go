@@ -37,21 +37,40 @@ func Read(ctx context.Context, addresses []string) []Reading {
 		asked[a] = true
 	}
 	var more []string
+	var of []belonging
 	for i := range list {
 		for _, h := range list[i].Status.Cluster.Hosts {
 			if a := h.AdminAddress; a != "" && !asked[a] && !known(list, h.ID) {
 				asked[a] = true
-				more = append(more, a)
+				more, of = append(more, a), append(of, belonging{h.ID, h.Name, list[i].Status.Cluster.ID})
 			}
 		}
 	}
-	list = append(list, readAll(ctx, more)...)
+	for i, r := range readAll(ctx, more) {
+		list = append(list, of[i].check(r))
+	}
 	slices.SortStableFunc(list, func(a, b Reading) int {
 		return cmp.Or(cmp.Compare(failed(&a), failed(&b)), cmp.Compare(a.Status.Host.ID, b.Status.Host.ID))
 	})
 	return slices.CompactFunc(list, func(a, b Reading) bool {
 		return a.Err == nil && b.Err == nil && a.Status.Host.ID == b.Status.Host.ID && a.Status.Cluster.ID == b.Status.Cluster.ID
 	})
+}
+
+// belonging is whose pages should be at an address.
+type belonging struct {
+	id      uint64
+	name    string
+	cluster string
+}
+
+// check refuses the pages of another host: an address such as 127.0.0.1 means one thing to the host that tells it,
+// and another one here.
+func (b belonging) check(r Reading) Reading {
+	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
+		return Reading{Address: r.Address, Err: fmt.Errorf("host %s tells that address, and from here it is another host's", b.name)}
+	}
+	return r
 }
 
 func failed(r *Reading) int {

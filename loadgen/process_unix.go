@@ -5,6 +5,7 @@ package loadgen
 import (
 	"fmt"
 	"syscall"
+	"time"
 )
 
 // spareFiles are for everything but the connections of a run.
@@ -22,4 +23,13 @@ func enoughFiles(connections int) error {
 			connections, limit.Cur)
 	}
 	return nil
+}
+
+// cpuSeconds is how much CPU this process has used so far.
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 }

@@ -1,0 +1,38 @@
+package client_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/signalbox/signalbox/client/internal/snippets"
+)
+
+// Whoever copies a block of code from a page must be able to compile it.
+func TestTheCodeInThePagesCompilesAndDoesWhatItSays(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	check(t, err)
+	all, err := snippets.Read(append(pages, "../README.md")...)
+	check(t, err)
+	var compiled, run, tests []*snippets.Snippet
+	for _, s := range all {
+		switch s.Mode {
+		case "module":
+		case "test":
+			tests = append(tests, s)
+			compiled = append(compiled, s)
+		case "run":
+			run = append(run, s)
+			fallthrough
+		default:
+			compiled = append(compiled, s)
+		}
+	}
+	if len(compiled) < 20 || len(run) < 5 {
+		t.Errorf("only %d blocks were found, %d to be run", len(compiled), len(run))
+	}
+	check(t, snippets.Compile("..", compiled))
+	if !testing.Short() {
+		check(t, snippets.Run("..", run))
+		check(t, snippets.Test("..", tests))
+	}
+}

@@ -1,0 +1,93 @@
+package clienttest
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Path is that of the node that is there from the beginning.
+const Path = "/test/jobs"
+
+// shards are enough for sessions and semaphores to live in different ones.
+const shards = 2
+
+// Stage is a cluster in memory with a client and a node, for one test. What fails on it fails the test.
+type Stage struct {
+	T      testing.TB
+	Server *servertest.Cluster
+	Client *client.Client
+}
+
+// New makes a stage of one host, or of what the options say.
+func New(t testing.TB, options ...servertest.Option) *Stage {
+	t.Helper()
+	srv := servertest.Start(t, append([]servertest.Option{servertest.Shards(shards)}, options...)...)
+	g := &Stage{T: t, Server: srv, Client: Open(t, srv)}
+	_, err := g.Client.CreateNode(t.Context(), Path, client.NodeConfig{})
+	Check(t, err)
+	return g
+}
+
+// Play runs a test on a stage of so many hosts, in a bubble of time, which fails where a goroutine is left behind.
+func Play(t *testing.T, hosts int, f func(t *testing.T, g *Stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, New(t, servertest.Hosts(hosts))) })
+}
+
+// Session starts a session in the node.
+func (g *Stage) Session(options ...client.SessionOption) *client.Session {
+	g.T.Helper()
+	return Session(g.T, g.Client, options...)
+}
+
+// Destroy ends a session as an operator does.
+func (g *Stage) Destroy(s *client.Session) {
+	g.T.Helper()
+	Check(g.T, g.Client.DestroySession(g.T.Context(), s.ID()))
+}
+
+// Open opens a client, which is closed with the test.
+func Open(t testing.TB, srv *servertest.Cluster) *client.Client {
+	t.Helper()
+	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))
+	Check(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Session starts a session of a client in the node.
+func Session(t testing.TB, c *client.Client, options ...client.SessionOption) *client.Session {
+	t.Helper()
+	s, err := c.Session(t.Context(), Path, options...)
+	Check(t, err)
+	return s
+}
+
+// Lead makes a host the leader of everything, after all its clients were cut off.
+func Lead(t testing.TB, srv *servertest.Cluster, host shard.HostID) {
+	t.Helper()
+	srv.CutClients(host)
+	for id := range uint64(shards + 1) {
+		Check(t, srv.Elect(id, host))
+	}
+}
+
+// Settled waits, in a bubble, until all that was changed has arrived. A session that ended soon after it began is
+// renewed after a pause, which is over by then.
+func Settled() {
+	time.Sleep(3 * time.Second)
+	synctest.Wait()
+}
+
+// Check fails the test over an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,72 @@
+// Package snippets holds the Go code in Markdown pages to what it says: each block must compile, and what a
+// block that is run prints must be what it says under "// Output:".
+//
+// A block is a file, or the body of a function that is given a context, a client and two sessions and returns an
+// error. A comment on the line above the fence says what else is to be done with it:
+//
+//	<!-- go: test -->         it is a file of tests, with a package clause, and they pass
+//	<!-- go: run -->          it is run, on a cluster in memory, and its output compared
+//	<!-- go: module DIR -->   it is compiled by the tests of another module of this repository
+package snippets
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Snippet is one block of Go code.
+type Snippet struct {
+	Page string
+	Line int // of its first line of code
+	Text string
+	// Mode is the word behind "go:" in the comment, Arg what follows it.
+	Mode, Arg string
+}
+
+func (s *Snippet) String() string { return fmt.Sprintf("%s:%d", s.Page, s.Line) }
+
+// Read returns the Go code in pages.
+func Read(pages ...string) (found []*Snippet, err error) {
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return nil, fmt.Errorf("snippets: %w", err)
+		}
+		found = append(found, read(page, string(text))...)
+	}
+	return found, nil
+}
+
+func read(page, text string) (found []*Snippet) {
+	var open *Snippet
+	var body []string
+	before := ""
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case open != nil && line == "```":
+			open.Text = strings.Join(body, "\n") + "\n"
+			found = append(found, open)
+			open, body = nil, nil
+		case open != nil:
+			body = append(body, line)
+		case line == "```go":
+			open = &Snippet{Page: page, Line: i + 2}
+			if marker, ok := strings.CutPrefix(before, "<!-- go: "); ok {
+				open.Mode, open.Arg, _ = strings.Cut(strings.TrimSuffix(marker, " -->"), " ")
+			}
+		}
+		before = line
+	}
+	return found
+}
+
+// wants is what the block says that it prints, and whether it says so.
+func (s *Snippet) wants() (output string, ok bool) {
+	_, comment, ok := strings.Cut(s.Text, "// Output:\n")
+	var lines []string
+	for line := range strings.Lines(comment) {
+		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "//"), " "))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n")), ok
+}

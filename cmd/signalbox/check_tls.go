@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"time"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// soonOver is how long before its end a certificate is worth a word.
+const soonOver = 14 * 24 * time.Hour
+
+// checkCertificates looks at the certificates that hosts show, where they do.
+func checkCertificates(ctx context.Context, connection *cli.Connection, x *findings) {
+	now := time.Now()
+	err := connection.Certificates(ctx, func(endpoint string, shown *x509.Certificate, err error) {
+		if err != nil {
+			return // that it cannot be reached has been told
+		}
+		judgeCertificate(endpoint, shown, now, x)
+	})
+	if err != nil {
+		x.add(levelFail, "certificates", "look at the TLS settings", "they cannot be looked at: %s", cli.Explain(err))
+	}
+}
+
+func judgeCertificate(endpoint string, shown *x509.Certificate, now time.Time, x *findings) {
+	left := shown.NotAfter.Sub(now)
+	l := levelOK
+	switch {
+	case left <= 0 || now.Before(shown.NotBefore):
+		l = levelFail
+	case left < soonOver:
+		l = levelWarn
+	}
+	x.add(l, "certificate of "+endpoint, "put a new one in the place of the old one: the host reads the file again when it changes",
+		"it is good from %s to %s", shown.NotBefore.UTC().Format(time.DateOnly), shown.NotAfter.UTC().Format(time.DateTime+" UTC"))
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// Certificates calls f with the certificate that each of the endpoints shows, good or not, or with why there is
+// none. Where the cluster is reached without TLS it does nothing.
+func (k *Connection) Certificates(ctx context.Context, f func(endpoint string, shown *x509.Certificate, err error)) error {
+	config, err := k.tlsConfig()
+	if config == nil || err != nil {
+		return err
+	}
+	config.InsecureSkipVerify = true // it is looked at, and nothing is said over the connection
+	for endpoint := range strings.SplitSeq(k.Endpoints(), ",") {
+		if endpoint = strings.TrimSpace(endpoint); endpoint != "" {
+			shown, err := certificateOf(ctx, endpoint, config)
+			f(endpoint, shown, err)
+		}
+	}
+	return nil
+}
+
+func certificateOf(ctx context.Context, endpoint string, config *tls.Config) (*x509.Certificate, error) {
+	if _, _, err := net.SplitHostPort(endpoint); err != nil {
+		endpoint = net.JoinHostPort(endpoint, client.DefaultPort)
+	}
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	shown := conn.(*tls.Conn).ConnectionState().PeerCertificates
+	if len(shown) == 0 {
+		return nil, errors.New("it shows no certificate")
+	}
+	return shown[0], nil
+}

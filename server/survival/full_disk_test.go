@@ -1,0 +1,179 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+// smallDisk is a file system of its own, with a file that takes its room away.
+type smallDisk struct {
+	t       *testing.T
+	dir     string
+	ballast string
+}
+
+// newSmallDisk mounts a file system in memory, for which the test must be allowed to mount.
+func newSmallDisk(t *testing.T, size string) *smallDisk {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return &smallDisk{t: t, dir: dir, ballast: filepath.Join(dir, "ballast")}
+}
+
+// fill takes all room but that much.
+func (d *smallDisk) fill(leave uint64) {
+	d.t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &fs); err != nil {
+		d.t.Fatal(err)
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	if free <= leave {
+		d.t.Fatalf("%d bytes are free, %d are to be left", free, leave)
+	}
+	file, err := os.OpenFile(d.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer file.Close()
+	chunk := make([]byte, 64<<10)
+	for left := free - leave; left > 0; {
+		n, err := file.Write(chunk[:min(left, uint64(len(chunk)))])
+		if err != nil {
+			if leave == 0 {
+				return // the host was faster
+			}
+			d.t.Fatal(err)
+		}
+		left -= uint64(n)
+	}
+}
+
+func (d *smallDisk) clear() {
+	d.t.Helper()
+	if err := os.Remove(d.ballast); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// tryUpdate asks for an update once.
+func (c *client) tryUpdate(name, data string) protocol.Status {
+	a, _, err := c.once("semaphore "+name, false, func() protocol.RequestMessage {
+		return &protocol.SemaphoreUpdate{NodeID: c.node, Name: []byte(name), Data: []byte(data)}
+	})
+	if err != nil {
+		return protocol.StatusUnavailable
+	}
+	return a.Result.Status
+}
+
+func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
+	t.Parallel()
+	disk := newSmallDisk(t, "96m")
+	found, err := process.Places(program, disk.dir, []string{"a"}, "--shards", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &place{found[0]}
+	hosts := serveAll(t, []*place{at})
+	newNode(t, hosts, "/full", protocol.NodeConfig{})
+	quiet := newRecord(t)
+	c, err := start(addresses(hosts), "/full", 10*time.Second, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { c.vanish() }()
+	if err := c.create("value", "0"); err != nil {
+		t.Fatal(err)
+	}
+	order, err := c.acquire("lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	disk.fill(16 << 20) // below a quarter, above what it needs to go on
+	acknowledged := 0
+	for until := time.Now().Add(patience); ; {
+		status := c.tryUpdate("value", strconv.Itoa(acknowledged+1))
+		if status == protocol.StatusStorageFull {
+			break
+		}
+		if status == protocol.StatusSuccess {
+			acknowledged++
+		}
+		if time.Now().After(until) {
+			t.Fatalf("changes are taken on a full disk: %v", status)
+		}
+	}
+	if data, err := c.read("value"); err != nil || data != strconv.Itoa(acknowledged) {
+		t.Fatalf("read %q, %v; %d updates were acknowledged", data, err, acknowledged)
+	}
+	if err := c.release("lock", order); err != nil {
+		t.Fatalf("what is held cannot be given back: %v", err)
+	}
+	disk.clear()
+	if err := c.update("value", strconv.Itoa(acknowledged+1)); err != nil { // asks again until it is taken
+		t.Fatalf("there is room again: %v", err)
+	}
+	acknowledged++
+
+	// To the last byte, in the middle of changes: the host refuses, or stops when it cannot write its log.
+	go disk.fill(0)
+	refused := time.Time{}
+	for until := time.Now().Add(patience); refused.IsZero() || time.Since(refused) < 2*time.Second; {
+		select {
+		case <-hosts[0].Gone():
+			refused = until.Add(-patience)
+		default:
+			switch c.tryUpdate("value", fmt.Sprint(acknowledged+1)) {
+			case protocol.StatusSuccess:
+				acknowledged++
+				refused = time.Time{}
+			case protocol.StatusStorageFull:
+				if refused.IsZero() {
+					refused = time.Now()
+				}
+			default:
+				// Nobody knows whether it was made; the next one says the same.
+			}
+		}
+		if time.Now().After(until) {
+			t.Fatal("changes are taken on a disk without a byte of room")
+		}
+	}
+	c.vanish()
+	hosts[0].Kill()
+	disk.clear()
+	again := at.serve(t)
+	again.awaitReady()
+	if c, err = start(addresses([]*host{again}), "/full", 10*time.Second, quiet); err != nil {
+		t.Fatal(err)
+	}
+	data, err := c.read("value")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := strconv.Atoi(data); n != acknowledged && n != acknowledged+1 {
+		t.Fatalf("read %q after the restart; %d updates were acknowledged", data, acknowledged)
+	}
+	if err := c.update("value", "new"); err != nil {
+		t.Fatal(err)
+	}
+}
