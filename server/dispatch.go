@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -177,7 +178,7 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 	if !ok {
 		// Whether the node exists is not for everybody to know.
 		if c.rights.Valid() && c.rights.Allows("", rightOf[r.Kind]) {
-			c.failure(r, protocol.StatusNotFound, "no node of this id")
+			c.failure(r, protocol.StatusNotFound, noSuchNode)
 			return false
 		}
 		return c.may(r, "")
@@ -197,6 +198,8 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 		return
 	}
 	session := shard.SessionID(m.SessionID)
+	command.Node, command.Name = id, name
+	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
 	if session != 0 {
 		b := c.binding(session)
 		if b == nil {
@@ -207,8 +210,11 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 			c.failure(r, protocol.StatusBadSession, "the session is of another node")
 			return
 		}
-	} else if h.meta.machine.NodeAlive(id) != nodeAlive {
-		c.failure(r, protocol.StatusNotFound, "no node of this id")
+	} else if alive := h.meta.machine.NodeAlive(id); alive == nodeLater {
+		c.mutateLater(r, command)
+		return
+	} else if alive != nodeAlive {
+		c.failure(r, protocol.StatusNotFound, noSuchNode)
 		return
 	}
 	// What is held can be given back: a little room is kept, and nobody should have to wait for the disk.
@@ -216,22 +222,52 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 		return
 	}
 	rp := h.replicaOf(shard.SlotOf(id, name))
-	command.Node, command.Name = id, name
-	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
-	c.submit(r, rp, &command)
+	if c.submit(op{conn: c, request: r.ID, kind: r.Kind, started: c.started}, rp, &command) {
+		c.touch(rp)
+	}
 }
 
-// submit queues a command whose result answers the request.
-func (c *conn) submit(r *protocol.Request, rp *replica, command *shard.Command) {
+// mutateLater is mutate in a node that this host has not heard of: it may have been made a moment ago, through
+// another host. It asks the meta shard first.
+func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
+	h := c.host
+	if !h.admitsWrites(c, r) {
+		return
+	}
+	command.Name, command.Data = slices.Clone(command.Name), slices.Clone(command.Data)
+	o := op{conn: c, request: r.ID, kind: r.Kind, started: c.started}
+	h.meta.confirm(func(sure bool) {
+		rp := h.replicaOf(shard.SlotOf(command.Node, command.Name))
+		switch {
+		case !sure:
+			c.fail(o.request, o.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+		case h.meta.machine.NodeAlive(command.Node) != nodeAlive:
+			c.fail(o.request, o.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchNode})
+		case c.submit(o, rp, &command):
+			rp.pipeline.flush()
+		}
+		c.flush()
+	})
+}
+
+// noSuchNode and metaAway tell people why a request about a node is refused.
+const (
+	noSuchNode = "no node of this id"
+	metaAway   = "the meta shard cannot be asked at the moment"
+)
+
+// submit queues a command whose result answers a request, or answers it. It tells whether the shard's pipeline has
+// to be flushed.
+func (c *conn) submit(o op, rp *replica, command *shard.Command) bool {
 	if !rp.leads() {
-		c.moved(r.ID, r.Kind, rp)
-		return
+		c.moved(o.request, o.kind, rp)
+		return false
 	}
-	if !rp.pipeline.add(op{conn: c, request: r.ID, kind: r.Kind, started: c.started}, command) {
-		c.overloaded(r.ID, r.Kind, "the shard's queue is full")
-		return
+	if !rp.pipeline.add(o, command) {
+		c.overloaded(o.request, o.kind, "the shard's queue is full")
+		return false
 	}
-	c.touch(rp)
+	return true
 }
 
 // moved tells where the leader of a shard is.

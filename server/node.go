@@ -107,7 +107,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 		case sure:
 			c.fail(id, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no such node"})
 		default:
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
 		c.flush()
 	}
@@ -142,7 +142,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 	kind := r.Kind
 	c.host.meta.confirm(func(ok bool) {
 		if !ok {
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 			c.flush()
 			return
 		}

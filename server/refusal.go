@@ -11,7 +11,7 @@ func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
 		if h.meta.machine.NodeAlive(c.Node) == nodeDead {
-			return "no node of this id"
+			return noSuchNode
 		}
 		return "no semaphore of this name"
 	case protocol.StatusFenced:

@@ -31,7 +31,7 @@ func (c *conn) sessionStart(r *protocol.Request) {
 		case sure:
 			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
 		default:
-			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard cannot be asked at the moment"})
+			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
 		c.flush()
 	})
