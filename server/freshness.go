@@ -55,6 +55,20 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 	}
 }
 
+// confirmed is confirm for who can wait.
+func (f *freshness) confirmed(limit time.Duration) bool {
+	done := make(chan bool, 1)
+	f.confirm(func(ok, _ bool) { done <- ok })
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case ok := <-done:
+		return ok
+	case <-timer.C:
+		return false
+	}
+}
+
 func (f *freshness) succeeded(begun time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -45,6 +45,8 @@ const (
 	dropStep = 500
 	// sweepEvery is how often a leader asks about all its guests and nodes though nothing told it to.
 	sweepEvery = 30 * time.Second
+	// readyWait is how long who asks whether a host is ready may wait until it has made sure.
+	readyWait = time.Second
 	// staleAfter is how long a replica that serves reads may go without a successful barrier before
 	// it ends its watches, so that their clients go to a host that knows more.
 	staleAfter = 5 * time.Second

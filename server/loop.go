@@ -115,12 +115,8 @@ func (h *Host) Ready() error {
 			return errNoLeader(r.id)
 		case l.Leader == h.config.ID && !r.duty.ready():
 			return errNotServing(r.id)
-		case r.fresh.age(now) > staleAfter:
-			// Nobody may have asked for a while. Make sure now, for the next question.
-			r.fresh.upToDate(now)
-			if !r.fresh.upToDate(now) {
-				return errNotFresh(r.id)
-			}
+		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait):
+			return errNotFresh(r.id) // otherwise nobody had asked for a while
 		}
 	}
 	return nil
