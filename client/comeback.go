@@ -82,8 +82,8 @@ func messageOf(err error) string {
 	return ""
 }
 
-// stop ends the session at its host. It ends with the context, or when the session has ended there by itself.
-func (x *life) stop(ctx context.Context) error {
+// part is stop for as long as the session may live, if nothing renews it.
+func (x *life) part(ctx context.Context) error {
 	if x.timeout > 0 {
 		x.mu.Lock()
 		left := x.base().add(x.timeout + x.grace).sub(x.client.clock.now())
@@ -92,6 +92,13 @@ func (x *life) stop(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, max(left, 0), errGone)
 		defer cancel()
 	}
+	return x.stop(ctx)
+}
+
+// stop ends the session at its host. It ends with the context, or when a host says that the session is over: not
+// earlier, because a try that is not answered may have attached the session once more, over a connection that
+// the pings of others keep alive.
+func (x *life) stop(ctx context.Context) error {
 	var r retries
 	var tried *host
 	x.mu.Lock()
@@ -140,7 +147,7 @@ func (x *life) lay() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		_ = x.stop(x.client.ctx) // it ends by itself otherwise
+		_ = x.stop(x.client.ctx)
 	case <-x.client.ctx.Done():
 	}
 }

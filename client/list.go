@@ -17,8 +17,9 @@ import (
 type ListOption func(*listConfig)
 
 type listConfig struct {
-	prefix string
-	data   bool
+	prefix      string
+	data        bool
+	consistency Consistency
 }
 
 // Prefix asks for those semaphores only whose names begin with it, byte by byte.
@@ -31,6 +32,11 @@ func WithData() ListOption {
 	return func(c *listConfig) { c.data = true }
 }
 
+// ListConsistency asks for more, or less, than the node's config does.
+func ListConsistency(mode Consistency) ListOption {
+	return func(c *listConfig) { c.consistency = mode }
+}
+
 // Semaphores lists the semaphores of the node.
 func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[*SemaphoreInfo, error] {
 	var config listConfig
@@ -40,6 +46,7 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 	return listAll(ctx, n, "list semaphores of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SemaphoreInfo, error] {
 		m := &protocol.SemaphoreList{
 			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
+			Consistency: protocol.Consistency(config.consistency),
 		}
 		return pages(ctx, n.client, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
 			for s := range a.SemaphoreList.Semaphores.All() {

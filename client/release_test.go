@@ -23,3 +23,17 @@ func TestAReleaseThatNobodyWaitsForEndsWithItsSession(t *testing.T) {
 		synctest.Wait() // returns only when nothing goes on
 	})
 }
+
+// A session whose Close is given up ends all the same, though pings of other sessions go over its connection.
+func TestASessionThatNobodyWaitsForToCloseEnds(t *testing.T) {
+	playInBubbles(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s, other := session(t, c), session(t, c)
+		acquire(t, s.Semaphore(name, client.Limit(1)))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("closed: %v", err)
+		}
+		acquire(t, other.Semaphore(name))
+	})
+}

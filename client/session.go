@@ -127,7 +127,8 @@ func (s *Session) Context() context.Context { return s.ctx }
 // Close ends the session. From the call on this client holds nothing by it: its leases end, and what waits
 // fails with ErrSessionClosed. When Close returns nil the session is over at its home, and what it owned in
 // other shards is given to others a moment later; Release a lease first where the next owner is to have it at
-// once. The error says that no host could be told: the session then ends by its timeout.
+// once. The error says that no host has confirmed it: the client goes on trying in the background, and the
+// session ends by its timeout at the latest.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -145,7 +146,9 @@ func (s *Session) Close(ctx context.Context) error {
 		s.finish(ErrSessionClosed)
 		return nil
 	}
-	if err := x.stop(ctx); err != nil {
+	if err := x.part(ctx); err != nil {
+		// Its host counts it as alive for as long as the connection is, whose pings are those of other sessions.
+		x.client.spawn(func() { _ = x.stop(x.client.ctx) })
 		return fmt.Errorf("client: close session %d: %w", x.id, err)
 	}
 	return nil

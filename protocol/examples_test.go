@@ -101,6 +101,7 @@ var examples = []example{
 	})},
 	{"session-list-answer-empty", answer(18, &SessionListAnswer{})},
 	{"session-holdings", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, After: 4, Limit: 100})},
+	{"session-holdings-strict", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, Consistency: ConsistencyStrict})},
 	{"session-holdings-answer", answer(19, &SessionHoldingsAnswer{
 		Holdings: list[Holding](
 			&Holding{Name: []byte("leader"), OrderID: 5, Count: Exclusive},
@@ -163,6 +164,9 @@ var examples = []example{
 	})},
 	{"semaphore-list", request(31, &SemaphoreList{
 		NodeID: 17, ShardID: 2, Prefix: []byte("s"), After: []byte("sl"), Limit: 100, IncludeData: true,
+	})},
+	{"semaphore-list-strict", request(31, &SemaphoreList{
+		NodeID: 17, ShardID: 2, Limit: 100, Consistency: ConsistencyStrict,
 	})},
 	{"semaphore-list-answer", answer(31, &SemaphoreListAnswer{
 		Semaphores: list[Semaphore](ptr(exampleSemaphore())), Next: []byte("slots"),

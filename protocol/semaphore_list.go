@@ -42,6 +42,7 @@ type SemaphoreList struct {
 	Limit uint64
 	// IncludeData asks for the semaphores' data.
 	IncludeData bool
+	Consistency Consistency
 }
 
 // Kind returns KindSemaphoreList.
@@ -54,6 +55,7 @@ func (m *SemaphoreList) requestFields(c *codec) {
 	c.text("after", &m.After, MaxNameBytes)
 	c.uint("limit", &m.Limit)
 	c.bool("include_data", &m.IncludeData)
+	enum(c, "consistency", &m.Consistency)
 }
 
 // SemaphoreListAnswer answers a SemaphoreList.

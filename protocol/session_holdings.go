@@ -8,7 +8,8 @@ type SessionHoldings struct {
 	// After is the Next of the page before; 0 for the first page.
 	After uint64
 	// Limit is the most holdings that the page may have; 0 leaves it to the host.
-	Limit uint64
+	Limit       uint64
+	Consistency Consistency
 }
 
 // Kind returns KindSessionHoldings.
@@ -19,6 +20,7 @@ func (m *SessionHoldings) requestFields(c *codec) {
 	c.uint("shard_id", &m.ShardID)
 	c.uint("after", &m.After)
 	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
 }
 
 // SessionHoldingsAnswer answers a SessionHoldings.

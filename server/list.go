@@ -33,7 +33,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 		return
 	}
 	prefix, after, request := string(m.Prefix), string(m.After), r.ID
-	c.read(r, rp, c.host.consistency(0, id), func() {
+	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
 		page, more := rp.machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
 		var item protocol.Semaphore
@@ -124,7 +124,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 		return
 	}
 	id, request, kind := shard.SessionID(m.SessionID), r.ID, r.Kind
-	c.read(r, rp, protocol.ConsistencyUnset, func() {
+	c.read(r, rp, m.Consistency, func() {
 		view, known := rp.machine.Session(id)
 		if known && !c.allowed(kind, view.Node) {
 			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnauthorized})

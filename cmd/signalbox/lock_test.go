@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -178,17 +179,40 @@ func TestTwoContendersNeverRunAtOnce(t *testing.T) {
 // file for as long as it lives.
 const stubborn = `trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; while :; do echo $1 >> $2; sleep 0.002; done' sh $1 $2 & while :; do echo $1 >> $2; sleep 0.002; done`
 
+// deathOf returns a pipe that a command opens for writing, and what tells when the last who has it is dead.
+func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
+	t.Helper()
+	pipe = filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan time.Time, 1)
+	go func() {
+		file, err := os.Open(pipe) // waits for who opens the other side
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer file.Close()
+		if _, err := io.Copy(io.Discard, file); err != nil {
+			t.Error(err)
+		}
+		told <- time.Now()
+	}()
+	return pipe, told
+}
+
 func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 	p, server, _ := lockPlace(t)
-	const timeout = 3 * time.Second
-	beats := filepath.Join(t.TempDir(), "beats")
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", stubborn, "sh", "1", beats)
+	const timeout = 4 * time.Second
+	pipe, dead := deathOf(t)
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", "exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
 	s.says("in")
 	server.signal(syscall.SIGSTOP)
+	// No ping is answered that was sent after this, so the lease ends before this and the timeout.
 	paused := time.Now()
-	// The process counts as gone when nobody is left who could write to its output.
 	s.endsWith(cli.ExitLost, "the lock x is lost: ")
-	took := time.Since(paused)
+	took := (<-dead).Sub(paused)
 	t.Logf("dead %v after the pause began", took)
 	if took >= timeout {
 		t.Errorf("it was dead %v after the pause began, and the session timeout is %v", took, timeout)

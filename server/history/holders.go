@@ -18,7 +18,7 @@ func Holders(h *History) []string {
 	excuses, limits := excusesOf(h), limits(h)
 	for i := range h.Holds {
 		x := &h.Holds[i]
-		to := min(x.To, excuses.from(x.Semaphore, x.Session, x.From))
+		to := min(x.To, excuses.hold(x))
 		if to <= x.From {
 			continue
 		}

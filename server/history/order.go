@@ -65,7 +65,7 @@ func grantOrder(h *History) (found []string) {
 	last := make(map[Semaphore]*Hold)
 	for i := range h.Holds { // they are in the order of their beginnings
 		x := &h.Holds[i]
-		if limits[x.Semaphore] != 1 || excuses.from(x.Semaphore, x.Session, x.From) <= x.From {
+		if limits[x.Semaphore] != 1 || excuses.hold(x) <= x.From {
 			continue
 		}
 		before := last[x.Semaphore]

@@ -35,6 +35,25 @@ func Progress(h *History) (found []string) {
 	return found
 }
 
+// Told: in quiet times an owner hears soon that a semaphore was deleted by force, or its session destroyed.
+func Told(h *History) (found []string) {
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		if o.Outcome != Done || !(o.Kind == Delete && o.Force || o.Kind == Destroy) || h.suffered(-1, o.Called-quiet, o.Returned+prompt) {
+			continue
+		}
+		for j := range h.Holds {
+			x := &h.Holds[j]
+			hit := x.Semaphore == o.Semaphore || o.Kind == Destroy && x.Session == o.Session
+			if hit && x.From < o.Called && x.To > o.Returned+prompt {
+				found = append(found, fmt.Sprintf("%v: session %x believed until %v in %d that was taken from it by %v",
+					x.Semaphore, x.Session, x.To, x.Order, o.Returned))
+			}
+		}
+	}
+	return found
+}
+
 // longestFree is the longest time between two moments in which nobody held anything.
 func longestFree(holds []*Hold, from, to Time) (begin, end Time) {
 	holds = slices.Clone(holds)

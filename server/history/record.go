@@ -61,11 +61,12 @@ type Operation struct {
 	// Session is who asks, 0 for nobody; of a destroy, whom it hits.
 	Session uint64 `json:"session,omitempty"`
 
-	Count     uint64        `json:"count,omitempty"` // of an acquire or a change
-	Limit     uint64        `json:"limit,omitempty"` // of a create
-	Data      string        `json:"data,omitempty"`  // of a create or an update
-	Guard     uint64        `json:"guard,omitempty"` // order id that a release or an update is for; 0 for none
-	Force     bool          `json:"force,omitempty"` // of a delete
+	Count     uint64        `json:"count,omitempty"`    // of an acquire or a change
+	Limit     uint64        `json:"limit,omitempty"`    // of a create
+	Data      string        `json:"data,omitempty"`     // of a create or an update
+	Guard     uint64        `json:"guard,omitempty"`    // order id that a release or an update is for; 0 for none
+	Revision  uint64        `json:"revision,omitempty"` // that an update is to replace; 0 for any
+	Force     bool          `json:"force,omitempty"`    // of a delete
 	Ephemeral bool          `json:"ephemeral,omitempty"`
 	Wait      time.Duration `json:"wait,omitempty"` // of an acquire: 0 is a try, negative for ever
 	// Age is how much older than the request a description may be; 0 for a STRICT one.

@@ -18,6 +18,7 @@ var Rules = []Rule{
 	{"once", Once},
 	{"sessions", Sessions},
 	{"progress", Progress},
+	{"told", Told},
 	{"watches", Watches},
 	{"finals", Finals},
 }
@@ -55,10 +56,25 @@ type excuses struct {
 	semaphores map[Semaphore][]*Operation
 	sessions   map[uint64][]*Operation
 	nodes      map[string][]*Operation
+	got        map[owned]Time
+}
+
+// owned is what a session owns, under one order id, however much of it that is at a time.
+type owned struct {
+	semaphore      Semaphore
+	session, order uint64
 }
 
 func excusesOf(h *History) *excuses {
-	x := &excuses{make(map[Semaphore][]*Operation), make(map[uint64][]*Operation), make(map[string][]*Operation)}
+	x := &excuses{
+		make(map[Semaphore][]*Operation), make(map[uint64][]*Operation), make(map[string][]*Operation), make(map[owned]Time),
+	}
+	for i := range h.Holds { // they are in the order of their beginnings
+		hold := &h.Holds[i]
+		if key := (owned{hold.Semaphore, hold.Session, hold.Order}); x.got[key] == 0 {
+			x.got[key] = hold.From
+		}
+	}
 	for i := range h.Operations {
 		o := &h.Operations[i]
 		switch {
@@ -72,6 +88,11 @@ func excusesOf(h *History) *excuses {
 		}
 	}
 	return x
+}
+
+// hold is the earliest moment from which on a hold may have been over without the knowledge of its client.
+func (x *excuses) hold(h *Hold) Time {
+	return x.from(h.Semaphore, h.Session, x.got[owned{h.Semaphore, h.Session, h.Order}])
 }
 
 // from is the earliest moment from which on what a session got of a semaphore at some time may have been taken

@@ -109,6 +109,8 @@ func stepsOfOne(o *Operation, answered answers) []step {
 		return acquireSteps(o, one, answered)
 	case o.Kind == Change && (o.Outcome == Done || o.Outcome == Unknown):
 		return []step{one}
+	case o.Kind == Update && o.Revision != 0 && o.Outcome == Refused:
+		return nil // because of a revision, of which the model knows nothing
 	case o.Kind == Create, o.Kind == Update, o.Kind == Delete, o.Kind == Release:
 		return []step{one}
 	}

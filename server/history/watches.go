@@ -72,7 +72,7 @@ func Finals(h *History) (found []string) {
 			delete(holds, l.Order)
 		}
 		for _, x := range holds {
-			if excuses.from(x.Semaphore, x.Session, x.From) != Never {
+			if excuses.hold(x) != Never {
 				continue
 			}
 			found = append(found, fmt.Sprintf("%v: in the end session %x believes in %d under %d since %v, and does not own it",

@@ -85,7 +85,8 @@ var hostFaults = []FaultKind{
 
 var clientFaults = []FaultKind{CutClient, CutClient, ClientPause, ClientPause, Apart, Apart, SlowClient, ClientDeath}
 
-func drawFaults(dice *rand.Rand, p *Plan, w weather) (faults []Fault) {
+// drawFaults draws what goes wrong. A pace of n is one nth of the faults in the same time.
+func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) {
 	gap, long := time.Duration(0), time.Duration(0)
 	switch w {
 	case calm:
@@ -95,6 +96,7 @@ func drawFaults(dice *rand.Rand, p *Plan, w weather) (faults []Fault) {
 	case stormy:
 		gap, long = pick(dice, 2*time.Second, 5*time.Second), pick(dice, time.Second, 5*time.Second, 25*time.Second)
 	}
+	gap *= time.Duration(pace)
 	for at := gap; at < p.Length; at += time.Duration(dice.Int64N(int64(2 * gap))) {
 		kinds := hostFaults
 		if dice.IntN(5) < 2 {

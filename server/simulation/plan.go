@@ -81,7 +81,16 @@ func Draw(seed uint64) Plan {
 	for range 2 + dice.IntN(4) {
 		p.Clients = append(p.Clients, drawClient(dice))
 	}
-	p.Faults = drawFaults(dice, &p, pick(dice, calm, breezy, breezy, stormy, stormy, stormy))
+	pace := 1
+	if dice.IntN(20) == 0 {
+		// A long day on which little happens.
+		pace = 60
+		p.Length *= time.Duration(pace)
+		for i := range p.Clients {
+			p.Clients[i].Think *= time.Duration(pace)
+		}
+	}
+	p.Faults = drawFaults(dice, &p, pick(dice, calm, breezy, breezy, stormy, stormy, stormy), pace)
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
 	// the time in which clients find their hosts again.
 	p.Settle = 75 * time.Second

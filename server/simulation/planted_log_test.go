@@ -114,8 +114,8 @@ func freshnessOff() *simulation.Bug {
 	})
 }
 
-// graceOff: a new leader expires sessions after their timeout alone. Its clock leaps forward by a grace period
-// when it has begun to lead.
+// graceOff: a new leader expires sessions after their timeout alone. Its clock runs ahead by a grace period when
+// it has begun to lead.
 func graceOff() *simulation.Bug {
 	var mu sync.Mutex
 	leaps := make(map[shard.HostID]time.Duration)
@@ -133,11 +133,14 @@ func graceOff() *simulation.Bug {
 		mine := m.leader == m.host
 		m.mu.Unlock()
 		if leads && mine {
-			time.AfterFunc(100*time.Millisecond, func() {
-				mu.Lock()
-				defer mu.Unlock()
-				leaps[m.host] += 10 * time.Second
-			})
+			// In steps too small to look like a stall, until all of a grace of 10 seconds is gone.
+			for n := range 25 {
+				time.AfterFunc(time.Duration(n)*60*time.Millisecond, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					leaps[m.host] += 400 * time.Millisecond
+				})
+			}
 		}
 		return err
 	})

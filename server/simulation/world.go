@@ -255,11 +255,33 @@ func (w *world) judge() {
 		}
 		w.record.Final(f)
 	}
+	w.checkSessions(ctx, c)
 	for _, p := range w.clients {
 		p.checkNotices(revisions)
 		p.leave()
 	}
 	if err := c.Close(); err != nil {
 		w.record.Note("the last client did not end in peace: %v", err)
+	}
+}
+
+// checkSessions looks for sessions that live on at their hosts though no client has them any more.
+func (w *world) checkSessions(ctx context.Context, c *client.Client) {
+	known := make(map[uint64]bool)
+	for _, p := range w.clients {
+		p.mu.Lock()
+		for _, id := range p.sessions {
+			known[id] = true
+		}
+		p.mu.Unlock()
+	}
+	for s, err := range c.Node(path).Sessions(ctx) {
+		if err != nil {
+			w.record.Note("in the end sessions cannot be listed: %v", err)
+			return
+		}
+		if !known[s.ID] {
+			w.record.Note("in the end session %x lives, and no client has it", s.ID)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package survival_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,33 +38,33 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 	return &smallDisk{t: t, dir: dir, ballast: filepath.Join(dir, "ballast")}
 }
 
-// fill takes all room but that much.
-func (d *smallDisk) fill(leave uint64) {
-	d.t.Helper()
+// fill takes all room but that much. It may be called from any goroutine.
+func (d *smallDisk) fill(leave uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &fs); err != nil {
-		d.t.Fatal(err)
+		return err
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	if free <= leave {
-		d.t.Fatalf("%d bytes are free, %d are to be left", free, leave)
+		return fmt.Errorf("%d bytes are free, %d are to be left", free, leave)
 	}
 	file, err := os.OpenFile(d.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		d.t.Fatal(err)
+		return err
 	}
 	defer file.Close()
 	chunk := make([]byte, 64<<10)
 	for left := free - leave; left > 0; {
 		n, err := file.Write(chunk[:min(left, uint64(len(chunk)))])
+		if leave == 0 && errors.Is(err, syscall.ENOSPC) {
+			return nil // the host was faster
+		}
 		if err != nil {
-			if leave == 0 {
-				return // the host was faster
-			}
-			d.t.Fatal(err)
+			return err
 		}
 		left -= uint64(n)
 	}
+	return nil
 }
 
 func (d *smallDisk) clear() {
@@ -108,7 +109,9 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	disk.fill(16 << 20) // below a quarter, above what it needs to go on
+	if err := disk.fill(16 << 20); err != nil { // below a quarter, above what it needs to go on
+		t.Fatal(err)
+	}
 	acknowledged := 0
 	for until := time.Now().Add(patience); ; {
 		status := c.tryUpdate("value", strconv.Itoa(acknowledged+1))
@@ -135,7 +138,8 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	acknowledged++
 
 	// To the last byte, in the middle of changes: the host refuses, or stops when it cannot write its log.
-	go disk.fill(0)
+	filled := make(chan error, 1)
+	go func() { filled <- disk.fill(0) }()
 	refused := time.Time{}
 	for until := time.Now().Add(patience); refused.IsZero() || time.Since(refused) < 2*time.Second; {
 		select {
@@ -160,6 +164,9 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	}
 	c.vanish()
 	hosts[0].Kill()
+	if err := <-filled; err != nil {
+		t.Fatal(err)
+	}
 	disk.clear()
 	again := at.serve(t)
 	again.awaitReady()

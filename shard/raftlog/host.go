@@ -78,6 +78,7 @@ func open(c Config) (_ *Host, err error) {
 	h := &Host{config: c, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
 	h.events = newLeadershipEvents(h)
 	h.disk = newFiles(int64(c.storeBuffer()), c.Synced)
+	enginePanicked.Store(nil) // what was said at another time explains nothing
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))
 	if err == nil && h.engine == nil {
 		// The engine swallows a panic of its own whose value is no error.

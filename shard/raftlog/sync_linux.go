@@ -3,17 +3,16 @@ package raftlog
 import (
 	"os"
 	"syscall"
-
-	"github.com/lni/vfs"
 )
+
+// openDirect opens a file for writing past the cache. Some file systems cannot do that.
+func openDirect(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC|syscall.O_DIRECT, 0o666)
+}
 
 // syncData makes what was written to a file outlast a crash, and of the rest of what the file system keeps about
 // the file only what is needed to read it.
-func syncData(file vfs.File) error {
-	f, ok := file.(*os.File)
-	if !ok {
-		return file.Sync()
-	}
+func syncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
 		if err != syscall.EINTR {

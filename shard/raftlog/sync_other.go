@@ -2,7 +2,13 @@
 
 package raftlog
 
-import "github.com/lni/vfs"
+import (
+	"errors"
+	"os"
+)
+
+// openDirect is for systems that can write past the cache.
+func openDirect(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // syncData makes what was written to a file outlast a crash.
-func syncData(file vfs.File) error { return file.Sync() }
+func syncData(f *os.File) error { return f.Sync() }

@@ -1,0 +1,237 @@
+//go:build linux
+
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+const (
+	// readyPatience is how long a host may take until it serves, where nothing hinders it.
+	readyPatience = 60 * time.Second
+	// stopPatience is how long a host may take to leave in peace, whatever hinders it.
+	stopPatience = 30 * time.Second
+)
+
+// cluster is the hosts. It is safe for use by many goroutines; who changes a host has claimed it before.
+type cluster struct {
+	dir    string
+	places []*process.Place
+
+	mu      sync.Mutex // guards what follows
+	running []*life
+	claimed []bool
+	lives   int
+	wrong   []string // that hosts ended by themselves, and the like
+}
+
+// life is one process of a host.
+type life struct {
+	*process.Host
+	leaving bool // it is about to end, as it should; the cluster's lock guards it
+}
+
+// newCluster finds places for hosts below a directory. The listeners are the doors at which they find each other.
+func newCluster(program process.Program, dir string, names []string) (*cluster, []net.Listener, error) {
+	places, err := process.Places(program, dir, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	var doors []net.Listener
+	var list []string
+	for _, p := range places {
+		door, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, nil, fmt.Errorf("chaos: open a door for host %s: %w", p.Name, err)
+		}
+		doors = append(doors, door)
+		list = append(list, p.Name+"="+door.Addr().String())
+	}
+	for _, p := range places {
+		p.Args = []string{"--name", p.Name, "--host", strings.Join(list, ","), "--shards", "2"}
+	}
+	n := len(places)
+	return &cluster{
+		dir: dir, places: places, running: make([]*life, n), claimed: make([]bool, n),
+	}, doors, nil
+}
+
+// start starts a host.
+func (c *cluster) start(i int, extra ...string) error {
+	place := *c.places[i]
+	place.Args = append(append([]string{}, place.Args...), extra...)
+	h, err := place.Start()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := &life{Host: h}
+	c.running[i] = l
+	c.lives++
+	log := filepath.Join(c.dir, fmt.Sprintf("%03d-%s.log", c.lives, place.Name))
+	go func() {
+		<-h.Gone()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !l.leaving {
+			c.wrong = append(c.wrong, fmt.Sprintf("host %s ended by itself with code %d; its log is in %s", place.Name, h.ExitCode(), log))
+		}
+		if err := os.WriteFile(log, []byte(h.Errors()+h.Output()), 0o640); err != nil {
+			c.wrong = append(c.wrong, err.Error())
+		}
+	}()
+	return nil
+}
+
+// host returns the process of a host, nil where there is none.
+func (c *cluster) host(i int) *life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[i]
+}
+
+// pids are those of the hosts, 0 for one that is not there.
+func (c *cluster) pids() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pids := make([]int, len(c.running))
+	for i, h := range c.running {
+		if h != nil {
+			pids[i] = h.PID()
+		}
+	}
+	return pids
+}
+
+// leave says that a host's process is about to end, and returns it.
+func (c *cluster) leave(i int) *life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.running[i]
+	if l != nil {
+		l.leaving = true
+	}
+	return l
+}
+
+func (c *cluster) left(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[i] = nil
+}
+
+// kill ends a host without a word.
+func (c *cluster) kill(i int) {
+	if h := c.leave(i); h != nil {
+		h.Kill()
+		c.left(i)
+	}
+}
+
+// stop ends a host in peace. One that does not go, or goes with an error, is wrong, and is killed.
+func (c *cluster) stop(i int) {
+	h := c.leave(i)
+	if h == nil {
+		return
+	}
+	if err := h.Stop(stopPatience); err != nil {
+		c.note(err.Error())
+		h.Kill()
+	}
+	c.left(i)
+}
+
+// note takes down something that is wrong.
+func (c *cluster) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, text)
+}
+
+// complaints returns what was wrong since it was asked last.
+func (c *cluster) complaints() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wrong := c.wrong
+	c.wrong = nil
+	return wrong
+}
+
+// pause stops a host in its tracks.
+func (c *cluster) pause(i int) (resume func()) {
+	h := c.host(i)
+	if h == nil || h.Signal(syscall.SIGSTOP) != nil {
+		return nil
+	}
+	return func() { _ = h.Signal(syscall.SIGCONT) }
+}
+
+// claim takes hosts for one who will change them, all of them or none; free gives them back.
+func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, i := range hosts {
+		if c.claimed[i] {
+			return nil, false
+		}
+	}
+	for _, i := range hosts {
+		c.claimed[i] = true
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, i := range hosts {
+			c.claimed[i] = false
+		}
+	}, true
+}
+
+// leader is the host that leads the most shards, as far as those that answer know; -1 where none does.
+func (c *cluster) leader() int {
+	best, most := -1, 0
+	for i := range c.places {
+		c.mu.Lock()
+		h, busy := c.running[i], c.claimed[i]
+		c.mu.Unlock()
+		if h == nil || busy {
+			continue
+		}
+		if n, err := h.Led(); err == nil && n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// awaitReady waits until all hosts that are there serve.
+func (c *cluster) awaitReady(within time.Duration) error {
+	deadline := time.Now().Add(within)
+	var wrong []error
+	for i := range c.places {
+		if h := c.host(i); h == nil {
+			wrong = append(wrong, fmt.Errorf("chaos: host %s is not there", c.places[i].Name))
+		} else if err := h.AwaitReady(time.Until(deadline)); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// close ends all hosts.
+func (c *cluster) close() {
+	for i := range c.places {
+		c.kill(i)
+	}
+}

@@ -1,0 +1,206 @@
+//go:build linux
+
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/signalbox/signalbox/server/history"
+)
+
+// entry is something that a client tells of an act, in the process of the run or in its own. What is told again
+// under the same number takes the place of what was told before: so what a client was about to do is known even
+// if it never comes to tell how that went.
+type entry struct {
+	Client    int                `json:"client"`
+	Number    uint64             `json:"number"`
+	Operation *history.Operation `json:"operation,omitempty"`
+	Session   *history.Session   `json:"session,omitempty"`
+	Hold      *history.Hold      `json:"hold,omitempty"`
+	Write     *history.Write     `json:"write,omitempty"`
+	View      *history.View      `json:"view,omitempty"`
+	Note      string             `json:"note,omitempty"`
+}
+
+// key tells entries apart.
+type key struct {
+	client int
+	number uint64
+}
+
+// journal gathers what all clients of an act tell. It is also the store that locks guard: it takes no token below
+// one that it has seen.
+type journal struct {
+	clock *clock
+
+	mu         sync.Mutex // guards what follows
+	operations map[key]history.Operation
+	sessions   map[key]history.Session
+	holds      map[key]history.Hold
+	writes     []history.Write
+	views      []history.View
+	faults     []history.Fault
+	finals     []history.Final
+	notes      []string
+	highest    map[history.Semaphore]uint64
+	last       map[int]history.View // of each watcher
+}
+
+func newJournal(c *clock) *journal {
+	return &journal{
+		clock: c, operations: make(map[key]history.Operation), sessions: make(map[key]history.Session),
+		holds: make(map[key]history.Hold), highest: make(map[history.Semaphore]uint64), last: make(map[int]history.View),
+	}
+}
+
+// take takes an entry down.
+func (j *journal) take(e entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := key{e.Client, e.Number}
+	switch {
+	case e.Operation != nil:
+		j.operations[k] = *e.Operation
+	case e.Session != nil:
+		j.sessions[k] = *e.Session
+	case e.Hold != nil:
+		j.holds[k] = *e.Hold
+	case e.Write != nil:
+		j.writes = append(j.writes, *e.Write)
+	case e.View != nil:
+		j.views = append(j.views, *e.View)
+		j.last[e.View.Watcher] = *e.View
+	default:
+		j.notes = append(j.notes, e.Note)
+	}
+}
+
+// note takes down something that is wrong.
+func (j *journal) note(format string, args ...any) {
+	j.take(entry{Note: fmt.Sprintf("%v: %s", j.clock.Now(), fmt.Sprintf(format, args...))})
+}
+
+// write is what the guarded store does with a write, and when.
+func (j *journal) write(of history.Semaphore, token uint64) (at history.Time, accepted bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if accepted = token >= j.highest[of]; accepted {
+		j.highest[of] = token
+	}
+	return j.clock.Now(), accepted
+}
+
+// fault takes down that something is wrong from now on, for one client or for anybody if that is negative.
+func (j *journal) fault(what string, client int) (end func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at := len(j.faults)
+	j.faults = append(j.faults, history.Fault{From: j.clock.Now(), To: history.Never, What: what, Client: client})
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.faults[at].To = min(j.faults[at].To, j.clock.Now())
+	}
+}
+
+// stood takes down that the whole machine, or this process, stood still.
+func (j *journal) stood(from, to history.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.faults = append(j.faults, history.Fault{From: from, To: to, What: "the machine is busy", Client: -1})
+}
+
+// final takes down how a semaphore stands in the end.
+func (j *journal) final(s history.Semaphore, state history.State, watchers []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.finals = append(j.finals, history.Final{Semaphore: s, At: j.clock.Now(), State: state, Watchers: watchers})
+}
+
+// bury ends what a client believed in whose process was killed, from a moment on at which it was still there.
+func (j *journal) bury(client int, at history.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for k, s := range j.sessions {
+		if k.client == client && s.To == history.Never {
+			s.To, s.End, s.Detail = max(at, s.From), history.Closed, "its process was killed"
+			j.sessions[k] = s
+		}
+	}
+	for k, h := range j.holds {
+		if k.client == client && h.To == history.Never {
+			h.To, h.Why = max(at, h.From), "its process was killed"
+			j.holds[k] = h
+		}
+	}
+}
+
+// living are the sessions that have not ended.
+func (j *journal) living() (ids []uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range j.sessions {
+		if s.To == history.Never {
+			ids = append(ids, s.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// agrees tells whether everybody knows of a semaphore what there is: its owners that they own, nobody else that
+// he does, watchers what they should see; and nobody waits.
+func (j *journal) agrees(s history.Semaphore, state history.State, watchers []int) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	open := make(map[uint64]uint64) // counts by order id
+	for _, h := range j.holds {
+		if h.Semaphore == s && h.To == history.Never {
+			open[h.Order] = h.Count
+		}
+	}
+	for _, l := range state.Owners {
+		if open[l.Order] != l.Count {
+			return false
+		}
+	}
+	if len(open) != len(state.Owners) || len(state.Waiters) > 0 {
+		return false
+	}
+	for _, w := range watchers {
+		v, ok := j.last[w]
+		if !ok || v.State.Exists != state.Exists || v.State.Data != state.Data || !slices.Equal(v.State.Owners, state.Owners) {
+			return false
+		}
+	}
+	return true
+}
+
+// history is all of it, in order. What was never heard of again has an unknown outcome.
+func (j *journal) history(title string) *history.History {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	end := j.clock.Now()
+	h := &history.History{Title: title, Grace: longestGrace, Notes: j.notes, Faults: j.faults, Finals: j.finals, Views: j.views, Writes: j.writes}
+	for _, o := range j.operations {
+		if o.Outcome == "" {
+			o.Outcome, o.Error, o.Returned = history.Unknown, "its client was not heard of again", end
+		}
+		h.Operations = append(h.Operations, o)
+	}
+	for _, s := range j.sessions {
+		h.Sessions = append(h.Sessions, s)
+	}
+	for _, x := range j.holds {
+		h.Holds = append(h.Holds, x)
+	}
+	slices.SortFunc(h.Operations, func(a, b history.Operation) int { return cmp.Compare(a.Returned, b.Returned) })
+	slices.SortFunc(h.Sessions, func(a, b history.Session) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(h.Holds, func(a, b history.Hold) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(h.Writes, func(a, b history.Write) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(h.Views, func(a, b history.View) int { return cmp.Compare(a.At, b.At) })
+	return h
+}

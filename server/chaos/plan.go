@@ -1,0 +1,158 @@
+//go:build linux
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Kind is what goes wrong.
+type Kind string
+
+// The kinds of faults.
+const (
+	// KillOne, KillLeader, KillTwo, KillAll: processes of hosts end without a word, and are started again later.
+	KillOne    Kind = "kill a host"
+	KillLeader Kind = "kill the leader"
+	KillTwo    Kind = "kill two hosts"
+	KillAll    Kind = "kill all hosts"
+	// CrashRound: all hosts are killed and started again, one after the other, in a random order.
+	CrashRound Kind = "kill one host after the other"
+	// KillSaving: a host is killed while it saves or receives a snapshot, if one does.
+	KillSaving Kind = "kill a host in a snapshot"
+	// HandOver: the leader is told to go, and is started again later. RestartRound: so is one host after the
+	// other, in a random order.
+	HandOver     Kind = "hand over"
+	RestartRound Kind = "rolling restart"
+	// PauseHost, PauseLeader: a host's process stands still.
+	PauseHost   Kind = "pause a host"
+	PauseLeader Kind = "pause the leader"
+	// Isolate, IsolateLeader: a host and the others do not hear each other. OneWay: it is not heard, or does not
+	// hear. CutOff: neither hosts nor clients reach it.
+	Isolate       Kind = "isolate a host"
+	IsolateLeader Kind = "isolate the leader"
+	OneWay        Kind = "cut a host off one way"
+	CutOff        Kind = "cut a host off from all"
+	// SlowHosts: what hosts send each other takes long. Narrow: little of it passes.
+	SlowHosts Kind = "delay between hosts"
+	Narrow    Kind = "throttle between hosts"
+	// ResetHosts, ResetClients: connections break. LoseClients: connections of clients to a host go silent, and
+	// only new ones work.
+	ResetHosts   Kind = "reset connections of a host"
+	ResetClients Kind = "reset connections of clients"
+	LoseClients  Kind = "lose connections of clients"
+	// FullDisk: a host finds too little room on its disk.
+	FullDisk Kind = "full disk"
+
+	// PauseClient: a client's process stands still. KillClient: it ends; another one takes its place.
+	PauseClient Kind = "pause a client"
+	KillClient  Kind = "kill a client"
+	// Apart, ApartOneWay: a client and a host do not reach each other. SlowClient: its messages take long.
+	Apart       Kind = "client and host apart"
+	ApartOneWay Kind = "client and host apart one way"
+	SlowClient  Kind = "slow client"
+)
+
+var hostFaults = []Kind{
+	KillOne, KillOne, KillLeader, KillLeader, KillTwo, KillAll, CrashRound, KillSaving, HandOver, HandOver, RestartRound,
+	PauseHost, PauseLeader, PauseLeader, Isolate, IsolateLeader, IsolateLeader, OneWay, OneWay, CutOff,
+	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk,
+}
+
+var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
+
+const (
+	// hosts is how many there are, nearClients how many clients work in the process of the run, and farClients
+	// how many in processes of their own.
+	hosts       = 3
+	nearClients = 2
+	farClients  = 2
+	clients     = nearClients + farClients
+)
+
+// Fault is something that goes wrong at some time of an act, for a while.
+type Fault struct {
+	Kind   Kind          `json:"kind"`
+	At     time.Duration `json:"at"`
+	For    time.Duration `json:"for"`
+	Order  []int         `json:"order"` // of hosts, in which they are hit
+	Client int           `json:"client"`
+	Amount float64       `json:"amount"` // 0 to 1: how bad it is
+}
+
+// host is the one that is hit where it is one.
+func (f Fault) host() int { return f.Order[0] }
+
+// far is the client in a process of its own that is hit where it must be such a one.
+func (f Fault) far() int { return nearClients + f.Client%farClients }
+
+// sufferer is the client that alone suffers from the fault, negative where anybody may.
+func (f Fault) sufferer() int {
+	switch f.Kind {
+	case PauseClient, KillClient:
+		return f.far()
+	case Apart, ApartOneWay, SlowClient:
+		return f.Client
+	}
+	return -1
+}
+
+// String tells the fault in a line.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s (hosts %v, client %d, amount %.2f) at %v for %v", f.Kind, f.Order, f.Client, f.Amount,
+		f.At.Round(time.Millisecond), f.For.Round(time.Millisecond))
+}
+
+// Act is what a part of a run is like.
+type Act struct {
+	Seed   uint64
+	Number int
+	Length time.Duration // of the time in which programs work and faults happen
+	Faults []Fault
+}
+
+// calm is how long an act goes on at least when its last fault is over.
+const calm = 2 * time.Second
+
+// Draw makes the plan of an act.
+func Draw(seed uint64, number int) Act {
+	a := Act{Seed: seed, Number: number}
+	dice := a.dice(0)
+	at := time.Second + upTo(dice, time.Second)
+	for range 2 + dice.IntN(4) {
+		f := drawFault(dice, at)
+		a.Faults = append(a.Faults, f)
+		a.Length = max(a.Length, f.At+f.For+calm)
+		// Mostly one after the other, with time to heal; now and then one into the other.
+		if dice.IntN(4) == 0 {
+			at += upTo(dice, f.For)
+		} else {
+			at += f.For + time.Second + upTo(dice, 3*time.Second)
+		}
+	}
+	return a
+}
+
+func drawFault(dice *rand.Rand, at time.Duration) Fault {
+	kinds := hostFaults
+	if dice.IntN(4) == 0 {
+		kinds = clientFaults
+	}
+	f := Fault{Kind: pick(dice, kinds...), At: at, Order: dice.Perm(hosts), Client: dice.IntN(clients), Amount: dice.Float64()}
+	// Shorter than a lease lasts, about as long, and longer than any does.
+	f.For = upTo(dice, pick(dice, time.Second, time.Second, 4*time.Second))
+	if dice.IntN(4) == 0 {
+		f.For = longestTimeout + longestGrace + upTo(dice, 2*time.Second)
+	}
+	return f
+}
+
+// dice draws for one part of the act, by its number.
+func (a Act) dice(part int) *rand.Rand {
+	return rand.New(rand.NewPCG(a.Seed, uint64(a.Number)<<20+uint64(part)))
+}
+
+// Again is the command that plays an act once more.
+func (a Act) Again() string { return fmt.Sprintf("make chaos SEED=%d ACT=%d", a.Seed, a.Number) }

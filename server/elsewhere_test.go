@@ -1,0 +1,81 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+func TestAHostThatDoesNotLeadSendsChangesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		node := nodeAt(t, c, "/jobs")
+		leader := c.Leader(1)
+		a := speak(t, c, leader).session("/jobs", 10*time.Second)
+		s := speak(t, c, leader%3+1)
+		s.must(s.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
+		for _, m := range []protocol.RequestMessage{
+			&protocol.SemaphoreCreate{NodeID: node, Name: []byte("sem"), Limit: 1},
+			&protocol.Acquire{Mutation: a.mutation(), NodeID: node, Name: []byte("lock"), Count: 1, Ephemeral: true},
+			&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 1000, Key: []byte("key")},
+			&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"), AttachSequence: 1},
+			&protocol.SessionDestroy{SessionID: a.id},
+		} {
+			result := s.ask(m).Result
+			want(t, m.Kind().String(), result.Status, protocol.StatusMoved)
+			want(t, "leader", result.Moved.LeaderAddress, servertest.Address(leader))
+		}
+	})
+}
+
+func TestAHostThatIsCutOffAnswersNoReadForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		node := nodeAt(t, c, "/jobs")
+		leader := speak(t, c, c.Leader(1))
+		leader.must(leader.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("sem"), Limit: 1}))
+		follower := shard.HostID(1)
+		for follower == c.Leader(0) || follower == c.Leader(1) {
+			follower++
+		}
+		s := speak(t, c, follower)
+		read := func() bool {
+			return s.answered(s.say(&protocol.SemaphoreDescribe{
+				NodeID: node, Name: []byte("sem"), Consistency: protocol.ConsistencyRelaxed,
+			}), 30*time.Second)
+		}
+		s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"), Consistency: protocol.ConsistencyStrict}))
+		want(t, "a read", read(), true)
+		c.Isolate(follower)
+		want(t, "a read right after the cut", read(), true)
+		time.Sleep(10 * time.Second) // the grace period
+		want(t, "a read a grace period later", read(), false)
+		c.Heal()
+		time.Sleep(5 * time.Second)
+		want(t, "a read after the cut", read(), true)
+	})
+}
+
+func TestAChangedTimeoutIsWhatASessionLivesBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		first, other := speak(t, c, 1), speak(t, c, 1)
+		first.node("/jobs")
+		longer, shorter := first.session("/jobs", 2*time.Second), first.session("/jobs", 20*time.Second)
+		for id, timeout := range map[uint64]uint64{longer.id: 20_000, shorter.id: 2000} {
+			first.must(first.ask(&protocol.SessionAttach{
+				SessionID: id, Key: []byte("key"), AttachSequence: 1, Change: true, TimeoutMillis: timeout,
+			}))
+		}
+		time.Sleep(8 * time.Second)
+		lives := func(id uint64) protocol.Status {
+			return other.ask(&protocol.SessionDescribe{SessionID: id}).Result.Status
+		}
+		want(t, "raised", lives(longer.id), protocol.StatusSuccess)
+		want(t, "lowered", lives(shorter.id), protocol.StatusSessionExpired)
+	})
+}

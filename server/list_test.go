@@ -1,0 +1,40 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// A host that is cut off knows for a while that it was up to date; only who asks for less than that may hear it.
+func TestListsAreAsFreshAsIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		nodeAt(t, c, "/jobs")
+		old := c.Leader(1)
+		s := speak(t, c, old)
+		a := s.session("/jobs", 20*time.Second)
+		a.acquire("lock", protocol.Exclusive, 0, true)
+		lists := func(consistency protocol.Consistency) [2]protocol.RequestMessage {
+			return [2]protocol.RequestMessage{
+				&protocol.SemaphoreList{NodeID: a.node, ShardID: 1, Consistency: consistency},
+				&protocol.SessionHoldings{SessionID: a.id, ShardID: 1, Consistency: consistency},
+			}
+		}
+		for _, m := range lists(protocol.ConsistencyStrict) {
+			s.must(s.ask(m))
+		}
+		c.Isolate(old)
+		for _, m := range lists(protocol.ConsistencyRelaxed) {
+			s.must(s.ask(m))
+		}
+		for _, m := range lists(protocol.ConsistencyStrict) {
+			if s.answered(s.say(m), 30*time.Second) {
+				t.Errorf("%v: a host that is cut off answers STRICT", m.Kind())
+			}
+		}
+	})
+}
