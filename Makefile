@@ -3,8 +3,13 @@ GO ?= go
 STATICCHECK := tool -modfile=.ci/tools/go.mod honnef.co/go/tools/cmd/staticcheck
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
+# How long `make soak` and `make chaos` run.
+DURATION ?= 10m
+# What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all.
+SEED ?= 0
+ACT ?= 0
 
-.PHONY: list run test check race fuzz fuzz-short bench bench-peers
+.PHONY: list run test check race fuzz fuzz-short bench bench-peers soak chaos
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -37,3 +42,9 @@ bench: ## the benchmarks, in a form that benchstat reads
 
 bench-peers: ## the race against etcd and ZooKeeper, half an hour; flags in BENCH_PEERS
 	cd bench && $(GO) build -o ../bin/bench . && ../bin/bench run $(BENCH_PEERS)
+
+soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
+	$(GO) test ./server/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
+
+chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
+	$(GO) test ./server/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v

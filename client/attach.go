@@ -86,7 +86,7 @@ func (b *birth) answered(from *link, a *protocol.Answer) {
 	unwanted := b.unwanted
 	x.mu.Unlock()
 	if unwanted {
-		_, _ = from.send(&call{done: make(chan struct{}, 1)}, &protocol.SessionStop{SessionID: m.SessionID})
+		b.undo(from)
 		return
 	}
 	x.attachedOver(from, x.sequence, b.sent, &m.Lease)
@@ -103,10 +103,19 @@ func (b *birth) orphan(l *link) {
 	known := x.id != 0
 	x.mu.Unlock()
 	if known {
-		x.over(EndClosed, "")
-		l.drop(x)
-		_, _ = l.send(&call{done: make(chan struct{}, 1)}, &protocol.SessionStop{SessionID: x.id})
+		b.undo(l)
 	}
+}
+
+// undo stops the session, however long that takes: at its host it lives for as long as the connection does.
+func (b *birth) undo(l *link) {
+	x := b.life
+	x.over(EndClosed, "")
+	l.drop(x)
+	x.mu.Lock()
+	x.last = l
+	x.mu.Unlock()
+	x.client.spawn(func() { _ = x.stop(x.client.ctx) })
 }
 
 // attach attaches the life over a link to the leader of its home shard.

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,8 +34,25 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
 }
+
+// signalbox is the program under test.
+var signalbox = sync.OnceValues(func() (process.Program, error) {
+	dir, err := os.MkdirTemp("", "signalbox-chaos-program-")
+	if err != nil {
+		return process.Program{}, err
+	}
+	built = dir
+	return process.Build(dir)
+})
+
+// built is the directory of the program, once there is one.
+var built string
 
 // play plays acts on a cluster of its own. The directory is left where something was found, or lies were expected.
 func play(t *testing.T, c Config) *Result {
@@ -44,7 +62,7 @@ func play(t *testing.T, c Config) *Result {
 		t.Fatal(err)
 	}
 	c.Dir, c.Tell = dir, t.Logf
-	if c.Program, err = process.Build(dir); err != nil {
+	if c.Program, err = signalbox(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -76,7 +94,7 @@ func report(t *testing.T, r *Result) {
 		for _, f := range r.Act.Faults {
 			t.Log(f)
 		}
-		t.Errorf("history: %s\nlogs: %s\nagain: %s", r.History, filepath.Dir(r.History), r.Act.Again())
+		t.Errorf("history: %s\nlogs: %s\nagain: %s", r.History, filepath.Dir(r.History), r.Act.Again)
 	}
 }
 
@@ -88,7 +106,8 @@ func TestChaos(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().Unix())
 	}
-	report(t, play(t, Config{Duration: *duration, Acts: func(n int) Act {
+	again := fmt.Sprintf("make chaos SEED=%d DURATION=%v", seed, *duration)
+	report(t, play(t, Config{Duration: *duration, Mount: true, Again: again, Acts: func(n int) Act {
 		if *actFlag != 0 {
 			n = *actFlag
 		}
@@ -96,24 +115,25 @@ func TestChaos(t *testing.T) {
 	}}))
 }
 
-// fixed is an act whose faults are given.
-func fixed(length time.Duration, faults ...Fault) func(int) Act {
+// fixed is an act of a test whose faults are given.
+func fixed(t *testing.T, length time.Duration, faults ...Fault) func(int) Act {
 	for i := range faults {
 		f := &faults[i]
 		if f.Order == nil {
 			f.Order = []int{0, 1, 2}
 		}
 	}
-	return func(int) Act { return Act{Seed: 1, Length: length, Faults: faults} }
+	a := Act{Seed: 1, Length: length, Faults: faults, Again: "go test ./server/chaos -run " + t.Name()}
+	return func(int) Act { return a }
 }
 
 func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	r := play(t, Config{Acts: fixed(18*time.Second,
+	r := play(t, Config{Acts: fixed(t, 18*time.Second,
 		Fault{Kind: KillLeader, At: time.Second, For: time.Second},
-		Fault{Kind: PauseClient, At: 2 * time.Second, For: longestTimeout + longestGrace + time.Second},
+		Fault{Kind: PauseClient, At: 2 * time.Second, For: longestLease},
 		Fault{Kind: IsolateLeader, At: 5 * time.Second, For: 2 * time.Second},
 		Fault{Kind: ApartOneWay, At: 5 * time.Second, For: 4 * time.Second, Client: 1, Order: []int{1, 0, 2}},
 		Fault{Kind: PauseLeader, At: 9 * time.Second, For: 3 * time.Second},
@@ -122,7 +142,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	)})
 	report(t, r)
 	for kind, sum := range r.Summary.Faults {
-		if sum.Skipped > 0 {
+		if sum.Skipped > 0 && kind != KillSaving {
 			t.Errorf("%s did not happen", kind)
 		}
 	}

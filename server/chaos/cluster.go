@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,12 +28,16 @@ const (
 type cluster struct {
 	dir    string
 	places []*process.Place
+	disk   *disk // of the last host; nil where it has none of its own
+	// obituaries are written when processes have ended.
+	obituaries sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	running []*life
 	claimed []bool
 	lives   int
-	wrong   []string // that hosts ended by themselves, and the like
+	wrong   []string       // that hosts ended by themselves, and the like
+	errors  map[string]int // that hosts logged, and how often
 }
 
 // life is one process of a host.
@@ -40,6 +45,10 @@ type life struct {
 	*process.Host
 	leaving bool // it is about to end, as it should; the cluster's lock guards it
 }
+
+// apart is the address of this machine at which hosts listen. Connections within the machine begin at 127.0.0.1, so
+// none of them can have the port of a host that is down for a moment.
+const apart = "127.0.0.3"
 
 // newCluster finds places for hosts below a directory. The listeners are the doors at which they find each other.
 func newCluster(program process.Program, dir string, names []string) (*cluster, []net.Listener, error) {
@@ -58,11 +67,14 @@ func newCluster(program process.Program, dir string, names []string) (*cluster, 
 		list = append(list, p.Name+"="+door.Addr().String())
 	}
 	for _, p := range places {
+		for _, a := range []*string{&p.Client, &p.Raft, &p.Admin} {
+			*a = strings.Replace(*a, "127.0.0.1", apart, 1)
+		}
 		p.Args = []string{"--name", p.Name, "--host", strings.Join(list, ","), "--shards", "2"}
 	}
 	n := len(places)
 	return &cluster{
-		dir: dir, places: places, running: make([]*life, n), claimed: make([]bool, n),
+		dir: dir, places: places, running: make([]*life, n), claimed: make([]bool, n), errors: make(map[string]int),
 	}, doors, nil
 }
 
@@ -80,18 +92,29 @@ func (c *cluster) start(i int, extra ...string) error {
 	c.running[i] = l
 	c.lives++
 	log := filepath.Join(c.dir, fmt.Sprintf("%03d-%s.log", c.lives, place.Name))
-	go func() {
+	c.obituaries.Go(func() {
 		<-h.Gone()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if !l.leaving {
 			c.wrong = append(c.wrong, fmt.Sprintf("host %s ended by itself with code %d; its log is in %s", place.Name, h.ExitCode(), log))
 		}
+		c.gather(h.Errors())
 		if err := os.WriteFile(log, []byte(h.Errors()+h.Output()), 0o640); err != nil {
 			c.wrong = append(c.wrong, err.Error())
 		}
-	}()
+	})
 	return nil
+}
+
+// message is what a host says in a line of its log at the level of errors.
+var message = regexp.MustCompile(`level=ERROR msg=("(?:[^"\\]|\\.)*"|\S+)`)
+
+// gather counts the errors in a log. The lock is held.
+func (c *cluster) gather(log string) {
+	for _, found := range message.FindAllStringSubmatch(log, -1) {
+		c.errors[found[1]]++
+	}
 }
 
 // host returns the process of a host, nil where there is none.
@@ -123,6 +146,13 @@ func (c *cluster) leave(i int) *life {
 		l.leaving = true
 	}
 	return l
+}
+
+// stay says that a process that was about to end should go on, if it still does.
+func (c *cluster) stay(l *life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.leaving = false
 }
 
 func (c *cluster) left(i int) {
@@ -233,5 +263,9 @@ func (c *cluster) awaitReady(within time.Duration) error {
 func (c *cluster) close() {
 	for i := range c.places {
 		c.kill(i)
+	}
+	c.obituaries.Wait()
+	if c.disk != nil {
+		c.disk.unmount()
 	}
 }

@@ -28,9 +28,13 @@ type Orders struct {
 	Timeouts []time.Duration   `json:"timeouts"`
 	Watched  []string          `json:"watched"`
 	Think    time.Duration     `json:"think"`
+	Grace    time.Duration     `json:"grace"` // of the node
 	// Watchers are numbered from here on.
 	Watchers int `json:"watchers"`
 }
+
+// staleness is how old a RELAXED read may be: as old as the grace period, by a clock that is a little slow.
+func (o *Orders) staleness() time.Duration { return o.Grace + o.Grace/10 }
 
 // crew is what works in one client's process: programs with a session each, and watchers, which share a client.
 type crew struct {
@@ -43,13 +47,15 @@ type crew struct {
 	unwatch  context.CancelFunc
 	programs sync.WaitGroup
 	watchers sync.WaitGroup
-	opened   chan struct{}  // closed when the opening has come to an end
 	client   *client.Client // nil where no host was found until the programs had to rest
+
+	mu      sync.Mutex // guards what follows
+	notices map[noticed]*notice
 }
 
 // muster starts a crew.
 func muster(o Orders, to listener) *crew {
-	x := &crew{orders: o, scribe: newScribe(newClock(o.Epoch), o.Client, o.Life, to), opened: make(chan struct{})}
+	x := &crew{orders: o, scribe: newScribe(newClock(o.Epoch), o.Client, o.Life, to), notices: make(map[noticed]*notice)}
 	x.ctx, x.rests = context.WithCancel(context.Background())
 	x.watch, x.unwatch = context.WithCancel(context.Background())
 	x.programs.Go(x.run)
@@ -57,7 +63,6 @@ func muster(o Orders, to listener) *crew {
 }
 
 func (x *crew) run() {
-	defer close(x.opened)
 	x.client = x.open()
 	if x.client == nil {
 		return
@@ -113,6 +118,10 @@ func (x *crew) rest() {
 
 // leave ends the client in peace, after rest.
 func (x *crew) leave() {
+	if x.client != nil {
+		x.checkNotices()
+	}
+	x.scribe.close()
 	x.unwatch()
 	if x.client != nil {
 		if err := x.client.Close(); err != nil && !errors.Is(err, client.ErrSessionExpired) {
@@ -120,7 +129,6 @@ func (x *crew) leave() {
 		}
 	}
 	x.watchers.Wait()
-	x.scribe.close()
 }
 
 // follow is a watcher.

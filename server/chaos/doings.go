@@ -187,13 +187,19 @@ func (q *program) describe(ctx context.Context, s scene) {
 func (q *program) look(ctx context.Context, s scene, mode client.Consistency) *history.State {
 	o := history.Operation{Kind: history.Describe}
 	if mode == client.Relaxed {
-		o.Age = staleness
+		o.Age = q.crew.orders.staleness()
 	}
 	d := q.start(o, s)
 	found, err := q.semaphore(s).Describe(ctx, client.WithOwners(), client.WithWaiters(), client.WithConsistency(mode))
-	d.Found, d.Outcome, d.Error = stateOf(found, err)
-	q.crew.scribe.finish(d.number, d.Operation)
+	q.saw(d, found, err)
 	return d.Found
+}
+
+// saw tells what a description showed.
+func (q *program) saw(d *deed, found *client.SemaphoreDetails, err error) {
+	d.Found, d.Outcome, d.Error = stateOf(found, err)
+	q.crew.scribe.blame(err)
+	q.crew.scribe.finish(d.number, d.Operation)
 }
 
 // stateOf is what a description shows.
@@ -236,10 +242,6 @@ func (q *program) remake(ctx context.Context, s scene) {
 	d.finish(err)
 	q.settle(s, err)
 }
-
-// ledger is what the names of the semaphores begin with that are made once, each by one program, and never
-// touched again: what was acknowledged has to be there in the end, and nothing that was refused.
-const ledger = "ledger-"
 
 // enter makes an entry of the ledger.
 func (q *program) enter(ctx context.Context) {

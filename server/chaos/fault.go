@@ -3,8 +3,6 @@
 package chaos
 
 import (
-	"context"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -14,7 +12,10 @@ import (
 const mendPatience = 15 * time.Second
 
 // begin lets a fault happen, and returns what heals it; nil where it makes no sense at the moment.
-func (s *stage) begin(ctx context.Context, f Fault) (heal func()) {
+func (s *stage) begin(f Fault) (heal func()) {
+	if lie := s.lies[f.Kind]; lie != nil {
+		return lie(s, f)
+	}
 	switch f.Kind {
 	case KillOne:
 		return s.crash(f.Order[:1]...)
@@ -28,8 +29,6 @@ func (s *stage) begin(ctx context.Context, f Fault) (heal func()) {
 		return s.round(f.Order, s.cluster.kill)
 	case RestartRound:
 		return s.round(f.Order, s.cluster.stop)
-	case KillSaving:
-		return s.crashSaving(ctx, f)
 	case HandOver:
 		return s.atLeader(func(h int) func() { return s.down(s.cluster.stop, h) })
 	case PauseHost:
@@ -37,7 +36,7 @@ func (s *stage) begin(ctx context.Context, f Fault) (heal func()) {
 	case PauseLeader:
 		return s.atLeader(s.pause)
 	case FullDisk:
-		return s.fill(f.host())
+		return s.fill(f)
 	case PauseClient, KillClient:
 		return s.beginAtClient(f)
 	}
@@ -208,59 +207,3 @@ func (s *stage) pause(h int) (heal func()) {
 		free()
 	}
 }
-
-// fill lets a host find less room on its disk than it wants to keep free: it is started again with a reserve that
-// no disk has, so that it refuses changes.
-func (s *stage) fill(h int) (heal func()) {
-	free, ok := s.cluster.claim(h)
-	if !ok {
-		return nil
-	}
-	again := func(extra ...string) {
-		s.cluster.stop(h)
-		if err := s.cluster.start(h, extra...); err != nil {
-			s.cluster.note(err.Error())
-			return
-		}
-	}
-	again("--min-free-disk", "1024TiB")
-	return func() {
-		defer free()
-		again()
-		_ = s.cluster.host(h).AwaitReady(mendPatience)
-	}
-}
-
-const (
-	// savingPatience is how long KillSaving waits for a snapshot, lookForSaving how often it looks.
-	savingPatience = 20 * time.Second
-	lookForSaving  = 10 * time.Millisecond
-)
-
-// crashSaving kills the first host that saves or receives a snapshot, if one does.
-func (s *stage) crashSaving(ctx context.Context, f Fault) (heal func()) {
-	ctx, cancel := context.WithTimeout(ctx, savingPatience)
-	defer cancel()
-	for sleep(ctx, lookForSaving) {
-		for _, h := range f.Order {
-			if saving(s.cluster.places[h].Dir) {
-				return s.crash(h)
-			}
-		}
-	}
-	return nil
-}
-
-// saving tells whether there is a snapshot below the directory that is not complete.
-func saving(dir string) bool {
-	for _, suffix := range []string{"generating", "receiving"} {
-		found, _ := filepath.Glob(filepath.Join(dir, snapshots, "*."+suffix))
-		if len(found) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// snapshots is where a host has them, below its data directory, as a pattern.
-const snapshots = "raft/*/*/snapshot-part-*/*"

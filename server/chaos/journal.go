@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/server/history"
 )
@@ -22,6 +23,7 @@ type entry struct {
 	Hold      *history.Hold      `json:"hold,omitempty"`
 	Write     *history.Write     `json:"write,omitempty"`
 	View      *history.View      `json:"view,omitempty"`
+	Fault     *history.Fault     `json:"fault,omitempty"`
 	Note      string             `json:"note,omitempty"`
 }
 
@@ -73,6 +75,8 @@ func (j *journal) take(e entry) {
 	case e.View != nil:
 		j.views = append(j.views, *e.View)
 		j.last[e.View.Watcher] = *e.View
+	case e.Fault != nil:
+		j.faults = append(j.faults, *e.Fault)
 	default:
 		j.notes = append(j.notes, e.Note)
 	}
@@ -104,13 +108,6 @@ func (j *journal) fault(what string, client int) (end func()) {
 		defer j.mu.Unlock()
 		j.faults[at].To = min(j.faults[at].To, j.clock.Now())
 	}
-}
-
-// stood takes down that the whole machine, or this process, stood still.
-func (j *journal) stood(from, to history.Time) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.faults = append(j.faults, history.Fault{From: from, To: to, What: "the machine is busy", Client: -1})
 }
 
 // final takes down how a semaphore stands in the end.
@@ -180,11 +177,11 @@ func (j *journal) agrees(s history.Semaphore, state history.State, watchers []in
 }
 
 // history is all of it, in order. What was never heard of again has an unknown outcome.
-func (j *journal) history(title string) *history.History {
+func (j *journal) history(title string, grace time.Duration) *history.History {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	end := j.clock.Now()
-	h := &history.History{Title: title, Grace: longestGrace, Notes: j.notes, Faults: j.faults, Finals: j.finals, Views: j.views, Writes: j.writes}
+	h := &history.History{Title: title, Grace: grace, Notes: j.notes, Faults: j.faults, Finals: j.finals, Views: j.views, Writes: j.writes}
 	for _, o := range j.operations {
 		if o.Outcome == "" {
 			o.Outcome, o.Error, o.Returned = history.Unknown, "its client was not heard of again", end

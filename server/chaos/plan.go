@@ -20,7 +20,7 @@ const (
 	KillAll    Kind = "kill all hosts"
 	// CrashRound: all hosts are killed and started again, one after the other, in a random order.
 	CrashRound Kind = "kill one host after the other"
-	// KillSaving: a host is killed while it saves or receives a snapshot, if one does.
+	// KillSaving: a host is killed while it saves or receives a snapshot. That happens whenever one does.
 	KillSaving Kind = "kill a host in a snapshot"
 	// HandOver: the leader is told to go, and is started again later. RestartRound: so is one host after the
 	// other, in a random order.
@@ -56,7 +56,7 @@ const (
 )
 
 var hostFaults = []Kind{
-	KillOne, KillOne, KillLeader, KillLeader, KillTwo, KillAll, CrashRound, KillSaving, HandOver, HandOver, RestartRound,
+	KillOne, KillOne, KillLeader, KillLeader, KillTwo, KillAll, CrashRound, HandOver, HandOver, RestartRound,
 	PauseHost, PauseLeader, PauseLeader, Isolate, IsolateLeader, IsolateLeader, OneWay, OneWay, CutOff,
 	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk,
 }
@@ -70,6 +70,8 @@ const (
 	nearClients = 2
 	farClients  = 2
 	clients     = nearClients + farClients
+	// resident is the number of the client that works through all acts.
+	resident = clients
 )
 
 // Fault is something that goes wrong at some time of an act, for a while.
@@ -111,6 +113,8 @@ type Act struct {
 	Number int
 	Length time.Duration // of the time in which programs work and faults happen
 	Faults []Fault
+	// Again is the command that plays the act once more.
+	Again string
 }
 
 // calm is how long an act goes on at least when its last fault is over.
@@ -118,7 +122,7 @@ const calm = 2 * time.Second
 
 // Draw makes the plan of an act.
 func Draw(seed uint64, number int) Act {
-	a := Act{Seed: seed, Number: number}
+	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
 	dice := a.dice(0)
 	at := time.Second + upTo(dice, time.Second)
 	for range 2 + dice.IntN(4) {
@@ -127,7 +131,7 @@ func Draw(seed uint64, number int) Act {
 		a.Length = max(a.Length, f.At+f.For+calm)
 		// Mostly one after the other, with time to heal; now and then one into the other.
 		if dice.IntN(4) == 0 {
-			at += upTo(dice, f.For)
+			at += upTo(dice, f.For+time.Second)
 		} else {
 			at += f.For + time.Second + upTo(dice, 3*time.Second)
 		}
@@ -144,7 +148,11 @@ func drawFault(dice *rand.Rand, at time.Duration) Fault {
 	// Shorter than a lease lasts, about as long, and longer than any does.
 	f.For = upTo(dice, pick(dice, time.Second, time.Second, 4*time.Second))
 	if dice.IntN(4) == 0 {
-		f.For = longestTimeout + longestGrace + upTo(dice, 2*time.Second)
+		f.For = longestLease + upTo(dice, 2*time.Second)
+	}
+	switch f.Kind {
+	case ResetHosts, ResetClients, RestartRound, CrashRound:
+		f.For = 0 // they are over when they have happened
 	}
 	return f
 }
@@ -153,6 +161,3 @@ func drawFault(dice *rand.Rand, at time.Duration) Fault {
 func (a Act) dice(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.Number)<<20+uint64(part)))
 }
-
-// Again is the command that plays an act once more.
-func (a Act) Again() string { return fmt.Sprintf("make chaos SEED=%d ACT=%d", a.Seed, a.Number) }

@@ -54,7 +54,7 @@ func (q *program) begin(s *client.Session) {
 	q.ended = ended
 	context.AfterFunc(s.Context(), func() {
 		why, detail := endOf(context.Cause(s.Context()))
-		since := max(began, q.crew.scribe.Now()-q.timeout-longestGrace-stillness)
+		since := max(began, q.crew.scribe.Now()-q.timeout-q.crew.orders.Grace-stillness)
 		if why == history.Expired && !q.crew.scribe.awake(since) {
 			// Who stood still may hear of the end before it looks at its clock.
 			why = history.Silent
@@ -95,8 +95,10 @@ func (q *program) act(ctx context.Context) {
 		}
 	case roll < 164:
 		q.update(ctx, pick(q.dice, scenery...))
-	case roll < 184:
+	case roll < 181:
 		q.describe(ctx, pick(q.dice, scenery...))
+	case roll < 184:
+		q.await(ctx, pick(q.dice, scenery...))
 	case roll < 190:
 		q.remake(ctx, pick(q.dice, scenery...))
 	case roll < 192:
@@ -147,6 +149,7 @@ func (q *program) start(o history.Operation, s scene) *deed {
 // finish tells what came of it.
 func (d *deed) finish(err error) {
 	d.Outcome, d.Error = outcome(err)
+	d.program.crew.scribe.blame(err)
 	d.program.crew.scribe.finish(d.number, d.Operation)
 }
 

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -22,16 +23,26 @@ type Config struct {
 	Dir string
 	// Acts draws one act after the other.
 	Acts func(number int) Act
+	// Again is the command that plays all of them once more.
+	Again string
 	// Duration is for how long acts begin; at least one is played.
 	Duration time.Duration
+	// Mount lets a host have a disk of its own, in memory, that can be full; that needs the right to mount one.
+	Mount bool
 	// Tell is told what happens, in lines.
 	Tell func(format string, args ...any)
+	// Heard is given the history of each act before it is judged, if it is set.
+	Heard func(*history.History)
+	// patience is that of an act where it is not to be settlePatience.
+	patience time.Duration
+	// lies are faults that break promises, to see whether that is found.
+	lies map[Kind]func(*stage, Fault) (heal func())
 }
 
 // Result is what came of a run.
 type Result struct {
 	Summary *Summary
-	// Found is where the act breaks a rule that was the last, and History the file of its history.
+	// Found is where a history breaks a rule, Act the act that it is of, and History its file.
 	Found   []history.Finding
 	Act     Act
 	History string
@@ -57,13 +68,28 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	defer r.close()
+	residents, err := r.settleDown(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for n := 1; (n == 1 || time.Since(began) < c.Duration) && ctx.Err() == nil && !r.broken(); n++ {
-		if err := r.play(ctx, n, c.Acts(n)); err != nil {
+		if err := r.play(ctx, n, c.Acts(n), residents); err != nil {
+			residents.dismiss()
 			return nil, err
 		}
 	}
 	r.judging.Wait()
-	r.result.Summary.Took, r.result.Summary.Killed = time.Since(began), r.cluster.lives
+	if r.broken() || ctx.Err() != nil {
+		residents.dismiss()
+	} else {
+		residents.close(ctx)
+		h := residents.journal.history("residents", residentGrace)
+		r.result.Summary.add(h)
+		r.judge("residents", Act{Again: c.Again}, h)
+	}
+	r.cluster.close()
+	sum := r.result.Summary
+	sum.Took, sum.Started, sum.Errors = time.Since(began), r.cluster.lives, r.cluster.errors
 	return &r.result, nil
 }
 
@@ -74,7 +100,15 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	r.cluster = cluster
-	if r.network, err = newNetwork(cluster.places, doors, clients, cluster.pids); err != nil {
+	if r.config.Mount {
+		last := cluster.places[hosts-1]
+		if cluster.disk, err = mountDisk(filepath.Join(r.config.Dir, last.Name+"-disk")); err != nil {
+			r.config.Tell("no disk is ever full to the last byte: %v", err)
+		} else {
+			last.Dir = filepath.Join(cluster.disk.dir, "data")
+		}
+	}
+	if r.network, err = newNetwork(cluster.places, doors, clients+1, cluster.pids); err != nil {
 		return err
 	}
 	for i := range cluster.places {
@@ -111,30 +145,61 @@ func (r *run) broken() bool {
 	return len(r.result.Found) > 0
 }
 
-// play plays an act. It is judged while the next one plays.
-func (r *run) play(ctx context.Context, n int, a Act) error {
-	r.config.Tell("act %d: %d faults in %v; again: %s", a.Number, len(a.Faults), a.Length.Round(time.Millisecond), a.Again())
-	clock := newClock(machineTime())
-	s := &stage{
-		act: a, node: fmt.Sprintf("/chaos/act-%d", n), dir: r.config.Dir, cluster: r.cluster, network: r.network, direct: r.direct,
-		journal: newJournal(clock), tell: r.config.Tell,
+// stage prepares where an act plays, or where residents live.
+func (r *run) stage(a Act, node string, grace, patience time.Duration) *stage {
+	return &stage{
+		act: a, node: node, grace: grace, patience: patience, dir: r.config.Dir, cluster: r.cluster, network: r.network, direct: r.direct,
+		journal: newJournal(newClock(machineTime())), tell: r.config.Tell, lies: r.config.lies,
 	}
-	still := notice(s.journal)
+}
+
+const (
+	// residentTimeout is that of the sessions of residents: most faults are over before it has passed. residentGrace
+	// is the grace of their node.
+	residentTimeout  = 15 * time.Second
+	residentGrace    = 10 * time.Second
+	residentThink    = 200 * time.Millisecond
+	residentPrograms = 5
+)
+
+// settleDown lets residents begin, who work through all acts.
+func (r *run) settleDown(ctx context.Context) (*stage, error) {
+	s := r.stage(Act{Seed: r.config.Acts(1).Seed}, "/chaos/residents", residentGrace, residentTimeout+residentGrace+settlePatience)
+	s.residents = s.journal
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	o := Orders{Think: residentThink}
+	for range residentPrograms {
+		o.Timeouts = append(o.Timeouts, residentTimeout)
+	}
+	return s, s.enlist(resident, o)
+}
+
+// play plays an act. It is judged while the next one plays.
+func (r *run) play(ctx context.Context, n int, a Act, residents *stage) error {
+	r.config.Tell("act %d: %d faults in %v; again: %s", a.Number, len(a.Faults), a.Length.Round(time.Millisecond), a.Again)
+	s := r.stage(a, fmt.Sprintf("/chaos/act-%d", n), grace, cmp.Or(r.config.patience, settlePatience))
+	s.residents = residents.journal
+	still := noteStalls(s.journal, residents.journal)
 	rested, err := s.play(ctx)
 	still()
-	if err != nil {
-		return err
+	if err != nil || ctx.Err() != nil {
+		return err // who is interrupted does not wait until everything has settled
 	}
-	h := s.journal.history(fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again()))
+	h := s.journal.history(fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again), grace)
 	r.config.Tell("act %d is over: %d operations by %d sessions, %d views", a.Number, len(h.Operations), len(h.Sessions), len(h.Views))
+	if r.config.Heard != nil {
+		r.config.Heard(h)
+	}
 	r.judging.Wait()
-	r.result.Summary.add(h, s.played, rested)
-	r.judging.Go(func() { r.judge(n, a, h) })
+	r.result.Summary.addAct(h, s.played, rested)
+	r.judging.Go(func() { r.judge(fmt.Sprintf("act-%d", n), a, h) })
 	return nil
 }
 
-// judge judges an act. One without a fault in it is dropped from the cluster, others are left to be looked at.
-func (r *run) judge(n int, a Act, h *history.History) {
+// judge judges a history, and keeps one that breaks a rule.
+func (r *run) judge(name string, a Act, h *history.History) {
 	found, undecided := judge(h)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,24 +207,28 @@ func (r *run) judge(n int, a Act, h *history.History) {
 	if len(found) == 0 {
 		return
 	}
-	path := filepath.Join(r.config.Dir, fmt.Sprintf("act-%d.history", n))
+	path := filepath.Join(r.config.Dir, name+".history")
 	if err := h.SaveFile(path); err != nil {
 		found = append(found, history.Finding{Rule: "notes", Text: err.Error()})
 	}
-	r.result.Found, r.result.Act, r.result.History = found, a, path
+	r.result.Found = append(r.result.Found, found...)
+	r.result.Act, r.result.History = a, path
 }
 
-// notice takes down when this process stands still, until it is told to stop: then everybody may suffer.
-func notice(j *journal) (stop func()) {
+// noteStalls takes down when this process stands still, until it is told to stop: then everybody may suffer, because
+// all connections run through it.
+func noteStalls(journals ...*journal) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
-		last := j.clock.Now()
-		for sleep(ctx, lookEvery) {
-			if now := j.clock.Now(); now-last > stillness {
-				j.stood(last, now)
+		for last := machineTime(); sleep(ctx, lookEvery); last = machineTime() {
+			now := machineTime()
+			if now-last <= stillness {
+				continue
 			}
-			last = j.clock.Now()
+			for _, j := range journals {
+				j.take(entry{Fault: &history.Fault{From: last - j.clock.epoch, To: now - j.clock.epoch, What: "the machine is busy", Client: -1}})
+			}
 		}
 	})
 	return func() {

@@ -49,16 +49,17 @@ func upTo(dice *rand.Rand, most time.Duration) time.Duration {
 	return 1 + time.Duration(dice.Int64N(int64(most)))
 }
 
+// grace and selfCheck are those of the nodes in which acts play.
 const (
-	// grace and selfCheck are those of the nodes in which acts play.
-	longestGrace = 2 * time.Second
-	selfCheck    = 500 * time.Millisecond
-	// staleness is how old a RELAXED read may be: as old as the grace period, by a clock that is a little slow.
-	staleness = longestGrace + longestGrace/10
+	grace     = 2 * time.Second
+	selfCheck = 500 * time.Millisecond
 )
 
-// timeouts are those of sessions.
-var timeouts = []time.Duration{2 * time.Second, 3 * time.Second, 6 * time.Second}
+// timeouts are those of sessions in acts.
+var timeouts = []time.Duration{2 * time.Second, 3 * time.Second, longestTimeout}
 
 // longestTimeout is the longest of them.
 const longestTimeout = 6 * time.Second
+
+// longestLease is longer than anybody in an act may own what he is not heard of any more.
+const longestLease = longestTimeout + grace + time.Second

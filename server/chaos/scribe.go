@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -56,10 +57,16 @@ func newScribe(c *clock, client, life int, to listener) *scribe {
 	return s
 }
 
-// close ends the looking.
+// close ends the looking, and what is believed in.
 func (s *scribe) close() {
 	close(s.quit)
 	<-s.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.holds {
+		h.see()
+		h.close("its client leaves")
+	}
 }
 
 func (s *scribe) tell(number uint64, e entry) {
@@ -70,6 +77,13 @@ func (s *scribe) tell(number uint64, e entry) {
 // note tells that something is wrong.
 func (s *scribe) note(format string, args ...any) {
 	s.tell(s.number.Add(1), entry{Note: fmt.Sprintf("%v: client %d: %s", s.Now(), s.client, fmt.Sprintf(format, args...))})
+}
+
+// blame tells of an error that no fault explains.
+func (s *scribe) blame(err error) {
+	if errors.Is(err, client.ErrInternal) || errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnauthorized) {
+		s.note("%v", err)
+	}
 }
 
 // view tells what a watcher saw.
@@ -170,6 +184,7 @@ func (s *scribe) look() {
 		s.mu.Lock()
 		if now := s.Now(); now-last > stillness {
 			s.woke = now
+			s.tell(s.number.Add(1), entry{Fault: &history.Fault{From: last, To: now, What: "its process stood still", Client: s.client}})
 		}
 		for h := range s.holds {
 			if !h.see() {

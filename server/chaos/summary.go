@@ -30,7 +30,8 @@ type Summary struct {
 	GapIn string
 	// Judged semaphores' orders, and those that could not be decided in time.
 	Judged, Undecided int
-	Killed            int // processes of hosts that were started
+	Started           int            // processes of hosts
+	Errors            map[string]int // that hosts logged
 }
 
 // FaultSum is what faults of a kind amounted to.
@@ -46,9 +47,8 @@ func newSummary() *Summary {
 	}
 }
 
-// add adds an act. Its programs worked until they rested.
-func (s *Summary) add(h *history.History, faults []played, rested history.Time) {
-	s.Acts++
+// add adds a history.
+func (s *Summary) add(h *history.History) {
 	s.Holds += len(h.Holds)
 	s.Writes += len(h.Writes)
 	s.Views += len(h.Views)
@@ -65,6 +65,12 @@ func (s *Summary) add(h *history.History, faults []played, rested history.Time) 
 	for i := range h.Sessions {
 		s.Sessions[h.Sessions[i].End]++
 	}
+}
+
+// addAct adds an act. Its programs worked until they rested.
+func (s *Summary) addAct(h *history.History, faults []played, rested history.Time) {
+	s.add(h)
+	s.Acts++
 	for _, f := range faults {
 		sum := s.Faults[f.Kind]
 		if sum == nil {
@@ -75,11 +81,6 @@ func (s *Summary) add(h *history.History, faults []played, rested history.Time) 
 			sum.Skipped++
 		}
 	}
-	s.addGaps(h, faults, rested)
-}
-
-// addGaps looks for times in which nothing was done.
-func (s *Summary) addGaps(h *history.History, faults []played, rested history.Time) {
 	last := history.Time(-1)
 	for i := range h.Operations { // they are in the order of their returns
 		o := &h.Operations[i]
@@ -118,7 +119,7 @@ func (s *Summary) Print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	defer w.Flush()
 	fmt.Fprintf(w, "%d acts in %v, %d processes of hosts, %d holds, %d writes to guarded stores, %d views of watchers\n",
-		s.Acts, s.Took.Round(time.Second), s.Killed, s.Holds, s.Writes, s.Views)
+		s.Acts, s.Took.Round(time.Second), s.Started, s.Holds, s.Writes, s.Views)
 	fmt.Fprintf(w, "%d rules on each act; orders of %d semaphores judged, %d of them undecided\n", Rules, s.Judged, s.Undecided)
 	fmt.Fprintf(w, "longest time without an operation done: %v, during: %s\n\noperation\toutcomes\n", s.Gap.Round(time.Millisecond), s.GapIn)
 	for _, kind := range slices.Sorted(maps.Keys(s.Operations)) {
@@ -128,6 +129,9 @@ func (s *Summary) Print(out io.Writer) {
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {
 		f := s.Faults[kind]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", kind, f.Times-f.Skipped, f.Skipped, f.Gap.Round(time.Millisecond))
+	}
+	for _, text := range slices.Sorted(maps.Keys(s.Errors)) {
+		fmt.Fprintf(w, "%d times a host logged as an error: %s\n", s.Errors[text], text)
 	}
 }
 

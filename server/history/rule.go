@@ -77,6 +77,9 @@ func excusesOf(h *History) *excuses {
 	}
 	for i := range h.Operations {
 		o := &h.Operations[i]
+		if key := (owned{o.Semaphore, o.Session, o.Order}); o.Kind == Acquire && o.Order != 0 && o.Called < x.got[key] {
+			x.got[key] = o.Called // it may have been granted, and lost, long before its client heard of it
+		}
 		switch {
 		case !o.mayHave():
 		case o.Kind == Delete && o.Force:

@@ -28,7 +28,6 @@ type process struct {
 	stop     context.CancelFunc
 	watch    context.Context // of the watchers, which go on after the programs have ended
 	unwatch  context.CancelFunc
-	dead     func() // ends what the process believed in
 	programs []*program
 	watchers map[int]string // the semaphores that are watched now
 	work     sync.WaitGroup

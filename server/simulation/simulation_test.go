@@ -123,7 +123,7 @@ func TestWorld(t *testing.T) {
 }
 
 // fresh plays fresh seeds on all cores, from a first one on, for some time.
-func fresh(t *testing.T, first uint64, for_ time.Duration) {
+func fresh(t *testing.T, first uint64, long time.Duration) {
 	sum := &tally{}
 	began := time.Now()
 	var next atomic.Uint64
@@ -131,7 +131,7 @@ func fresh(t *testing.T, first uint64, for_ time.Duration) {
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for time.Since(began) < for_ && !t.Failed() {
+			for time.Since(began) < long && !t.Failed() {
 				seed := next.Add(1) - 1
 				t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 					p := simulation.Draw(seed)

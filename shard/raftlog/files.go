@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,8 @@ type files struct {
 type store struct {
 	written atomic.Int64 // since it was opened
 	last    atomic.Int64 // to the latest file that is complete
+	// Used by the one goroutine that writes.
+	positions positions
 
 	// guarded by files.mu
 	prepared bool
@@ -236,7 +239,7 @@ func (f *files) logFile(s *store, name string) func(vfs.File, error) (vfs.File, 
 		if err != nil {
 			return nil, err
 		}
-		l := &logFile{File: file, files: f, store: s, name: name, file: file}
+		l := &logFile{File: file, files: f, store: s, name: name, file: file, number: logNumber(name)}
 		if direct {
 			l.direct = newDirectWriter(file)
 		}
@@ -261,8 +264,11 @@ type logFile struct {
 	files   *files
 	store   *store
 	name    string
+	number  uint32 // of the file
 	written int64
-	asked   bool // for the file that comes after this one
+	asked   bool   // for the file that comes after this one
+	fresh   []byte // what was written since the last sync, if it is short
+	long    bool   // it is not
 }
 
 // Write implements vfs.File.
@@ -272,7 +278,10 @@ func (l *logFile) Write(p []byte) (n int, err error) {
 	} else {
 		n, err = l.file.Write(p)
 	}
-	l.written += int64(n)
+	if l.written += int64(n); !l.long {
+		l.long = len(l.fresh)+n > maxJudged
+		l.fresh = append(l.fresh, p[:min(n, maxJudged)]...)
+	}
 	if l.store.written.Add(int64(n)) >= preparedAfter && !l.asked {
 		l.asked = true
 		l.files.prepare(l.store, l.name)
@@ -282,6 +291,11 @@ func (l *logFile) Write(p []byte) (n int, err error) {
 
 // Sync implements vfs.File. When the file was last changed is not worth a write to the disk.
 func (l *logFile) Sync() error {
+	wait := !l.long && l.store.positions.canWait(l.fresh, l.number)
+	l.fresh, l.long = l.fresh[:0], false
+	if wait {
+		return nil
+	}
 	begun := time.Now()
 	if l.direct != nil {
 		if err := l.direct.flush(); err != nil {
@@ -301,6 +315,12 @@ func (l *logFile) Close() error {
 		err = l.direct.flush()
 	}
 	return errors.Join(err, l.file.Close())
+}
+
+// logNumber is the number of a log file, 0 where its name is none.
+func logNumber(name string) uint32 {
+	n, _ := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".log"), 10, 32)
+	return uint32(n)
 }
 
 func isLogFile(name string) bool { return strings.HasSuffix(name, ".log") }

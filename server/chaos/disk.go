@@ -1,0 +1,111 @@
+//go:build linux
+
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// diskSize is the size of a disk in memory.
+	diskSize = 1 << 30
+	// lateDeath is how long after the end of a full disk a host may still end because of it.
+	lateDeath = time.Second
+)
+
+// disk is a small file system in memory, which can be filled.
+type disk struct{ dir string }
+
+// mountDisk mounts a disk at a directory that it makes.
+func mountDisk(dir string) (*disk, error) {
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("chaos: mount a disk: %w", err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskSize)); err != nil {
+		return nil, fmt.Errorf("chaos: mount a disk at %s: %w", dir, err)
+	}
+	return &disk{dir}, nil
+}
+
+// unmount takes the disk away, with what is on it.
+func (d *disk) unmount() { _ = unix.Unmount(d.dir, unix.MNT_DETACH) }
+
+func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// fill leaves so little room on the disk.
+func (d *disk) fill(left int64) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(d.dir, &fs); err != nil {
+		return fmt.Errorf("chaos: fill the disk at %s: %w", d.dir, err)
+	}
+	f, err := os.Create(d.ballast())
+	if err != nil {
+		return fmt.Errorf("chaos: fill the disk: %w", err)
+	}
+	defer f.Close()
+	size := int64(fs.Bavail)*fs.Bsize - left
+	if size <= 0 {
+		return nil
+	}
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil {
+		return fmt.Errorf("chaos: fill the disk at %s with %d bytes: %w", d.dir, size, err)
+	}
+	return nil
+}
+
+// clear makes room again.
+func (d *disk) clear() { _ = os.Remove(d.ballast()) }
+
+// fill lets a host find too little room: less than it wants to keep free, or next to none, so that it may end by
+// itself. Where no host has a disk of its own, one is started again with a reserve that no disk has.
+func (s *stage) fill(f Fault) (heal func()) {
+	d, h := s.cluster.disk, f.host()
+	if d != nil {
+		h = hosts - 1
+	}
+	free, ok := s.cluster.claim(h)
+	if !ok {
+		return nil
+	}
+	if d == nil {
+		s.restart(h, "--min-free-disk", "1024TiB")
+		return func() {
+			defer free()
+			s.restart(h)
+		}
+	}
+	left := int64(0)
+	if f.Amount < 0.5 {
+		left = diskSize / 16
+	}
+	x := s.cluster.leave(h)
+	if err := d.fill(left); err != nil {
+		s.tell("%v", err) // the host was faster
+	}
+	return func() {
+		defer free()
+		d.clear()
+		select {
+		case <-x.Gone():
+			s.cluster.left(h)
+			s.up(h)
+		case <-time.After(lateDeath):
+			s.cluster.stay(x)
+		}
+	}
+}
+
+// restart stops a host in peace and starts it with some more arguments.
+func (s *stage) restart(h int, extra ...string) {
+	s.cluster.stop(h)
+	if err := s.cluster.start(h, extra...); err != nil {
+		s.cluster.note(err.Error())
+		return
+	}
+	_ = s.cluster.host(h).AwaitReady(mendPatience) // the end of the act tells
+}

@@ -1,0 +1,56 @@
+//go:build linux
+
+package chaos
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestASeedDrawsTheSameActsAgain(t *testing.T) {
+	if a, b := Draw(7, 3), Draw(7, 3); !reflect.DeepEqual(a, b) {
+		t.Errorf("seed 7 draws %v as act 3, and then %v", a, b)
+	}
+	if a, b := Draw(7, 3), Draw(7, 4); reflect.DeepEqual(a.Faults, b.Faults) {
+		t.Errorf("acts 3 and 4 of seed 7 are the same: %v", a.Faults)
+	}
+	if a, b := Draw(7, 3), Draw(8, 3); reflect.DeepEqual(a.Faults, b.Faults) {
+		t.Errorf("act 3 is the same of seeds 7 and 8: %v", a.Faults)
+	}
+}
+
+// TestTenMinutesHaveDozensOfFaultsOfAllKinds looks at plans; what becomes of them is for the clusters to say.
+func TestTenMinutesHaveDozensOfFaultsOfAllKinds(t *testing.T) {
+	for seed := range uint64(20) {
+		var length time.Duration
+		faults, long := 0, 0
+		for n := 1; length < 10*time.Minute; n++ {
+			a := Draw(seed, n)
+			length += a.Length
+			faults += len(a.Faults)
+			for _, f := range a.Faults {
+				if f.For >= longestTimeout+grace {
+					long++
+				}
+				if f.At+f.For+calm > a.Length {
+					t.Errorf("seed %d, act %d: %v does not end before the act, %v", seed, n, f, a.Length)
+				}
+			}
+		}
+		if faults < 48 || long < 5 {
+			t.Errorf("seed %d has %d faults in ten minutes, %d of them longer than any lease", seed, faults, long)
+		}
+	}
+	seen := make(map[Kind]bool)
+	for n := range 400 {
+		for _, f := range Draw(1, n).Faults {
+			seen[f.Kind] = true
+		}
+	}
+	for _, k := range append(hostFaults, clientFaults...) {
+		if !seen[k] {
+			t.Errorf("%s never happens", k)
+		}
+	}
+}
