@@ -15,12 +15,19 @@ type call struct {
 	done   chan struct{} // holds one
 	result protocol.Result
 	err    error
+
+	mu   sync.Mutex // held while read runs
+	left bool       // guarded by mu: nobody waits any more
 }
 
 func (c *call) answered(from *link, a *protocol.Answer) {
 	c.result, c.err = a.Result, nil
 	if c.read != nil && a.Result.Status == protocol.StatusSuccess {
-		c.read(from, a)
+		c.mu.Lock()
+		if !c.left {
+			c.read(from, a)
+		}
+		c.mu.Unlock()
 	}
 	c.done <- struct{}{}
 }
@@ -34,18 +41,7 @@ func (c *call) lost(_ *link, err error) {
 // the cause of the context's end; with the last, read is never called after roundTrip has returned.
 func (l *link) roundTrip(ctx context.Context, m protocol.RequestMessage, read func(from *link, a *protocol.Answer)) error {
 	c := l.client.pools.calls.Get().(*call)
-	var gate sync.Mutex
-	gone := false
-	c.read = nil
-	if read != nil {
-		c.read = func(from *link, a *protocol.Answer) {
-			gate.Lock()
-			defer gate.Unlock()
-			if !gone {
-				read(from, a)
-			}
-		}
-	}
+	c.read = read
 	id, alone, err := l.sendAlone(c, m)
 	if err != nil {
 		c.read = nil
@@ -67,9 +63,9 @@ func (l *link) roundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 		return result.Err()
 	case <-ctx.Done():
 		l.forget(id)
-		gate.Lock()
-		gone = true
-		gate.Unlock()
+		c.mu.Lock()
+		c.left = true
+		c.mu.Unlock()
 		return context.Cause(ctx)
 	}
 }

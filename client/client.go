@@ -22,9 +22,9 @@ type Client struct {
 	stop    context.CancelCauseFunc
 	stripe  atomic.Uint32
 	pools   pools
+	closing atomic.Bool // no new sessions and requests; set under mu
 
 	mu       sync.Mutex // guards what follows
-	closing  bool       // no new sessions and requests
 	closed   bool       // no new goroutines
 	work     sync.WaitGroup
 	sessions map[*Session]struct{}
@@ -127,7 +127,7 @@ func (c *Client) enter(ctx context.Context, h *host) error {
 // not for callbacks of its user.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closing = true
+	c.closing.Store(true)
 	sessions := make([]*Session, 0, len(c.sessions))
 	for s := range c.sessions {
 		sessions = append(sessions, s)
@@ -157,7 +157,7 @@ func (c *Client) Close() error {
 // end stops everything.
 func (c *Client) end() {
 	c.mu.Lock()
-	c.closing = true
+	c.closing.Store(true)
 	c.mu.Unlock()
 	c.stop(ErrClosed) // links end with it
 	c.mu.Lock()
@@ -180,9 +180,7 @@ func (c *Client) spawn(f func()) bool {
 
 // usable tells why nothing new may begin.
 func (c *Client) usable() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing {
+	if c.closing.Load() {
 		return ErrClosed
 	}
 	return nil

@@ -45,7 +45,7 @@ var errBehind = errors.New("a change is missing")
 func (c *Client) feed(key feedKey) (*feed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing {
+	if c.closing.Load() {
 		return nil, ErrClosed
 	}
 	f := c.feeds[key]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -17,6 +18,7 @@ import (
 type Node struct {
 	client *Client
 	path   string
+	known  atomic.Pointer[nodeID] // nil before it was needed
 }
 
 // Node returns the node of a path. It asks no host.
@@ -25,9 +27,9 @@ func (c *Client) Node(path string) *Node { return &Node{client: c, path: path} }
 // Path returns the path of the node.
 func (n *Node) Path() string { return n.path }
 
-// nodeID is what a client knows of the id of a path. It is guarded by the client's lock.
+// nodeID is what a client knows of the id of a path. It is changed under the client's lock.
 type nodeID struct {
-	id    uint64 // 0 where it is not known
+	id    atomic.Uint64 // 0 where it is not known
 	asked instant
 	err   error         // of the latest question
 	busy  chan struct{} // closed when the question that is under way is over; nil where there is none
@@ -36,6 +38,11 @@ type nodeID struct {
 // id returns the node's id, as it was lately, or as it is now. Many that ask at the same time share one
 // question.
 func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
+	if known := n.known.Load(); known != nil && !now {
+		if id := known.id.Load(); id != 0 {
+			return id, nil
+		}
+	}
 	c := n.client
 	if err := c.usable(); err != nil {
 		return 0, err
@@ -46,9 +53,10 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 		known = &nodeID{}
 		c.nodes[n.path] = known
 	}
-	if known.id != 0 && !(now && c.clock.now() >= known.asked.add(nodeGap)) {
-		defer c.mu.Unlock()
-		return known.id, nil
+	n.known.Store(known)
+	if id := known.id.Load(); id != 0 && !(now && c.clock.now() >= known.asked.add(nodeGap)) {
+		c.mu.Unlock()
+		return id, nil
 	}
 	busy := known.busy
 	if busy == nil {
@@ -64,7 +72,7 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return known.id, known.err
+	return known.id.Load(), known.err
 }
 
 // ask is the question that is under way. It goes on without those who asked: the answer serves the next.
@@ -73,10 +81,11 @@ func (n *Node) ask(known *nodeID) {
 	info, err := c.DescribeNode(c.ctx, n.path)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known.id, known.asked, known.err = 0, c.clock.now(), err
+	known.asked, known.err = c.clock.now(), err
 	if err == nil {
-		known.id = info.ID
+		known.id.Store(info.ID)
 	} else {
+		known.id.Store(0)
 		delete(c.nodes, n.path)
 	}
 	close(known.busy)

@@ -46,7 +46,7 @@ func (c *Client) session(ctx context.Context, path string, options []SessionOpti
 	s := &Session{client: c, path: path, config: config, ready: make(chan struct{})}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	c.mu.Lock()
-	if c.closing {
+	if c.closing.Load() {
 		c.mu.Unlock()
 		return nil, ErrClosed
 	}
