@@ -21,6 +21,7 @@ type Client struct {
 	ctx     context.Context // ends when the client is closed
 	stop    context.CancelCauseFunc
 	stripe  atomic.Uint32
+	home    uint32 // which host to read from
 	pools   pools
 	closing atomic.Bool // no new sessions and requests; set under mu
 
@@ -47,7 +48,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 		return nil, errors.New("client: open: no address of a host was given")
 	}
 	c := &Client{
-		config: config, clock: newClock(),
+		config: config, clock: newClock(), home: rand.Uint32(),
 		sessions: make(map[*Session]struct{}),
 		feeds:    make(map[feedKey]*feed),
 		nodes:    make(map[string]*nodeID),

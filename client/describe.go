@@ -107,9 +107,9 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 // describe reads a semaphore, page by page. life is nil for a reader without a session.
 func (c *Client) describe(ctx context.Context, life *life, node uint64, name string, config *describeConfig) (*SemaphoreDetails, error) {
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
-	where := replicaAt(slot)
-	if life != nil {
-		where = nearLeader(slot)
+	where := c.homeOf(slot)
+	if life != nil || config.consistency == Strict {
+		where = nearLeader(slot) // with Strict, others would have to ask it
 	}
 	for try := 1; ; try++ {
 		d := &SemaphoreDetails{}

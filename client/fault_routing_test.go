@@ -121,7 +121,15 @@ func TestANewRoutingIsAskedForWhenAHostTells(t *testing.T) {
 	})
 }
 
-func TestReadsAreSpreadAndGoElsewhereWhereAHostIsDown(t *testing.T) {
+// relaxed reads the semaphore from whatever host the client likes.
+func relaxed(t *testing.T, c *client.Client) {
+	t.Helper()
+	if _, err := c.Node(path).Describe(t.Context(), name, client.WithConsistency(client.Relaxed)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEachClientReadsFromAHomeOfItsOwnAndElsewhereWhereThatIsDown(t *testing.T) {
 	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		check(t, c.Node(path).Create(t.Context(), name, 1, nil))
 		asked := make(map[uint64]int)
@@ -131,25 +139,65 @@ func TestReadsAreSpreadAndGoElsewhereWhereAHostIsDown(t *testing.T) {
 			}
 			return fault{}
 		})
-		for range 60 {
-			describe(t, c)
+		homes := make(map[uint64]bool)
+		for range 40 {
+			clear(asked)
+			other := open(t, fake)
+			for range 5 {
+				relaxed(t, other)
+			}
+			if len(asked) != 1 {
+				t.Errorf("one client asked %v", asked)
+			}
+			for id := range asked {
+				homes[id] = true
+			}
 		}
-		if len(asked) != 3 {
-			t.Errorf("asked: %v", asked)
+		if len(homes) != 3 {
+			t.Errorf("40 clients have their homes at %v", homes)
 		}
-		fake.take(1)
+
+		clear(asked)
+		relaxed(t, c)
+		home := 0
+		for id := range asked {
+			home = int(id) - 1
+		}
+		dials := 0
+		fake.do(func() { dials = fake.hosts[home].dials })
+		fake.take(home)
 		before := fake.count(protocol.KindRouting)
 		for range 60 {
-			describe(t, c)
+			relaxed(t, c)
 		}
 		if n := fake.count(protocol.KindRouting) - before; n > 10 {
 			t.Errorf("the routing was asked for %d times", n)
 		}
 		fake.do(func() {
-			if n := fake.hosts[1].dials; n > 20 {
+			if n := fake.hosts[home].dials - dials; n > 20 {
 				t.Errorf("a host that is down was dialled %d times", n)
 			}
 		})
+	})
+}
+
+func TestStrictReadsGoToTheLeader(t *testing.T) {
+	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
+		asked := make(map[uint64]int)
+		for range 10 {
+			c := open(t, fake)
+			_ = c.Node(path).Create(t.Context(), name, 1, nil) // all but the first find it there
+			fake.on(func(h *fakeHost, r *protocol.Request) fault {
+				if r.Kind == protocol.KindSemaphoreDescribe {
+					asked[h.id]++
+				}
+				return fault{}
+			})
+			describe(t, c)
+		}
+		if len(asked) != 1 {
+			t.Errorf("asked: %v", asked)
+		}
 	})
 }
 

@@ -32,6 +32,13 @@ func replicaAt(slot uint16) target {
 	return func(r *routes, tried *host) *host { return r.of(slot).replica(tried) }
 }
 
+// homeOf is the host that holds a slot's shard and that the client keeps to for its reads, as long as it is well: what
+// it has read there it does not miss in its next read, and requests to one host share system calls. Each client
+// has a home of its own, so that many spread over all hosts.
+func (c *Client) homeOf(slot uint16) target {
+	return func(r *routes, tried *host) *host { return r.of(slot).replicaFrom(c.home, tried) }
+}
+
 // nearLeader is the leader of a slot's shard, which has what its clients changed a moment ago, and another
 // host that holds the shard where the leader did not answer.
 func nearLeader(slot uint16) target {
@@ -68,17 +75,20 @@ func dataLeader(r *routes, tried *host) *host {
 
 // replica is a random host that holds the shard: other than one, and one that can be reached as far as the
 // client knows, if there is any.
-func (s *shardRoute) replica(but *host) *host {
+func (s *shardRoute) replica(but *host) *host { return s.replicaFrom(rand.Uint32(), but) }
+
+// replicaFrom is replica with a preference in place of chance.
+func (s *shardRoute) replicaFrom(from uint32, but *host) *host {
 	if s == nil || len(s.replicas) == 0 {
 		return nil
 	}
-	from := rand.IntN(len(s.replicas))
-	for i := range s.replicas {
-		if h := s.replicas[(from+i)%len(s.replicas)]; h != but && !h.ailing.Load() {
+	n := uint32(len(s.replicas))
+	for i := range n {
+		if h := s.replicas[(from%n+i)%n]; h != but && !h.ailing.Load() {
 			return h
 		}
 	}
-	return s.replicas[from]
+	return s.replicas[from%n]
 }
 
 // pick returns a link to the target's host.
