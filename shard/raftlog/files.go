@@ -19,7 +19,10 @@ const (
 	preparedName = "prepared"
 	// preparedAfter is how much must have been written to a store before a file is prepared for it: a host
 	// that has little to do does not pay for what it does not need.
-	preparedAfter = 1 << 20
+	preparedAfter = 64 << 10
+	// preparedLeast is the size of the first: enough for the first two files of a store, and written in a few
+	// milliseconds.
+	preparedLeast = 1 << 20
 	// preparedStep is written and synced at a time, and preparedPause is waited between two, so that the
 	// log's own syncs find the disk free, and everything else a processor.
 	preparedStep  = 256 << 10
@@ -41,8 +44,8 @@ const (
 // What is more, log files are written past the operating system's cache (direct.go): that halves the time of a
 // sync again, and keeps it short while others write to the same disk.
 //
-// A file is prepared in the background, and only where there is ample room. Without one everything works,
-// slower.
+// Files are prepared in the background, but for the first and small one, and only where there is ample room. Without
+// one everything works, slower.
 type files struct {
 	vfs.FS
 	limit  int64               // a log file does not become much larger
@@ -92,6 +95,9 @@ func (f *files) Create(name string) (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.store(name)
+	if !s.prepared && !s.making && f.hasRoom(name, preparedLeast) {
+		s.prepared = f.make(besides(name), preparedLeast, 0) == nil
+	}
 	if file := f.take(s, name); file != nil {
 		return file, nil
 	}
@@ -155,10 +161,9 @@ func (f *files) take(s *store, name string) vfs.File {
 
 // prepare makes the next file of a store, unless there is one.
 func (f *files) prepare(s *store, name string) {
-	size := max(preparedAfter, preparedGrowth*s.last.Load())
+	size := max(preparedLeast, preparedGrowth*s.last.Load())
 	size = min(f.limit, (size+preparedStep-1)/preparedStep*preparedStep)
-	usage, err := f.FS.GetDiskUsage(filepath.Dir(name))
-	if err != nil || usage.AvailBytes/preparedReserve < uint64(size) {
+	if !f.hasRoom(name, size) {
 		return
 	}
 	f.mu.Lock()
@@ -168,15 +173,20 @@ func (f *files) prepare(s *store, name string) {
 	}
 	s.making = true
 	f.making.Go(func() {
-		err := f.make(besides(name), size)
+		err := f.make(besides(name), size, preparedPause)
 		f.mu.Lock()
 		s.making, s.prepared = false, err == nil
 		f.mu.Unlock()
 	})
 }
 
+func (f *files) hasRoom(name string, size int64) bool {
+	usage, err := f.FS.GetDiskUsage(filepath.Dir(name))
+	return err == nil && usage.AvailBytes/preparedReserve >= uint64(size)
+}
+
 // make writes a file of zeros, which takes its name when it is complete.
-func (f *files) make(name string, size int64) (err error) {
+func (f *files) make(name string, size int64, pause time.Duration) (err error) {
 	partial := name + ".partial"
 	file, _, err := openLog(partial)
 	if err != nil {
@@ -187,7 +197,7 @@ func (f *files) make(name string, size int64) (err error) {
 			_ = f.FS.Remove(partial) // if that fails too, the next one overwrites it
 		}
 	}()
-	err = f.fill(file, size)
+	err = f.fill(file, size, pause)
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
@@ -197,15 +207,13 @@ func (f *files) make(name string, size int64) (err error) {
 	return f.FS.Rename(partial, name)
 }
 
-func (f *files) fill(file *os.File, size int64) error {
+func (f *files) fill(file *os.File, size int64, pause time.Duration) error {
 	zeros := aligned(preparedStep)
-	pause := time.NewTicker(preparedPause)
-	defer pause.Stop()
 	for at := int64(0); at < size; at += preparedStep {
 		select {
 		case <-f.stop:
 			return os.ErrClosed
-		case <-pause.C:
+		case <-time.After(pause):
 		}
 		if _, err := file.WriteAt(zeros[:min(size-at, preparedStep)], at); err != nil {
 			return err

@@ -76,11 +76,19 @@ func TestANewLogFileIsAPreparedOneOnceThereIsSomethingToDo(t *testing.T) {
 	}
 }
 
+func TestTheFirstLogFileIsPreparedToo(t *testing.T) {
+	f, path := filesIn(t)
+	create(t, f, path("000002.log"))
+	if size := sizeOf(t, path("000002.log")); size != preparedLeast {
+		t.Errorf("it has %d bytes, want %d", size, preparedLeast)
+	}
+}
+
 func TestAPreparedFileGrowsWithTheLogFilesUpToTheLimit(t *testing.T) {
 	f, path := filesIn(t)
-	for i, want := range []int64{preparedAfter, testLimit} {
+	for i, want := range []int64{preparedLeast, testLimit} {
 		file := create(t, f, path(fmt.Sprintf("%06d.log", i)))
-		write(t, f, file, preparedAfter)
+		write(t, f, file, preparedLeast)
 		if size := sizeOf(t, path(preparedName)); size != want {
 			t.Errorf("after file %d: %d bytes are prepared, want %d", i, size, want)
 		}
@@ -100,7 +108,7 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 func TestAnOldLogFileIsUsedAgainIfItNeedNotGrow(t *testing.T) {
 	f, path := filesIn(t)
 	small := create(t, f, path("000002.log"))
-	write(t, f, small, preparedAfter)
+	write(t, f, small, preparedLeast)
 	small.Close()
 	file, err := f.ReuseForWrite(path("000002.log"), path("000003.log"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/statemachine"
@@ -18,10 +19,13 @@ import (
 // goroutine.
 type Host struct {
 	config Config
+	tls    *tlsConfigs // nil: plain TCP
 	engine *dragonboat.NodeHost
 	lock   *directoryLock
 	events *leadershipEvents
 	disk   *files
+	// followers are noted by the transport.
+	followers *followers
 
 	lifecycle sync.Mutex // held by Start, and by Close until it begins; taken before mu
 	closed    bool       // guarded by lifecycle
@@ -46,7 +50,7 @@ func Open(config Config) (*Host, error) {
 }
 
 func open(c Config) (_ *Host, err error) {
-	factory := &transportFactory{members: c.Members, logger: c.Logger}
+	factory := &transportFactory{members: c.Members, followers: newFollowers(), logger: c.Logger}
 	if c.TLS != nil {
 		if factory.tls, err = c.TLS.load(); err != nil {
 			return nil, err
@@ -75,7 +79,7 @@ func open(c Config) (_ *Host, err error) {
 		}
 	}()
 	routeEngineLog(c.Logger)
-	h := &Host{config: c, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
+	h := &Host{config: c, tls: factory.tls, followers: factory.followers, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
 	h.events = newLeadershipEvents(h)
 	h.disk = newFiles(int64(c.storeBuffer()), c.Synced)
 	enginePanicked.Store(nil) // what was said at another time explains nothing
@@ -134,6 +138,15 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard
 	}
 	l.start()
 	return l, nil
+}
+
+// CertificateExpires returns when the certificate ends that this host shows to others: the one that was in the file when
+// the host was opened. The zero time where hosts do not use TLS.
+func (h *Host) CertificateExpires() time.Time {
+	if h.tls == nil {
+		return time.Time{}
+	}
+	return h.tls.expires()
 }
 
 // admit registers a log, so that it hears of leaders from the first moment on.

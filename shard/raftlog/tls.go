@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 )
 
 // tlsConfigs are what both ends of a connection between hosts use.
@@ -13,6 +14,9 @@ type tlsConfigs struct {
 	server *tls.Config
 	client *tls.Config // lacks the server's name
 }
+
+// expires returns when the certificate ends that this host shows.
+func (t *tlsConfigs) expires() time.Time { return t.server.Certificates[0].Leaf.NotAfter }
 
 // load reads the files.
 func (t *TLS) load() (*tlsConfigs, error) {

@@ -42,6 +42,7 @@ type transport struct {
 	tls        *tlsConfigs // nil: plain TCP
 	members    map[shard.HostID]string
 	deployment uint64
+	followers  *followers
 	logger     *slog.Logger
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
@@ -55,16 +56,18 @@ type transport struct {
 
 // transportFactory makes the transport when the engine asks for it.
 type transportFactory struct {
-	listener net.Listener
-	tls      *tlsConfigs
-	members  map[shard.HostID]string
-	logger   *slog.Logger
+	listener  net.Listener
+	tls       *tlsConfigs
+	members   map[shard.HostID]string
+	followers *followers
+	logger    *slog.Logger
 }
 
 // Create is called once by the engine.
 func (f *transportFactory) Create(c config.NodeHostConfig, messages raftio.MessageHandler, chunks raftio.ChunkHandler) raftio.ITransport {
 	return &transport{
-		listener: f.listener, tls: f.tls, members: f.members, deployment: c.GetDeploymentID(), logger: f.logger,
+		listener: f.listener, tls: f.tls, members: f.members, deployment: c.GetDeploymentID(),
+		followers: f.followers, logger: f.logger,
 		onMessages: messages, onChunk: chunks, accepted: make(map[net.Conn]struct{}),
 	}
 }
@@ -181,6 +184,7 @@ func (t *transport) handle(kind byte, payload []byte) error {
 		if err := t.check(&batch); err != nil {
 			return err
 		}
+		t.followers.note(batch.Requests)
 		t.onMessages(batch)
 	case frameChunk:
 		var chunk raftpb.Chunk

@@ -46,7 +46,7 @@ func newEndpoint(t *testing.T, configs *tlsConfigs) *endpoint {
 	}
 	f := transportFactory{
 		listener: listener, tls: configs, logger: slog.New(slog.NewTextHandler(e.log, nil)),
-		members: map[shard.HostID]string{2: "b.example:1"},
+		members: map[shard.HostID]string{2: "b.example:1"}, followers: newFollowers(),
 	}
 	e.transport = f.Create(config.NodeHostConfig{DeploymentID: 42},
 		func(b raftpb.MessageBatch) { e.batches <- b },
@@ -268,6 +268,18 @@ func TestHostsWorkOverMutualTLS(t *testing.T) {
 	want := leader.mustPropose(0, 10)
 	for _, m := range all {
 		m.machine.awaitBatches(t, want)
+	}
+	text, err := os.ReadFile(files.CertFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	shown, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := leader.host.CertificateExpires(); !got.Equal(shown.NotAfter) {
+		t.Errorf("the host says that its certificate ends at %v, and it ends at %v", got, shown.NotAfter)
 	}
 }
 
