@@ -1,6 +1,8 @@
 # What a developer needs, in one place. `make` lists it.
 GO ?= go
-STATICCHECK := tool -modfile=.ci/tools/go.mod honnef.co/go/tools/cmd/staticcheck
+# The modules besides the main one. The light one is tested with it; the other has the requirements of its peers.
+LIGHT := client/discovery/grpcresolver
+HEAVY := bench
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
 # How long `make soak` and `make chaos` run.
@@ -19,17 +21,23 @@ run: ## one host with its embedded default
 
 test: ## all tests
 	$(GO) test ./...
+	cd $(LIGHT) && $(GO) test ./...
 
 check: ## format, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) $(STATICCHECK) ./...
+	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/staticcheck" honnef.co/go/tools/cmd/staticcheck
+	@for module in . $(LIGHT) $(HEAVY); do \
+		echo "vet, staticcheck in $$module"; \
+		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \
+	done
+	cd $(HEAVY) && $(GO) test ./...
 	$(MAKE) race
 	$(MAKE) fuzz-short
 
 race: ## all tests under the race detector, the long ones shortened
 	$(GO) test -race -short ./...
+	cd $(LIGHT) && $(GO) test -race -short ./...
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)

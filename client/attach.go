@@ -115,7 +115,7 @@ func (b *birth) undo(l *link) {
 	x.mu.Lock()
 	x.last = l
 	x.mu.Unlock()
-	x.client.spawn(func() { _ = x.stop(x.client.ctx) })
+	x.stopLater()
 }
 
 // attach attaches the life over a link to the leader of its home shard.

@@ -23,6 +23,7 @@ type Client struct {
 	stripe  atomic.Uint32
 	home    uint32 // which host to read from
 	pools   pools
+	stops   stops
 	closing atomic.Bool // no new sessions and requests; set under mu
 
 	mu       sync.Mutex // guards what follows
@@ -54,6 +55,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 		nodes:    make(map[string]*nodeID),
 	}
 	c.pools.init()
+	c.stops.init(c)
 	c.ctx, c.stop = context.WithCancelCause(context.Background())
 	c.cluster = newCluster(c, list)
 	if err := c.open(ctx); err != nil {

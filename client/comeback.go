@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -99,55 +98,32 @@ func (x *life) part(ctx context.Context) error {
 // earlier, because a try that is not answered may have attached the session once more, over a connection that
 // the pings of others keep alive.
 func (x *life) stop(ctx context.Context) error {
-	var r retries
-	var tried *host
-	x.mu.Lock()
-	l := x.last
-	x.mu.Unlock()
-	if x.timeout == 0 && (l == nil || l.isDown()) {
+	s := x.stopping()
+	if s.needless() {
 		return nil
 	}
 	for {
-		var err error
-		h := tried
-		if l == nil {
-			l, h, err = x.attach(ctx, tried)
-		} else {
-			h = l.host
+		over, err := s.try(ctx)
+		if over {
+			return err
 		}
 		if err == nil {
-			err = l.roundTrip(ctx, &protocol.SessionStop{SessionID: x.id}, nil)
+			continue
 		}
-		switch {
-		case err == nil, statusOf(err) == protocol.StatusSessionExpired && !isTransport(err):
-			return nil
-		case l == nil || isTransport(err) || statusOf(err) != protocol.StatusBadSession:
-			if err := x.client.redirect(ctx, err, l, h); err != nil {
-				return err
-			}
-			if err := r.again(ctx, x.client.ctx, err); err != nil {
-				return err
-			}
-		default:
-			if r.strays++; r.strays > 1 {
-				return nil // it is somebody else's
-			}
+		if err := s.retries.again(ctx, x.client.ctx, err); err != nil {
+			return err
 		}
-		l, tried = nil, h
 	}
 }
 
-// lay ends a session that the client gave up by its own clock, once it may be given away anyhow, so that
-// nobody waits for it through a grace period.
-func (x *life) lay() {
+// lay has a session ended that the client gave up by its own clock, once it may be given away anyhow, so that
+// nobody waits for it through a grace period. The lock is held.
+func (x *life) lay() { x.client.stops.add(x, x.base().add(x.timeout)) }
+
+// stopLater has the session ended, however long that takes: at its host it lives for as long as its connection does, whose
+// pings are those of other sessions.
+func (x *life) stopLater() {
 	x.mu.Lock()
-	wait := x.base().add(x.timeout).sub(x.client.clock.now())
-	x.mu.Unlock()
-	timer := time.NewTimer(max(wait, 0))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		_ = x.stop(x.client.ctx)
-	case <-x.client.ctx.Done():
-	}
+	defer x.mu.Unlock()
+	x.client.stops.add(x, x.client.clock.now())
 }

@@ -19,7 +19,7 @@ func (c Consistency) String() string { return protocol.Consistency(c).String() }
 type Counters uint8
 
 const (
-	// Aggregated counts by semaphore.
+	// Aggregated counts by semaphore. It is the default, but then ephemeral semaphores do not count.
 	Aggregated = Counters(protocol.CountersAggregated)
 	// Detailed counts by owner too.
 	Detailed = Counters(protocol.CountersDetailed)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -148,6 +149,8 @@ func aborted(reason protocol.AbortReason) error {
 		return fmt.Errorf("%w: %w", abort, ErrReleased)
 	case protocol.AbortDeleted:
 		return fmt.Errorf("%w: %w", abort, ErrDeleted)
+	case protocol.AbortNodeDropped:
+		return fmt.Errorf("%w: %w", abort, ErrNodeNotFound)
 	}
 	return abort
 }
@@ -183,11 +186,5 @@ func missing(what, err error) error {
 
 // failed names the operation and its subject in front of an error.
 func failed(operation, subject string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if subject == "" {
-		return fmt.Errorf("client: %s: %w", operation, err)
-	}
-	return fmt.Errorf("client: %s %s: %w", operation, subject, err)
+	return failure.Of("client", operation, subject, err)
 }

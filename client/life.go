@@ -144,7 +144,7 @@ func (x *life) detached(l *link, result *protocol.Result) {
 		return
 	case result.Status == protocol.StatusTimeout:
 		x.overLocked(EndExpired, result.Message)
-		x.client.spawn(x.lay) // the host's word is that its end is under way, not that it will come
+		x.lay() // the host's word is that its end is under way, not that it will come
 		return
 	}
 	if result.Status == protocol.StatusMoved {
@@ -235,7 +235,7 @@ func (x *life) overLocked(reason EndReason, detail string) {
 		l.drop(x)
 	}
 	if reason == EndSilence {
-		x.client.spawn(x.lay)
+		x.lay()
 	}
 }
 
@@ -243,6 +243,10 @@ func (x *life) overLocked(reason EndReason, detail string) {
 func (x *life) holdingLost(p *protocol.HoldingLost) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if p.Reason == protocol.AbortNodeDropped && p.NodeID == x.nodeID {
+		x.overLocked(EndNodeDropped, "") // its home will say so too
+		return
+	}
 	lane := x.lanes[string(p.Name)]
 	if lane == nil || p.NodeID != x.nodeID {
 		return

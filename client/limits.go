@@ -44,6 +44,9 @@ const (
 	// farewellTime is how long Client.Close waits for its sessions to be ended at their hosts.
 	farewellTime = time.Second
 
+	// stopsAtOnce is how many sessions that nobody waits for are ended at their hosts at a time.
+	stopsAtOnce = 64
+
 	// shortLives is how many sessions in a row may end soon after they began before a renewal pauses.
 	shortLives = 3
 

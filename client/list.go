@@ -125,11 +125,23 @@ type Holding struct {
 	Waiting bool
 }
 
+// HoldingsOption sets what a list of holdings tells.
+type HoldingsOption func(*protocol.SessionHoldings)
+
+// HoldingsConsistency asks for STRICT: what others changed before the call is in the list. Otherwise a host may answer
+// that was shown to be up to date within its grace period.
+func HoldingsConsistency(mode Consistency) HoldingsOption {
+	return func(m *protocol.SessionHoldings) { m.Consistency = protocol.Consistency(mode) }
+}
+
 // Holdings lists what a session owns and waits for.
-func (c *Client) Holdings(ctx context.Context, sessionID uint64) iter.Seq2[*Holding, error] {
+func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
 	return func(yield func(*Holding, error) bool) {
 		for _, shard := range c.cluster.routes.Load().dataShards() {
 			m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
+			for _, o := range options {
+				o(m)
+			}
 			list := pages(ctx, c, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
 				for h := range a.SessionHoldings.Holdings.All() {
 					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting})

@@ -25,14 +25,33 @@ func (r *retries) again(ctx, other context.Context, err error) error {
 		return r.ended(cause, err)
 	}
 	r.last = err
-	wait := time.Duration(0)
+	wait, final := r.delay(err)
 	switch {
-	case isTransport(err):
+	case final:
+		return err
+	case wait == 0:
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return r.ended(context.Cause(ctx), err)
+	case <-other.Done():
+		return context.Cause(other)
+	}
+}
+
+// delay is how long to wait after an error before the request may be sent again. final: it may not.
+func (r *retries) delay(err error) (wait time.Duration, final bool) {
+	if isTransport(err) {
 		wait = r.next(0)
-	default:
+	} else {
 		switch statusOf(err).Retry() {
 		case protocol.RetryNever:
-			return err
+			return 0, true
 		case protocol.RetryRenumbered:
 		case protocol.RetryElsewhere:
 			if r.moves++; r.moves > movesAtOnce {
@@ -48,19 +67,7 @@ func (r *retries) again(ctx, other context.Context, err error) error {
 	if statusOf(err) != protocol.StatusMoved {
 		r.moves = 0
 	}
-	if wait == 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return r.ended(context.Cause(ctx), err)
-	case <-other.Done():
-		return context.Cause(other)
-	}
+	return wait, false
 }
 
 // next is the pause before the next try: none before the second one.

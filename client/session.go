@@ -73,7 +73,7 @@ func (s *Session) begin(x *life) error {
 	case s.closed:
 		s.client.spawn(func() {
 			x.over(EndClosed, "")
-			_ = x.stop(s.client.ctx) // it ends by itself otherwise
+			x.stopLater()
 		})
 		return ErrSessionClosed
 	case x.cause != nil:
@@ -147,8 +147,7 @@ func (s *Session) Close(ctx context.Context) error {
 		return nil
 	}
 	if err := x.part(ctx); err != nil {
-		// Its host counts it as alive for as long as the connection is, whose pings are those of other sessions.
-		x.client.spawn(func() { _ = x.stop(x.client.ctx) })
+		x.stopLater()
 		return fmt.Errorf("client: close session %d: %w", x.id, err)
 	}
 	return nil

@@ -26,6 +26,8 @@ type HostStatus struct {
 	Connections int
 	Sessions    int // attached over those connections
 	Shards      []ShardStatus
+	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 where the host does not say.
+	Meta ShardStatus
 }
 
 // ShardStatus is how a shard is on one of its hosts.
@@ -82,10 +84,15 @@ func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
 	s.ID, s.Name, s.Version, s.Uptime = a.HostID, string(a.HostName), string(a.Version), millis(a.UptimeMillis)
 	s.Fresh, s.Connections, s.Sessions = a.Fresh, int(a.Connections), int(a.Sessions)
 	for x := range a.Shards.All() {
-		s.Shards = append(s.Shards, ShardStatus{
-			ID: x.ID, Leader: x.LeaderHostID, Term: x.Term, AppliedIndex: x.AppliedIndex, CommitLag: x.CommitLag,
-			Sessions: x.Sessions, Semaphores: x.Semaphores, Waiters: x.Waiters,
-		})
+		s.Shards = append(s.Shards, shardStatus(&x))
+	}
+	s.Meta = shardStatus(&a.Meta)
+}
+
+func shardStatus(x *protocol.ShardStatus) ShardStatus {
+	return ShardStatus{
+		ID: x.ID, Leader: x.LeaderHostID, Term: x.Term, AppliedIndex: x.AppliedIndex, CommitLag: x.CommitLag,
+		Sessions: x.Sessions, Semaphores: x.Semaphores, Waiters: x.Waiters,
 	}
 }
 

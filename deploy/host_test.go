@@ -57,7 +57,7 @@ func loadedHost(t *testing.T) string {
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	var addresses [3]string
+	var addresses [4]string
 	for i := range addresses {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -67,8 +67,11 @@ func loadedHost(t *testing.T) string {
 		addresses[i] = l.Addr().String()
 		_ = l.Close()
 	}
+	cert, key := selfSigned(t)
 	cmd := exec.Command(program, "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
-		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2])
+		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
+		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
+		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()

@@ -209,6 +209,7 @@ var aggregations = map[string]int{"sum": 1, "min": 1, "max": 1, "avg": 1, "count
 var functions = map[string][]kind{
 	"rate": {ranged}, "increase": {ranged}, "changes": {ranged}, "predict_linear": {ranged, scalar},
 	"max_over_time": {ranged}, "histogram_quantile": {scalar, instant}, "vector": {scalar}, "absent": {instant},
+	"time": {},
 }
 
 func (q *query) primary() result {
@@ -320,6 +321,9 @@ func (q *query) function(f string) result {
 		if grows := f == "rate" || f == "increase"; grows != counter && (grows || f == "predict_linear") {
 			q.complain("%s of %s: a counter's name ends with _total, _bucket, _sum or _count", f, a.metric)
 		}
+	}
+	if f == "time" {
+		return result{kind: scalar}
 	}
 	if f == "histogram_quantile" {
 		if !labels["le"] {

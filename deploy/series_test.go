@@ -86,7 +86,7 @@ func TestQueriesThatAreWrongAreRefused(t *testing.T) {
 		`histogram_quantile(0.99, sum by (le, kind) (rate(seconds_bucket[1m30s])))`, `count(ready == 0) or vector(0)`,
 		`predict_linear(sessions[1h], 4 * 3600) < -2`, `max by (shard) (sessions) - on (shard) group_right () sessions`,
 		`topk(3, sessions{instance=~".*"})`, `sum(sessions) without (shard)`, `rate(requests_total{kind=~"A|B \"x\""}[5m] offset 1h)`,
-		`up{job="signalbox"} == 0 and ready`, `(sessions + 2) ^ 2 unless sessions > 5`,
+		`ready - time() < 3600`, `up{job="signalbox"} == 0 and ready`, `(sessions + 2) ^ 2 unless sessions > 5`,
 	} {
 		if _, err := check(known, good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -97,6 +97,7 @@ func TestQueriesThatAreWrongAreRefused(t *testing.T) {
 		`ready{shard="1"}`:                            "no label shard",
 		`requests_total{kind="C"}`:                    `never "C"`,
 		`sum by (shard) (ready)`:                      "does not have",
+		`time(ready)`:                                 "has 1 arguments and needs 0",
 		`rate(requests_total)`:                        "gets instant vector",
 		`rate(sessions[5m])`:                          "a counter's name",
 		`requests_total[5m]`:                          "cannot be shown",

@@ -6,7 +6,7 @@ import "strconv"
 type CountersMode uint8
 
 const (
-	// CountersUnset leaves the choice to the default.
+	// CountersUnset leaves the choice to the default: that is AGGREGATED, without ephemeral semaphores.
 	CountersUnset CountersMode = 0
 	// CountersAggregated counts by semaphore.
 	CountersAggregated CountersMode = 1

@@ -47,6 +47,7 @@ var examples = []example{
 			ID: 2, LeaderHostID: 3, Term: 7, AppliedIndex: 81_233, CommitLag: 1,
 			Sessions: 40, Semaphores: 5000, Waiters: 17,
 		}),
+		Meta: ShardStatus{LeaderHostID: 1, Term: 5, AppliedIndex: 977},
 	})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),

@@ -19,6 +19,8 @@ type HostStatusAnswer struct {
 	Connections uint64
 	Sessions    uint64 // attached over those connections
 	Shards      ShardStatuses
+	// Meta is the meta shard. Its term is 0 where the host does not say.
+	Meta ShardStatus
 }
 
 // Kind returns the kind of the answer to a HostStatus.
@@ -33,6 +35,7 @@ func (m *HostStatusAnswer) answerFields(c *codec) {
 	c.uint("connections", &m.Connections)
 	c.uint("sessions", &m.Sessions)
 	m.Shards.list(c, "shards")
+	c.record("meta", m.Meta.fields)
 }
 
 // ShardStatuses is a list of shards with their state on one host.

@@ -46,13 +46,16 @@ const (
 	AbortReleased AbortReason = 2
 	// AbortDeleted: the semaphore was deleted by force.
 	AbortDeleted AbortReason = 3
+	// AbortNodeDropped: the node was dropped, with all that is in it. Its sessions are over too.
+	AbortNodeDropped AbortReason = 4
 )
 
 var abortReasonNames = [...]string{
-	AbortUnknown:  "UNKNOWN",
-	AbortReplaced: "REPLACED",
-	AbortReleased: "RELEASED",
-	AbortDeleted:  "DELETED",
+	AbortUnknown:     "UNKNOWN",
+	AbortReplaced:    "REPLACED",
+	AbortReleased:    "RELEASED",
+	AbortDeleted:     "DELETED",
+	AbortNodeDropped: "NODE_DROPPED",
 }
 
 // String returns the reason as the docs write it, or its number where it is not known here.

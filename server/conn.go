@@ -41,12 +41,13 @@ type conn struct {
 	encoder  *protocol.Encoder
 	out      *bytebufferpool.ByteBuffer // what is to be sent with the next flush
 	closed   bool
-	cut      bool // too much waited to be sent; it is being closed
+	cut      bool // the host has said that it ends it; it is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
-	watches  int      // streaming and one-shot
-	pings    []uint64 // that wait for their answers
-	vouching bool     // somebody sees to them
+	watches  int                 // streaming and one-shot
+	opening  map[uint64][]uint64 // watches that wait to be opened, with the WATCH_STOPs that came for them
+	pings    []uint64            // that wait for their answers
+	vouching bool                // somebody sees to them
 }
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.
@@ -92,7 +93,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], int(h.config.Limits.RequestFrameBytes))
 		if err != nil {
-			c.goAway(protocol.StatusBadRequest, err.Error())
+			c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
 			return -1
 		}
 		if payload == nil {
@@ -123,7 +124,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 func (c *conn) refused(err error) bool {
 	var bad *protocol.DecodeError
 	if !asDecodeError(err, &bad) || bad.ID == 0 || !c.greeted {
-		c.goAway(protocol.StatusBadRequest, err.Error())
+		c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
 		return false
 	}
 	c.inFlight.Add(1)
@@ -236,31 +237,9 @@ func (c *conn) flush() bool {
 	cut := c.cut
 	c.mu.Unlock()
 	if slow {
-		c.cutOff("the client reads too slowly")
+		c.cutOff(cutSlow, protocol.StatusOverloaded, "the client reads too slowly")
 	}
 	return !cut && !slow
-}
-
-// cutOff closes a connection that too much waits for, and says so.
-func (c *conn) cutOff(why string) {
-	c.mu.Lock()
-	first := !c.closed && !c.cut
-	if first {
-		c.cut = true
-		c.encoder.Push(c.buffer(), 0, &protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusOverloaded, Message: why}})
-		c.send()
-	}
-	c.mu.Unlock()
-	if first {
-		c.host.metrics.cut.Inc()
-		c.peer.Close()
-	}
-}
-
-// goAway tells the client why its connection is about to be closed, on the event loop.
-func (c *conn) goAway(s protocol.Status, message string) {
-	c.push(0, &protocol.GoingAway{Result: protocol.Result{Status: s, Message: clip(message)}})
-	c.flush()
 }
 
 func clip(message string) string {

@@ -128,21 +128,21 @@ func (c *conn) overloaded(id uint64, k protocol.Kind, message string) {
 // hello is the first request of a connection.
 func (c *conn) hello(r *protocol.Request) bool {
 	h := c.host
-	refuse := func(s protocol.Status, message string) bool {
+	refuse := func(reason cutReason, s protocol.Status, message string) bool {
 		c.failure(r, s, message)
-		c.goAway(s, message)
+		c.part(reason, s, message)
 		return false
 	}
 	if r.Kind != protocol.KindHello {
-		return refuse(protocol.StatusBadRequest, "the first request must be a HELLO")
+		return refuse(cutBadRequest, protocol.StatusBadRequest, "the first request must be a HELLO")
 	}
 	version, ok := r.Hello.CommonVersion()
 	if !ok {
-		return refuse(protocol.StatusUnsupported, "no protocol version in common")
+		return refuse(cutUnsupported, protocol.StatusUnsupported, "no protocol version in common")
 	}
 	rights, name, ok := h.access.Enter(r.Hello.Token)
 	if !ok {
-		return refuse(protocol.StatusUnauthorized, "the token is not known here")
+		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
 	}
 	c.rights, c.name, c.greeted = rights, name, true
 	h.greeted(c)

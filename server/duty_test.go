@@ -79,3 +79,83 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 		t.Fatal("the books of a leadership that has ended are open")
 	}
 }
+
+// What it knows of nodes and their grace may be old until then.
+func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
+	h := standalone(t)
+	d := &h.replicas[0].duty
+	term := d.stage().term + 1
+	d.end()
+	h.meta.caughtUp.Store(false)
+	d.begin(term)
+	d.turn(h.now())
+	if now := d.stage(); now.term != term || now.proposed {
+		t.Fatalf("before it is up to date the stage is %+v", now)
+	}
+	h.meta.caughtUp.Store(true)
+	d.turn(h.now())
+	if now := d.stage(); !now.proposed {
+		t.Fatalf("when it is up to date the stage is %+v", now)
+	}
+}
+
+// The command of a host that led before may be applied when this one leads already.
+func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
+	h := standalone(t)
+	r := h.replicas[0]
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.someSlot()}
+	batch := shard.AppendGathered(nil, h.proposer+1, 1, 1, shard.AppendCommand(nil, &command))
+	done := make(chan shard.Outcome, 1)
+	if err := r.log.Propose(batch, func(o shard.Outcome) { done <- o }); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-done; o != shard.OutcomeApplied {
+		t.Fatal(o)
+	}
+	if n := r.machine.Sessions(); n != 1 {
+		t.Fatalf("%d sessions", n)
+	}
+	if counts := r.leases.Counts(); counts.Detached != 1 {
+		t.Fatalf("it would never end: %+v", counts)
+	}
+}
+
+func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
+	h := standalone(t)
+	r := h.replicas[0]
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.someSlot()}
+	type outcome struct {
+		effect *shard.Effect
+		failed protocol.Status
+	}
+	queue := func() chan outcome {
+		told := make(chan outcome, 2)
+		ok := r.pipeline.add(op{done: func(e *shard.Effect, failed protocol.Status) { told <- outcome{e, failed} }}, &command)
+		if !ok {
+			t.Fatal("the queue is full")
+		}
+		return told
+	}
+	first := queue() // and not proposed
+	r.duty.end()
+	select {
+	case got := <-first:
+		if got.effect != nil || got.failed == protocol.StatusSuccess {
+			t.Fatalf("it was answered with %+v", got)
+		}
+	default:
+		t.Fatal("it was not answered")
+	}
+	if commands, batches := r.pipeline.waiting(); commands != 0 || batches != 0 {
+		t.Fatalf("%d commands and %d batches wait", commands, batches)
+	}
+	// What comes next takes nothing of it along.
+	second := queue()
+	r.pipeline.flush()
+	if got := <-second; got.effect == nil || got.effect.Status != protocol.StatusSuccess {
+		t.Fatalf("the next one was answered with %+v", got)
+	}
+	if n := r.machine.Sessions(); n != 1 || len(first) != 0 {
+		t.Fatalf("%d sessions; the first was answered %d times more", n, len(first))
+	}
+}

@@ -29,6 +29,7 @@ type Host struct {
 	timing   *timing
 	metrics  *metrics
 	pending  pendingBytes
+	cuts     cuts
 
 	wakes   chan struct{}
 	looking atomic.Bool // the routing or the meta shard may need something
@@ -58,6 +59,7 @@ func Open(config Config) (*Host, error) {
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)
 	h.metrics = newMetrics(h)
+	h.cuts.init(h, h.metrics.set)
 	if h.access == nil {
 		h.access = open{}
 	}
@@ -146,15 +148,14 @@ func (h *Host) handOver() (led bool) {
 	if len(others) == 0 {
 		return false
 	}
-	to := func() shard.HostID { return others[rand.IntN(len(others))] }
 	if h.meta.leads() {
 		led = true
-		_ = h.meta.log.Transfer(to())
+		_ = h.meta.log.Transfer(successor(h.meta.log, others))
 	}
 	for _, r := range h.replicas {
 		if r.leads() {
 			led = true
-			_ = r.log.Transfer(to())
+			_ = r.log.Transfer(successor(r.log, others))
 		}
 	}
 	return led

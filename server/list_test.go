@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // A host that is cut off knows for a while that it was up to date; only who asks for less than that may hear it.
@@ -37,4 +38,17 @@ func TestListsAreAsFreshAsIsAskedFor(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAHostTellsOfTheMetaShardToo(t *testing.T) {
+	c := servertest.Start(t, servertest.Hosts(3))
+	for id := shard.HostID(1); id <= 3; id++ {
+		s := speak(t, c, id)
+		a := s.must(s.ask(&protocol.HostStatus{})).HostStatus
+		if a.Meta.Term == 0 || a.Meta.AppliedIndex == 0 {
+			t.Errorf("host %d says %+v of it", id, a.Meta)
+		}
+		want(t, "its leader", shard.HostID(a.Meta.LeaderHostID), c.Leader(0))
+		want(t, "data shards", a.Shards.Len(), 1)
+	}
 }

@@ -80,23 +80,16 @@ func (h *Host) listen(now time.Time) {
 		silence := time.Duration(h.since(now) - c.heard.Load())
 		switch {
 		case silence > silences*h.config.PingInterval:
-			c.leave(protocol.StatusTimeout, "the connection was silent for too long")
+			c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
 		case !c.said.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
-			c.leave(protocol.StatusTimeout, "no HELLO came")
+			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
 		case c.said.Load() && !c.rights.Valid():
-			c.leave(protocol.StatusUnauthorized, "the token is not good any more")
+			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
 		}
 	}
 	h.mu.Lock()
 	h.silent = h.silent[:len(h.silent)-n]
 	h.mu.Unlock()
-}
-
-// leave tells the client why, and closes its connection.
-func (c *conn) leave(s protocol.Status, message string) {
-	c.push(0, &protocol.GoingAway{Result: protocol.Result{Status: s, Message: message}})
-	c.flush()
-	c.peer.Close()
 }
 
 // Ready tells what this host still lacks to serve everything, nil where it lacks nothing.

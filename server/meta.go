@@ -25,6 +25,7 @@ type metaReplica struct {
 	log     shard.Log
 
 	leadership atomic.Pointer[shard.Leadership]
+	applied    atomic.Uint64 // the index of the last entry
 	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
 	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
 	caughtUp atomic.Bool
@@ -126,6 +127,7 @@ func (m *metaReplica) Apply(entries []shard.Entry) error {
 		if err := meta.DecodeBatch(entries[i].Data, &m.batch); err != nil {
 			return fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err)
 		}
+		m.applied.Store(entries[i].Index)
 		m.effects.Reset()
 		m.machine.Apply(&m.batch, &m.effects)
 		for j := range m.effects.List {

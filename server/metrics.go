@@ -11,8 +11,6 @@ import (
 	vm "github.com/VictoriaMetrics/metrics"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // metrics are what a host counts. Everything on the path of a request is an atomic add.
@@ -29,7 +27,6 @@ type metrics struct {
 	commands *vm.Counter
 	batches  *vm.Counter
 	greeted  *vm.Counter
-	cut      *vm.Counter // connections closed because they read too slowly
 	ended    [8]*vm.Counter
 }
 
@@ -38,7 +35,6 @@ func newMetrics(h *Host) *metrics {
 	m.commands = m.set.NewCounter(`signalbox_commands_applied_total`)
 	m.batches = m.set.NewCounter(`signalbox_batches_applied_total`)
 	m.greeted = m.set.NewCounter(`signalbox_connections_greeted_total`)
-	m.cut = m.set.NewCounter(`signalbox_connections_cut_total`)
 	m.acquire = &histogram{name: "signalbox_acquire_wait_seconds"}
 	m.apply = &histogram{name: "signalbox_apply_seconds"}
 	m.commit = &histogram{name: "signalbox_commit_seconds"}
@@ -188,62 +184,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
 		}
 	}
-	h.writeSemaphores(w)
-}
-
-// maxSemaphoreSeries bounds how many series of single semaphores and owners are written.
-const maxSemaphoreSeries = 1000
-
-// writeSemaphores writes the semaphores of the nodes that ask for it: how much of each is taken and how
-// many wait, in DETAILED mode also what each owner has.
-func (h *Host) writeSemaphores(w io.Writer) {
-	left := maxSemaphoreSeries
-	for after, more := "", true; more && left > 0; {
-		var page []meta.Node
-		page, more = h.meta.machine.Nodes("", after, 1000)
-		for i := range page {
-			n := &page[i]
-			after = n.Path
-			if n.Config.RateLimiterCountersMode != protocol.CountersUnset {
-				left = h.writeNode(w, n, left)
-			}
-		}
-	}
-}
-
-func (h *Host) writeNode(w io.Writer, n *meta.Node, left int) int {
-	for _, r := range h.replicas {
-		if !r.leads() {
-			continue
-		}
-		page, _ := r.machine.ListSemaphores(n.ID, "", "", left, nil)
-		for i := range page {
-			s := &page[i]
-			if left--; left < 0 {
-				return 0
-			}
-			labels := "{node=" + label(n.Path) + ",semaphore=" + label(s.Name) + "}"
-			fmt.Fprintf(w, "signalbox_semaphore_taken%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count, labels, s.Waiters)
-			if n.Config.RateLimiterCountersMode == protocol.CountersDetailed {
-				left = h.writeOwners(w, r, n, s.Name, left)
-			}
-		}
-	}
-	return left
-}
-
-func (h *Host) writeOwners(w io.Writer, r *replica, n *meta.Node, name string, left int) int {
-	var d shard.Description
-	if !r.machine.Describe(n.ID, []byte(name), shard.DescribeOptions{Owners: true, Limit: left}, &d) {
-		return left
-	}
-	for _, o := range d.Links {
-		if left--; left < 0 {
-			return 0
-		}
-		fmt.Fprintf(w, "signalbox_semaphore_owned{node=%s,semaphore=%s,session=%q} %d\n", label(n.Path), label(name), o.Session, o.Count)
-	}
-	return left
+	newSemaphoreWriter(h, w).write()
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes.

@@ -20,6 +20,8 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 		s.must(s.ask(&protocol.NodeCreate{Path: []byte(path), Config: protocol.NodeConfig{RateLimiterCountersMode: mode}}))
 		a := s.session(path, 10*time.Second)
 		a.acquire("a \"lock\"\n", 3, 0, true)
+		s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5}))
+		a.acquire("slots", 2, 0, false)
 	}
 	var out bytes.Buffer
 	c.Host(1).WriteMetrics(&out)
@@ -28,16 +30,22 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 		`signalbox_semaphore_taken{node="/whole",semaphore="a \"lock\"\n"} 3`,
 		`signalbox_semaphore_taken{node="/each",semaphore="a \"lock\"\n"} 3`,
 		`signalbox_semaphore_owned{node="/each",semaphore="a \"lock\"\n",session=`,
-		`signalbox_requests_total{kind="ACQUIRE"} 3`,
+		`signalbox_semaphore_taken{node="/plain",semaphore="slots"} 2`, // AGGREGATED is the default
+		`signalbox_semaphore_taken{node="/whole",semaphore="slots"} 2`,
+		`signalbox_semaphore_waiters{node="/plain",semaphore="slots"} 0`,
+		`signalbox_requests_total{kind="ACQUIRE"} 6`,
 		`signalbox_shard_sessions{shard="1"} 3`,
-		`signalbox_request_seconds_count{kind="ACQUIRE"} 3`,
+		`signalbox_request_seconds_count{kind="ACQUIRE"} 6`,
 		`signalbox_shard_leads{shard="1"} 1`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("missing: %s", want)
 		}
 	}
-	for _, unwanted := range []string{`node="/plain"`, `semaphore_owned{node="/whole"`} {
+	for _, unwanted := range []string{
+		`node="/plain",semaphore="a `, // ephemeral ones only where the config asks
+		`semaphore_owned{node="/plain"`, `semaphore_owned{node="/whole"`,
+	} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("not asked for: %s", unwanted)
 		}
@@ -45,6 +53,29 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	if t.Failed() {
 		t.Log(text)
 	}
+}
+
+func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	s.must(s.ask(&protocol.NodeCreate{Path: []byte("/zoo"), Config: protocol.NodeConfig{RateLimiterCountersMode: protocol.CountersDetailed}}))
+	s.node("/a")
+	asked, plain := s.session("/zoo", 10*time.Second), s.session("/a", 10*time.Second)
+	const semaphores = 1500
+	for _, x := range []*started{plain, asked} {
+		for i := range semaphores {
+			s.say(&protocol.SemaphoreCreate{NodeID: x.node, Name: name("sem-%04d", i), Limit: 1})
+			if x == asked && i == 99 {
+				break
+			}
+		}
+	}
+	asked.acquire("sem-0000", 1, 0, false)
+	var out bytes.Buffer
+	c.Host(1).WriteMetrics(&out)
+	want(t, "semaphores", strings.Count(out.String(), "signalbox_semaphore_taken{"), 999)
+	want(t, "those asked for", strings.Count(out.String(), `signalbox_semaphore_taken{node="/zoo"`), 100)
+	want(t, "their owners", strings.Count(out.String(), `signalbox_semaphore_owned{node="/zoo"`), 1)
 }
 
 func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {

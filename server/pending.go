@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // pendingBytes bounds what waits to be sent over all connections together. What one connection may have is
@@ -58,7 +60,7 @@ func (h *Host) relieve() {
 			if sum <= p.limit/4*3 {
 				break
 			}
-			x.conn.cutOff("too much waits to be read by all clients of this host, and most of it by this one")
+			x.conn.cutOff(cutSlow, protocol.StatusOverloaded, "too much waits to be read by all clients of this host, and most of it by this one")
 			sum -= x.pending
 		}
 	}

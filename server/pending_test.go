@@ -51,7 +51,7 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 			refused := func() int {
 				return metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
 			}
-			cut := func() int { return metric(t, c, "signalbox_connections_cut_total") }
+			cut := func() int { return metric(t, c, `signalbox_connections_cut_total{reason="SLOW"}`) }
 			within := func() bool {
 				asked := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`) - done
 				return asked+cut()*requests >= clients*requests && // those of a client that was cut off may never be read

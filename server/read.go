@@ -14,7 +14,7 @@ import (
 // read runs answer when the replica is as fresh as asked for. It may run on another goroutine, after
 // the request's bytes are gone.
 func (c *conn) read(r *protocol.Request, rp *replica, consistency protocol.Consistency, answer func()) {
-	if consistency != protocol.ConsistencyStrict && rp.fresh.upToDate(c.host.now()) {
+	if rp.answers(consistency) {
 		answer()
 		return
 	}
@@ -23,12 +23,19 @@ func (c *conn) read(r *protocol.Request, rp *replica, consistency protocol.Consi
 		if ok {
 			answer()
 		} else {
-			c.fail(id, kind, &protocol.Result{
-				Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
-			})
+			c.fail(id, kind, &notUpToDate)
 		}
 		c.flush()
 	})
+}
+
+var notUpToDate = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
+}
+
+// answers tells whether the replica may answer a read at once.
+func (r *replica) answers(consistency protocol.Consistency) bool {
+	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.host.now())
 }
 
 // consistency is the one asked for, or the node's.
@@ -66,7 +73,7 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	}
 	rp := h.replicaOf(shard.SlotOf(id, m.Name))
 	consistency := h.consistency(m.Consistency, id)
-	if consistency != protocol.ConsistencyStrict && rp.fresh.upToDate(h.now()) {
+	if rp.answers(consistency) {
 		d := &c.describing
 		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
 		d.run()

@@ -149,7 +149,7 @@ func (r *replica) complete(ops []op) {
 		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
 			r.settled(e)
 		case shard.EffectLost:
-			r.holdingLost(e)
+			r.holdingLost(e, r.overtaken(e, protocol.AbortDeleted))
 		case shard.EffectChanged:
 			r.noticed(e)
 		case shard.EffectSessionEnded:
@@ -168,6 +168,15 @@ func (r *replica) complete(ops []op) {
 	}
 	r.hub.Apply(r.effects.List, time.Now())
 	r.flushDirty()
+}
+
+// overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
+// been with the whole node.
+func (r *replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
+	if by == protocol.AbortDeleted && r.batch.Commands[e.Op].Kind == shard.CmdNodeDrop {
+		return protocol.AbortNodeDropped
+	}
+	return by
 }
 
 // result answers one request.

@@ -126,12 +126,12 @@ func (h *Host) dropSession(id shard.SessionID, c *conn) {
 	}
 }
 
-// holdingLost tells an owner that its semaphore was deleted by force.
-func (r *replica) holdingLost(e *shard.Effect) {
+// holdingLost tells an owner that its semaphore was deleted by force, or with its node.
+func (r *replica) holdingLost(e *shard.Effect, why protocol.AbortReason) {
 	home := r.host.replicaOf(e.Session.Slot())
 	r.lost = protocol.HoldingLost{
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
-		OrderID: uint64(e.Order), Reason: protocol.AbortDeleted,
+		OrderID: uint64(e.Order), Reason: why,
 	}
 	tell := func(c *conn) {
 		c.push(0, &r.lost)

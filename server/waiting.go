@@ -55,7 +55,7 @@ func (r *replica) settled(e *shard.Effect) {
 	case shard.EffectTimedOut:
 		w.conn.push(w.request, &r.timedOut)
 	case shard.EffectAborted:
-		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: e.Abort}}
+		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: r.overtaken(e, e.Abort)}}
 		w.conn.push(w.request, &r.aborted)
 	}
 	r.mark(w.conn)

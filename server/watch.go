@@ -112,51 +112,109 @@ func (c *conn) watch(r *protocol.Request) {
 		return
 	}
 	rp := h.replicaOf(shard.SlotOf(id, m.Name))
+	if rp.answers(h.consistency(0, id)) {
+		c.openWatch(rp, r.ID, m)
+		return
+	}
 	request, open := r.ID, *m
 	open.Name = slices.Clone(m.Name)
-	c.read(r, rp, h.consistency(0, id), func() {
-		c.mu.Lock()
-		c.watches++
-		tooMany := c.watches > int(h.config.Limits.Watches)
-		c.mu.Unlock()
-		if tooMany {
-			c.Ended(request)
-			c.overloaded(request, protocol.KindWatch, tooManyWatches)
-			return
+	if !c.opens(request) {
+		c.failure(r, protocol.StatusBadRequest, "a watch of this id is being opened")
+		return
+	}
+	rp.fresh.confirm(func(ok, _ bool) {
+		if ok {
+			c.openWatch(rp, request, &open)
+		} else {
+			c.fail(request, protocol.KindWatch, &notUpToDate)
 		}
-		if h.meta.machine.NodeAlive(id) == nodeDead {
-			c.Ended(request)
-			c.fail(request, protocol.KindWatch, &nodeGone)
-			return
-		}
-		err := rp.hub.Open(c, request, &open)
-		if err == nil {
-			c.inFlight.Add(-1) // the hub has answered
-			if h.meta.machine.NodeAlive(id) == nodeDead {
-				// It was dropped while the watch was opened, perhaps too early to end it.
-				rp.hub.EndNode(id, nodeGone)
-			}
-			return
-		}
-		c.Ended(request)
-		status := protocol.StatusUnavailable
-		if errors.Is(err, hub.ErrInUse) {
-			status = protocol.StatusBadRequest
-		}
-		c.fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
+		c.stopOpened(rp, request)
+		c.flush()
 	})
+}
+
+// openWatch opens a watch at a replica that is up to date, and answers.
+func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
+	h, id := c.host, shard.NodeID(m.NodeID)
+	c.mu.Lock()
+	c.watches++
+	tooMany := c.watches > int(h.config.Limits.Watches)
+	c.mu.Unlock()
+	if tooMany {
+		c.Ended(request)
+		c.overloaded(request, protocol.KindWatch, tooManyWatches)
+		return
+	}
+	if h.meta.machine.NodeAlive(id) == nodeDead {
+		c.Ended(request)
+		c.fail(request, protocol.KindWatch, &nodeGone)
+		return
+	}
+	err := rp.hub.Open(c, request, m)
+	if err == nil {
+		c.inFlight.Add(-1) // the hub has answered
+		if h.meta.machine.NodeAlive(id) == nodeDead {
+			// It was dropped while the watch was opened, perhaps too early to end it.
+			rp.hub.EndNode(id, nodeGone)
+		}
+		return
+	}
+	c.Ended(request)
+	status := protocol.StatusUnavailable
+	if errors.Is(err, hub.ErrInUse) {
+		status = protocol.StatusBadRequest
+	}
+	c.fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
+}
+
+// opens notes that a watch waits to be opened. False: one of this id does already.
+func (c *conn) opens(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, is := c.opening[id]; is {
+		return false
+	}
+	if c.opening == nil {
+		c.opening = make(map[uint64][]uint64)
+	}
+	c.opening[id] = nil
+	return true
+}
+
+// stopOpened carries out the WATCH_STOPs that came while the watch was being opened.
+func (c *conn) stopOpened(rp *replica, id uint64) {
+	c.mu.Lock()
+	stops := c.opening[id]
+	delete(c.opening, id)
+	c.mu.Unlock()
+	for _, stop := range stops {
+		c.stopWatch(stop, id, rp)
+	}
 }
 
 func (c *conn) watchStop(r *protocol.Request) {
 	id := r.WatchStop.WatchID
-	for _, rp := range c.host.replicas {
+	c.mu.Lock()
+	stops, opening := c.opening[id]
+	if opening {
+		c.opening[id] = append(stops, r.ID)
+	}
+	c.mu.Unlock()
+	if !opening {
+		c.stopWatch(r.ID, id, c.host.replicas...)
+	}
+}
+
+// stopWatch stops a watch at one of these replicas, and answers.
+func (c *conn) stopWatch(request, id uint64, at ...*replica) {
+	for _, rp := range at {
 		if rp.hub.Stop(c, id) {
 			c.Ended(id)
-			c.answer(r.ID, &protocol.WatchStopAnswer{})
+			c.answer(request, &protocol.WatchStopAnswer{})
 			return
 		}
 	}
-	c.failure(r, protocol.StatusNotFound, "no watch of this id")
+	c.fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"})
 }
 
 // Append implements hub.Sink.

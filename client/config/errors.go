@@ -1,11 +1,12 @@
 package config
 
-import "fmt"
+import (
+	"strconv"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+)
 
 // failed names the operation and its subject in front of an error.
 func failed(operation, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("config: %s %q: %w", operation, name, err)
+	return failure.Of("config", operation, strconv.Quote(name), err)
 }

@@ -2,7 +2,9 @@ package discovery
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
 var (
@@ -14,8 +16,5 @@ var (
 
 // failed names the operation and its subject in front of an error.
 func failed(operation, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("discovery: %s %q: %w", operation, name, err)
+	return failure.Of("discovery", operation, strconv.Quote(name), err)
 }

@@ -115,5 +115,5 @@ func ExampleFollow() {
 	fmt.Println(<-ended)
 	// Output:
 	// 10.0.0.7:8080
-	// discovery: watch "endpoints": client: watch "endpoints": context canceled
+	// discovery: watch "endpoints": context canceled
 }

@@ -54,9 +54,31 @@ func (h *Hold) lost() error {
 	return nil
 }
 
+// heldKey is where the context of a function that runs under a lock has the Hold.
+type heldKey struct{}
+
+// Err tells by the clock of this moment whether the lock is held: nil, or why it is not. The context is that of the
+// function of a Do, or one made from it; of several locks that are held around it the innermost counts.
+//
+// The context ends with the lock, but by a timer, and the timers of a process that stood still are late. So ask before
+// something that must not be done without the lock, and send the fencing token along all the same.
+func Err(ctx context.Context) error {
+	h, ok := ctx.Value(heldKey{}).(*Hold)
+	if !ok {
+		return fmt.Errorf("lock: %w: the context is not that of a function that runs under a lock", ErrNotHeld)
+	}
+	switch lost := h.lost(); {
+	case h.over.Load():
+		return fmt.Errorf("lock: hold %q: %w", h.place.name, ErrNotHeld)
+	case lost != nil:
+		return lost
+	}
+	return context.Cause(ctx)
+}
+
 // run runs a function while the lock is held, and gives it back, even if the function panics.
 func (h *Hold) run(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
-	running, end := context.WithCancelCause(ctx)
+	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, h))
 	unbind := context.AfterFunc(h.lease.Context(), func() { end(h.lost()) })
 	defer func() {
 		unbind()

@@ -67,6 +67,9 @@ func checkHost(h *pages.Reading, x *findings) {
 	}
 	checkRoom(h, x)
 	checkSync(name, m, x)
+	for _, s := range m[certificateSeries] {
+		judgeCertificateEnd("certificate of "+name+" for "+s.Labels["use"], time.Unix(int64(s.Value), 0), h.At, x)
+	}
 	if limit := m.Sum("process_max_fds"); limit > 0 {
 		open := m.Sum("process_open_fds")
 		l := levelOK

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,19 @@ func TestCheckJudgesAHost(t *testing.T) {
 		"many open files": {"process_open_fds 19000", func(*pages.Reading) {}, "open files of a", levelWarn},
 		"pauses":          {`signalbox_shard_stalls_total{shard="1"} 2`, func(*pages.Reading) {}, "pauses of a", levelWarn},
 		"slow watchers":   {`signalbox_shard_slow_watches{shard="1"} 2`, func(*pages.Reading) {}, "slow watchers of a", levelWarn},
-		"no pages":        {"", func(r *pages.Reading) { r.Err, r.Address = errors.New("refused"), "b:7422" }, "pages of b:7422", levelWarn},
+		"a new certificate": {
+			certificateSeries + `{use="hosts"} ` + strconv.FormatInt(began.Add(90*24*time.Hour).Unix(), 10),
+			func(*pages.Reading) {}, "certificate of a for hosts", levelOK,
+		},
+		"a certificate that ends soon": {
+			certificateSeries + `{use="hosts"} ` + strconv.FormatInt(began.Add(24*time.Hour).Unix(), 10),
+			func(*pages.Reading) {}, "certificate of a for hosts", levelWarn,
+		},
+		"a certificate that is over": {
+			certificateSeries + `{use="clients"} ` + strconv.FormatInt(began.Add(-time.Hour).Unix(), 10),
+			func(*pages.Reading) {}, "certificate of a for clients", levelFail,
+		},
+		"no pages": {"", func(r *pages.Reading) { r.Err, r.Address = errors.New("refused"), "b:7422" }, "pages of b:7422", levelWarn},
 	} {
 		var x findings
 		r := host(1, c.metrics)

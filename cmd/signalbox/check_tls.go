@@ -25,14 +25,28 @@ func checkCertificates(ctx context.Context, connection *cli.Connection, x *findi
 	}
 }
 
-func judgeCertificate(endpoint string, shown *x509.Certificate, now time.Time, x *findings) {
-	left := shown.NotAfter.Sub(now)
-	l := levelOK
-	switch {
-	case left <= 0 || now.Before(shown.NotBefore):
-		l = levelFail
+// judgeCertificateEnd judges a certificate of which a host tells only when it ends.
+func judgeCertificateEnd(subject string, end, now time.Time, x *findings) {
+	x.add(levelBefore(end, now), subject,
+		"put a new one in the place of the old one: that for clients is read again when it changes, that for hosts when the host is started again",
+		"it is good to %s", end.UTC().Format(time.DateTime+" UTC"))
+}
+
+// levelBefore is how bad it is that a certificate ends then.
+func levelBefore(end, now time.Time) level {
+	switch left := end.Sub(now); {
+	case left <= 0:
+		return levelFail
 	case left < soonOver:
-		l = levelWarn
+		return levelWarn
+	}
+	return levelOK
+}
+
+func judgeCertificate(endpoint string, shown *x509.Certificate, now time.Time, x *findings) {
+	l := levelBefore(shown.NotAfter, now)
+	if now.Before(shown.NotBefore) {
+		l = levelFail
 	}
 	x.add(l, "certificate of "+endpoint, "put a new one in the place of the old one: the host reads the file again when it changes",
 		"it is good from %s to %s", shown.NotBefore.UTC().Format(time.DateOnly), shown.NotAfter.UTC().Format(time.DateTime+" UTC"))

@@ -66,6 +66,22 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	return box, stop
 }
 
+// appliedIndex is how far the log of a shard has taken effect on a single host.
+func appliedIndex(t *testing.T, box *client.Client, shard uint64) uint64 {
+	t.Helper()
+	hosts, err := box.Status(t.Context())
+	if err != nil || len(hosts) != 1 || hosts[0].Err != nil {
+		t.Fatalf("%+v, %v", hosts, err)
+	}
+	for _, x := range hosts[0].Shards {
+		if x.ID == shard {
+			return x.AppliedIndex
+		}
+	}
+	t.Fatalf("there is no shard %d: %+v", shard, hosts[0].Shards)
+	return 0
+}
+
 func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	p := newPlace(t)
 	box, stop := snapshotting(t, p)
@@ -82,18 +98,29 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if _, err := s.Semaphore("held", client.Limit(2)).Acquire(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// Until there is a snapshot with all of that in it.
+	// Until there are snapshots with all of that in them. One of the meta shard can be under way already, the one
+	// after it cannot.
+	var all uint64
+	metas := make(map[uint64]bool)
 	for n := 0; ; n++ {
+		if _, err := box.CreateNode(ctx, fmt.Sprintf("/more/%d", n), client.NodeConfig{}); err != nil {
+			t.Fatal(err)
+		}
 		if err := box.Node("/b").Create(ctx, fmt.Sprint(n), 1, nil); err != nil {
 			t.Fatal(err)
+		}
+		if n == 0 {
+			all = appliedIndex(t, box, 1)
 		}
 		d, err := datadir.Open(p.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		newest, ok := d.Newest(1)
+		meta, _ := d.Newest(0)
+		metas[meta.Index] = true
 		d.Close()
-		if ok && newest.Index > 20 {
+		if ok && newest.Index >= all && len(metas) > 2 {
 			break
 		}
 	}

@@ -204,7 +204,7 @@ func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 
 func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 	p, server, _ := lockPlace(t)
-	const timeout = 4 * time.Second
+	const timeout = 10 * time.Second
 	pipe, dead := deathOf(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", "exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
 	s.says("in")
@@ -232,7 +232,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	server.awaitReady()
 	through := &place{client: w.listener.Addr().String()}
 	beats := filepath.Join(t.TempDir(), "beats")
-	first := through.tool(t, "lock", "/jobs", "x", "--session-timeout", "2s", "--", "sh", "-c", stubborn, "sh", "1", beats)
+	first := through.tool(t, "lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1", beats)
 	first.says("in")
 	n := w.count()
 	second := through.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)

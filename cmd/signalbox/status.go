@@ -72,6 +72,16 @@ func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, err
 type statusObject struct {
 	Hosts  []hostObject  `json:"hosts"`
 	Shards []shardObject `json:"shards"`
+	// Meta is the shard of the nodes; nil where no host tells of it.
+	Meta *metaObject `json:"meta,omitempty"`
+}
+
+// metaObject is the meta shard as JSON.
+type metaObject struct {
+	Leader     uint64 `json:"leader"`
+	LeaderName string `json:"leader_name"`
+	Term       uint64 `json:"term"`
+	Applied    uint64 `json:"applied_index"`
 }
 
 // hostObject is a host as JSON.
@@ -128,11 +138,15 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 		}
 	}
 	for _, x := range shards {
-		x.LeaderName = cmp.Or(names[x.Leader], "host "+strconv.FormatUint(x.Leader, 10))
-		if x.Leader == 0 {
-			x.LeaderName = ""
-		}
+		x.LeaderName = leaderName(names, x.Leader)
 		s.Shards = append(s.Shards, *x)
+	}
+	var known shardObject
+	for i := range hosts {
+		known.hear(&hosts[i].Meta, hosts[i].ID)
+	}
+	if known.Term > 0 {
+		s.Meta = &metaObject{Leader: known.Leader, LeaderName: leaderName(names, known.Leader), Term: known.Term, Applied: known.Applied}
 	}
 	slices.SortFunc(s.Shards, func(a, b shardObject) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range hosts {
@@ -148,6 +162,14 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 		s.Shards[i].Lag = shards[s.Shards[i].ID].Lag
 	}
 	return s
+}
+
+// leaderName names a leader, with nothing where there is none.
+func leaderName(names map[uint64]string, id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	return cmp.Or(names[id], "host "+strconv.FormatUint(id, 10))
 }
 
 // hear takes in what a host says of the shard: the leader of the highest term leads, and knows best what is in it.
@@ -190,6 +212,9 @@ func (s *statusObject) leaderless() (ids []string) {
 			ids = append(ids, strconv.FormatUint(s.Shards[i].ID, 10))
 		}
 	}
+	if s.Meta != nil && s.Meta.Leader == 0 {
+		ids = append(ids, "meta")
+	}
 	return ids
 }
 
@@ -207,10 +232,14 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 	if len(missing) > 0 {
 		led = "no leader: " + strings.Join(missing, ", ")
 	}
-	err := f.Fields(&s,
-		cli.Field{Name: "hosts", Cell: fmt.Sprintf("%d of %d answer", answering, len(s.Hosts))},
-		cli.Field{Name: "shards", Cell: fmt.Sprintf("%d, %s", len(s.Shards), led)},
-	)
+	fields := []cli.Field{
+		{Name: "hosts", Cell: fmt.Sprintf("%d of %d answer", answering, len(s.Hosts))},
+		{Name: "shards", Cell: fmt.Sprintf("%d, %s", len(s.Shards), led)},
+	}
+	if s.Meta != nil {
+		fields = append(fields, cli.Field{Name: "meta shard", Cell: "led by " + cmp.Or(s.Meta.LeaderName, "nobody")})
+	}
+	err := f.Fields(&s, fields...)
 	if err == nil {
 		err = f.Section("Hosts", []string{"ID#", "NAME", "ADDRESS", "VERSION", "UP", "FRESH", "LEADS", "CONNECTIONS#", "SESSIONS#"}, hostCells(&s))
 	}

@@ -35,8 +35,8 @@ func newTop(f *cli.Frame) *cobra.Command {
   requests     by kind: how many a second, and how long they took
   waits        acquires that had to wait in a queue, and for how long
   hosts        what each of them answers, leads, and how its disk keeps up
-  semaphores   those with most waiters, of nodes whose config has detailed or
-               aggregated counters (signalbox node alter PATH --counters aggregated)
+  semaphores   those with most waiters; ephemeral ones only of nodes whose config asks
+               for them (signalbox node alter PATH --counters aggregated)
 
 The figures are from the admin pages of the hosts: those of --admin, and of all hosts
 that these know of. They can often be reached only from the machines of the hosts.

@@ -34,7 +34,7 @@ Contexts are in $HOME/.config/signalbox/contexts.yaml, or in the file that
       endpoints: 127.0.0.1:7420
     prod:
       endpoints: a.example:7423,b.example:7423,c.example:7423
-      token-file: /home/ann/.config/signalbox/prod.token
+      token-file: /etc/signalbox/prod.token
       tls-ca: /etc/signalbox/ca.pem
       timeout: 5s
 

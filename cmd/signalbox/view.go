@@ -51,7 +51,13 @@ func (r *running) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_connections_refused_total %d\n", r.stats.Refused.Load())
 	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", r.stats.AcceptErrors.Load())
 	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", r.stats.FailedHandshakes.Load())
+	if r.certificates != nil {
+		writeCertificate(w, "clients", r.certificates.Expires())
+	}
 	if r.phase.Load() != phaseStarting {
+		if end := r.raft.CertificateExpires(); !end.IsZero() {
+			writeCertificate(w, "hosts", end)
+		}
 		r.gate.host.Load().WriteMetrics(w)
 		r.disk.WriteMetrics(w)
 	}
@@ -61,6 +67,13 @@ func (r *running) WriteMetrics(w io.Writer) {
 	}
 	vm.WriteProcessMetrics(w)
 	vm.WriteFDMetrics(w)
+}
+
+// certificateSeries is when the certificate ends that is shown to clients or to other hosts.
+const certificateSeries = "signalbox_certificate_expires_seconds"
+
+func writeCertificate(w io.Writer, use string, end time.Time) {
+	fmt.Fprintf(w, "%s{use=%q} %d\n", certificateSeries, use, end.Unix())
 }
 
 // Status implements admin.Host.

@@ -23,6 +23,7 @@ var (
 	duration = flag.Duration("duration", 0, "for how long TestChaos takes a cluster apart")
 	seedFlag = flag.Uint64("seed", 0, "the seed that TestChaos draws acts from; one of its own where it is not given")
 	actFlag  = flag.Int("act", 0, "the only act that TestChaos plays, over and over; all where it is not given")
+	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
 	keep     = flag.String("keep", "", "the directory below which a run that finds something leaves all that there is of it; a temporary one where it is not given")
 )
 
@@ -43,6 +44,9 @@ func TestMain(m *testing.M) {
 
 // signalbox is the program under test.
 var signalbox = sync.OnceValues(func() (process.Program, error) {
+	if *other != "" {
+		return process.Program{Path: *other}, nil
+	}
 	dir, err := os.MkdirTemp("", "signalbox-chaos-program-")
 	if err != nil {
 		return process.Program{}, err

@@ -46,9 +46,13 @@ type life struct {
 	leaving bool // it is about to end, as it should; the cluster's lock guards it
 }
 
-// apart is the address of this machine at which hosts listen. Connections within the machine begin at 127.0.0.1, so
-// none of them can have the port of a host that is down for a moment.
-const apart = "127.0.0.3"
+// apart is the address of this machine at which the hosts of this process listen. Connections within the machine
+// begin at 127.0.0.1, and other processes have other addresses, so nobody can take the port of a host that is down
+// for a moment.
+var apart = func() string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&0x3f, pid>>8&0xff, pid&0xff)
+}()
 
 // newCluster finds places for hosts below a directory. The listeners are the doors at which they find each other.
 func newCluster(program process.Program, dir string, names []string) (*cluster, []net.Listener, error) {

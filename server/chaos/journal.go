@@ -110,6 +110,23 @@ func (j *journal) fault(what string, client int) (end func()) {
 	}
 }
 
+// calm tells whether nothing was wrong since a moment, and no session ended.
+func (j *journal) calm(since history.Time) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, f := range j.faults {
+		if f.To > since {
+			return false
+		}
+	}
+	for _, s := range j.sessions {
+		if s.To != history.Never && s.To > since {
+			return false
+		}
+	}
+	return true
+}
+
 // final takes down how a semaphore stands in the end.
 func (j *journal) final(s history.Semaphore, state history.State, watchers []int) {
 	j.mu.Lock()

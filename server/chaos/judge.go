@@ -39,5 +39,6 @@ func revisions(h *history.History) (found []string) {
 	return found
 }
 
-// Rules is how many rules every act is judged by: those of server/history, that of the revisions, and the ledger.
-var Rules = len(history.Rules) + 3
+// Rules is how many rules every act is judged by: those of server/history, the linear one, revisions, the ledger,
+// diaries, the census, drops, and hosts that stay and go as they should.
+var Rules = len(history.Rules) + 7

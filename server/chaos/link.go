@@ -132,6 +132,7 @@ func (p *pair) pass(w way) {
 		}
 	}()
 	for x := range pieces {
+		p.slow(w, len(x.bytes))
 		if !p.await(w, x.due) {
 			return
 		}
@@ -139,7 +140,6 @@ func (p *pair) pass(w way) {
 			p.close()
 			return
 		}
-		p.slow(w, len(x.bytes))
 	}
 	// Also the end of a connection is news that has to pass.
 	if !p.await(w, p.link.due(w)) {

@@ -120,6 +120,9 @@ type Act struct {
 // calm is how long an act goes on at least when its last fault is over.
 const calm = 2 * time.Second
 
+// roundTime is about what it takes to start three hosts again, one after the other.
+const roundTime = 3 * time.Second
+
 // Draw makes the plan of an act.
 func Draw(seed uint64, number int) Act {
 	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
@@ -132,8 +135,11 @@ func Draw(seed uint64, number int) Act {
 		// Mostly one after the other, with time to heal; now and then one into the other.
 		if dice.IntN(4) == 0 {
 			at += upTo(dice, f.For+time.Second)
-		} else {
-			at += f.For + time.Second + upTo(dice, 3*time.Second)
+			continue
+		}
+		at += f.For + time.Second + upTo(dice, 3*time.Second)
+		if f.Kind == RestartRound || f.Kind == CrashRound {
+			at += roundTime
 		}
 	}
 	return a

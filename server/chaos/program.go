@@ -23,7 +23,7 @@ type program struct {
 
 	ctx     context.Context // of run
 	session *client.Session
-	ended   func(history.End, string)
+	ended   func(history.Time, history.End, string)
 	held    map[string]*holding
 	wrote   int // values
 	made    int // entries of the ledger
@@ -54,12 +54,14 @@ func (q *program) begin(s *client.Session) {
 	q.ended = ended
 	context.AfterFunc(s.Context(), func() {
 		why, detail := endOf(context.Cause(s.Context()))
-		since := max(began, q.crew.scribe.Now()-q.timeout-q.crew.orders.Grace-stillness)
-		if why == history.Expired && !q.crew.scribe.awake(since) {
-			// Who stood still may hear of the end before it looks at its clock.
-			why = history.Silent
+		now := q.crew.scribe.Now()
+		since := max(began, now-q.timeout-q.crew.orders.Grace-stillness)
+		if from, ok := q.crew.scribe.asleep(since); ok && (why == history.Expired || why == history.Silent) {
+			// It may have been over at any moment since, and who stood still may hear of that before it looks at
+			// its clock.
+			now, why = from, history.Silent
 		}
-		ended(why, detail)
+		ended(now, why, detail)
 	})
 }
 
@@ -115,7 +117,7 @@ func (q *program) close(ctx context.Context) {
 	for _, h := range q.held {
 		h.end("its session was closed")
 	}
-	q.ended(history.Closed, "by its user")
+	q.ended(q.crew.scribe.Now(), history.Closed, "by its user")
 	ctx, cancel := q.patience(ctx)
 	defer cancel()
 	_ = q.session.Close(ctx) // where nobody hears of it, it ends by its timeout

@@ -184,8 +184,12 @@ func (r *run) play(ctx context.Context, n int, a Act, residents *stage) error {
 	still := noteStalls(s.journal, residents.journal)
 	rested, err := s.play(ctx)
 	still()
-	if err != nil || ctx.Err() != nil {
-		return err // who is interrupted does not wait until everything has settled
+	if err != nil {
+		s.dismiss()
+		return err
+	}
+	if ctx.Err() != nil {
+		return nil // who is interrupted does not wait until everything has settled
 	}
 	h := s.journal.history(fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again), grace)
 	r.config.Tell("act %d is over: %d operations by %d sessions, %d views", a.Number, len(h.Operations), len(h.Sessions), len(h.Views))

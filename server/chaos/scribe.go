@@ -37,7 +37,9 @@ type scribe struct {
 
 	mu    sync.Mutex // guards what follows
 	holds map[*holding]bool
-	woke  history.Time // when the process was seen to have stood still last
+	last  history.Time // when the process was seen to run
+	// slept and woke are when the process stood still the last time.
+	slept, woke history.Time
 }
 
 // holding is a lease that a program has, from one change of it to the next.
@@ -53,14 +55,19 @@ type holding struct {
 func newScribe(c *clock, client, life int, to listener) *scribe {
 	s := &scribe{clock: c, client: client, to: to, holds: make(map[*holding]bool), quit: make(chan struct{}), done: make(chan struct{})}
 	s.number.Store(uint64(life) << 32)
+	s.last = s.Now()
 	go s.look()
 	return s
 }
 
-// close ends the looking, and what is believed in.
+// close ends the looking.
 func (s *scribe) close() {
 	close(s.quit)
 	<-s.done
+}
+
+// letGo ends what is believed in.
+func (s *scribe) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for h := range s.holds {
@@ -93,15 +100,15 @@ func (s *scribe) view(v history.View) {
 }
 
 // session tells of a session that has begun, and returns what tells of its end, once.
-func (s *scribe) session(x history.Session) (end func(history.End, string)) {
+func (s *scribe) session(x history.Session) (end func(history.Time, history.End, string)) {
 	number := s.number.Add(1)
 	x.Client, x.From, x.To = s.client, s.Now(), history.Never
 	s.tell(number, entry{Session: &x})
 	var once sync.Once
-	return func(why history.End, detail string) {
+	return func(at history.Time, why history.End, detail string) {
 		once.Do(func() {
 			ended := x
-			ended.To, ended.End, ended.Detail = s.Now(), why, detail
+			ended.To, ended.End, ended.Detail = max(at, x.From), why, detail
 			s.tell(number, entry{Session: &ended})
 		})
 	}
@@ -122,7 +129,7 @@ func (s *scribe) finish(number uint64, o history.Operation) {
 	s.tell(number, entry{Operation: &o})
 }
 
-// hold begins to believe in a lease.
+// hold begins to believe in a lease, if it is held.
 func (s *scribe) hold(scene scene, path string, lease *client.Lease, count uint64) *holding {
 	now := s.Now()
 	h := &holding{
@@ -134,6 +141,9 @@ func (s *scribe) hold(scene scene, path string, lease *client.Lease, count uint6
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !h.see() {
+		return h // it was over before anybody could believe in it
+	}
 	open := h.hold
 	open.To = history.Never
 	s.tell(h.number, entry{Hold: &open})
@@ -169,12 +179,14 @@ func (h *holding) close(why string) {
 	h.scribe.tell(h.number, entry{Hold: &ended})
 }
 
+// stillness is for how long a process has to have done nothing to count as having stood still.
+const stillness = 250 * time.Millisecond
+
 // look looks at all that the client holds, again and again.
 func (s *scribe) look() {
 	defer close(s.done)
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	last := s.Now()
 	for {
 		select {
 		case <-tick.C:
@@ -182,26 +194,30 @@ func (s *scribe) look() {
 			return
 		}
 		s.mu.Lock()
-		if now := s.Now(); now-last > stillness {
-			s.woke = now
-			s.tell(s.number.Add(1), entry{Fault: &history.Fault{From: last, To: now, What: "its process stood still", Client: s.client}})
-		}
+		s.run()
 		for h := range s.holds {
 			if !h.see() {
 				h.close(fmt.Sprint(h.lease.Err()))
 			}
 		}
-		last = s.Now()
 		s.mu.Unlock()
 	}
 }
 
-// stillness is for how long a process has to have done nothing to count as having stood still.
-const stillness = 250 * time.Millisecond
+// run notices that the process runs, and whether it did not for a while. The lock is held.
+func (s *scribe) run() {
+	now := s.Now()
+	if now-s.last > stillness {
+		s.slept, s.woke = s.last, now
+		s.tell(s.number.Add(1), entry{Fault: &history.Fault{From: s.last - lookEvery, To: now, What: "its process stood still", Client: s.client}})
+	}
+	s.last = now
+}
 
-// awake tells whether the process has not stood still since a moment.
-func (s *scribe) awake(since history.Time) bool {
+// asleep tells whether the process has stood still since a moment, and from when on.
+func (s *scribe) asleep(since history.Time) (from history.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.woke < since
+	s.run()
+	return s.slept, s.woke >= since && s.woke > 0
 }

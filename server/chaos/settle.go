@@ -46,7 +46,11 @@ func (s *stage) settleOne(ctx context.Context, number uint64, x scene) {
 		d, err := s.direct.Node(s.node).Describe(asked, x.name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
 		done()
 		o.Found, o.Outcome, o.Error = stateOf(d, err)
-		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) || !sleep(ctx, askAgain) {
+		// A process that stands still just then may tell too late that it knows better.
+		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) && sleep(ctx, stillness+askAgain) && s.journal.calm(o.Called-stillness) {
+			break
+		}
+		if !sleep(ctx, askAgain) {
 			break
 		}
 	}

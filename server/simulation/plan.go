@@ -83,8 +83,7 @@ func Draw(seed uint64) Plan {
 	}
 	pace := 1
 	if dice.IntN(20) == 0 {
-		// A long day on which little happens.
-		pace = 60
+		pace = longDay
 		p.Length *= time.Duration(pace)
 		for i := range p.Clients {
 			p.Clients[i].Think *= time.Duration(pace)
@@ -96,6 +95,12 @@ func Draw(seed uint64) Plan {
 	p.Settle = 75 * time.Second
 	return p
 }
+
+// longDay is how much slower everything happens, and how much longer, on a day on which little does.
+const longDay = 60
+
+// LongDay tells whether it is one.
+func (p *Plan) LongDay() bool { return p.Length >= longDay*time.Minute }
 
 func drawClient(dice *rand.Rand) ClientPlan {
 	c := ClientPlan{

@@ -21,6 +21,7 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the seed that TestWorld plays")
 	again    = flag.Int("again", 5, "how often TestWorld plays its seed")
 	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
+	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
 	keep     = flag.String("keep", "", "the directory for histories that break a rule; a temporary one where it is not given")
 	file     = flag.String("history", "", "the history that TestHistory judges")
 	logs     = flag.Bool("logs", false, "let hosts and clients log")
@@ -122,8 +123,8 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// fresh plays fresh seeds on all cores, from a first one on, for some time.
-func fresh(t *testing.T, first uint64, long time.Duration) {
+// fresh plays the fresh seeds whose plans are wanted on all cores, from a first one on, for some time.
+func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulation.Plan) bool) {
 	sum := &tally{}
 	began := time.Now()
 	var next atomic.Uint64
@@ -132,9 +133,11 @@ func fresh(t *testing.T, first uint64, long time.Duration) {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for time.Since(began) < long && !t.Failed() {
-				seed := next.Add(1) - 1
-				t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-					p := simulation.Draw(seed)
+				p := simulation.Draw(next.Add(1) - 1)
+				if !wanted(p) {
+					continue
+				}
+				t.Run(fmt.Sprint("seed=", p.Seed), func(t *testing.T) {
 					judge(t, p, play(t, p, nil, sum), sum)
 				})
 			}
@@ -149,14 +152,14 @@ func TestWorlds(t *testing.T) {
 	if testing.Short() {
 		long = 5 * time.Second
 	}
-	fresh(t, 1, long)
+	fresh(t, 1, long, func(simulation.Plan) bool { return true })
 }
 
 func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("plays fresh seeds for the time of -soak")
 	}
-	fresh(t, uint64(time.Now().Unix())*1000, *soak)
+	fresh(t, uint64(time.Now().Unix())*1000, *soak, func(p simulation.Plan) bool { return !*days || p.LongDay() })
 }
 
 // TestHistory judges a history that was saved.

@@ -53,6 +53,11 @@ func (s *CertificateSource) ServerConfig() *tls.Config {
 	return config
 }
 
+// Expires returns when the certificate ends that clients are shown now.
+func (s *CertificateSource) Expires() time.Time {
+	return s.current().Certificates[0].Leaf.NotAfter
+}
+
 // current returns the configuration of the newest files that are good.
 func (s *CertificateSource) current() *tls.Config {
 	s.mu.Lock()

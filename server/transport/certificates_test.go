@@ -58,6 +58,34 @@ func TestChangedCertificatesAreTakenWithinASecond(t *testing.T) {
 	})
 }
 
+func TestTheEndOfACertificateIsThatOfTheOneInUse(t *testing.T) {
+	f := newCertificateFiles(t)
+	synctest.Test(t, func(t *testing.T) {
+		first := newIdentity("first")
+		first.write(t, f.cert, f.key, f.ca)
+		source, err := LoadCertificates(f.cert, f.key, f.ca)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := source.Expires(), first.leaf.Leaf.NotAfter; !got.Equal(want) {
+			t.Errorf("it ends at %v, want %v", got, want)
+		}
+		time.Sleep(time.Hour)
+		second := newIdentity("second")
+		second.write(t, f.cert, f.key, f.ca)
+		if got, want := source.Expires(), second.leaf.Leaf.NotAfter; !got.Equal(want) || want.Equal(first.leaf.Leaf.NotAfter) {
+			t.Errorf("after the change it ends at %v, want %v", got, want)
+		}
+		if err := os.WriteFile(f.cert, []byte("nothing"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(certificateCheckInterval)
+		if got, want := source.Expires(), second.leaf.Leaf.NotAfter; !got.Equal(want) {
+			t.Errorf("with a broken file it ends at %v, want %v: the old one stays in use", got, want)
+		}
+	})
+}
+
 func TestBrokenCertificatesLeaveTheOldOnesInUse(t *testing.T) {
 	f := newCertificateFiles(t)
 	synctest.Test(t, func(t *testing.T) {

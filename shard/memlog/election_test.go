@@ -74,6 +74,30 @@ func TestLeadershipIsTransferredWithoutLosingABatch(t *testing.T) {
 	c.wantApplied(1, "before", "after")
 }
 
+func TestALeaderKnowsHowFarTheOthersAre(t *testing.T) {
+	c := newCluster(t, memlog.Config{}, 3)
+	c.led(1)
+	c.wantOutcome(c.propose(1, "a"), shard.OutcomeApplied)
+	c.net.Advance(time.Second)
+	two, near2 := c.logs[1].Follower(2)
+	three, near3 := c.logs[1].Follower(3)
+	if two == 0 || two != three || !near2 || !near3 {
+		t.Errorf("host 2 has %d, %v and host 3 has %d, %v", two, near2, three, near3)
+	}
+	if index, near := c.logs[2].Follower(3); index != 0 || near {
+		t.Errorf("a host that does not lead knows %d, %v", index, near)
+	}
+	c.net.Isolate(3)
+	c.wantOutcome(c.propose(1, "b"), shard.OutcomeApplied)
+	c.net.Advance(time.Second)
+	if index, near := c.logs[1].Follower(2); index != two+1 || !near {
+		t.Errorf("host 2 has %d, %v and not %d", index, near, two+1)
+	}
+	if index, near := c.logs[1].Follower(3); index != three || near {
+		t.Errorf("host 3, which is away, has %d, %v and not %d", index, near, three)
+	}
+}
+
 func TestTransferToAHostThatIsCutOffIsGivenUp(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)

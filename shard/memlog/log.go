@@ -138,6 +138,21 @@ func (l *Log) Transfer(to shard.HostID) error {
 	return err
 }
 
+// Follower returns up to which index another host is known to have the log, and whether it was heard of within an
+// election timeout. Both are zero where this host does not lead.
+func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
+	l.net.do(func() {
+		r := l.group.replicaOn(id)
+		if l.ended || l.leading == nil || r == nil || r == l.replica {
+			return
+		}
+		p := &l.leading.peers[r.pos]
+		index = p.match
+		near = l.surelyHeardBy(r) || p.heard >= l.net.now-l.host.virtual(l.net.cfg.ElectionTimeout)
+	})
+	return index, near
+}
+
 // Close ends this host's part in the group, as a clean stop of its process would: all that was written
 // is synced first. Closing a log twice is no error. It may be called from a callback; callbacks of what
 // was in flight may come after it has returned.

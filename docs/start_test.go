@@ -1,0 +1,206 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long the README's commands may take, the building of the program included.
+const patience = 5 * time.Minute
+
+// TestTheStartInTheREADMEWorksAsTyped types the commands of the README's start into terminals, as they stand, and
+// compares what is printed with what the README says. Variables of the environment put the host on free ports and
+// its data into a folder of the test; in what is printed they are replaced by the defaults.
+func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and runs it for half a minute")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	commands, prints := startOfREADME(t)
+	serve, lock, watch, register := commands[0], commands[1], commands[2], commands[3]
+	ready, first, second, seen := prints[0], prints[1], prints[2], prints[3]
+	d := newDesk(t)
+
+	host := d.open(serve)
+	host.await(ready)
+
+	one := d.open(lock)
+	one.await(first)
+	two := d.open(lock)
+	two.await(strings.SplitAfter(second, "\n")[0])
+	one.awaitEnd(first)
+	two.awaitEnd(second)
+
+	watching := d.open(watch)
+	lines := strings.SplitAfter(seen, "\n")
+	watching.await(lines[0])
+	there := d.open(register)
+	watching.await(lines[1])
+	there.interrupt()
+	watching.await(lines[2])
+	watching.interrupt()
+	watching.awaitEnd(seen)
+
+	host.interrupt()
+	host.await("the host has stopped")
+	host.awaitEnd("")
+}
+
+// startOfREADME returns the commands of the README's start, and what it says that they print.
+func startOfREADME(t *testing.T) (commands, prints []string) {
+	t.Helper()
+	readme := readPage(t, "README.md")
+	_, start, ok := strings.Cut(readme.text, "\n## Start\n")
+	if !ok {
+		t.Fatal("the README has no start")
+	}
+	start, _, _ = strings.Cut(start, "\n## ")
+	for _, f := range newPage("README.md", start).fences {
+		switch f.language {
+		case "sh":
+			commands = append(commands, f.text)
+		case "text":
+			prints = append(prints, f.text)
+		}
+	}
+	if len(commands) != 4 || len(prints) != 4 || strings.Count(prints[3], "\n") != 3 {
+		t.Fatalf("the README's start has other blocks than this test knows: %q, %q", commands, prints)
+	}
+	return commands, prints
+}
+
+// desk is where somebody sits who follows the README.
+type desk struct {
+	t           *testing.T
+	environment []string
+	normal      *strings.Replacer
+}
+
+// newDesk finds free ports and a folder for a host.
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	folder := t.TempDir()
+	data := filepath.Join(folder, "data")
+	var ports []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().String())
+	}
+	others := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") })
+	return &desk{
+		t: t,
+		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0], "SIGNALBOX_RAFT_LISTEN="+ports[1],
+			"SIGNALBOX_ADMIN_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0], "SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
+		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7421", ports[2], "127.0.0.1:7422"),
+	}
+}
+
+// terminal is where a command runs, and what it has printed.
+type terminal struct {
+	*desk
+	command     *exec.Cmd
+	over        chan struct{} // closed when the command has ended
+	interrupted bool          // go run says 1 then, whatever the program says
+
+	mu      sync.Mutex
+	text    strings.Builder
+	changed chan struct{} // closed when there is more text
+}
+
+// open types commands into a new terminal, at the top of the tree.
+func (d *desk) open(typed string) *terminal {
+	d.t.Helper()
+	x := &terminal{desk: d, command: exec.Command("bash", "-c", typed), over: make(chan struct{}), changed: make(chan struct{})}
+	x.command.Dir, x.command.Env = root, d.environment
+	x.command.Stdout, x.command.Stderr = x, x
+	x.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C is for all of it
+	if err := x.command.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	go func() {
+		_ = x.command.Wait()
+		close(x.over)
+	}()
+	d.t.Cleanup(func() {
+		_ = syscall.Kill(-x.command.Process.Pid, syscall.SIGKILL)
+		<-x.over
+	})
+	return x
+}
+
+// Write takes what the command prints.
+func (x *terminal) Write(b []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.text.Write(b)
+	close(x.changed)
+	x.changed = make(chan struct{})
+	return len(b), nil
+}
+
+// printed is what has been printed so far, and a channel that is closed when there is more.
+func (x *terminal) printed() (text string, more <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.normal.Replace(x.text.String()), x.changed
+}
+
+// await waits until something has been printed.
+func (x *terminal) await(want string) {
+	x.t.Helper()
+	late := time.After(patience)
+	for {
+		text, more := x.printed()
+		if strings.Contains(text, want) {
+			return
+		}
+		select {
+		case <-more:
+		case <-x.over:
+			if text, _ = x.printed(); !strings.Contains(text, want) {
+				x.t.Fatalf("%s ended and printed\n%s\nand not\n%s", x.command.Args[2], text, want)
+			}
+		case <-late:
+			x.t.Fatalf("%s has printed\n%s\nand not\n%s", x.command.Args[2], text, want)
+		}
+	}
+}
+
+// awaitEnd waits until the command has ended well, having printed just that, or anything where it is empty.
+func (x *terminal) awaitEnd(want string) {
+	x.t.Helper()
+	select {
+	case <-x.over:
+	case <-time.After(patience):
+		x.t.Fatalf("%s does not end", x.command.Args[2])
+	}
+	text, _ := x.printed()
+	if code := x.command.ProcessState.ExitCode(); code != 0 && !x.interrupted || want != "" && text != want {
+		x.t.Errorf("%s ended with code %d and printed\n%s\nwant\n%s", x.command.Args[2], code, text, want)
+	}
+}
+
+// interrupt is Ctrl-C.
+func (x *terminal) interrupt() {
+	x.t.Helper()
+	x.interrupted = true
+	if err := syscall.Kill(-x.command.Process.Pid, syscall.SIGINT); err != nil {
+		x.t.Fatal(err)
+	}
+}

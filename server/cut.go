@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// cutReason is why the host ends the connection of a client.
+type cutReason uint8
+
+const (
+	cutSlow         cutReason = iota // too much waits for the client to read
+	cutSilent                        // nothing was heard of it for too long
+	cutNoHello                       // it did not say who it is
+	cutUnauthorized                  // its token is not known, or not any more
+	cutUnsupported                   // it speaks no version of the protocol that this host does
+	cutBadRequest                    // it does not speak the protocol
+	cutReasons
+)
+
+var cutNames = [cutReasons]string{"SLOW", "SILENT", "NO_HELLO", "UNAUTHORIZED", "UNSUPPORTED", "BAD_REQUEST"}
+
+// cutLines is how many connections that the host ends are logged in one second.
+const cutLines = 5
+
+// cuts counts the connections that the host ends, and logs them: not all where they are many, so that hostile
+// clients cannot fill a disk with lines.
+type cuts struct {
+	host  *Host
+	total [cutReasons]*vm.Counter
+
+	mu       sync.Mutex // guards what follows
+	since    time.Time  // when the second began that lines are counted in
+	lines    int
+	unlogged int // since the latest line
+}
+
+func (x *cuts) init(h *Host, set *vm.Set) {
+	x.host = h
+	for i, name := range cutNames {
+		x.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_cut_total{reason=%q}`, name))
+	}
+}
+
+// note is told of a connection that the host ends.
+func (x *cuts) note(c *conn, reason cutReason, why string) {
+	x.total[reason].Inc()
+	log, unlogged := x.line(x.host.now())
+	if !log {
+		return
+	}
+	level := slog.LevelWarn
+	if reason == cutSilent {
+		level = slog.LevelInfo // clients and their machines come and go
+	}
+	details := []any{"reason", cutNames[reason], "why", why, "remote", c.peer.RemoteAddr()}
+	if c.said.Load() && c.name != "" {
+		details = append(details, "client", c.name)
+	}
+	if unlogged > 0 {
+		details = append(details, "unlogged", unlogged)
+	}
+	x.host.log.Log(context.Background(), level, "ended the connection of a client", details...)
+}
+
+// line tells whether there may be a line in the log now, and how many there were not since the one before.
+func (x *cuts) line(now time.Time) (log bool, unlogged int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if now.Sub(x.since) >= time.Second {
+		x.since, x.lines = now, 0
+	}
+	if x.lines >= cutLines {
+		x.unlogged++
+		return false, 0
+	}
+	x.lines++
+	unlogged, x.unlogged = x.unlogged, 0
+	return true, unlogged
+}
+
+// part tells the client why the host ends its connection, which the caller then closes. It returns false where that has
+// been done already.
+func (c *conn) part(reason cutReason, s protocol.Status, why string) bool {
+	c.mu.Lock()
+	first := !c.closed && !c.cut
+	if first {
+		c.cut = true
+		c.encoder.Push(c.buffer(), 0, &protocol.GoingAway{Result: protocol.Result{Status: s, Message: clip(why)}})
+		c.send()
+	}
+	c.mu.Unlock()
+	if first {
+		c.host.cuts.note(c, reason, why)
+	}
+	return first
+}
+
+// cutOff tells the client why, and closes its connection.
+func (c *conn) cutOff(reason cutReason, s protocol.Status, why string) {
+	if c.part(reason, s, why) {
+		c.peer.Close()
+	}
+}

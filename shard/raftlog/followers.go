@@ -1,0 +1,79 @@
+package raftlog
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// followers notes what other hosts answer to this one where it leads. The engine knows it too, and tells nobody.
+type followers struct {
+	mu  sync.Mutex
+	all map[followerKey]follower // guarded by mu
+}
+
+type followerKey struct {
+	shard uint64
+	host  shard.HostID
+}
+
+// follower is how far a host has got, as it said itself.
+type follower struct {
+	term  uint64 // in which it said so
+	index uint64
+	heard time.Time
+}
+
+func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
+
+// note takes the answers to a leader in.
+func (f *followers) note(messages []raftpb.Message) {
+	var now time.Time
+	for i := range messages {
+		m := &messages[i]
+		if m.Type != raftpb.ReplicateResp && m.Type != raftpb.HeartbeatResp {
+			continue
+		}
+		if now.IsZero() {
+			now = time.Now()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+		}
+		key := followerKey{shard: m.ShardID, host: shard.HostID(m.From)}
+		known := f.all[key]
+		if m.Term < known.term {
+			continue
+		}
+		if m.Term > known.term {
+			known = follower{term: m.Term} // what it had before may have been overwritten
+		}
+		if m.Type == raftpb.ReplicateResp && !m.Reject {
+			known.index = max(known.index, m.LogIndex)
+		}
+		known.heard = now
+		f.all[key] = known
+	}
+}
+
+// of returns what is known of a host in a shard, of that term.
+func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known := f.all[followerKey{shard: shardID, host: host}]; known.term == term {
+		return known
+	}
+	return follower{}
+}
+
+// Follower returns up to which index another host has said to have the log since this one leads, and whether it was
+// heard of within an election timeout. Both are zero where this host does not lead.
+func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
+	belief := l.belief.Load()
+	if belief.Leader != l.host.config.Host {
+		return 0, false
+	}
+	known := l.host.followers.of(l.shardID, belief.Term, id)
+	return known.index, !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
+}
