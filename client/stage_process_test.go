@@ -185,5 +185,11 @@ func (s *processStage) close() {
 	if err := c.Close(); err != nil {
 		s.t.Error(err)
 	}
+	// A host that has not heard of the drop would take the next test's node for this one's.
+	for _, h := range s.hosts {
+		if err := h.AwaitNodes(0, processPatience); err != nil {
+			s.t.Error(err)
+		}
+	}
 	s.cut()
 }

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,9 @@ func (w *read) prepare(ctx context.Context, r *run) (err error) {
 	for i := range w.of {
 		w.of[i].name = r.name(kind, i)
 	}
+	if err := each(ctx, len(r.fleet), w.find); err != nil {
+		return err
+	}
 	if r.config.Writes <= 0 {
 		return nil
 	}
@@ -78,6 +82,33 @@ func (w *read) prepare(ctx context.Context, r *run) (err error) {
 	w.work.Go(func() { w.write(writing) })
 	return nil
 }
+
+// find waits until one of the Clients is shown all pieces: a host that is asked for what it remembers may not have
+// heard yet of what was just made.
+func (w *read) find(ctx context.Context, i int) error {
+	node := w.run.fleet.client(i).Node(w.run.node)
+	again := time.NewTicker(findAgain)
+	defer again.Stop()
+	for p := 0; p < pieces; {
+		_, err := node.Describe(ctx, w.of[p].name, client.WithConsistency(w.mode))
+		switch {
+		case err == nil:
+			p++
+			continue
+		case !errors.Is(err, client.ErrNotFound):
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// findAgain is long for a host to hear of what was made.
+const findAgain = 5 * time.Millisecond
 
 // write changes one piece after the other, at its pace.
 func (w *read) write(ctx context.Context) {

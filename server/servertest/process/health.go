@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/server/admin"
@@ -35,19 +36,32 @@ func (h *Host) Get(path string) (code int, text string) {
 
 // AwaitReady waits until the host says that it is ready.
 func (h *Host) AwaitReady(within time.Duration) error {
+	return h.await("is ready", "/health/ready", within, func(code int, _ string) bool { return code == http.StatusOK })
+}
+
+// AwaitNodes waits until the host knows of so many nodes. Hosts hear of what was made and dropped one after the other.
+func (h *Host) AwaitNodes(n int, within time.Duration) error {
+	line := fmt.Sprintf("\nsignalbox_nodes %d\n", n)
+	return h.await(fmt.Sprintf("knows of %d nodes", n), "/metrics", within, func(_ int, text string) bool {
+		return strings.Contains(text, line)
+	})
+}
+
+// await asks for a page until it is as it is to be.
+func (h *Host) await(what, page string, within time.Duration, is func(code int, text string) bool) error {
 	deadline := time.Now().Add(within)
 	for {
-		code, text := h.Get("/health/ready")
-		if code == http.StatusOK {
+		code, text := h.Get(page)
+		if is(code, text) {
 			return nil
 		}
 		select {
 		case <-h.gone:
-			return fmt.Errorf("process: host %s ended with code %d before it was ready:\n%s", h.Place.Name, h.ExitCode(), h.Errors())
+			return fmt.Errorf("process: host %s ended with code %d before it %s:\n%s", h.Place.Name, h.ExitCode(), what, h.Errors())
 		case <-time.After(askAgain):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("process: host %s is not ready within %v: %s", h.Place.Name, within, text)
+			return fmt.Errorf("process: not within %v: host %s %s: %s", within, h.Place.Name, what, text)
 		}
 	}
 }
