@@ -211,10 +211,16 @@ func (j *journal) history(title string, grace time.Duration) *history.History {
 	for _, x := range j.holds {
 		h.Holds = append(h.Holds, x)
 	}
-	slices.SortFunc(h.Operations, func(a, b history.Operation) int { return cmp.Compare(a.Returned, b.Returned) })
-	slices.SortFunc(h.Sessions, func(a, b history.Session) int { return cmp.Compare(a.From, b.From) })
-	slices.SortFunc(h.Holds, func(a, b history.Hold) int { return cmp.Compare(a.From, b.From) })
-	slices.SortFunc(h.Writes, func(a, b history.Write) int { return cmp.Compare(a.At, b.At) })
-	slices.SortFunc(h.Views, func(a, b history.View) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(h.Operations, func(a, b history.Operation) int {
+		return cmp.Or(cmp.Compare(a.Returned, b.Returned), cmp.Compare(a.Called, b.Called))
+	})
+	slices.SortFunc(h.Sessions, func(a, b history.Session) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(h.Holds, func(a, b history.Hold) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Order, b.Order))
+	})
+	slices.SortStableFunc(h.Writes, func(a, b history.Write) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(h.Views, func(a, b history.View) int { return cmp.Compare(a.At, b.At) })
 	return h
 }
