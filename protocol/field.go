@@ -60,6 +60,9 @@ func (c *codec) timeout(field string, v *uint64, most uint64) {
 func enum[E ~uint8](c *codec, field string, v *E) {
 	wide := uint64(*v)
 	c.uint(field, &wide)
+	if c.writing {
+		return // what is sent may be shared by many, so it is not written to, not even with its own value
+	}
 	if wide > 255 {
 		c.fail(field, strconv.FormatUint(wide, 10)+", at most 255")
 		wide = 0

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"sync"
 	"testing"
 )
 
@@ -196,4 +197,29 @@ func longArray(items [][]byte) []byte {
 		b = append(b, item...)
 	}
 	return b
+}
+
+// One message may be sent to many at once: a refusal that is the same for all, a change that many watch.
+// The race detector tells when encoding writes to it.
+func TestEncodingOnlyReads(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, kind := range knownKinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			shared := fullSample(t, r, kind)
+			shared.result = Result{
+				Status: StatusOverloaded, Message: "later", WaitMillis: 5, Reason: AbortReplaced,
+				Moved: Moved{ShardID: 1, LeaderHostID: 2, LeaderAddress: "a:1", RoutingVersion: 3},
+			}
+			want := shared.frame()
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() {
+					if got := shared.encode(&shared.result); !bytes.Equal(got, want) {
+						t.Errorf("got %x, want %x", got, want)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
 }

@@ -37,7 +37,10 @@ func emptySample(t *testing.T, kind Kind) sample {
 }
 
 // frame encodes the sample.
-func (s sample) frame() []byte {
+func (s sample) frame() []byte { return s.encode(&s.result) }
+
+// encode encodes the sample with a result that lies somewhere else.
+func (s sample) encode(result *Result) []byte {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
 	switch m := s.message.(type) {
@@ -52,7 +55,7 @@ func (s sample) frame() []byte {
 		}
 		// A failure with fields behind it: hosts do not send that, but it must be readable.
 		start := e.open(&buf, s.kind, s.id)
-		e.codec.result(&s.result)
+		e.codec.result(result)
 		m.answerFields(e.codec)
 		e.close(&buf, start)
 	}
