@@ -42,15 +42,13 @@ func (c *call) lost(_ *link, err error) {
 func (l *link) roundTrip(ctx context.Context, m protocol.RequestMessage, read func(from *link, a *protocol.Answer)) error {
 	c := l.client.pools.calls.Get().(*call)
 	c.read = read
-	id, alone, err := l.sendAlone(c, m)
+	id, part, err := l.sendAwaited(c, m)
 	if err != nil {
 		c.read = nil
 		l.client.pools.calls.Put(c)
 		return err
 	}
-	if alone {
-		l.flush()
-	}
+	l.do(part, c.done)
 	select {
 	case <-c.done:
 		// The reader has let go of it, so it may be used again.

@@ -51,13 +51,11 @@ func (m *mutation) try(ctx context.Context, tried *host) (*link, *host, error) {
 	if err != nil {
 		return nil, h, err
 	}
-	alone, err := m.send(ctx, l)
+	part, err := m.send(ctx, l)
 	if err != nil {
 		return l, h, err
 	}
-	if alone {
-		l.flush()
-	}
+	l.do(part, m.wake)
 	return l, h, m.await(ctx)
 }
 
@@ -68,9 +66,9 @@ func (m *mutation) at() phase {
 	return m.phase
 }
 
-// send gives the mutation its number, if it has none, and sends it; alone says that the link is to be flushed.
+// send gives the mutation its number, if it has none, and sends it; the caller does its part.
 // Numbers are given and sent under one lock, so that they arrive in order.
-func (m *mutation) send(ctx context.Context, l *link) (alone bool, err error) {
+func (m *mutation) send(ctx context.Context, l *link) (p part, err error) {
 	x := m.life
 	x.mu.Lock()
 	for m.numbers.Number == 0 && x.numbers.full() {
@@ -79,15 +77,15 @@ func (m *mutation) send(ctx context.Context, l *link) (alone bool, err error) {
 		select {
 		case <-room:
 		case <-ctx.Done():
-			return false, context.Cause(ctx)
+			return part{}, context.Cause(ctx)
 		case <-x.ctx.Done():
-			return false, context.Cause(x.ctx)
+			return part{}, context.Cause(x.ctx)
 		}
 		x.mu.Lock()
 	}
 	defer x.mu.Unlock()
 	if x.cause != nil {
-		return false, x.cause
+		return part{}, x.cause
 	}
 	if m.numbers.Number == 0 {
 		m.numbers.Number = x.numbers.give()
@@ -96,10 +94,10 @@ func (m *mutation) send(ctx context.Context, l *link) (alone bool, err error) {
 	m.numbers.Acknowledged = x.numbers.acknowledged(m.numbers.Number)
 	m.phase, m.link = sent, l
 	m.tries++
-	if m.id, alone, err = l.sendAlone(m, m.message); err != nil {
+	if m.id, p, err = l.sendAwaited(m, m.message); err != nil {
 		m.phase = idle
 	}
-	return alone, err
+	return p, err
 }
 
 // await waits until the mutation that was sent has an answer, or its connection is lost.

@@ -84,10 +84,13 @@ func (c *Client) greet(ctx context.Context, conn net.Conn, address string) (*lin
 	l := &link{
 		client: c, address: address, conn: conn, limits: w.limits,
 		wake: make(chan struct{}, 1), down: make(chan struct{}), buffers: buffers,
+		from: from, decoder: protocol.NewAnswerDecoder(),
+		ticker: time.NewTicker(lentFor), returned: make(chan struct{}, 1),
 		encoder: encoder, out: out, spare: new(bytebufferpool.ByteBuffer), lastID: helloID,
 		handlers: make(map[uint64]handler), lives: make(map[uint64]*life),
 	}
-	w.from, w.sent = from, sent
+	l.ticker.Stop()
+	w.sent = sent
 	return l, w, nil
 }
 
@@ -100,7 +103,6 @@ type welcome struct {
 	limits       protocol.Limits
 	pingInterval time.Duration
 	sent         instant // when HELLO was sent
-	from         *frames
 }
 
 func readWelcome(from *frames) (*welcome, error) {
@@ -144,7 +146,7 @@ func (l *link) run(w *welcome) bool {
 	l.mu.Lock()
 	l.unhook = unhook
 	l.mu.Unlock()
-	return l.client.spawn(l.write) && l.client.spawn(func() { l.read(w.from) })
+	return l.client.spawn(l.write) && l.client.spawn(l.read)
 }
 
 // tlsFor names the host that the certificate must be for, where the config does not.

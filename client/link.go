@@ -5,6 +5,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/valyala/bytebufferpool"
 
@@ -25,7 +26,7 @@ type handler interface {
 //
 // One goroutine reads it and one writes it. Requests are encoded by those who send them, into one buffer
 // that is written in one go, so that many requests share a system call. A request that is alone is written by
-// who sends it, which saves the way over another goroutine.
+// who sends it, which saves the way over another goroutine, and its answer is read by the same (see turn).
 //
 // Locks are taken in this order: that of a life, then that of a link. Handlers are called with neither.
 type link struct {
@@ -40,6 +41,13 @@ type link struct {
 	// buffers: a small write does not wait for the host, if the host has taken what was written before.
 	buffers bool
 
+	// For who has the turn, which comes with the lock.
+	from    *frames
+	decoder *protocol.AnswerDecoder
+	// For the reader.
+	ticker   *time.Ticker  // looks after a turn that is lent
+	returned chan struct{} // the reader has its turn again; holds one
+
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
 	out      *bytebufferpool.ByteBuffer // what is to be written next
@@ -51,6 +59,13 @@ type link struct {
 	lives    map[uint64]*life
 	unhook   func() bool // from the end of the client
 	err      error       // what brought the link down
+
+	turn          turn
+	alone         uint64 // the latest request that was alone when it was sent
+	answeredAlone bool   // the latest answer was to that
+	borrowed      uint64 // how often a caller has taken the turn
+	seen          uint64 // borrowed when the reader looked after the turn
+	recalled      bool   // a caller is to give it back
 }
 
 // send sends a request. The handler gets what comes of it, unless send fails: with a *transportError if the
@@ -64,19 +79,33 @@ func (l *link) send(h handler, m protocol.RequestMessage) (id uint64, err error)
 	return id, err
 }
 
-// sendAlone is send for who waits for the answer: it must call flush, with no lock held, if alone is true.
-func (l *link) sendAlone(h handler, m protocol.RequestMessage) (id uint64, alone bool, err error) {
+// sendAwaited is send for who waits for the answer, and goes on to do its part.
+func (l *link) sendAwaited(h handler, m protocol.RequestMessage) (id uint64, p part, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id, err = l.post(h, m); err != nil {
-		return 0, false, err
+		return 0, part{}, err
 	}
 	// Everything before was answered, so the host has taken it.
 	if l.buffers && l.open == 1 && len(l.held) == 0 && len(l.out.B) <= smallWrite {
-		return id, true, nil
+		l.alone = id
+		return id, part{writes: true, reads: l.borrow()}, nil
 	}
 	l.nudge()
-	return id, false, nil
+	return id, part{}, nil
+}
+
+// part is what the link leaves to who waits for an answer.
+type part struct{ writes, reads bool }
+
+// do does a caller's part, with no lock held. There is something in the channel when it need not wait any more.
+func (l *link) do(p part, wake <-chan struct{}) {
+	if p.writes {
+		l.flush()
+	}
+	if p.reads {
+		l.readFor(wake)
+	}
 }
 
 // post puts a request into the buffer. The lock is held.
@@ -119,8 +148,11 @@ func (l *link) room(k protocol.Kind) int {
 	return max(limit-limit/8-2, 1)
 }
 
-// nudge wakes the writer.
+// nudge wakes the writer, and the reader if nobody would read what comes of it. The lock is held.
 func (l *link) nudge() {
+	if l.turn == turnFree {
+		l.recall()
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"runtime"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -48,37 +47,6 @@ func (l *link) flush() {
 	}
 }
 
-// read hands on what the host sends, until the link is down.
-func (l *link) read(from *frames) {
-	decoder := protocol.NewAnswerDecoder()
-	for {
-		if from.empty() {
-			// Those who were just answered go on before the connection is read again: what they send next may
-			// be answered by then, and is not waited for.
-			runtime.Gosched()
-		}
-		payload, err := from.next()
-		if err != nil {
-			l.fail(err)
-			return
-		}
-		a, err := decoder.Decode(payload)
-		if err != nil {
-			var bad *protocol.DecodeError
-			if errors.As(err, &bad) && bad.UnknownKind {
-				continue // a push of a later version of the protocol
-			}
-			l.fail(err)
-			return
-		}
-		if a.ID == 0 {
-			l.told(a)
-		} else {
-			l.deliver(a)
-		}
-	}
-}
-
 // deliver gives a message to the request that it belongs to.
 func (l *link) deliver(a *protocol.Answer) {
 	l.mu.Lock()
@@ -88,6 +56,7 @@ func (l *link) deliver(a *protocol.Answer) {
 	}
 	if a.Kind.IsAnswer() {
 		l.open--
+		l.answeredAlone = a.ID == l.alone
 		l.admit()
 	}
 	l.mu.Unlock()

@@ -41,15 +41,29 @@ func play(t *testing.T, hosts, shards int, f func(t *testing.T, st stage, c *cli
 	t.Helper()
 	playInBubbles(t, hosts, shards, f)
 	for _, size := range []int{1, 3} {
-		if size < hosts || testing.Short() {
-			continue
+		if size >= hosts {
+			playOnProcesses(t, size, f)
 		}
-		t.Run(fmt.Sprintf("processes=%d", size), func(t *testing.T) {
-			inBubble = false
-			defer func() { inBubble = true }()
-			perform[stage](t, started.stage(t, size), f)
-		})
 	}
+}
+
+// playOnProcesses runs a test on a cluster of processes, where there is time for that.
+func playOnProcesses(t *testing.T, size int, f func(t *testing.T, st stage, c *client.Client)) {
+	t.Helper()
+	if testing.Short() {
+		return
+	}
+	t.Run(fmt.Sprintf("processes=%d", size), func(t *testing.T) {
+		playInRealTime[stage](t, started.stage(t, size), f)
+	})
+}
+
+// playInRealTime runs a test on a stage outside of a bubble.
+func playInRealTime[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.Client)) {
+	t.Helper()
+	inBubble = false
+	defer func() { inBubble = true }()
+	perform(t, st, f)
 }
 
 // playInBubbles is play without real processes, for what takes too long when time is what it is.

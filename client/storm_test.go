@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, distu
 	disturb(nil)
 	stop()
 	all.Wait()
-	time.Sleep(30 * time.Second) // what is done in the background is done by then
+	time.Sleep(either(30*time.Second, 0)) // what is done in the background is done by then
 	got := 0
 	for _, w := range g.workers {
 		got += w.got
@@ -56,7 +57,16 @@ func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, distu
 	if got < 20 {
 		t.Errorf("seed %d: only %d leases: not much of a storm", seed, got)
 	}
-	g.agree(t, c)
+	var differences []string
+	defer func() {
+		for _, d := range differences {
+			t.Errorf("seed %d: %s", seed, d)
+		}
+	}()
+	eventually(t, 0, "hosts and workers agree", func() bool {
+		differences = g.differences(t, c)
+		return len(differences) == 0
+	})
 }
 
 func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, dice *rand.Rand) {
@@ -102,12 +112,12 @@ func (g *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
 	}
 }
 
-// agree compares what workers and hosts believe.
-func (g *storm) agree(t *testing.T, c *client.Client) {
+// differences compares what workers and hosts believe.
+func (g *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	owners := make(map[uint64]uint64)
 	for _, w := range g.workers {
 		if w.session.State() != client.Attached {
-			t.Errorf("seed %d: session %d is %v: %v", g.seed, w.session.ID(), w.session.State(), w.session.Err())
+			found = append(found, fmt.Sprintf("session %d is %v: %v", w.session.ID(), w.session.State(), w.session.Err()))
 		}
 		if w.lease != nil && w.lease.Err() == nil {
 			owners[w.session.ID()] = w.lease.Fence()
@@ -115,60 +125,65 @@ func (g *storm) agree(t *testing.T, c *client.Client) {
 	}
 	d := describe(t, c)
 	if len(d.Waiters) != 0 {
-		t.Errorf("seed %d: waiters are left: %+v", g.seed, d.Waiters)
+		found = append(found, fmt.Sprintf("waiters are left: %+v", d.Waiters))
 	}
 	for _, o := range d.Owners {
 		if owners[o.SessionID] != o.OrderID {
-			t.Errorf("seed %d: session %d owns under %d and believes %d", g.seed, o.SessionID, o.OrderID, owners[o.SessionID])
+			found = append(found, fmt.Sprintf("session %d owns under %d and believes %d", o.SessionID, o.OrderID, owners[o.SessionID]))
 		}
 		delete(owners, o.SessionID)
 	}
 	if len(owners) > 0 {
-		t.Errorf("seed %d: sessions %v believe that they own", g.seed, owners)
+		found = append(found, fmt.Sprintf("sessions %v believe that they own", owners))
 	}
+	return found
 }
 
 const storms = 15
 
-func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
+// playStorm plays one storm for each seed in bubbles of time, and one on real processes.
+func playStorm(t *testing.T, f func(t *testing.T, seed uint64, st stage, c *client.Client)) {
 	for seed := range uint64(storms) {
-		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
-			rage(t, seed, c, 150*time.Millisecond, func(dice *rand.Rand) {
-				switch {
-				case dice == nil:
-				case dice.IntN(3) == 0:
-					st.cut()
-				case dice.IntN(2) == 0:
-					st.lead(dice.IntN(3))
-				}
-			}, client.SessionTimeout(20*time.Second))
-		})
+		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) { f(t, seed, st, c) })
 	}
+	playOnProcesses(t, 3, func(t *testing.T, st stage, c *client.Client) { f(t, storms, st, c) })
+}
+
+func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
+	playStorm(t, func(t *testing.T, seed uint64, st stage, c *client.Client) {
+		rage(t, seed, c, 150*time.Millisecond, func(dice *rand.Rand) {
+			switch {
+			case dice == nil:
+			case dice.IntN(3) == 0:
+				st.cut()
+			case dice.IntN(2) == 0:
+				st.lead(dice.IntN(3))
+			}
+		}, client.SessionTimeout(20*time.Second))
+	})
 }
 
 func TestNoTwoBelieveThatTheyOwnWhenSessionsExpire(t *testing.T) {
-	for seed := range uint64(storms) {
-		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
-			rage(t, seed, c, 1500*time.Millisecond, func(dice *rand.Rand) {
+	playStorm(t, func(t *testing.T, seed uint64, st stage, c *client.Client) {
+		rage(t, seed, c, 1500*time.Millisecond, func(dice *rand.Rand) {
+			for i := range 3 {
+				st.bring(i)
+			}
+			switch {
+			case dice == nil:
+			case dice.IntN(4) == 0:
+				for i := range 3 {
+					st.take(i)
+				}
+				time.Sleep(time.Duration(dice.IntN(3000)) * time.Millisecond)
 				for i := range 3 {
 					st.bring(i)
 				}
-				switch {
-				case dice == nil:
-				case dice.IntN(4) == 0:
-					for i := range 3 {
-						st.take(i)
-					}
-					time.Sleep(time.Duration(dice.IntN(3000)) * time.Millisecond)
-					for i := range 3 {
-						st.bring(i)
-					}
-				case dice.IntN(2) == 0:
-					st.take(dice.IntN(3))
-				default:
-					st.lead(dice.IntN(3))
-				}
-			}, client.SessionTimeout(time.Second), client.Renew())
-		})
-	}
+			case dice.IntN(2) == 0:
+				st.take(dice.IntN(3))
+			default:
+				st.lead(dice.IntN(3))
+			}
+		}, client.SessionTimeout(time.Second), client.Renew())
+	})
 }
