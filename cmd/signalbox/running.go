@@ -120,6 +120,7 @@ func (r *running) openLog() (err error) {
 		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(),
 		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen,
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
+		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		Synced: r.logSyncs.Observe, Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
 	}
 	if s.RaftTLSCert != "" {
@@ -131,6 +132,10 @@ func (r *running) openLog() (err error) {
 	}
 	return r.directory.Started()
 }
+
+// keptBatches is how many batches stay in the log behind a snapshot, where so many lie between two: enough that a host
+// which was away for a moment is not sent a snapshot, and little beside what is dropped.
+func keptBatches(between int) int { return between / 5 }
 
 // logCode is the code for a log that cannot be opened.
 func logCode(err error) int {

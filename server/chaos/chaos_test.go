@@ -135,7 +135,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	r := play(t, Config{Acts: fixed(t, 18*time.Second,
+	acts := fixed(t, 18*time.Second,
 		Fault{Kind: KillLeader, At: time.Second, For: time.Second},
 		Fault{Kind: PauseClient, At: 2 * time.Second, For: longestLease},
 		Fault{Kind: IsolateLeader, At: 5 * time.Second, For: 2 * time.Second},
@@ -143,7 +143,12 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		Fault{Kind: PauseLeader, At: 9 * time.Second, For: 3 * time.Second},
 		Fault{Kind: KillClient, At: 12 * time.Second, For: time.Second, Client: 1},
 		Fault{Kind: HandOver, At: 14 * time.Second, For: 500 * time.Millisecond},
-	)})
+	)
+	r := play(t, Config{Acts: func(n int) Act {
+		a := acts(n)
+		a.Batches = leastBatches
+		return a
+	}})
 	report(t, r)
 	for kind, sum := range r.Summary.Faults {
 		if sum.Skipped > 0 && kind != KillSaving {
@@ -152,6 +157,9 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	}
 	if done := r.Summary.Operations["acquire"]["done"]; done < 100 {
 		t.Errorf("%d acquires were granted: nobody worked", done)
+	}
+	if r.Summary.Saved == 0 || r.Summary.Loads == 0 {
+		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load", r.Summary.Saved, r.Summary.Loads)
 	}
 	if !strings.Contains(r.Summary.GapIn, " ") {
 		t.Errorf("the longest time without an operation was during %q", r.Summary.GapIn)

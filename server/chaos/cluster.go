@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,8 +38,12 @@ type cluster struct {
 	running []*life
 	claimed []bool
 	lives   int
-	wrong   []string       // that hosts ended by themselves, and the like
-	errors  map[string]int // that hosts logged, and how often
+	batches int // between snapshots, for hosts that are started; theirs to say where it is 0
+	loads   int // starts of hosts that had a snapshot to load
+	moments map[Moment]int
+	seen    map[string]unfinished // snapshots, by their paths
+	wrong   []string              // that hosts ended by themselves, and the like
+	errors  map[string]int        // that hosts logged, and how often
 }
 
 // life is one process of a host.
@@ -79,19 +85,24 @@ func newCluster(program process.Program, dir string, names []string) (*cluster, 
 	n := len(places)
 	return &cluster{
 		dir: dir, places: places, running: make([]*life, n), claimed: make([]bool, n), errors: make(map[string]int),
+		moments: make(map[Moment]int), seen: make(map[string]unfinished),
 	}, doors, nil
 }
 
 // start starts a host.
 func (c *cluster) start(i int, extra ...string) error {
 	place := *c.places[i]
-	place.Args = append(append([]string{}, place.Args...), extra...)
+	place.Args = slices.Concat(place.Args, c.snapshotArgs(), extra)
+	loads := complete(place.Dir) > 0
 	h, err := place.Start()
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if loads {
+		c.loads++
+	}
 	l := &life{Host: h}
 	c.running[i] = l
 	c.lives++
@@ -111,14 +122,40 @@ func (c *cluster) start(i int, extra ...string) error {
 	return nil
 }
 
+// snapshotArgs are the arguments for how often hosts save snapshots.
+func (c *cluster) snapshotArgs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.batches == 0 {
+		return nil
+	}
+	return []string{"--raft-snapshot-batches", strconv.Itoa(c.batches)}
+}
+
+// snapshotEvery says after how many batches hosts save snapshots that are started from now on.
+func (c *cluster) snapshotEvery(batches int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.batches = batches
+}
+
 // message is what a host says in a line of its log at the level of errors.
 var message = regexp.MustCompile(`level=ERROR msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // gather counts the errors in a log. The lock is held.
 func (c *cluster) gather(log string) {
 	for _, found := range message.FindAllStringSubmatch(log, -1) {
-		c.errors[found[1]]++
+		c.errors[brief(found[1])]++
 	}
+}
+
+// named is what tells one message of a log from another one of its kind.
+var named = regexp.MustCompile(`/\S+/|[0-9A-F]{16}`)
+
+// brief is a message without where it was and what was called.
+func brief(message string) string {
+	text, _, _ := strings.Cut(message, `\n`)
+	return named.ReplaceAllString(strings.Trim(text, `"`), "...")
 }
 
 // host returns the process of a host, nil where there is none.
@@ -165,12 +202,38 @@ func (c *cluster) left(i int) {
 	c.running[i] = nil
 }
 
-// kill ends a host without a word.
+// kill ends a host without a word, and takes down what that interrupted.
 func (c *cluster) kill(i int) {
-	if h := c.leave(i); h != nil {
-		h.Kill()
-		c.left(i)
+	h := c.leave(i)
+	if h == nil {
+		return
 	}
+	h.Kill()
+	c.interrupted(c.momentsOf(i)...)
+	c.left(i)
+}
+
+// interrupted counts what a kill interrupted.
+func (c *cluster) interrupted(list ...Moment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range list {
+		c.moments[m]++
+	}
+}
+
+// saw takes down that a snapshot is under way.
+func (c *cluster) saw(u unfinished) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[u.path] = u
+}
+
+// idle tells whether a host runs and nobody has claimed it.
+func (c *cluster) idle(i int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[i] != nil && !c.claimed[i]
 }
 
 // stop ends a host in peace. One that does not go, or goes with an error, is wrong, and is killed.
@@ -263,13 +326,21 @@ func (c *cluster) awaitReady(within time.Duration) error {
 	return errors.Join(wrong...)
 }
 
-// close ends all hosts.
-func (c *cluster) close() {
+// close ends all hosts. What they have on their disks stays if it is to be kept, and until somebody removes the
+// directory anyhow where no disk is mounted.
+func (c *cluster) close(keep bool) {
 	for i := range c.places {
-		c.kill(i)
+		if h := c.leave(i); h != nil {
+			h.Kill()
+			c.left(i)
+		}
 	}
 	c.obituaries.Wait()
 	if c.disk != nil {
+		if keep {
+			c.disk.keep(filepath.Join(c.dir, c.places[hosts-1].Name))
+		}
 		c.disk.unmount()
+		c.disk = nil
 	}
 }

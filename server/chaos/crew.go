@@ -128,7 +128,7 @@ func (x *crew) leave() {
 		err := x.client.Close()
 		// A client tries for a second only, which a busy machine may not have for it.
 		if _, slept := x.scribe.asleep(began - time.Second); err != nil && !slept && !errors.Is(err, client.ErrSessionExpired) {
-			x.scribe.note("the client did not end in peace: %v", err)
+			x.scribe.noteUnless(began-time.Second, "the client did not end in peace: %v", err)
 		}
 	}
 	x.watchers.Wait()

@@ -15,7 +15,7 @@ const (
 	// diskSize is the size of a disk in memory.
 	diskSize = 1 << 30
 	// lateDeath is how long after the end of a full disk a host may still end because of it.
-	lateDeath = time.Second
+	lateDeath = 3 * time.Second
 )
 
 // disk is a small file system in memory, which can be filled.
@@ -34,6 +34,9 @@ func mountDisk(dir string) (*disk, error) {
 
 // unmount takes the disk away, with what is on it.
 func (d *disk) unmount() { _ = unix.Unmount(d.dir, unix.MNT_DETACH) }
+
+// keep copies what a host has on the disk to a directory that outlives it, as far as that is possible.
+func (d *disk) keep(to string) { _ = os.CopyFS(to, os.DirFS(filepath.Join(d.dir, "data"))) }
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 

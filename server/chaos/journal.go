@@ -24,7 +24,15 @@ type entry struct {
 	Write     *history.Write     `json:"write,omitempty"`
 	View      *history.View      `json:"view,omitempty"`
 	Fault     *history.Fault     `json:"fault,omitempty"`
-	Note      string             `json:"note,omitempty"`
+	Note      *note              `json:"note,omitempty"`
+}
+
+// note is something that is wrong.
+type note struct {
+	At   history.Time `json:"at"`
+	Text string       `json:"text"`
+	// Since: it is right after all where something hindered everybody since then, such as a machine that is busy.
+	Since history.Time `json:"since,omitempty"`
 }
 
 // key tells entries apart.
@@ -46,7 +54,8 @@ type journal struct {
 	views      []history.View
 	faults     []history.Fault
 	finals     []history.Final
-	notes      []string
+	agreed     []history.Final // those of them on which everybody agreed
+	notes      []note
 	highest    map[history.Semaphore]uint64
 	last       map[int]history.View // of each watcher
 }
@@ -67,9 +76,13 @@ func (j *journal) take(e entry) {
 	case e.Operation != nil:
 		j.operations[k] = *e.Operation
 	case e.Session != nil:
-		j.sessions[k] = *e.Session
+		x := *e.Session
+		x.To = j.lasted(x.To, func(_ history.Semaphore, l history.Link) bool { return l.Session == x.ID })
+		j.sessions[k] = x
 	case e.Hold != nil:
-		j.holds[k] = *e.Hold
+		x := *e.Hold
+		x.To = j.lasted(x.To, func(s history.Semaphore, l history.Link) bool { return s == x.Semaphore && l.Order == x.Order })
+		j.holds[k] = x
 	case e.Write != nil:
 		j.writes = append(j.writes, *e.Write)
 	case e.View != nil:
@@ -78,13 +91,24 @@ func (j *journal) take(e entry) {
 	case e.Fault != nil:
 		j.faults = append(j.faults, *e.Fault)
 	default:
-		j.notes = append(j.notes, e.Note)
+		j.notes = append(j.notes, *e.Note)
 	}
+}
+
+// lasted is when something ended, told after the end was read. Who stood still does not know when something of his ended
+// and tells the earliest moment; what owned when everybody agreed that it does had not ended then. The lock is held.
+func (j *journal) lasted(to history.Time, owned func(history.Semaphore, history.Link) bool) history.Time {
+	for _, f := range j.agreed {
+		if to <= f.At && slices.ContainsFunc(f.State.Owners, func(l history.Link) bool { return owned(f.Semaphore, l) }) {
+			to = f.At + 1
+		}
+	}
+	return to
 }
 
 // note takes down something that is wrong.
 func (j *journal) note(format string, args ...any) {
-	j.take(entry{Note: fmt.Sprintf("%v: %s", j.clock.Now(), fmt.Sprintf(format, args...))})
+	j.take(entry{Note: &note{At: j.clock.Now(), Text: fmt.Sprintf(format, args...)}})
 }
 
 // write is what the guarded store does with a write, and when.
@@ -115,7 +139,7 @@ func (j *journal) calm(since history.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, f := range j.faults {
-		if f.To > since {
+		if f.To > since && f.What != diskBusy {
 			return false
 		}
 	}
@@ -127,11 +151,26 @@ func (j *journal) calm(since history.Time) bool {
 	return true
 }
 
-// final takes down how a semaphore stands in the end.
-func (j *journal) final(s history.Semaphore, state history.State, watchers []int) {
+// final takes down how a semaphore stands in the end, and whether everybody agreed on that.
+func (j *journal) final(s history.Semaphore, state history.State, watchers []int, agreed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.finals = append(j.finals, history.Final{Semaphore: s, At: j.clock.Now(), State: state, Watchers: watchers})
+	f := history.Final{Semaphore: s, At: j.clock.Now(), State: state, Watchers: watchers}
+	j.finals = append(j.finals, f)
+	if agreed {
+		j.agreed = append(j.agreed, f)
+	}
+}
+
+// texts are the notes that count. The lock is held.
+func (j *journal) texts() (list []string) {
+	for _, n := range j.notes {
+		hindered := func(f history.Fault) bool { return f.Client < 0 && f.From < n.At && f.To > n.Since }
+		if n.Since == 0 || !slices.ContainsFunc(j.faults, hindered) {
+			list = append(list, fmt.Sprintf("%v: %s", n.At, n.Text))
+		}
+	}
+	return list
 }
 
 // bury ends what a client believed in whose process was killed, from a moment on at which it was still there.
@@ -198,7 +237,7 @@ func (j *journal) history(title string, grace time.Duration) *history.History {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	end := j.clock.Now()
-	h := &history.History{Title: title, Grace: grace, Notes: j.notes, Faults: j.faults, Finals: j.finals, Views: j.views, Writes: j.writes}
+	h := &history.History{Title: title, Grace: grace, Notes: j.texts(), Faults: j.faults, Finals: j.finals, Views: j.views, Writes: j.writes}
 	for _, o := range j.operations {
 		if o.Outcome == "" {
 			o.Outcome, o.Error, o.Returned = history.Unknown, "its client was not heard of again", end

@@ -105,3 +105,45 @@ func TestACrewIsToldAndSays(t *testing.T) {
 		t.Error("a crew that nobody speaks to any more goes on")
 	}
 }
+
+// TestWhoOwnedWhenTheEndWasReadHadNotEndedThen lets clients tell after the end was read that something ended before, as
+// they do that stood still in between and do not know when it did.
+func TestWhoOwnedWhenTheEndWasReadHadNotEndedThen(t *testing.T) {
+	for _, agreed := range []bool{true, false} {
+		j := newJournal(newClock(machineTime()))
+		session := history.Session{ID: 1, Node: lock.Node, From: 1, To: history.Never}
+		held := history.Hold{Semaphore: lock, Session: 1, Order: 2, Count: 1, From: 1, To: history.Never}
+		tell := func() {
+			j.take(entry{Number: 1, Session: &session})
+			j.take(entry{Number: 2, Hold: &held})
+		}
+		tell()
+		j.final(lock, history.State{Exists: true, Limit: 1, Owners: []history.Link{{Session: 1, Order: 2, Count: 1}}}, nil, agreed)
+		session.To, session.End, held.To = 5, history.Silent, 5
+		tell()
+		h := j.history("", grace)
+		if found := history.Finals(h); (len(found) == 0) != agreed {
+			t.Errorf("everybody agreed on the end: %v, and it breaks its rule: %q", agreed, found)
+		}
+	}
+}
+
+func TestSomeNotesCountUnlessEverybodyIsHindered(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault history.Fault
+		want  int
+	}{
+		"at that time": {history.Fault{From: 2, To: 6, Client: -1}, 1},
+		"before":       {history.Fault{From: 2, To: 4, Client: -1}, 2},
+		"after":        {history.Fault{From: 9, To: 12, Client: -1}, 2},
+		"another one":  {history.Fault{From: 2, To: 6, Client: 1}, 2},
+	} {
+		j := newJournal(newClock(machineTime()))
+		j.take(entry{Fault: &c.fault})
+		j.take(entry{Note: &note{At: 8, Text: "late", Since: 5}})
+		j.take(entry{Note: &note{At: 8, Text: "wrong"}})
+		if notes := j.history("", grace).Notes; len(notes) != c.want {
+			t.Errorf("%s: %q count, want %d", name, notes, c.want)
+		}
+	}
+}

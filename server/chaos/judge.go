@@ -40,5 +40,5 @@ func revisions(h *history.History) (found []string) {
 }
 
 // Rules is how many rules every act is judged by: those of server/history, the linear one, revisions, the ledger,
-// diaries, the census, drops, and hosts that stay and go as they should.
-var Rules = len(history.Rules) + 7
+// diaries, the luggage, the census, drops, and hosts that stay and go as they should.
+var Rules = len(history.Rules) + 8

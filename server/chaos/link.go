@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -34,7 +35,7 @@ const (
 type weather struct {
 	held  int // so many want nothing to pass
 	delay time.Duration
-	rate  int // bytes in a second; 0 for as fast as may be
+	rates []int // bytes in a second, the lowest of which counts; none for as fast as may be
 }
 
 // Link carries the connections of one process to another one, and makes them as bad as it is told. It is safe
@@ -182,10 +183,10 @@ func (p *pair) await(w way, due time.Time) bool {
 // slow waits for as long as so many bytes take.
 func (p *pair) slow(w way, n int) {
 	p.link.mu.Lock()
-	rate := p.link.ways[w].rate
+	rates := p.link.ways[w].rates
 	p.link.mu.Unlock()
-	if rate > 0 {
-		p.pause(time.Duration(n) * time.Second / time.Duration(rate))
+	if len(rates) > 0 {
+		p.pause(time.Duration(n) * time.Second / time.Duration(slices.Min(rates)))
 	}
 }
 
@@ -225,10 +226,15 @@ func (l *Link) Delay(d time.Duration) (heal func()) {
 	return sync.OnceFunc(func() { l.change(bothWays, func(w *weather) { w.delay -= d }) })
 }
 
-// Throttle lets no more than so many bytes through in a second. The last one who sets it counts.
+// Throttle lets no more than so many bytes of a connection through in a second. Of several rates the lowest counts.
 func (l *Link) Throttle(rate int) (heal func()) {
-	l.change(bothWays, func(w *weather) { w.rate = rate })
-	return sync.OnceFunc(func() { l.change(bothWays, func(w *weather) { w.rate = 0 }) })
+	l.change(bothWays, func(w *weather) { w.rates = append(slices.Clone(w.rates), rate) })
+	return sync.OnceFunc(func() {
+		l.change(bothWays, func(w *weather) {
+			at := slices.Index(w.rates, rate)
+			w.rates = slices.Delete(slices.Clone(w.rates), at, at+1)
+		})
+	})
 }
 
 // Reset breaks all connections that there are, and tells both sides.

@@ -174,8 +174,11 @@ func TestALinkThatDelaysTakesThatLong(t *testing.T) {
 func TestALinkThatThrottlesTakesThatLong(t *testing.T) {
 	l, to := echo(t)
 	c := call(t, to)
+	// The lowest rate counts, whoever came first or ends first.
+	l.Throttle(1 << 20)()
 	heal := l.Throttle(1 << 10)
 	defer heal()
+	defer l.Throttle(1 << 20)()
 	line := string(make([]byte, 255))
 	began := time.Now()
 	c.say(line) // a quarter of a second there, before what comes next

@@ -55,7 +55,7 @@ type noticed struct {
 func (x *crew) checkNotices() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+	ctx, cancel := awake(context.Background(), noticePatience)
 	defer cancel()
 	for _, n := range x.notices {
 		for n.missed(ctx, x.client.Node(x.orders.Node)) {

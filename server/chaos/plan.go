@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -20,8 +21,10 @@ const (
 	KillAll    Kind = "kill all hosts"
 	// CrashRound: all hosts are killed and started again, one after the other, in a random order.
 	CrashRound Kind = "kill one host after the other"
-	// KillSaving: a host is killed while it saves or receives a snapshot. That happens whenever one does.
+	// KillSaving: a host is killed while it saves, receives or sends a snapshot. That happens in every act.
 	KillSaving Kind = "kill a host in a snapshot"
+	// Lag: a host that does not lead is isolated, so that it is sent a snapshot. That happens before some of those kills.
+	Lag Kind = "let a host lag"
 	// HandOver: the leader is told to go, and is started again later. RestartRound: so is one host after the
 	// other, in a random order.
 	HandOver     Kind = "hand over"
@@ -113,6 +116,9 @@ type Act struct {
 	Number int
 	Length time.Duration // of the time in which programs work and faults happen
 	Faults []Fault
+	// Batches lie between two snapshots of a shard, for hosts that are started in the act; as many as hosts do without
+	// a word where it is 0.
+	Batches int
 	// Again is the command that plays the act once more.
 	Again string
 }
@@ -123,9 +129,17 @@ const calm = 2 * time.Second
 // roundTime is about what it takes to start three hosts again, one after the other.
 const roundTime = 3 * time.Second
 
+// leastBatches and mostBatches bound how many lie between two snapshots, more often few than many: a second's work to
+// a quarter of a minute's. Who was away for so long and a fifth longer is sent a snapshot.
+const (
+	leastBatches = 100
+	mostBatches  = 1000
+)
+
 // Draw makes the plan of an act.
 func Draw(seed uint64, number int) Act {
 	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
+	a.Batches = int(leastBatches * math.Pow(mostBatches/leastBatches, a.dice(4).Float64()))
 	dice := a.dice(0)
 	at := time.Second + upTo(dice, time.Second)
 	for range 2 + dice.IntN(4) {

@@ -15,6 +15,9 @@ func TestASeedDrawsTheSameActsAgain(t *testing.T) {
 	if a, b := Draw(7, 3), Draw(7, 4); reflect.DeepEqual(a.Faults, b.Faults) {
 		t.Errorf("acts 3 and 4 of seed 7 are the same: %v", a.Faults)
 	}
+	if a := Draw(7, 3); a.Batches < leastBatches || a.Batches > mostBatches || a.Batches == Draw(7, 4).Batches {
+		t.Errorf("act 3 of seed 7 has a snapshot every %d batches, act 4 every %d", a.Batches, Draw(7, 4).Batches)
+	}
 	if a, b := Draw(7, 3), Draw(8, 3); reflect.DeepEqual(a.Faults, b.Faults) {
 		t.Errorf("act 3 is the same of seeds 7 and 8: %v", a.Faults)
 	}

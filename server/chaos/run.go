@@ -82,14 +82,17 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	if r.broken() || ctx.Err() != nil {
 		residents.dismiss()
 	} else {
+		still := noteStalls(r.config.Dir, residents.journal)
 		residents.close(ctx)
+		still()
 		h := residents.journal.history("residents", residentGrace)
 		r.result.Summary.add(h)
 		r.judge("residents", Act{Again: c.Again}, h)
 	}
-	r.cluster.close()
+	r.cluster.close(r.broken())
 	sum := r.result.Summary
 	sum.Took, sum.Started, sum.Errors = time.Since(began), r.cluster.lives, r.cluster.errors
+	sum.addSnapshots(r.cluster)
 	return &r.result, nil
 }
 
@@ -100,6 +103,7 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	r.cluster = cluster
+	cluster.snapshotEvery(r.config.Acts(1).Batches)
 	if r.config.Mount {
 		last := cluster.places[hosts-1]
 		if cluster.disk, err = mountDisk(filepath.Join(r.config.Dir, last.Name+"-disk")); err != nil {
@@ -123,6 +127,9 @@ func (r *run) open(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, readyPatience)
 		defer cancel()
 		r.direct, err = client.Open(ctx, strings.Join(process.Addresses(cluster.places), ","), client.WithName("chaos-direct"))
+		if err == nil {
+			err = pack(ctx, r.direct)
+		}
 	}
 	if err != nil {
 		r.close()
@@ -134,7 +141,7 @@ func (r *run) close() {
 	if r.direct != nil {
 		_ = r.direct.Close()
 	}
-	r.cluster.close()
+	r.cluster.close(true) // it is closed already, or something went wrong
 	r.network.close()
 }
 
@@ -178,10 +185,12 @@ func (r *run) settleDown(ctx context.Context) (*stage, error) {
 
 // play plays an act. It is judged while the next one plays.
 func (r *run) play(ctx context.Context, n int, a Act, residents *stage) error {
-	r.config.Tell("act %d: %d faults in %v; again: %s", a.Number, len(a.Faults), a.Length.Round(time.Millisecond), a.Again)
+	r.config.Tell("act %d: %d faults in %v, a snapshot every %d batches; again: %s", a.Number, len(a.Faults), a.Length.Round(time.Millisecond),
+		a.Batches, a.Again)
+	r.cluster.snapshotEvery(a.Batches)
 	s := r.stage(a, fmt.Sprintf("/chaos/act-%d", n), grace, cmp.Or(r.config.patience, settlePatience))
 	s.residents = residents.journal
-	still := noteStalls(s.journal, residents.journal)
+	still := noteStalls(r.config.Dir, s.journal, residents.journal)
 	rested, err := s.play(ctx)
 	still()
 	if err != nil {
@@ -189,7 +198,7 @@ func (r *run) play(ctx context.Context, n int, a Act, residents *stage) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return nil // who is interrupted does not wait until everything has settled
+		return nil // it was interrupted: there is nothing to judge
 	}
 	h := s.journal.history(fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again), grace)
 	r.config.Tell("act %d is over: %d operations by %d sessions, %d views", a.Number, len(h.Operations), len(h.Sessions), len(h.Views))
@@ -217,26 +226,4 @@ func (r *run) judge(name string, a Act, h *history.History) {
 	}
 	r.result.Found = append(r.result.Found, found...)
 	r.result.Act, r.result.History = a, path
-}
-
-// noteStalls takes down when this process stands still, until it is told to stop: then everybody may suffer, because
-// all connections run through it.
-func noteStalls(journals ...*journal) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var work sync.WaitGroup
-	work.Go(func() {
-		for last := machineTime(); sleep(ctx, lookEvery); last = machineTime() {
-			now := machineTime()
-			if now-last <= stillness {
-				continue
-			}
-			for _, j := range journals {
-				j.take(entry{Fault: &history.Fault{From: last - j.clock.epoch, To: now - j.clock.epoch, What: "the machine is busy", Client: -1}})
-			}
-		}
-	})
-	return func() {
-		cancel()
-		work.Wait()
-	}
 }

@@ -83,7 +83,18 @@ func (s *scribe) tell(number uint64, e entry) {
 
 // note tells that something is wrong.
 func (s *scribe) note(format string, args ...any) {
-	s.tell(s.number.Add(1), entry{Note: fmt.Sprintf("%v: client %d: %s", s.Now(), s.client, fmt.Sprintf(format, args...))})
+	s.tell(s.number.Add(1), entry{Note: s.complaint(format, args...)})
+}
+
+func (s *scribe) complaint(format string, args ...any) *note {
+	return &note{At: s.Now(), Text: fmt.Sprintf("client %d: %s", s.client, fmt.Sprintf(format, args...))}
+}
+
+// noteUnless tells that something is wrong, unless something hinders everybody since a moment.
+func (s *scribe) noteUnless(since history.Time, format string, args ...any) {
+	n := s.complaint(format, args...)
+	n.Since = since
+	s.tell(s.number.Add(1), entry{Note: n})
 }
 
 // blame tells of an error that no fault explains.

@@ -21,7 +21,7 @@ const (
 
 // settle waits until everybody knows what there is, and takes down what that is, read strictly.
 func (s *stage) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	ctx, cancel := awake(ctx, s.patience)
 	defer cancel()
 	for n, x := range scenery {
 		s.settleOne(ctx, uint64(settled+n), x)
@@ -30,6 +30,7 @@ func (s *stage) settle(ctx context.Context) {
 	s.expect(ctx, func(asked context.Context) string { return s.compare(asked, known) })
 	s.expect(ctx, s.census)
 	s.expect(ctx, s.ghosts)
+	s.expect(ctx, s.unpack)
 	s.readDiaries()
 }
 
@@ -40,6 +41,7 @@ const settled = 10_000
 func (s *stage) settleOne(ctx context.Context, number uint64, x scene) {
 	watchers := s.watching(x.name)
 	o := history.Operation{Kind: history.Describe, Semaphore: s.of(x.name)}
+	agreed := false
 	for {
 		o.Called = s.journal.clock.Now()
 		asked, done := context.WithTimeout(context.WithoutCancel(ctx), answerPatience)
@@ -47,7 +49,9 @@ func (s *stage) settleOne(ctx context.Context, number uint64, x scene) {
 		done()
 		o.Found, o.Outcome, o.Error = stateOf(d, err)
 		// A process that stands still just then may tell too late that it knows better.
-		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) && sleep(ctx, stillness+askAgain) && s.journal.calm(o.Called-stillness) {
+		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) && sleep(ctx, stillness+askAgain) &&
+			s.journal.calm(o.Called-stillness) && s.journal.agrees(o.Semaphore, *o.Found, watchers) {
+			agreed = true
 			break
 		}
 		if !sleep(ctx, askAgain) {
@@ -60,7 +64,7 @@ func (s *stage) settleOne(ctx context.Context, number uint64, x scene) {
 		s.journal.note("in the end %v cannot be described: %s", o.Semaphore, o.Error)
 		return
 	}
-	s.journal.final(o.Semaphore, *o.Found, watchers)
+	s.journal.final(o.Semaphore, *o.Found, watchers, agreed)
 }
 
 // expect waits until nothing is wrong any more, and notes what is in the end.

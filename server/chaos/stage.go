@@ -69,7 +69,9 @@ func (s *stage) play(ctx context.Context) (rested history.Time, err error) {
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	work.Go(func() { s.operate(playing) })
-	work.Go(func() { s.hunt(playing) })
+	if s.act.Batches > 0 { // otherwise no snapshot is to be expected
+		work.Go(func() { s.hunt(playing) })
+	}
 	for i := range diaries {
 		work.Go(func() { s.keep(playing, i) })
 	}
@@ -79,6 +81,10 @@ func (s *stage) play(ctx context.Context) (rested history.Time, err error) {
 	sleep(playing, s.act.Length)
 	stop()
 	work.Wait()
+	if ctx.Err() != nil { // who is interrupted does not wait until everything has settled
+		s.dismiss()
+		return 0, nil
+	}
 	if err := s.cluster.awaitReady(readyPatience); err != nil {
 		s.journal.note("everything is healed, and not all hosts serve: %v", err)
 	}

@@ -32,6 +32,18 @@ type Summary struct {
 	Judged, Undecided int
 	Started           int            // processes of hosts
 	Errors            map[string]int // that hosts logged
+	// Saved and Received are snapshots that were seen while that was under way, Loads starts of hosts that had one to
+	// load, and Moments what kills interrupted, as the disks showed. A kill may interrupt more than one thing.
+	Saved, Received, Loads int
+	Moments                map[Moment]int
+	// Stalls are what hindered everybody though nobody let it happen.
+	Stalls map[string]*StallSum
+}
+
+// StallSum is how often something stood still, and for how long at the most.
+type StallSum struct {
+	Times   int
+	Longest time.Duration
 }
 
 // FaultSum is what faults of a kind amounted to.
@@ -44,6 +56,7 @@ type FaultSum struct {
 func newSummary() *Summary {
 	return &Summary{
 		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int), Faults: make(map[Kind]*FaultSum),
+		Stalls: make(map[string]*StallSum),
 	}
 }
 
@@ -81,6 +94,7 @@ func (s *Summary) addAct(h *history.History, faults []played, rested history.Tim
 			sum.Skipped++
 		}
 	}
+	s.addStalls(h)
 	last := history.Time(-1)
 	for i := range h.Operations { // they are in the order of their returns
 		o := &h.Operations[i]
@@ -91,6 +105,22 @@ func (s *Summary) addAct(h *history.History, faults []played, rested history.Tim
 			s.addGap(last, o.Returned, faults)
 		}
 		last = o.Returned
+	}
+}
+
+// addStalls adds what hindered everybody.
+func (s *Summary) addStalls(h *history.History) {
+	for _, f := range h.Faults {
+		if f.What != machineBusy && f.What != diskBusy {
+			continue
+		}
+		sum := s.Stalls[f.What]
+		if sum == nil {
+			sum = &StallSum{}
+			s.Stalls[f.What] = sum
+		}
+		sum.Times++
+		sum.Longest = max(sum.Longest, f.To-f.From)
 	}
 }
 
@@ -114,6 +144,20 @@ func (s *Summary) addGap(from, to history.Time, faults []played) {
 	}
 }
 
+// addSnapshots adds what became of snapshots.
+func (s *Summary) addSnapshots(c *cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range c.seen {
+		if u.received {
+			s.Received++
+		} else {
+			s.Saved++
+		}
+	}
+	s.Loads, s.Moments = c.loads, c.moments
+}
+
 // Print writes the summary as tables.
 func (s *Summary) Print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
@@ -129,6 +173,11 @@ func (s *Summary) Print(out io.Writer) {
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {
 		f := s.Faults[kind]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", kind, f.Times-f.Skipped, f.Skipped, f.Gap.Round(time.Millisecond))
+	}
+	fmt.Fprintf(w, "\nsnapshots\t%d seen while they were saved, %d while they were received; %d starts of hosts had one to load\n", s.Saved, s.Received, s.Loads)
+	fmt.Fprintf(w, "interrupted by kills\t%s\n", cmp.Or(counts(s.Moments), "none"))
+	for _, what := range slices.Sorted(maps.Keys(s.Stalls)) {
+		fmt.Fprintf(w, "%s\t%d times, for %v at the most\n", what, s.Stalls[what].Times, s.Stalls[what].Longest.Round(time.Millisecond))
 	}
 	for _, text := range slices.Sorted(maps.Keys(s.Errors)) {
 		fmt.Fprintf(w, "%d times a host logged as an error: %s\n", s.Errors[text], text)

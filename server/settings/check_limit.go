@@ -19,6 +19,7 @@ func (n *notebook) checkLimits() {
 	if s.RaftTick%time.Millisecond != 0 && !n.blamed("raft-tick") {
 		n.blame("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
+	n.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches, decimal)
 }
 
 func (n *notebook) checkRange(setting string, v, least, most int64, show func(int64) string) {

@@ -33,4 +33,7 @@ const (
 	minRaftTick         = time.Millisecond
 	// Beyond it an election takes longer than sessions last.
 	maxRaftTick = 250 * time.Millisecond
+	// Below it a shard does little else than saving, beyond it the log takes the disk, and a restart has all of it to apply.
+	minRaftSnapshotBatches = 100
+	maxRaftSnapshotBatches = 1_000_000
 )

@@ -116,6 +116,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"no duration":     {args: []string{"--ping-interval", "10"}, want: "--ping-interval 10: it is not a length of time; write it like 20ms, 10s or 2m"},
 		"tick too long":   {args: []string{"--raft-tick", "2s"}, want: "--raft-tick 2s: it is out of bounds; give 1ms to 250ms"},
 		"broken tick":     {args: []string{"--raft-tick", "1500us"}, want: "--raft-tick 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
+		"snapshots often": {args: []string{"--raft-snapshot-batches", "10"}, want: "--raft-snapshot-batches 10: it is out of bounds; give 100 to 1000000"},
+		"snapshots never": {args: []string{"--raft-snapshot-batches", "0"}, want: "--raft-snapshot-batches 0: it is out of bounds; give 100 to 1000000"},
 		"log format":      {args: []string{"--log-format", "xml"}, want: "--log-format xml: there is no such choice; give text or json"},
 		"log level":       {args: []string{"--log-level", "loud"}, want: "--log-level loud: there is no such level; give debug, info, warn or error"},
 		"switch":          {args: []string{"--pprof=maybe"}, want: "--pprof=maybe: it is neither true nor false; give true or false"},

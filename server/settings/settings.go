@@ -52,6 +52,9 @@ type Settings struct {
 	// RaftTick is how often a leader calls the other hosts. One that was not called for 15 to 30 ticks
 	// tries to lead. The same on all hosts.
 	RaftTick time.Duration `yaml:"raft-tick"`
+	// RaftSnapshotBatches is after how many batches of its log a shard saves a snapshot and drops what
+	// the log has before it, but for a fifth of as many.
+	RaftSnapshotBatches int `yaml:"raft-snapshot-batches"`
 	// RaftMetrics adds the series of the Raft engine to the metrics.
 	RaftMetrics bool `yaml:"raft-metrics"`
 
@@ -114,6 +117,9 @@ const (
 	DefaultPendingLimit     = 512 << 20
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 20 * time.Millisecond
+
+	// DefaultRaftSnapshotBatches is that of the log: see raftlog.DefaultSnapshotEntries.
+	DefaultRaftSnapshotBatches = 50_000
 )
 
 // Off is the address of a listener that is not wanted.
@@ -129,17 +135,18 @@ const (
 // Defaults are the settings where nothing is said. What depends on other settings is still empty.
 func Defaults() Settings {
 	return Settings{
-		DataDir:          DefaultDataDir,
-		AdminListen:      DefaultAdminListen,
-		TLSListen:        Off,
-		DataLimit:        protocol.DefaultDataBytes,
-		RequestsInFlight: DefaultRequestsInFlight,
-		Watches:          DefaultWatches,
-		PendingLimit:     DefaultPendingLimit,
-		PingInterval:     DefaultPingInterval,
-		RaftTick:         DefaultRaftTick,
-		LogFormat:        FormatText,
-		LogLevel:         slog.LevelInfo,
+		DataDir:             DefaultDataDir,
+		AdminListen:         DefaultAdminListen,
+		TLSListen:           Off,
+		DataLimit:           protocol.DefaultDataBytes,
+		RequestsInFlight:    DefaultRequestsInFlight,
+		Watches:             DefaultWatches,
+		PendingLimit:        DefaultPendingLimit,
+		PingInterval:        DefaultPingInterval,
+		RaftTick:            DefaultRaftTick,
+		LogFormat:           FormatText,
+		LogLevel:            slog.LevelInfo,
+		RaftSnapshotBatches: DefaultRaftSnapshotBatches,
 	}
 }
 

@@ -105,6 +105,12 @@ var table = []row{
 		field: func(s *Settings) value { return durationValue{&s.RaftTick} },
 	},
 	{
+		name: "raft-snapshot-batches", group: groupRaft, hint: "NUMBER",
+		help: "how many batches lie between two snapshots of a shard; a fifth of as many stay in the log behind one, " +
+			"for hosts that lag",
+		field: func(s *Settings) value { return countValue{&s.RaftSnapshotBatches} },
+	},
+	{
 		name: "raft-metrics", group: groupRaft,
 		help:  "add the series of the Raft engine to the metrics, about eight for each shard",
 		field: func(s *Settings) value { return switchValue{&s.RaftMetrics} },
