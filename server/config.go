@@ -37,6 +37,9 @@ type Config struct {
 	PendingBytes uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
+	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero means
+	// DefaultPatience; less than zero that it does not wait, which suits tests that look at queues.
+	Patience time.Duration
 	// Guard tells why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
 	// Access decides who may do what. Nil lets everybody do everything.
@@ -49,8 +52,12 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// DefaultPingInterval is the ping interval where Config does not say.
-const DefaultPingInterval = 10 * time.Second
+const (
+	// DefaultPingInterval is the ping interval where Config does not say.
+	DefaultPingInterval = 10 * time.Second
+	// DefaultPatience is long enough for a client on the same network to hear that it owns and to release.
+	DefaultPatience = time.Millisecond
+)
 
 // withDefaults checks the config and fills in what is not set.
 func (c Config) withDefaults() (Config, error) {
@@ -87,6 +94,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.PingInterval == 0 {
 		c.PingInterval = DefaultPingInterval
+	}
+	if c.Patience == 0 {
+		c.Patience = DefaultPatience
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -222,7 +222,9 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 		return
 	}
 	rp := h.replicaOf(shard.SlotOf(id, name))
-	if c.submit(op{conn: c, request: r.ID, kind: r.Kind, started: c.started}, rp, &command) {
+	o := op{conn: c, request: r.ID, kind: r.Kind, started: c.started}
+	o.patient = r.Kind == protocol.KindAcquire && !rp.pipeline.hurried() && rp.machine.WillQueue(&command)
+	if c.submit(o, rp, &command) {
 		c.touch(rp)
 	}
 }

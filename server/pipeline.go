@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -11,9 +12,14 @@ import (
 // pipeline gathers the commands of one shard into batches and proposes them. While fewer than
 // window are under way what is queued goes out at once; otherwise it grows into the next
 // batch. So an idle shard adds no waiting, and a busy one shares each fsync among many.
+//
+// An acquire that will be queued has time: whoever owns must release first. While there is nothing else to propose it
+// waits, for a little while, for what comes next, which may be that release. Without this the new acquire of a former
+// owner would occupy the log when the next owner releases, and every second hand-off would take two rounds.
 type pipeline struct {
 	log      shard.Log
-	window   int    // how many batches may be under way at once
+	window   int // how many batches may be under way at once
+	patience time.Duration
 	proposer uint64 // tells the batches of this run of this host from all others
 
 	mu       sync.Mutex
@@ -25,6 +31,9 @@ type pipeline struct {
 	spare    [][]op // for the queues to come
 	closed   bool
 	encoded  []byte
+	urgent   atomic.Int32 // how many of the queued commands are not patient; set under the lock
+	timer    *time.Timer  // ends the patience of those that are
+	ticking  bool         // the timer runs
 }
 
 // op is a command under way and who waits for its result.
@@ -34,6 +43,7 @@ type op struct {
 	kind    protocol.Kind
 	started int64 // in nanoseconds of the host's clock
 	size    int32 // of the encoded command
+	patient bool  // it may wait for the next command
 	// done is called for the host's own commands, with the result, or with nil and what kept it from
 	// being known. It runs where batches are applied and must not block.
 	done func(e *shard.Effect, failed protocol.Status)
@@ -57,12 +67,33 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	o.size = int32(len(p.bytes) - before)
 	p.queue = append(p.queue, o)
+	if !o.patient {
+		p.urgent.Add(1)
+	}
 	return true
 }
 
-// flush proposes what is queued if there is room for another batch.
+// hurried tells that what is queued will be proposed as soon as it can be, patient or not.
+func (p *pipeline) hurried() bool { return p.patience <= 0 || p.urgent.Load() > 0 }
+
+// flush proposes what is queued if there is room for another batch, and anything of it is urgent.
 func (p *pipeline) flush() {
 	p.mu.Lock()
+	var failed []op
+	if p.hurried() {
+		failed = p.pump()
+	} else if len(p.queue) > 0 && len(p.flights) == 0 && !p.ticking {
+		p.ticking = true
+		p.timer.Reset(p.patience) // a batch that is under way takes what is queued along when it has landed
+	}
+	p.mu.Unlock()
+	fail(failed, unavailable)
+}
+
+// hurry proposes what has waited for long enough.
+func (p *pipeline) hurry() {
+	p.mu.Lock()
+	p.ticking = false
 	failed := p.pump()
 	p.mu.Unlock()
 	fail(failed, unavailable)
@@ -96,6 +127,7 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 		p.queue, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
 	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
+		p.urgent.Store(0)
 		bytes = p.bytes
 		p.bytes = p.other[:0]
 		p.other = bytes
@@ -104,6 +136,9 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 	n, size := 0, 0
 	for n < len(ops) && n < maxBatchCommands && (n == 0 || size+int(ops[n].size) <= maxBatchBytes) {
 		size += int(ops[n].size)
+		if !ops[n].patient {
+			p.urgent.Add(-1)
+		}
 		n++
 	}
 	p.queue = append(p.queue, ops[n:]...)
@@ -168,6 +203,7 @@ func (p *pipeline) abandon(why protocol.Result) {
 	p.mu.Lock()
 	ops := p.queue
 	p.queue, p.bytes = nil, nil
+	p.urgent.Store(0)
 	p.mu.Unlock()
 	fail(ops, why)
 }
@@ -176,6 +212,7 @@ func (p *pipeline) abandon(why protocol.Result) {
 func (p *pipeline) close() {
 	p.mu.Lock()
 	p.closed = true
+	p.timer.Stop()
 	p.mu.Unlock()
 	p.abandon(unavailable)
 }
@@ -203,6 +240,13 @@ func fail(ops []op, why protocol.Result) {
 		o.conn.fail(o.request, o.kind, &why)
 		told.add(o.conn)
 	}
+}
+
+// init makes a pipeline whose batches carry the proposer.
+func (p *pipeline) init(proposer uint64, window int, patience time.Duration) {
+	p.proposer, p.window, p.patience = proposer, window, patience
+	p.timer = time.AfterFunc(time.Hour, p.hurry)
+	p.timer.Stop()
 }
 
 // open gives the pipeline its log.

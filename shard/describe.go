@@ -62,6 +62,27 @@ func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Descript
 	return true
 }
 
+// WillQueue tells whether an acquire would be queued if it were applied now, and so until whoever owns gives something
+// back. It is a forecast: the acquire is not checked as it is when it is applied.
+func (m *Machine) WillQueue(c *Command) bool {
+	if c.Timeout == 0 {
+		return false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.objects.find(ObjectHash(c.Node, c.Name), c.Node, c.Name)
+	if h == 0 || !m.isSemaphore(h) {
+		return false
+	}
+	o := m.objects.at(h)
+	s := m.semaphore(o)
+	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
+		return false
+	}
+	session := m.sessions.find(c.Session)
+	return session == 0 || m.links.find(o, h, session) == 0
+}
+
 // firstListed returns the first link that the page shows, zero where it shows none.
 func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
 	switch {

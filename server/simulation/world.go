@@ -77,6 +77,7 @@ func (w *world) open(o Options) error {
 			c.Hosts = hosts
 		}),
 		servertest.Config(func(c *server.Config) {
+			c.Patience = server.DefaultPatience
 			c.Clock = clock(p.Rates[c.ID-1])
 			w.bug.infest(c)
 		}),

@@ -1,0 +1,136 @@
+package server_test
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard/memlog"
+)
+
+// syncTime is how long a sync takes in these tests: much longer than anything but waiting.
+const syncTime = 100 * time.Microsecond
+
+// everything is what an exclusive lock takes of an ephemeral semaphore.
+const everything = math.MaxUint64
+
+// rivals are two sessions, on connections of their own, that want the same semaphore. The first owns it.
+func rivals(t *testing.T, patience time.Duration) (c *servertest.Cluster, first, second *started) {
+	c = servertest.Start(t,
+		servertest.Config(func(c *server.Config) { c.Patience = patience }),
+		servertest.Network(func(c *memlog.Config) { c.Disk = memlog.Between(syncTime, syncTime) }),
+	)
+	speak(t, c, 1).node("/a")
+	first, second = speak(t, c, 1).session("/a", time.Minute), speak(t, c, 1).session("/a", time.Minute)
+	_, a := first.acquire("lock", everything, -1, true)
+	want(t, "the first acquire", a.Outcome, protocol.Acquired)
+	return c, first, second
+}
+
+// batches is how many have been applied to the shard.
+func batches(s *speaker) uint64 {
+	s.t.Helper()
+	for x := range s.must(s.ask(&protocol.HostStatus{})).HostStatus.Shards.All() {
+		return x.AppliedIndex
+	}
+	s.t.Fatal("no shard")
+	return 0
+}
+
+func (x *started) sayAcquire(timeout uint64) uint64 {
+	return x.s.say(&protocol.Acquire{
+		Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock"), Count: everything, TimeoutMillis: timeout, Ephemeral: true,
+	})
+}
+
+func (x *started) sayRelease() uint64 {
+	return x.s.say(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock")})
+}
+
+// The former owner asks again before the next one releases. Both go into the log together.
+func TestAHandOffTakesOneBatch(t *testing.T) {
+	const rounds = 10
+	for patience, most := range map[time.Duration]uint64{server.DefaultPatience: rounds, -1: 2 * rounds} {
+		synctest.Test(t, func(t *testing.T) {
+			c, owner, next := rivals(t, patience)
+			asked := next.sayAcquire(protocol.Forever)
+			next.s.await(asked, protocol.KindAcquire.Answer())
+			status := speak(t, c, 1)
+			release := owner.sayRelease()
+			before := batches(status)
+			for range rounds {
+				owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
+				next.s.await(asked, protocol.KindGranted)
+				again := owner.sayAcquire(protocol.Forever)
+				synctest.Wait() // the host has it
+				release = next.sayRelease()
+				answer := owner.s.must(owner.s.await(again, protocol.KindAcquire.Answer()))
+				want(t, "the acquire of the former owner", answer.Acquire.Outcome, protocol.Queued)
+				owner, next, asked = next, owner, again
+			}
+			owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
+			want(t, "batches", batches(status)-before, most+1)
+		})
+	}
+}
+
+// What is not to wait does not.
+func TestOnlyAcquiresThatWillBeQueuedArePatient(t *testing.T) {
+	const patience = time.Second
+	for what, try := range map[string]struct {
+		do   func(first, second *started)
+		want time.Duration
+	}{
+		"an acquire that will be queued": {func(_, second *started) { second.acquire("lock", everything, -1, true) }, patience + syncTime},
+		"a try":                          {func(_, second *started) { second.acquire("lock", everything, 0, true) }, syncTime},
+		"an acquire of what is free":     {func(_, second *started) { second.acquire("other", 1, -1, true) }, syncTime},
+		"an acquire by the owner":        {func(first, _ *started) { first.acquire("lock", everything, -1, true) }, syncTime},
+		"one that waits, asking again": {func(_, second *started) {
+			second.acquire("lock", everything, -1, true)
+			second.acquire("lock", everything, 1000*time.Second, true)
+		}, patience + 2*syncTime},
+		"a release behind an acquire that will be queued": {func(first, second *started) {
+			second.sayAcquire(protocol.Forever)
+			synctest.Wait()
+			first.release("lock")
+		}, syncTime},
+		"an acquire that will be queued behind a batch under way": {func(first, second *started) {
+			first.sayAcquire(protocol.Forever)
+			synctest.Wait()
+			second.acquire("lock", everything, -1, true)
+		}, 2 * syncTime},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, first, second := rivals(t, patience)
+				began := time.Now()
+				try.do(first, second)
+				want(t, what, time.Since(began), try.want)
+			})
+		})
+	}
+}
+
+// A host that ceases to lead answers those that wait for company, too.
+func TestPatientAcquiresAreToldWhenTheLeaderGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.Patience = time.Hour }))
+		leader := c.Leader(1)
+		speak(t, c, leader).node("/a")
+		first, second := speak(t, c, leader).session("/a", time.Minute), speak(t, c, leader).session("/a", time.Minute)
+		first.acquire("lock", everything, -1, true)
+		id := second.sayAcquire(protocol.Forever)
+		synctest.Wait()
+		if err := c.Elect(1, 1+leader%3); err != nil {
+			t.Fatal(err)
+		}
+		status := second.s.await(id, protocol.KindAcquire.Answer()).Result.Status
+		if status != protocol.StatusMoved && status != protocol.StatusUnavailable {
+			t.Fatal(status)
+		}
+	})
+}
