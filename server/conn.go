@@ -180,6 +180,22 @@ func (c *conn) answer(id uint64, m protocol.AnswerMessage) {
 	c.mu.Unlock()
 }
 
+// answerBound is answer for who will be told more over this connection, while the session is. It returns false, and
+// answers nothing, where the session does not act over this connection any more.
+func (c *conn) answerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && c.sessions[session] == nil {
+		return false
+	}
+	c.inFlight.Add(-1)
+	if !c.closed {
+		c.encoder.Answer(c.buffer(), id, m)
+		c.spill()
+	}
+	return true
+}
+
 // fail appends the answer to a request that was not.
 func (c *conn) fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	c.host.metrics.failed(kind, r.Status)

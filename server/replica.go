@@ -73,11 +73,11 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	r.hub = hub.New(m, hub.Options{})
 	r.waiters.init()
 	r.timers.init()
-	r.pipeline.proposer = h.proposer
-	r.pipeline.window = alone
+	window := alone
 	if len(h.config.Hosts) > 1 {
-		r.pipeline.window = among
+		window = among
 	}
+	r.pipeline.init(h.proposer, window, h.config.Patience)
 	r.duty.init(r)
 	return r
 }
@@ -179,6 +179,12 @@ func (r *replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.A
 	return by
 }
 
+// waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: who
+// was told of that before would wait for an outcome that never comes.
+var waitsElsewhere = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place in the queue stays",
+}
+
 // result answers one request.
 func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 	c := o.conn
@@ -205,10 +211,17 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 		case e.Flags&shard.FlagAcquired != 0:
 			r.acquired.Outcome = protocol.Acquired
 		}
-		c.answer(o.request, &r.acquired)
-		if queued { // after the answer: from here on others may push the outcome
-			r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
+		if !queued {
+			c.answer(o.request, &r.acquired)
+			break
 		}
+		if !c.answerBound(command.Session, o.request, &r.acquired) {
+			c.fail(o.request, o.kind, &waitsElsewhere)
+			r.mark(c)
+			return
+		}
+		// After the answer: from here on others may push the outcome.
+		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
 	case protocol.KindRelease:
 		r.released.Released = e.Flags&shard.FlagReleased != 0
 		c.answer(o.request, &r.released)
