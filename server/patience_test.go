@@ -28,6 +28,7 @@ func rivals(t *testing.T, patience time.Duration) (c *servertest.Cluster, first,
 	first, second = speak(t, c, 1).session("/a", time.Minute), speak(t, c, 1).session("/a", time.Minute)
 	_, a := first.acquire("lock", everything, -1, true)
 	want(t, "the first acquire", a.Outcome, protocol.Acquired)
+	synctest.Wait() // the host is done with it
 	return c, first, second
 }
 
@@ -51,6 +52,9 @@ func (x *started) sayRelease() uint64 {
 	return x.s.say(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock")})
 }
 
+// holdTime is how long each owner of a hand-off holds: less than patience, and several of it are more.
+const holdTime = server.DefaultPatience * 3 / 10
+
 // The former owner asks again before the next one releases. Both go into the log together.
 func TestAHandOffTakesOneBatch(t *testing.T) {
 	const rounds = 10
@@ -66,7 +70,7 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 				owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
 				next.s.await(asked, protocol.KindGranted)
 				again := owner.sayAcquire(protocol.Forever)
-				synctest.Wait() // the host has it
+				time.Sleep(holdTime)
 				release = next.sayRelease()
 				answer := owner.s.must(owner.s.await(again, protocol.KindAcquire.Answer()))
 				want(t, "the acquire of the former owner", answer.Acquire.Outcome, protocol.Queued)

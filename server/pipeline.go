@@ -128,6 +128,10 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 	}
 	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
 		p.urgent.Store(0)
+		if p.ticking { // who comes next has patience of its own
+			p.timer.Stop()
+			p.ticking = false
+		}
 		bytes = p.bytes
 		p.bytes = p.other[:0]
 		p.other = bytes
