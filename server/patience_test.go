@@ -69,6 +69,7 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 			for range rounds {
 				owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
 				next.s.await(asked, protocol.KindGranted)
+				synctest.Wait() // the host is done with what it has told
 				again := owner.sayAcquire(protocol.Forever)
 				time.Sleep(holdTime)
 				release = next.sayRelease()
