@@ -33,7 +33,11 @@ const lentFor = 2 * time.Millisecond
 
 // read hands on what the host sends, until the link is down.
 func (l *link) read() {
-	for l.readNext() == nil {
+	for {
+		if err := l.readNext(); err != nil {
+			l.fail(err)
+			return
+		}
 		if !l.from.empty() {
 			continue
 		}
@@ -47,14 +51,10 @@ func (l *link) read() {
 	}
 }
 
-// readNext hands on one message. It is for who has the turn. The error brings the link down, unless it is errTurnOver.
+// readNext hands on one message. It is for who has the turn.
 func (l *link) readNext() error {
 	payload, err := l.from.next()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errTurnOver
-	}
 	if err != nil {
-		l.fail(err)
 		return err
 	}
 	a, err := l.decoder.Decode(payload)
@@ -63,7 +63,6 @@ func (l *link) readNext() error {
 		if errors.As(err, &bad) && bad.UnknownKind {
 			return nil // a push of a later version of the protocol
 		}
-		l.fail(err)
 		return err
 	}
 	if a.ID == 0 {
@@ -74,13 +73,13 @@ func (l *link) readNext() error {
 	return nil
 }
 
-// errTurnOver tells a caller that the reader wants its turn back.
-var errTurnOver = errors.New("the turn is over")
-
 // readFor reads for a caller that has the turn, until there is something in its channel, or for as long as it may.
 func (l *link) readFor(wake <-chan struct{}) {
 	for len(wake) == 0 {
-		if l.readNext() != nil {
+		if err := l.readNext(); errors.Is(err, os.ErrDeadlineExceeded) {
+			break // the reader wants its turn back
+		} else if err != nil {
+			l.fail(err)
 			break
 		}
 	}
