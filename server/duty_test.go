@@ -9,13 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// standalone opens a host whose loop the test takes the place of, when it serves its shard.
-func standalone(t *testing.T) *Host {
-	t.Helper()
+// openAlone opens a host by itself on a log in memory, and waits until it serves its shard. Whoever opens it closes it.
+func openAlone(tb testing.TB) *Host {
+	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { _ = network.Close() })
 	network.Start()
 	h, err := Open(Config{
 		ID: 1, Name: "host-1", Cluster: "test", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
@@ -25,19 +26,24 @@ func standalone(t *testing.T) *Host {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	for until := time.Now().Add(10 * time.Second); h.Ready() != nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal(h.Ready())
+	const within = 30 * time.Second
+	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event tells of it
+		if time.Now().After(late) {
+			tb.Fatalf("not within %v: the host is ready: %v", within, h.Ready())
 		}
 	}
+	return h
+}
+
+// standalone opens a host whose loop the test takes the place of, when it serves its shard.
+func standalone(t *testing.T) *Host {
+	t.Helper()
+	h := openAlone(t)
 	close(h.stop)
 	h.loop.Wait()
-	t.Cleanup(func() {
-		h.closeLogs()
-		_ = network.Close()
-	})
+	t.Cleanup(h.closeLogs)
 	return h
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -35,38 +36,39 @@ func TestWhatWaitsForAllClientsTogetherIsBounded(t *testing.T) {
 		"of what comes later":         protocol.ConsistencyStrict,  // and cannot be refused any more
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.PendingBytes = limit }))
-			reader := speak(t, c, 1)
-			describe := large(reader, protocol.ConsistencyRelaxed)
-			many := make([]protocol.RequestMessage, requests)
-			for i := range many {
-				asked := *describe
-				asked.Consistency = consistency
-				many[i] = &asked
-			}
-			done := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`)
-			for range clients {
-				speak(t, c, 1).burst(many...)
-			}
-			refused := func() int {
-				return metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
-			}
-			cut := func() int { return metric(t, c, `signalbox_connections_cut_total{reason="SLOW"}`) }
-			within := func() bool {
-				asked := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`) - done
-				return asked+cut()*requests >= clients*requests && // those of a client that was cut off may never be read
-					metric(t, c, "signalbox_pending_bytes") <= limit &&
-					(refused() > 0) == (consistency == protocol.ConsistencyRelaxed) &&
-					(cut() > 0 || consistency == protocol.ConsistencyRelaxed)
-			}
-			for until := time.Now().Add(5 * time.Second); !within(); time.Sleep(time.Millisecond) {
-				if time.Now().After(until) {
-					t.Fatalf("%d bytes wait, %d clients were cut off, %d requests refused",
-						metric(t, c, "signalbox_pending_bytes"), cut(), refused())
+			synctest.Test(t, func(t *testing.T) {
+				c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.PendingBytes = limit }))
+				reader := speak(t, c, 1)
+				describe := large(reader, protocol.ConsistencyRelaxed)
+				many := make([]protocol.RequestMessage, requests)
+				for i := range many {
+					asked := *describe
+					asked.Consistency = consistency
+					many[i] = &asked
 				}
-			}
-			// A client that reads is served all the while.
-			reader.must(reader.ask(describe))
+				done := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`)
+				for range clients {
+					speak(t, c, 1).burst(many...)
+				}
+				time.Sleep(time.Second) // for what is answered later
+				synctest.Wait()
+				asked := metric(t, c, `signalbox_requests_total{kind="SEMAPHORE_DESCRIBE"}`) - done
+				refused := metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
+				cut := metric(t, c, `signalbox_connections_cut_total{reason="SLOW"}`)
+				pending := metric(t, c, "signalbox_pending_bytes")
+				if asked+cut*requests < clients*requests { // those of a client that was cut off may never be read
+					t.Errorf("%d of %d requests were read, and %d clients were cut off", asked, clients*requests, cut)
+				}
+				if pending > limit {
+					t.Errorf("%d bytes wait, and %d may", pending, limit)
+				}
+				want(t, "requests are refused", refused > 0, consistency == protocol.ConsistencyRelaxed)
+				if cut == 0 && consistency == protocol.ConsistencyStrict {
+					t.Error("no client was cut off")
+				}
+				// A client that reads is served all the while.
+				reader.must(reader.ask(describe))
+			})
 		})
 	}
 }

@@ -132,9 +132,9 @@ func TestCheckJudgesAHost(t *testing.T) {
 
 func TestCheckOfAHostThatRuns(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	x := newTool(t, p)
+	x := newTool(t, p.Client)
 	disk := t.TempDir()
-	r := x.run("check", "--admin", p.admin, "--disk", disk, "-o", "json")
+	r := x.run("check", "--admin", p.Admin, "--disk", disk, "-o", "json")
 	seen := make(map[string]string)
 	for line := range strings.Lines(r.out) {
 		var f struct{ Level, Subject, Found string }
@@ -157,12 +157,11 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
-	r = x.run("check", "--admin", p.admin, "--disk", filepath.Join(disk, "none"), "--quiet")
+	r = x.run("check", "--admin", p.Admin, "--disk", filepath.Join(disk, "none"), "--quiet")
 	if r.code != exitUnwell || !strings.Contains(r.out, "fail disk at ") || strings.Contains(r.out, "\nok ") || strings.HasPrefix(r.out, "ok ") {
 		t.Errorf("a disk that is not there: %+v", r)
 	}
-	away := &place{client: "127.0.0.1:1"}
-	r = newTool(t, away).run("check", "--admin", "127.0.0.1:1")
+	r = newTool(t, "127.0.0.1:1").run("check", "--admin", "127.0.0.1:1")
 	if r.code != exitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") || !strings.Contains(r.out, "warn pages of 127.0.0.1:1: ") {
 		t.Errorf("a cluster that is not there: %+v", r)
 	}
@@ -190,9 +189,9 @@ func TestCheckJudgesCertificates(t *testing.T) {
 	}
 	ca, cert, key, _ := certificates(t)
 	p, other := newPlace(t), newPlace(t)
-	p.serve(t, "--listen", "off", "--tls-listen", other.client, "--tls-cert", cert, "--tls-key", key).awaitReady()
-	r := newTool(t, other).run("check", "--tls-ca", ca, "--admin", p.admin)
-	if !strings.Contains(r.out, "warn certificate of "+other.client+": it is good from ") || !strings.Contains(r.out, "ok   hosts: all answer: 1\n") {
+	p.serve(t, "--listen", "off", "--tls-listen", other.Client, "--tls-cert", cert, "--tls-key", key).awaitReady()
+	r := newTool(t, other.Client).run("check", "--tls-ca", ca, "--admin", p.Admin)
+	if !strings.Contains(r.out, "warn certificate of "+other.Client+": it is good from ") || !strings.Contains(r.out, "ok   hosts: all answer: 1\n") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -67,7 +67,7 @@ func (c *wire) ask(m protocol.RequestMessage) *protocol.Answer {
 }
 
 // hello connects and says hello with a token; config is nil for plain TCP.
-func (p *place) hello(t *testing.T, address, token string, config *tls.Config) (*wire, protocol.Status) {
+func hello(t *testing.T, address, token string, config *tls.Config) (*wire, protocol.Status) {
 	t.Helper()
 	var conn net.Conn
 	var err error
@@ -154,9 +154,9 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var hosts []*process
+	var hosts []*host
 	for _, p := range newCluster(t, "a", "b", "c") {
-		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.client, "--tls-cert", cert, "--tls-key", key, "--token-file", tokens,
+		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key, "--token-file", tokens,
 			"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", ca))
 	}
 	var led *place
@@ -172,14 +172,14 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 		t.Fatal("nobody leads the meta shard")
 	}
 	config := &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
-	if _, status := led.hello(t, led.client, "wrong", config); status != protocol.StatusUnauthorized {
+	if _, status := hello(t, led.Client, "wrong", config); status != protocol.StatusUnauthorized {
 		t.Errorf("a wrong token: %v", status)
 	}
-	w, status := led.hello(t, led.client, writer, config)
+	w, status := hello(t, led.Client, writer, config)
 	if status != protocol.StatusSuccess {
 		t.Fatalf("hello: %v", status)
 	}
-	r, _ := led.hello(t, led.client, reader, config)
+	r, _ := hello(t, led.Client, reader, config)
 	for _, c := range []struct {
 		what      string
 		got, want protocol.Status
@@ -210,16 +210,16 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 func TestPlainAndTLSAtOnce(t *testing.T) {
 	_, cert, key, pool := certificates(t)
 	p, other := newPlace(t), newPlace(t)
-	s := p.serve(t, "--tls-listen", other.client, "--tls-cert", cert, "--tls-key", key)
+	s := p.serve(t, "--tls-listen", other.Client, "--tls-cert", cert, "--tls-key", key)
 	s.awaitReady()
-	if _, status := p.hello(t, p.client, "", nil); status != protocol.StatusSuccess {
+	if _, status := hello(t, p.Client, "", nil); status != protocol.StatusSuccess {
 		t.Errorf("plain: %v", status)
 	}
-	if _, status := p.hello(t, other.client, "", &tls.Config{RootCAs: pool}); status != protocol.StatusSuccess {
+	if _, status := hello(t, other.Client, "", &tls.Config{RootCAs: pool}); status != protocol.StatusSuccess {
 		t.Errorf("TLS: %v", status)
 	}
-	if got := s.status().Host.ClientAddress; got != other.client {
-		t.Errorf("clients are told %s, want %s", got, other.client)
+	if got := s.status().Host.ClientAddress; got != other.Client {
+		t.Errorf("clients are told %s, want %s", got, other.Client)
 	}
 	s.stop()
 }
@@ -228,7 +228,7 @@ func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
 	p := newPlace(t)
 	s := p.serve(t)
 	s.awaitReady()
-	c, _ := p.hello(t, p.client, "", nil)
+	c, _ := hello(t, p.Client, "", nil)
 	if got := c.create("/jobs"); got != protocol.StatusSuccess {
 		t.Fatalf("create: %v", got)
 	}
@@ -237,7 +237,7 @@ func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
 	// A mark that no disk reaches.
 	s = p.serve(t, "--min-free-disk", "1000000TiB")
 	s.awaitReady()
-	c, _ = p.hello(t, p.client, "", nil)
+	c, _ = hello(t, p.Client, "", nil)
 	if got := c.create("/more"); got != protocol.StatusStorageFull {
 		t.Errorf("create: %v", got)
 	}
@@ -259,14 +259,14 @@ func TestBrokenFilesAreToldWithTheAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, other := newPlace(t), newPlace(t)
-	l, err := net.Listen("tcp", p.client)
+	l, err := net.Listen("tcp", p.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	p.refused(t, cli.ExitUsage, []string{
 		"the host cannot start:", "the file of tokens " + bad + " cannot be used", "--tls-cert: transport: load certificates",
-		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.client,
-	}, "--token-file", bad, "--tls-listen", other.client, "--tls-cert", bad, "--tls-key", bad,
+		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.Client,
+	}, "--token-file", bad, "--tls-listen", other.Client, "--tls-cert", bad, "--tls-key", bad,
 		"--raft-tls-cert", bad, "--raft-tls-key", bad, "--raft-tls-ca", bad)
 }

@@ -38,7 +38,7 @@ func TestTheShellCompletesPathsAndNames(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.args, got, c.want)
 		}
 	}
-	x.ok("context", "set", "local", "--endpoints", shared.place.client)
+	x.ok("context", "set", "local", "--endpoints", shared.address())
 	if got := strings.Join(x.completions("context", "use", ""), " "); got != "local" {
 		t.Errorf("contexts: %q", got)
 	}

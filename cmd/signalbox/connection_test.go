@@ -28,9 +28,9 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	tokens := write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin}, []string{"/"}).Line()+"\n"+
 		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
 	p := newPlace(t)
-	s := p.serve(t, "--listen", "off", "--tls-listen", p.client, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca, "--token-file", tokens)
+	s := p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca, "--token-file", tokens)
 	s.awaitReady()
-	x := newTool(t, p)
+	x := newTool(t, p.Client)
 	adminFile, readerFile := write("admin", admin+"\n"), write("reader", reader)
 	tls := []string{"--tls-ca", ca, "--tls-cert", cert, "--tls-key", key}
 	with := func(args ...string) []string { return append(args, tls...) }
@@ -68,34 +68,38 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	x, _ := sharedTool(t)
+	silent, _ := listenInSilence(t)
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list", "--endpoints", silent, "--timeout", "200ms")
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints", silent, "--timeout", "200ms")
+	silent, called := listenInSilence(t)
+	s := x.start("node", "list", "--endpoints", silent, "--timeout", "10m")
+	s.await("it has connected", func() bool { return len(called) > 0 })
+	s.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
+}
+
+// listenInSilence takes connections at an address, and never says anything. Called gets something for each.
+func listenInSilence(t *testing.T) (address string, called <-chan struct{}) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	silent := l.Addr().String()
-	accepted := make(chan struct{}, 100)
+	t.Cleanup(func() { _ = l.Close() })
+	calls := make(chan struct{}, 100)
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			accepted <- struct{}{}
+			calls <- struct{}{}
 			go func() {
 				_, _ = io.Copy(io.Discard, c)
 				_ = c.Close()
 			}()
 		}
 	}()
-	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list", "--endpoints", silent, "--timeout", "200ms")
-	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints", silent, "--timeout", "200ms")
-	for len(accepted) > 0 {
-		<-accepted
-	}
-	s := x.start("node", "list", "--endpoints", silent, "--timeout", "10m")
-	<-accepted
-	s.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
+	return l.Addr().String(), calls
 }
 
 func TestVariablesOfCommandsAreNoneOfHosts(t *testing.T) {

@@ -9,17 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 // demonstration starts a demonstration, and returns where it keeps its data too.
-func demonstration(t *testing.T, args ...string) (s *process, temporary string) {
+func demonstration(t *testing.T, args ...string) (s *task, temporary string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
+	skipShort(t)
 	temporary = t.TempDir()
 	c := exec.Command(os.Args[0], append([]string{"serve", "--demo"}, args...)...)
 	c.Env = processEnvironment("TMPDIR=" + temporary)
@@ -28,34 +25,33 @@ func demonstration(t *testing.T, args ...string) (s *process, temporary string) 
 
 func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 	s, temporary := demonstration(t, "--demo-port", "0")
-	s.await("it says what to try", func() bool { return strings.Contains(s.out.String(), "signalbox top --admin") })
-	_, after, _ := strings.Cut(s.out.String(), "SIGNALBOX_ENDPOINTS=")
+	s.says("signalbox top --admin")
+	_, after, _ := strings.Cut(s.Output(), "SIGNALBOX_ENDPOINTS=")
 	endpoints, _, _ := strings.Cut(after, "\n")
 	hosts := strings.Split(endpoints, ",")
 	if len(hosts) != 3 {
 		t.Fatalf("%q", endpoints)
 	}
-	said := regexp.MustCompile(`127\.0\.0\.1:\d+ *`).ReplaceAllStringFunc(s.out.String(), func(address string) string {
+	said := regexp.MustCompile(`127\.0\.0\.1:\d+ *`).ReplaceAllStringFunc(s.Output(), func(address string) string {
 		return "ADDRESS" + strings.Repeat(" ", min(2, strings.Count(address, " ")))
 	})
 	said = regexp.MustCompile(`\S+/signalbox-demo-\d+`).ReplaceAllString(said, "FOLDER")
 	golden(t, "demo.txt", said)
 
 	for _, h := range hosts {
-		p := &place{client: h}
-		if c := p.tool(t, "lock", "/demo", "job", "--", "sh", "-c", "echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.out.String() != "job\n" {
-			t.Errorf("over %s: %s", h, c.out.String())
+		if c := newTool(t, h).start("lock", "/demo", "job", "--", "sh", "-c", "echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.Output() != "job\n" {
+			t.Errorf("over %s: %s", h, c.Output())
 		}
 	}
 	s.signal(syscall.SIGTERM)
-	if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
+	if code := s.wait(patience); code != cli.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
-	if s.err.String() != "" {
-		t.Errorf("it complains: %s", &s.err)
+	if s.Errors() != "" {
+		t.Errorf("it complains: %s", s.Errors())
 	}
 }
 
@@ -84,8 +80,8 @@ func TestADemonstrationDoesNotTakeWhatOthersHave(t *testing.T) {
 	if code := s.wait(patience); code != cli.ExitUnavailable {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(s.err.String(), "another process listens there; stop it or choose another port") {
-		t.Errorf("it says %s", &s.err)
+	if !strings.Contains(s.Errors(), "another process listens there; stop it or choose another port") {
+		t.Errorf("it says %s", s.Errors())
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
 		t.Errorf("it leaves %v, %v", left, err)

@@ -20,7 +20,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first := p.tool(t, "elect", "/jobs", "boss", "--data", "one", "--", "sh", "-c", lead)
 	first.says("leads boss ")
 	second := p.tool(t, "elect", "/jobs", "boss", "--data", "two", "--", "sh", "-c", lead)
-	x := newTool(t, p)
+	x := newTool(t, p.Client)
 	if got := x.ok("elect", "/jobs", "boss", "--observe"); !strings.HasPrefix(got, "one leads boss: session ") {
 		t.Errorf("it says %s", got)
 	}
@@ -29,17 +29,17 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first.signal(syscall.SIGTERM)
 	first.endsWith(4, "leads boss with fence")
 	second.says("leads boss ")
-	if strings.Contains(second.out.String(), strings.TrimSpace(strings.TrimSuffix(first.out.String(), "over\n"))) {
-		t.Errorf("two terms have one fence: %s%s", &first.out, &second.out)
+	if strings.Contains(second.Output(), strings.TrimSpace(strings.TrimSuffix(first.Output(), "over\n"))) {
+		t.Errorf("two terms have one fence: %s%s", first.Output(), second.Output())
 	}
 	second.signal(syscall.SIGTERM)
 	second.endsWith(4, "leads boss with fence")
 
 	// The observer sees each of them, and in between that nobody leads, unless that was too short.
 	var seen []string
-	observer.await("it has seen all", func() bool {
+	observer.awaitOutput("it has seen all", func() bool {
 		seen = nil
-		for line := range strings.Lines(observer.out.String()) {
+		for line := range strings.Lines(observer.Output()) {
 			var l struct {
 				Path, Name string
 				Data       *string
@@ -65,8 +65,8 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 func TestACandidateContendsAgainUnlessItIsForOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	again := p.tool(t, "elect", "/jobs", "again", "--", "sh", "-c", "echo term; exit 3")
-	again.await("it leads again", func() bool { return strings.Count(again.out.String(), "term") == 2 })
-	if said := again.err.String(); !strings.Contains(said, "the command ended with status 3") {
+	again.awaitOutput("it leads again", func() bool { return strings.Count(again.Output(), "term") == 2 })
+	if said := again.Errors(); !strings.Contains(said, "the command ended with status 3") {
 		t.Errorf("it says %s", said)
 	}
 	again.signal(syscall.SIGTERM)
@@ -95,9 +95,9 @@ func TestALeadThatIsLost(t *testing.T) {
 	s = p.tool(t, "elect", "/jobs", "boss", "--", "sh", "-c", lead)
 	s.says("leads")
 	rob()
-	s.await("it leads again", func() bool { return strings.Count(s.out.String(), "leads") == 2 })
-	if strings.Contains(s.out.String(), "over") || !strings.Contains(s.err.String(), "the command was killed") {
-		t.Errorf("it went on for a while: %s%s", &s.out, &s.err)
+	s.awaitOutput("it leads again", func() bool { return strings.Count(s.Output(), "leads") == 2 })
+	if strings.Contains(s.Output(), "over") || !strings.Contains(s.Errors(), "the command was killed") {
+		t.Errorf("it went on for a while: %s%s", s.Output(), s.Errors())
 	}
 	s.signal(syscall.SIGTERM)
 	s.endsWith(4, "leads boss with fence")

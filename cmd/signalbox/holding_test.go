@@ -63,15 +63,6 @@ func (x *tool) describe(node, name string) describedSemaphore {
 	return parsed[describedSemaphore](x.t, x.ok("semaphore", "describe", node, name, "--strict", "-o", "json"))
 }
 
-// endsBy interrupts a process and checks how it ends.
-func (s *process) endsBy(sig os.Signal, code int) {
-	s.t.Helper()
-	s.signal(sig)
-	if got := s.wait(patience); got != code {
-		s.t.Errorf("%v: code %d, want %d", s.cmd.Args[1:], got, code)
-	}
-}
-
 func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 	x, node := sharedTool(t)
 	first := x.start("semaphore", "acquire", node, "slots", "--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
@@ -80,7 +71,7 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		t.Errorf("the grant: %+v", g)
 	}
 	second := x.start("semaphore", "acquire", node, "slots", "--count", "2", "--wait", "1h", "-o", "json")
-	second.await("it waits", func() bool { return strings.Contains(second.err.String(), "waiting in the queue") })
+	second.remarks("waiting in the queue")
 	d := x.describe(node, "slots")
 	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID || d.Owners[0].OrderID != g.Fence || d.Owners[0].Data != "me" {
 		t.Errorf("while it is held: %+v", d)
@@ -102,8 +93,8 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 	if h := parsed[grant](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2.0 {
 		t.Errorf("the next grant %+v after %+v", h, g)
 	}
-	if got := strings.Count(first.out.String(), "\n"); got != 1 {
-		t.Errorf("the first printed %s", &first.out)
+	if got := strings.Count(first.Output(), "\n"); got != 1 {
+		t.Errorf("the first printed %s", first.Output())
 	}
 	second.endsBy(syscall.SIGTERM, cli.ExitDone)
 	if d := x.describe(node, "slots"); d.OwnerCount != 0 || len(d.Owners) != 0 {
@@ -122,10 +113,10 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 		t.Errorf("an ephemeral one: %+v", d)
 	}
 	waiter := x.start("semaphore", "acquire", node, "object", "--ephemeral")
-	waiter.await("it waits", func() bool { return strings.Contains(waiter.err.String(), "waiting") })
+	waiter.remarks("waiting")
 	waiter.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
-	if waiter.out.String() != "" {
-		t.Errorf("it printed %s", &waiter.out)
+	if waiter.Output() != "" {
+		t.Errorf("it printed %s", waiter.Output())
 	}
 	if d := x.describe(node, "object"); d.WaiterCount != 0 {
 		t.Errorf("%+v", d)
@@ -136,14 +127,14 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 
 func TestWhatIsTakenAwayIsToldToItsHolder(t *testing.T) {
 	x, node := sharedTool(t)
-	acquire := func() (*process, grant) {
+	acquire := func() (*task, grant) {
 		s := x.start("semaphore", "acquire", node, "lock", "--limit", "1", "-o", "json")
 		return s, parsed[grant](t, s.awaitLine(1))
 	}
-	loses := func(s *process, why string) {
+	loses := func(s *task, why string) {
 		t.Helper()
-		if code := s.wait(patience); code != cli.ExitLost || !strings.Contains(s.err.String(), why) {
-			t.Errorf("code %d, want %d; it says %s, want %s", code, cli.ExitLost, &s.err, why)
+		if code := s.wait(patience); code != cli.ExitLost || !strings.Contains(s.Errors(), why) {
+			t.Errorf("code %d, want %d; it says %s, want %s", code, cli.ExitLost, s.Errors(), why)
 		}
 	}
 	s, g := acquire()

@@ -24,7 +24,7 @@ import (
 func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	t.Helper()
 	given, err := settings.Load(settings.Sources{Environment: []string{
-		"SIGNALBOX_DATA_DIR=" + p.dir, "SIGNALBOX_LISTEN=" + p.client, "SIGNALBOX_RAFT_LISTEN=" + p.raft, "SIGNALBOX_ADMIN_LISTEN=off",
+		"SIGNALBOX_DATA_DIR=" + p.Dir, "SIGNALBOX_LISTEN=" + p.Client, "SIGNALBOX_RAFT_LISTEN=" + p.Raft, "SIGNALBOX_ADMIN_LISTEN=off",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	}
 	r.gate.host.Store(host)
 	r.phase.Store(phaseServing)
-	if box, err = client.Open(t.Context(), p.client); err != nil {
+	if box, err = client.Open(t.Context(), p.Client); err != nil {
 		t.Fatal(err)
 	}
 	return box, stop
@@ -102,7 +102,10 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	// after it cannot.
 	var all uint64
 	metas := make(map[uint64]bool)
-	for n := 0; ; n++ {
+	for n, late := 0, time.Now().Add(patience); ; n++ {
+		if time.Now().After(late) {
+			t.Fatalf("not within %v: a snapshot of each shard with all of that; of the meta shard there were %d", patience, len(metas))
+		}
 		if _, err := box.CreateNode(ctx, fmt.Sprintf("/more/%d", n), client.NodeConfig{}); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +115,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 		if n == 0 {
 			all = appliedIndex(t, box, 1)
 		}
-		d, err := datadir.Open(p.dir)
+		d, err := datadir.Open(p.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +127,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 			break
 		}
 	}
-	x := newTool(t, p)
-	r := x.run("inspect", p.dir)
+	x := newTool(t, p.Client)
+	r := x.run("inspect", p.Dir)
 	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its snapshots were not read") || !strings.Contains(r.out, "in use      process ") {
 		t.Errorf("while a host runs: %+v", r)
 	}
@@ -134,7 +137,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	defer box.Close()
 
 	var o directoryObject
-	if err := json.Unmarshal([]byte(x.ok("inspect", p.dir, "-o", "json")), &o); err != nil {
+	if err := json.Unmarshal([]byte(x.ok("inspect", p.Dir, "-o", "json")), &o); err != nil {
 		t.Fatal(err)
 	}
 	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 || len(o.Hosts) != 1 || len(o.Problems) != 0 {
@@ -162,7 +165,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if b := found["/b"]; b.Semaphores == 0 || b.Sessions != 0 {
 		t.Errorf("/b has %+v", b)
 	}
-	text := regexp.MustCompile(` +`).ReplaceAllString(x.ok("inspect", p.dir), " ")
+	text := regexp.MustCompile(` +`).ReplaceAllString(x.ok("inspect", p.Dir), " ")
 	for _, part := range []string{"host signalbox (id 1)\n", "\nshards 1, and the meta shard\n", "\nin use no\n", "\nNodes in the snapshots\n", " /a 1 1 1 0\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q:\n%s", part, text)
@@ -172,7 +175,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	// A byte of a snapshot is another one.
 	for _, s := range o.Snapshots {
 		if s.Newest && s.Shard == 1 {
-			path := filepath.Join(p.dir, s.Path)
+			path := filepath.Join(p.Dir, s.Path)
 			content, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +186,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 			}
 		}
 	}
-	if r := x.run("inspect", p.dir); r.code != cli.ExitData || !strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
+	if r := x.run("inspect", p.Dir); r.code != cli.ExitData || !strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -201,8 +204,8 @@ func TestInspectOfANewDirectory(t *testing.T) {
 	s := p.serve(t)
 	s.awaitReady()
 	s.stop()
-	text := newTool(t, p).ok("inspect", p.dir)
-	text = strings.ReplaceAll(strings.ReplaceAll(text, p.dir, "DIR"), p.raft, "ADDRESS")
+	text := newTool(t, p.Client).ok("inspect", p.Dir)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, p.Dir, "DIR"), p.Raft, "ADDRESS")
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(text, "TIME")
 	text = regexp.MustCompile(`[0-9a-f]{24}`).ReplaceAllString(text, "CLUSTER")
 	text = regexp.MustCompile(`machine  .*`).ReplaceAllString(text, "machine     NAME")

@@ -21,6 +21,8 @@ func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 		"watches":            {settings.DefaultWatches, server.DefaultWatches},
 		"ping interval":      {settings.DefaultPingInterval, server.DefaultPingInterval},
 		"tick":               {settings.DefaultRaftTick, raftlog.DefaultTick},
+		"snapshots":          {settings.DefaultRaftSnapshotBatches, raftlog.DefaultSnapshotEntries},
+		"batches kept":       {keptBatches(settings.DefaultRaftSnapshotBatches), raftlog.DefaultKeepEntries},
 	} {
 		if c.said != c.held {
 			t.Errorf("%s: the settings say %v, the host has %v", name, c.said, c.held)

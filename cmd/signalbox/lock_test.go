@@ -21,14 +21,14 @@ import (
 
 // lockPlace is a place with a host that is ready, and a node /jobs in it, whose sessions get little more than
 // their timeout when the host has stood still.
-func lockPlace(t *testing.T, more ...string) (*place, *process, *client.Client) {
+func lockPlace(t *testing.T, more ...string) (*place, *host, *client.Client) {
 	t.Helper()
 	p := newPlace(t, more...)
 	s := p.serve(t)
 	s.awaitReady()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := client.Open(ctx, p.client)
+	c, err := client.Open(ctx, p.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,23 +41,9 @@ func lockPlace(t *testing.T, more ...string) (*place, *process, *client.Client) 
 }
 
 // tool starts a command that speaks to the host of a place.
-func (p *place) tool(t *testing.T, args ...string) *process {
+func (p *place) tool(t *testing.T, args ...string) *task {
 	t.Helper()
-	return newTool(t, p).start(args...)
-}
-
-// says waits until a process has said something.
-func (s *process) says(text string) {
-	s.t.Helper()
-	s.await("it says "+text, func() bool { return strings.Contains(s.out.String(), text) })
-}
-
-// endsWith waits for the end of a process, and checks its code and what it complains of.
-func (s *process) endsWith(code int, complaint string) {
-	s.t.Helper()
-	if got := s.wait(patience); got != code || !strings.Contains(s.err.String(), complaint) || complaint == "" && s.err.String() != "" {
-		s.t.Errorf("%v: code %d, want %d; it says %q, want %q", s.cmd.Args[1:], got, code, &s.err, complaint)
-	}
+	return newTool(t, p.Client).start(args...)
 }
 
 func TestLockPassesOnWhatTheCommandEndsWith(t *testing.T) {
@@ -67,21 +53,21 @@ func TestLockPassesOnWhatTheCommandEndsWith(t *testing.T) {
 	}
 	p.tool(t, "lock", "/jobs", "status", "--", "no-such-command").endsWith(exitNoCommand, "run no-such-command: ")
 	p.tool(t, "lock", "/jobs", "status", "--", "/etc/passwd").endsWith(exitNotRun, "run /etc/passwd: ")
-	(&place{client: "127.0.0.1:1"}).tool(t, "lock", "/jobs", "status", "--timeout", "200ms", "--", "true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
+	newTool(t, "127.0.0.1:1").start("lock", "/jobs", "status", "--timeout", "200ms", "--", "true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
 }
 
 func TestTheCommandKnowsItsLease(t *testing.T) {
 	p, _, box := lockPlace(t)
 	s := p.tool(t, "lock", "/jobs", "told", "--limit", "5", "--count", "2", "--data", "it's me", "--", "sh", "-c",
 		"echo $SIGNALBOX_NODE $SIGNALBOX_LOCK $SIGNALBOX_COUNT $SIGNALBOX_SESSION $SIGNALBOX_FENCE; exec sleep 600")
-	s.await("it says so", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
+	s.awaitOutput("it says so", func() bool { return strings.HasSuffix(s.Output(), "\n") })
 	d, err := box.Node("/jobs").Describe(t.Context(), "told", client.WithOwners())
 	if err != nil || len(d.Owners) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	o := d.Owners[0]
-	if want := fmt.Sprintf("/jobs told 2 %d %d\n", o.SessionID, o.OrderID); s.out.String() != want {
-		t.Errorf("it is told %s, want %s", &s.out, want)
+	if want := fmt.Sprintf("/jobs told 2 %d %d\n", o.SessionID, o.OrderID); s.Output() != want {
+		t.Errorf("it is told %s, want %s", s.Output(), want)
 	}
 	if d.Limit != 5 || o.Count != 2 || string(o.Data) != "it's me" {
 		t.Errorf("%+v", d)
@@ -108,18 +94,18 @@ func TestALockThatIsTaken(t *testing.T) {
 	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x was not acquired within 50ms; the command was not run")
 	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x is taken")
 	waiting := p.tool(t, "lock", "/jobs", "x", "--", "echo", "mine")
-	waiting.await("it waits", func() bool { return strings.Contains(waiting.err.String(), "waiting for x\n") })
+	waiting.remarks("waiting for x\n")
 	gone := p.tool(t, "lock", "/jobs", "x", "--", "echo", "never")
-	gone.await("it waits", func() bool { return strings.Contains(gone.err.String(), "waiting for x\n") })
+	gone.remarks("waiting for x\n")
 	gone.signal(syscall.SIGTERM)
-	if code := gone.wait(patience); code != 143 || gone.out.String() != "" {
-		t.Errorf("code %d, %s", code, &gone.out)
+	if code := gone.wait(patience); code != 143 || gone.Output() != "" {
+		t.Errorf("code %d, %s", code, gone.Output())
 	}
 	holder.signal(syscall.SIGTERM)
 	holder.endsWith(143, "")
 	waiting.endsWith(0, "waiting for x")
-	if waiting.out.String() != "mine\n" {
-		t.Errorf("it says %q", &waiting.out)
+	if waiting.Output() != "mine\n" {
+		t.Errorf("it says %q", waiting.Output())
 	}
 }
 
@@ -208,7 +194,7 @@ func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 	pipe, dead := deathOf(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", "exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
 	s.says("in")
-	server.signal(syscall.SIGSTOP)
+	server.pause()
 	// No ping is answered that was sent after this, so the lease ends before this and the timeout.
 	paused := time.Now()
 	s.endsWith(cli.ExitLost, "the lock x is lost: ")
@@ -217,8 +203,8 @@ func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 	if took >= timeout {
 		t.Errorf("it was dead %v after the pause began, and the session timeout is %v", took, timeout)
 	}
-	if s.out.String() != "in\nasked\n" || !strings.Contains(s.err.String(), "the command was killed") {
-		t.Errorf("it was not asked first: %s%s", &s.out, &s.err)
+	if s.Output() != "in\nasked\n" || !strings.Contains(s.Errors(), "the command was killed") {
+		t.Errorf("it was not asked first: %s%s", s.Output(), s.Errors())
 	}
 	server.signal(syscall.SIGCONT)
 	next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "echo", "mine")
@@ -227,16 +213,16 @@ func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
 
 func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	p := newPlace(t)
-	w := newCutWire(t, p.client)
+	w := newCutWire(t, p.Client)
 	server := p.serve(t, "--client-advertise", w.listener.Addr().String())
 	server.awaitReady()
-	through := &place{client: w.listener.Addr().String()}
+	through := newTool(t, w.listener.Addr().String())
 	beats := filepath.Join(t.TempDir(), "beats")
-	first := through.tool(t, "lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1", beats)
+	first := through.start("lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1", beats)
 	first.says("in")
 	n := w.count()
-	second := through.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)
-	second.await("it waits", func() bool { return strings.Contains(second.err.String(), "waiting for x") })
+	second := through.start("lock", "/jobs", "x", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)
+	second.remarks("waiting for x")
 	w.sever(n)
 	first.endsWith(cli.ExitLost, "the command was killed")
 	second.endsWith(0, "waiting for x")
@@ -254,30 +240,28 @@ func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
 	s.says("in")
-	s.signal(syscall.SIGSTOP)
+	s.pause()
 	// The cluster gives the lock away meanwhile, and nobody can stop the command.
 	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
 	s.signal(syscall.SIGCONT)
 	s.endsWith(cli.ExitLost, "the command was killed")
-	if s.out.String() != "in\n" {
-		t.Errorf("it was asked to end, after another one had the lock: %s", &s.out)
+	if s.Output() != "in\n" {
+		t.Errorf("it was asked to end, after another one had the lock: %s", s.Output())
 	}
 }
 
 func TestTheCommandDiesWithItsLock(t *testing.T) {
-	p, _, _ := lockPlace(t)
+	p, server, _ := lockPlace(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "echo in $$; exec sleep 600")
 	s.says("in")
-	s.await("it has said all", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
-	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(s.out.String(), "in ")))
+	s.awaitOutput("it has said all", func() bool { return strings.HasSuffix(s.Output(), "\n") })
+	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(s.Output(), "in ")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.signal(syscall.SIGKILL)
-	<-s.gone
-	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !isZombie(pid) {
-		t.Errorf("the command lives on: %v", err)
-	}
+	<-s.Gone()
+	server.await("the command is dead", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) })
 	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
 }
 
@@ -299,8 +283,8 @@ func TestALockThatAnOperatorTakesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.endsWith(cli.ExitLost, "the lock x is lost: ")
-	if s.out.String() != "in\n" {
-		t.Errorf("it was asked to end, after the lock was gone: %s", &s.out)
+	if s.Output() != "in\n" {
+		t.Errorf("it was asked to end, after the lock was gone: %s", s.Output())
 	}
 }
 

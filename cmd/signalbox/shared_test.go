@@ -11,52 +11,55 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
 // sharedHost is the host that the tests of client commands share. It is started when it is first needed, and ended
 // by TestMain.
 type sharedHost struct {
-	once  sync.Once
-	place *place
-	err   error
-	cmd   *exec.Cmd
-	dir   string
+	once sync.Once
+	dir  string
+	host *process.Host
+	err  error
 }
 
 var shared sharedHost
 
 // start starts the host, and waits until it is ready.
 func (h *sharedHost) start(t *testing.T) {
-	h.once.Do(func() {
-		h.place = newPlace(t)
-		h.dir, h.err = os.MkdirTemp("", "signalbox-test-")
-		if h.err != nil {
-			return
-		}
-		h.place.dir = h.dir
-		h.cmd = exec.Command(os.Args[0], h.place.args()...)
-		h.cmd.Env = processEnvironment()
-		var out output
-		h.cmd.Stdout, h.cmd.Stderr = &out, &out
-		if h.err = h.cmd.Start(); h.err != nil {
-			return
-		}
-		s := &process{t: t, place: h.place, cmd: h.cmd, gone: make(chan struct{})}
-		s.awaitReady()
-	})
-	if h.err != nil || h.cmd == nil || h.cmd.Process == nil {
+	t.Helper()
+	h.once.Do(func() { h.err = h.open() })
+	if h.err != nil {
 		t.Fatalf("the shared host: %v", h.err)
 	}
 }
 
+func (h *sharedHost) open() (err error) {
+	if h.dir, err = os.MkdirTemp("", "signalbox-test-"); err != nil {
+		return err
+	}
+	p, err := process.NewPlace(program(), h.dir)
+	if err != nil {
+		return err
+	}
+	if h.host, err = p.Start(); err != nil {
+		return err
+	}
+	return h.host.AwaitReady(patience)
+}
+
+// address is where clients of the host connect.
+func (h *sharedHost) address() string { return h.host.Place.Client }
+
 // stop ends the host, at the end of all tests.
 func (h *sharedHost) stop() {
-	if h.cmd == nil || h.cmd.Process == nil {
-		return
+	if h.host != nil {
+		h.host.Kill() // nothing of it is looked at any more
 	}
-	_ = h.cmd.Process.Kill() // nothing of it is looked at any more
-	_ = h.cmd.Wait()
-	_ = os.RemoveAll(h.dir)
+	if h.dir != "" {
+		_ = os.RemoveAll(h.dir)
+	}
 }
 
 // tool runs commands of signalbox as processes, against one host.
@@ -72,22 +75,20 @@ var nodes atomic.Int64
 // sharedTool returns a tool for the shared host, and the path of a node that is the test's own.
 func sharedTool(t *testing.T) (x *tool, node string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
+	skipShort(t)
 	shared.start(t)
-	x = newTool(t, shared.place)
+	x = newTool(t, shared.address())
 	node = fmt.Sprintf("/%s/%d", t.Name(), nodes.Add(1))
 	x.ok("node", "create", node)
 	return x, node
 }
 
-// newTool returns a tool for the host of a place.
-func newTool(t *testing.T, p *place) *tool {
+// newTool returns a tool for the host at an address.
+func newTool(t *testing.T, address string) *tool {
 	t.Helper()
 	dir := t.TempDir()
 	return &tool{t: t, dir: dir, env: []string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SIGNALBOX_ENDPOINTS=" + p.client,
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SIGNALBOX_ENDPOINTS=" + address,
 	}}
 }
 
@@ -96,12 +97,6 @@ func (x *tool) with(variables ...string) *tool {
 	more := *x
 	more.env = append(append([]string{}, x.env...), variables...)
 	return &more
-}
-
-// processEnvironment is what makes a process of this test be signalbox. A data race has a code that no command ends
-// with, and does not make every process wait for a second at its end, as it would otherwise.
-func processEnvironment(more ...string) []string {
-	return append([]string{beVariable + "=1", "GORACE=halt_on_error=1 exitcode=99 atexit_sleep_ms=10"}, more...)
 }
 
 func (x *tool) command(args ...string) *exec.Cmd {
@@ -152,20 +147,9 @@ func (x *tool) fails(code int, say string, args ...string) {
 }
 
 // start starts a command that stays; the test's end kills it.
-func (x *tool) start(args ...string) *process {
+func (x *tool) start(args ...string) *task {
 	x.t.Helper()
 	return launch(x.t, x.command(args...))
-}
-
-// awaitLine waits until a process has printed so many lines, and returns the last of them.
-func (s *process) awaitLine(n int) string {
-	s.t.Helper()
-	var lines []string
-	s.await(fmt.Sprintf("it prints %d lines", n), func() bool {
-		lines = strings.SplitAfter(s.out.String(), "\n")
-		return len(lines) > n
-	})
-	return strings.TrimSuffix(lines[n-1], "\n")
 }
 
 // linkSignalbox makes a folder with this test's program in it, under the name of signalbox.

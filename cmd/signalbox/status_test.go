@@ -13,16 +13,16 @@ import (
 )
 
 func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
-	var hosts []*process
+	var hosts []*host
 	var endpoints []string
 	for _, p := range newCluster(t, "a", "b", "c") {
 		hosts = append(hosts, p.serve(t, "--shards", "2"))
-		endpoints = append(endpoints, p.client)
+		endpoints = append(endpoints, p.Client)
 	}
 	for _, s := range hosts {
 		s.awaitReady()
 	}
-	x := newTool(t, hosts[0].place).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
+	x := newTool(t, hosts[0].place.Client).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
 	var s statusObject
 	read := func(more ...string) result {
 		t.Helper()

@@ -4,8 +4,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,20 +37,20 @@ func openTerminal(t *testing.T) (keyboard, screen *os.File) {
 	return keyboard, screen
 }
 
-// onTerminal starts a command on a terminal. What is shown is in its out, all of it when shown is closed.
-func (x *tool) onTerminal(args ...string) (s *process, keyboard *os.File, shown chan struct{}) {
+// onTerminal starts a command on a terminal. What is shown is its output.
+func (x *tool) onTerminal(args ...string) (s *task, keyboard *os.File) {
+	x.t.Helper()
+	return x.typedAt(x.command(args...))
+}
+
+// typedAt gives a command a terminal, and starts it.
+func (x *tool) typedAt(c *exec.Cmd) (s *task, keyboard *os.File) {
 	x.t.Helper()
 	keyboard, screen := openTerminal(x.t)
-	c := x.command(args...)
-	c.Stdin, c.Stdout = screen, screen
-	s = launchOn(x.t, c, screen)
+	c.Stdin, c.Stdout, c.Stderr = screen, screen, screen
+	s = launch(x.t, c, keyboard)
 	_ = screen.Close() // the process has its own
-	shown = make(chan struct{})
-	go func() {
-		defer close(shown)
-		_, _ = io.Copy(&s.out, keyboard) // ends when the process has closed the other side
-	}()
-	return s, keyboard, shown
+	return s, keyboard
 }
 
 func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
@@ -60,16 +60,16 @@ func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
 		typed string
 		code  int
 	}{{"\n", cli.ExitFailed}, {"n\n", cli.ExitFailed}, {"\x04", cli.ExitFailed}, {"\x03", -1}, {"y\n", cli.ExitDone}} {
-		s, keyboard, _ := x.onTerminal("node", "drop", node)
+		s, keyboard := x.onTerminal("node", "drop", node)
 		want := "This drops node " + node + " with 1 semaphore and 0 sessions. Do it? [y/N] "
-		s.await("it asks", func() bool { return strings.Contains(s.out.String(), want) })
+		s.says(want)
 		if c.code < 0 {
 			s.signal(os.Interrupt)
 		} else if _, err := keyboard.WriteString(c.typed); err != nil {
 			t.Fatal(err)
 		}
 		if code := s.wait(patience); code != c.code {
-			t.Errorf("%q: code %d, want %d: %s", c.typed, code, c.code, &s.out)
+			t.Errorf("%q: code %d, want %d: %s", c.typed, code, c.code, s.Output())
 		}
 		there := x.run("node", "describe", node).code == 0
 		if there != (c.code != cli.ExitDone) {
@@ -84,9 +84,9 @@ func TestColoursAreForTerminals(t *testing.T) {
 		env  []string
 		want bool
 	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"TERM=dumb"}, false}} {
-		s, _, shown := x.with(c.env...).onTerminal("semaphore", "list", node)
-		<-shown
-		if text := s.out.String(); !strings.Contains(text, "WAITERS") || strings.Contains(text, "\x1b[") != c.want {
+		s, _ := x.with(c.env...).onTerminal("semaphore", "list", node)
+		s.wait(patience)
+		if text := s.Output(); !strings.Contains(text, "WAITERS") || strings.Contains(text, "\x1b[") != c.want {
 			t.Errorf("%v: colours are wanted: %v: %q", c.env, c.want, text)
 		}
 	}

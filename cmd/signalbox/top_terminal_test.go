@@ -13,40 +13,25 @@ import (
 
 func TestTopGivesTheTerminalBack(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s, _, shown := newTool(t, p).onTerminal("top", "--admin", p.admin, "--interval", "200ms")
-	s.await("it has shown two looks", func() bool { return strings.Count(s.out.String(), screenTop) >= 2 })
+	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "200ms")
+	s.awaitOutput("it has shown two looks", func() bool { return strings.Count(s.Output(), screenTop) >= 2 })
 	s.endsBy(os.Interrupt, cli.ExitDone)
-	<-shown
-	if text := s.out.String(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) || strings.Count(text, screenEnter) != 1 {
+	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) || strings.Count(text, screenEnter) != 1 {
 		t.Errorf("%q", text)
 	}
 }
 
 // onOwnTerminal starts a command as a shell with a terminal does: in the foreground of it.
-func (x *tool) onOwnTerminal(args ...string) (s *process, keyboard *os.File) {
+func (x *tool) onOwnTerminal(args ...string) (s *task, keyboard *os.File) {
 	x.t.Helper()
-	keyboard, screen := openTerminal(x.t)
 	c := x.command(args...)
-	c.Stdin, c.Stdout = screen, screen
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s = launchOn(x.t, c, screen)
-	_ = screen.Close() // the process has its own
-	go func() {
-		buf := make([]byte, 1024)
-		for {
-			n, err := keyboard.Read(buf)
-			_, _ = s.out.Write(buf[:n])
-			if err != nil {
-				return // the process has closed the other side
-			}
-		}
-	}()
-	return s, keyboard
+	return x.typedAt(c)
 }
 
 func TestWhatIsTypedGoesToTheCommandOfALock(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s, keyboard := newTool(t, p).onOwnTerminal("lock", "/jobs", "x", "--", "sh", "-c", "echo in; read line; echo got $line; exec sleep 600")
+	s, keyboard := newTool(t, p.Client).onOwnTerminal("lock", "/jobs", "x", "--", "sh", "-c", "echo in; read line; echo got $line; exec sleep 600")
 	s.says("in")
 	keyboard.WriteString("hello\n")
 	s.says("got hello")

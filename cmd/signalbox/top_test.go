@@ -20,15 +20,15 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	}
 	p.tool(t, "lock", "/jobs", "hot", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
 	waiting := p.tool(t, "lock", "/jobs", "hot", "--", "true")
-	waiting.await("it waits", func() bool { return strings.Contains(waiting.err.String(), "waiting for hot") })
-	top := p.tool(t, "top", "--admin", p.admin, "--interval", "300ms", "-o", "json")
+	waiting.remarks("waiting for hot")
+	top := p.tool(t, "top", "--admin", p.Admin, "--interval", "300ms", "-o", "json")
 	top.awaitLine(1)
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	var seen look
-	top.await("it shows the creation", func() bool {
-		for line := range strings.Lines(top.out.String()) {
+	top.awaitOutput("it shows the creation", func() bool {
+		for line := range strings.Lines(top.Output()) {
 			var l look
 			if json.Unmarshal([]byte(line), &l) != nil {
 				continue
@@ -50,14 +50,14 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	}
 	top.endsBy(os.Interrupt, cli.ExitDone)
 
-	text := newTool(t, p).ok("top", "--admin", p.admin, "--interval", "200ms", "--once")
+	text := newTool(t, p.Client).ok("top", "--admin", p.Admin, "--interval", "200ms", "--once")
 	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ", "\nhot         /jobs   all     1\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q:\n%s", part, text)
 		}
 	}
-	newTool(t, p).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here", "top", "--admin", "127.0.0.1:1", "--once")
-	newTool(t, p).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
+	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here", "top", "--admin", "127.0.0.1:1", "--once")
+	newTool(t, p.Client).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
 }
 
 func TestALookIsWhatHappenedInBetween(t *testing.T) {

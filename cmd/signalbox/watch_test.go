@@ -122,8 +122,8 @@ func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 		owner := x.start("discover", "register", node, "lock", "here:1")
 		owner.awaitLine(1)
 		x.ok("semaphore", "update", node, "lock", args[0])
-		if code := s.wait(patience); code != cli.ExitDone || s.err.String() != "" {
-			t.Errorf("%v: code %d, it says %s", args, code, &s.err)
+		if code := s.wait(patience); code != cli.ExitDone || s.Errors() != "" {
+			t.Errorf("%v: code %d, it says %s", args, code, s.Errors())
 		}
 		owner.endsBy(os.Interrupt, cli.ExitDone)
 	}

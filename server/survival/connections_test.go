@@ -144,6 +144,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	var (
 		group   sync.WaitGroup
 		begun   atomic.Int64
+		news    bell // of begun and faults
 		slowest atomic.Int64
 		gate    = make(chan struct{}, 128)
 		end     = make(chan struct{})
@@ -164,14 +165,16 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 			}
 			if err == nil {
 				begun.Add(1)
+				news.ring()
 				err = i.idle(timeout/3, &slowest, end)
 			}
 			if err != nil {
 				faults <- fmt.Errorf("session %x: %w", i.session, err)
+				news.ring()
 			}
 		})
 	}
-	await(t, "all are connected", func() bool { return begun.Load() == int64(count) || len(faults) > 0 })
+	await(t, "all are connected", &news, func() bool { return begun.Load() == int64(count) || len(faults) > 0 })
 	t.Logf("%d connections with a session each after %v", begun.Load(), time.Since(began))
 	slowest.Store(0)
 

@@ -142,6 +142,12 @@ func (h *host) awaitReady() time.Duration {
 	return time.Since(h.Began)
 }
 
+// await asks again and again until what it asks is true.
+func (h *host) await(what string, ask func() bool) {
+	h.t.Helper()
+	h.must(h.Await(what, patience, ask))
+}
+
 func (h *host) status() admin.Status {
 	h.t.Helper()
 	status, err := h.Status()
@@ -174,16 +180,4 @@ func (h *host) resident() int {
 		h.t.Fatal(err)
 	}
 	return kib << 10
-}
-
-// await asks again and again until what it asks is true.
-func await(t *testing.T, what string, ask func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for !ask() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }

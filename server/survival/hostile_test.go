@@ -195,7 +195,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 	})
 
 	l.progress(10)
-	await(t, "the host has forgotten them", func() bool { return h.status().Connections.Open < 50 })
+	h.await("it has forgotten them", func() bool { return h.status().Connections.Open < 50 })
 	after := h.resident()
 	t.Logf("memory: %d MiB before, %d MiB after; %v",
 		before>>20, after>>20, l.record.longestPause(began))

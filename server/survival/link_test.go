@@ -33,6 +33,8 @@ type link struct {
 	pending map[uint64]chan *protocol.Answer
 	bound   bool // the client's session is attached over it, or bound to it
 	closed  bool
+	leaving bool
+	idle    chan struct{} // closed when it is leaving and nothing is pending
 }
 
 func connect(address string, heard func(*link, *protocol.Answer)) (*link, error) {
@@ -42,7 +44,7 @@ func connect(address string, heard func(*link, *protocol.Answer)) (*link, error)
 	}
 	l := &link{
 		address: address, conn: conn, heard: heard, gone: make(chan struct{}),
-		encoder: protocol.NewEncoder(), pending: make(map[uint64]chan *protocol.Answer),
+		encoder: protocol.NewEncoder(), pending: make(map[uint64]chan *protocol.Answer), idle: make(chan struct{}),
 	}
 	go l.read()
 	a, err := l.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("survival")}, tooLong)
@@ -68,16 +70,27 @@ func (l *link) close() {
 
 // leave closes the connection once what was asked over it is answered, or will not be for long.
 func (l *link) leave() {
-	for range 50 {
-		l.mu.Lock()
-		waits := len(l.pending)
-		l.mu.Unlock()
-		if waits == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	l.mu.Lock()
+	l.leaving = true
+	l.lookIdle()
+	l.mu.Unlock()
+	select {
+	case <-l.idle:
+	case <-l.gone:
+	case <-time.After(tooLong / 2):
 	}
 	l.close()
+}
+
+// lookIdle is called when the link begins to leave, and when something is pending no more. The lock is held.
+func (l *link) lookIdle() {
+	select {
+	case <-l.idle:
+	default:
+		if l.leaving && len(l.pending) == 0 {
+			close(l.idle)
+		}
+	}
 }
 
 func (l *link) read() {
@@ -147,6 +160,7 @@ func (l *link) drop(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pending, id)
+	l.lookIdle()
 }
 
 // ask sends a request and waits for its answer.

@@ -136,7 +136,7 @@ func (l *load) write(c *client, data string, life, round int, value *int) error 
 func (l *load) progress(more int) {
 	l.t.Helper()
 	before := l.record.cycles()
-	await(l.t, "the load goes on", func() bool {
+	await(l.t, fmt.Sprintf("each lock is held %d times more", more), &l.record.news, func() bool {
 		now := l.record.cycles()
 		for lock, n := range now {
 			if n < before[lock]+more {
@@ -162,11 +162,7 @@ func (l *load) drain() {
 		l.workers.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		l.t.Fatal("a client waits for ever")
-	}
+	receive(l.t, "every client ends what it does", done)
 }
 
 // check lets the clients finish and checks everything that they were promised.
@@ -175,7 +171,7 @@ func (l *load) check() {
 	l.drain()
 	l.record.checkErrors()
 	l.record.checkHolders()
-	c, err := start(l.hosts, l.path, l.timeout, l.record)
+	c, err := start(l.hosts, l.path, patience, l.record)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -80,18 +80,14 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 		back.vanish()
 	}
 
-	select {
-	case g := <-heir:
-		if g.err != nil || g.order <= neverOrder {
-			t.Errorf("the heir has order id %d after %d: %v", g.order, neverOrder, g.err)
-		}
-		if early := again.Began.Add(timeout + grace).Sub(g.at); early > 0 {
-			t.Errorf("a session was expired %v before timeout and grace had passed", early)
-		}
-		t.Logf("a session that never came back was given up %v after the start", g.at.Sub(again.Began))
-	case <-time.After(patience):
-		t.Error("a session that never comes back is never given up")
+	g := receive(t, "a session that never comes back is given up", heir)
+	if g.err != nil || g.order <= neverOrder {
+		t.Errorf("the heir has order id %d after %d: %v", g.order, neverOrder, g.err)
 	}
+	if early := again.Began.Add(timeout + grace).Sub(g.at); early > 0 {
+		t.Errorf("a session was expired %v before timeout and grace had passed", early)
+	}
+	t.Logf("a session that never came back was given up %v after the start", g.at.Sub(again.Began))
 	quiet.checkErrors()
 	l.check()
 	l.record.checkNobodyEnded()

@@ -18,6 +18,7 @@ type record struct {
 	t      *testing.T
 	given  chan struct{}
 	finish sync.Once
+	news   bell // of held and faults
 
 	mu       sync.Mutex // guards what follows
 	statuses map[string]int
@@ -82,6 +83,7 @@ func (r *record) wrong(format string, args ...any) {
 	if len(r.faults) < 20 {
 		r.faults = append(r.faults, fmt.Sprintf(format, args...))
 	}
+	r.news.ring()
 }
 
 func (r *record) ended(session uint64, why string) {
@@ -94,6 +96,7 @@ func (r *record) hold(lock string, h hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held[lock] = append(r.held[lock], h)
+	r.news.ring()
 }
 
 func (r *record) create(name, data string) {

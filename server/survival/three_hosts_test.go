@@ -4,6 +4,7 @@ package survival_test
 
 import (
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +94,32 @@ func TestHostsThatAreRestartedInTurnCostNobodyAnything(t *testing.T) {
 		l.progress(10)
 		t.Logf("host %s at %s asked to stop at %s, did within %v, ready again after %v: %v",
 			places[i].Name, places[i].Client, asked.Format(time.StampMilli), stopped, ready, l.record.longestPause(asked))
+	}
+	l.check()
+	l.record.checkNobodyEnded()
+}
+
+// The leaders change in the middle of what clients ask for, again and again, and nobody is forgotten.
+func TestHostsThatStandStillInTurnKeepNobodyWaitingForGood(t *testing.T) {
+	_, hosts := three(t)
+	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	for i := range rounds {
+		still, other := hosts[i%len(hosts)], hosts[(i+1)%len(hosts)]
+		still.must(still.Pause())
+		paused := time.Now()
+		l.progress(5)
+		// With two of three standing still nothing is agreed on, and whoever led leads no more.
+		other.must(other.Pause())
+		time.Sleep(500 * time.Millisecond)
+		other.signal(syscall.SIGCONT)
+		l.progress(5)
+		still.signal(syscall.SIGCONT)
+		l.progress(5)
+		t.Logf("host %s stood still, then host %s too: %v", still.Place.Name, other.Place.Name, l.record.longestPause(paused))
 	}
 	l.check()
 	l.record.checkNobodyEnded()

@@ -41,29 +41,22 @@ func TestAnEventLoopTellsThatItStoodStill(t *testing.T) {
 	rounds := (<-conns).(interface{ Rounds() *Rounds }).Rounds()
 	until := func(what string, ok func(last, resumed time.Time) bool) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if ok(rounds.Latest()) {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal(what)
-			}
-		}
+		poll(&fixture{T: t}, what, func() bool { return ok(rounds.Latest()) })
 	}
 	began := time.Now()
-	until("an idle loop does not come round", func(last, _ time.Time) bool { return last.After(began) })
+	until("an idle loop to come round", func(last, _ time.Time) bool { return last.After(began) })
 
 	if _, err := client.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	<-h.halted
 	stopped := time.Now()
-	time.Sleep(roundMissed + roundEvery)
+	time.Sleep(roundMissed + roundEvery) // so long that it counts as a standstill
 	if last, resumed := rounds.Latest(); last.After(stopped) || resumed.After(stopped) {
 		t.Fatal("a loop that stands still comes round")
 	}
 	h.goOn <- struct{}{}
-	until("the loop does not come round again", func(last, _ time.Time) bool { return last.After(stopped) })
+	until("the loop to come round again", func(last, _ time.Time) bool { return last.After(stopped) })
 	if _, resumed := rounds.Latest(); !resumed.After(stopped) {
 		t.Fatal("it does not tell that it stood still")
 	}

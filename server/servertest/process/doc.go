@@ -9,5 +9,10 @@
 //	host.Kill()
 //	host, err = places[0].Start() // on what its disk has
 //
-// Nothing here ends by itself: who starts a host kills it. On Linux it dies with the program that started it.
+// Any other program is run by Launch, with the same means to wait for what it says and does:
+//
+//	watch, err := process.Launch("watch", exec.Command(program.Path, "semaphore", "watch", "/jobs", "lock"))
+//	err = watch.AwaitOutput("it shows the lock", time.Minute, func() bool { return watch.Output() != "" })
+//
+// Nothing here ends by itself: who starts a process kills it. On Linux it dies with the program that started it.
 package process

@@ -11,11 +11,8 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 )
 
-// askPatience bounds a question to a host, askAgain is the pause before it is asked again.
-const (
-	askPatience = 5 * time.Second
-	askAgain    = 5 * time.Millisecond
-)
+// askPatience bounds a question to a host.
+const askPatience = 5 * time.Second
 
 // asker keeps no connection, which would be to a host that may be killed next.
 var asker = http.Client{Timeout: askPatience, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -36,34 +33,29 @@ func (h *Host) Get(path string) (code int, text string) {
 
 // AwaitReady waits until the host says that it is ready.
 func (h *Host) AwaitReady(within time.Duration) error {
-	return h.await("is ready", "/health/ready", within, func(code int, _ string) bool { return code == http.StatusOK })
+	return h.awaitPage("it is ready", "/health/ready", within, func(code int, _ string) bool { return code == http.StatusOK })
 }
 
 // AwaitNodes waits until the host knows of so many nodes. Hosts hear of what was made and dropped one after the other.
 func (h *Host) AwaitNodes(n int, within time.Duration) error {
 	line := fmt.Sprintf("\nsignalbox_nodes %d\n", n)
-	return h.await(fmt.Sprintf("knows of %d nodes", n), "/metrics", within, func(_ int, text string) bool {
+	return h.awaitPage(fmt.Sprintf("it knows of %d nodes", n), "/metrics", within, func(_ int, text string) bool {
 		return strings.Contains(text, line)
 	})
 }
 
-// await asks for a page until it is as it is to be.
-func (h *Host) await(what, page string, within time.Duration, is func(code int, text string) bool) error {
-	deadline := time.Now().Add(within)
-	for {
-		code, text := h.Get(page)
-		if is(code, text) {
-			return nil
-		}
-		select {
-		case <-h.gone:
-			return fmt.Errorf("process: host %s ended with code %d before it %s:\n%s", h.Place.Name, h.ExitCode(), what, h.Errors())
-		case <-time.After(askAgain):
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("process: not within %v: host %s %s: %s", within, h.Place.Name, what, text)
-		}
+// awaitPage asks for a page until it is as it is to be.
+func (h *Host) awaitPage(what, page string, within time.Duration, is func(code int, text string) bool) error {
+	var text string
+	err := h.Await(what, within, func() (ok bool) {
+		var code int
+		code, text = h.Get(page)
+		return is(code, text)
+	})
+	if err != nil && !h.isGone() {
+		err = fmt.Errorf("%w; its last answer: %s", err, text)
 	}
+	return err
 }
 
 // Status is what the host says of itself.

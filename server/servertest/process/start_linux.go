@@ -21,7 +21,10 @@ var parent = sync.OnceValue(func() chan<- func() {
 
 // start starts a process that dies with this one.
 func start(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
 	parent() <- func() { started <- cmd.Start() }
 	return <-started

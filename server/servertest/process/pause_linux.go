@@ -1,0 +1,26 @@
+package process
+
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Pause stops the process in its tracks, and returns when nothing of it runs any more. It goes on with SIGCONT.
+func (p *Process) Pause() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		// The system tells of the stop when the last thread has stopped.
+		err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WSTOPPED|unix.WNOWAIT, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("process: wait until %s is paused: %w", p.Name, err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,43 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"syscall"
+)
+
+// portsAreKept tells that hosts can listen on a port while it is held.
+const portsAreKept = true
+
+// reserve finds a free port of this machine and holds it until what it returns is closed, or collected as garbage. Its
+// socket is bound and does not listen: so the system gives the port to nobody who asks for any port, or connects, and
+// whoever names it can listen there, one process after the other.
+func reserve() (address string, held io.Closer, err error) {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	held = os.NewFile(uintptr(socket), "port")
+	defer func() {
+		if err != nil {
+			_ = held.Close()
+		}
+	}()
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return "", nil, err
+	}
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return "", nil, err
+	}
+	bound, err := syscall.Getsockname(socket)
+	if err != nil {
+		return "", nil, err
+	}
+	at, ok := bound.(*syscall.SockaddrInet4)
+	if !ok {
+		return "", nil, fmt.Errorf("a socket is bound to %T", bound)
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4(at.Addr), uint16(at.Port)).String(), held, nil
+}
