@@ -146,7 +146,7 @@ func (d *describe) reply(watched bool) {
 		Owners: uint64(p.Owners), Waiters: uint64(p.Waiters),
 	}
 	if d.m.After == 0 {
-		a.Semaphore.Data = []byte(p.Data)
+		a.Semaphore.Data = protocol.View(p.Data)
 	}
 	last := len(p.Links) - 1
 	for i := range p.Links {
@@ -156,7 +156,7 @@ func (d *describe) reply(watched bool) {
 		} else {
 			a.Waiters.Append(protocol.Waiter{
 				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
-				Data: []byte(l.Data), TimeoutMillis: l.Timeout,
+				Data: protocol.View(l.Data), TimeoutMillis: l.Timeout,
 			})
 		}
 		if full := a.Owners.Size()+a.Waiters.Size() >= protocol.PageBytes; full && i < last || i == last && p.More {
@@ -169,7 +169,7 @@ func (d *describe) reply(watched bool) {
 
 func appendOwner(to *protocol.Owners, l *shard.LinkView) {
 	to.Append(protocol.Owner{
-		OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: []byte(l.Data),
+		OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: protocol.View(l.Data),
 	})
 }
 
