@@ -44,7 +44,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 				Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
 			}
 			if m.IncludeData {
-				item.Data = []byte(s.Data)
+				item.Data = protocol.View(s.Data)
 			}
 			a.Semaphores.Append(item)
 			if full := a.Semaphores.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
