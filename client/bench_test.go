@@ -1,11 +1,15 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -17,8 +21,8 @@ import (
 
 // quickHost answers at once, over TCP, without doing anything: what is measured is the client.
 type quickHost struct {
-	listener net.Listener
-	watched  atomic.Pointer[quickConn]
+	address string
+	watched atomic.Pointer[quickConn] // of one in this process
 }
 
 type quickConn struct {
@@ -26,13 +30,71 @@ type quickConn struct {
 	request atomic.Uint64
 }
 
+// newQuickHost starts a quick host in a process of its own, so that the goroutines of the two do not share processors in
+// a way that no user's do.
 func newQuickHost(b *testing.B) *quickHost {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	program, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &quickHost{listener: l}
+	child := exec.Command(program)
+	child.Env = append(os.Environ(), quickHostVariable+"=1")
+	child.Stderr = os.Stderr
+	stop, err := child.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = stop.Close() // it ends with that
+		if err := child.Wait(); err != nil {
+			b.Error(err)
+		}
+	})
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &quickHost{address: strings.TrimSpace(address)}
+}
+
+// quickHostVariable tells the program of the tests to be a quick host.
+const quickHostVariable = "SIGNALBOX_TEST_QUICK_HOST"
+
+// beQuickHost is a process that is one, until its input ends.
+func beQuickHost() error {
+	h, l, err := listenQuick()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	fmt.Println(h.address)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// newNearQuickHost starts a quick host in this process.
+func newNearQuickHost(b *testing.B) *quickHost {
+	h, l, err := listenQuick()
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.Cleanup(func() { _ = l.Close() })
+	return h
+}
+
+func listenQuick() (*quickHost, net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	h := &quickHost{address: l.Addr().String()}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -42,10 +104,8 @@ func newQuickHost(b *testing.B) *quickHost {
 			go h.serve(conn)
 		}
 	}()
-	return h
+	return h, l, nil
 }
-
-func (h *quickHost) address() string { return h.listener.Addr().String() }
 
 func (h *quickHost) serve(conn net.Conn) {
 	defer conn.Close()
@@ -115,7 +175,7 @@ func (h *quickHost) serve(conn net.Conn) {
 
 func (h *quickHost) routing() *protocol.RoutingAnswer {
 	a := &protocol.RoutingAnswer{Version: 1}
-	a.Hosts.Append(protocol.Host{ID: 1, Address: []byte(h.address())})
+	a.Hosts.Append(protocol.Host{ID: 1, Address: []byte(h.address)})
 	var ids protocol.HostIDs
 	ids.Append(1)
 	a.Shards.Append(protocol.Shard{ID: 0, LeaderHostID: 1, ReplicaHostIDs: ids})
@@ -125,7 +185,7 @@ func (h *quickHost) routing() *protocol.RoutingAnswer {
 }
 
 func (h *quickHost) open(b *testing.B, options ...client.Option) *client.Client {
-	c, err := client.Open(context.Background(), h.address(), options...)
+	c, err := client.Open(context.Background(), h.address, options...)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -137,7 +197,7 @@ func (h *quickHost) open(b *testing.B, options ...client.Option) *client.Client 
 // client can be faster than.
 func BenchmarkBareEcho(b *testing.B) {
 	h := newQuickHost(b)
-	conn, err := net.Dial("tcp", h.address())
+	conn, err := net.Dial("tcp", h.address)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -234,7 +294,7 @@ func BenchmarkDescribe(b *testing.B) {
 func BenchmarkWatchDelta(b *testing.B) {
 	for _, owners := range []int{100, 20_000} {
 		b.Run(fmt.Sprint(owners), func(b *testing.B) {
-			h := newQuickHost(b)
+			h := newNearQuickHost(b)
 			c := h.open(b)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()

@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/signalbox/signalbox/client/internal/clienttest"
@@ -9,4 +11,13 @@ import (
 // started are the processes that tests have started, which end with the last of them.
 var started processes
 
-func TestMain(m *testing.M) { clienttest.Main(m, started.stop) }
+func TestMain(m *testing.M) {
+	if os.Getenv(quickHostVariable) != "" {
+		if err := beQuickHost(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	clienttest.Main(m, started.stop)
+}
