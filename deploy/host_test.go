@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,7 +53,8 @@ func metrics(t *testing.T) series {
 	return s.scraped()
 }
 
-// loadedHost runs a host as a process, uses it, and returns what it shows.
+// loadedHost runs a host as a process, uses it, starts it again so that it has a snapshot to load, uses it more, and
+// returns what it shows.
 func loadedHost(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "signalbox")
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
@@ -68,10 +71,26 @@ func loadedHost(t *testing.T) string {
 		_ = l.Close()
 	}
 	cert, key := selfSigned(t)
-	cmd := exec.Command(program, "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
-		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
+	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
+		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches), "--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
-		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert)
+		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
+	page := "http://" + addresses[2] + "/metrics"
+	run(t, program, arguments, func() { saveSnapshot(t, addresses[0], page) })
+	var text string
+	run(t, program, arguments, func() {
+		use(t, addresses[0])
+		healthy(t, program, addresses[0])
+		saveSnapshot(t, addresses[0], page)
+		text = get(t, page)
+	})
+	return text
+}
+
+// run runs a host while what is to be done with it is done.
+func run(t *testing.T, program string, arguments []string, do func()) {
+	t.Helper()
+	cmd := exec.Command(program, arguments...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -92,10 +111,13 @@ func loadedHost(t *testing.T) string {
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.Contains(line, "ready") {
 		t.Fatalf("the host is not ready: %q, %v", line, err)
 	}
-	use(t, addresses[0])
-	healthy(t, program, addresses[0])
+	do()
+}
 
-	response, err := http.Get("http://" + addresses[2] + "/metrics")
+// get returns a page.
+func get(t *testing.T, page string) string {
+	t.Helper()
+	response, err := http.Get(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +127,37 @@ func loadedHost(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// snapshotBatches is how many batches lie between two snapshots of the host.
+const snapshotBatches = 100
+
+// saveSnapshot changes things until the host has saved a snapshot since it was started, and has told of it.
+func saveSnapshot(t *testing.T, address, page string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := client.Open(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	node := c.Node("/prod/busy")
+	if _, err := c.CreateNode(ctx, node.Path(), client.NodeConfig{}); err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+		t.Fatal(err)
+	}
+	if err := node.Create(ctx, "changes", 1, nil); err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+		t.Fatal(err)
+	}
+	const none = "signalbox_log_snapshots_saved_total{shard=\"1\"} 0\n"
+	for changed := 0; strings.Contains(get(t, page), none); {
+		for range snapshotBatches / 4 {
+			changed++
+			if err := node.Update(ctx, "changes", []byte(strconv.Itoa(changed))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // healthy runs the health check of the image, for a host that is there and for one that is not.

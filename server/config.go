@@ -46,7 +46,9 @@ type Config struct {
 	Access Access
 	// LogSyncs are shown among the metrics. May be nil.
 	LogSyncs *SyncTimes
-	Log      *slog.Logger
+	// LogSnapshots are, too. May be nil.
+	LogSnapshots *SnapshotTransfers
+	Log          *slog.Logger
 	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
 	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
 	Clock func() time.Time

@@ -53,7 +53,7 @@ func (h *Host) newMetaReplica() *metaReplica {
 }
 
 func (m *metaReplica) open() error {
-	log, err := m.host.config.Logs(metaShard, m)
+	log, err := m.host.config.Logs(metaShard, m.host.metrics.countSnapshots(metaShard, m))
 	if err != nil {
 		return fmt.Errorf("server: opening the meta shard: %w", err)
 	}

@@ -23,21 +23,27 @@ type metrics struct {
 	acquire  *histogram // from queued to granted
 	apply    *histogram // one batch
 	commit   *histogram // from proposing a batch to applying it: the disks and the way between hosts
+	saves    *histogram // one snapshot of a log
+	loads    *histogram // the same
 	leaders  *vm.Counter
 	commands *vm.Counter
 	batches  *vm.Counter
 	greeted  *vm.Counter
 	ended    [8]*vm.Counter
+	// snapshots are those of the logs, by shard.
+	snapshots []snapshotCounts
 }
 
 func newMetrics(h *Host) *metrics {
-	m := &metrics{set: vm.NewSet(), host: h}
+	m := &metrics{set: vm.NewSet(), host: h, snapshots: make([]snapshotCounts, h.config.Shards+1)}
 	m.commands = m.set.NewCounter(`signalbox_commands_applied_total`)
 	m.batches = m.set.NewCounter(`signalbox_batches_applied_total`)
 	m.greeted = m.set.NewCounter(`signalbox_connections_greeted_total`)
 	m.acquire = &histogram{name: "signalbox_acquire_wait_seconds"}
 	m.apply = &histogram{name: "signalbox_apply_seconds"}
 	m.commit = &histogram{name: "signalbox_commit_seconds"}
+	m.saves = &histogram{name: "signalbox_log_snapshot_save_seconds"}
+	m.loads = &histogram{name: "signalbox_log_snapshot_load_seconds"}
 	m.leaders = m.set.NewCounter(`signalbox_leader_changes_total`)
 	for k := range m.requests {
 		kind := protocol.Kind(k)
@@ -133,6 +139,14 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	m.acquire.write(w)
 	m.apply.write(w)
 	m.commit.write(w)
+	m.saves.write(w)
+	m.loads.write(w)
+	for id := range m.snapshots {
+		m.snapshots[id].write(w, uint64(id))
+		if moved := h.config.LogSnapshots; moved != nil {
+			moved.write(w, uint64(id))
+		}
+	}
 	if syncs := h.config.LogSyncs; syncs != nil {
 		syncs.times.write(w)
 	}

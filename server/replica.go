@@ -84,7 +84,7 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 
 // open gives the replica its log. From here on it is fed.
 func (r *replica) open() error {
-	log, err := r.host.config.Logs(r.id, r)
+	log, err := r.host.config.Logs(r.id, r.host.metrics.countSnapshots(r.id, r))
 	if err != nil {
 		return fmt.Errorf("server: opening shard %d: %w", r.id, err)
 	}

@@ -51,7 +51,7 @@ func (m *Machine) read(r io.Reader) error {
 	}
 	if v := binary.LittleEndian.Uint32(start[len(snapshotMagic):]); v != snapshotFormat {
 		if v < snapshotFormat {
-			return badSnapshot("format %d", v)
+			return badSnapshot("snapshot of format %d, known is %d: use the version that wrote it", v, snapshotFormat)
 		}
 		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", v, snapshotFormat, ErrNewerFormat)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,11 @@ three (signalbox serve --help).`,
 	}
 	root.SetVersionTemplate("signalbox {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath()))
+		hint := c.CommandPath() + " --help lists the flags"
+		if strings.Contains(err.Error(), ": time: ") {
+			hint = "write it like 500ms, 10s or 1m"
+		}
+		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s", err, hint))
 	})
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use a cluster"},

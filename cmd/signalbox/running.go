@@ -40,6 +40,7 @@ type running struct {
 	identity     identity.Identity
 	disk         *diskguard.Guard
 	logSyncs     *server.SyncTimes
+	logSnapshots *server.SnapshotTransfers
 	raft         *raftlog.Host
 
 	// phase is read by the pages of the admin server, which are there before and after the host is.
@@ -56,7 +57,7 @@ const (
 // start brings a host up. It returns when the host takes part in its cluster, which may be before it is
 // ready. Where it fails nothing is left behind but a directory, which the next start takes.
 func start(s *settings.Settings, log *slog.Logger) (_ *running, err error) {
-	r := &running{settings: s, log: log, began: time.Now(), logSyncs: server.NewSyncTimes()}
+	r := &running{settings: s, log: log, began: time.Now(), logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers)}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -121,7 +122,7 @@ func (r *running) openLog() (err error) {
 		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen,
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
-		Synced: r.logSyncs.Observe, Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
+		Synced: r.logSyncs.Observe, Transfers: r.logSnapshots, Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
 	}
 	if s.RaftTLSCert != "" {
 		config.TLS = &raftlog.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
@@ -141,7 +142,7 @@ func keptBatches(between int) int { return between / 5 }
 func logCode(err error) int {
 	for _, refused := range []error{
 		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrMembersChanged,
-		raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat,
+		raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat, raftlog.ErrDamaged,
 	} {
 		if errors.Is(err, refused) {
 			return cli.ExitData
@@ -167,7 +168,8 @@ func (r *running) config() server.Config {
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
-		PendingBytes: uint64(s.PendingLimit), PingInterval: s.PingInterval, Guard: r.disk.Guard, LogSyncs: r.logSyncs, Log: r.log,
+		PendingBytes: uint64(s.PendingLimit), PingInterval: s.PingInterval, Guard: r.disk.Guard,
+		LogSyncs: r.logSyncs, LogSnapshots: r.logSnapshots, Log: r.log,
 	}
 	if r.tokens != nil {
 		c.Access = r.tokens

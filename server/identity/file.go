@@ -42,6 +42,9 @@ func Read(dir string) (Identity, error) {
 	path := filepath.Join(dir, FileName)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return Identity{}, fmt.Errorf("identity: %s: %w: there is no such directory", dir, ErrNone)
+		}
 		return Identity{}, fmt.Errorf("identity: %s: %w: no host has used it", dir, ErrNone)
 	}
 	if err != nil {

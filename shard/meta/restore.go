@@ -92,7 +92,7 @@ func (l *loader) head() error {
 		return fmt.Errorf("%w: %d, not %d", ErrSnapshotNewer, format, snapshotFormat)
 	}
 	if format != snapshotFormat {
-		return fmt.Errorf("its format %d is unknown", format)
+		return fmt.Errorf("its format %d is not known any more: use the version that wrote it", format)
 	}
 	return nil
 }

@@ -19,8 +19,9 @@ import (
 // be many blocks of nodes, hosts and dropped nodes. The end block counts what came before it. The head
 // keeps its form in every format, so that an old host can say that a snapshot is too new for it.
 const (
-	snapshotMagic  = "SBX-META"
-	snapshotFormat = 1
+	snapshotMagic = "SBX-META"
+	// snapshotFormat is 2 since nodes carry how their timing changes. Any change of the bytes gets a new number.
+	snapshotFormat = 2
 	headBytes      = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5

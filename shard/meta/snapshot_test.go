@@ -120,10 +120,10 @@ func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
 		return b
 	}
-	if err := refused(t, format(2), "newer than this host knows: 2, not 1"); !errors.Is(err, ErrSnapshotNewer) {
+	if err := refused(t, format(snapshotFormat+1), "newer than this host knows: 3, not 2"); !errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is not an ErrSnapshotNewer", err)
 	}
-	if err := refused(t, format(0), "format 0 is unknown"); errors.Is(err, ErrSnapshotNewer) {
+	if err := refused(t, format(snapshotFormat-1), "format 1 is not known any more: use the version that wrote it"); errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is an ErrSnapshotNewer", err)
 	}
 	src[9] ^= 1

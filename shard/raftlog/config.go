@@ -112,6 +112,8 @@ type Config struct {
 
 	// Synced is told, if set, how long each sync of a log file took. It must not block.
 	Synced func(time.Duration)
+	// Transfers is told, if set, of the snapshots that hosts send each other.
+	Transfers Transfers
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.

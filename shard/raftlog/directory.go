@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
 )
 
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
-	// recordFormat is that of the record and of all that the directory holds.
-	recordFormat = 1
+	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals.
+	recordFormat = 2
 )
 
 // directoryRecord says whose a data directory is. The engine checks some of it too, but after it has
@@ -46,8 +47,8 @@ type directoryLock struct {
 
 // claimDirectory makes the data directory where there is none, locks it, and refuses it where it is
 // not this host's.
-func claimDirectory(c Config) (*directoryLock, error) {
-	if err := os.MkdirAll(c.DataDir, 0o750); err != nil {
+func claimDirectory(c Config, disk vfs.FS) (*directoryLock, error) {
+	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(c.DataDir, lockFile), os.O_CREATE|os.O_RDWR, 0o640)
@@ -67,6 +68,24 @@ func claimDirectory(c Config) (*directoryLock, error) {
 		return nil, err
 	}
 	return lock, nil
+}
+
+// makeDirectory makes a directory, and those above it that are missing, so that a power failure leaves them.
+func makeDirectory(disk vfs.FS, dir string) error {
+	above := filepath.Dir(dir)
+	if _, err := disk.Stat(dir); err == nil {
+		_ = syncDirectory(disk, above) // who made it may have been killed; what is not ours may be closed to us
+		return nil
+	}
+	if above != dir {
+		if err := makeDirectory(disk, above); err != nil {
+			return err
+		}
+	}
+	if err := disk.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	return syncDirectory(disk, above)
 }
 
 func (l *directoryLock) release() { l.file.Close() }
@@ -117,9 +136,9 @@ func (found directoryRecord) compare(want directoryRecord, dir string) error {
 }
 
 // record writes down whose the directory is, once the engine has accepted it.
-func (l *directoryLock) record(c Config) error {
+func (l *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
-	if _, err := os.Stat(path); err == nil {
+	if _, err := disk.Stat(path); err == nil {
 		return nil
 	}
 	hostname, err := os.Hostname()
@@ -130,30 +149,8 @@ func (l *directoryLock) record(c Config) error {
 	if err != nil {
 		return fmt.Errorf("raftlog: encode the record of the data directory: %w", err)
 	}
-	if err := writeDurably(path, append(text, '\n')); err != nil {
+	if err := writeDurably(disk, path, append(text, '\n')); err != nil {
 		return fmt.Errorf("raftlog: write the record of the data directory: %w", err)
 	}
 	return nil
-}
-
-// writeDurably leaves either the whole file or none, whenever the machine fails.
-func writeDurably(path string, text []byte) error {
-	temporary := path + ".new"
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o640)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	directory, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
 }

@@ -46,6 +46,7 @@ var engineOpenErrors = []struct {
 	{"logdb type changed", ErrFormat, "use the version that filled the directory"},
 	{"incompatible LogDB data format", ErrFormat, "use the version that filled the directory"},
 	{"using new LogDB on existing Raft Log", ErrFormat, "use the version that filled the directory"},
+	{"is damaged", ErrDamaged, repairAdvice},
 	{"malformed", ErrDamaged, repairAdvice},
 	{"corrupt", ErrDamaged, repairAdvice},
 	{"checksum", ErrDamaged, repairAdvice},
@@ -54,6 +55,9 @@ var engineOpenErrors = []struct {
 
 // explainOpen says what an error of the engine means for the one who started the host.
 func explainOpen(c Config, err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
+	}
 	for _, known := range engineOpenErrors {
 		if strings.Contains(err.Error(), known.text) {
 			return fmt.Errorf("%w: %s: %s (%w)", known.err, c.DataDir, known.hint, err)

@@ -1,11 +1,8 @@
 package raftlog
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,15 +38,20 @@ const (
 // For that reason the store itself uses its old log files again, but not the first of each size, nor those of
 // an earlier run. What an old file still holds does no harm: each record carries the number of its file.
 //
-// What is more, log files are written past the operating system's cache (direct.go): that halves the time of a
+// What is more, log files are written past the operating system's cache (sector.go): that halves the time of a
 // sync again, and keeps it short while others write to the same disk.
 //
 // Files are prepared in the background, but for the first and small one, and only where there is ample room. Without
 // one everything works, slower.
+//
+// It also sees to it that damage is told from what a power failure leaves: by marks in log files and manifests
+// (mark.go), a seal on what names the manifest (sealed.go), a look at tables before they are used (table.go); and
+// that a power failure leaves no halves of what the engine takes for whole (whole.go).
 type files struct {
 	vfs.FS
-	limit  int64               // a log file does not become much larger
-	synced func(time.Duration) // is told how long each sync of a log file took
+	open   func(name string) (diskFile, error) // a log file
+	limit  int64                               // a log file does not become much larger
+	synced func(time.Duration)                 // is told how long each sync of a log file took
 
 	mu     sync.Mutex
 	closed bool
@@ -74,7 +76,10 @@ func newFiles(limit int64, synced func(time.Duration)) *files {
 	if synced == nil {
 		synced = func(time.Duration) {}
 	}
-	return &files{FS: vfs.Default, limit: limit, synced: synced, stores: make(map[string]*store), stop: make(chan struct{})}
+	return &files{
+		FS: vfs.Default, open: openDisk, limit: limit, synced: synced,
+		stores: make(map[string]*store), stop: make(chan struct{}),
+	}
 }
 
 // close gives up what is being prepared. The stores are closed already.
@@ -86,22 +91,64 @@ func (f *files) close() {
 	f.making.Wait()
 }
 
-// Create implements vfs.FS. A log file that is prepared is not empty, but holds nothing that its reader would take
-// for a record.
+// Create implements vfs.FS.
 func (f *files) Create(name string) (vfs.File, error) {
-	if !isLogFile(name) {
-		return f.FS.Create(name)
+	if isLogFile(name) {
+		return f.createLog(name)
 	}
+	if isWhole(name) {
+		return createWhole(f.FS, name)
+	}
+	file, err := f.FS.Create(name)
+	if err == nil && isManifest(name) {
+		return newManifestFile(name, file), nil
+	}
+	return file, err
+}
+
+// createLog creates a log file. One that is prepared is not empty, but holds nothing that its reader would take
+// for a record.
+func (f *files) createLog(name string) (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.store(name)
-	if !s.prepared && !s.making && f.hasRoom(name, preparedLeast) {
-		s.prepared = f.make(besides(name), preparedLeast, 0) == nil
+	least := min(f.limit, preparedLeast)
+	if !s.prepared && !s.making && f.hasRoom(name, least) {
+		s.prepared = f.make(besides(name), least, 0) == nil
 	}
 	if file := f.take(s, name); file != nil {
 		return file, nil
 	}
 	return f.logFile(s, name)(f.FS.Create(name))
+}
+
+// Open implements vfs.FS.
+func (f *files) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
+	if isSealed(name) {
+		return openSealed(f.FS, name)
+	}
+	return f.FS.Open(name, options...)
+}
+
+// Rename implements vfs.FS.
+func (f *files) Rename(oldName, newName string) error {
+	if isSealed(newName) {
+		if err := seal(f.FS, oldName); err != nil {
+			return err
+		}
+	}
+	return f.FS.Rename(oldName, newName)
+}
+
+// Stat implements vfs.FS. A store asks for the sizes of its tables when it is opened, of those that it needs and no
+// others: that is the moment to look at them.
+func (f *files) Stat(name string) (os.FileInfo, error) {
+	if isTable(name) {
+		if err := verifyTable(f.FS, name); err != nil {
+			return nil, err
+		}
+	}
+	return f.FS.Stat(name)
 }
 
 // ReuseForWrite implements vfs.FS. A file that will have to grow is worth less than a prepared one.
@@ -188,7 +235,7 @@ func (f *files) hasRoom(name string, size int64) bool {
 // make writes a file of zeros, which takes its name when it is complete.
 func (f *files) make(name string, size int64, pause time.Duration) (err error) {
 	partial := name + ".partial"
-	file, _, err := openLog(partial)
+	file, err := f.open(partial)
 	if err != nil {
 		return err
 	}
@@ -207,7 +254,7 @@ func (f *files) make(name string, size int64, pause time.Duration) (err error) {
 	return f.FS.Rename(partial, name)
 }
 
-func (f *files) fill(file *os.File, size int64, pause time.Duration) error {
+func (f *files) fill(file diskFile, size int64, pause time.Duration) error {
 	zeros := aligned(preparedStep)
 	for at := int64(0); at < size; at += preparedStep {
 		select {
@@ -218,7 +265,7 @@ func (f *files) fill(file *os.File, size int64, pause time.Duration) error {
 		if _, err := file.WriteAt(zeros[:min(size-at, preparedStep)], at); err != nil {
 			return err
 		}
-		if err := syncData(file); err != nil {
+		if err := file.SyncData(); err != nil {
 			return err
 		}
 	}
@@ -243,95 +290,13 @@ func (f *files) logFile(s *store, name string) func(vfs.File, error) (vfs.File, 
 		if err := opened.Close(); err != nil {
 			return nil, err
 		}
-		file, direct, err := openLog(name)
+		file, err := f.open(name)
 		if err != nil {
 			return nil, err
 		}
-		l := &logFile{File: file, files: f, store: s, name: name, file: file, number: logNumber(name)}
-		if direct {
-			l.direct = newDirectWriter(file)
-		}
-		return l, nil
+		return newLogFile(f, s, name, file), nil
 	}
 }
-
-// openLog opens a file, which need not exist, for writing: past the cache where the file system can do that.
-func openLog(name string) (file *os.File, direct bool, err error) {
-	if file, err = openDirect(name); err == nil {
-		return file, true, nil
-	}
-	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
-	return file, false, err
-}
-
-// logFile is a file of a store's write-ahead log, open for writing by one goroutine.
-type logFile struct {
-	vfs.File
-	file    *os.File      // the same
-	direct  *directWriter // nil where the file system cannot do that
-	files   *files
-	store   *store
-	name    string
-	number  uint32 // of the file
-	written int64
-	asked   bool   // for the file that comes after this one
-	fresh   []byte // what was written since the last sync, if it is short
-	long    bool   // it is not
-}
-
-// Write implements vfs.File.
-func (l *logFile) Write(p []byte) (n int, err error) {
-	if l.direct != nil {
-		n, err = l.direct.Write(p)
-	} else {
-		n, err = l.file.Write(p)
-	}
-	if l.written += int64(n); !l.long {
-		l.long = len(l.fresh)+n > maxJudged
-		l.fresh = append(l.fresh, p[:min(n, maxJudged)]...)
-	}
-	if l.store.written.Add(int64(n)) >= preparedAfter && !l.asked {
-		l.asked = true
-		l.files.prepare(l.store, l.name)
-	}
-	return n, err
-}
-
-// Sync implements vfs.File. When the file was last changed is not worth a write to the disk.
-func (l *logFile) Sync() error {
-	wait := !l.long && l.store.positions.canWait(l.fresh, l.number)
-	l.fresh, l.long = l.fresh[:0], false
-	if wait {
-		return nil
-	}
-	begun := time.Now()
-	if l.direct != nil {
-		if err := l.direct.flush(); err != nil {
-			return err
-		}
-	}
-	err := syncData(l.file)
-	l.files.synced(time.Since(begun))
-	return err
-}
-
-// Close implements vfs.File.
-func (l *logFile) Close() error {
-	l.store.last.Store(l.written)
-	var err error
-	if l.direct != nil {
-		err = l.direct.flush()
-	}
-	return errors.Join(err, l.file.Close())
-}
-
-// logNumber is the number of a log file, 0 where its name is none.
-func logNumber(name string) uint32 {
-	n, _ := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".log"), 10, 32)
-	return uint32(n)
-}
-
-func isLogFile(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // besides is where the file is that is prepared for the store of a log file.
 func besides(name string) string { return filepath.Join(filepath.Dir(name), preparedName) }

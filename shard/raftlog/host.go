@@ -46,17 +46,22 @@ func Open(config Config) (*Host, error) {
 		return nil, err
 	}
 	config.Members = maps.Clone(config.Members) // read by many goroutines from now on
-	return open(config)
+	return open(config, newFiles(int64(config.storeBuffer()), config.Synced))
 }
 
-func open(c Config) (_ *Host, err error) {
+func open(c Config, disk *files) (_ *Host, err error) {
+	defer func() {
+		if err != nil {
+			disk.close()
+		}
+	}()
 	factory := &transportFactory{members: c.Members, followers: newFollowers(), logger: c.Logger}
 	if c.TLS != nil {
 		if factory.tls, err = c.TLS.load(); err != nil {
 			return nil, err
 		}
 	}
-	lock, err := claimDirectory(c)
+	lock, err := claimDirectory(c, disk.FS)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +70,7 @@ func open(c Config) (_ *Host, err error) {
 			lock.release()
 		}
 	}()
-	if err := verifyLogFiles(c.DataDir); err != nil {
+	if err := verifyFiles(disk.FS, c.DataDir); err != nil {
 		return nil, err
 	}
 	// An address that cannot be had must show before the engine binds the directory to it.
@@ -79,9 +84,11 @@ func open(c Config) (_ *Host, err error) {
 		}
 	}()
 	routeEngineLog(c.Logger)
-	h := &Host{config: c, tls: factory.tls, followers: factory.followers, lock: lock, logs: make(map[uint64]*Log), stop: make(chan struct{})}
+	h := &Host{
+		config: c, tls: factory.tls, followers: factory.followers, lock: lock, disk: disk,
+		logs: make(map[uint64]*Log), stop: make(chan struct{}),
+	}
 	h.events = newLeadershipEvents(h)
-	h.disk = newFiles(int64(c.storeBuffer()), c.Synced)
 	enginePanicked.Store(nil) // what was said at another time explains nothing
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))
 	if err == nil && h.engine == nil {
@@ -89,12 +96,10 @@ func open(c Config) (_ *Host, err error) {
 		err = errors.New(lastEnginePanic())
 	}
 	if err != nil {
-		h.disk.close()
 		return nil, explainOpen(c, err)
 	}
-	if err := lock.record(c); err != nil {
+	if err := lock.record(c, disk.FS); err != nil {
 		h.engine.Close()
-		h.disk.close()
 		return nil, err
 	}
 	h.running.Go(func() { h.events.run(h.stop) })

@@ -11,13 +11,16 @@ import "encoding/binary"
 // What is on the disk is always a beginning of what was written: whatever the engine writes because of a position, such
 // as that a snapshot is complete, comes after the position and brings it along.
 //
+// A term and a vote that were replaced do not come back: terms grow, and a vote is given once in a term. So those of a record
+// that is too long to be read here need not be known: the next that is read differs from what was known before.
+//
 // A record is read here if it is one whole chunk (verify.go) with one or more values of that kind: sequence number
 // (8 bytes), number of values (4), then for each: 1, length of the key, key, length of the value, value. The
 // key begins with 2 2 and is 20 bytes long; the value is 8, term, 16, vote, 24, position. All numbers but the
 // first two are varints. Whatever looks different is synced.
 const (
 	positionKeyBytes = 20
-	// maxWaiting is how many syncs in a row may wait. verify.go relies on it.
+	// maxWaiting is how many syncs in a row may wait.
 	maxWaiting = 8
 	// maxJudged is how long what was written may be to be looked at.
 	maxJudged = 1 << 10
@@ -37,8 +40,9 @@ func (p *positions) canWait(written []byte, file uint32) bool {
 		p.votes = make(map[[positionKeyBytes]byte]ballot)
 	}
 	wait := p.waiting < maxWaiting && len(written) > 0
+	layout := logLayout(file)
 	for len(written) > 0 {
-		size, kind := chunk(written, file)
+		size, kind := layout.chunk(written)
 		if size == 0 || kind != walFull {
 			wait = false
 			break

@@ -43,6 +43,7 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 		RaftAddress:         c.address(),
 		EnableMetrics:       c.Metrics,
 		RaftEventListener:   events,
+		SystemEventListener: c.systemEvents(),
 		MaxSendQueueSize:    maxQueuedBytes,
 		MaxReceiveQueueSize: maxQueuedBytes,
 		Expert: config.ExpertConfig{

@@ -40,24 +40,28 @@ func TestALogFileThatWasDamagedIsNotTakenForATornOne(t *testing.T) {
 	for end > 0 && whole[end-1] == 0 {
 		end--
 	}
-	if at, damaged := damagedAt(whole, number); damaged {
-		t.Fatalf("a file that is whole is called damaged at byte %d", at)
+	layout := logLayout(number)
+	damaged := func(b []byte) bool {
+		at := layout.end(b)
+		return synced(b, at, number) > int64(at)
 	}
-	for at := range end { // torn anywhere, in a file that was prepared or not
-		if _, damaged := damagedAt(whole[:at], number); damaged {
+	if at := layout.end(whole); synced(whole, at, number) != int64(at) || at == 0 {
+		t.Fatalf("of a file that was closed %d bytes are called synced, and %d are whole", synced(whole, at, number), at)
+	}
+	for at := 0; at < end; at += 31 { // torn anywhere, in a file that was prepared or not
+		if damaged(whole[:at]) {
 			t.Fatalf("a file that ends at byte %d is called damaged", at)
 		}
 	}
-	for at := 0; at < end/2; at += 7 {
-		bad := append([]byte(nil), whole...)
-		bad[at] ^= 1
-		if found, damaged := damagedAt(bad, number); !damaged || found > at {
-			t.Fatalf("byte %d was changed, and found is %d, %v", at, found, damaged)
+	bad := append([]byte(nil), whole[:wholeSectors(end+sector-1)]...)
+	for at := 0; at < layout.end(whole); at += 7 {
+		if bad[at] ^= 1; !damaged(bad) {
+			t.Fatalf("byte %d was changed, and nothing is found", at)
 		}
+		bad[at] ^= 1
 	}
 
-	bad := append([]byte(nil), whole...)
-	bad[end/2] ^= 0x40
+	bad[layout.end(whole)-walHead-1] ^= 0x40 // in the last record
 	if err := os.WriteFile(path, bad, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +81,10 @@ func TestWhatTheEngineKeepsIsNamedWhenItIsDamaged(t *testing.T) {
 	one.close()
 	for _, kind := range []string{"CURRENT", "MANIFEST-", "dragonboat.ds", "NODEHOST.ID", "host.json"} {
 		for name, change := range map[string]func([]byte) []byte{
+			"emptied": func([]byte) []byte { return nil },
 			"cut":     func(b []byte) []byte { return b[:len(b)/2] },
-			"changed": func(b []byte) []byte { b[len(b)/2] ^= 0x10; return b },
+			"zeroed":  func(b []byte) []byte { return make([]byte, len(b)) },
+			"changed": func(b []byte) []byte { b[min(len(b)/2, 20)] ^= 0x10; return b },
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				copied := one.config

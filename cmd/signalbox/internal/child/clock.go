@@ -4,19 +4,38 @@ package child
 
 import "time"
 
+// closeEnough is how far apart two clocks may be read to count as read at once, and readings how often that is tried.
+const (
+	closeEnough = time.Millisecond
+	readings    = 8
+)
+
 var epoch = time.Now()
 
 // moment is a point in time by two clocks: one that stands still while the machine sleeps, by which a client
-// counts its leases, and one that does not, by which the rest of the world does.
-type moment struct{ awake, all time.Duration }
+// counts its leases, and one that does not, by which the rest of the world does. They cannot be read at once, so the
+// first is read before and after the other.
+type moment struct{ before, all, after time.Duration }
 
-func now() moment {
-	m := moment{awake: time.Since(epoch)}
-	m.all = sinceBoot(m.awake)
+func now() moment { return nowBy(func() time.Duration { return time.Since(epoch) }, sinceBoot) }
+
+// nowBy reads the clocks. On a busy machine this process may have to wait for a processor between two readings, for
+// longer than a sleep that matters; then they are read again.
+func nowBy(awake func() time.Duration, all func(otherwise time.Duration) time.Duration) moment {
+	m := moment{after: awake()}
+	for range readings {
+		m.before = m.after
+		m.all = all(m.before)
+		m.after = awake()
+		if m.after-m.before <= closeEnough {
+			break
+		}
+	}
 	return m
 }
 
-// slept is for how long the machine slept between two moments.
+// slept is for how long the machine slept between two moments, at the least: what the reading of the clocks took does
+// not count.
 func (m moment) slept(until moment) time.Duration {
-	return (until.all - m.all) - (until.awake - m.awake)
+	return (until.all - m.all) - (until.after - m.before)
 }

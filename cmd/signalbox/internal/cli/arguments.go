@@ -17,6 +17,10 @@ func NoArguments(c *cobra.Command, args []string) error {
 			c.CommandPath(), args[0], c.CommandPath()))
 	}
 	hint := c.CommandPath() + " --help lists the commands"
+	// As many letters may be wrong as leave the word to be seen.
+	if c.SuggestionsMinimumDistance = 2; len(args[0]) < 5 {
+		c.SuggestionsMinimumDistance = 1
+	}
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}

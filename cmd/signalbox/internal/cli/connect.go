@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -79,8 +80,13 @@ func (k *Connection) notOpened(ctx context.Context, err error) error {
 		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err, TokenVariable))
 	}
 	said, more := k.said[settingEndpoints], ""
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	switch {
+	case strings.Contains(said.Text, "://"):
+		more = ", written HOST:PORT"
+	case errors.Is(err, syscall.ECONNREFUSED):
 		more = ", and signalbox serve runs a host here"
+	case errors.Is(err, io.EOF):
+		more = ", and clients go to those of --listen or --tls-listen"
 	}
 	return ExitWith(ExitUnavailable, fmt.Errorf("%w; the endpoints are %s (%s): --endpoints gives others%s",
 		err, Safe(said.Text), Safe(said.From), more))

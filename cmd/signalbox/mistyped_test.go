@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func TestWhoMistypesIsToldWhatToWrite(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"stauts"}, cli.ExitUsage, `there is no command "stauts"; did you mean status?`},
+		{[]string{"lok", "/a", "b"}, cli.ExitUsage, `there is no command "lok"; did you mean lock?`},
+		{[]string{"node", "lst"}, cli.ExitUsage, `there is no command "lst"; did you mean list?`},
+		{[]string{"node", "get"}, cli.ExitUsage, `there is no command "get"; signalbox node --help lists the commands`},
+		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; write it like 500ms, 10s or 1m"},
+		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage, "; write it like 500ms, 10s or 1m"},
+		{[]string{"status", "--endpoints", "http://127.0.0.1:7420"}, cli.ExitUnavailable, "--endpoints gives others, written HOST:PORT"},
+		{[]string{"inspect", "nowhere"}, cli.ExitData, "there is no such directory"},
+	} {
+		code, out, err := command(nil, c.args...)
+		if code != c.code || out != "" || !strings.HasSuffix(err, c.want+"\n") {
+			t.Errorf("%v: code %d, out %q\ngot  %swant %s", c.args, code, out, err, c.want)
+		}
+	}
+}

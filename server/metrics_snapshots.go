@@ -1,0 +1,102 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// snapshotCounts are what became of the snapshots of one shard's log at this host.
+type snapshotCounts struct {
+	saved  atomic.Uint64
+	failed atomic.Uint64 // could not be saved
+	loaded atomic.Uint64
+	bytes  atomic.Int64 // in the latest one that was saved or loaded
+}
+
+func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
+	l := fmt.Sprintf(`{shard="%d"}`, shardID)
+	fmt.Fprintf(w, "signalbox_log_snapshots_saved_total%s %d\n", l, c.saved.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshot_saves_failed_total%s %d\n", l, c.failed.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshots_loaded_total%s %d\n", l, c.loaded.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshot_bytes%s %d\n", l, c.bytes.Load())
+}
+
+// countSnapshots puts between a log and a state machine what counts the snapshots that the log asks for and brings back.
+func (m *metrics) countSnapshots(shardID uint64, to shard.StateMachine) shard.StateMachine {
+	return countedMachine{to, m, &m.snapshots[shardID]}
+}
+
+type countedMachine struct {
+	shard.StateMachine
+	metrics *metrics
+	counts  *snapshotCounts
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (m countedMachine) PrepareSnapshot() (shard.Snapshot, error) {
+	s, err := m.StateMachine.PrepareSnapshot()
+	if err != nil {
+		m.counts.failed.Add(1)
+		return nil, err
+	}
+	return countedSnapshot{s, m}, nil
+}
+
+// Restore implements shard.StateMachine.
+func (m countedMachine) Restore(r io.Reader) error {
+	from, began := sizedReader{Reader: r}, m.metrics.host.now()
+	if err := m.StateMachine.Restore(&from); err != nil {
+		return err
+	}
+	m.metrics.loads.observe(int64(m.metrics.host.now().Sub(began)))
+	m.counts.bytes.Store(from.size)
+	m.counts.loaded.Add(1)
+	return nil
+}
+
+type countedSnapshot struct {
+	shard.Snapshot
+	machine countedMachine
+}
+
+// Save implements shard.Snapshot.
+func (s countedSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
+	m := s.machine
+	to, began := sizedWriter{Writer: w}, m.metrics.host.now()
+	err := s.Snapshot.Save(&to, stop)
+	switch {
+	case err == nil:
+		m.metrics.saves.observe(int64(m.metrics.host.now().Sub(began)))
+		m.counts.bytes.Store(to.size)
+		m.counts.saved.Add(1)
+	case !errors.Is(err, shard.ErrSnapshotStopped):
+		m.counts.failed.Add(1)
+	}
+	return err
+}
+
+type sizedWriter struct {
+	io.Writer
+	size int64
+}
+
+func (w *sizedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.size += int64(n)
+	return n, err
+}
+
+type sizedReader struct {
+	io.Reader
+	size int64
+}
+
+func (r *sizedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.size += int64(n)
+	return n, err
+}

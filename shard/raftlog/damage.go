@@ -1,0 +1,33 @@
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrDamaged is returned by Open for a data directory in which a file is not what was written.
+var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
+
+const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
+
+// damage is an ErrDamaged that names the file. It does not wrap anything, because it comes to the engine's store and back
+// from there, and of errors that wrap others the store leaves the text out.
+type damage struct {
+	file  string
+	at    int
+	cause error // what the reader says, nil where there is nothing to say
+}
+
+func damagedFile(name string, at int, cause error) error { return &damage{name, at, cause} }
+
+// Error implements error.
+func (d *damage) Error() string {
+	text := fmt.Sprintf("%v: %s, from byte %d on: %s", ErrDamaged, d.file, d.at, repairAdvice)
+	if d.cause != nil {
+		text += fmt.Sprintf(" (%v)", d.cause)
+	}
+	return text
+}
+
+// Is makes it an ErrDamaged.
+func (d *damage) Is(target error) bool { return target == ErrDamaged }

@@ -1,0 +1,71 @@
+package outage
+
+import (
+	"fmt"
+	"strings"
+)
+
+// event is one thing that was done to a recorder's files. It changes the disk when it is played.
+type event interface{ play(d *Disk) }
+
+type (
+	made  struct{ node *node } // there is a file or a directory, without a name so far
+	named struct {
+		directory int
+		change    rename
+	}
+	wrote struct {
+		file   int
+		change write
+	}
+	syncing struct{ node, sync int }
+	synced  struct{ node, sync int }
+	// note is something that the user of a recorder did.
+	note struct{ value any }
+)
+
+func (e made) play(d *Disk) {
+	n := *e.node
+	if n.directory {
+		n = *newDirectory()
+	}
+	d.add(&n)
+}
+
+func (e named) play(d *Disk) {
+	n := d.nodes[e.directory]
+	n.renames = append(n.renames, e.change)
+}
+
+func (e wrote) play(d *Disk) {
+	n := d.nodes[e.file]
+	n.writes = append(n.writes, e.change)
+}
+
+func (e syncing) play(d *Disk) { d.nodes[e.node].beginSync(e.sync) }
+func (e synced) play(d *Disk)  { d.nodes[e.node].endSync(e.sync) }
+func (note) play(*Disk)        {}
+
+// Describe tells what was done last before the end of what was played, in a line each.
+func (r *Recording) Describe(at, lines int) string {
+	names := make(map[int]string)
+	var all []string
+	for _, e := range r.events[:at+1] {
+		switch e := e.(type) {
+		case named:
+			if e.change.to != "" {
+				names[e.change.node] = e.change.to
+			}
+			all = append(all, fmt.Sprintf("rename %q to %q", e.change.from, e.change.to))
+		case wrote:
+			all = append(all, fmt.Sprintf("write %s, %d bytes at %d", names[e.file], len(e.change.data), e.change.at))
+		case syncing:
+			all = append(all, "sync "+names[e.node])
+		case synced:
+			all = append(all, "synced "+names[e.node])
+		case note:
+			all = append(all, fmt.Sprintf("%T %+v", e.value, e.value))
+		}
+	}
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,213 @@
+package outage
+
+import (
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+
+	"github.com/lni/vfs"
+)
+
+// Recording is what was done to the files of a recorder.
+type Recording struct {
+	start  *Disk
+	events []event
+}
+
+// Disks plays the recording and calls see after each thing that was done, with the disk as it was then, which it may draw images
+// of; and with what the user noted, nil where it was something else. It ends when see returns false.
+func (r *Recording) Disks(see func(at int, d *Disk, note any) bool) {
+	d := r.start.Clone()
+	for i, e := range r.events {
+		e.play(d)
+		var value any
+		if n, ok := e.(note); ok {
+			value = n.value
+		}
+		if !see(i, d, value) {
+			return
+		}
+	}
+}
+
+// Len returns how many things were done.
+func (r *Recording) Len() int { return len(r.events) }
+
+// Draw says what of that which is pending is on an image.
+type Draw struct {
+	files, directories how
+	sector             int
+	random             *rand.Rand
+}
+
+// how much of the pending changes of a file or directory is there.
+type how int
+
+const (
+	nothing how = iota
+	everything
+	beginning // and of the change after that a part
+	anything
+)
+
+// Extremes are the draws that have no chance in them.
+var Extremes = []Draw{
+	{files: nothing, directories: nothing},
+	{files: nothing, directories: everything},
+	{files: everything, directories: nothing},
+	{files: everything, directories: everything},
+}
+
+// RandomDraw leaves it to chance.
+func RandomDraw(random *rand.Rand) Draw {
+	return Draw{
+		files: []how{nothing, everything, beginning, anything, anything}[random.IntN(5)], directories: []how{nothing, everything, beginning}[random.IntN(3)],
+		sector: []int{512, 4096}[random.IntN(2)], random: random,
+	}
+}
+
+// Image returns what a machine may find after a power failure: a disk on which nothing is pending. It shares what it can with
+// this one, and is to be used before that goes on.
+func (d *Disk) Image(draw Draw) *Disk {
+	image := &Disk{nodes: make([]*node, len(d.nodes))}
+	d.draw(image, 0, draw)
+	for i, n := range image.nodes {
+		if n == nil {
+			image.nodes[i] = &node{} // it has no name
+		}
+	}
+	return image
+}
+
+func (d *Disk) draw(image *Disk, number int, draw Draw) {
+	n := d.nodes[number].image(draw)
+	image.nodes[number] = n
+	for _, name := range slices.Sorted(maps.Keys(n.names)) {
+		if child := n.names[name]; image.nodes[child] == nil {
+			d.draw(image, child, draw)
+		}
+	}
+}
+
+// Draws returns how many different images extremes make at the most: one where nothing is pending.
+func (d *Disk) Draws() int {
+	if d.pending() == 0 {
+		return 1
+	}
+	return len(Extremes)
+}
+
+func (n *node) image(draw Draw) *node {
+	if n.directory {
+		m := newDirectory()
+		maps.Copy(m.names, n.names)
+		for _, r := range n.renames[:draw.some(draw.directories, len(n.renames))] {
+			r.apply(m.names)
+		}
+		return m
+	}
+	m := &node{content: n.content}
+	if draw.files == nothing || len(n.writes) == 0 {
+		return m
+	}
+	m.content = slices.Clone(n.content)
+	whole := draw.some(draw.files, len(n.writes))
+	for _, w := range n.writes[:whole] {
+		m.content = w.apply(m.content)
+	}
+	torn := n.writes[whole:]
+	switch draw.files {
+	case beginning:
+		torn = torn[:min(1, len(torn))]
+	case anything:
+	default:
+		torn = nil
+	}
+	for _, w := range torn {
+		m.content = draw.tear(w, m.content)
+	}
+	return m
+}
+
+// some returns how many of the changes are there, from the first on.
+func (draw Draw) some(h how, changes int) int {
+	switch h {
+	case everything:
+		return changes
+	case beginning:
+		return draw.random.IntN(changes + 1)
+	default:
+		return 0
+	}
+}
+
+// tear applies some sectors of a write.
+func (draw Draw) tear(w write, content []byte) []byte {
+	if w.cut {
+		if draw.random.IntN(2) == 0 {
+			return w.apply(content)
+		}
+		return content
+	}
+	if draw.random.IntN(4) == 0 {
+		content = resize(content, max(len(content), int(w.at)+len(w.data)))
+	}
+	likely := draw.random.IntN(11)
+	for from := 0; from < len(w.data); {
+		end := min(len(w.data), draw.sector-int(w.at+int64(from))%draw.sector+from)
+		if draw.random.IntN(10) < likely {
+			content = write{at: w.at + int64(from), data: w.data[from:end]}.apply(content)
+		}
+		from = end
+	}
+	return content
+}
+
+// latest returns what a directory's names are with all that is pending, nil for a file.
+func (n *node) latest() map[string]int {
+	if !n.directory {
+		return nil
+	}
+	names := maps.Clone(n.names)
+	for _, r := range n.renames {
+		r.apply(names)
+	}
+	return names
+}
+
+// Put makes the files below a directory of the disk, with all that is pending, in another file system: below another directory.
+func (d *Disk) Put(from string, fs vfs.FS, to string) error {
+	n, ok := treeOf(d).find(from)
+	if !ok {
+		return nil
+	}
+	return d.put(n, fs, to)
+}
+
+func (d *Disk) put(number int, fs vfs.FS, to string) error {
+	n := d.nodes[number]
+	if !n.directory {
+		file, err := fs.Create(to)
+		if err != nil {
+			return err
+		}
+		content := slices.Clone(n.content)
+		for _, w := range n.writes {
+			content = w.apply(content)
+		}
+		if _, err := file.Write(content); err != nil {
+			return err
+		}
+		return file.Close()
+	}
+	if err := fs.MkdirAll(to, 0o750); err != nil {
+		return err
+	}
+	for name, child := range n.latest() {
+		if err := d.put(child, fs, filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
