@@ -5,6 +5,8 @@ package chaos
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // enlist gives a client its crew.
@@ -13,7 +15,7 @@ func (s *stage) enlist(client int, o Orders) error {
 	o.Client, o.Epoch, o.Seed, o.Node, o.Grace = client, s.journal.clock.epoch, dice.Uint64(), s.node, s.grace
 	o.Routes, o.Watchers = s.network.routes[client], (client+1)*1000
 	for range 3 {
-		o.Watched = append(o.Watched, pick(dice, scenery...).name)
+		o.Watched = append(o.Watched, workload.Pick(dice, scenery...).Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

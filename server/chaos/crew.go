@@ -15,6 +15,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // Orders are what a crew is told before it begins, also as JSON where it has a process of its own.
@@ -45,20 +46,18 @@ type crew struct {
 	rests    context.CancelFunc
 	watch    context.Context // of the watchers, which go on when the programs have ended
 	unwatch  context.CancelFunc
-	programs sync.WaitGroup
-	watchers sync.WaitGroup
+	working  sync.WaitGroup // programs
+	watching sync.WaitGroup // watchers
 	client   *client.Client // nil where no host was found until the programs had to rest
-
-	mu      sync.Mutex // guards what follows
-	notices map[noticed]*notice
+	programs []*workload.Program
 }
 
 // muster starts a crew.
 func muster(o Orders, to listener) *crew {
-	x := &crew{orders: o, scribe: newScribe(newClock(o.Epoch), o.Client, o.Life, to), notices: make(map[noticed]*notice)}
+	x := &crew{orders: o, scribe: newScribe(newClock(o.Epoch), o, to)}
 	x.ctx, x.rests = context.WithCancel(context.Background())
 	x.watch, x.unwatch = context.WithCancel(context.Background())
-	x.programs.Go(x.run)
+	x.working.Go(x.run)
 	return x
 }
 
@@ -68,14 +67,17 @@ func (x *crew) run() {
 		return
 	}
 	for i, timeout := range x.orders.Timeouts {
-		q := &program{
-			crew: x, client: x.client, timeout: timeout,
-			dice: rand.New(rand.NewPCG(x.orders.Seed, uint64(x.orders.Client*1000+x.orders.Life*100+i))),
+		q := &workload.Program{
+			Client: x.client, Recorder: x.scribe, Habits: habits, Node: x.orders.Node, Timeout: timeout, Think: x.orders.Think,
+			Staleness: x.orders.staleness(),
+			Dice:      rand.New(rand.NewPCG(x.orders.Seed, uint64(x.orders.Client*1000+x.orders.Life*100+i))),
 		}
-		x.programs.Go(func() { q.run(x.ctx) })
+		x.programs = append(x.programs, q)
+		x.working.Go(func() { q.Run(x.ctx) })
 	}
 	for i, name := range x.orders.Watched {
-		x.watchers.Go(func() { x.follow(x.orders.Watchers+i, name) })
+		of := history.Semaphore{Node: x.orders.Node, Name: name}
+		x.watching.Go(func() { workload.Watch(x.watch, x.client, of, x.orders.Watchers+i, x.scribe) })
 	}
 }
 
@@ -86,16 +88,8 @@ func (x *crew) open() *client.Client {
 		addresses = append(addresses, a)
 	}
 	slices.Sort(addresses)
-	for {
-		c, err := client.Open(x.ctx, strings.Join(addresses, ","), client.WithDialer(dialer(x.orders.Routes)),
-			client.WithName(fmt.Sprintf("chaos-%d-%d", x.orders.Client, x.orders.Life)))
-		if err == nil {
-			return c
-		}
-		if !sleep(x.ctx, 100*time.Millisecond) {
-			return nil
-		}
-	}
+	return workload.Open(x.ctx, strings.Join(addresses, ","), client.WithDialer(dialer(x.orders.Routes)),
+		client.WithName(fmt.Sprintf("chaos-%d-%d", x.orders.Client, x.orders.Life)))
 }
 
 // dialer connects by routes.
@@ -113,7 +107,7 @@ func dialer(routes map[string]string) client.DialFunc {
 // rest ends the programs. What they hold they keep, and watchers go on.
 func (x *crew) rest() {
 	x.rests()
-	x.programs.Wait()
+	x.working.Wait()
 }
 
 // leave ends the client in peace, after rest.
@@ -131,73 +125,6 @@ func (x *crew) leave() {
 			x.scribe.noteUnless(began-time.Second, "the client did not end in peace: %v", err)
 		}
 	}
-	x.watchers.Wait()
+	x.watching.Wait()
 	x.scribe.close()
-}
-
-// follow is a watcher.
-func (x *crew) follow(id int, name string) {
-	var before []history.Link
-	for v, err := range x.client.Node(x.orders.Node).Watch(x.watch, name) {
-		if err != nil {
-			if x.watch.Err() == nil {
-				x.scribe.note("watcher %d of %s ended: %v", id, name, err)
-			}
-			return
-		}
-		now := owners(v)
-		x.scribe.view(history.View{
-			Watcher: id, Semaphore: history.Semaphore{Node: x.orders.Node, Name: name}, Broken: broken(before, now, v.Changes()),
-			State: history.State{Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now},
-		})
-		before = now
-	}
-}
-
-func owners(v *client.View) (links []history.Link) {
-	for o := range v.Owners() {
-		links = append(links, linkOf(o))
-	}
-	return links
-}
-
-func linkOf(o client.Owner) history.Link {
-	return history.Link{Session: o.SessionID, Order: o.OrderID, Count: o.Count}
-}
-
-// broken tells how changes do not lead from the owners before to those of now.
-func broken(before, now []history.Link, c client.Changes) string {
-	have := make(map[uint64]history.Link)
-	if !c.First {
-		for _, l := range before {
-			have[l.Order] = l
-		}
-	}
-	for _, o := range c.Gone {
-		delete(have, o.OrderID)
-	}
-	for _, o := range slices.Concat(c.Joined, c.Changed) {
-		have[o.OrderID] = linkOf(o)
-	}
-	for _, l := range now {
-		if have[l.Order] != l {
-			return fmt.Sprintf("%v owns, and by the changes %v", l, have[l.Order])
-		}
-	}
-	if len(now) != len(have) {
-		return fmt.Sprintf("%d own, and by the changes %d", len(now), len(have))
-	}
-	return ""
-}
-
-// sleep waits, and tells whether it could to the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 const (
@@ -40,7 +41,7 @@ func (s *stage) keep(ctx context.Context, writer int) {
 			s.diaries = append(s.diaries, d)
 			s.mu.Unlock()
 		}
-		sleep(ctx, 100*time.Millisecond)
+		workload.Sleep(ctx, 100*time.Millisecond)
 	}
 }
 
@@ -59,10 +60,10 @@ func (s *stage) keepOne(ctx context.Context, d *diary) bool {
 	if x.Create(ctx, 1, []byte("0")) != nil {
 		return false
 	}
-	for sleep(ctx, diaryPause) {
+	for workload.Sleep(ctx, diaryPause) {
 		d.sent++
 		if err := x.Update(ctx, []byte(strconv.Itoa(d.sent))); err != nil {
-			if is, text := outcome(err); is != history.Unknown {
+			if is, text := workload.OutcomeOf(err); is != history.Unknown {
 				s.journal.note("%s cannot be written: %s", d.name, text)
 			}
 			break
@@ -77,7 +78,7 @@ func (s *stage) readDiaries() {
 	for _, d := range s.diaries {
 		ctx, cancel := context.WithTimeout(context.Background(), readyPatience)
 		var details *client.SemaphoreDetails
-		err := persist(ctx, func() (err error) {
+		err := workload.Persist(ctx, func() (err error) {
 			details, err = s.direct.Node(s.node).Describe(ctx, d.name, client.WithConsistency(client.Strict))
 			return err
 		})

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 const (
@@ -24,27 +26,27 @@ const (
 // in the end.
 func (s *stage) hunt(ctx context.Context) {
 	dice := s.act.dice(3)
-	for sleep(ctx, upTo(dice, 5*time.Second)) {
+	for workload.Sleep(ctx, workload.UpTo(dice, 5*time.Second)) {
 		s.huntOne(ctx, dice)
 	}
 }
 
 // huntOne kills a host, and waits until it is back.
 func (s *stage) huntOne(ctx context.Context, dice *rand.Rand) {
-	wanted, release := pick(dice, Saving, Receiving, Sending), func() {}
+	wanted, release := workload.Pick(dice, Saving, Receiving, Sending), func() {}
 	if wanted != Saving {
 		s.letLag(ctx, dice)
 		release = each(s.network.all(), func(l *Link) func() { return l.Throttle(huntRate) })
 		defer release()
 	}
 	h := s.track(ctx, wanted)
-	if h < 0 || !sleep(ctx, upTo(dice, 2*lookForSnapshots)) {
+	if h < 0 || !workload.Sleep(ctx, workload.UpTo(dice, 2*lookForSnapshots)) {
 		return
 	}
-	f := Fault{Kind: KillSaving, At: s.journal.clock.Now(), For: upTo(dice, pick(dice, time.Second, 3*time.Second)), Order: []int{h}}
+	f := Fault{Kind: KillSaving, At: s.journal.clock.Now(), For: workload.UpTo(dice, workload.Pick(dice, time.Second, 3*time.Second)), Order: []int{h}}
 	again := time.Duration(0)
 	if dice.IntN(2) == 0 {
-		again = upTo(dice, startTime)
+		again = workload.UpTo(dice, startTime)
 	}
 	s.suffer(ctx, f, func() func() {
 		defer release()
@@ -54,7 +56,7 @@ func (s *stage) huntOne(ctx context.Context, dice *rand.Rand) {
 
 // letLag cuts a host off that does not lead, for long enough that it is mostly sent a snapshot afterwards.
 func (s *stage) letLag(ctx context.Context, dice *rand.Rand) {
-	f := Fault{Kind: Lag, At: s.journal.clock.Now(), For: time.Second + upTo(dice, 5*time.Second), Order: dice.Perm(hosts)}
+	f := Fault{Kind: Lag, At: s.journal.clock.Now(), For: time.Second + workload.UpTo(dice, 5*time.Second), Order: dice.Perm(hosts)}
 	if f.host() == s.cluster.leader() {
 		f.Order[0], f.Order[1] = f.Order[1], f.Order[0]
 	}
@@ -64,7 +66,7 @@ func (s *stage) letLag(ctx context.Context, dice *rand.Rand) {
 // track waits until a host does what is wanted, or after a while anything with a snapshot, and returns the host;
 // negative where the time is up.
 func (s *stage) track(ctx context.Context, wanted Moment) int {
-	for began := time.Now(); sleep(ctx, lookForSnapshots); {
+	for began := time.Now(); workload.Sleep(ctx, lookForSnapshots); {
 		for i, p := range s.cluster.places {
 			for _, u := range unfinishedIn(p.Dir) {
 				s.cluster.saw(u)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // entry is something that a client tells of an act, in the process of the run or in its own. What is told again
@@ -41,8 +42,7 @@ type key struct {
 	number uint64
 }
 
-// journal gathers what all clients of an act tell. It is also the store that locks guard: it takes no token below
-// one that it has seen.
+// journal gathers what all clients of an act tell. It also has the store that locks guard.
 type journal struct {
 	clock *clock
 
@@ -56,14 +56,14 @@ type journal struct {
 	finals     []history.Final
 	agreed     []history.Final // those of them on which everybody agreed
 	notes      []note
-	highest    map[history.Semaphore]uint64
+	store      workload.Store
 	last       map[int]history.View // of each watcher
 }
 
 func newJournal(c *clock) *journal {
 	return &journal{
 		clock: c, operations: make(map[key]history.Operation), sessions: make(map[key]history.Session),
-		holds: make(map[key]history.Hold), highest: make(map[history.Semaphore]uint64), last: make(map[int]history.View),
+		holds: make(map[key]history.Hold), store: make(workload.Store), last: make(map[int]history.View),
 	}
 }
 
@@ -115,10 +115,7 @@ func (j *journal) note(format string, args ...any) {
 func (j *journal) write(of history.Semaphore, token uint64) (at history.Time, accepted bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if accepted = token >= j.highest[of]; accepted {
-		j.highest[of] = token
-	}
-	return j.clock.Now(), accepted
+	return j.clock.Now(), j.store.Write(of, token)
 }
 
 // fault takes down that something is wrong from now on, for one client or for anybody if that is negative.

@@ -9,16 +9,14 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
-// ledger is what the names of the semaphores begin with that are made once, each by one program, and never
-// touched again: what was acknowledged has to be there in the end, and nothing that was refused.
-const ledger = "ledger-"
-
-// compare says how the ledger differs from what its programs know of it, empty if it does not.
+// compare says how the ledger differs from what its programs know of it, empty if it does not: what was
+// acknowledged has to be there in the end, and nothing that was refused.
 func (s *stage) compare(ctx context.Context, known map[string]history.Operation) (wrong string) {
 	there := make(map[string]string)
-	for x, err := range s.direct.Node(s.node).Semaphores(ctx, client.Prefix(ledger), client.WithData()) {
+	for x, err := range s.direct.Node(s.node).Semaphores(ctx, client.Prefix(workload.Ledger), client.WithData()) {
 		if err != nil {
 			return fmt.Sprintf("the ledger cannot be read: %v", err)
 		}
@@ -48,7 +46,7 @@ func (j *journal) ledger() map[string]history.Operation {
 	defer j.mu.Unlock()
 	known := make(map[string]history.Operation)
 	for _, o := range j.operations {
-		if o.Kind == history.Create && strings.HasPrefix(o.Semaphore.Name, ledger) {
+		if o.Kind == history.Create && strings.HasPrefix(o.Semaphore.Name, workload.Ledger) {
 			known[o.Semaphore.Name] = o
 		}
 	}

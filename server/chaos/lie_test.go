@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // rulesOf are the rules that findings say are broken.
@@ -109,7 +110,7 @@ func TestLiesAreFound(t *testing.T) {
 		}},
 		{"a strict read that misses what was acknowledged", "linear", func(t *testing.T, h *history.History) {
 			for _, o := range h.Operations {
-				if strings.HasPrefix(o.Semaphore.Name, ledger) && o.Outcome == history.Done {
+				if strings.HasPrefix(o.Semaphore.Name, workload.Ledger) && o.Outcome == history.Done {
 					h.Operations = append(h.Operations, history.Operation{
 						Kind: history.Describe, Semaphore: o.Semaphore, Called: end, Returned: end + 1, Outcome: history.Done, Found: &history.State{},
 					})

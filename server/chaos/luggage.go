@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 const (
@@ -35,18 +35,12 @@ func parcelName(n int) string { return fmt.Sprintf("parcel-%03d", n) }
 
 // pack writes the luggage.
 func pack(ctx context.Context, box *client.Client) error {
-	err := persist(ctx, func() error {
+	err := workload.Persist(ctx, func() error {
 		_, err := box.CreateNode(ctx, luggageNode, client.NodeConfig{})
 		return err
 	})
 	for n := 0; n < parcels && err == nil; n++ {
-		err = persist(ctx, func() error {
-			err := box.Node(luggageNode).Create(ctx, parcelName(n), 1, parcel(n))
-			if errors.Is(err, client.ErrAlreadyExists) {
-				return nil // made by a try whose outcome was not known
-			}
-			return err
-		})
+		err = workload.Make(ctx, box.Node(luggageNode), parcelName(n), 1, parcel(n))
 	}
 	if err != nil {
 		return fmt.Errorf("chaos: write the luggage: %w", err)

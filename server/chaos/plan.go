@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // Kind is what goes wrong.
@@ -141,17 +143,17 @@ func Draw(seed uint64, number int) Act {
 	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
 	a.Batches = int(leastBatches * math.Pow(mostBatches/leastBatches, a.dice(4).Float64()))
 	dice := a.dice(0)
-	at := time.Second + upTo(dice, time.Second)
+	at := time.Second + workload.UpTo(dice, time.Second)
 	for range 2 + dice.IntN(4) {
 		f := drawFault(dice, at)
 		a.Faults = append(a.Faults, f)
 		a.Length = max(a.Length, f.At+f.For+calm)
 		// Mostly one after the other, with time to heal; now and then one into the other.
 		if dice.IntN(4) == 0 {
-			at += upTo(dice, f.For+time.Second)
+			at += workload.UpTo(dice, f.For+time.Second)
 			continue
 		}
-		at += f.For + time.Second + upTo(dice, 3*time.Second)
+		at += f.For + time.Second + workload.UpTo(dice, 3*time.Second)
 		if f.Kind == RestartRound || f.Kind == CrashRound {
 			at += roundTime
 		}
@@ -164,11 +166,11 @@ func drawFault(dice *rand.Rand, at time.Duration) Fault {
 	if dice.IntN(4) == 0 {
 		kinds = clientFaults
 	}
-	f := Fault{Kind: pick(dice, kinds...), At: at, Order: dice.Perm(hosts), Client: dice.IntN(clients), Amount: dice.Float64()}
+	f := Fault{Kind: workload.Pick(dice, kinds...), At: at, Order: dice.Perm(hosts), Client: dice.IntN(clients), Amount: dice.Float64()}
 	// Shorter than a lease lasts, about as long, and longer than any does.
-	f.For = upTo(dice, pick(dice, time.Second, time.Second, 4*time.Second))
+	f.For = workload.UpTo(dice, workload.Pick(dice, time.Second, time.Second, 4*time.Second))
 	if dice.IntN(4) == 0 {
-		f.For = longestLease + upTo(dice, 2*time.Second)
+		f.For = longestLease + workload.UpTo(dice, 2*time.Second)
 	}
 	switch f.Kind {
 	case ResetHosts, ResetClients, RestartRound, CrashRound:

@@ -7,46 +7,37 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
-// scene is a semaphore that programs use, and what for.
-type scene struct {
-	name      string
-	limit     uint64
-	ephemeral bool
-	doomed    bool // deleted now and then, by force too, and created again
-	data      bool // its data is written
-	config    bool // its data is written by who has read the revision that it replaces
+var scenery = []workload.Scene{
+	{Name: "lock-0", Limit: 1},
+	{Name: "lock-1", Limit: 1, Data: true},
+	{Name: "pool-0", Limit: 3},
+	{Name: "pool-1", Limit: 7, Data: true},
+	{Name: "shared-0", Limit: client.All, Ephemeral: true},
+	{Name: "shared-1", Limit: client.All, Ephemeral: true, Data: true},
+	{Name: "doomed", Limit: 2, Doomed: true, Data: true},
+	{Name: "config", Limit: 1, Config: true},
 }
 
-var scenery = []scene{
-	{name: "lock-0", limit: 1},
-	{name: "lock-1", limit: 1, data: true},
-	{name: "pool-0", limit: 3},
-	{name: "pool-1", limit: 7, data: true},
-	{name: "shared-0", limit: client.All, ephemeral: true},
-	{name: "shared-1", limit: client.All, ephemeral: true, data: true},
-	{name: "doomed", limit: 2, doomed: true, data: true},
-	{name: "config", limit: 1, config: true},
-}
-
-// exclusive tells whether the scene has one owner at a time.
-func (s scene) exclusive() bool { return s.limit == 1 }
-
-// count draws how much of the semaphore is asked for.
-func (s scene) count(dice *rand.Rand) uint64 {
-	if s.ephemeral {
-		return pick(dice, uint64(1), 1, client.All)
-	}
-	return 1 + dice.Uint64N(s.limit)
-}
-
-// pick draws one of the values.
-func pick[T any](dice *rand.Rand, values ...T) T { return values[dice.IntN(len(values))] }
-
-// upTo draws a time that is not zero.
-func upTo(dice *rand.Rand, most time.Duration) time.Duration {
-	return 1 + time.Duration(dice.Int64N(int64(most)))
+// habits are those of all programs. They waste no time.
+var habits = &workload.Habits{
+	Scenery: scenery,
+	Odds: workload.Odds{
+		Of: 200, Acquire: 80, Use: 64, Change: 8, Update: 12, Describe: 17, Await: 3, Remake: 6, Release: 2, Enter: 7, Close: 1, CloseOne: 3,
+	},
+	Work: func(dice *rand.Rand, timeout time.Duration) time.Duration {
+		work := workload.Pick(dice, time.Millisecond, 10*time.Millisecond, 100*time.Millisecond)
+		if dice.IntN(40) == 0 {
+			work = 2 * timeout
+		}
+		return work
+	},
+	Patience:       []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second, 6 * time.Second},
+	LongWait:       2 * time.Second,
+	SettlePatience: 10 * time.Second,
+	Retry:          200 * time.Millisecond,
 }
 
 // grace and selfCheck are those of the nodes in which acts play.

@@ -11,7 +11,7 @@ import (
 
 func TestASessionThatEndsWhileItsClientStandsStillMayHaveEndedAtAnyMomentSince(t *testing.T) {
 	j := newJournal(newClock(machineTime() - time.Hour))
-	s := newScribe(j.clock, 3, 1, j)
+	s := newScribe(j.clock, Orders{Client: 3, Life: 1}, j)
 	s.close() // from here on the test says when the process runs
 	began := s.Now()
 	if from, ok := s.asleep(began); ok {
@@ -37,5 +37,31 @@ func TestASessionThatEndsWhileItsClientStandsStillMayHaveEndedAtAnyMomentSince(t
 	}
 	if len(h.Faults) != 1 || h.Faults[0].Client != 3 || h.Faults[0].From >= slept || h.Faults[0].To < slept+time.Minute {
 		t.Errorf("the faults are %+v", h.Faults)
+	}
+}
+
+func TestWhoWakesAndClosesMayHaveHadNoSessionAnyMore(t *testing.T) {
+	for _, x := range []struct {
+		still time.Duration
+		why   history.End
+		want  history.End
+	}{
+		{time.Minute, history.Closed, history.Silent},
+		{time.Minute, history.Expired, history.Silent},
+		{time.Minute, history.Ended, history.Ended},
+		{2 * stillness, history.Closed, history.Closed}, // no lease ends in that time
+		{2 * stillness, history.Expired, history.Silent},
+		{0, history.Closed, history.Closed},
+		{0, history.Expired, history.Expired},
+	} {
+		s := newScribe(newClock(machineTime()-time.Hour), Orders{}, newJournal(newClock(machineTime()-time.Hour)))
+		s.close() // from here on the test says when the process runs
+		began := s.Now() - 2*time.Minute
+		slept := s.Now() - x.still
+		s.last = slept
+		at, why := s.endOf(2*time.Second, began, x.why)
+		if why != x.want || (at == slept) != (x.want == history.Silent) {
+			t.Errorf("%s after %v: %s, at %v after it fell asleep", x.why, x.still, why, at-slept)
+		}
 	}
 }

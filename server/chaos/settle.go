@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 const (
@@ -38,23 +39,23 @@ func (s *stage) settle(ctx context.Context) {
 const settled = 10_000
 
 // settleOne waits until everybody agrees about a semaphore, and takes down how it stands.
-func (s *stage) settleOne(ctx context.Context, number uint64, x scene) {
-	watchers := s.watching(x.name)
-	o := history.Operation{Kind: history.Describe, Semaphore: s.of(x.name)}
+func (s *stage) settleOne(ctx context.Context, number uint64, x workload.Scene) {
+	watchers := s.watching(x.Name)
+	o := history.Operation{Kind: history.Describe, Semaphore: s.of(x.Name)}
 	agreed := false
 	for {
 		o.Called = s.journal.clock.Now()
 		asked, done := context.WithTimeout(context.WithoutCancel(ctx), answerPatience)
-		d, err := s.direct.Node(s.node).Describe(asked, x.name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+		d, err := s.direct.Node(s.node).Describe(asked, x.Name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
 		done()
-		o.Found, o.Outcome, o.Error = stateOf(d, err)
+		o.Found, o.Outcome, o.Error = workload.StateOf(d, err)
 		// A process that stands still just then may tell too late that it knows better.
-		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) && sleep(ctx, stillness+askAgain) &&
+		if o.Found != nil && s.journal.agrees(o.Semaphore, *o.Found, watchers) && workload.Sleep(ctx, stillness+askAgain) &&
 			s.journal.calm(o.Called-stillness) && s.journal.agrees(o.Semaphore, *o.Found, watchers) {
 			agreed = true
 			break
 		}
-		if !sleep(ctx, askAgain) {
+		if !workload.Sleep(ctx, askAgain) {
 			break
 		}
 	}
@@ -76,7 +77,7 @@ func (s *stage) expect(ctx context.Context, look func(context.Context) (wrong st
 		if wrong == "" {
 			return
 		}
-		if !sleep(ctx, askAgain) {
+		if !workload.Sleep(ctx, askAgain) {
 			s.journal.note("in the end %s", wrong)
 			return
 		}

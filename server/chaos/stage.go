@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // settlePatience is the patience of an act: sessions of clients that were killed have to expire first, by a leader
@@ -57,9 +58,9 @@ func (s *stage) play(ctx context.Context) (rested history.Time, err error) {
 	}
 	for i := range clients {
 		dice := s.act.dice(10 + i)
-		o := Orders{Think: pick(dice, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond)}
+		o := Orders{Think: workload.Pick(dice, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond)}
 		for range 4 + dice.IntN(4) {
-			o.Timeouts = append(o.Timeouts, pick(dice, timeouts...))
+			o.Timeouts = append(o.Timeouts, workload.Pick(dice, timeouts...))
 		}
 		if err := s.enlist(i, o); err != nil {
 			return 0, err
@@ -78,7 +79,7 @@ func (s *stage) play(ctx context.Context) (rested history.Time, err error) {
 	for _, f := range s.act.Faults {
 		work.Go(func() { s.happen(playing, f) })
 	}
-	sleep(playing, s.act.Length)
+	workload.Sleep(playing, s.act.Length)
 	stop()
 	work.Wait()
 	if ctx.Err() != nil { // who is interrupted does not wait until everything has settled
@@ -119,25 +120,15 @@ func (s *stage) dismiss() {
 	}
 }
 
-// persist tries something until it succeeds or the time is up.
-func persist(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil || !errors.Is(err, client.ErrUnavailable) || !sleep(ctx, 100*time.Millisecond) {
-			return err
-		}
-	}
-}
-
 // open makes the node and its semaphores.
 func (s *stage) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
 	dice := s.act.dice(1)
-	err := persist(ctx, func() error {
+	err := workload.Persist(ctx, func() error {
 		_, err := s.direct.CreateNode(ctx, s.node, client.NodeConfig{
 			SelfCheckPeriod: selfCheck, SessionGracePeriod: s.grace,
-			AttachConsistency: pick(dice, client.Strict, client.Relaxed),
+			AttachConsistency: workload.Pick(dice, client.Strict, client.Relaxed),
 		})
 		return err
 	})
@@ -146,18 +137,11 @@ func (s *stage) open(ctx context.Context) error {
 	}
 	number := uint64(0)
 	for _, x := range scenery {
-		if x.ephemeral {
+		if x.Ephemeral {
 			continue
 		}
-		o := history.Operation{Kind: history.Create, Semaphore: s.of(x.name), Limit: x.limit, Data: x.name, Called: s.journal.clock.Now()}
-		err := persist(ctx, func() error {
-			err := s.direct.Node(s.node).Create(ctx, x.name, x.limit, []byte(x.name))
-			if errors.Is(err, client.ErrAlreadyExists) {
-				return nil // made by a try whose outcome was not known
-			}
-			return err
-		})
-		if err != nil {
+		o := history.Operation{Kind: history.Create, Semaphore: s.of(x.Name), Limit: x.Limit, Data: x.Name, Called: s.journal.clock.Now()}
+		if err := workload.Make(ctx, s.direct.Node(s.node), x.Name, x.Limit, []byte(x.Name)); err != nil {
 			return fmt.Errorf("chaos: open %s: %w", s.node, err)
 		}
 		o.Outcome, o.Returned = history.Done, s.journal.clock.Now()
@@ -171,7 +155,7 @@ func (s *stage) of(name string) history.Semaphore { return history.Semaphore{Nod
 
 // happen lets a fault happen when it is time, and heals it.
 func (s *stage) happen(ctx context.Context, f Fault) {
-	if !sleep(ctx, f.At) {
+	if !workload.Sleep(ctx, f.At) {
 		return
 	}
 	s.suffer(ctx, f, func() func() { return s.begin(f) })
@@ -185,7 +169,7 @@ func (s *stage) suffer(ctx context.Context, f Fault, begin func() (heal func()))
 	p.skipped = heal == nil
 	if heal != nil {
 		s.tell("%v", f)
-		sleep(ctx, f.For)
+		workload.Sleep(ctx, f.For)
 		heal()
 	} else {
 		s.tell("%v: not possible now", f)
@@ -200,16 +184,16 @@ func (s *stage) suffer(ctx context.Context, f Fault, begin func() (heal func()))
 // operate does what operators do: it ends somebody's session, changes the node, or drops another one.
 func (s *stage) operate(ctx context.Context) {
 	dice := s.act.dice(2)
-	for n := uint64(operated); sleep(ctx, upTo(dice, 6*time.Second)); n++ {
+	for n := uint64(operated); workload.Sleep(ctx, workload.UpTo(dice, 6*time.Second)); n++ {
 		switch ids := s.journal.living(); {
 		case dice.IntN(4) == 0:
 			s.comeAndGo(ctx, n)
 		case dice.IntN(3) == 0:
 			s.alter(ctx, client.NodeConfig{
-				SessionGracePeriod: pick(dice, s.grace, s.grace/2), AttachConsistency: pick(dice, client.Strict, client.Relaxed),
+				SessionGracePeriod: workload.Pick(dice, s.grace, s.grace/2), AttachConsistency: workload.Pick(dice, client.Strict, client.Relaxed),
 			})
 		case len(ids) > 0:
-			s.destroy(ctx, n, pick(dice, ids...))
+			s.destroy(ctx, n, workload.Pick(dice, ids...))
 		}
 	}
 }
@@ -234,7 +218,7 @@ func (s *stage) destroy(ctx context.Context, number uint64, session uint64) {
 	o := history.Operation{Kind: history.Destroy, Session: session, Called: s.journal.clock.Now()}
 	begun := o
 	s.journal.take(entry{Client: -1, Number: number, Operation: &begun})
-	o.Outcome, o.Error = outcome(s.direct.DestroySession(ctx, session))
+	o.Outcome, o.Error = workload.OutcomeOf(s.direct.DestroySession(ctx, session))
 	o.Returned = s.journal.clock.Now()
 	s.journal.take(entry{Client: -1, Number: number, Operation: &o})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // What hinders everybody, though nobody lets it happen.
@@ -36,12 +37,12 @@ func noteStalls(dir string, journals ...*journal) (stop func()) {
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
-		for last := machineTime(); sleep(ctx, lookEvery); last = machineTime() {
+		for last := machineTime(); workload.Sleep(ctx, lookEvery); last = machineTime() {
 			stood(machineBusy, last, machineTime())
 		}
 	})
 	work.Go(func() {
-		for sleep(ctx, diskPause) {
+		for workload.Sleep(ctx, diskPause) {
 			began := machineTime()
 			if touch(filepath.Join(dir, "probe")) != nil {
 				return
@@ -74,7 +75,7 @@ func awake(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		for last := machineTime(); d > 0 && sleep(ctx, min(d, askAgain)); {
+		for last := machineTime(); d > 0 && workload.Sleep(ctx, min(d, askAgain)); {
 			now := machineTime()
 			d -= min(now-last, stillness)
 			last = now

@@ -87,6 +87,27 @@ func (r *Recorder) Session(s Session) (end func(why End, detail string)) {
 	}
 }
 
+// Bury takes down that a client's process dies now, and with it all that it believes in.
+func (r *Recorder) Bury(client int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const why = "its process died"
+	dead := make(map[uint64]bool)
+	for _, s := range r.history.Sessions {
+		dead[s.ID] = dead[s.ID] || s.Client == client && s.To == Never
+	}
+	for i := range r.history.Holds {
+		if h := &r.history.Holds[i]; dead[h.Session] && h.To == Never {
+			h.To, h.Why = r.now(), why
+		}
+	}
+	for i := range r.history.Sessions {
+		if s := &r.history.Sessions[i]; dead[s.ID] && s.To == Never {
+			s.To, s.End, s.Detail = r.now(), Closed, why
+		}
+	}
+}
+
 // Fault takes down that a fault begins now, and returns what ends it.
 func (r *Recorder) Fault(what string, client int) (end func()) {
 	r.mu.Lock()

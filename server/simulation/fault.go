@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/signalbox/signalbox/server/workload"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/memlog"
 )
@@ -94,7 +95,7 @@ func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) 
 	case breezy:
 		gap, long = 20*time.Second, 500*time.Millisecond
 	case stormy:
-		gap, long = pick(dice, 2*time.Second, 5*time.Second), pick(dice, time.Second, 5*time.Second, 25*time.Second)
+		gap, long = workload.Pick(dice, 2*time.Second, 5*time.Second), workload.Pick(dice, time.Second, 5*time.Second, 25*time.Second)
 	}
 	gap *= time.Duration(pace)
 	for at := gap; at < p.Length; at += time.Duration(dice.Int64N(int64(2 * gap))) {
@@ -103,7 +104,7 @@ func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) 
 			kinds = clientFaults
 		}
 		f := Fault{
-			Kind: pick(dice, kinds...), At: at, For: time.Duration(dice.Int64N(int64(long))),
+			Kind: workload.Pick(dice, kinds...), At: at, For: time.Duration(dice.Int64N(int64(long))),
 			Host: shard.HostID(1 + dice.IntN(p.Hosts)), Other: shard.HostID(1 + dice.IntN(p.Hosts)),
 			Client: dice.IntN(len(p.Clients)), Shard: uint64(dice.IntN(p.Shards + 1)), Amount: dice.Float64(),
 		}

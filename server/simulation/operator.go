@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // operator is the number under which wires know the operator's client.
@@ -33,17 +34,17 @@ func (w *world) operate(ctx context.Context, dice *rand.Rand) {
 		return // there was no host for as long as one waits
 	}
 	defer c.Close()
-	for n := 1; sleep(ctx, time.Duration(dice.Int64N(int64(20*time.Second)))); n++ {
+	for n := 1; workload.Sleep(ctx, time.Duration(dice.Int64N(int64(20*time.Second)))); n++ {
 		call, cancel := context.WithTimeout(ctx, 20*time.Second)
 		switch dice.IntN(3) {
 		case 0:
 			w.destroy(call, c, dice)
 		case 1:
-			grace := pick(dice, w.plan.Graces...)
+			grace := workload.Pick(dice, w.plan.Graces...)
 			w.record.Grace(grace)
 			_, _ = c.AlterNode(call, path, client.NodeConfig{
-				SessionGracePeriod: grace, SelfCheckPeriod: pick(dice, 500*time.Millisecond, time.Second),
-				AttachConsistency: pick(dice, client.Strict, client.Relaxed),
+				SessionGracePeriod: grace, SelfCheckPeriod: workload.Pick(dice, 500*time.Millisecond, time.Second),
+				AttachConsistency: workload.Pick(dice, client.Strict, client.Relaxed),
 			})
 		case 2:
 			w.comeAndGo(call, c, fmt.Sprintf("/come/and/go/%d", n))
@@ -54,12 +55,12 @@ func (w *world) operate(ctx context.Context, dice *rand.Rand) {
 
 // destroy ends somebody's session.
 func (w *world) destroy(ctx context.Context, c *client.Client, dice *rand.Rand) {
-	id := pick(dice, w.clients...).living(dice)
+	id := workload.Pick(dice, w.clients...).living(dice)
 	if id == 0 {
 		return
 	}
 	o := history.Operation{Kind: history.Destroy, Session: id, Called: w.record.Now()}
-	o.Outcome, o.Error = outcome(c.DestroySession(ctx, id))
+	o.Outcome, o.Error = workload.OutcomeOf(c.DestroySession(ctx, id))
 	w.record.Operation(o)
 }
 

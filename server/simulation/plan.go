@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/workload"
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
@@ -50,33 +51,33 @@ const (
 func Draw(seed uint64) Plan {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	p := Plan{
-		Seed: seed, Hosts: pick(dice, 1, 3, 3, 3, 3, 3, 3, 5), Shards: 1 + dice.IntN(2),
+		Seed: seed, Hosts: workload.Pick(dice, 1, 3, 3, 3, 3, 3, 3, 5), Shards: 1 + dice.IntN(2),
 		Length:   time.Duration(1+dice.IntN(4)) * time.Minute,
 		Operator: dice.IntN(3) > 0,
 	}
 	p.Log = memlog.Config{
 		Seed:                seed,
-		ElectionTimeout:     pick(dice, 300*time.Millisecond, time.Second),
+		ElectionTimeout:     workload.Pick(dice, 300*time.Millisecond, time.Second),
 		CheckQuorum:         dice.IntN(2) == 0,
-		LateOutcome:         pick(dice, 0, 0, 0.01),
-		UnknownOnTermChange: pick(dice, 0, 0.5, 1),
-		SnapshotEvery:       pick(dice, uint64(0), 20, 200, 2000),
-		SnapshotKeep:        pick(dice, uint64(0), 10, 100),
-		Link:                memlog.Link{Delay: memlog.Between(0, pick(dice, 0, time.Millisecond, 5*time.Millisecond)), Reorder: dice.IntN(2) == 0},
-		Disk:                memlog.Between(0, pick(dice, 0, time.Millisecond, 5*time.Millisecond)),
+		LateOutcome:         workload.Pick(dice, 0, 0, 0.01),
+		UnknownOnTermChange: workload.Pick(dice, 0, 0.5, 1),
+		SnapshotEvery:       workload.Pick(dice, uint64(0), 20, 200, 2000),
+		SnapshotKeep:        workload.Pick(dice, uint64(0), 10, 100),
+		Link:                memlog.Link{Delay: memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)), Reorder: dice.IntN(2) == 0},
+		Disk:                memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)),
 	}
 	// Clocks of hosts differ by up to half a percent, which is what their proof allows, and from those of the
 	// clients by up to four.
-	rate := 1 + pick(dice, 0, 0.04*(2*dice.Float64()-1))
+	rate := 1 + workload.Pick(dice, 0, 0.04*(2*dice.Float64()-1))
 	for range p.Hosts {
 		p.Rates = append(p.Rates, rate*(1+0.005*(2*dice.Float64()-1)))
 	}
 	p.Graces = []time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}
 	p.Node = client.NodeConfig{
-		SelfCheckPeriod:    pick(dice, 500*time.Millisecond, time.Second),
+		SelfCheckPeriod:    workload.Pick(dice, 500*time.Millisecond, time.Second),
 		SessionGracePeriod: p.Graces[dice.IntN(len(p.Graces))],
-		AttachConsistency:  pick(dice, client.Strict, client.Relaxed),
-		ReadConsistency:    pick(dice, client.Strict, client.Relaxed),
+		AttachConsistency:  workload.Pick(dice, client.Strict, client.Relaxed),
+		ReadConsistency:    workload.Pick(dice, client.Strict, client.Relaxed),
 	}
 	for range 2 + dice.IntN(4) {
 		p.Clients = append(p.Clients, drawClient(dice))
@@ -89,7 +90,7 @@ func Draw(seed uint64) Plan {
 			p.Clients[i].Think *= time.Duration(pace)
 		}
 	}
-	p.Faults = drawFaults(dice, &p, pick(dice, calm, breezy, breezy, stormy, stormy, stormy), pace)
+	p.Faults = drawFaults(dice, &p, workload.Pick(dice, calm, breezy, breezy, stormy, stormy, stormy), pace)
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
 	// the time in which clients find their hosts again.
 	p.Settle = 75 * time.Second
@@ -104,12 +105,12 @@ func (p *Plan) LongDay() bool { return p.Length >= longDay*time.Minute }
 
 func drawClient(dice *rand.Rand) ClientPlan {
 	c := ClientPlan{
-		Wire:     time.Duration(dice.Int64N(int64(pick(dice, 100*time.Microsecond, 2*time.Millisecond, 20*time.Millisecond)))),
+		Wire:     time.Duration(dice.Int64N(int64(workload.Pick(dice, 100*time.Microsecond, 2*time.Millisecond, 20*time.Millisecond)))),
 		Watchers: dice.IntN(4),
-		Think:    pick(dice, 50*time.Millisecond, 200*time.Millisecond, time.Second),
+		Think:    workload.Pick(dice, 50*time.Millisecond, 200*time.Millisecond, time.Second),
 	}
 	for range 1 + dice.IntN(6) {
-		c.Timeouts = append(c.Timeouts, pick(dice, time.Second, 2*time.Second, 5*time.Second, 10*time.Second))
+		c.Timeouts = append(c.Timeouts, workload.Pick(dice, time.Second, 2*time.Second, 5*time.Second, 10*time.Second))
 	}
 	return c
 }
@@ -123,6 +124,3 @@ func (p Plan) String() string {
 	return fmt.Sprintf("seed %d: %v, %d hosts, %d shards, %d clients with %d sessions, %d faults",
 		p.Seed, p.Length, p.Hosts, p.Shards, len(p.Clients), sessions, len(p.Faults))
 }
-
-// pick draws one of the values.
-func pick[T any](dice *rand.Rand, values ...T) T { return values[dice.IntN(len(values))] }

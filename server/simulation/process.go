@@ -8,10 +8,9 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/server/history"
+	"github.com/signalbox/signalbox/server/workload"
 )
 
 // process is a client's process: one Client, the programs that use it, each with a session, and watchers. It may
@@ -28,12 +27,14 @@ type process struct {
 	stop     context.CancelFunc
 	watch    context.Context // of the watchers, which go on after the programs have ended
 	unwatch  context.CancelFunc
-	programs []*program
+	programs []*workload.Program
 	watchers map[int]string // the semaphores that are watched now
-	work     sync.WaitGroup
 	over     bool
 	// Sessions that live, for the operator to end.
 	sessions []uint64
+
+	working  sync.WaitGroup // programs
+	watching sync.WaitGroup // watchers
 }
 
 func newProcess(w *world, id int, p ClientPlan) *process {
@@ -53,7 +54,7 @@ func (p *process) rise() {
 	p.watchers = make(map[int]string)
 	p.programs = nil
 	dice := p.world.dice(p.id*100 + p.lives)
-	p.work.Go(func() { p.run(dice) })
+	p.working.Go(func() { p.run(dice) })
 }
 
 // run opens the client and starts what uses it.
@@ -65,17 +66,20 @@ func (p *process) run(dice *rand.Rand) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.client = c
+	record := witness{p.world.record, p}
+	ctx, watch := p.ctx, p.watch
 	for i, timeout := range p.plan.Timeouts {
-		q := &program{process: p, client: c, timeout: timeout, think: p.plan.Think, dice: p.world.dice(p.id*100 + p.lives + 10_000*(i+1)), done: make(chan struct{})}
+		q := &workload.Program{
+			Client: c, Recorder: record, Habits: habits, Dice: p.world.dice(p.id*100 + p.lives + 10_000*(i+1)),
+			Node: path, Timeout: timeout, Think: p.plan.Think, Staleness: p.world.staleness(),
+		}
 		p.programs = append(p.programs, q)
-		ctx := p.ctx
-		p.work.Go(func() { q.run(ctx) })
+		p.working.Go(func() { q.Run(ctx) })
 	}
 	for range p.plan.Watchers {
-		name := pick(dice, scenery...).name
-		ctx, w := p.watch, &watcher{process: p, client: c, name: name, id: p.world.nextWatcher()}
-		p.watchers[w.id] = name
-		p.work.Go(func() { w.run(ctx) })
+		name, id := workload.Pick(dice, scenery...).Name, p.world.nextWatcher()
+		p.watchers[id] = name
+		p.watching.Go(func() { workload.Watch(watch, c, place(name), id, record) })
 	}
 }
 
@@ -84,16 +88,8 @@ func (p *process) open() *client.Client {
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		return p.world.wires.dial(ctx, p.id, address)
 	}
-	for {
-		c, err := client.Open(p.ctx, p.world.cluster.Addresses(),
-			client.WithDialer(p.world.bug.tamper(dial)), client.WithName(fmt.Sprintf("client-%d", p.id)))
-		if err == nil {
-			return c
-		}
-		if !sleep(p.ctx, 100*time.Millisecond) {
-			return nil
-		}
-	}
+	return workload.Open(p.ctx, p.world.cluster.Addresses(),
+		client.WithDialer(p.world.bug.tamper(dial)), client.WithName(fmt.Sprintf("client-%d", p.id)))
 }
 
 // die ends the process in the middle of what it does: nothing that it sends from now on arrives.
@@ -101,17 +97,16 @@ func (p *process) die() {
 	p.world.wires.holdClient(p.id, true)
 	defer p.world.wires.holdClient(p.id, false)
 	p.mu.Lock()
-	stop, unwatch, programs := p.stop, p.unwatch, p.programs
+	stop, unwatch := p.stop, p.unwatch
 	p.mu.Unlock()
 	if stop == nil {
 		return
 	}
-	for _, q := range programs {
-		q.forget()
-	}
+	p.world.record.Bury(p.id)
 	stop()
 	unwatch()
-	p.work.Wait()
+	p.working.Wait()
+	p.watching.Wait()
 	p.mu.Lock()
 	c := p.client
 	p.client, p.stop, p.watchers, p.sessions = nil, nil, nil, nil
@@ -126,14 +121,12 @@ func (p *process) die() {
 func (p *process) rest() {
 	p.mu.Lock()
 	p.over = true
-	stop, programs := p.stop, slices.Clone(p.programs)
+	stop := p.stop
 	p.mu.Unlock()
 	if stop != nil {
 		stop()
 	}
-	for _, q := range programs {
-		<-q.done
-	}
+	p.working.Wait()
 }
 
 // leave ends the process in peace.
@@ -149,11 +142,11 @@ func (p *process) leave() {
 			p.world.record.Note("client %d did not end in peace: %v", p.id, err)
 		}
 	}
-	p.work.Wait()
+	p.watching.Wait()
 }
 
-// watching returns the watchers of a semaphore.
-func (p *process) watching(name string) (ids []int) {
+// watchersOf returns the watchers of a semaphore.
+func (p *process) watchersOf(name string) (ids []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, n := range p.watchers {
@@ -164,22 +157,6 @@ func (p *process) watching(name string) (ids []int) {
 	return ids
 }
 
-// started takes down the beginning of a session, and its end when it comes.
-func (p *process) started(s *client.Session, timeout time.Duration) (end func(history.End, string)) {
-	id := s.ID()
-	end = p.world.record.Session(history.Session{ID: id, Client: p.id, Node: path, Timeout: timeout})
-	p.mu.Lock()
-	p.sessions = append(p.sessions, id)
-	p.mu.Unlock()
-	context.AfterFunc(s.Context(), func() {
-		end(endOf(context.Cause(s.Context())))
-		p.mu.Lock()
-		p.sessions = slices.DeleteFunc(p.sessions, func(other uint64) bool { return other == id })
-		p.mu.Unlock()
-	})
-	return end
-}
-
 // living draws one of the sessions that live, 0 if there are none.
 func (p *process) living(dice *rand.Rand) uint64 {
 	p.mu.Lock()
@@ -187,7 +164,7 @@ func (p *process) living(dice *rand.Rand) uint64 {
 	if len(p.sessions) == 0 {
 		return 0
 	}
-	return pick(dice, p.sessions...)
+	return workload.Pick(dice, p.sessions...)
 }
 
 // checkNotices looks for one-shot watches that were never told of a change that there was.
@@ -196,29 +173,11 @@ func (p *process) checkNotices(revisions map[string]uint64) {
 	programs := slices.Clone(p.programs)
 	p.mu.Unlock()
 	for _, q := range programs {
-		q.mu.Lock()
-		for name, n := range q.awaits {
-			if !n.told && revisions[name] != n.revision && q.session.Context().Err() == nil {
+		for n := range q.Notices() {
+			if n.Open() && revisions[n.Name] != n.Revision {
 				p.world.record.Note("session %x described %s at revision %d and was never told that it is at %d now",
-					q.session.ID(), name, n.revision, revisions[name])
+					n.Session.ID(), n.Name, n.Revision, revisions[n.Name])
 			}
 		}
-		q.mu.Unlock()
 	}
-}
-
-func endOf(cause error) (history.End, string) {
-	var e *client.SessionEnd
-	if !errors.As(cause, &e) {
-		return history.Closed, fmt.Sprint(cause)
-	}
-	switch e.Reason {
-	case client.EndClosed:
-		return history.Closed, e.Error()
-	case client.EndSilence:
-		return history.Silent, e.Error()
-	case client.EndDestroyed, client.EndNodeDropped:
-		return history.Ended, e.Error()
-	}
-	return history.Expired, e.Error()
 }

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/history"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/server/workload"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/memlog"
 )
@@ -28,8 +28,8 @@ type world struct {
 	cluster *servertest.Cluster
 	wires   *wires
 	clients []*process
-	store   store
-	work    sync.WaitGroup // programs, watchers, the operator, faults
+	store   workload.Store
+	work    sync.WaitGroup // the operator and faults
 
 	mu       sync.Mutex // guards what follows
 	down     map[shard.HostID]bool
@@ -49,7 +49,7 @@ func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, down: make(map[shard.HostID]bool)}
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)))
 	w.record.Grace(p.Node.SessionGracePeriod)
-	w.store.highest = make(map[history.Semaphore]uint64)
+	w.store = make(workload.Store)
 	if err := w.open(o); err != nil {
 		return nil, err
 	}
@@ -118,19 +118,12 @@ func (w *world) prepare() error {
 		return err
 	}
 	for _, s := range scenery {
-		if s.ephemeral {
+		if s.Ephemeral {
 			continue
 		}
-		o := history.Operation{Kind: history.Create, Semaphore: place(s.name), Limit: s.limit, Data: s.name, Called: w.record.Now()}
-		for {
-			// Where an outcome is not known it is made again, and may be there.
-			err := c.Node(path).Create(ctx, s.name, s.limit, []byte(s.name))
-			if err == nil || errors.Is(err, client.ErrAlreadyExists) {
-				break
-			}
-			if !errors.Is(err, client.ErrUnavailable) || ctx.Err() != nil {
-				return err
-			}
+		o := history.Operation{Kind: history.Create, Semaphore: place(s.Name), Limit: s.Limit, Data: s.Name, Called: w.record.Now()}
+		if err := workload.Make(ctx, c.Node(path), s.Name, s.Limit, []byte(s.Name)); err != nil {
+			return err
 		}
 		o.Outcome = history.Done
 		w.record.Operation(o)
@@ -169,7 +162,7 @@ func (w *world) play() {
 
 // happen lets a fault happen when it is time.
 func (w *world) happen(ctx context.Context, f Fault) {
-	if !sleep(ctx, f.At) {
+	if !workload.Sleep(ctx, f.At) {
 		return
 	}
 	client := -1
@@ -179,21 +172,16 @@ func (w *world) happen(ctx context.Context, f Fault) {
 	over := w.record.Fault(f.String(), client)
 	defer over()
 	if end := w.begin(f); end != nil {
-		sleep(ctx, f.For)
+		workload.Sleep(ctx, f.For)
 		end()
 	}
 }
 
-// sleep waits, and tells whether it could to the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+func (w *world) nextWatcher() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watchers++
+	return w.watchers
 }
 
 // background runs something that play waits for.
@@ -241,18 +229,18 @@ func (w *world) judge() {
 	}
 	revisions := make(map[string]uint64)
 	for _, s := range scenery {
-		o := history.Operation{Kind: history.Describe, Semaphore: place(s.name), Called: w.record.Now()}
-		d, err := c.Node(path).Describe(ctx, s.name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
-		o.Found, o.Outcome, o.Error = found(d, err)
+		o := history.Operation{Kind: history.Describe, Semaphore: place(s.Name), Called: w.record.Now()}
+		d, err := c.Node(path).Describe(ctx, s.Name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+		o.Found, o.Outcome, o.Error = workload.StateOf(d, err)
 		w.record.Operation(o)
 		if o.Found == nil {
 			w.record.Note("in the end %v cannot be described: %v", o.Semaphore, err)
 			continue
 		}
-		revisions[s.name] = o.Found.Revision
+		revisions[s.Name] = o.Found.Revision
 		f := history.Final{Semaphore: o.Semaphore, State: *o.Found}
 		for _, p := range w.clients {
-			f.Watchers = append(f.Watchers, p.watching(s.name)...)
+			f.Watchers = append(f.Watchers, p.watchersOf(s.Name)...)
 		}
 		w.record.Final(f)
 	}

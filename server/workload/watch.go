@@ -1,4 +1,4 @@
-package simulation
+package workload
 
 import (
 	"context"
@@ -8,33 +8,19 @@ import (
 	"github.com/signalbox/signalbox/server/history"
 )
 
-// watcher is a loop over a streaming watch.
-type watcher struct {
-	process *process
-	client  *client.Client
-	name    string
-	id      int
-}
-
-func (w *world) nextWatcher() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.watchers++
-	return w.watchers
-}
-
-func (x *watcher) run(ctx context.Context) {
+// Watch is a watcher: it takes down how a semaphore looks, until the context ends.
+func Watch(ctx context.Context, c *client.Client, of history.Semaphore, watcher int, to Recorder) {
 	var before []history.Link
-	for v, err := range x.client.Node(path).Watch(ctx, x.name) {
+	for v, err := range c.Node(of.Node).Watch(ctx, of.Name) {
 		if err != nil {
 			if ctx.Err() == nil {
-				x.process.world.record.Note("watcher %d of %s ended: %v", x.id, x.name, err)
+				to.Note("watcher %d of %s ended: %v", watcher, of.Name, err)
 			}
 			return
 		}
 		now := owners(v)
-		x.process.world.record.View(history.View{
-			Watcher: x.id, Semaphore: place(x.name), Broken: broken(before, now, v.Changes()),
+		to.View(history.View{
+			Watcher: watcher, Semaphore: of, Broken: broken(before, now, v.Changes()),
 			State: history.State{Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now},
 		})
 		before = now
@@ -46,10 +32,6 @@ func owners(v *client.View) (links []history.Link) {
 		links = append(links, linkOf(o))
 	}
 	return links
-}
-
-func linkOf(o client.Owner) history.Link {
-	return history.Link{Session: o.SessionID, Order: o.OrderID, Count: o.Count}
 }
 
 // broken tells how changes do not lead from the owners before to those of now.
