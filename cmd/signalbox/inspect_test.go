@@ -192,7 +192,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 }
 
 func TestInspectOfWhatIsNoDirectory(t *testing.T) {
-	for path, want := range map[string]string{t.TempDir(): "no host has used it", "/nowhere": "no host has used it"} {
+	for path, want := range map[string]string{t.TempDir(): "no host has used it", "/nowhere": "there is no such directory"} {
 		if code, _, err := command(nil, "inspect", path); code != cli.ExitData || !strings.Contains(err, want) {
 			t.Errorf("%s: code %d, %s", path, code, err)
 		}
