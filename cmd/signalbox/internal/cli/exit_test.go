@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +71,9 @@ func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
 }
 
 func TestASignalEndsTheContext(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the test runs under nohup or the like")
+	}
 	ctx, stop := UntilInterrupted(t.Context())
 	defer stop()
 	self, err := os.FindProcess(os.Getpid())
