@@ -40,6 +40,9 @@ func (c *call) lost(_ *link, err error) {
 // roundTrip sends a request and waits for its answer. The error is a *transportError, a *protocol.Error, or
 // the cause of the context's end; with the last, read is never called after roundTrip has returned.
 func (l *link) roundTrip(ctx context.Context, m protocol.RequestMessage, read func(from *link, a *protocol.Answer)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // nothing is asked for somebody who has gone
+	}
 	c := l.client.pools.calls.Get().(*call)
 	c.read = read
 	id, part, err := l.sendAwaited(c, m)
