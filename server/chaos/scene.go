@@ -6,20 +6,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/workload"
 )
 
-var scenery = []workload.Scene{
-	{Name: "lock-0", Limit: 1},
-	{Name: "lock-1", Limit: 1, Data: true},
-	{Name: "pool-0", Limit: 3},
-	{Name: "pool-1", Limit: 7, Data: true},
-	{Name: "shared-0", Limit: client.All, Ephemeral: true},
-	{Name: "shared-1", Limit: client.All, Ephemeral: true, Data: true},
-	{Name: "doomed", Limit: 2, Doomed: true, Data: true},
-	{Name: "config", Limit: 1, Config: true},
-}
+var scenery = workload.Scenery(
+	workload.Scene{Name: "doomed", Limit: 2, Doomed: true, Data: true},
+	workload.Scene{Name: "config", Limit: 1, Config: true},
+)
 
 // habits are those of all programs. They waste no time.
 var habits = &workload.Habits{

@@ -4,20 +4,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server/workload"
 )
 
-var scenery = []workload.Scene{
-	{Name: "lock-0", Limit: 1},
-	{Name: "lock-1", Limit: 1, Data: true},
-	{Name: "pool-0", Limit: 3},
-	{Name: "pool-1", Limit: 7, Data: true},
-	{Name: "shared-0", Limit: client.All, Ephemeral: true},
-	{Name: "shared-1", Limit: client.All, Ephemeral: true, Data: true},
-	{Name: "doomed-0", Limit: 2, Doomed: true, Data: true},
-	{Name: "config-0", Limit: 1, Doomed: true, Data: true},
-}
+var scenery = workload.Scenery(
+	workload.Scene{Name: "doomed-0", Limit: 2, Doomed: true, Data: true},
+	workload.Scene{Name: "config-0", Limit: 1, Doomed: true, Data: true},
+)
 
 // Semaphores is how many semaphores a world has.
 var Semaphores = int64(len(scenery))

@@ -16,6 +16,19 @@ type Scene struct {
 	Config    bool // its data is written by who has read the revision that it replaces
 }
 
+// Scenery is the locks, pools and shared locks that programs use everywhere, and then others. Programs draw from it by
+// place, so the order belongs to what a seed fixes.
+func Scenery(others ...Scene) []Scene {
+	return append([]Scene{
+		{Name: "lock-0", Limit: 1},
+		{Name: "lock-1", Limit: 1, Data: true},
+		{Name: "pool-0", Limit: 3},
+		{Name: "pool-1", Limit: 7, Data: true},
+		{Name: "shared-0", Limit: client.All, Ephemeral: true},
+		{Name: "shared-1", Limit: client.All, Ephemeral: true, Data: true},
+	}, others...)
+}
+
 // count draws how much of the semaphore is asked for.
 func (s Scene) count(dice *rand.Rand) uint64 {
 	if s.Ephemeral {

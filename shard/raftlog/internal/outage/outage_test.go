@@ -84,66 +84,50 @@ func TestImages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// create makes a file with something in it, syncDir syncs the directory of all files.
+	create := func(r *Recorder, name, text string) vfs.File {
+		f, err := r.Create(name)
+		must(err)
+		if text != "" {
+			_, err = f.Write([]byte(text))
+			must(err)
+		}
+		return f
+	}
+	syncDir := func(r *Recorder) {
+		dir, err := r.OpenDir("/a")
+		must(err)
+		must(dir.Sync())
+	}
 	for name, c := range map[string]struct {
 		do   func(r *Recorder)
 		want []string
 	}{
 		"nothing is synced": {func(r *Recorder) {
-			f, err := r.Create("/a/f")
-			must(err)
-			_, err = f.Write([]byte("x"))
-			must(err)
+			create(r, "/a/f", "x")
 		}, []string{"", "/a/f=", "/a/f=.", "/a/f=x"}},
 		"the file is synced": {func(r *Recorder) {
-			f, err := r.Create("/a/f")
-			must(err)
-			_, err = f.Write([]byte("x"))
-			must(err)
-			must(f.Sync())
+			must(create(r, "/a/f", "x").Sync())
 		}, []string{"", "/a/f=x"}},
 		"the directory is synced": {func(r *Recorder) {
-			f, err := r.Create("/a/f")
-			must(err)
-			_, err = f.Write([]byte("x"))
-			must(err)
-			dir, err := r.OpenDir("/a")
-			must(err)
-			must(dir.Sync())
+			create(r, "/a/f", "x")
+			syncDir(r)
 		}, []string{"/a/f=", "/a/f=.", "/a/f=x"}},
 		"a rename after that": {func(r *Recorder) {
-			f, err := r.Create("/a/f")
-			must(err)
-			must(f.Sync())
-			dir, err := r.OpenDir("/a")
-			must(err)
-			must(dir.Sync())
+			must(create(r, "/a/f", "").Sync())
+			syncDir(r)
 			must(r.Rename("/a/f", "/a/g"))
-			g, err := r.Create("/a/h")
-			must(err)
-			must(g.Sync())
+			must(create(r, "/a/h", "").Sync())
 		}, []string{"/a/f=", "/a/g=", "/a/g= /a/h="}},
 		"a file is emptied": {func(r *Recorder) {
-			f, err := r.Create("/a/f")
-			must(err)
-			_, err = f.Write([]byte("x"))
-			must(err)
-			must(f.Sync())
-			dir, err := r.OpenDir("/a")
-			must(err)
-			must(dir.Sync())
-			_, err = r.Create("/a/f")
-			must(err)
+			must(create(r, "/a/f", "x").Sync())
+			syncDir(r)
+			create(r, "/a/f", "")
 		}, []string{"/a/f=", "/a/f=x"}},
 		"a sync that is forgotten": {func(r *Recorder) {
 			r.Forget = func(name string) bool { return name == "/a/f" }
-			f, err := r.Create("/a/f")
-			must(err)
-			_, err = f.Write([]byte("x"))
-			must(err)
-			must(f.Sync())
-			dir, err := r.OpenDir("/a")
-			must(err)
-			must(dir.Sync())
+			must(create(r, "/a/f", "x").Sync())
+			syncDir(r)
 		}, []string{"/a/f=", "/a/f=.", "/a/f=x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
