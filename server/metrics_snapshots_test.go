@@ -92,7 +92,7 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 func TestMetricsShowTheSnapshotsBetweenHosts(t *testing.T) {
 	moved := new(server.SnapshotTransfers)
 	moved.SnapshotReceived(1 << 40) // what a stranger may say
-	moved.SnapshotSent(0) // one may come before there is a host
+	moved.SnapshotSent(0)           // one may come before there is a host
 	c := servertest.Start(t, servertest.Config(func(config *server.Config) { config.LogSnapshots = moved }))
 	moved.SnapshotNotSent(1)
 	moved.SnapshotReceived(1)
