@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -65,7 +66,7 @@ func damageInSnapshot(r io.Reader, size int64) (at int, err error) {
 	if !soundSnapshotHead(head) {
 		return 0, nil
 	}
-	block := make([]byte, snapshotBlock+snapshotSum)
+	block := make([]byte, min(snapshotBlock+snapshotSum, blocks))
 	for at := 0; at < blocks; at += len(block) {
 		block = block[:min(len(block), blocks-at)]
 		if _, err := io.ReadFull(r, block); err != nil {
@@ -86,20 +87,26 @@ func damageInSnapshot(r io.Reader, size int64) (at int, err error) {
 	return -1, nil
 }
 
-// soundSnapshotHead compares the head with the checksum in it, which is of what the head was before that was in it.
+// soundSnapshotHead compares the head with the checksum in it, which is of what the head was before that was in it. Nothing may
+// be in it that decoding leaves out, and nothing behind it, where the engine would stop the process.
 func soundSnapshotHead(b []byte) bool {
 	size := binary.LittleEndian.Uint64(b)
 	if size > snapshotHead-8 {
 		return false
 	}
+	text, rest := b[8:8+size], b[8+size:]
 	var head raftpb.SnapshotHeader
-	if decode(&head, b[8:8+size]) != nil {
+	if decode(&head, text) != nil || len(bytes.Trim(rest, "\x00")) > 0 {
+		return false
+	}
+	again, err := head.Marshal()
+	if err != nil || !bytes.Equal(again, text) {
 		return false
 	}
 	sum := head.HeaderChecksum
 	head.HeaderChecksum = nil
-	text, err := head.Marshal()
-	return err == nil && len(sum) == snapshotSum && crc32.ChecksumIEEE(text) == binary.BigEndian.Uint32(sum)
+	summed, err := head.Marshal()
+	return err == nil && len(sum) == snapshotSum && crc32.ChecksumIEEE(summed) == binary.BigEndian.Uint32(sum)
 }
 
 // decode reads what the engine encoded. What it makes of bytes that it did not write may be a panic.
