@@ -45,10 +45,12 @@ func (s *sink) Send(buf *bytebufferpool.ByteBuffer) {
 	}
 }
 
-func (s *sink) Pending() int              { return 0 }
-func (s *sink) Close()                    {}
-func (s *sink) RemoteAddr() net.Addr      { return nil }
-func (s *sink) TLS() *tls.ConnectionState { return nil }
+func (s *sink) Queue(buf *bytebufferpool.ByteBuffer) bool { s.Send(buf); return false }
+func (s *sink) Flush()                                    {}
+func (s *sink) Pending() int                              { return 0 }
+func (s *sink) Close()                                    {}
+func (s *sink) RemoteAddr() net.Addr                      { return nil }
+func (s *sink) TLS() *tls.ConnectionState                 { return nil }
 
 // exchange gives bytes to the connection and waits until so many frames came for them.
 func (s *sink) exchange(c *conn, bytes []byte, frames int64) {

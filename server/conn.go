@@ -234,12 +234,16 @@ func (c *conn) spill() {
 }
 
 // send hands over what was appended. The lock is held.
-func (c *conn) send() {
-	if c.host.pending.add(len(c.out.B)) {
+func (c *conn) send() { c.peer.Send(c.taken()) }
+
+// taken takes what was appended, to hand it over. The lock is held.
+func (c *conn) taken() *bytebufferpool.ByteBuffer {
+	out := c.out
+	c.out = nil
+	if c.host.pending.add(len(out.B)) {
 		c.host.wake()
 	}
-	c.peer.Send(c.out)
-	c.out = nil
+	return out
 }
 
 // flush hands what was appended over to be sent. It cuts off a client for which too much waits: answers
@@ -249,6 +253,22 @@ func (c *conn) flush() bool {
 	if c.out != nil {
 		c.send()
 	}
+	return c.unlockBounded()
+}
+
+// flushHere is flush on this goroutine, where that can be: it takes a system call, and nobody has to be woken.
+func (c *conn) flushHere() bool {
+	c.mu.Lock()
+	ours := c.out != nil && c.peer.Queue(c.taken())
+	open := c.unlockBounded()
+	if ours {
+		c.peer.Flush()
+	}
+	return open
+}
+
+// unlockBounded lets go of the lock, and cuts off a client for which too much waits.
+func (c *conn) unlockBounded() (open bool) {
 	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
 	cut := c.cut
 	c.mu.Unlock()

@@ -245,12 +245,21 @@ func (r *replica) mark(c *conn) {
 	}
 }
 
+// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. To wake an event loop
+// takes longer than two or three of them, but where there are many the next batch would wait for them.
+const flushesHere = 4
+
 // flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
 // is flushed there: what was appended before the mark is lifted goes out with that flush.
 func (r *replica) flushDirty() {
+	here := len(r.dirty) <= flushesHere
 	for i, c := range r.dirty {
 		c.marked.Store(false)
-		c.flush()
+		if here {
+			c.flushHere()
+		} else {
+			c.flush()
+		}
 		r.dirty[i] = nil
 	}
 	r.dirty = r.dirty[:0]

@@ -238,6 +238,13 @@ func pooled(b []byte) *bytebufferpool.ByteBuffer {
 	return buf
 }
 
+// queueAndFlush is Send on this goroutine.
+func queueAndFlush(c Conn, buf *bytebufferpool.ByteBuffer) {
+	if c.Queue(buf) {
+		c.Flush()
+	}
+}
+
 // echoLines answers every line with itself.
 func echoLines(c Conn) *script {
 	return &script{data: func(b []byte) int {

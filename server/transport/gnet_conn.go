@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 
 	"github.com/panjf2000/gnet/v2"
 	"github.com/valyala/bytebufferpool"
@@ -14,23 +15,29 @@ import (
 
 // gnetConn is a connection on an event loop.
 //
-// Everything to be sent goes through its outbox and is written on the loop, at the latest when the turn
-// in which it was put there is over. Nothing is written while Events.Data runs: the answers to all
-// requests that arrived together leave together, and a write that fails cannot close the connection
-// under Data's feet, which is what gnet does with it.
+// Everything to be sent goes through its outbox and is written by its one sender: on the loop, at the latest when
+// the turn in which it was put there is over, or by whoever calls Flush (gnet_direct.go). Nothing is written
+// while Events.Data runs: the answers to all requests that arrived together leave together, and a write that
+// fails cannot close the connection under Data's feet, which is what gnet does with it.
 type gnetConn struct {
 	out      outbox
 	listener *gnetListener
 	remote   net.Addr
-	loop     *gnetLoop // set before the Handler sees the connection
+	loop     *gnetLoop // set before the Handler sees the connection, like fd
+	fd       int
+
+	// What follows is the sender's.
+	unsent int                        // bytes that gnet holds because the operating system would not take them, when last seen
+	rest   *bytebufferpool.ByteBuffer // what a direct write has left to the loop; nil if there is nothing
 
 	// What follows is touched on the loop only.
 	raw     gnet.Conn
 	events  Events // nil for a connection that the Handler refused
 	in      inbound
-	unsent  int // bytes that gnet holds because the operating system would not take them, when last seen
 	watched bool
-	closed  bool
+
+	direct sync.Mutex // held while somebody writes to fd who is not on the loop, and when closed is set
+	closed bool       // set on the loop; read there, or with direct held
 }
 
 func (c *gnetConn) Send(buf *bytebufferpool.ByteBuffer) {
@@ -38,6 +45,8 @@ func (c *gnetConn) Send(buf *bytebufferpool.ByteBuffer) {
 		c.loop.flush(c)
 	}
 }
+
+func (c *gnetConn) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return c.out.put(buf) }
 
 func (c *gnetConn) Pending() int { return int(c.out.pending.Load()) }
 
@@ -56,7 +65,7 @@ func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
 
 // opened begins the connection's life on the loop.
 func (c *gnetConn) opened(raw gnet.Conn) gnet.Action {
-	c.raw, c.loop = raw, c.listener.loopOf(raw.EventLoop())
+	c.raw, c.fd, c.loop = raw, raw.Fd(), c.listener.loopOf(raw.EventLoop())
 	entered := c.out.enter()
 	c.events = c.listener.handler.Opened(c)
 	if c.events == nil {
@@ -78,10 +87,13 @@ func (c *gnetConn) arrived() gnet.Action {
 	return c.endTurn(entered)
 }
 
-// endTurn writes what was put while this connection had the loop, and lets go of the outbox if this turn
-// entered it. Otherwise the connection is among the ready ones of the loop, whose turn will do that.
+// endTurn writes what was put while this connection had the loop, and lets go of the outbox, if this turn
+// entered it. Otherwise that is up to the sender: one who flushes directly, or the turn of the loop that the connection
+// is among the ready ones for.
 func (c *gnetConn) endTurn(entered bool) gnet.Action {
-	c.write()
+	if entered {
+		c.write()
+	}
 	if c.closed {
 		return gnet.None
 	}
@@ -109,18 +121,27 @@ func (c *gnetConn) act(action gnet.Action) {
 	}
 }
 
-// write hands what is queued to gnet, which writes it at once if it holds nothing older.
+// write hands what is queued to gnet, which writes it at once if it holds nothing older. The loop is the sender.
 func (c *gnetConn) write() {
 	if c.closed {
 		return
 	}
 	loop := c.loop
-	loop.batch, _ = c.out.take(loop.batch[:0])
+	loop.batch, _ = c.takeAll(loop.batch[:0])
 	given, err := writeTogether(c.raw, loop.room, loop.batch)
 	if err != nil || c.closed {
 		return // gnet has closed the connection
 	}
 	c.account(given)
+}
+
+// takeAll takes what a direct write has left, and what is queued.
+func (c *gnetConn) takeAll(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
+	if c.rest != nil {
+		batch = append(batch, c.rest)
+		c.rest = nil
+	}
+	return c.out.take(batch)
 }
 
 // account compares what gnet holds with what it held and was given since.
@@ -141,9 +162,12 @@ func (c *gnetConn) recheck() {
 	if c.closed {
 		return
 	}
-	entered := c.out.enter()
+	if !c.out.enter() {
+		c.loop.watchUnsent(c) // whoever is the sender will leave it to the loop, which accounts for it
+		return
+	}
 	c.account(0)
-	c.act(c.endTurn(entered))
+	c.act(c.endTurn(true))
 }
 
 // gone ends the connection's life; gnet calls it within every way of closing. err is nil if the loop
@@ -152,15 +176,18 @@ func (c *gnetConn) gone(err error) {
 	if c.closed {
 		return
 	}
+	c.direct.Lock() // gnet closes the descriptor next, and the number may then be that of another connection
 	c.closed = true
+	c.direct.Unlock()
 	if first, _ := c.out.close(); !first {
 		err = nil // this side closed it, whatever the operating system said then
 	}
+	batch, _ := c.takeAll(nil)
 	if err == nil || errors.Is(err, io.EOF) {
 		// The peer may still read: one attempt, which gnet does not wait for.
-		if batch, _ := c.out.take(nil); len(batch) > 0 {
-			_, _ = writeTogether(c.raw, make([]byte, 0, streamWrite), batch)
-		}
+		_, _ = writeTogether(c.raw, make([]byte, 0, streamWrite), batch)
+	} else {
+		putBack(batch)
 	}
 	c.out.discard()
 	c.in.discard()

@@ -42,6 +42,11 @@ func (c *stream) Send(buf *bytebufferpool.ByteBuffer) {
 	}
 }
 
+func (c *stream) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return c.out.put(buf) }
+
+// Flush leaves it to a goroutine, as a write may wait for the peer.
+func (c *stream) Flush() { go c.write() }
+
 func (c *stream) Pending() int { return int(c.out.pending.Load()) }
 
 func (c *stream) Close() { c.end(nil) }

@@ -17,6 +17,15 @@ type Conn interface {
 	// it only takes the buffer.
 	Send(buf *bytebufferpool.ByteBuffer)
 
+	// Queue is Send for who cannot be delayed by a write, because of a lock that it holds, and yet wants the
+	// bytes to be on their way soon: where it returns true it is up to the caller to call Flush, when it
+	// has let go of the lock.
+	Queue(buf *bytebufferpool.ByteBuffer) (flush bool)
+
+	// Flush sends what is queued, on the calling goroutine where it can be done at once: nobody has to be woken for
+	// it. It neither blocks nor calls any of the Events.
+	Flush()
+
 	// Pending returns how many bytes were handed over that the operating system has not taken yet.
 	Pending() int
 

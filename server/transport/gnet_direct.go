@@ -1,0 +1,58 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"github.com/valyala/bytebufferpool"
+	"golang.org/x/sys/unix"
+)
+
+// directBytes bounds what is written on the goroutine of another; more is for the loop.
+const directBytes = 16 << 10
+
+// Flush writes what is queued here, which spares the loop to be woken, where the operating system takes it at once.
+// What it does not take, and what comes too close to that, is the loop's.
+func (c *gnetConn) Flush() {
+	if c.writeDirectly() {
+		return
+	}
+	c.loop.flush(c)
+}
+
+// writeDirectly is called by the sender, and tells whether it is not any more: there is nothing left to do.
+func (c *gnetConn) writeDirectly() (done bool) {
+	if c.unsent > 0 || c.out.pending.Load() > directBytes {
+		return false
+	}
+	c.direct.Lock()
+	defer c.direct.Unlock()
+	if c.closed {
+		return true
+	}
+	var few [4]*bytebufferpool.ByteBuffer
+	batch, _ := c.out.take(few[:0])
+	all := together(batch)
+	n, err := unix.Write(c.fd, all.B)
+	c.out.sent(max(n, 0))
+	if err != nil || n < len(all.B) {
+		all.B = append(all.B[:0], all.B[max(n, 0):]...)
+		c.rest = all // where the operating system refuses, the loop will find out why
+		return false
+	}
+	bytebufferpool.Put(all)
+	more, closed := c.out.leave(true)
+	return !more && !closed
+}
+
+// together returns one buffer with all that is in those of batch, which are the caller's no more.
+func together(batch []*bytebufferpool.ByteBuffer) *bytebufferpool.ByteBuffer {
+	if len(batch) == 1 {
+		return batch[0]
+	}
+	all := bytebufferpool.Get()
+	for _, buf := range batch {
+		all.B = append(all.B, buf.B...)
+	}
+	putBack(batch)
+	return all
+}

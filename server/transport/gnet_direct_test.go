@@ -1,0 +1,171 @@
+//go:build linux || darwin || freebsd
+
+package transport
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// gnetFixture serves connections on one event loop.
+func gnetFixture(t *testing.T) *fixture {
+	one := setups[0]
+	one.listen = func(h Handler) (Listener, error) {
+		return ListenGnet("127.0.0.1:0", h, GnetOptions{Loops: 1, Logger: quiet})
+	}
+	f := &fixture{T: t, setup: one}
+	t.Cleanup(f.shut)
+	return f
+}
+
+// TestAFlushNeedsNoLoop flushes while the event loop stands still.
+func TestAFlushNeedsNoLoop(t *testing.T) {
+	f := gnetFixture(t)
+	conns, inside, release := make(chan Conn, 1), make(chan struct{}), make(chan struct{})
+	f.serve(func(c Conn) *script {
+		conns <- c
+		return &script{data: func(b []byte) int {
+			close(inside)
+			<-release
+			return len(b)
+		}}
+	})
+	client := f.connect()
+	server := await(f, conns, "the connection")
+	if _, err := f.connect().Write([]byte("wait")); err != nil {
+		t.Fatal(err)
+	}
+	await(f, conns, "the other connection")
+	await(f, inside, "Data")
+	defer close(release)
+	for i := range 100 {
+		want := fmt.Sprintf("line %d", i)
+		queueAndFlush(server, pooled([]byte(want)))
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(client, got); err != nil || string(got) != want {
+			t.Fatalf("got %q, %v", got, err)
+		}
+	}
+	if n := server.Pending(); n != 0 {
+		t.Errorf("Pending is %d", n)
+	}
+}
+
+// TestWhatAFlushCannotWriteIsWrittenByTheLoop flushes more than the operating system takes.
+func TestWhatAFlushCannotWriteIsWrittenByTheLoop(t *testing.T) {
+	f := gnetFixture(t)
+	conns := make(chan Conn, 1)
+	f.serve(func(c Conn) *script {
+		conns <- c
+		return &script{}
+	})
+	client := f.connect()
+	server := await(f, conns, "the connection")
+	for round := range 3 {
+		lines := 0
+		for refused := false; !refused || lines%100 != 0; lines++ {
+			queueAndFlush(server, pooled(fmt.Appendf(nil, "%d %d %0*d\n", round, lines, 10_000-lines%7, 0)))
+			refused = refused || server.Pending() > 0
+		}
+		reader := bufio.NewReader(client)
+		for i := range lines {
+			line, err := reader.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("%d %d %0*d\n", round, i, 10_000-i%7, 0); line != want {
+				t.Fatalf("line %d of %d is %.30q, want %.30q", i, lines, line, want)
+			}
+		}
+		poll(f, "Pending to be 0", func() bool { return server.Pending() == 0 })
+	}
+}
+
+// TestADescriptorIsNotClosedUnderAWrite has the peer close while somebody is about to write. The descriptor is closed after Closed.
+func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
+	f := gnetFixture(t)
+	conns, closed := make(chan Conn, 1), make(chan error, 1)
+	f.serve(func(c Conn) *script {
+		conns <- c
+		return &script{closed: func(err error) { closed <- err }}
+	})
+	client := f.connect()
+	server := await(f, conns, "the connection").(*gnetConn)
+	server.direct.Lock()
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-closed:
+		t.Error("it was closed")
+	case <-time.After(50 * time.Millisecond): // that it does not happen cannot be waited for
+	}
+	server.direct.Unlock()
+	await(f, closed, "Closed")
+}
+
+// TestAFlushNeverReachesAnotherConnection has connections come and go while others flush what is for them: the numbers of their
+// descriptors are used again at once.
+func TestAFlushNeverReachesAnotherConnection(t *testing.T) {
+	const clients = 400
+	f := gnetFixture(t)
+	var numbers atomic.Int64
+	var flushing sync.WaitGroup
+	f.serve(func(c Conn) *script {
+		number, gone := numbers.Add(1), make(chan struct{})
+		line := fmt.Appendf(nil, "%d\n", number)
+		for range 2 {
+			flushing.Go(func() {
+				for {
+					select {
+					case <-gone:
+						return
+					default:
+					}
+					if c.Pending() == 0 {
+						queueAndFlush(c, pooled(line))
+					}
+					runtime.Gosched()
+				}
+			})
+		}
+		return &script{closed: func(error) { close(gone) }}
+	})
+	var dialling sync.WaitGroup
+	for range 4 {
+		dialling.Go(func() {
+			for range clients / 4 {
+				conn, err := f.dial(f.listener)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				reader, first := bufio.NewReader(conn), ""
+				for i := range 20 {
+					line, err := reader.ReadString('\n')
+					if err != nil {
+						t.Error(err)
+					}
+					if i == 0 {
+						first = line
+					}
+					if line != first {
+						t.Errorf("got %q over the connection of %q", line, first)
+					}
+				}
+				if err := conn.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	dialling.Wait()
+	f.shut()
+	flushing.Wait()
+}
