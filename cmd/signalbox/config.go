@@ -137,10 +137,10 @@ command ends when nobody reads it any more.`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+			return f.Follow(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
 				for v, err := range config.Watch(ctx, box, args[0], args[1]) {
 					if err != nil {
-						return watchEnd(ctx, err)
+						return err
 					}
 					shown := "does not exist"
 					if v.Exists {

@@ -101,6 +101,9 @@ func (d *demo) serve() (err error) {
 	if err := d.plan(); err != nil {
 		return err
 	}
+	if cli.IsTerminal(d.Err) {
+		fmt.Fprintf(d.Err, "signalbox demo: starting %d hosts; that takes some seconds\n", len(d.hosts))
+	}
 	err = d.start()
 	if err == nil && d.awaitReady(signals) {
 		fmt.Fprint(d.Out, d.greeting())

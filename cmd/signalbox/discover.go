@@ -188,11 +188,11 @@ written at once, and the command ends when nobody reads it any more.`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+			return f.Follow(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
 				first := true
 				for set, err := range discovery.Watch(ctx, box, args[0], args[1]) {
 					if err != nil {
-						return watchEnd(ctx, err)
+						return err
 					}
 					if err := printSet(f, args[0], args[1], set, first); err != nil {
 						return err

@@ -65,10 +65,10 @@ once, and the command ends when nobody reads it any more.`,
 			case ownersOnly:
 				options = append(options, client.OwnersOnly())
 			}
-			return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+			return f.Follow(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
 				for v, err := range box.Node(args[0]).Watch(ctx, args[1], options...) {
 					if err != nil {
-						return watchEnd(ctx, err)
+						return err
 					}
 					if err := printView(f, args[0], args[1], v); err != nil {
 						return err
@@ -81,14 +81,6 @@ once, and the command ends when nobody reads it any more.`,
 	c.Flags().BoolVar(&dataOnly, "data-only", false, "tell only of the semaphore's data")
 	c.Flags().BoolVar(&ownersOnly, "owners-only", false, "tell only of its owners")
 	return c
-}
-
-// watchEnd is the error of a watch that ended: none if it was stopped as asked.
-func watchEnd(ctx context.Context, err error) error {
-	if cli.WasInterrupted(ctx) {
-		return nil
-	}
-	return err
 }
 
 // printView prints what has changed in a view.

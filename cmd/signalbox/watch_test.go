@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -118,14 +119,18 @@ func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 			t.Fatalf("%v: the first line: %q, %v", args, line, err)
 		}
 		_ = r.Close()
-		// The next change finds nobody who reads.
-		owner := x.start("discover", "register", node, "lock", "here:1")
-		owner.awaitLine(1)
-		x.ok("semaphore", "update", node, "lock", args[0])
+		var owner *task
+		if runtime.GOOS != "linux" { // the next change finds nobody who reads
+			owner = x.start("discover", "register", node, "lock", "here:1")
+			owner.awaitLine(1)
+			x.ok("semaphore", "update", node, "lock", args[0])
+		}
 		if code := s.wait(patience); code != cli.ExitDone || s.Errors() != "" {
 			t.Errorf("%v: code %d, it says %s", args, code, s.Errors())
 		}
-		owner.endsBy(os.Interrupt, cli.ExitDone)
+		if owner != nil {
+			owner.endsBy(os.Interrupt, cli.ExitDone)
+		}
 	}
 }
 

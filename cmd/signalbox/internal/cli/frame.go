@@ -98,6 +98,25 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 	return err
 }
 
+// Follow is Stay for what prints as long as somebody reads it. An interrupt ends it, and so does the going of the reader, though there
+// may be nothing to print at the moment; either is a success.
+func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
+	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() { // until the process ends
+			if awaitReaderGone(f.Out) {
+				cancel(ErrReaderGone)
+			}
+		}()
+		err := do(ctx, k, box)
+		if WasInterrupted(ctx) {
+			return nil
+		}
+		return EndedBy(ctx, err)
+	})
+}
+
 // EndedBy makes an error that is due to the end of the context say why that ended.
 func EndedBy(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// awaitReaderGone waits until the reader of a pipe has closed it. It returns false where that cannot be known.
+func awaitReaderGone(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // no events: an error, which this is, is told unasked
+	for {
+		_, err := unix.Poll(watched, -1)
+		if err != unix.EINTR {
+			return err == nil && watched[0].Revents&unix.POLLERR != 0
+		}
+	}
+}
