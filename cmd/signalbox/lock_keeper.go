@@ -167,6 +167,7 @@ func (k *keeper) open(ctx context.Context, kind string, options ...client.Sessio
 	if err != nil {
 		return nil, err
 	}
+	stays := ctx
 	ctx, cancel, err := connection.Within(ctx)
 	if err != nil {
 		return nil, err
@@ -175,6 +176,7 @@ func (k *keeper) open(ctx context.Context, kind string, options ...client.Sessio
 	if k.box, err = connection.Open(ctx); err != nil {
 		return nil, err
 	}
+	go cli.TellOutages(stays, k.box, k.note)
 	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(k.program))
 	options = append(options, client.SessionTimeout(k.timeout), client.Description(description))
 	s, err := k.box.Session(ctx, k.path, options...)

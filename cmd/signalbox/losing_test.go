@@ -34,6 +34,30 @@ func TestWhoCannotReachTheClusterHoldsNothingAnyMore(t *testing.T) {
 	x.fails(cli.ExitUnavailable, "within 200ms", "node", "list", "--timeout", "200ms")
 }
 
+func TestWhoWaitsIsToldThatNoHostAnswers(t *testing.T) {
+	skipShort(t)
+	p := newPlace(t)
+	host := p.serve(t)
+	host.awaitReady()
+	x := newTool(t, p.Client)
+	x.ok("node", "create", "/jobs")
+	x.start("semaphore", "acquire", "/jobs", "lock", "--ephemeral", "--count", "all", "--session-timeout", "10m").awaitLine(1)
+	stay := []*task{
+		x.start("semaphore", "watch", "/jobs", "lock"),
+		x.start("lock", "/jobs", "lock", "--session-timeout", "10m", "--", "true"),
+	}
+	stay[0].awaitLine(1)
+	stay[1].remarks("waiting for lock")
+	host.pause()
+	for _, c := range stay {
+		c.remarks("no host answers; still trying")
+	}
+	host.signal(syscall.SIGCONT)
+	for _, c := range stay {
+		c.remarks("a host answers again")
+	}
+}
+
 func TestAnInterruptDoesNotWaitForAClusterThatDoesNotAnswer(t *testing.T) {
 	_, s := pausedHost(t, "10m")
 	s.signal(os.Interrupt)

@@ -91,6 +91,7 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 		return err
 	}
 	defer box.Close()
+	go TellOutages(ctx, box, f.Say)
 	err = EndedBy(ctx, do(ctx, k, box))
 	if errors.Is(err, ErrReaderGone) {
 		return nil
