@@ -38,21 +38,20 @@ func (r *round) saw() {
 	}
 }
 
-// wait waits until all have seen the change.
+// wait waits until all have seen the change. What all holds may be of the one before, whose last watcher was slow to say so.
 func (r *round) wait(ctx context.Context, alarm *time.Timer) error {
-	if r.left.Load() <= 0 {
-		return nil
-	}
 	alarm.Reset(patience)
 	defer alarm.Stop()
-	select {
-	case <-r.all:
-		return nil
-	case <-alarm.C:
-		return fmt.Errorf("%w: %d are missing after %v", errNotSeen, r.left.Load(), patience)
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for r.left.Load() > 0 {
+		select {
+		case <-r.all:
+		case <-alarm.C:
+			return fmt.Errorf("%w: %d are missing after %v", errNotSeen, r.left.Load(), patience)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
+	return nil
 }
 
 // newAlarm returns a timer that is not set.

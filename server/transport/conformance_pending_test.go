@@ -36,17 +36,14 @@ func TestPendingRisesWithoutAReaderAndFallsToZeroWithOneDrainedPerCrossing(t *te
 					send()
 				}
 				before := server.Pending()
-				time.Sleep(30 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond)
 				full = server.Pending() == before && before+piece > HighWater
 			}
 			if n := drained.Load(); n != round {
 				f.Fatalf("%d Drained in round %d before Pending was above the mark", n, round)
 			}
-			for range 10 {
+			for server.Pending() <= HighWater {
 				send()
-			}
-			if server.Pending() <= HighWater {
-				f.Fatalf("Pending is %d after crossing", server.Pending())
 			}
 			if _, err := io.CopyN(io.Discard, client, int64(sent)); err != nil {
 				f.Fatal(err)
