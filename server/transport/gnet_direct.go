@@ -33,7 +33,7 @@ func (c *gnetConn) writeDirectly() (done bool) {
 	batch, _ := c.out.take(few[:0])
 	all := together(batch)
 	n, err := unix.Write(c.fd, all.B)
-	c.out.sent(max(n, 0))
+	c.out.sent(max(n, 0)) // that is too little to be told of with Drained
 	if err != nil || n < len(all.B) {
 		all.B = append(all.B[:0], all.B[max(n, 0):]...)
 		c.rest = all // where the operating system refuses, the loop will find out why
