@@ -9,7 +9,7 @@ import (
 )
 
 // outageCheck is how often a command that stays makes sure that a host answers, and how long it waits for that.
-const outageCheck = 3 * time.Second
+const outageCheck = 5 * time.Second
 
 // TellOutages says when no host answers, and when one does again, until the context ends: what waits would be silent otherwise, as the
 // client goes on trying.
