@@ -64,14 +64,15 @@ func settled() {
 	quiet()
 }
 
-// caughtUp waits until the watcher was shown the semaphore as it is.
+// caughtUp waits until the watcher was shown the semaphore as it is. After an outage it may have to wait for two pauses, of up to a
+// second each: before it dials, and before it asks again.
 func (w *watcher) caughtUp(t *testing.T, c *client.Client) {
 	t.Helper()
 	d, err := c.Node(path).Describe(t.Context(), name, client.WithConsistency(client.Strict))
 	if !errors.Is(err, client.ErrSemaphoreNotFound) {
 		check(t, err)
 	}
-	eventually(t, time.Second, "the watch has caught up", func() bool {
+	eventually(t, 5*time.Second, "the watch has caught up", func() bool {
 		v, _, _, _ := w.last()
 		if d == nil {
 			return !v.Exists
