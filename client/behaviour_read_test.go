@@ -61,7 +61,7 @@ func TestAReaderFollowsANodeThatWasMadeAnew(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		reader := open(t, st).Node(path)
 		check(t, c.Node(path).Create(t.Context(), name, 1, []byte("old")))
-		if d, err := reader.Describe(t.Context(), name); err != nil || string(d.Data) != "old" {
+		if d, err := reader.Describe(t.Context(), name, client.WithConsistency(client.Strict)); err != nil || string(d.Data) != "old" {
 			t.Fatal(d, err)
 		}
 		check(t, c.DropNode(t.Context(), path))
