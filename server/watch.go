@@ -236,7 +236,13 @@ func (c *conn) Ended(uint64) {
 }
 
 // Flush implements hub.Sink.
-func (c *conn) Flush() { c.flush() }
+func (c *conn) Flush(few bool) {
+	if few {
+		c.flushHere()
+	} else {
+		c.flush()
+	}
+}
 
 // Pending implements hub.Sink.
 func (c *conn) Pending() int { return c.peer.Pending() }

@@ -27,7 +27,7 @@ func (d *discarding) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBu
 	return true
 }
 
-func (d *discarding) Flush() {
+func (d *discarding) Flush(bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buf.Reset()

@@ -56,7 +56,7 @@ func (c *client) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer
 	return true
 }
 
-func (c *client) Flush() {
+func (c *client) Flush(bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flush()
@@ -199,7 +199,7 @@ func (c *client) resume(v *view) *view {
 		c.t.Errorf("opening a watch of %q: %v", v.name, err)
 	}
 	clear(m.Name) // nothing of the request is kept
-	c.Flush()
+	c.Flush(true)
 	return v
 }
 
@@ -212,7 +212,7 @@ func (c *client) stop(v *view) bool {
 	c.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
 		e.Answer(buf, id, &protocol.WatchStopAnswer{})
 	})
-	c.Flush()
+	c.Flush(true)
 	return true
 }
 

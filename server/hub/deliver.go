@@ -8,12 +8,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
+// fewLinks is how many connections a round may reach and yet sends what is for them by itself. Where there are more, event loops
+// share the work.
+const fewLinks = 16
+
 // deliver appends what is planned, all frames of a connection in one go, and flushes each connection once.
 func (k *worker) deliver() {
+	few := len(k.reached) <= fewLinks
 	for _, l := range k.reached {
 		l.reached = false
 		if len(l.plan) > 0 {
-			k.deliverTo(l)
+			k.deliverTo(l, few)
 		}
 		if l.late.Len() > 0 && !l.lost && l.sink.Pending() <= k.hub.options.SlowBytes {
 			// The plan was full, but the connection took it: it will not say that it has drained.
@@ -30,7 +35,7 @@ func (k *worker) deliver() {
 }
 
 // deliverTo carries out the plan for one connection.
-func (k *worker) deliverTo(l *link) {
+func (k *worker) deliverTo(l *link, few bool) {
 	k.link = l
 	ended := len(k.ended)
 	l.mu.Lock()
@@ -41,7 +46,7 @@ func (k *worker) deliverTo(l *link) {
 		for _, w := range k.ended[ended:] {
 			l.sink.Ended(w.id)
 		}
-		l.sink.Flush()
+		l.sink.Flush(few)
 	} else {
 		l.lost = true
 		k.lost = append(k.lost, l)

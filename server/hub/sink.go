@@ -15,8 +15,9 @@ type Sink interface {
 	// returns false, and calls nothing, when the connection is gone.
 	Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool
 
-	// Flush hands over to be sent what was appended. It must not block.
-	Flush()
+	// Flush hands over to be sent what was appended, or, where few connections are flushed, sends it at once if it can.
+	// It must not block.
+	Flush(few bool)
 
 	// Pending returns how many bytes were flushed and are not sent yet. When it was seen above
 	// Options.SlowBytes and has fallen well below again, Hub.Drained must be called.
