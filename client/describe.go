@@ -61,7 +61,14 @@ type describeConfig struct {
 	changed                func(data, owners bool)
 }
 
+// asItIs is what a describe without options asks for.
+var asItIs describeConfig
+
+// newDescribeConfig returns what is only read from then on.
 func newDescribeConfig(options []DescribeOption) *describeConfig {
+	if len(options) == 0 {
+		return &asItIs
+	}
 	c := &describeConfig{}
 	for _, o := range options {
 		o(c)

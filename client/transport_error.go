@@ -18,6 +18,13 @@ func (e *transportError) Is(target error) bool { return target == ErrUnavailable
 
 // isTransport tells whether a request may be sent again over another connection because of the error.
 func isTransport(err error) bool {
+	if err == nil {
+		return false // at once: what errors.As is given is allocated
+	}
+	return isTransportError(err)
+}
+
+func isTransportError(err error) bool {
 	var t *transportError
 	return errors.As(err, &t)
 }
