@@ -69,6 +69,6 @@ func TestLookingAtTheStatusLeavesNoSnapshotBehind(t *testing.T) {
 			one.host.Status()
 		}
 	}
-	one.machine.awaitSaved(t, 3)
+	one.proposeUntilSaved(3, 100)
 	eventually(t, "old snapshots to go", func() bool { return len(snapshotDirs(t, one)) <= 2 })
 }
