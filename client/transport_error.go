@@ -21,10 +21,6 @@ func isTransport(err error) bool {
 	if err == nil {
 		return false // at once: what errors.As is given is allocated
 	}
-	return isTransportError(err)
-}
-
-func isTransportError(err error) bool {
 	var t *transportError
 	return errors.As(err, &t)
 }

@@ -257,14 +257,13 @@ func (c *conn) flush() bool {
 }
 
 // flushHere is flush on this goroutine, where that can be: it takes a system call, and nobody has to be woken.
-func (c *conn) flushHere() bool {
+func (c *conn) flushHere() {
 	c.mu.Lock()
 	ours := c.out != nil && c.peer.Queue(c.taken())
-	open := c.unlockBounded()
+	c.unlockBounded()
 	if ours {
 		c.peer.Flush()
 	}
-	return open
 }
 
 // unlockBounded lets go of the lock, and cuts off a client for which too much waits.

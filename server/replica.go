@@ -252,14 +252,10 @@ const flushesHere = 4
 // flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
 // is flushed there: what was appended before the mark is lifted goes out with that flush.
 func (r *replica) flushDirty() {
-	here := len(r.dirty) <= flushesHere
+	few := len(r.dirty) <= flushesHere
 	for i, c := range r.dirty {
 		c.marked.Store(false)
-		if here {
-			c.flushHere()
-		} else {
-			c.flush()
-		}
+		c.Flush(few)
 		r.dirty[i] = nil
 	}
 	r.dirty = r.dirty[:0]

@@ -9,15 +9,7 @@ import (
 
 func TestWhatIsSentWhileTheLoopsAreSealedStillGoesOut(t *testing.T) {
 	f := &fixture{T: t, setup: setups[0]}
-	conns, inside, release := make(chan Conn, 1), make(chan struct{}), make(chan struct{})
-	f.serve(func(c Conn) *script {
-		conns <- c
-		return &script{data: func(b []byte) int {
-			close(inside)
-			<-release
-			return len(b)
-		}}
-	})
+	conns, inside, release := f.serveStalling()
 	listener := f.listener.(*gnetListener)
 	var clients []io.ReadWriter
 	var servers []Conn

@@ -127,7 +127,7 @@ func (c *gnetConn) write() {
 		return
 	}
 	loop := c.loop
-	loop.batch, _ = c.takeAll(loop.batch[:0])
+	loop.batch = c.takeAll(loop.batch[:0])
 	given, err := writeTogether(c.raw, loop.room, loop.batch)
 	if err != nil || c.closed {
 		return // gnet has closed the connection
@@ -136,12 +136,13 @@ func (c *gnetConn) write() {
 }
 
 // takeAll takes what a direct write has left, and what is queued.
-func (c *gnetConn) takeAll(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
+func (c *gnetConn) takeAll(batch []*bytebufferpool.ByteBuffer) []*bytebufferpool.ByteBuffer {
 	if c.rest != nil {
 		batch = append(batch, c.rest)
 		c.rest = nil
 	}
-	return c.out.take(batch)
+	batch, _ = c.out.take(batch)
+	return batch
 }
 
 // account compares what gnet holds with what it held and was given since.
@@ -182,9 +183,9 @@ func (c *gnetConn) gone(err error) {
 	if first, _ := c.out.close(); !first {
 		err = nil // this side closed it, whatever the operating system said then
 	}
-	batch, _ := c.takeAll(nil)
-	if err == nil || errors.Is(err, io.EOF) {
-		// The peer may still read: one attempt, which gnet does not wait for.
+	batch := c.takeAll(nil)
+	if peerReads := err == nil || errors.Is(err, io.EOF); peerReads && len(batch) > 0 {
+		// One attempt, which gnet does not wait for.
 		_, _ = writeTogether(c.raw, make([]byte, 0, streamWrite), batch)
 	} else {
 		putBack(batch)

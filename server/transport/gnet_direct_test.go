@@ -6,9 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,10 +21,10 @@ func gnetFixture(t *testing.T) *fixture {
 	return f
 }
 
-// TestAFlushNeedsNoLoop flushes while the event loop stands still.
-func TestAFlushNeedsNoLoop(t *testing.T) {
-	f := gnetFixture(t)
-	conns, inside, release := make(chan Conn, 1), make(chan struct{}), make(chan struct{})
+// serveStalling serves connections of which the first that sends something keeps its loop inside Data until release is closed.
+func (f *fixture) serveStalling() (conns chan Conn, inside, release chan struct{}) {
+	f.Helper()
+	conns, inside, release = make(chan Conn, 1), make(chan struct{}), make(chan struct{})
 	f.serve(func(c Conn) *script {
 		conns <- c
 		return &script{data: func(b []byte) int {
@@ -36,6 +33,13 @@ func TestAFlushNeedsNoLoop(t *testing.T) {
 			return len(b)
 		}}
 	})
+	return conns, inside, release
+}
+
+// TestAFlushNeedsNoLoop flushes while the event loop stands still.
+func TestAFlushNeedsNoLoop(t *testing.T) {
+	f := gnetFixture(t)
+	conns, inside, release := f.serveStalling()
 	client := f.connect()
 	server := await(f, conns, "the connection")
 	if _, err := f.connect().Write([]byte("wait")); err != nil {
@@ -108,64 +112,4 @@ func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
 	}
 	server.direct.Unlock()
 	await(f, closed, "Closed")
-}
-
-// TestAFlushNeverReachesAnotherConnection has connections come and go while others flush what is for them: the numbers of their
-// descriptors are used again at once.
-func TestAFlushNeverReachesAnotherConnection(t *testing.T) {
-	const clients = 400
-	f := gnetFixture(t)
-	var numbers atomic.Int64
-	var flushing sync.WaitGroup
-	f.serve(func(c Conn) *script {
-		number, gone := numbers.Add(1), make(chan struct{})
-		line := fmt.Appendf(nil, "%d\n", number)
-		for range 2 {
-			flushing.Go(func() {
-				for {
-					select {
-					case <-gone:
-						return
-					default:
-					}
-					if c.Pending() == 0 {
-						queueAndFlush(c, pooled(line))
-					}
-					runtime.Gosched()
-				}
-			})
-		}
-		return &script{closed: func(error) { close(gone) }}
-	})
-	var dialling sync.WaitGroup
-	for range 4 {
-		dialling.Go(func() {
-			for range clients / 4 {
-				conn, err := f.dial(f.listener)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				reader, first := bufio.NewReader(conn), ""
-				for i := range 20 {
-					line, err := reader.ReadString('\n')
-					if err != nil {
-						t.Error(err)
-					}
-					if i == 0 {
-						first = line
-					}
-					if line != first {
-						t.Errorf("got %q over the connection of %q", line, first)
-					}
-				}
-				if err := conn.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	dialling.Wait()
-	f.shut()
-	flushing.Wait()
 }

@@ -26,16 +26,15 @@ func TestEveryBitOfASnapshotCounts(t *testing.T) {
 	if err != nil || data == nil {
 		t.Fatalf("no snapshot was found: %v", err)
 	}
-	if at, err := damageInSnapshot(bytes.NewReader(data), len64(data)); err != nil || at != -1 {
+	size := int64(len(data))
+	if at, err := damageInSnapshot(bytes.NewReader(data), size); err != nil || at != -1 {
 		t.Fatalf("as it is: byte %d, %v", at, err)
 	}
 	for i := range 8 * len(data) {
 		data[i/8] ^= 1 << (i % 8)
-		if at, err := damageInSnapshot(bytes.NewReader(data), len64(data)); err != nil || at < 0 || at > i/8 {
+		if at, err := damageInSnapshot(bytes.NewReader(data), size); err != nil || at < 0 || at > i/8 {
 			t.Errorf("byte %d, bit %d of %d bytes: found at %d, %v", i/8, i%8, len(data), at, err)
 		}
 		data[i/8] ^= 1 << (i % 8)
 	}
 }
-
-func len64(b []byte) int64 { return int64(len(b)) }
