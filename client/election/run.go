@@ -28,9 +28,10 @@ func Once() Option {
 // leads it runs the function, whose context ends with ctx, when the term is lost, and when it is resigned. The
 // term is given up when the function has returned.
 //
-// It contends again when the function returns nil, Resign, or what ended its context. Any other error ends Run
-// with that error. So does, as its cause, the end of ctx, and that of the session: one with client.Renew ends
-// only for good. The function runs on the goroutine of the call, one term at a time.
+// It contends again when the function returns nil, Resign, or, once the term is over, what ended it: the cause of its
+// context, Term.Err, or the client's error that the session or a lease is lost. Any other error ends Run with that
+// error. So does, as its cause, the end of ctx, and that of the session: one with client.Renew ends only for good. The
+// function runs on the goroutine of the call, one term at a time.
 //
 // Candidates that share a session take turns in it; only one of them is in the cluster's queue.
 func Run(ctx context.Context, s *client.Session, name string, data []byte, fn func(ctx context.Context, term Term) error, options ...Option) error {

@@ -2,7 +2,10 @@ package election_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
@@ -10,9 +13,40 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
+// candidateVariable makes the test's program a candidate: it holds the addresses of the hosts.
+const candidateVariable = "SIGNALBOX_TEST_CANDIDATE"
+
 const path, name = clienttest.Path, "leader"
 
-func TestMain(m *testing.M) { clienttest.Main(m) }
+func TestMain(m *testing.M) {
+	if addresses := os.Getenv(candidateVariable); addresses != "" {
+		fmt.Println("over:", contend(addresses))
+		return
+	}
+	clienttest.Main(m)
+}
+
+// contend is a candidate as the recipe shows it, which asks term.Err before whatever only a leader may do. It has
+// always something to do, so that it asks before the timers of a process that stood still have fired.
+func contend(addresses string) error {
+	ctx := context.Background()
+	c, err := client.Open(ctx, addresses)
+	if err != nil {
+		return err
+	}
+	s, err := c.Session(ctx, path, client.SessionTimeout(time.Second), client.Renew())
+	if err != nil {
+		return err
+	}
+	return election.Run(ctx, s, name, nil, func(_ context.Context, term election.Term) error {
+		fmt.Println("term", term.Fence)
+		for {
+			if err := term.Err(); err != nil {
+				return err
+			}
+		}
+	})
+}
 
 // stage is a cluster with a client, for one test.
 type stage struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/lock"
 )
 
@@ -42,13 +43,23 @@ func (t Term) Err() error {
 	return lock.Err(t.Context)
 }
 
-// endedBy tells whether an error is no more than the end of the term, as its function passes it on.
+// endedBy tells whether an error is no more than the end of the term, as its function passes it on. The clock decides
+// whether the term is over, as in Err: in a process that stood still the context may not have ended yet.
 func (t Term) endedBy(err error) bool {
 	if err == nil || errors.Is(err, Resign) {
 		return true
 	}
-	if t.Context.Err() == nil {
+	over := t.Err()
+	if over == nil {
 		return false
 	}
-	return errors.Is(err, ErrLost) || errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(t.Context))
+	for _, e := range []error{
+		over, context.Cause(t.Context), context.Canceled,
+		ErrLost, client.ErrLeaseLost, client.ErrSessionExpired, client.ErrFenced,
+	} {
+		if e != nil && errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
