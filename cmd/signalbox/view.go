@@ -51,6 +51,7 @@ func (r *running) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_connections_refused_total %d\n", r.stats.Refused.Load())
 	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", r.stats.AcceptErrors.Load())
 	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", r.stats.FailedHandshakes.Load())
+	fmt.Fprintf(w, "signalbox_evicted_handshakes_total %d\n", r.stats.EvictedHandshakes.Load())
 	if r.certificates != nil {
 		writeCertificate(w, "clients", r.certificates.Expires())
 	}

@@ -6,9 +6,16 @@ const (
 	// HandshakeTimeout is how long a TLS handshake may take unless TLSOptions say otherwise.
 	HandshakeTimeout = 5 * time.Second
 
-	// Handshakes is how many TLS handshakes run at once unless TLSOptions say otherwise. Each of them
-	// costs about a millisecond of processor time and, while it lasts, some 50 KiB.
-	Handshakes = 512
+	// HalfOpen is how many connections may be in their TLS handshake unless TLSOptions say otherwise, and at most half
+	// of all connections; HalfOpenPerAddress how many of them may be of one address. Each
+	// costs some 16 KiB of memory.
+	HalfOpen           = 2048
+	HalfOpenPerAddress = HalfOpen / 4
+
+	// halfOpenSilence is how long the peer of a half-open connection may be silent before the connection can be closed
+	// to make room for another: longer than a handshake waits for its peer on all but the slowest networks, and short
+	// against the patience of a client that connects.
+	halfOpenSilence = 250 * time.Millisecond
 
 	// MemoryBuffer is how many bytes wait in each direction of an in-memory connection before a write
 	// blocks, unless Memory.SetBuffer says otherwise.

@@ -19,11 +19,12 @@ type NetOptions struct {
 
 // streamListener serves TCP connections with goroutines.
 type streamListener struct {
-	acceptor  *acceptor
-	streams   *streams
-	starting  sync.WaitGroup // goroutines of connections
-	closeOnce sync.Once
-	closeErr  error
+	acceptor   *acceptor
+	streams    *streams
+	handshakes *handshakes    // nil without TLS
+	starting   sync.WaitGroup // goroutines of connections
+	closeOnce  sync.Once
+	closeErr   error
 }
 
 // ListenNet listens on addr, "host:port", for plain TCP connections and serves each with goroutines of
@@ -49,6 +50,9 @@ func (l *streamListener) Addr() net.Addr { return l.acceptor.socket.Addr() }
 func (l *streamListener) Close() error {
 	l.closeOnce.Do(func() {
 		l.closeErr = l.acceptor.close()
+		if l.handshakes != nil {
+			l.handshakes.close()
+		}
 		l.streams.close()
 		l.starting.Wait()
 	})

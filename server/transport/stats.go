@@ -16,4 +16,7 @@ type Stats struct {
 	AcceptErrors atomic.Int64
 	// FailedHandshakes is the number of connections that did not get through their TLS handshake.
 	FailedHandshakes atomic.Int64
+	// EvictedHandshakes is the number of those that were closed because their peers were silent and others needed the
+	// room.
+	EvictedHandshakes atomic.Int64
 }

@@ -1,12 +1,12 @@
 package transport
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"time"
 )
 
@@ -16,9 +16,13 @@ type TLSOptions struct {
 	Config *tls.Config
 	// HandshakeTimeout is how long a handshake may take; 0 means the constant of that name.
 	HandshakeTimeout time.Duration
-	// Handshakes is how many handshakes run at once; 0 means the constant of that name. Further
-	// connections wait in the operating system.
+	// Handshakes is how many handshakes compute at once, each a processor's work of about a millisecond; 0 means half
+	// as many as there are processors. What waits for its peer does not count.
 	Handshakes int
+	// HalfOpen is how many connections may be in their handshake, HalfOpenPerAddress how many of one address. Beyond
+	// that the ones that have been silent for longest make room. 0 means the constants of these names.
+	HalfOpen           int
+	HalfOpenPerAddress int
 	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
 	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
@@ -38,34 +42,27 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 	if options.Config == nil {
 		return nil, fmt.Errorf("transport: listen on %s: %w: set TLSOptions.Config, for example to that of LoadCertificates", addr, ErrNoTLSConfig)
 	}
-	if options.HandshakeTimeout <= 0 {
-		options.HandshakeTimeout = HandshakeTimeout
-	}
-	if options.Handshakes <= 0 {
-		options.Handshakes = Handshakes
-	}
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
 	if err != nil {
 		return nil, err
 	}
-	l := &streamListener{acceptor: a, streams: newStreams(handler)}
-	places := make(chan struct{}, options.Handshakes)
+	half := newHandshakes(a.closing, options.withDefaults(int(a.limit)))
+	l := &streamListener{acceptor: a, streams: newStreams(handler), handshakes: half}
 	a.start(func(socket *net.TCPConn) {
-		select {
-		case places <- struct{}{}:
-		case <-a.closing.Done():
+		h := half.admit(socket)
+		if h == nil {
 			a.release()
 			_ = socket.Close()
 			return
 		}
 		l.starting.Go(func() {
 			defer a.release()
-			conn := tls.Server(socket, options.Config)
-			limited, cancel := context.WithTimeout(a.closing, options.HandshakeTimeout)
-			err := conn.HandshakeContext(limited)
-			cancel()
-			<-places
-			if err != nil {
+			conn, evicted, err := h.run()
+			if evicted {
+				a.stats.EvictedHandshakes.Add(1)
+				a.complain("half-open connections closed to make room for others", "limit", half.options.HalfOpen, "remote", socket.RemoteAddr())
+			}
+			if evicted || err != nil {
 				a.stats.FailedHandshakes.Add(1)
 				a.logger.Debug("TLS handshake failed", "remote", socket.RemoteAddr(), "error", err)
 				_ = socket.Close()
@@ -76,4 +73,21 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 		})
 	})
 	return l, nil
+}
+
+// withDefaults fills in what is zero, for a listener of so many connections.
+func (o TLSOptions) withDefaults(connections int) TLSOptions {
+	if o.HandshakeTimeout <= 0 {
+		o.HandshakeTimeout = HandshakeTimeout
+	}
+	if o.Handshakes <= 0 {
+		o.Handshakes = max(runtime.GOMAXPROCS(0)/2, 1)
+	}
+	if o.HalfOpen <= 0 {
+		o.HalfOpen = max(min(HalfOpen, connections/2), 1)
+	}
+	if o.HalfOpenPerAddress <= 0 {
+		o.HalfOpenPerAddress = max(o.HalfOpen/(HalfOpen/HalfOpenPerAddress), 1)
+	}
+	return o
 }

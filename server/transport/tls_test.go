@@ -68,9 +68,9 @@ func TestTheHandlerSeesTheStateOfTLS(t *testing.T) {
 func TestASilentHandshakeEndsAndHoldsUpNobody(t *testing.T) {
 	var stats Stats
 	listener, _ := listenTLS(t, TLSOptions{
-		Config: localhost.serverConfig(), HandshakeTimeout: 300 * time.Millisecond, Handshakes: 4, Stats: &stats,
+		Config: localhost.serverConfig(), HandshakeTimeout: 300 * time.Millisecond, HalfOpen: 4, Stats: &stats,
 	})
-	const silent = 10 // more than handshakes at once
+	const silent = 10 // more than may be half-open
 	var conns []net.Conn
 	for range silent {
 		conn, err := net.Dial("tcp", listener.Addr().String())
@@ -96,7 +96,7 @@ func TestASilentHandshakeEndsAndHoldsUpNobody(t *testing.T) {
 }
 
 func TestListenerCloseEndsHandshakes(t *testing.T) {
-	listener, _ := listenTLS(t, TLSOptions{Config: localhost.serverConfig(), HandshakeTimeout: time.Hour, Handshakes: 2})
+	listener, _ := listenTLS(t, TLSOptions{Config: localhost.serverConfig(), HandshakeTimeout: time.Hour, HalfOpen: 2})
 	for range 6 {
 		conn, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {

@@ -1,0 +1,236 @@
+package transport
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+)
+
+// handshakes holds the half-open connections of a TLS listener: those that are accepted and whose handshake is not
+// done. Most of a handshake is waiting for the peer, which costs memory only, so many may wait. The computing is what
+// costs processor time, and few do that at once.
+//
+// A listener accepts as long as there is room here. Where there is none, the connection that was accepted first among
+// those that have been silent for halfOpenSilence is closed: one of the same address where that address has its share,
+// else one of any. Connections that compute, or wait to, are never closed for others, so a crowd of clients that
+// connect at once is served in turn.
+type handshakes struct {
+	options  TLSOptions
+	closing  context.Context
+	computes chan struct{} // one place for each handshake that computes
+
+	mu        sync.Mutex
+	order     list.List // of *handshake, first accepted first
+	addresses map[netip.Addr]*list.List
+
+	// room has a value when a connection may be admitted that was not before.
+	room chan struct{}
+}
+
+// handshake is a half-open connection. It is the net.Conn under the TLS connection, so that it sees when the handshake
+// waits for the peer and when it computes.
+type handshake struct {
+	net.Conn
+	table    *handshakes
+	address  netip.Addr
+	deadline time.Time
+	done     bool // the handshake is over; set before anything but it uses the connection
+
+	// Guarded by handshakes.mu.
+	silent  time.Time // since when the peer is waited for; zero while it is not
+	evicted bool
+	place   *list.Element // in handshakes.order
+	own     *list.Element // in the list of its address
+}
+
+func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
+	return &handshakes{
+		options: options, closing: closing, computes: make(chan struct{}, options.Handshakes),
+		addresses: make(map[netip.Addr]*list.List), room: make(chan struct{}, 1),
+	}
+}
+
+// admit takes in a connection that was accepted, and waits for room for it: until a handshake ends, or another
+// connection has been silent for long enough to be closed. It returns nil when the listener closes.
+func (t *handshakes) admit(socket *net.TCPConn) *handshake {
+	address := addressOf(socket.RemoteAddr())
+	for {
+		h, wait := t.tryAdmit(socket, address, time.Now())
+		if h != nil {
+			return h
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-t.closing.Done():
+			timer.Stop()
+			return nil
+		case <-t.room:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// tryAdmit is one attempt. Where there is no room it returns how long to wait for the next.
+func (t *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.Time) (*handshake, time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.addresses[address]
+	// An address that has its share, of which none is silent, goes on as long as there is room at all.
+	if own == nil || own.Len() < t.options.HalfOpenPerAddress || !t.evictFrom(own, now) {
+		if t.order.Len() >= t.options.HalfOpen && !t.evictFrom(&t.order, now) {
+			return nil, halfOpenSilence / 4
+		}
+	}
+	if own = t.addresses[address]; own == nil {
+		own = list.New()
+		t.addresses[address] = own
+	}
+	h := &handshake{
+		Conn: socket, table: t, address: address,
+		deadline: now.Add(t.options.HandshakeTimeout), silent: now,
+	}
+	_ = socket.SetDeadline(h.deadline)
+	h.place, h.own = t.order.PushBack(h), own.PushBack(h)
+	if t.order.Len() < t.options.HalfOpen {
+		t.signalRoom()
+	}
+	return h, 0
+}
+
+// evictFrom closes the first connection of a list that has been silent for long enough, and tells whether there was
+// one. mu is held.
+func (t *handshakes) evictFrom(connections *list.List, now time.Time) bool {
+	for e := connections.Front(); e != nil; e = e.Next() {
+		h := e.Value.(*handshake)
+		if h.silent.IsZero() || now.Sub(h.silent) < halfOpenSilence {
+			continue
+		}
+		h.evicted = true
+		t.remove(h)
+		_ = h.Close()
+		return true
+	}
+	return false
+}
+
+// remove takes a connection out. mu is held.
+func (t *handshakes) remove(h *handshake) {
+	if h.place == nil {
+		return
+	}
+	t.order.Remove(h.place)
+	own := t.addresses[h.address]
+	own.Remove(h.own)
+	if own.Len() == 0 {
+		delete(t.addresses, h.address)
+	}
+	h.place, h.own = nil, nil
+	t.signalRoom()
+}
+
+func (t *handshakes) signalRoom() {
+	select {
+	case t.room <- struct{}{}:
+	default:
+	}
+}
+
+// len returns how many connections are half-open.
+func (t *handshakes) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.order.Len()
+}
+
+// close closes all half-open connections.
+func (t *handshakes) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for e := t.order.Front(); e != nil; e = e.Next() {
+		_ = e.Value.(*handshake).Close()
+	}
+}
+
+// run carries the handshake out. Where it fails it tells whether the connection was closed to make room.
+func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
+	t := h.table
+	conn = tls.Server(h, t.options.Config)
+	if err = h.compute(); err == nil {
+		err = conn.Handshake()
+		<-t.computes
+	}
+	t.mu.Lock()
+	evicted = h.evicted
+	t.remove(h)
+	t.mu.Unlock()
+	if err != nil || evicted {
+		return nil, evicted, err
+	}
+	h.done = true
+	return conn, false, h.SetDeadline(time.Time{})
+}
+
+// compute waits for a place among the handshakes that compute. The caller, or whatever waits for the peer, gives it
+// back. A handshake whose time is up does not begin.
+func (h *handshake) compute() error {
+	h.setSilent(time.Time{})
+	h.table.computes <- struct{}{}
+	if time.Now().Before(h.deadline) {
+		return nil
+	}
+	<-h.table.computes
+	return os.ErrDeadlineExceeded
+}
+
+func (h *handshake) setSilent(since time.Time) {
+	h.table.mu.Lock()
+	h.silent = since
+	h.table.mu.Unlock()
+}
+
+// Read gives the place among those that compute to others while it waits for the peer.
+func (h *handshake) Read(b []byte) (int, error) {
+	return h.wait(h.Conn.Read, b)
+}
+
+// Write does the same: a peer that does not read what it is sent must not occupy a place.
+func (h *handshake) Write(b []byte) (int, error) {
+	return h.wait(h.Conn.Write, b)
+}
+
+func (h *handshake) wait(operation func([]byte) (int, error), b []byte) (int, error) {
+	if h.done {
+		return operation(b)
+	}
+	<-h.table.computes
+	h.setSilent(time.Now())
+	n, err := operation(b)
+	// The caller gives the place back, whatever became of the operation.
+	h.setSilent(time.Time{})
+	h.table.computes <- struct{}{}
+	if err == nil && !time.Now().Before(h.deadline) {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+// addressOf is what half-open connections are counted by: an address of version 4, or the network of 64 bits that a
+// peer of version 6 can choose its addresses from.
+func addressOf(remote net.Addr) netip.Addr {
+	tcp, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	address := tcp.AddrPort().Addr().Unmap()
+	if address.Is6() {
+		network, _ := address.WithZone("").Prefix(64)
+		return network.Addr()
+	}
+	return address
+}
