@@ -22,7 +22,7 @@ func Do(ctx context.Context, s *client.Session, name string, fn func(ctx context
 	if err != nil {
 		return err
 	}
-	return h.run(ctx, fn)
+	return h.Do(ctx, fn)
 }
 
 // TryDo is Do without waiting: ok is false where the lock is taken, also by, or for, another goroutine of the
@@ -32,5 +32,16 @@ func TryDo(ctx context.Context, s *client.Session, name string, fn func(ctx cont
 	if h == nil {
 		return false, err
 	}
-	return true, h.run(ctx, fn)
+	return true, h.Do(ctx, fn)
+}
+
+// Obtain waits for the lock of that name in the session's node, as Do does, for work that does not fit into one function.
+func Obtain(ctx context.Context, s *client.Session, name string, options ...Option) (*Hold, error) {
+	return obtain(ctx, s, name, options, false)
+}
+
+// TryObtain is Obtain without waiting; ok is false where the lock is taken.
+func TryObtain(ctx context.Context, s *client.Session, name string, options ...Option) (h *Hold, ok bool, err error) {
+	h, err = obtain(ctx, s, name, options, true)
+	return h, h != nil, err
 }

@@ -5,8 +5,8 @@
 //	})
 //
 // Do waits for the lock, holds it while the function runs, and gives it back. TryDo does not wait. Shared
-// lets many in together, Slots lets a number in. Mutex and RWMutex are for work that does not fit into one
-// function. A lock needs no making: it is a semaphore of the session's node, by name.
+// lets many in together, Slots lets a number in. Mutex, RWMutex and Obtain are for work that does not fit into
+// one function. A lock needs no making: it is a semaphore of the session's node, by name.
 //
 // # What a lock does not promise
 //
@@ -30,8 +30,8 @@
 //
 // A session has one place in a semaphore. The calls of this package know that, and let the goroutines that
 // use one session take turns, or share its place if all of them share the lock. While such sharers overlap,
-// others wait for the last of them. Slots are never shared in a session: to have several at once, use several
-// sessions. The calls do not know of a semaphore of that name that the same session acquires by itself.
+// others wait for the last of them. Slots are never shared in a session: package limiter has a session for
+// each. The calls do not know of a semaphore of that name that the same session acquires by itself.
 //
 // No lock is recursive: a Do within a Do of the same name and session waits for ever.
 package lock

@@ -13,8 +13,7 @@ import (
 // farewell bounds how long Do waits for the cluster to take the lock back. The giving back goes on after it.
 const farewell = time.Second
 
-// Hold is a lock that is held: what RWMutex.RLock returns, since many can hold it at once. It is safe for use
-// by many goroutines.
+// Hold is a lock that is held: what Obtain and RWMutex.RLock return. It is safe for use by many goroutines.
 type Hold struct {
 	place *place
 	lease *client.Lease
@@ -27,6 +26,20 @@ func (h *Hold) Fence() uint64 { return h.lease.Fence() }
 
 // Lost returns a channel that is closed when the lock is lost. After Unlock it says nothing.
 func (h *Hold) Lost() <-chan struct{} { return h.lease.Context().Done() }
+
+// Context returns the context of the lease: it ends when the lock is lost, with the client's reason as its cause, and
+// when it is unlocked.
+func (h *Hold) Context() context.Context { return h.lease.Context() }
+
+// Err returns nil while the lock is held, by the clock of this moment, ErrLost with the reason where it is lost, and
+// ErrNotHeld after Unlock.
+func (h *Hold) Err() error {
+	lost := h.lost()
+	if h.over.Load() {
+		return fmt.Errorf("lock: hold %q: %w", h.place.name, ErrNotHeld)
+	}
+	return lost
+}
 
 // Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
 // answered, the giving back goes on by itself. ErrLost tells that the lock was lost before, ErrNotHeld that it
@@ -67,17 +80,15 @@ func Err(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("lock: %w: the context is not that of a function that runs under a lock", ErrNotHeld)
 	}
-	switch lost := h.lost(); {
-	case h.over.Load():
-		return fmt.Errorf("lock: hold %q: %w", h.place.name, ErrNotHeld)
-	case lost != nil:
-		return lost
+	if err := h.Err(); err != nil {
+		return err
 	}
 	return context.Cause(ctx)
 }
 
-// run runs a function while the lock is held, and gives it back, even if the function panics.
-func (h *Hold) run(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
+// Do runs a function while the lock is held, and unlocks it, even if the function panics. The context of the function
+// and the error are those of the function Do.
+func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, h))
 	unbind := context.AfterFunc(h.lease.Context(), func() { end(h.lost()) })
 	defer func() {

@@ -21,6 +21,7 @@ var packages = map[string]string{
 	"fmt":          "fmt",
 	"grpc":         "google.golang.org/grpc",
 	"grpcresolver": module + "client/discovery/grpcresolver",
+	"limiter":      module + "client/limiter",
 	"lock":         module + "client/lock",
 	"log":          "log",
 	"os":           "os",

@@ -1,0 +1,53 @@
+package limiter_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/client/limiter"
+	"github.com/signalbox/signalbox/client/lock"
+)
+
+// What 64 goroutines of one process get through five slots, with work of a millisecond: at the most 5000 a second. The
+// session of the second, which has one place in the semaphore, lets one in at a time.
+func BenchmarkFiveSlots(b *testing.B) {
+	work := func(context.Context, uint64) error { time.Sleep(time.Millisecond); return nil }
+	b.Run("limiter", func(b *testing.B) {
+		g := clienttest.New(b)
+		l, err := limiter.New(g.Client, path, name, 5)
+		clienttest.Check(b, err)
+		b.Cleanup(func() { _ = l.Close(context.Background()) })
+		measure(b, func(ctx context.Context) error { return l.Do(ctx, work) })
+	})
+	b.Run("one session", func(b *testing.B) {
+		s := clienttest.New(b).Session()
+		measure(b, func(ctx context.Context) error { return lock.Do(ctx, s, name, work, lock.Slots(5, 1)) })
+	})
+}
+
+// What a slot costs that nobody else wants.
+func BenchmarkAFreeSlot(b *testing.B) {
+	g := clienttest.New(b)
+	l, err := limiter.New(g.Client, path, name, 5)
+	clienttest.Check(b, err)
+	b.Cleanup(func() { _ = l.Close(context.Background()) })
+	b.ReportAllocs()
+	for b.Loop() {
+		clienttest.Check(b, l.Do(b.Context(), func(context.Context, uint64) error { return nil }))
+	}
+}
+
+func measure(b *testing.B, do func(ctx context.Context) error) {
+	b.SetParallelism(32) // on two processors
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := do(b.Context()); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "slots/s")
+}

@@ -1,0 +1,82 @@
+package limiter_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/limiter"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// connect starts a server in this process, and a client of it.
+func connect(ctx context.Context) (c *client.Client, stop func()) {
+	srv, err := servertest.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.CreateNode(ctx, "/jobs", client.NodeConfig{}); err != nil {
+		log.Fatal(err)
+	}
+	return c, func() { _ = c.Close(); srv.Close() }
+}
+
+func ExampleLimiter_Do() {
+	ctx := context.Background()
+	c, stop := connect(ctx)
+	defer stop()
+
+	exports, err := limiter.New(c, "/jobs", "exports", 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer exports.Close(ctx)
+
+	var running, most atomic.Int32
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			err := exports.Do(ctx, func(ctx context.Context, fence uint64) error {
+				n := running.Add(1)
+				defer running.Add(-1)
+				most.Store(max(most.Load(), n))
+				return nil
+			})
+			if err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	all.Wait()
+	fmt.Println("more than three at a time:", most.Load() > 3)
+	// Output: more than three at a time: false
+}
+
+func ExampleLimiter_Acquire() {
+	ctx := context.Background()
+	c, stop := connect(ctx)
+	defer stop()
+
+	exports, err := limiter.New(c, "/jobs", "exports", 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer exports.Close(ctx)
+
+	for range 2 {
+		slot, err := exports.Acquire(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer slot.Release(ctx) // slot.Context() ends where the slot is lost
+	}
+	_, ok, err := exports.TryAcquire(ctx)
+	fmt.Println("a third one:", ok, err)
+	// Output: a third one: false <nil>
+}

@@ -1,0 +1,156 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/lock"
+)
+
+// Limiter lets so many functions run at a time. It is safe for use by many goroutines; a process needs one for a name.
+type Limiter struct {
+	client *client.Client
+	path   string
+	name   string
+	limit  uint64
+	config config
+	ctx    context.Context // ends with Close
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup // the attempts
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	queue  queue
+	pool   pool
+}
+
+// New returns the limiter of that name in the node of that path. It asks no host. The limit is that of the semaphore
+// that the first use makes; one that exists keeps the limit that it has.
+func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
+	config, err := newConfig(limit, options)
+	if err != nil {
+		return nil, fmt.Errorf("limiter: %q: %w", name, err)
+	}
+	l := &Limiter{client: c, path: path, name: name, limit: limit, config: config}
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	l.pool.sessions = make(map[*client.Session]struct{})
+	return l, nil
+}
+
+// Do waits for a slot, holds it while the function runs, and releases it. The context of the function ends with ctx, and
+// when the slot is lost, with ErrLost in its cause; lock.Err asks by the clock. The errors are those of lock.Do.
+func (l *Limiter) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
+	s, err := l.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.free(s.session)
+	return s.hold.Do(ctx, fn)
+}
+
+// Acquire waits for a slot, which must be released. Where the context ends first nothing is left in the queue.
+func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
+	if ctx.Err() != nil {
+		return nil, l.notObtained(context.Cause(ctx))
+	}
+	w := &waiter{got: make(chan result, 1)}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, l.notObtained(ErrClosed)
+	}
+	l.queue.waiters = append(l.queue.waiters, w)
+	l.balance()
+	l.mu.Unlock()
+	select {
+	case r := <-w.got:
+		return l.taken(r)
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	waited := l.queue.leave(w)
+	l.balance()
+	l.mu.Unlock()
+	if waited {
+		return nil, l.notObtained(context.Cause(ctx))
+	}
+	return l.taken(<-w.got)
+}
+
+func (l *Limiter) taken(r result) (*Slot, error) {
+	if r.err != nil {
+		return nil, l.notObtained(r.err)
+	}
+	return r.slot, nil
+}
+
+// TryAcquire is Acquire without waiting: ok is false where all slots are taken, or others wait for one. A session that
+// has to be started for it is waited for.
+func (l *Limiter) TryAcquire(ctx context.Context) (s *Slot, ok bool, err error) {
+	l.mu.Lock()
+	switch {
+	case l.closed:
+		err = ErrClosed
+	case len(l.queue.waiters) == 0 && l.pool.used < l.config.sessions:
+		ok = true
+		l.pool.used++
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return nil, false, l.notObtained(err)
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	session, err := l.session(ctx)
+	var hold *lock.Hold
+	if err == nil {
+		hold, ok, err = lock.TryObtain(ctx, session, l.name, l.options()...)
+	}
+	if err != nil || !ok {
+		l.free(session)
+	}
+	switch {
+	case err != nil:
+		return nil, false, l.notObtained(err)
+	case !ok:
+		return nil, false, nil
+	}
+	return &Slot{limiter: l, session: session, hold: hold}, true, nil
+}
+
+func (l *Limiter) options() []lock.Option {
+	return []lock.Option{lock.Slots(l.limit, 1), lock.Data(l.config.data)}
+}
+
+func (l *Limiter) notObtained(cause error) error {
+	return fmt.Errorf("limiter: acquire %q: %w: %w", l.name, ErrNotObtained, cause)
+}
+
+// Close ends the limiter: who waits gets ErrClosed, slots that are held are lost, and the sessions are closed. The
+// error says that hosts have not confirmed the end of some session, which then ends by its timeout.
+func (l *Limiter) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.queue.fail(ErrClosed)
+	sessions := l.pool.close()
+	l.mu.Unlock()
+	l.end(ErrClosed)
+	errs := make(chan error, len(sessions))
+	for _, s := range sessions {
+		go func() { errs <- s.Close(ctx) }()
+	}
+	var err error
+	for range sessions {
+		if e := <-errs; e != nil {
+			err = e
+		}
+	}
+	l.work.Wait()
+	if err != nil {
+		return fmt.Errorf("limiter: close %q: %w", l.name, err)
+	}
+	return nil
+}

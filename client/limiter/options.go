@@ -1,0 +1,69 @@
+package limiter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/lock"
+)
+
+const (
+	// DefaultSessions is how many sessions a limiter has at the most where Sessions is not given.
+	DefaultSessions = 1000
+	// idleTime is how long a session is kept that nobody uses.
+	idleTime = time.Minute
+	// retryPause is how long a session's loss is waited for before another session takes its place in the queue.
+	retryPause = 50 * time.Millisecond
+)
+
+var (
+	// ErrNotObtained: no slot was got, and nothing was run. What prevented it is in the error too.
+	ErrNotObtained = lock.ErrNotObtained
+	// ErrLost: the slot was got, and lost before it was released. Another may have had it meanwhile.
+	ErrLost = lock.ErrLost
+	// ErrClosed: the limiter was closed.
+	ErrClosed = errors.New("the limiter is closed")
+)
+
+// Option sets how a limiter works.
+type Option func(*config)
+
+type config struct {
+	sessions int
+	timeout  time.Duration
+	data     []byte
+}
+
+// Sessions sets how many sessions the limiter has at the most: how many of its goroutines have a slot or a place in the
+// cluster's queue at a time. It should be no less than the limit.
+func Sessions(n int) Option {
+	return func(c *config) { c.sessions = n }
+}
+
+// SessionTimeout sets the timeout of the limiter's sessions: how long the slots of a process that died stay taken.
+func SessionTimeout(d time.Duration) Option {
+	return func(c *config) { c.timeout = d }
+}
+
+// Data attaches data to the holders of slots for others to read, such as the address of the process.
+func Data(data []byte) Option {
+	data = slices.Clone(data)
+	return func(c *config) { c.data = data }
+}
+
+func newConfig(limit uint64, options []Option) (config, error) {
+	c := config{sessions: DefaultSessions, timeout: client.DefaultSessionTimeout}
+	for _, o := range options {
+		o(&c)
+	}
+	switch {
+	case limit == 0:
+		return c, fmt.Errorf("%w: a limit of 0 lets nothing run", client.ErrBadRequest)
+	case c.sessions < 1:
+		return c, fmt.Errorf("%w: %d sessions: at least one is needed", client.ErrBadRequest, c.sessions)
+	}
+	return c, nil
+}

@@ -1,0 +1,155 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/lock"
+)
+
+// queue is the goroutines of this process that wait, and the attempts of its sessions to get a slot for them. Both are
+// in the order in which they began. An attempt is for nobody in particular: the first slot goes to the first waiter.
+// It is guarded by the limiter's lock.
+type queue struct {
+	waiters  []*waiter
+	attempts []*attempt
+}
+
+// waiter is one Acquire.
+type waiter struct {
+	got chan result // holds one
+}
+
+// result is what a waiter gets.
+type result struct {
+	slot *Slot
+	err  error
+}
+
+// attempt is one session that acquires, or is being started for it.
+type attempt struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// leave takes a waiter out that gave up, and ends the attempt that stands at its place, so that those behind it do not
+// move ahead of other processes. It returns false where the waiter has got a result.
+func (q *queue) leave(w *waiter) bool {
+	i := slices.Index(q.waiters, w)
+	if i < 0 {
+		return false
+	}
+	q.waiters = slices.Delete(q.waiters, i, i+1)
+	if i < len(q.attempts) {
+		q.attempts[i].cancel()
+		q.attempts = slices.Delete(q.attempts, i, i+1)
+	}
+	return true
+}
+
+// drop takes an attempt out that is over. It returns its place, -1 where it was ended before.
+func (q *queue) drop(a *attempt) int {
+	i := slices.Index(q.attempts, a)
+	if i >= 0 {
+		q.attempts = slices.Delete(q.attempts, i, i+1)
+	}
+	return i
+}
+
+// give gives the first waiter its result. It returns false where nobody waits.
+func (q *queue) give(r result) bool {
+	if len(q.waiters) == 0 {
+		return false
+	}
+	q.waiters[0].got <- r
+	q.waiters = slices.Delete(q.waiters, 0, 1)
+	return true
+}
+
+// fail ends all that is in the queue.
+func (q *queue) fail(err error) {
+	for q.give(result{err: err}) {
+	}
+	for _, a := range q.attempts {
+		a.cancel()
+	}
+	q.attempts = nil
+}
+
+// balance begins an attempt for each waiter that has none, as far as sessions may be had, and ends those that
+// are for nobody. The lock is held.
+func (l *Limiter) balance() {
+	q := &l.queue
+	for len(q.attempts) < len(q.waiters) && l.pool.used < l.config.sessions && !l.closed {
+		a := &attempt{}
+		a.ctx, a.cancel = context.WithCancel(l.ctx)
+		q.attempts = append(q.attempts, a)
+		l.pool.used++
+		l.work.Go(func() { l.attempt(a) })
+	}
+	for len(q.attempts) > len(q.waiters) {
+		last := len(q.attempts) - 1
+		q.attempts[last].cancel()
+		q.attempts = q.attempts[:last]
+	}
+}
+
+// attempt gets a slot for who has waited longest, through one session after the other where sessions are lost.
+func (l *Limiter) attempt(a *attempt) {
+	defer a.cancel()
+	for {
+		session, err := l.session(a.ctx)
+		var hold *lock.Hold
+		if err == nil {
+			hold, err = lock.Obtain(a.ctx, session, l.name, l.options()...)
+		}
+		switch {
+		case err == nil && hold.Err() == nil:
+			l.granted(a, &Slot{limiter: l, session: session, hold: hold})
+			return
+		case err == nil:
+			_ = hold.Unlock(a.ctx) // it was lost
+		case !passing(err) || a.ctx.Err() != nil:
+			l.failed(a, session, err)
+			return
+		}
+		l.keep(session)
+		select {
+		case <-time.After(retryPause):
+		case <-a.ctx.Done():
+		}
+	}
+}
+
+// granted gives a slot to the first waiter, or back where there is none.
+func (l *Limiter) granted(a *attempt, s *Slot) {
+	l.mu.Lock()
+	l.queue.drop(a)
+	given := l.queue.give(result{slot: s})
+	l.balance()
+	l.mu.Unlock()
+	if !given {
+		_ = s.Release(l.ctx) // it goes on by itself
+	}
+}
+
+// failed gives the error of an attempt to the waiter at its place.
+func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
+	l.free(session)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := l.queue.drop(a); i >= 0 && i < len(l.queue.waiters) {
+		l.queue.waiters[i].got <- result{err: err}
+		l.queue.waiters = slices.Delete(l.queue.waiters, i, i+1)
+	}
+	l.balance()
+}
+
+// passing tells whether another session can get what one has failed to get.
+func passing(err error) bool {
+	return errors.Is(err, client.ErrSessionExpired) || errors.Is(err, client.ErrDeleted) ||
+		errors.Is(err, client.ErrSemaphoreNotFound)
+}
