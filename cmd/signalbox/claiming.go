@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
 // claim takes everything that another process might have, the directory and the addresses, and reads the
@@ -32,7 +35,7 @@ func (r *running) claim() error {
 	if r.directory, err = identity.Claim(s.DataDir); err != nil {
 		fail(cli.ExitData, err)
 	}
-	fail(cli.ExitUsage, r.openTokens(), r.loadCertificates(), r.checkRaftCertificates())
+	fail(cli.ExitUsage, r.openTokens(), r.loadCertificates(), r.checkRaftCertificates(), r.readRaftSecret())
 	fail(cli.ExitUnavailable, r.listenAdmin(), r.listenPlain(), r.listenTLS(), r.probeRaft())
 	switch len(problems) {
 	case 0:
@@ -91,6 +94,24 @@ func (r *running) checkRaftCertificates() error {
 	return blame("raft-tls-cert", err)
 }
 
+// maxRaftSecret is the longest file of a secret, in bytes.
+const maxRaftSecret = 4096
+
+// readRaftSecret reads the secret of the cluster. White space around it does not count.
+func (r *running) readRaftSecret() error {
+	path := r.settings.RaftSecretFile
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	r.raftSecret = bytes.TrimSpace(text)
+	if n := len(r.raftSecret); err == nil && (n < raftlog.MinSecretBytes || n > maxRaftSecret) {
+		err = fmt.Errorf("%s has a secret of %d bytes: it must have %d to %d; openssl rand -base64 32 makes one",
+			path, n, raftlog.MinSecretBytes, maxRaftSecret)
+	}
+	return blame("raft-secret-file", err)
+}
+
 func (r *running) listenAdmin() (err error) {
 	if r.settings.ServesAdmin() {
 		pages := admin.Handler(r, admin.Options{Pprof: r.settings.Pprof})
@@ -129,6 +150,9 @@ func (r *running) listenTLS() error {
 
 // probeRaft looks whether the address can be had that the log will listen on.
 func (r *running) probeRaft() error {
+	if !r.settings.HasPeers() {
+		return nil
+	}
 	l, err := net.Listen("tcp", r.settings.RaftListen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: another process listens there; stop it or choose another port", err)

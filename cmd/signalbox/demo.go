@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -128,10 +129,14 @@ func (d *demo) plan() error {
 	for i, name := range demoNames {
 		list = append(list, settings.FirstHost{Name: name, Raft: at(i, 1)})
 	}
+	secret := filepath.Join(d.dir, "raft-secret")
+	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
+		return fmt.Errorf("write the secret of the demonstration: %w", err)
+	}
 	for i, name := range demoNames {
 		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
 			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
-			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list),
+			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
 			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2),
 			"SIGNALBOX_LOG_LEVEL=warn",
 		}})

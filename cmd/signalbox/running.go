@@ -41,6 +41,8 @@ type running struct {
 	disk         *diskguard.Guard
 	logSyncs     *server.SyncTimes
 	logSnapshots *server.SnapshotTransfers
+	raftSecret   []byte // nil: there is none
+	raftRefused  [raftlog.Refusals]atomic.Uint64
 	raft         *raftlog.Host
 
 	// phase is read by the pages of the admin server, which are there before and after the host is.
@@ -119,8 +121,9 @@ func (r *running) openLog() (err error) {
 	timeout := max(raftlog.DefaultProposalTimeout, 4*raftlog.DefaultElectionTicks*s.RaftTick)
 	config := raftlog.Config{
 		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(),
-		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen,
-		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
+		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen, Secret: r.raftSecret,
+		Refused: func(reason raftlog.Refusal) { r.raftRefused[reason].Add(1) },
+		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		Synced: r.logSyncs.Observe, Transfers: r.logSnapshots, Metrics: s.RaftMetrics, Logger: newRaftLog(r.log),
 	}

@@ -178,7 +178,11 @@ func awaitSignal(r *running, given *settings.Settings, s cli.Streams, log *slog.
 			return got
 		}
 	}
-	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", given.RaftAdvertise,
+	raft := settings.Off
+	if given.HasPeers() {
+		raft = given.RaftAdvertise
+	}
+	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", raft,
 		"admin", given.AdminListen, "shards", r.identity.Shards, "cluster", r.identity.Cluster,
 		"after", time.Since(r.began).Round(time.Millisecond).String())
 	fmt.Fprintln(s.Out, greeting(given))

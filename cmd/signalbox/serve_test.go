@@ -96,7 +96,7 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	other.Dir = p.Dir
 	other.refused(t, cli.ExitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.PID())})
 	// With nothing else said, the addresses are taken as well, and all of it is told.
-	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--raft-listen: ", "--admin-listen: "})
+	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
 		t.Errorf("the first one: %d %s", code, text)
 	}
@@ -106,7 +106,7 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	p := newPlace(t)
 	for _, taken := range []struct{ setting, address string }{
-		{"listen", p.Client}, {"raft-listen", p.Raft}, {"admin-listen", p.Admin},
+		{"listen", p.Client}, {"admin-listen", p.Admin},
 	} {
 		l, err := net.Listen("tcp", taken.address)
 		if err != nil {
@@ -118,9 +118,61 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	if _, err := identity.Read(p.Dir); err == nil {
 		t.Error("the directory has an identity")
 	}
+	one := newCluster(t, "a", "b", "c")[0]
+	l, err := net.Listen("tcp", one.Raft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.refused(t, cli.ExitUnavailable, []string{"--raft-listen: ", one.Raft, "another process listens there"})
+	l.Close()
 	s := p.serve(t)
 	s.awaitReady()
 	s.stop()
+}
+
+func TestAHostAloneOpensNoPortForOthers(t *testing.T) {
+	p := newPlace(t)
+	l, err := net.Listen("tcp", p.Raft) // whoever has the port does not matter to it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := p.serve(t)
+	s.awaitReady()
+	s.stop()
+}
+
+func TestHostsShareASecret(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "raft-secret")
+	write := func(text string) {
+		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places := newCluster(t, "a", "b", "c")
+	write("too short\n")
+	for _, p := range places {
+		p.Args = append(p.Args, "--raft-secret-file", secret)
+	}
+	places[0].refused(t, cli.ExitUsage, []string{"--raft-secret-file: ", "has a secret of 9 bytes: it must have 16 to 4096; openssl rand -base64 32 makes one"})
+	write("  " + strings.Repeat("secret", 5) + "\n")
+	a, b := places[0].serve(t), places[1].serve(t)
+	a.awaitReady()
+	b.awaitReady()
+	// One with another secret is no host of theirs, and they show it.
+	write(strings.Repeat("wrong", 5))
+	c := places[2].serve(t)
+	a.await("a refused handshake is counted", func() bool {
+		_, text := a.get("/metrics")
+		return strings.Contains(text, `signalbox_raft_refused_total{reason="handshake"}`) &&
+			!strings.Contains(text, `signalbox_raft_refused_total{reason="handshake"} 0`)
+	})
+	if code, _ := c.get("/health/ready"); code == 200 {
+		t.Error("a host with another secret is ready")
+	}
+	for _, s := range []*host{a, b, c} {
+		s.stop()
+	}
 }
 
 func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
 // running is what the admin server shows.
@@ -52,6 +53,9 @@ func (r *running) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", r.stats.AcceptErrors.Load())
 	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", r.stats.FailedHandshakes.Load())
 	fmt.Fprintf(w, "signalbox_evicted_handshakes_total %d\n", r.stats.EvictedHandshakes.Load())
+	for reason := range raftlog.Refusals {
+		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), r.raftRefused[reason].Load())
+	}
 	if r.certificates != nil {
 		writeCertificate(w, "clients", r.certificates.Expires())
 	}

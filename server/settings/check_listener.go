@@ -30,6 +30,9 @@ func (n *notebook) checkListeners() {
 		default:
 			continue
 		}
+		if l.setting == "raft-listen" && !s.HasPeers() {
+			continue // it is the host's address in the log, and nothing listens there
+		}
 		for _, other := range all {
 			if clash(other.address, l.address) {
 				n.blame(l.setting, n.it(l.setting, l.address)+" clashes with "+other.setting+", "+other.address,

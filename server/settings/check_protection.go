@@ -71,13 +71,20 @@ func (n *notebook) checkExposure() {
 		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
 			"give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE")
 	}
-	if !s.protectsRaft() {
+	if s.HasPeers() && !s.protectsRaft() {
 		raft := "raft-listen"
 		if s.raftFromList() {
 			raft = "hosts"
 		}
-		expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
-			"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca")
+		if s.RaftSecretFile == "" {
+			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
+				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")
+			s.warnings = append(s.warnings, "whoever reaches "+s.RaftListen+" can write to the log of the cluster: "+
+				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)")
+		} else if !isLoopback(s.RaftListen) {
+			s.warnings = append(s.warnings, "what hosts send each other can be read on the way, data and keys of sessions too: "+
+				"a secret authenticates and does not encrypt; --raft-tls-cert does both")
+		}
 	}
 	admin := "it tells names of nodes, semaphores and sessions to everybody"
 	if s.Pprof {
@@ -93,6 +100,7 @@ func (n *notebook) checkFiles() {
 	for _, f := range []struct{ setting, path string }{
 		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA}, {"token-file", s.TokenFile},
 		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
+		{"raft-secret-file", s.RaftSecretFile},
 	} {
 		if f.path == "" || n.blamed(f.setting) {
 			continue

@@ -100,9 +100,14 @@ signalbox serve --name c --data-dir c --listen 127.0.0.1:7450 --admin-listen 127
 ## Protection
 
 What listens on 127.0.0.1 needs no protection from the network. Anything else must have it, or the host does not
-start: clients need TLS, and either tokens or certificates of their own; hosts need certificates for each other;
-health, metrics and status cannot be protected. ` + "`--insecure=PARTS`" + ` says which of these may be open nevertheless,
-because the network itself is trusted.
+start: clients need TLS, and either tokens or certificates of their own; hosts need certificates for each other, or at
+least a secret; health, metrics and status cannot be protected. ` + "`--insecure=PARTS`" + ` says which of these may be open
+nevertheless, because the network itself is trusted.
+
+A host alone opens no port for others. Several hosts with neither certificates nor a secret warn at their start, on
+127.0.0.1 too: every process of the machine can write to their log. ` + "`openssl rand -base64 32 > raft-secret`" + ` makes a secret;
+each host is given the same with ` + "`--raft-secret-file raft-secret`" + `. It authenticates what hosts send each other and hides
+nothing of it.
 
 ## Access tokens
 

@@ -180,6 +180,11 @@ func TestAnEmptyFileSaysNothing(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	three := []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:2", "--host", "c=127.0.0.1:3"}
 	for _, c := range []struct {
 		args []string
 		env  []string
@@ -188,7 +193,14 @@ func TestWarnings(t *testing.T) {
 		{nil, []string{"SIGNALBOX_SHARD=3", "SIGNALBOX_PORT=tcp://10.0.0.1:7420", "SIGNALBOX_SERVICE_HOST=10.0.0.1"},
 			"SIGNALBOX_SHARD is no setting and counts for nothing; did you mean SIGNALBOX_SHARDS?"},
 		{[]string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:2"}, nil,
-			"a cluster of two hosts stops when either of them does; three go on without one"},
+			"a cluster of two hosts stops when either of them does; three go on without one; " +
+				"whoever reaches 127.0.0.1:1 can write to the log of the cluster: " +
+				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)"},
+		{append(three, "--raft-secret-file", secret), nil, ""},
+		{append(three, "--raft-secret-file", secret, "--raft-listen", "0.0.0.0:1"), nil,
+			"what hosts send each other can be read on the way, data and keys of sessions too: " +
+				"a secret authenticates and does not encrypt; --raft-tls-cert does both"},
+		{[]string{"--raft-listen", "10.0.0.1:7421"}, nil, ""},
 		{nil, []string{"SIGNALBOX_CONFIG=", "HOME=/"}, ""},
 	} {
 		s := mustLoad(t, c.args, c.env, "")

@@ -49,6 +49,8 @@ type Settings struct {
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`
+	// RaftSecretFile holds what all hosts know and no other does. Without TLS it keeps others from writing to the log.
+	RaftSecretFile string `yaml:"raft-secret-file"`
 	// RaftTick is how often a leader calls the other hosts. One that was not called for 15 to 30 ticks
 	// tries to lead. The same on all hosts.
 	RaftTick time.Duration `yaml:"raft-tick"`
@@ -149,6 +151,9 @@ func Defaults() Settings {
 		RaftSnapshotBatches: DefaultRaftSnapshotBatches,
 	}
 }
+
+// HasPeers tells whether there are other hosts. A host alone opens no port for any.
+func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
 
 // Warnings are what is allowed and probably not meant. They are known after Load.
 func (s *Settings) Warnings() []string { return s.warnings }

@@ -73,7 +73,7 @@ var table = []row{
 
 	{
 		name: "raft-listen", group: groupRaft, hint: "ADDRESS",
-		help:      "where other hosts connect",
+		help:      "where other hosts connect; a host alone opens no such port",
 		otherwise: "this host's address in the list of hosts, or " + DefaultRaftListen + " without a list",
 		field:     func(s *Settings) value { return textValue{&s.RaftListen} },
 	},
@@ -97,6 +97,12 @@ var table = []row{
 		name: "raft-tls-ca", group: groupRaft, hint: "FILE",
 		help:  "the authorities that sign the certificates of all hosts, PEM",
 		field: func(s *Settings) value { return textValue{&s.RaftTLSCA} },
+	},
+	{
+		name: "raft-secret-file", group: groupRaft, hint: "FILE",
+		help: "a file with a secret of 16 bytes or more, the same on all hosts, by which they know each other's messages; " +
+			"it encrypts nothing",
+		field: func(s *Settings) value { return textValue{&s.RaftSecretFile} },
 	},
 	{
 		name: "raft-tick", group: groupRaft, hint: "DURATION", whole: true,

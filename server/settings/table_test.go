@@ -89,7 +89,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"name": "b", "data-dir": "elsewhere", "hosts": "a=10.0.0.1:1,b=10.0.0.2:1", "cluster": "prod", "shards": "2",
 		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem, "tls-key": pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
-		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-tick": "50ms", "raft-metrics": "true", "raft-snapshot-batches": "1000",
+		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms", "raft-metrics": "true", "raft-snapshot-batches": "1000",
 		"admin-listen": "127.0.0.1:8", "pprof": "true", "data-limit": "128KiB", "connections": "100", "requests-in-flight": "9",
 		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
 	}

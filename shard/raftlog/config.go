@@ -44,6 +44,8 @@ const (
 	MaxHosts   = 31
 	MaxHostID  = math.MaxUint32
 	MaxWorkers = 16
+	// MinSecretBytes is the shortest secret: a shorter one can be guessed by whoever records a handshake.
+	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed. Dragonboat sends up to 64 MiB at once.
 	MaxBatchBytes = 16 << 20
 
@@ -78,11 +80,15 @@ type Config struct {
 	// messages, which keeps mistakes apart but no attackers. Not zero where there are other members.
 	Deployment uint64
 
-	// ListenAddress is what this host listens on where that is not its address in Members.
+	// ListenAddress is what this host listens on where that is not its address in Members. A host that is the only
+	// member listens on nothing.
 	ListenAddress string
-	// TLS is used between hosts where set. Without it anybody who reaches the port can write to the
-	// log, so the port must then be on a network that only hosts can reach.
+	// TLS is used between hosts where set.
 	TLS *TLS
+	// Secret is what all hosts know and no other does, at least MinSecretBytes of it. Every frame between hosts has a MAC
+	// under a key that is drawn from it. With neither a secret nor TLS anybody who reaches the port can write to the
+	// log.
+	Secret []byte
 
 	// Tick, ElectionTicks, HeartbeatTicks: a leader calls its followers every HeartbeatTicks, a follower
 	// that heard nothing for ElectionTicks to twice as many tries to become the leader, and a leader
@@ -114,6 +120,9 @@ type Config struct {
 	Synced func(time.Duration)
 	// Transfers is told, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
+	// Refused is told, if set, of what came over connections of other hosts and was kept from the engine. It must not
+	// block, and is called from many goroutines.
+	Refused func(Refusal)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
@@ -140,6 +149,9 @@ func (c Config) Validate() error {
 	}
 	if t := c.TLS; t != nil && (t.CAFile == "" || t.CertFile == "" || t.KeyFile == "") {
 		return bad("TLS needs all of CA file, certificate file and key file")
+	}
+	if n := len(c.Secret); n > 0 && n < MinSecretBytes {
+		return bad("a secret of %d bytes: want at least %d", n, MinSecretBytes)
 	}
 	if c.Tick < minTick || c.Tick > maxTick || c.Tick%time.Millisecond != 0 {
 		return bad("tick %v: want whole milliseconds from %v to %v", c.Tick, minTick, maxTick)
@@ -260,6 +272,9 @@ func (c Config) listenAddress() string {
 	}
 	return c.address()
 }
+
+// alone tells whether this host is the only member, so that no other one ever connects.
+func (c Config) alone() bool { return len(c.Members) == 1 }
 
 // election is the shortest time after which a silent leader is given up.
 func (c Config) election() time.Duration { return time.Duration(c.ElectionTicks) * c.Tick }

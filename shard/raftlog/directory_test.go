@@ -127,13 +127,14 @@ func TestADirectoryHasOneHostAtATime(t *testing.T) {
 }
 
 func TestAnAddressThatIsTakenBindsNoDirectory(t *testing.T) {
-	one := openOne(t, nil)
-	config := one.config
+	all, _ := openThree(t, nil)
+	config := all[0].config
 	config.DataDir = t.TempDir()
 	if _, err := Open(config); err == nil {
 		t.Fatal("two hosts listen on one address")
 	}
-	config.Members = map[shard.HostID]string{1: freeAddress(t)}
+	config.Members = maps.Clone(config.Members)
+	config.Members[1] = freeAddress(t)
 	host, err := Open(config)
 	if err != nil {
 		t.Fatalf("after the address was mended: %v", err)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -17,6 +16,8 @@ import (
 //	byte  3      kind
 //	bytes 4..7   length of the payload, big endian
 //	bytes 8..11  CRC-32C of bytes 0..7 and the payload, big endian
+//
+// Where the hosts have a secret, 16 bytes behind the payload are its MAC.
 const frameHeaderSize = 12
 
 // Kinds of frames.
@@ -62,13 +63,14 @@ type frameSource interface {
 // frameReader takes frames from a connection.
 type frameReader struct {
 	conn   frameSource
+	mac    *frameMAC // nil: frames have none
 	r      *bufio.Reader
 	buffer []byte
 	until  time.Time // the read deadline that is set
 }
 
-func newFrameReader(conn frameSource) *frameReader {
-	return &frameReader{conn: conn, r: bufio.NewReaderSize(conn, readBufferBytes)}
+func newFrameReader(conn frameSource, mac *frameMAC) *frameReader {
+	return &frameReader{conn: conn, mac: mac, r: bufio.NewReaderSize(conn, readBufferBytes)}
 }
 
 // next returns the next frame. The payload is valid until the next call.
@@ -85,7 +87,7 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 	}
 	kind, size := header[3], binary.BigEndian.Uint32(header[4:])
 	if [3]byte(header[:3]) != frameMagic || kind != frameMessages && kind != frameChunk || size > maxFrameBytes {
-		return 0, nil, fmt.Errorf("%w: header % x", errFrame, header)
+		return 0, nil, refuse(RefusedFrame, "%w: header % x", errFrame, header)
 	}
 	payload, err = f.read(int(size))
 	if errors.Is(err, io.EOF) {
@@ -95,7 +97,16 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 		return 0, nil, err
 	}
 	if frameSum(header[:8], payload) != binary.BigEndian.Uint32(header[8:]) {
-		return 0, nil, fmt.Errorf("%w: wrong checksum", errFrame)
+		return 0, nil, refuse(RefusedFrame, "%w: wrong checksum", errFrame)
+	}
+	if f.mac != nil {
+		var mac [macSize]byte
+		if _, err := io.ReadFull(f.r, mac[:]); err != nil {
+			return 0, nil, err
+		}
+		if !f.mac.check(kind, payload, mac[:]) {
+			return 0, nil, refuse(RefusedFrame, "%w: wrong MAC", errFrame)
+		}
 	}
 	return kind, payload, nil
 }

@@ -55,7 +55,7 @@ func open(c Config, disk *files) (_ *Host, err error) {
 			disk.close()
 		}
 	}()
-	factory := &transportFactory{members: c.Members, followers: newFollowers(), logger: c.Logger}
+	factory := &transportFactory{config: &c, followers: newFollowers()}
 	if c.TLS != nil {
 		if factory.tls, err = c.TLS.load(); err != nil {
 			return nil, err
@@ -73,21 +73,25 @@ func open(c Config, disk *files) (_ *Host, err error) {
 	if err := verifyFiles(disk.FS, c.DataDir); err != nil {
 		return nil, err
 	}
-	// An address that cannot be had must show before the engine binds the directory to it.
-	factory.listener, err = net.Listen("tcp", c.listenAddress())
-	if err != nil {
-		return nil, fmt.Errorf("raftlog: listen for other hosts: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			factory.listener.Close()
+	if !c.alone() {
+		// An address that cannot be had must show before the engine binds the directory to it.
+		listener, failed := net.Listen("tcp", c.listenAddress())
+		if failed != nil {
+			return nil, fmt.Errorf("raftlog: listen for other hosts: %w", failed)
 		}
-	}()
+		factory.listener = listener
+		defer func() {
+			if err != nil {
+				listener.Close()
+			}
+		}()
+	}
 	routeEngineLog(c.Logger)
 	h := &Host{
 		config: c, tls: factory.tls, followers: factory.followers, lock: lock, disk: disk,
 		logs: make(map[uint64]*Log), stop: make(chan struct{}),
 	}
+	factory.runs = func(shardID uint64) bool { return h.log(shardID) != nil }
 	h.events = newLeadershipEvents(h)
 	enginePanicked.Store(nil) // what was said at another time explains nothing
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))

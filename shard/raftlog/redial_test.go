@@ -49,6 +49,11 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineIsToldOfAnError(t *testing.T)
 		t.Skip("the port was taken meanwhile:", err)
 	}
 	defer again.Close()
+	go func() {
+		if conn, err := again.Accept(); err == nil {
+			greetAsAcceptor(context.Background(), conn, e.config)
+		}
+	}()
 	if err := <-found; err != nil {
 		t.Fatal(err)
 	}

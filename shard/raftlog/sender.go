@@ -19,6 +19,7 @@ const (
 // sender is this host's end of a connection that it dialled. The engine uses it from one goroutine.
 type sender struct {
 	conn   net.Conn
+	mac    *frameMAC // nil: frames have none
 	buffer []byte
 	// redial, where set, makes the connection anew, once for each frame that could not be written: the
 	// other host may have started again since the last one. Messages of Raft may be lost and may come
@@ -44,7 +45,7 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 // engine passes on because it had just learned better. By way of another host it could be applied after
 // later batches of the same proposer, so it goes no further; its outcome is unknown.
 func isStray(e raftpb.Entry) bool {
-	return e.Type != raftpb.ConfigChangeEntry && e.ClientID != forwarderID
+	return e.ClientID != forwarderID
 }
 
 func hasStrayBatch(m raftpb.Message) bool {
@@ -73,7 +74,7 @@ func (s *sender) SendChunk(chunk raftpb.Chunk) error {
 
 // send writes a frame with one system call.
 func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {
-	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit)
+	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit+macSize)
 	frame := s.buffer[:frameHeaderSize+sizeLimit]
 	n, err := marshalTo(frame[frameHeaderSize:])
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	if cap(s.buffer) > keepBufferBytes {
 		s.buffer = nil
 	}
-	err = s.write(frame)
+	err = s.write(frame, kind)
 	if err == nil || s.redial == nil {
 		return err
 	}
@@ -94,10 +95,14 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	}
 	s.conn.Close()
 	s.conn = conn
-	return s.write(frame)
+	return s.write(frame, kind)
 }
 
-func (s *sender) write(frame []byte) error {
+// write gives a frame the MAC of the connection that it goes over, and writes it.
+func (s *sender) write(frame []byte, kind byte) error {
+	if s.mac != nil {
+		frame = s.mac.seal(frame, kind)
+	}
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -38,12 +37,12 @@ const (
 //
 // The engine calls Start and Close once each, and dials from goroutines of its own.
 type transport struct {
-	listener   net.Listener
-	tls        *tlsConfigs // nil: plain TCP
-	members    map[shard.HostID]string
-	deployment uint64
+	config     *Config
+	listener   net.Listener // nil: nobody can connect
+	tls        *tlsConfigs  // nil: plain TCP
 	followers  *followers
-	logger     *slog.Logger
+	refusals   *refusals
+	runs       func(shardID uint64) bool
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
 
@@ -56,18 +55,19 @@ type transport struct {
 
 // transportFactory makes the transport when the engine asks for it.
 type transportFactory struct {
+	config    *Config
 	listener  net.Listener
 	tls       *tlsConfigs
-	members   map[shard.HostID]string
 	followers *followers
-	logger    *slog.Logger
+	// runs tells whether a shard runs on this host. It is set before the engine is there.
+	runs func(shardID uint64) bool
 }
 
 // Create is called once by the engine.
-func (f *transportFactory) Create(c config.NodeHostConfig, messages raftio.MessageHandler, chunks raftio.ChunkHandler) raftio.ITransport {
+func (f *transportFactory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler, chunks raftio.ChunkHandler) raftio.ITransport {
 	return &transport{
-		listener: f.listener, tls: f.tls, members: f.members, deployment: c.GetDeploymentID(),
-		followers: f.followers, logger: f.logger,
+		config: f.config, listener: f.listener, tls: f.tls, followers: f.followers, runs: f.runs,
+		refusals:   &refusals{config: f.config},
 		onMessages: messages, onChunk: chunks, accepted: make(map[net.Conn]struct{}),
 	}
 }
@@ -80,15 +80,20 @@ func (*transport) Name() string { return "signalbox" }
 
 // Start takes what other hosts send from now on.
 func (t *transport) Start() error {
-	t.running.Go(t.accept)
+	if t.listener != nil {
+		t.running.Go(t.accept)
+	}
 	return nil
 }
 
 // Close ends the connections that other hosts opened. The engine closes those that it dialled. It stops
 // the process for an error, which none from here is worth.
 func (t *transport) Close() error {
+	if t.listener == nil {
+		return nil
+	}
 	if err := t.listener.Close(); err != nil {
-		t.logger.Error("stop listening for other hosts", "error", err)
+		t.config.Logger.Error("stop listening for other hosts", "error", err)
 	}
 	t.mu.Lock()
 	t.closed = true
@@ -107,20 +112,18 @@ func (t *transport) accept() {
 			return
 		}
 		if err != nil {
-			t.logger.Error("accept a connection of another host", "error", err)
+			t.config.Logger.Error("accept a connection of another host", "error", err)
 			time.Sleep(acceptPause)
 			continue
 		}
 		if err := t.admit(conn); err != nil {
-			t.logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
+			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
 			conn.Close()
 			continue
 		}
 		t.running.Go(func() {
 			defer t.leave(conn)
-			if err := worry(t.serve(conn)); err != nil {
-				t.logger.Warn("ended a connection of another host", "remote", conn.RemoteAddr(), "error", err)
-			}
+			t.refusals.noteEnd(t.serve(conn), conn.RemoteAddr().String())
 		})
 	}
 }
@@ -154,11 +157,15 @@ func (t *transport) serve(conn net.Conn) error {
 		}
 		conn = secured
 	}
-	frames := newFrameReader(conn)
+	peer, mac, err := greetAsAcceptor(context.Background(), conn, t.config)
+	if err != nil {
+		return refuse(RefusedHandshake, "handshake: %w", err)
+	}
+	frames := newFrameReader(conn, mac)
 	for {
 		kind, payload, err := frames.next()
 		if err == nil {
-			err = t.handle(kind, payload)
+			err = t.handle(peer, kind, payload)
 		}
 		if err != nil {
 			return err
@@ -174,43 +181,30 @@ func worry(err error) error {
 	return err
 }
 
-func (t *transport) handle(kind byte, payload []byte) error {
+func (t *transport) handle(peer shard.HostID, kind byte, payload []byte) error {
 	switch kind {
 	case frameMessages:
 		var batch raftpb.MessageBatch
 		if err := batch.Unmarshal(payload); err != nil {
-			return fmt.Errorf("message batch: %w", err)
+			return refuse(RefusedFrame, "message batch: %w", err)
 		}
-		if err := t.check(&batch); err != nil {
+		if err := t.admitBatch(peer, &batch); err != nil {
 			return err
 		}
-		t.followers.note(batch.Requests)
-		t.onMessages(batch)
+		if len(batch.Requests) > 0 {
+			t.followers.note(batch.Requests)
+			t.onMessages(batch)
+		}
 	case frameChunk:
 		var chunk raftpb.Chunk
 		if err := chunk.Unmarshal(payload); err != nil {
-			return fmt.Errorf("snapshot chunk: %w", err)
+			return refuse(RefusedFrame, "snapshot chunk: %w", err)
+		}
+		if err := t.admitChunk(peer, &chunk); err != nil {
+			return err
 		}
 		if !t.onChunk(chunk) {
 			return errors.New("snapshot chunk: refused")
-		}
-	}
-	return nil
-}
-
-// check keeps from the engine what a host with a wrong config sends: the engine stops the process when
-// a host is not where it should be.
-func (t *transport) check(batch *raftpb.MessageBatch) error {
-	if batch.DeploymentId != t.deployment {
-		return fmt.Errorf("host at %s is of deployment %d, this one of %d", batch.SourceAddress, batch.DeploymentId, t.deployment)
-	}
-	for i := range batch.Requests {
-		from, to := batch.Requests[i].From, batch.Requests[i].To
-		if known := t.members[shard.HostID(from)]; known != batch.SourceAddress {
-			return fmt.Errorf("host %d says that its address is %q, here it is known as %q", from, batch.SourceAddress, known)
-		}
-		if to == 0 {
-			return fmt.Errorf("host %d sent a message to nobody", from)
 		}
 	}
 	return nil
@@ -229,11 +223,12 @@ func (t *transport) GetConnection(ctx context.Context, target string) (raftio.IC
 				if err != nil {
 					return nil, err
 				}
+				s.mac = again.mac
 				return again.conn, nil
 			}
 			return s, nil
 		}
-		if time.Now().After(until) {
+		if time.Now().After(until) || errors.Is(err, errRefused) {
 			return nil, err
 		}
 		select {
@@ -263,7 +258,12 @@ func (t *transport) dial(ctx context.Context, target string) (*sender, error) {
 		}
 		conn = secured
 	}
-	return &sender{conn: conn}, nil
+	mac, err := greetAsDialer(ctx, conn, t.config)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("host at %s: %w", target, err)
+	}
+	return &sender{conn: conn, mac: mac}, nil
 }
 
 func handshake(ctx context.Context, conn *tls.Conn) error {

@@ -17,24 +17,51 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lni/dragonboat/v4/config"
+	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard"
 )
 
-// endpoint is a transport without an engine.
+// endpoint is a transport without an engine, of host 1.
 type endpoint struct {
 	*transport
+	peer    *transport // of host 2, which only dials
 	address string
 	batches chan raftpb.MessageBatch
 	chunks  chan raftpb.Chunk
+	refused [Refusals]atomic.Int64
 	log     *bytes.Buffer // safe to read once the transport is closed
 }
 
-func newEndpoint(t *testing.T, configs *tlsConfigs) *endpoint {
+var testMembers = map[shard.HostID]string{1: "a.example:1", 2: "b.example:1"}
+
+// newDialer returns the transport of host 2, with what else host 1 has.
+func newDialer(of *Config, configs *tlsConfigs, changes ...func(*Config)) *transport {
+	c := *of
+	c.Host = 2
+	for _, change := range changes {
+		change(&c)
+	}
+	f := transportFactory{config: &c, tls: configs, followers: newFollowers()}
+	return f.Create(config.NodeHostConfig{}, nil, nil).(*transport)
+}
+
+// GetConnection connects to an endpoint as host 2.
+func (e *endpoint) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
+	return e.peer.GetConnection(ctx, target)
+}
+
+// GetSnapshotConnection does, too.
+func (e *endpoint) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
+	return e.peer.GetSnapshotConnection(ctx, target)
+}
+
+func newEndpoint(t *testing.T, configs *tlsConfigs, changes ...func(*Config)) *endpoint {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,12 +72,18 @@ func newEndpoint(t *testing.T, configs *tlsConfigs) *endpoint {
 		batches: make(chan raftpb.MessageBatch, 10), chunks: make(chan raftpb.Chunk, 10),
 	}
 	f := transportFactory{
-		listener: listener, tls: configs, logger: slog.New(slog.NewTextHandler(e.log, nil)),
-		members: map[shard.HostID]string{2: "b.example:1"}, followers: newFollowers(),
+		config:   &Config{Host: 1, Deployment: 42, Members: testMembers, Logger: slog.New(slog.NewTextHandler(e.log, nil))},
+		listener: listener, tls: configs, followers: newFollowers(),
+		runs: func(shardID uint64) bool { return shardID == testShard },
 	}
-	e.transport = f.Create(config.NodeHostConfig{DeploymentID: 42},
+	for _, change := range changes {
+		change(f.config)
+	}
+	f.config.Refused = func(r Refusal) { e.refused[r].Add(1) }
+	e.transport = f.Create(config.NodeHostConfig{},
 		func(b raftpb.MessageBatch) { e.batches <- b },
 		func(c raftpb.Chunk) bool { e.chunks <- c; return c.ChunkId < 5 }).(*transport)
+	e.peer = newDialer(f.config, configs)
 	if err := e.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +138,7 @@ func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 	defer conn.Close()
 	data := bytes.Repeat([]byte{7}, 2<<20)
 	for id := range uint64(6) {
-		if err := conn.SendChunk(raftpb.Chunk{ChunkId: id, Data: data}); err != nil {
+		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", ChunkId: id, Data: data}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-e.chunks; got.ChunkId != id || !bytes.Equal(got.Data, data) {
@@ -121,7 +154,7 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 		"another address":    func(b *raftpb.MessageBatch) { b.SourceAddress = "c.example:1" },
 		"no address":         func(b *raftpb.MessageBatch) { b.SourceAddress = "" },
 		"unknown host":       func(b *raftpb.MessageBatch) { b.Requests[0].From = 9 },
-		"to nobody":          func(b *raftpb.MessageBatch) { b.Requests[0].To = 0 },
+		"our own id":         func(b *raftpb.MessageBatch) { b.Requests[0].From = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, nil)
@@ -138,6 +171,9 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 			e.Close()
 			if len(e.batches) != 0 {
 				t.Error("the engine was given the batch")
+			}
+			if got := e.refused[RefusedSender].Load(); got != 1 {
+				t.Errorf("%d refusals were counted", got)
 			}
 			if e.log.Len() == 0 {
 				t.Error("nothing was logged")
@@ -171,10 +207,11 @@ func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 		"batch without messages": sealed(frameMessages, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", e.address)
+			raw, err := e.GetConnection(context.Background(), e.address)
 			if err != nil {
 				t.Fatal(err)
 			}
+			conn := raw.(*sender).conn
 			defer conn.Close()
 			if _, err := conn.Write(sent); err != nil {
 				t.Fatal(err)
@@ -386,7 +423,7 @@ func TestAnnouncedBytesAreNotAllocatedBeforeTheyArrive(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range runs {
-		r := newFrameReader(memoryConn{bytes.NewReader(frame)})
+		r := newFrameReader(memoryConn{bytes.NewReader(frame)}, nil)
 		if _, _, err := r.next(); err != io.ErrUnexpectedEOF {
 			t.Fatal(err)
 		}
@@ -412,7 +449,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame[:len(frame)-1])
 	f.Add([]byte("SBX\x02\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		r := newFrameReader(memoryConn{bytes.NewReader(sent)})
+		r := newFrameReader(memoryConn{bytes.NewReader(sent)}, nil)
 		taken := 0
 		for {
 			kind, payload, err := r.next()

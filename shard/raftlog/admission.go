@@ -1,0 +1,173 @@
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Refusal is why something that came over a connection of another host was kept from the engine.
+type Refusal int
+
+// The reasons of refusals. The first three end the connection.
+const (
+	// RefusedHandshake: who connected is no host of this cluster, or does not have its secret.
+	RefusedHandshake Refusal = iota
+	// RefusedFrame: a frame that cannot be read, or whose MAC is not that of its connection.
+	RefusedFrame
+	// RefusedSender: a frame in the name of a host that did not open the connection.
+	RefusedSender
+	// RefusedReplica: a message to a replica that is not on this host.
+	RefusedReplica
+	// RefusedShard: a message to a shard that does not run here. A host that starts later than the others gets some.
+	RefusedShard
+	// RefusedMessage: a message of a kind that hosts do not send each other, or a proposal that is not one of Forward.
+	RefusedMessage
+	// Refusals is how many reasons there are.
+	Refusals
+)
+
+func (r Refusal) String() string {
+	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message"}[r]
+}
+
+// refusedError is a refusal that ends the connection.
+type refusedError struct {
+	reason Refusal
+	err    error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+func refuse(reason Refusal, format string, args ...any) error {
+	return &refusedError{reason: reason, err: fmt.Errorf(format, args...)}
+}
+
+// sentByPeers are the messages that the engine of a host sends to others. The rest are those that an engine hands to
+// itself: from outside they would let a stranger count its ticks, or stop it.
+var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
+	for _, t := range []raftpb.MessageType{
+		raftpb.NoOP, raftpb.Propose, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,
+		raftpb.Heartbeat, raftpb.HeartbeatResp, raftpb.ReadIndex, raftpb.ReadIndexResp, raftpb.SnapshotReceived,
+		raftpb.LeaderTransfer, raftpb.TimeoutNow, raftpb.RateLimit, raftpb.RequestPreVote, raftpb.RequestPreVoteResp,
+	} {
+		sent[t] = true
+	}
+	return sent
+}()
+
+// admitBatch keeps from the engine what no peer of this host sends. It returns an error where the connection is not
+// worth keeping.
+func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) error {
+	if batch.DeploymentId != t.config.Deployment {
+		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", peer, batch.DeploymentId, t.config.Deployment)
+	}
+	if known := t.config.Members[peer]; known != batch.SourceAddress {
+		return refuse(RefusedSender, "host %d says that its address is %q, here it is known as %q", peer, batch.SourceAddress, known)
+	}
+	for i := range batch.Requests {
+		if from := batch.Requests[i].From; shard.HostID(from) != peer {
+			return refuse(RefusedSender, "host %d sent a message in the name of host %d", peer, from)
+		}
+	}
+	batch.Requests = slices.DeleteFunc(batch.Requests, func(m raftpb.Message) bool {
+		reason, known := t.judge(&m)
+		if known {
+			return false
+		}
+		t.refusals.note(reason, "dropped a message of another host", "host", peer, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
+		return true
+	})
+	return nil
+}
+
+// judge tells whether a message is one that a peer sends, and otherwise why not.
+func (t *transport) judge(m *raftpb.Message) (_ Refusal, good bool) {
+	switch {
+	case shard.HostID(m.To) != t.config.Host:
+		return RefusedReplica, false
+	case !t.runs(m.ShardID):
+		return RefusedShard, false
+	case m.Type < 0 || int(m.Type) >= len(sentByPeers) || !sentByPeers[m.Type]:
+		return RefusedMessage, false
+	case m.Type == raftpb.Propose && !isForwarded(m.Entries):
+		return RefusedMessage, false
+	}
+	return 0, true
+}
+
+// isForwarded tells whether these are entries as Forward makes them, and no others: the engine stops the process for an
+// entry in the log that it cannot take apart, and every time that it reads it again.
+func isForwarded(entries []raftpb.Entry) bool {
+	plain := func(e raftpb.Entry) bool {
+		return e.ClientID == forwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
+			len(e.Cmd) > 1 && len(e.Cmd) <= MaxBatchBytes+1 && e.Cmd[0] == uncompressedEntry
+	}
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e raftpb.Entry) bool { return !plain(e) })
+}
+
+// uncompressedEntry is the first byte of an encoded entry that is not compressed, which is what a host proposes.
+const uncompressedEntry = 0
+
+// admitChunk does the same for a part of a snapshot.
+func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
+	switch base := filepath.Base(chunk.Filepath); {
+	case shard.HostID(chunk.From) != peer:
+		return refuse(RefusedSender, "host %d sent a snapshot in the name of host %d", peer, chunk.From)
+	case shard.HostID(chunk.ReplicaID) != t.config.Host:
+		return refuse(RefusedReplica, "host %d sent a snapshot to replica %d", peer, chunk.ReplicaID)
+	case !t.runs(chunk.ShardID):
+		return refuse(RefusedShard, "host %d sent a snapshot of shard %d, which does not run here", peer, chunk.ShardID)
+	case base == "." || base == ".." || base == string(filepath.Separator):
+		return refuse(RefusedFrame, "host %d sent a snapshot whose file is %q", peer, chunk.Filepath)
+	}
+	return nil
+}
+
+// refusalLogPeriod is how often refusals are logged: whoever reaches the port could fill the log otherwise.
+const refusalLogPeriod = time.Second
+
+// refusals counts refusals and logs some of them.
+type refusals struct {
+	config *Config
+
+	mu     sync.Mutex
+	logged time.Time // guarded by mu, as is silent
+	silent int
+}
+
+// note counts a refusal, and logs it where none was logged a moment ago.
+func (r *refusals) note(reason Refusal, message string, args ...any) {
+	if r.config.Refused != nil {
+		r.config.Refused(reason)
+	}
+	r.mu.Lock()
+	now := time.Now()
+	if now.Sub(r.logged) < refusalLogPeriod {
+		r.silent++
+		r.mu.Unlock()
+		return
+	}
+	silent := r.silent
+	r.logged, r.silent = now, 0
+	r.mu.Unlock()
+	r.config.Logger.Warn(message, append(args, "reason", reason.String(), "unlogged", silent)...)
+}
+
+// noteEnd counts and logs the end of a connection that was no ordinary one.
+func (r *refusals) noteEnd(err error, remote string) {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		r.note(refused.reason, "refused a connection of another host", "remote", remote, "error", err)
+		return
+	}
+	if err := worry(err); err != nil {
+		r.config.Logger.Warn("ended a connection of another host", "remote", remote, "error", err)
+	}
+}

@@ -1,0 +1,104 @@
+package raftlog
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/lni/dragonboat/v4/client"
+	"github.com/lni/dragonboat/v4/raftpb"
+)
+
+func TestAHostAloneOpensNoPort(t *testing.T) {
+	one := newCluster(t, 1, nil)[0]
+	one.config.ListenAddress = freeAddress(t)
+	one.open()
+	leaderOf(t, []*member{one}).mustPropose(0, 1)
+	for _, address := range []string{one.config.address(), one.config.ListenAddress} {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			t.Errorf("it listens at %s", address)
+		}
+	}
+}
+
+func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
+	propose := func(change func(*raftpb.Entry)) func(*raftpb.Message) {
+		return func(m *raftpb.Message) {
+			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: forwarderID, SeriesID: client.NoOPSeriesID, Cmd: []byte("\x00batch")}
+			change(&e)
+			m.Type, m.Entries = raftpb.Propose, []raftpb.Entry{e}
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*raftpb.Message)
+		reason Refusal
+	}{
+		"to nobody":                 {func(m *raftpb.Message) { m.To = 0 }, RefusedReplica},
+		"to a replica elsewhere":    {func(m *raftpb.Message) { m.To = 3 }, RefusedReplica},
+		"to an unknown shard":       {func(m *raftpb.Message) { m.ShardID = 99 }, RefusedShard},
+		"a tick":                    {func(m *raftpb.Message) { m.Type = raftpb.LocalTick }, RefusedMessage},
+		"an election":               {func(m *raftpb.Message) { m.Type = raftpb.Election }, RefusedMessage},
+		"a change of members":       {func(m *raftpb.Message) { m.Type = raftpb.ConfigChangeEvent }, RefusedMessage},
+		"a snapshot without chunks": {func(m *raftpb.Message) { m.Type = raftpb.InstallSnapshot }, RefusedMessage},
+		"a type that is not there":  {func(m *raftpb.Message) { m.Type = 1000 }, RefusedMessage},
+		"a negative type":           {func(m *raftpb.Message) { m.Type = -1 }, RefusedMessage},
+		"a stranger's proposal":     {propose(func(e *raftpb.Entry) { e.ClientID = 7 }), RefusedMessage},
+		"a new client session":      {propose(func(e *raftpb.Entry) { e.SeriesID, e.Cmd = client.SeriesIDForRegister, nil }), RefusedMessage},
+		"a proposal of members":     {propose(func(e *raftpb.Entry) { e.Type = raftpb.ConfigChangeEntry }), RefusedMessage},
+		"an entry of another form":  {propose(func(e *raftpb.Entry) { e.Cmd[0] = 0xf0 }), RefusedMessage},
+		"a proposal of nothing":     {func(m *raftpb.Message) { m.Type, m.Entries = raftpb.Propose, nil }, RefusedMessage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, nil)
+			conn, err := e.GetConnection(context.Background(), e.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			batch := goodBatch("the rest")
+			bad := batch.Requests[0]
+			test.change(&bad)
+			batch.Requests = append([]raftpb.Message{bad}, batch.Requests...)
+			if err := conn.(*sender).send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo); err != nil {
+				t.Fatal(err)
+			}
+			got := <-e.batches
+			if len(got.Requests) != 1 || string(got.Requests[0].Entries[0].Cmd) != "the rest" {
+				t.Errorf("the engine was given %v", got.Requests)
+			}
+			if e.refused[test.reason].Load() != 1 {
+				t.Errorf("it was not counted as %v", test.reason)
+			}
+		})
+	}
+}
+
+func TestChunksThatNoPeerSendsEndTheConnection(t *testing.T) {
+	good := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot"}
+	for name, change := range map[string]func(*raftpb.Chunk){
+		"in another's name":      func(c *raftpb.Chunk) { c.From = 1 },
+		"to a replica elsewhere": func(c *raftpb.Chunk) { c.ReplicaID = 3 },
+		"to an unknown shard":    func(c *raftpb.Chunk) { c.ShardID = 99 },
+		"without a file":         func(c *raftpb.Chunk) { c.Filepath = "" },
+		"above its directory":    func(c *raftpb.Chunk) { c.Filepath = "x/.." },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, nil)
+			conn, err := e.GetSnapshotConnection(context.Background(), e.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			chunk := good
+			change(&chunk)
+			if err := conn.SendChunk(chunk); err != nil {
+				t.Fatal(err)
+			}
+			awaitEnd(t, conn.(*sender).conn)
+			if len(e.chunks) != 0 {
+				t.Error("the engine was given the chunk")
+			}
+		})
+	}
+}
