@@ -69,6 +69,7 @@ func (c *Client) greet(ctx context.Context, conn net.Conn, address string) (*lin
 	encoder.Request(out, helloID, &protocol.Hello{
 		VersionMin: protocol.MinVersion, VersionMax: protocol.MaxVersion,
 		ClientName: []byte(c.config.name), ClientVersion: []byte(version()), Token: []byte(token),
+		PushKinds: protocol.PushKinds(),
 	})
 	sent := c.clock.now()
 	if _, err := conn.Write(out.B); err != nil {
@@ -82,7 +83,7 @@ func (c *Client) greet(ctx context.Context, conn net.Conn, address string) (*lin
 	from.limit = int(w.limits.AnswerFrameBytes)
 	out.Reset()
 	l := &link{
-		client: c, address: address, conn: conn, limits: w.limits,
+		client: c, address: address, conn: conn, limits: w.limits, requests: w.requests,
 		wake: make(chan struct{}, 1), down: make(chan struct{}), buffers: buffers,
 		from: from, decoder: protocol.NewAnswerDecoder(),
 		ticker: time.NewTicker(lentFor), returned: make(chan struct{}, 1),
@@ -101,6 +102,7 @@ type welcome struct {
 	hostID       uint64
 	cluster      string
 	limits       protocol.Limits
+	requests     protocol.KindSet // of the second block of kinds, that the host answers
 	pingInterval time.Duration
 	sent         instant // when HELLO was sent
 }
@@ -124,7 +126,7 @@ func readWelcome(from *frames) (*welcome, error) {
 	m := &a.Welcome
 	w := &welcome{
 		hostID: m.HostID, cluster: string(m.ClusterID), limits: m.Limits,
-		pingInterval: millis(m.PingIntervalMillis),
+		requests: protocol.ReadKinds(&m.RequestKinds), pingInterval: millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
 	if w.limits.RequestFrameBytes == 0 {

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"time"
@@ -60,12 +61,27 @@ func (c *fakeConn) read() {
 			continue
 		}
 		r, err := decoder.Decode(payload)
-		if err != nil {
+		var bad *protocol.DecodeError
+		switch {
+		case err == nil:
+			f.do(func() { c.take(r) })
+		case errors.As(err, &bad) && c.host.cluster.answersUnknown(bad):
+			f.do(func() {
+				f.seen = append(f.seen, bad.Kind)
+				result := bad.Result()
+				c.fail(bad.ID, bad.Kind, &result)
+			})
+		default:
 			panic(err)
 		}
-		f.do(func() { c.take(r) })
 		buf = slices.Clone(buf[size:])
 	}
+}
+
+// answersUnknown tells whether the hosts refuse a request that they do not know in its answer. Those that know the second
+// block of kinds do; for the others it is a frame that is no message.
+func (f *fakeCluster) answersUnknown(bad *protocol.DecodeError) bool {
+	return bad.Answerable() && (bad.Kind < 128 || f.welcome.RequestKinds.Len() > 0)
 }
 
 func (c *fakeConn) write() {

@@ -53,6 +53,9 @@ func TestPushesOfALaterVersionAreLeftOut(t *testing.T) {
 		var states diary
 		s := session(t, c, states.option())
 		fake.say(0, 0, 0, 4, 0x93, 127, 0, 5)                                                  // a kind that is not known
+		fake.say(0, 0, 0, 6, 0x93, 0xcd, 1, 63, 99, 5)                                         // the same, of the second block
+		fake.say(0, 0, 0, 5, 0x92, 0xcd, 0xff, 0xff, 0)                                        // the same, of no block
+		fake.say(0, 0, 0, 6, 0x94, 0xcc, 194, 99, 0, 0x90)                                     // an answer to nothing
 		fake.push(&protocol.WatchResync{})                                                     // nobody watches
 		fake.do(func() { fake.sessions[s.ID()].conn.push(99, &protocol.Granted{OrderID: 1}) }) // nobody waits
 		time.Sleep(time.Second)

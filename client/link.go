@@ -35,9 +35,11 @@ type link struct {
 	address string
 	conn    net.Conn
 	limits  protocol.Limits
-	pulse   pulse
-	wake    chan struct{} // there is something to write; holds one
-	down    chan struct{} // closed when the link is
+	// requests are those of the second block of kinds that the host answers. It may close the connection over others.
+	requests protocol.KindSet
+	pulse    pulse
+	wake     chan struct{} // there is something to write; holds one
+	down     chan struct{} // closed when the link is
 	// buffers: a small write does not wait for the host, if the host has taken what was written before.
 	buffers bool
 
@@ -69,7 +71,8 @@ type link struct {
 }
 
 // send sends a request. The handler gets what comes of it, unless send fails: with a *transportError if the
-// link is down, with ErrBadRequest if the request is too large for the host.
+// link is down, with ErrUnsupported if the host does not know the request, with ErrBadRequest if the request is too
+// large for it.
 func (l *link) send(h handler, m protocol.RequestMessage) (id uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,6 +115,12 @@ func (l *link) do(p part, wake <-chan struct{}) {
 func (l *link) post(h handler, m protocol.RequestMessage) (id uint64, err error) {
 	if l.err != nil {
 		return 0, l.err
+	}
+	if !l.requests.Allows(m.Kind()) {
+		return 0, &protocol.Error{
+			Status:  protocol.StatusUnsupported,
+			Message: fmt.Sprintf("the host does not know the request %v", m.Kind()),
+		}
 	}
 	id = l.lastID + 1
 	start := len(l.out.B)
@@ -164,6 +173,13 @@ func (l *link) forget(id uint64) {
 	l.mu.Lock()
 	delete(l.handlers, id)
 	l.mu.Unlock()
+}
+
+// awaits tells whether something is still to come for a request.
+func (l *link) awaits(id uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.handlers[id] != nil
 }
 
 // carry lets pushes about a session find it. It returns false where the link is down.

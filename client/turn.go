@@ -60,7 +60,7 @@ func (l *link) readNext() error {
 	a, err := l.decoder.Decode(payload)
 	if err != nil {
 		var bad *protocol.DecodeError
-		if errors.As(err, &bad) && bad.UnknownKind {
+		if errors.As(err, &bad) && bad.UnknownKind && !(bad.Kind.IsAnswer() && l.awaits(bad.ID)) {
 			return nil // a push of a later version of the protocol
 		}
 		return err

@@ -54,94 +54,28 @@ type Answer struct {
 
 // Message returns a pointer to the field that Kind names if that is the answer to a request, or nil.
 func (a *Answer) Message() AnswerMessage {
-	switch a.Kind - AnswerOffset {
-	case KindHello:
-		return &a.Welcome
-	case KindPing:
-		return &a.Pong
-	case KindRouting:
-		return &a.Routing
-	case KindHostStatus:
-		return &a.HostStatus
-	case KindNodeCreate:
-		return &a.NodeCreate
-	case KindNodeDescribe:
-		return &a.NodeDescribe
-	case KindNodeAlter:
-		return &a.NodeAlter
-	case KindNodeDrop:
-		return &a.NodeDrop
-	case KindNodeList:
-		return &a.NodeList
-	case KindSessionStart:
-		return &a.SessionStart
-	case KindSessionAttach:
-		return &a.SessionAttach
-	case KindSessionBind:
-		return &a.SessionBind
-	case KindSessionStop:
-		return &a.SessionStop
-	case KindSessionDestroy:
-		return &a.SessionDestroy
-	case KindSessionDescribe:
-		return &a.SessionDescribe
-	case KindSessionList:
-		return &a.SessionList
-	case KindSessionHoldings:
-		return &a.SessionHoldings
-	case KindSemaphoreCreate:
-		return &a.SemaphoreCreate
-	case KindSemaphoreUpdate:
-		return &a.SemaphoreUpdate
-	case KindSemaphoreDelete:
-		return &a.SemaphoreDelete
-	case KindAcquire:
-		return &a.Acquire
-	case KindRelease:
-		return &a.Release
-	case KindSemaphoreDescribe:
-		return &a.SemaphoreDescribe
-	case KindSemaphoreList:
-		return &a.SemaphoreList
-	case KindWatch:
-		return &a.Watch
-	case KindWatchStop:
-		return &a.WatchStop
+	request := a.Kind - AnswerOffset
+	if request > maxRequest2 {
+		return nil
 	}
-	return nil
+	message := requestTable[request].answer
+	if message == nil {
+		return nil
+	}
+	return message(a)
 }
 
 // Push returns a pointer to the field that Kind names if that is a push, or nil.
 func (a *Answer) Push() PushMessage {
-	switch a.Kind {
-	case KindGranted:
-		return &a.Granted
-	case KindTimedOut:
-		return &a.TimedOut
-	case KindAborted:
-		return &a.Aborted
-	case KindChanged:
-		return &a.Changed
-	case KindHoldingLost:
-		return &a.HoldingLost
-	case KindWatchSnapshot:
-		return &a.WatchSnapshot
-	case KindWatchDelta:
-		return &a.WatchDelta
-	case KindWatchResync:
-		return &a.WatchResync
-	case KindWatchEnd:
-		return &a.WatchEnd
-	case KindSessionDetached:
-		return &a.SessionDetached
-	case KindSessionEnded:
-		return &a.SessionEnded
-	case KindRoutingChanged:
-		return &a.RoutingChanged
-	case KindGoingAway:
-		return &a.GoingAway
+	place := a.Kind - minPush1
+	if place > maxPush2-minPush1 {
+		return nil
 	}
-	return nil
+	message := pushTable[place].push
+	if message == nil {
+		return nil
+	}
+	return message(a)
 }
 
 // AnswerDecoder reads what hosts send. It is meant to be kept, one for each goroutine that decodes:
@@ -158,8 +92,9 @@ func NewAnswerDecoder() *AnswerDecoder {
 
 // Decode reads the payload of one frame. The answer is the decoder's own and is valid until the next
 // call; the texts, bytes and lists in it are views into the payload, to be copied by who keeps them,
-// except for those of a Result. An error is always a *DecodeError; one whose UnknownKind is set comes
-// from a later version of the protocol, and clients go on.
+// except for those of a Result. An error is always a *DecodeError. One whose UnknownKind is set is of a message
+// that is not known here: a client ignores it, unless it is an answer and its id is that of an open request.
+// The refusal of a request can be read whatever the request's kind.
 func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	c := d.codec
 	a := &d.answer
@@ -171,6 +106,8 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 			m.answerFields(c)
 		} else if m := a.Push(); m != nil {
 			m.pushFields(c)
+		} else if a.Kind.IsAnswer() {
+			d.unknownAnswer()
 		} else {
 			c.failKind()
 		}
@@ -179,4 +116,13 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// unknownAnswer reads the answer to a request that is not known here. Every answer begins with its outcome, and a
+// refusal has nothing behind it, so a refusal can be read.
+func (d *AnswerDecoder) unknownAnswer() {
+	d.codec.result(&d.answer.Result)
+	if d.codec.err == nil && d.answer.Result.Status == StatusSuccess {
+		d.codec.failKind()
+	}
 }

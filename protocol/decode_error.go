@@ -22,6 +22,12 @@ type DecodeError struct {
 	UnknownKind bool
 }
 
+// Answerable says whether what could not be read was a request that can be answered: its id is known, and its kind
+// has an answer.
+func (e *DecodeError) Answerable() bool {
+	return e.HasID && e.Kind.IsRequest()
+}
+
 // Error names the message, the field, and what is wrong with it.
 func (e *DecodeError) Error() string {
 	text := "protocol: decode"

@@ -37,7 +37,8 @@ type PushMessage interface {
 //
 // An Encoder serves one goroutine at a time.
 type Encoder struct {
-	codec *codec
+	codec  *codec
+	pushes KindSet // of the second block, that the client understands
 }
 
 // NewEncoder returns an Encoder.
@@ -62,15 +63,25 @@ func (e *Encoder) Answer(buf *bytebufferpool.ByteBuffer, id uint64, m AnswerMess
 	e.close(buf, start)
 }
 
-// Failure appends the answer to a request, of a kind known here or not, that was not carried out.
+// Failure appends the answer to a request, of a kind known here or not, that was not carried out. The kind must be
+// that of a request: no other has an answer.
 func (e *Encoder) Failure(buf *bytebufferpool.ByteBuffer, id uint64, request Kind, result *Result) {
 	start := e.open(buf, request.Answer(), id)
 	e.codec.result(result)
 	e.close(buf, start)
 }
 
-// Push appends a push. The id is that of the request it belongs to, or 0.
+// Understands says which pushes of the second block of kinds the client understands that the frames are for. Others
+// are not appended; until it is called, that is all of the block.
+func (e *Encoder) Understands(pushes KindSet) {
+	e.pushes = pushes
+}
+
+// Push appends a push, if it may be sent to the client. The id is that of the request it belongs to, or 0.
 func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage) {
+	if !e.pushes.Allows(m.Kind()) {
+		return
+	}
 	start := e.open(buf, m.Kind(), id)
 	m.pushFields(e.codec)
 	e.close(buf, start)

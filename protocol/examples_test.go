@@ -20,6 +20,21 @@ var examples = []example{
 		},
 		PingIntervalMillis: 10_000,
 	})},
+	{"hello-announcing", request(1, &Hello{
+		VersionMin: 1, VersionMax: 1, ClientName: []byte("billing"), ClientVersion: []byte("go/2.0.0"),
+		Token: []byte("s3cret"), PushKinds: list[KindNumber](ptr(KindNumber(256)), ptr(KindNumber(272))),
+	})},
+	{"welcome-announcing", answer(1, &Welcome{
+		Version: 1, HostID: 3, HostName: []byte("signal-3"), ClusterID: []byte("9d1f6a"), RoutingVersion: 42,
+		Limits: Limits{
+			RequestFrameBytes: 131_072, AnswerFrameBytes: 458_752, DataBytes: 65_536,
+			RequestsInFlight: 1024, Watches: 4096,
+		},
+		PingIntervalMillis: 10_000,
+		RequestKinds: list[KindNumber](
+			ptr(KindNumber(128)), ptr(KindNumber(129)), ptr(KindNumber(176)), ptr(KindNumber(1<<53)),
+		),
+	})},
 	{"welcome-no-common-version", failure(1, KindHello, Result{
 		Status: StatusUnsupported, Message: "versions 1 to 1 are spoken here",
 	})},

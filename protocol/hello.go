@@ -10,6 +10,8 @@ type Hello struct {
 	ClientVersion []byte
 	// Token is what the client may be let in with.
 	Token []byte
+	// PushKinds are the pushes of the second block of kinds that the client understands. No other is sent to it.
+	PushKinds Kinds
 }
 
 // Kind returns KindHello.
@@ -21,6 +23,7 @@ func (m *Hello) requestFields(c *codec) {
 	c.text("client_name", &m.ClientName, MaxClientNameBytes)
 	c.text("client_version", &m.ClientVersion, MaxVersionBytes)
 	c.bytes("token", &m.Token, MaxTokenBytes)
+	m.PushKinds.list(c, "push_kinds")
 }
 
 // Welcome answers a Hello.
@@ -39,6 +42,9 @@ type Welcome struct {
 	// PingIntervalMillis is how often a client that has nothing to say must send a frame at the least.
 	// The host closes a connection that was silent for three times as long.
 	PingIntervalMillis uint64
+	// RequestKinds are the requests of the second block of kinds that the host answers. It may be an older
+	// one, which closes the connection over any other.
+	RequestKinds Kinds
 }
 
 // Kind returns the kind of the answer to a Hello.
@@ -52,6 +58,7 @@ func (m *Welcome) answerFields(c *codec) {
 	c.uint("routing_version", &m.RoutingVersion)
 	c.record("limits", m.Limits.fields)
 	c.uint("ping_interval_ms", &m.PingIntervalMillis)
+	m.RequestKinds.list(c, "request_kinds")
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.

@@ -3,8 +3,12 @@ package protocol
 import "strconv"
 
 // Kind says what a message is. The numbers are part of the protocol: they never change their meaning and
-// are never used again. All fit into msgpack's one-byte integers.
-type Kind uint8
+// are never used again.
+//
+// There are two blocks of them. Those of the first fit into msgpack's one-byte integers, and every peer of this
+// version of the protocol can be sent them. A message of the second goes only to a peer that has announced its
+// kind, see KindSet.
+type Kind uint16
 
 // Requests go from the client to the host. Each is answered once, with the kind that is larger by
 // AnswerOffset.
@@ -54,75 +58,35 @@ const (
 	KindGoingAway       Kind = 124
 )
 
+// AnswerOffset is the distance from a request's kind to its answer's.
+const AnswerOffset Kind = 64
+
+// The first and the last numbers of what each block holds.
 const (
-	// AnswerOffset is the distance from a request's kind to its answer's.
-	AnswerOffset Kind = 64
-	// maxRequest is the last number that a request may have, so that its answer lies below the pushes.
-	maxRequest Kind = 47
-	// minPush is the first number that a push may have.
-	minPush Kind = 112
-	// maxKind is the last number of all.
-	maxKind Kind = 127
+	minRequest1, maxRequest1 Kind = 1, 47
+	minPush1, maxPush1       Kind = 112, 127
+	minRequest2, maxRequest2 Kind = 128, 191
+	minPush2, maxPush2       Kind = 256, 319
+
+	// MaxRequestKind is the largest number that a request can have.
+	MaxRequestKind = maxRequest2
+	// maxKind is the largest number that a frame can have as its kind.
+	maxKind Kind = 1<<16 - 1
 )
-
-var requestNames = [maxRequest + 1]string{
-	KindHello:             "HELLO",
-	KindPing:              "PING",
-	KindRouting:           "ROUTING",
-	KindHostStatus:        "HOST_STATUS",
-	KindNodeCreate:        "NODE_CREATE",
-	KindNodeDescribe:      "NODE_DESCRIBE",
-	KindNodeAlter:         "NODE_ALTER",
-	KindNodeDrop:          "NODE_DROP",
-	KindNodeList:          "NODE_LIST",
-	KindSessionStart:      "SESSION_START",
-	KindSessionAttach:     "SESSION_ATTACH",
-	KindSessionBind:       "SESSION_BIND",
-	KindSessionStop:       "SESSION_STOP",
-	KindSessionDestroy:    "SESSION_DESTROY",
-	KindSessionDescribe:   "SESSION_DESCRIBE",
-	KindSessionList:       "SESSION_LIST",
-	KindSessionHoldings:   "SESSION_HOLDINGS",
-	KindSemaphoreCreate:   "SEMAPHORE_CREATE",
-	KindSemaphoreUpdate:   "SEMAPHORE_UPDATE",
-	KindSemaphoreDelete:   "SEMAPHORE_DELETE",
-	KindAcquire:           "ACQUIRE",
-	KindRelease:           "RELEASE",
-	KindSemaphoreDescribe: "SEMAPHORE_DESCRIBE",
-	KindSemaphoreList:     "SEMAPHORE_LIST",
-	KindWatch:             "WATCH",
-	KindWatchStop:         "WATCH_STOP",
-}
-
-var pushNames = [maxKind - minPush + 1]string{
-	KindGranted - minPush:         "GRANTED",
-	KindTimedOut - minPush:        "TIMED_OUT",
-	KindAborted - minPush:         "ABORTED",
-	KindChanged - minPush:         "CHANGED",
-	KindHoldingLost - minPush:     "HOLDING_LOST",
-	KindWatchSnapshot - minPush:   "WATCH_SNAPSHOT",
-	KindWatchDelta - minPush:      "WATCH_DELTA",
-	KindWatchResync - minPush:     "WATCH_RESYNC",
-	KindWatchEnd - minPush:        "WATCH_END",
-	KindSessionDetached - minPush: "SESSION_DETACHED",
-	KindSessionEnded - minPush:    "SESSION_ENDED",
-	KindRoutingChanged - minPush:  "ROUTING_CHANGED",
-	KindGoingAway - minPush:       "GOING_AWAY",
-}
 
 // IsRequest says whether the number lies where requests do, known or not.
 func (k Kind) IsRequest() bool {
-	return k >= 1 && k <= maxRequest
+	return k >= minRequest1 && k <= maxRequest1 || k >= minRequest2 && k <= maxRequest2
 }
 
 // IsAnswer says whether the number lies where answers do, known or not.
 func (k Kind) IsAnswer() bool {
-	return k > AnswerOffset && k <= AnswerOffset+maxRequest
+	return (k - AnswerOffset).IsRequest()
 }
 
 // IsPush says whether the number lies where pushes do, known or not.
 func (k Kind) IsPush() bool {
-	return k >= minPush && k <= maxKind
+	return k >= minPush1 && k <= maxPush1 || k >= minPush2 && k <= maxPush2
 }
 
 // Answer returns the kind of the answer to a request of this kind.
@@ -140,14 +104,14 @@ func (k Kind) String() string {
 	case k == KindPing.Answer():
 		name = "PONG"
 	case k.IsRequest():
-		name = requestNames[k]
+		name = requestTable[k].name
 	case k.IsAnswer():
-		name = requestNames[k-AnswerOffset]
+		name = requestTable[k-AnswerOffset].name
 		if name != "" {
 			name += "_ANSWER"
 		}
 	case k.IsPush():
-		name = pushNames[k-minPush]
+		name = pushTable[k-minPush1].name
 	}
 	if name == "" {
 		return "KIND_" + strconv.Itoa(int(k))

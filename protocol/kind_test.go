@@ -4,11 +4,13 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/valyala/bytebufferpool"
 )
 
 func TestKindsAreNumberedByDirection(t *testing.T) {
 	kinds := knownKinds()
-	for k := range Kind(255) {
+	for k := range maxPush2 + 100 {
 		directions := 0
 		for _, in := range []bool{k.IsRequest(), k.IsAnswer(), k.IsPush()} {
 			if in {
@@ -27,7 +29,7 @@ func TestKindsAreNumberedByDirection(t *testing.T) {
 // A kind must lead to the message that says it is of that kind, or encoding and decoding disagree.
 func TestEveryKindHasItsMessage(t *testing.T) {
 	kinds := knownKinds()
-	for k := range Kind(255) {
+	for k := range maxPush2 + 100 {
 		known := slices.Contains(kinds, k)
 		if m := (&Request{Kind: k}).Message(); (m != nil) != (known && k.IsRequest()) || m != nil && m.Kind() != k {
 			t.Errorf("%s (%d) leads to the request %T", k, k, m)
@@ -55,5 +57,80 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 	}
 	if got, want := reflect.TypeFor[Answer]().NumField(), answers+3; got != want {
 		t.Errorf("Answer has %d fields, want %d: a kind, an id, a result, and %d messages", got, want, answers)
+	}
+}
+
+// A kind of the second block, as its message would be.
+type (
+	laterRequest struct{ *Routing }
+	laterAnswer  struct{ *WatchAnswer }
+	laterPush    struct{ *RoutingChanged }
+)
+
+func (laterRequest) Kind() Kind { return 130 }
+func (laterAnswer) Kind() Kind  { return laterRequest{}.Kind().Answer() }
+func (laterPush) Kind() Kind    { return 270 }
+
+// A row in the table is all that a kind needs besides its messages: then it is read, printed and announced.
+func TestARowMakesAKindKnown(t *testing.T) {
+	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
+	requestTable[ask.Kind()] = requestRow{"LATER",
+		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
+		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} }}
+	pushTable[word.Kind()-minPush1] = pushRow{"LATER_WORD",
+		func(a *Answer) PushMessage { return laterPush{&a.RoutingChanged} }}
+	t.Cleanup(func() { requestTable[ask.Kind()], pushTable[word.Kind()-minPush1] = requestRow{}, pushRow{} })
+
+	if got := []string{ask.Kind().String(), ask.Kind().Answer().String(), word.Kind().String()}; !slices.Equal(got,
+		[]string{"LATER", "LATER_ANSWER", "LATER_WORD"}) {
+		t.Errorf("names %v", got)
+	}
+	requests, pushes := RequestKinds(), PushKinds()
+	for n := range requests.All() {
+		if n != KindNumber(ask.Kind()) {
+			t.Errorf("%d is announced as a request", n)
+		}
+	}
+	for n := range pushes.All() {
+		if n != KindNumber(word.Kind()) {
+			t.Errorf("%d is announced as a push", n)
+		}
+	}
+	if requests.Len() != 1 || pushes.Len() != 1 {
+		t.Errorf("%d requests and %d pushes are announced, want one of each", requests.Len(), pushes.Len())
+	}
+	r, err := NewRequestDecoder(MaxDataBytes).Decode(sample{id: 7, message: laterRequest{&Routing{KnownVersion: 3}}}.payload())
+	if err != nil || r.Kind != ask.Kind() || r.Routing.KnownVersion != 3 {
+		t.Errorf("the request is read as %+v, %v", r, err)
+	}
+	a, err := NewAnswerDecoder().Decode(sample{id: 7, message: laterAnswer{&WatchAnswer{}}}.payload())
+	if err != nil || a.Kind != ask.Kind().Answer() || a.Message() == nil {
+		t.Errorf("the answer is read as %v, %v", a, err)
+	}
+}
+
+// A push of the second block goes only to a client that has announced it.
+func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
+	word := laterPush{&RoutingChanged{Version: 5}}
+	shared := NewEncoder().SharedPush(word)
+	send := func(e *Encoder) int {
+		var buf bytebufferpool.ByteBuffer
+		e.Push(&buf, 0, word)
+		shared.Push(e, &buf, 0)
+		return len(buf.B)
+	}
+	e := NewEncoder()
+	if n := send(e); n != 0 {
+		t.Errorf("%d bytes were sent to a client that announced nothing", n)
+	}
+	announced := list[KindNumber](ptr(KindNumber(word.Kind())))
+	e.Understands(ReadKinds(&announced))
+	// Two frames, each of a length, an array, a kind of three bytes, an id and a version.
+	if n := send(e); n != 2*(FrameHeaderBytes+1+3+1+1) {
+		t.Errorf("%d bytes were sent to a client that announced it", n)
+	}
+	e.Understands(KindSet{})
+	if n := send(e); n != 0 {
+		t.Errorf("%d bytes were sent to a client that announced nothing", n)
 	}
 }

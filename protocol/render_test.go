@@ -205,6 +205,10 @@ func renderDecoded(t *testing.T, value any, f wireField) any {
 // renderMessage renders a message that the codec read or that a test made up.
 func renderMessage(t *testing.T, kind Kind, result *Result, m any) map[string]any {
 	t.Helper()
+	if m == nil {
+		outcome := struct{ Result Result }{*result}
+		return renderStruct(t, &outcome, schema(t, KindPing.Answer()))
+	}
 	fields := schema(t, kind)
 	if !kind.IsAnswer() {
 		return renderStruct(t, m, fields)

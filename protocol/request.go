@@ -36,61 +36,14 @@ type Request struct {
 
 // Message returns a pointer to the field that Kind names, or nil where the kind is not known.
 func (r *Request) Message() RequestMessage {
-	switch r.Kind {
-	case KindHello:
-		return &r.Hello
-	case KindPing:
-		return &r.Ping
-	case KindRouting:
-		return &r.Routing
-	case KindHostStatus:
-		return &r.HostStatus
-	case KindNodeCreate:
-		return &r.NodeCreate
-	case KindNodeDescribe:
-		return &r.NodeDescribe
-	case KindNodeAlter:
-		return &r.NodeAlter
-	case KindNodeDrop:
-		return &r.NodeDrop
-	case KindNodeList:
-		return &r.NodeList
-	case KindSessionStart:
-		return &r.SessionStart
-	case KindSessionAttach:
-		return &r.SessionAttach
-	case KindSessionBind:
-		return &r.SessionBind
-	case KindSessionStop:
-		return &r.SessionStop
-	case KindSessionDestroy:
-		return &r.SessionDestroy
-	case KindSessionDescribe:
-		return &r.SessionDescribe
-	case KindSessionList:
-		return &r.SessionList
-	case KindSessionHoldings:
-		return &r.SessionHoldings
-	case KindSemaphoreCreate:
-		return &r.SemaphoreCreate
-	case KindSemaphoreUpdate:
-		return &r.SemaphoreUpdate
-	case KindSemaphoreDelete:
-		return &r.SemaphoreDelete
-	case KindAcquire:
-		return &r.Acquire
-	case KindRelease:
-		return &r.Release
-	case KindSemaphoreDescribe:
-		return &r.SemaphoreDescribe
-	case KindSemaphoreList:
-		return &r.SemaphoreList
-	case KindWatch:
-		return &r.Watch
-	case KindWatchStop:
-		return &r.WatchStop
+	if r.Kind > maxRequest2 {
+		return nil
 	}
-	return nil
+	message := requestTable[r.Kind].request
+	if message == nil {
+		return nil
+	}
+	return message(r)
 }
 
 // RequestDecoder reads what clients send. It is meant to be kept, one for each goroutine that decodes:
@@ -116,7 +69,9 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	r := &d.request
 	r.Kind, r.ID = c.open(payload)
 	if c.opened {
-		if m := r.Message(); m == nil {
+		if m := r.Message(); m == nil && !r.Kind.IsRequest() {
+			c.fail("kind", "not that of a request")
+		} else if m == nil {
 			c.failKind()
 		} else if r.ID == 0 {
 			c.fail("request_id", "0, which belongs to pushes")

@@ -15,7 +15,7 @@ type sample struct {
 	kind    Kind
 	id      uint64
 	result  Result
-	message any // a RequestMessage, an AnswerMessage, or a PushMessage
+	message any // a RequestMessage, an AnswerMessage, or a PushMessage; nil in the refusal of an unknown request
 }
 
 // emptySample returns a sample of a kind with nothing in it.
@@ -44,6 +44,8 @@ func (s sample) encode(result *Result) []byte {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
 	switch m := s.message.(type) {
+	case nil:
+		e.Failure(&buf, s.id, s.kind-AnswerOffset, result)
 	case RequestMessage:
 		e.Request(&buf, s.id, m)
 	case PushMessage:
@@ -90,8 +92,8 @@ func decodeSample(kind Kind, payload []byte) (sample, error) {
 	s := sample{kind: a.Kind, id: a.ID, result: a.Result}
 	if m := a.Message(); m != nil {
 		s.message = m
-	} else {
-		s.message = a.Push()
+	} else if m := a.Push(); m != nil {
+		s.message = m
 	}
 	return s, nil
 }

@@ -112,7 +112,15 @@ func arrayOf(values ...[]byte) []byte {
 
 // messageOf encodes the payload of a message with encoded fields.
 func messageOf(kind Kind, fields ...[]byte) []byte {
-	return arrayOf(append([][]byte{{byte(kind)}, {7}}, fields...)...)
+	return arrayOf(append([][]byte{kindBytes(kind), {7}}, fields...)...)
+}
+
+// kindBytes encodes a kind.
+func kindBytes(kind Kind) []byte {
+	if kind <= maxOneByte {
+		return []byte{byte(kind)}
+	}
+	return []byte{0xcd, byte(kind >> 8), byte(kind)}
 }
 
 // decodeAny decodes a payload in the direction that its kind goes.
@@ -133,7 +141,7 @@ func decodeAny(kind Kind, payload []byte) *DecodeError {
 // knownKinds returns all kinds that have a name, in ascending order.
 func knownKinds() []Kind {
 	var kinds []Kind
-	for k := Kind(1); k <= maxKind; k++ {
+	for k := Kind(1); k <= maxPush2; k++ {
 		if !strings.HasPrefix(k.String(), "KIND_") {
 			kinds = append(kinds, k)
 		}

@@ -34,10 +34,13 @@ func (p *SharedPush) Size() int {
 }
 
 // maxHeadBytes is the longest head of a message: its array, its kind, and its request id.
-const maxHeadBytes = 1 + 1 + 9
+const maxHeadBytes = 1 + 3 + 9
 
-// Push appends the push with the id of a request.
+// Push appends the push with the id of a request, if it may be sent to the client that the encoder is for.
 func (p *SharedPush) Push(e *Encoder, buf *bytebufferpool.ByteBuffer, id uint64) {
+	if !e.pushes.Allows(p.kind) {
+		return
+	}
 	start := e.open(buf, p.kind, id)
 	c := e.codec
 	c.out.B = append(c.out.B, p.fields...)

@@ -37,7 +37,7 @@ func (everything) Allows(string, Right) bool { return true }
 func (everything) Valid() bool               { return true }
 
 // rightOf is the right that a request needs.
-var rightOf = [128]Right{
+var rightOf = [requestKinds]Right{
 	protocol.KindHostStatus:        RightRead,
 	protocol.KindNodeCreate:        RightAdmin,
 	protocol.KindNodeAlter:         RightAdmin,

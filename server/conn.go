@@ -107,7 +107,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 			}
 			continue
 		}
-		h.metrics.requests[request.Kind&127].Inc()
+		h.metrics.requests[request.Kind].Inc()
 		c.inFlight.Add(1)
 		if !c.dispatch(request) {
 			return -1
@@ -123,7 +123,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 // refused deals with a request that could not be decoded, and tells whether the connection may live.
 func (c *conn) refused(err error) bool {
 	var bad *protocol.DecodeError
-	if !asDecodeError(err, &bad) || bad.ID == 0 || !c.greeted {
+	if !asDecodeError(err, &bad) || !bad.Answerable() || !c.greeted {
 		c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
 		return false
 	}

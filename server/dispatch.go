@@ -145,12 +145,16 @@ func (c *conn) hello(r *protocol.Request) bool {
 		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
 	}
 	c.rights, c.name, c.greeted = rights, name, true
+	c.mu.Lock()
+	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
+	c.mu.Unlock()
 	h.greeted(c)
 	routing := h.routes.version()
 	c.answer(r.ID, &protocol.Welcome{
 		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
+		RequestKinds: protocol.RequestKinds(),
 	})
 	// Those who have not said hello are not told of a new routing, lest it come before the Welcome.
 	c.said.Store(true)

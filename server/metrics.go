@@ -17,9 +17,9 @@ import (
 type metrics struct {
 	set      *vm.Set
 	host     *Host
-	requests [128]*vm.Counter
-	failures [128][32]atomic.Pointer[vm.Counter]
-	latency  [128]*histogram
+	requests [requestKinds]*vm.Counter
+	failures [requestKinds][32]atomic.Pointer[vm.Counter]
+	latency  [requestKinds]*histogram
 	acquire  *histogram // from queued to granted
 	apply    *histogram // one batch
 	commit   *histogram // from proposing a batch to applying it: the disks and the way between hosts
@@ -33,6 +33,9 @@ type metrics struct {
 	// snapshots are those of the logs, by shard.
 	snapshots []snapshotCounts
 }
+
+// requestKinds is the length of what has a place for every kind of request.
+const requestKinds = protocol.MaxRequestKind + 1
 
 func newMetrics(h *Host) *metrics {
 	m := &metrics{set: vm.NewSet(), host: h, snapshots: make([]snapshotCounts, h.config.Shards+1)}
@@ -66,7 +69,7 @@ func newMetrics(h *Host) *metrics {
 
 // failed counts a request that was not carried out.
 func (m *metrics) failed(k protocol.Kind, s protocol.Status) {
-	at := &m.failures[k&127][s&31]
+	at := &m.failures[k][s&31]
 	c := at.Load()
 	if c == nil {
 		c = m.set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_failed_total{kind=%q,status=%q}`, k, s))
@@ -77,7 +80,7 @@ func (m *metrics) failed(k protocol.Kind, s protocol.Status) {
 
 // answered counts the time from a request's arrival to its answer.
 func (m *metrics) answered(k protocol.Kind, nanos int64) {
-	if h := m.latency[k&127]; h != nil {
+	if h := m.latency[k]; h != nil {
 		h.observe(nanos)
 	}
 }

@@ -1,0 +1,13 @@
+package server
+
+import "github.com/signalbox/signalbox/protocol"
+
+// Broadcast pushes a message to every client that has said its HELLO.
+func (h *Host) Broadcast(m protocol.PushMessage) {
+	h.eachConn(func(c *conn) {
+		if c.said.Load() {
+			c.push(0, m)
+			c.flush()
+		}
+	})
+}
