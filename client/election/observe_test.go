@@ -9,6 +9,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/server/servertest"
 )
 
 func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
@@ -99,6 +101,104 @@ func TestCurrentTellsWhoLeads(t *testing.T) {
 		l, ok, err := election.Current(t.Context(), g.c, path, name)
 		if !ok || err != nil || l.Fence != term.Fence || l.SessionID != a.s.ID() || string(l.Data) != "a" {
 			t.Fatal(l, ok, err)
+		}
+	})
+}
+
+// A host that is cut off from the others answers relaxed reads, and shows views, of the past for as long as it cannot
+// know: for a grace period.
+func TestNobodyIsToldALeaderThatIsOver(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
+			for id := range uint64(2) {
+				clienttest.Check(t, srv.Elect(id, 1))
+			}
+			c := clienttest.Open(t, srv)
+			_, err := c.CreateNode(t.Context(), path, client.NodeConfig{SessionGracePeriod: 30 * time.Second})
+			clienttest.Check(t, err)
+			g := &stage{t, srv, c, &clienttest.Stage{T: t, Server: srv, Client: c}}
+			a := g.candidate(t.Context(), "a", g.session())
+			old := <-a.terms
+			b := g.candidate(t.Context(), "b", g.session())
+			var clients []*client.Client
+			for range 20 {
+				other := clienttest.Open(t, srv)
+				l, ok, err := election.Current(t.Context(), other, path, name)
+				if !ok || err != nil || l.Fence != old.Fence {
+					t.Fatal(l, ok, err)
+				}
+				clients = append(clients, other)
+			}
+			time.Sleep(time.Second)
+			srv.Isolate(3)
+			next := election.Term{}
+			if deleted {
+				clienttest.Check(t, a.s.Close(t.Context()))
+				clienttest.Check(t, b.s.Close(t.Context()))
+				clienttest.Check(t, c.Node(path).Delete(t.Context(), name, client.Force()))
+			} else {
+				old.Resign()
+				next = <-b.terms
+			}
+			time.Sleep(time.Second)
+			stale := 0
+			for _, c := range clients {
+				l, ok, err := election.Current(t.Context(), c, path, name)
+				if err != nil || ok == deleted || l.Fence != next.Fence {
+					t.Errorf("Current: %+v, %v, %v, not %d", l, ok, err, next.Fence)
+				}
+				if l, _, err := election.Current(t.Context(), c, path, name, election.Relaxed()); err == nil && l.Fence == old.Fence {
+					stale++
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				for l, err := range election.Observe(ctx, c, path, name) {
+					if err != nil {
+						break // the context's end
+					}
+					if l.Fence != next.Fence {
+						t.Errorf("Observe: %+v, not %d", l, next.Fence)
+					}
+				}
+				cancel()
+			}
+			if stale == 0 {
+				t.Error("no relaxed read was of the past, so nothing was tested")
+			}
+			srv.Heal()
+		})
+	}
+}
+
+// The revision of a view stays as it was while something changes that is not watched.
+func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		a := g.candidate(t.Context(), "a", g.session())
+		term := <-a.terms
+		fences := make(chan uint64, 10)
+		observe := func() {
+			for l, err := range election.Observe(t.Context(), g.c, path, name) {
+				if err != nil {
+					return
+				}
+				fences <- l.Fence
+			}
+		}
+		go observe()
+		synctest.Wait()
+		clienttest.Check(t, g.c.Node(path).Update(t.Context(), name, []byte("more")))
+		go observe() // it shares the views of the first
+		synctest.Wait()
+		term.Resign()
+		next := <-a.terms
+		synctest.Wait()
+		count := make(map[uint64]int)
+		for len(fences) > 0 {
+			count[<-fences]++
+		}
+		if count[term.Fence] != 2 || count[next.Fence] != 2 {
+			t.Fatal(count, term.Fence, next.Fence)
 		}
 	})
 }

@@ -49,8 +49,9 @@ SIGNALBOX_ELECTION are there too. When the lead is lost COMMAND is ended before
 another can lead, by the rules of signalbox lock, which passes on signals likewise.
 SIGINT, SIGTERM, SIGHUP and SIGQUIT end the contending too.
 
-With --observe nothing contends: the leader is shown, and with --follow every one
-that comes after, a line for each; a line without a fence says that nobody leads.
+With --observe nothing contends: the leader is shown, none whose lead was over when
+it was asked for, and with --follow every one that comes after, a line for each; a
+line without a fence says that nobody leads.
 
 Exit codes: after a signal, and with --once, the exit status of COMMAND; 128 and the
 number of the signal where COMMAND did not run; 80 with --once where the lead was
