@@ -23,11 +23,13 @@ type duty struct {
 	proposed bool       // the first command is under way
 	begun    bool       // it was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
+	dropping bool       // more of a dropped node may be left
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost
 
 	// Used on the host's loop only.
 	swept time.Time
+	sweep sweep
 	due   []lease.Expiry
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +13,12 @@ import (
 // openAlone opens a host by itself on a log in memory, and waits until it serves its shard. Whoever opens it closes it.
 func openAlone(tb testing.TB) *Host {
 	tb.Helper()
+	return openShards(tb, 1)
+}
+
+// openShards is openAlone with so many data shards.
+func openShards(tb testing.TB, shards int) *Host {
+	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
 	if err != nil {
 		tb.Fatal(err)
@@ -20,7 +27,7 @@ func openAlone(tb testing.TB) *Host {
 	network.Start()
 	h, err := Open(Config{
 		ID: 1, Name: "host-1", Cluster: "test", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
-		Hosts: []shard.HostID{1}, Shards: 1,
+		Hosts: []shard.HostID{1}, Shards: shards,
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
@@ -37,10 +44,10 @@ func openAlone(tb testing.TB) *Host {
 	return h
 }
 
-// standalone opens a host whose loop the test takes the place of, when it serves its shard.
-func standalone(t *testing.T) *Host {
+// standalone opens a host whose loop the test takes the place of, when it serves its shards.
+func standalone(t *testing.T, shards int) *Host {
 	t.Helper()
-	h := openAlone(t)
+	h := openShards(t, shards)
 	close(h.stop)
 	h.loop.Wait()
 	t.Cleanup(h.closeLogs)
@@ -49,7 +56,7 @@ func standalone(t *testing.T) *Host {
 
 // A turn looks at the leadership and then acts; in between the leadership may end.
 func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
-	h := standalone(t)
+	h := standalone(t, 1)
 	r := h.replicas[0]
 	found := r.duty.stage()
 	if !found.serving || found.term == 0 {
@@ -66,7 +73,7 @@ func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
 }
 
 func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
-	h := standalone(t)
+	h := standalone(t, 1)
 	r := h.replicas[0]
 	term := r.duty.stage().term
 	r.duty.end()
@@ -88,7 +95,7 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 
 // What it knows of nodes and their grace may be old until then.
 func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
-	h := standalone(t)
+	h := standalone(t, 1)
 	d := &h.replicas[0].duty
 	term := d.stage().term + 1
 	d.end()
@@ -107,7 +114,7 @@ func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 
 // The command of a host that led before may be applied when this one leads already.
 func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
-	h := standalone(t)
+	h := standalone(t, 1)
 	r := h.replicas[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.someSlot()}
 	batch := shard.AppendGathered(nil, h.proposer+1, 1, 1, shard.AppendCommand(nil, &command))
@@ -127,7 +134,7 @@ func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 }
 
 func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
-	h := standalone(t)
+	h := standalone(t, 1)
 	r := h.replicas[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.someSlot()}
 	type outcome struct {
@@ -163,5 +170,58 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 	if n := r.machine.Sessions(); n != 1 || len(first) != 0 {
 		t.Fatalf("%d sessions; the first was answered %d times more", n, len(first))
+	}
+}
+
+// A host with a million guests must not be taken for one that stands still while it asks about them.
+func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
+	h := standalone(t, 2)
+	here, home := h.replicas[0], h.replicas[1]
+	var effects shard.Effects
+	const counters, slots = 16, 1024 // of the sessions, none of which lives at its home
+	for range counters {
+		home.machine.Apply(&shard.Batch{Commands: []shard.Command{
+			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000, Key: []byte("key")},
+		}}, &effects)
+	}
+	for n := range uint64(counters * slots) {
+		id := shard.NewSessionID(shard.Slot(shard.Slots/2+n%slots), n/slots+1)
+		here.machine.Apply(&shard.Batch{Commands: []shard.Command{{
+			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here), Count: 1, Timeout: shard.Forever,
+			Flags: shard.FlagEphemeral,
+		}}}, &effects)
+	}
+	if n := here.machine.Count().Guests; n != counters*slots {
+		t.Fatalf("%d guests; want %d", n, counters*slots)
+	}
+	d, turns := &here.duty, 0
+	for d.look(); turns == 0 || d.sweep.running; turns++ {
+		before := d.sweep.at
+		select {
+		case <-h.wakes:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the loop is not asked to go on")
+		}
+		d.reconcile(h.now())
+		if step := d.sweep.at - before; d.sweep.running && step > sweepPages*shard.MaxPage+1 { // places are counted from 1
+			t.Fatalf("a turn asks about %d sessions", step)
+		}
+	}
+	if turns < 2 {
+		t.Fatalf("all guests were asked about in %d turn", turns)
+	}
+	for late := time.Now().Add(30 * time.Second); here.machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%d dead guests are left", here.machine.Count().Guests)
+		}
+	}
+}
+
+// nameIn returns the name of a semaphore of node 1 that is in the shard.
+func nameIn(r *replica) []byte {
+	for i := 0; ; i++ {
+		if name := fmt.Appendf(nil, "lock/%d", i); r.slots.Has(shard.SlotOf(1, name)) {
+			return name
+		}
 	}
 }

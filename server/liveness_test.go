@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -205,4 +207,36 @@ func (s *speaker) keepAlive(id uint64, kind protocol.Kind, limit time.Duration) 
 		time.Sleep(100 * time.Millisecond)
 	}
 	s.t.Fatalf("%v of request %d did not come within %v", kind, id, limit)
+}
+
+// A host that is stopped for 1.2 seconds again and again, as SIGSTOP does it: its clock goes on and nothing else.
+func TestASessionEndsThoughItsHostStallsAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stall, every = 1200 * time.Millisecond, 9700 * time.Millisecond
+		var stood atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(stood.Load())) }
+		c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Clock = clock }))
+		dead, alive := speak(t, c, 1), speak(t, c, 1)
+		dead.node("/jobs")
+		a, b := dead.session("/jobs", 5*time.Second), alive.session("/jobs", 5*time.Second)
+		a.acquire("lock", protocol.Exclusive, 0, true)
+		id, _ := b.acquire("lock", protocol.Exclusive, -1, true)
+		_ = dead.conn.Close()
+		died, done := clock(), make(chan struct{})
+		defer close(done)
+		go func() {
+			for wait := time.Second; ; wait = every - stall {
+				select {
+				case <-done:
+					return
+				case <-time.After(wait):
+					stood.Add(int64(stall))
+				}
+			}
+		}()
+		alive.keepAlive(id, protocol.KindGranted, time.Minute)
+		if took, most := clock().Sub(died), 5*time.Second+stall*5/4+time.Second/2; took < 5*time.Second || took > most {
+			t.Fatalf("the lock was given on after %v; want it after 5 s and within %v", took, most)
+		}
+	})
 }

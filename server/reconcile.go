@@ -14,6 +14,23 @@ func (h *Host) Liveness(id shard.SessionID) shard.Liveness {
 	return h.replicaOf(id.Slot()).machine.Liveness(id)
 }
 
+// sweep is a walk over all guests. It goes on for a step in each turn of the loop, so that the loop is never away
+// from its other work for long: clients would take that for a host that stands still.
+type sweep struct {
+	at      shard.Cursor
+	running bool
+	again   bool // something appeared that the walk may be past
+}
+
+// start has the walk begin, after the one that is under way if there is one.
+func (s *sweep) start() {
+	if s.running {
+		s.again = true
+		return
+	}
+	*s = sweep{running: true}
+}
+
 // reconcile releases what dead sessions of other shards, and dropped nodes, have left here. It asks about
 // those that it was told of, about all on first sight of somebody new, and about all now and then.
 func (d *duty) reconcile(now time.Time) {
@@ -21,8 +38,8 @@ func (d *duty) reconcile(now time.Time) {
 	d.mu.Lock()
 	suspects := d.suspects
 	d.suspects = nil
-	again := d.again || now.Sub(d.swept) > sweepEvery
-	d.again = false
+	again, dropping := d.again || now.Sub(d.swept) > sweepEvery, d.dropping
+	d.again, d.dropping = false, false
 	d.mu.Unlock()
 	var dead []shard.SessionID
 	for _, id := range suspects {
@@ -31,15 +48,32 @@ func (d *duty) reconcile(now time.Time) {
 		}
 	}
 	d.forget(dead)
-	if !again {
-		return
+	if again {
+		d.swept = now
+		d.sweep.start()
 	}
-	d.swept = now
-	for at, over := shard.Cursor(0), false; !over; {
-		dead, at, over = r.machine.DeadGuests(at, r.host, nil)
+	if d.sweep.running {
+		d.sweepStep()
+	}
+	if again || dropping {
+		d.dropNodes()
+	}
+}
+
+// sweepStep asks about the next guests of the walk, and has the loop come back at once where there are more.
+func (d *duty) sweepStep() {
+	s, over := &d.sweep, false
+	for page := 0; page < sweepPages && !over; page++ {
+		var dead []shard.SessionID
+		dead, s.at, over = d.r.machine.DeadGuests(s.at, d.r.host, nil)
 		d.forget(dead)
 	}
-	d.dropNodes()
+	if over {
+		*s = sweep{running: s.again}
+	}
+	if s.running {
+		d.r.host.wake()
+	}
 }
 
 // forget proposes the release of what dead sessions have here.
@@ -60,6 +94,16 @@ func (d *duty) forget(dead []shard.SessionID) {
 	}
 }
 
+// dropMore asks for the next step of what dropNodes does, at once or with the next tick.
+func (d *duty) dropMore(now bool) {
+	d.mu.Lock()
+	d.dropping = true
+	d.mu.Unlock()
+	if now {
+		d.r.host.wake()
+	}
+}
+
 // dropNodes removes a step of every dropped node that something is left of here, and reports those that
 // nothing is left of.
 func (d *duty) dropNodes() {
@@ -70,16 +114,10 @@ func (d *duty) dropNodes() {
 		if m.machine.NodeAlive(id) != nodeDead {
 			continue
 		}
-		done := func(e *shard.Effect, _ protocol.Status) {
-			if e == nil {
-				d.lookLater()
-				return
-			}
-			d.look()
-		}
+		done := func(e *shard.Effect, _ protocol.Status) { d.dropMore(e != nil) }
 		command := shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}
 		if !r.pipeline.add(op{done: done}, &command) {
-			d.lookLater()
+			d.dropMore(false)
 			return
 		}
 		r.pipeline.flush()

@@ -134,8 +134,10 @@ func BenchmarkRestore(b *testing.B) {
 // BenchmarkStall is what a stall costs a leader of a hundred thousand sessions.
 func BenchmarkStall(b *testing.B) {
 	table, _ := fullTable(b, false)
+	now := start
 	for b.Loop() {
-		table.Stalled(start)
+		now = now.Add(25 * time.Hour)
+		table.Due(now, 1, nil)
 	}
 }
 

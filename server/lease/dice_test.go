@@ -65,11 +65,8 @@ func (d *duel) happen(c *contestant) error {
 	case roll < 883 && w.leading:
 		c.table.Unlead()
 		w.unlead()
-	case roll < 887:
-		c.table.Stalled(d.now)
-		if w.judges() {
-			w.stalled(d.now)
-		}
+	case roll < 886: // nobody asks for what is due for long enough
+		d.now = d.now.Add(twinStall + d.timeout())
 	case roll < 889:
 		term := w.term + uint64(d.IntN(2))
 		c.table.Seen(term)

@@ -21,7 +21,7 @@ type Expiry struct {
 // that there may be more.
 //
 // Due is to be called at least as often as Next says: calls that are further apart than the stall
-// limit are taken for a stall, and nothing is due then.
+// limit are taken for a stall, whose length all sessions get on top.
 func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,8 +29,8 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 		return dst, t.term
 	}
 	at := instantOf(now)
-	if t.pulse.tick(at) {
-		t.stalled(at)
+	if from, stalled := t.pulse.tick(at); stalled {
+		t.stalled(from, at)
 	}
 	limit += len(dst)
 	for looks := 0; len(dst) < limit && looks < maxLooks; looks++ {
@@ -60,8 +60,7 @@ func (t *Table) ring(s *session, now instant, dst []Expiry) []Expiry {
 // question looks at a holder that may have been silent for too long.
 func (t *Table) question(g *group, now instant, limit int, dst []Expiry) []Expiry {
 	h := g.holder
-	heard := h.lastHeard()
-	since, until := h.silence(heard, now)
+	heard, since, until := h.silence(now)
 	due, next := g.silent(since, until, limit-len(dst), t.scratch[:0])
 	if until < now && next <= now && len(due) == 0 {
 		next = now.plus(readerLook)

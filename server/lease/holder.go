@@ -23,6 +23,7 @@ type Holder struct {
 	Reader Reader
 
 	heard  atomic.Int64             // instant of the last burst of frames
+	stood  atomic.Int64             // for how long the reader had stood still by then; set after heard, read before it
 	debt   atomic.Int64             // losses that the client has not been told of
 	tables atomic.Pointer[[]*Table] // those with sessions attached over it; the slice never changes
 
@@ -32,9 +33,9 @@ type Holder struct {
 
 // Reader reads connections: an event loop.
 type Reader interface {
-	// Latest returns when it last had read all that its connections had sent, and when it last did so after
-	// having stood still. It may be called from any goroutine.
-	Latest() (last, resumed time.Time)
+	// Latest returns when it last had read all that its connections had sent, and for how long it had stood
+	// still by then, all standstills together. It may be called from any goroutine.
+	Latest() (last time.Time, stood time.Duration)
 }
 
 // NewHolder returns the holder for a connection that was heard just now.
@@ -52,6 +53,10 @@ func (h *Holder) Heard(now time.Time) {
 	at := int64(instantOf(now))
 	for before := h.heard.Load(); before < at && !h.heard.CompareAndSwap(before, at); {
 		before = h.heard.Load()
+	}
+	if h.Reader != nil {
+		_, stood := h.Reader.Latest()
+		h.stood.Store(int64(stood))
 	}
 }
 
@@ -111,19 +116,22 @@ func (h *Holder) leave(t *Table) {
 	h.tables.Store(&tables)
 }
 
-// silence returns since when nothing was heard of the client, and until when that is known: what it sends
-// while its reader stands still is not heard, and when the reader goes on it takes a while until everything
-// has been read. A reader that does not come back for too long does not count.
-func (h *Holder) silence(heard, now instant) (since, until instant) {
+// silence returns when the client was last heard, from when on it counts as silent, and until when that is known:
+// what it sends while its reader stands still is not heard, and when the reader goes on it takes a while until
+// everything has been read. A reader that does not come back for too long does not count.
+func (h *Holder) silence(now instant) (heard, since, until instant) {
 	if h.Reader == nil {
-		return heard, now
+		heard = h.lastHeard()
+		return heard, heard, now
 	}
-	last, resumed := h.Reader.Latest()
-	since = max(heard, instantOf(resumed))
+	before := time.Duration(h.stood.Load()) // first: one that is too old only makes the client silent later
+	heard = h.lastHeard()
+	last, stood := h.Reader.Latest()
+	since = heard.plus(missed(stood - before))
 	if known := instantOf(last); now <= known.plus(readerGone) {
-		return since, min(known, now)
+		return heard, since, min(known, now)
 	}
-	return since, now
+	return heard, since, now
 }
 
 // lastHeard returns when frames last came.

@@ -168,62 +168,6 @@ func TestATermIsLedOnce(t *testing.T) {
 	}
 }
 
-func TestAStallIsTreatedAsAChangeOfLeader(t *testing.T) {
-	for name, c := range map[string]struct {
-		stallAfter time.Duration
-		stall      func(st *stage)
-	}{
-		"that the server reports":             {time.Hour, func(st *stage) { st.Stalled(st.now) }},
-		"that shows between two calls of Due": {second, func(st *stage) { st.due() }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			st := emptyStage(t, c.stallAfter)
-			st.lead()
-			st.Restored()
-			h, gone := lease.NewHolder(st.now), lease.NewHolder(st.now)
-			st.started(1, 20*second, h)
-			st.started(2, 20*second, gone)
-			gone.Close(st.now)
-			st.pass(time.Minute)
-			c.stall(st)
-			// Everybody counts as heard at 70 s.
-			for st.now.Before(start.Add(89 * second)) {
-				st.pass(second)
-				st.due()
-			}
-			st.dueAt(90*second, 1, 2)
-			if c := st.Counts(); c.Stalls != 1 {
-				t.Errorf("%d stalls; want one", c.Stalls)
-			}
-		})
-	}
-}
-
-func TestCallsOfDueAsOftenAsNextSaysAreNoStall(t *testing.T) {
-	st := emptyStage(t, 0)
-	st.lead()
-	for range 100 {
-		st.due()
-		st.pass(st.Next(st.now))
-	}
-	if c := st.Counts(); c.Stalls != 0 {
-		t.Errorf("%d stalls", c.Stalls)
-	}
-}
-
-func TestAPulseTellsOfAPause(t *testing.T) {
-	p := lease.NewPulse(second)
-	now := start.Add(time.Hour)
-	for _, c := range []struct {
-		after   time.Duration
-		stalled bool
-	}{{0, false}, {second, false}, {second + 1, true}, {second, false}} {
-		if now = now.Add(c.after); p.Tick(now) != c.stalled {
-			t.Errorf("a tick after %v: stalled %v; want %v", c.after, !c.stalled, c.stalled)
-		}
-	}
-}
-
 func TestAConfigWithoutGraceIsRefused(t *testing.T) {
 	for _, c := range []lease.Config{{}, {
 		Grace: func(shard.NodeID) time.Duration { return 0 }, StallAfter: -1,

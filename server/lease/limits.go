@@ -20,6 +20,10 @@ const (
 	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts
 	// that run at different speeds: good for a difference of 1.5 percent.
 	driftShare = 64
+	// catchUpShare is the share of a standstill that clients get on top of it, for what they sent meanwhile to be
+	// read, and maxCatchUp the most that this is.
+	catchUpShare = 4
+	maxCatchUp   = 5 * time.Second
 	// readerGone is how long a reader may stand still before its connections count as silent.
 	readerGone = 30 * time.Second
 	// readerLook is how long to wait for a reader that has not come round.
@@ -35,8 +39,8 @@ var ErrConfig = errors.New("bad lease config")
 type Config struct {
 	// Grace returns what the sessions of a node get on top of their timeout after a change of leader:
 	// the largest grace period that any host may still rely on, and for a node that this host does not
-	// know (yet) the largest that any node can have. It is asked for by Restore and by stalls, and must
-	// not have fallen since the time that is given to Restore was read. Required.
+	// know (yet) the largest that any node can have. It is asked for by Restore, and must not have fallen
+	// since the time that is given to Restore was read. Required.
 	Grace func(shard.NodeID) time.Duration
 	// StallAfter is the longest that calls of Due may be apart without being taken for a stall; zero
 	// stands for DefaultStallAfter.

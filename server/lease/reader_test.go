@@ -9,15 +9,19 @@ import (
 )
 
 // loop is a reader that a test stops and lets go on.
-type loop struct{ last, resumed time.Time }
+type loop struct {
+	last  time.Time
+	stood time.Duration
+}
 
-func (l *loop) Latest() (last, resumed time.Time) { return l.last, l.resumed }
+func (l *loop) Latest() (last time.Time, stood time.Duration) { return l.last, l.stood }
 
 // readBy returns a holder that is read by a loop which has come round now.
 func readBy(st *stage) (*lease.Holder, *loop) {
-	l := &loop{last: st.now, resumed: st.now.Add(-time.Hour)}
+	l := &loop{last: st.now, stood: time.Hour}
 	h := lease.NewHolder(st.now)
 	h.Reader = l
+	h.Heard(st.now)
 	return h, l
 }
 
@@ -25,18 +29,20 @@ func TestASessionDoesNotEndWhileItsReaderStandsStill(t *testing.T) {
 	st := newStage(t)
 	h, l := readBy(st)
 	other := lease.NewHolder(st.now)
-	st.started(1, 2*second, h)
+	st.started(1, 4*second, h)
 	st.started(2, 2*second, other)
 	st.pass(3 * second)
+	l.last = st.now
 	st.due(2) // the loop says nothing of what it does not read
 	st.pass(20 * second)
 	st.due()
 
-	l.last, l.resumed = st.now, st.now
-	st.pass(second)
+	l.last, l.stood = st.now, l.stood+20*second // it has been silent for 3 s
+	st.due()
+	st.pass(5900 * time.Millisecond) // and has 1 s left, and 5 s for what came meanwhile to be read
 	l.last = st.now
 	st.due() // the loop goes on, and has a backlog to read
-	st.pass(1100 * time.Millisecond)
+	st.pass(200 * time.Millisecond)
 	st.due() // it has not come round since the time was up
 	l.last = st.now
 	st.pass(100 * time.Millisecond)

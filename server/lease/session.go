@@ -26,8 +26,8 @@ type session struct {
 	id   shard.SessionID
 	node shard.NodeID
 	seq  uint64 // of the latest attach since this leader began
-	// since: the session counts as heard at this moment, whatever is known of its holder. It only
-	// grows; after a change of leader and after a stall it lies in the future, by the grace period.
+	// since: the session counts as heard at this moment, whatever is known of its holder. It only grows. After
+	// a change of leader it lies in the future, by the grace period; a stall moves it on by what it took.
 	since instant
 	// at is when to look at it next, while it waits in the table's timers: not after its deadline, but
 	// perhaps before it. Only where an expiry came to nothing it is RetryAfter later.

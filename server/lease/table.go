@@ -23,7 +23,7 @@ type Table struct {
 	leading   bool       // between Lead and Unlead
 	deposed   bool       // a later leader's command was seen; only Unlead is to come
 	restoring bool       // not all sessions are known yet
-	floor     instant    // since when this leader could hear clients: the latest of Lead and the stalls
+	floor     instant    // since when this leader could hear clients
 	pulse     *Pulse
 	sessions  sessionStore
 	groups    map[*Holder]*group
@@ -140,22 +140,19 @@ func (t *Table) clear() {
 	t.attached, t.expiring = 0, 0
 }
 
-// Stalled says that clients may have spoken without being heard until now: this host, or a part of it
-// that reads connections, was standing still. Everybody counts as heard a grace period from now. A
-// stall between two calls of Due is noticed without it.
-func (t *Table) Stalled(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.judges() {
-		t.stalled(instantOf(now))
-	}
-}
-
-func (t *Table) stalled(now instant) {
+// stalled puts every deadline off by what a stall took from its session: clients may have spoken all that time
+// without being heard. Nobody gets more than that, so what is dead stays no longer than DESIGN.md says, however
+// often this host stalls.
+func (t *Table) stalled(from, now instant) {
 	t.stalls++
-	t.floor = max(t.floor, now)
+	missed := missed(time.Duration(now - from))
+	until := from.plus(missed)
 	for s := range t.sessions.all() {
-		s.since = max(s.since, t.floor.plus(t.grace(s.node)))
+		heard := s.since
+		if s.group != nil {
+			heard = max(heard, s.group.holder.lastHeard())
+		}
+		s.since = max(heard, min(heard.plus(missed), until))
 	}
 }
 

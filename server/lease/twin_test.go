@@ -16,7 +16,7 @@ const twinStall = 20 * second
 // sign is a moment at which a session counts as heard.
 type sign struct {
 	at    time.Time
-	grace time.Duration // on top of it, because of a change of leader or a stall
+	grace time.Duration // on top of it, because of a change of leader
 }
 
 type twinSession struct {
@@ -125,12 +125,30 @@ func (w *twin) fresh(now time.Time) bool {
 	})
 }
 
-func (w *twin) stalled(now time.Time) {
+// stalled gives every session what it missed of the time from then until now, and a quarter on top.
+func (w *twin) stalled(from, now time.Time) {
 	w.counts.Stalls++
-	w.floor = now
+	missed := now.Sub(from)
+	missed += min(missed/4, 5*second)
 	for _, s := range w.sessions {
-		s.signs = append(s.signs, sign{now, w.grace[s.node]})
+		switch base := s.base(); {
+		case !base.After(from):
+			s.signs = append(s.signs, sign{base.Add(missed), 0})
+		default:
+			s.signs = append(s.signs, sign{from.Add(missed), 0})
+		}
 	}
+}
+
+// base returns when the session counts as heard.
+func (s *twinSession) base() (base time.Time) {
+	for _, x := range s.signs {
+		base = later(base, x.at.Add(x.grace))
+	}
+	if s.holder != nil {
+		base = later(base, s.holder.lastHeard())
+	}
+	return base
 }
 
 // deadline returns when the session is due; the zero time for never.
@@ -144,14 +162,7 @@ func (s *twinSession) deadline() time.Time {
 	if s.holder != nil && s.timeout == 0 {
 		return time.Time{}
 	}
-	var base time.Time
-	for _, x := range s.signs {
-		base = later(base, x.at.Add(x.grace))
-	}
-	if s.holder != nil {
-		base = later(base, s.holder.lastHeard())
-	}
-	return later(base.Add(s.timeout), s.retryAfter)
+	return later(s.base().Add(s.timeout), s.retryAfter)
 }
 
 func (h *twinHolder) lastHeard() time.Time { return h.heard[len(h.heard)-1] }
@@ -169,7 +180,7 @@ func (w *twin) due(now time.Time) map[shard.SessionID]bool {
 		return nil
 	}
 	if now.Sub(w.lastDue) > twinStall {
-		w.stalled(now)
+		w.stalled(w.lastDue, now)
 	}
 	w.lastDue = now
 	due := map[shard.SessionID]bool{}

@@ -15,8 +15,8 @@ const (
 // Rounds tells when an event loop last came round: that it is not stuck, and has read what its connections
 // had sent by then. A connection on such a loop has a method Rounds. Any goroutine may ask.
 type Rounds struct {
-	last    atomic.Int64 // nanoseconds since epoch
-	resumed atomic.Int64
+	last  atomic.Int64 // nanoseconds since epoch
+	stood atomic.Int64 // nanoseconds, all standstills together
 }
 
 // epoch is what rounds are counted from, by the monotonic clock.
@@ -26,15 +26,15 @@ var epoch = time.Now()
 func (r *Rounds) came(now time.Time) {
 	at := int64(now.Sub(epoch))
 	if last := r.last.Load(); last != 0 && at-last > int64(roundMissed) {
-		r.resumed.Store(at)
+		r.stood.Add(at - last)
 	}
 	r.last.Store(at)
 }
 
-// Latest returns when the loop last came round, and when it last did after having stood still; that may
-// be long ago.
-func (r *Rounds) Latest() (last, resumed time.Time) {
+// Latest returns when the loop last came round, and for how long it had stood still by then, all standstills
+// together.
+func (r *Rounds) Latest() (last time.Time, stood time.Duration) {
 	// In this order: who sees the round after a standstill sees the standstill too.
 	at := r.last.Load()
-	return epoch.Add(time.Duration(at)), epoch.Add(time.Duration(r.resumed.Load()))
+	return epoch.Add(time.Duration(at)), time.Duration(r.stood.Load())
 }
