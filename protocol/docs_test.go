@@ -193,7 +193,7 @@ func TestDocsListTheLimits(t *testing.T) {
 	want := map[string]uint64{
 		"MaxNameBytes": MaxNameBytes, "MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
 		"MaxKeyBytes": MaxKeyBytes, "MaxDataBytes": MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
-		"FrameRoom": FrameRoom, "PageBytes": PageBytes, "MaxPageItems": MaxPageItems,
+		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes, "MaxPageItems": MaxPageItems,
 		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes, "MaxVersionBytes": MaxVersionBytes,
 		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 		"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,

@@ -29,6 +29,9 @@ const (
 	DefaultDataBytes = 64 << 10
 	// FrameRoom is what a frame may have on top of the data in it.
 	FrameRoom = 64 << 10
+	// HelloFrameBytes is the longest payload that a host reads before it knows who sends it: a HELLO with the longest
+	// fields, and room for fields of later versions.
+	HelloFrameBytes = 8 << 10
 	// PageBytes is the size at which a host ends a page of a long list. The item that reaches it is
 	// still part of the page.
 	PageBytes = 256 << 10

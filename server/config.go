@@ -35,6 +35,9 @@ type Config struct {
 	// PendingBytes is how much may wait to be sent over all connections together. Zero stands for
 	// DefaultPendingBytes.
 	PendingBytes uint64
+	// PartialBytes is how much may be held of frames that have arrived in part, over all connections together. Zero stands
+	// for DefaultPartialBytes.
+	PartialBytes uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero means
@@ -94,6 +97,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PendingBytes == 0 {
 		c.PendingBytes = DefaultPendingBytes
 	}
+	if c.PartialBytes == 0 {
+		c.PartialBytes = DefaultPartialBytes
+	}
 	if c.PingInterval == 0 {
 		c.PingInterval = DefaultPingInterval
 	}
@@ -114,4 +120,6 @@ const (
 	DefaultWatches          = 65_536
 	// DefaultPendingBytes is the limit on what waits to be sent over all connections.
 	DefaultPendingBytes = 512 << 20
+	// DefaultPartialBytes is the limit on what is held of frames that have arrived in part.
+	DefaultPartialBytes = 64 << 20
 )

@@ -33,6 +33,7 @@ type conn struct {
 	describing describe
 
 	inFlight atomic.Int64 // requests without an answer
+	partial  atomic.Int64 // bytes of a frame that has arrived in part; changed on the event loop, or where the connection is cut off
 	marked   atomic.Bool  // some shard will flush it when its batch is through
 	heard    atomic.Int64 // when frames last came
 	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
@@ -91,7 +92,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 	c.heard.Store(c.started)
 	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
 	for consumed < len(b) {
-		payload, size, err := protocol.ScanFrame(b[consumed:], int(h.config.Limits.RequestFrameBytes))
+		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
 		if err != nil {
 			c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
 			return -1
@@ -117,7 +118,16 @@ func (c *conn) Data(b []byte) (consumed int) {
 	if !c.flush() {
 		return -1
 	}
+	h.holdPartial(c, len(b)-consumed)
 	return consumed
+}
+
+// frameLimit is how long the next frame may be.
+func (c *conn) frameLimit() int {
+	if !c.greeted {
+		return protocol.HelloFrameBytes
+	}
+	return int(c.host.config.Limits.RequestFrameBytes)
 }
 
 // refused deals with a request that could not be decoded, and tells whether the connection may live.
@@ -166,6 +176,7 @@ func (c *conn) Closed(err error) {
 		c.out = nil
 	}
 	c.mu.Unlock()
+	c.host.dropPartial(c)
 	c.host.connClosed(c, sessions)
 }
 

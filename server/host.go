@@ -29,6 +29,7 @@ type Host struct {
 	timing   *timing
 	metrics  *metrics
 	pending  pendingBytes
+	partial  partialBytes
 	cuts     cuts
 
 	wakes   chan struct{}
@@ -58,6 +59,7 @@ func Open(config Config) (*Host, error) {
 	h.started = h.now()
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)
+	h.partial.limit = int64(config.PartialBytes)
 	h.metrics = newMetrics(h)
 	h.cuts.init(h, h.metrics.set)
 	if h.access == nil {

@@ -164,6 +164,8 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	pending := 0
 	h.eachConn(func(c *conn) { pending += c.peer.Pending() })
 	gauge("signalbox_pending_bytes", float64(pending))
+	gauge("signalbox_partial_frame_bytes", float64(h.partial.held.Load()))
+	gauge("signalbox_partial_frame_limit_bytes", float64(h.partial.limit))
 	gauge("signalbox_nodes", float64(h.meta.machine.NodeCount()))
 	gauge("signalbox_nodes_changing_timing", float64(len(h.timing.changing())))
 	for _, r := range h.replicas {

@@ -28,6 +28,8 @@ const (
 	maxWatches          = 1 << 20
 	minPendingLimit     = 64 << 20
 	maxPendingLimit     = 1 << 40
+	minPartialLimit     = 8 << 20
+	maxPartialLimit     = 1 << 40
 	minPingInterval     = time.Second
 	maxPingInterval     = 10 * time.Minute
 	minRaftTick         = time.Millisecond

@@ -76,6 +76,8 @@ type Settings struct {
 	Watches int `yaml:"watches"`
 	// PendingLimit is how much may wait to be sent over all connections together.
 	PendingLimit Size `yaml:"pending-limit"`
+	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
+	PartialLimit Size `yaml:"partial-limit"`
 	// PingInterval is how often a silent client must say that it is there. One that was silent for three
 	// of them is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
@@ -117,6 +119,7 @@ const (
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536
 	DefaultPendingLimit     = 512 << 20
+	DefaultPartialLimit     = 64 << 20
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 20 * time.Millisecond
 
@@ -144,6 +147,7 @@ func Defaults() Settings {
 		RequestsInFlight:    DefaultRequestsInFlight,
 		Watches:             DefaultWatches,
 		PendingLimit:        DefaultPendingLimit,
+		PartialLimit:        DefaultPartialLimit,
 		PingInterval:        DefaultPingInterval,
 		RaftTick:            DefaultRaftTick,
 		LogFormat:           FormatText,

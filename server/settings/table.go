@@ -161,6 +161,12 @@ var table = []row{
 		field: func(s *Settings) value { return sizeValue{&s.PendingLimit} },
 	},
 	{
+		name: "partial-limit", group: groupLimits, hint: "SIZE",
+		help: "what may be held of requests that have arrived in part, over all connections together; above it the " +
+			"connections with most of it are closed",
+		field: func(s *Settings) value { return sizeValue{&s.PartialLimit} },
+	},
+	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",
 		help:  "how often a silent client must say that it is there; after three times that it is disconnected",
 		field: func(s *Settings) value { return durationValue{&s.PingInterval} },

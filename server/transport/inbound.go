@@ -2,28 +2,31 @@ package transport
 
 import (
 	"fmt"
-
-	"github.com/valyala/bytebufferpool"
+	"sync"
 )
-
-// inboundPool is apart from the pool of what is sent, because the sizes differ.
-var inboundPool bytebufferpool.Pool
 
 // inbound holds the bytes of one connection that have arrived and were not consumed. They lie in one
 // piece and are never copied again for the sake of a few that follow, so a peer that sends a long frame
 // byte by byte costs no more than one that sends it at once. How long they may get is for the consumer
 // to say, who sees their beginning. It belongs to whoever calls Events.Data.
 type inbound struct {
-	rest *bytebufferpool.ByteBuffer
+	rest *[]byte
 }
+
+// inboundRooms holds room for what was not consumed. Only small room is kept: a few bytes of many connections must not
+// occupy what long frames have left behind.
+var inboundRooms = sync.Pool{New: func() any {
+	room := make([]byte, 0, smallInbound)
+	return &room
+}}
 
 // deliver gives the bytes that are here, and fresh after them, to events. It reports false when the
 // consumer wants the connection closed.
 func (in *inbound) deliver(fresh []byte, events Events) bool {
 	view := fresh
 	if in.rest != nil {
-		in.rest.B = append(in.rest.B, fresh...)
-		view = in.rest.B
+		*in.rest = append(*in.rest, fresh...)
+		view = *in.rest
 	}
 	consumed := events.Data(view)
 	switch {
@@ -33,19 +36,25 @@ func (in *inbound) deliver(fresh []byte, events Events) bool {
 		panic(fmt.Sprintf("transport: Events.Data consumed %d bytes of %d", consumed, len(view)))
 	case consumed == len(view):
 		in.discard()
-	case in.rest != nil:
-		in.rest.B = append(in.rest.B[:0], view[consumed:]...)
-	default:
-		in.rest = inboundPool.Get()
-		in.rest.B = append(in.rest.B, view[consumed:]...)
+	case in.rest != nil && cap(*in.rest) <= max(keptInbound, 4*(len(view)-consumed)):
+		*in.rest = append((*in.rest)[:0], view[consumed:]...)
+	default: // the room of a long frame is not kept for little
+		before := in.rest
+		in.rest = inboundRooms.Get().(*[]byte)
+		*in.rest = append((*in.rest)[:0], view[consumed:]...)
+		keepInbound(before)
 	}
 	return true
 }
 
 // discard forgets what was not consumed.
 func (in *inbound) discard() {
-	if in.rest != nil {
-		inboundPool.Put(in.rest)
-		in.rest = nil
+	keepInbound(in.rest)
+	in.rest = nil
+}
+
+func keepInbound(room *[]byte) {
+	if room != nil && cap(*room) <= keptInbound {
+		inboundRooms.Put(room)
 	}
 }

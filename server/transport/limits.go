@@ -47,6 +47,11 @@ const (
 	readRoom     = 4 << 10
 	busyReadRoom = 64 << 10
 
+	// smallInbound is the room for what a connection has not consumed, as long as that is little; keptInbound up to how
+	// much room is used again.
+	smallInbound = 512
+	keptInbound  = 8 << 10
+
 	// keptQueue is how many places an outbox keeps when it is empty.
 	keptQueue = 256
 

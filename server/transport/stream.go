@@ -117,7 +117,7 @@ func (c *stream) read() error {
 		case busy == nil && n == len(room):
 			busy = busyRooms.Get().(*[busyReadRoom]byte)
 			room = busy[:]
-		case busy != nil && n <= readRoom:
+		case busy != nil && n < busyReadRoom:
 			busyRooms.Put(busy)
 			room, busy = idle, nil
 		}

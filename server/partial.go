@@ -1,0 +1,66 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// partialBytes bounds what all connections together hold of frames that have arrived in part. One connection holds
+// less than a frame, but there may be thousands.
+type partialBytes struct {
+	limit int64
+	held  atomic.Int64
+
+	relieving sync.Mutex
+}
+
+// holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on its event loop. Where
+// all connections hold too much it closes those that hold most, perhaps this one.
+func (h *Host) holdPartial(c *conn, bytes int) {
+	if bytes == 0 && c.partial.Load() == 0 {
+		return
+	}
+	before := c.partial.Swap(int64(bytes))
+	if h.partial.held.Add(int64(bytes)-before) > h.partial.limit && int64(bytes) > before {
+		h.relievePartial()
+	}
+}
+
+// dropPartial gives back what the connection holds, and returns how much that was.
+func (h *Host) dropPartial(c *conn) int64 {
+	bytes := c.partial.Swap(0)
+	h.partial.held.Add(-bytes)
+	return bytes
+}
+
+// relievePartial closes the connections that hold most, until a quarter of the limit is free. No lock of a connection
+// may be held.
+func (h *Host) relievePartial() {
+	p := &h.partial
+	if !p.relieving.TryLock() {
+		return
+	}
+	defer p.relieving.Unlock()
+	type holding struct {
+		conn  *conn
+		bytes int64
+	}
+	var all []holding
+	h.eachConn(func(c *conn) {
+		if n := c.partial.Load(); n > 0 {
+			all = append(all, holding{c, n})
+		}
+	})
+	slices.SortFunc(all, func(a, b holding) int { return cmp.Compare(b.bytes, a.bytes) })
+	for _, x := range all {
+		if p.held.Load() <= p.limit/4*3 {
+			break
+		}
+		h.dropPartial(x.conn)
+		x.conn.cutOff(cutPartial, protocol.StatusOverloaded, "too much is held of requests that have arrived in part, and most of it of this connection")
+	}
+}
