@@ -183,17 +183,7 @@ func (d *duty) assume(term uint64, now time.Time) {
 		})
 	}
 	r.leases.Restored()
-	for at, over := shard.Cursor(0), false; !over; {
-		var page []shard.Waiter
-		at, over = r.machine.WalkWaiters(at, func(w shard.Waiter) { page = append(page, w) })
-		r.mu.Lock()
-		for _, w := range page {
-			if r.timers.byOrder[w.Order] == nil {
-				r.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
-			}
-		}
-		r.mu.Unlock()
-	}
+	r.restoreTimers(r.machine.WalkWaiters, now)
 	d.mu.Lock()
 	still := d.term == term
 	if still {

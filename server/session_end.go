@@ -83,7 +83,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 
 // sessionEnded tells the connections of a session that it is over.
 func (r *replica) sessionEnded(e *shard.Effect) {
-	r.forgetWaits(e.Session, nil)
+	r.forgetSession(e.Session)
 	if !r.slots.Has(e.Session.Slot()) {
 		return
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"container/heap"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -77,87 +76,34 @@ func (r *replica) disown(result protocol.Result) {
 	told.flush()
 }
 
-// forgetWaits drops what a session waits for through one connection, or through any where c is nil.
+// forgetWaits drops what a session waits for through one connection.
 func (r *replica) forgetWaits(id shard.SessionID, c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiters.drop(id, c)
 }
 
+// forgetSession drops all that a session waits for, here and in queues: it has ended.
+func (r *replica) forgetSession(id shard.SessionID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters.drop(id, nil)
+	r.timers.drop(id)
+}
+
 // queued starts the timer of an acquire that waits, where this host leads the shard.
 func (r *replica) queued(c *shard.Command, e *shard.Effect) {
-	if e.Timeout == shard.Forever || !r.leads() {
+	if e.Timeout == shard.Forever {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.leads() { // whoever stops leading forgets all timers after that is known
+		return
+	}
 	r.timers.add(shard.WaiterRef{
 		Node: c.Node, Name: append([]byte(nil), c.Name...), Session: c.Session, Order: e.Order, Number: c.Number,
 	}, r.host.now().Add(millis(e.Timeout)))
 }
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// waiterTimers are the deadlines of waiters, by time and by order id.
-type waiterTimers struct {
-	heap    timerHeap
-	byOrder map[shard.OrderID]*waiterTimer
-}
-
-type waiterTimer struct {
-	ref   shard.WaiterRef
-	at    time.Time
-	place int
-}
-
-func (t *waiterTimers) init() {
-	t.heap = nil
-	t.byOrder = make(map[shard.OrderID]*waiterTimer)
-}
-
-// add starts a timer; one of the same order id is replaced.
-func (t *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
-	t.remove(ref.Order)
-	w := &waiterTimer{ref: ref, at: at}
-	t.byOrder[ref.Order] = w
-	heap.Push(&t.heap, w)
-}
-
-func (t *waiterTimers) remove(order shard.OrderID) {
-	if w := t.byOrder[order]; w != nil {
-		delete(t.byOrder, order)
-		heap.Remove(&t.heap, w.place)
-	}
-}
-
-// due takes up to max waiters whose time is up.
-func (t *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
-	var out []shard.WaiterRef
-	for len(t.heap) > 0 && len(out) < max && !t.heap[0].at.After(now) {
-		w := heap.Pop(&t.heap).(*waiterTimer)
-		delete(t.byOrder, w.ref.Order)
-		out = append(out, w.ref)
-	}
-	return out
-}
-
-type timerHeap []*waiterTimer
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-func (h *timerHeap) Push(x any) {
-	w := x.(*waiterTimer)
-	w.place = len(*h)
-	*h = append(*h, w)
-}
-func (h *timerHeap) Pop() any {
-	old := *h
-	w := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return w
-}
