@@ -190,6 +190,25 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 	return c.may(r, node.Path)
 }
 
+// hasName tells whether the name of a semaphore can be one, and answers where it cannot.
+func (c *conn) hasName(r *protocol.Request, name []byte) bool {
+	if len(name) == 0 {
+		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+		return false
+	}
+	return true
+}
+
+// refuseSession answers a request of a session that does not act over this connection. A session that is over is never
+// said to live: a client would attach it again.
+func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
+	if c.host.Liveness(id) == shard.Dead {
+		c.failure(r, protocol.StatusSessionExpired, "the session is over")
+		return
+	}
+	c.failure(r, protocol.StatusBadSession, message)
+}
+
 // mutate queues a change of a semaphore at its shard.
 func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, name []byte, command shard.Command) {
 	h := c.host
@@ -197,8 +216,7 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 	if !c.mayIn(r, id) {
 		return
 	}
-	if len(name) == 0 {
-		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+	if !c.hasName(r, name) {
 		return
 	}
 	session := shard.SessionID(m.SessionID)
@@ -207,7 +225,7 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 	if session != 0 {
 		b := c.binding(session)
 		if b == nil {
-			c.failure(r, protocol.StatusBadSession, "the session is neither attached over nor bound to this connection")
+			c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
 			return
 		}
 		if b.node != id {

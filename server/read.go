@@ -65,9 +65,12 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	if !c.mayIn(r, id) {
 		return
 	}
+	if !c.hasName(r, m.Name) {
+		return
+	}
 	if m.WatchData || m.WatchOwners {
-		if c.binding(shard.SessionID(m.SessionID)) == nil {
-			c.failure(r, protocol.StatusBadSession, "a watch belongs to a session that is attached over or bound to this connection")
+		if session := shard.SessionID(m.SessionID); c.binding(session) == nil {
+			c.refuseSession(r, session, "a watch belongs to a session that is attached over or bound to this connection")
 			return
 		}
 	}
@@ -118,9 +121,13 @@ func (d *describe) run() {
 	case protocol.StatusOverloaded:
 		d.c.overloaded(d.request, d.kind, tooManyWatches)
 	default:
-		d.c.fail(d.request, d.kind, &protocol.Result{
+		result := protocol.Result{
 			Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
-		})
+		}
+		if d.c.host.Liveness(shard.SessionID(d.m.SessionID)) == shard.Dead {
+			result = protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
+		}
+		d.c.fail(d.request, d.kind, &result)
 	}
 }
 

@@ -21,7 +21,10 @@ func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
 	case protocol.StatusPreconditionFailed:
 		return unmet(c)
 	case protocol.StatusBadRequest:
-		if c.Kind == shard.CmdAcquire {
+		switch c.Kind {
+		case shard.CmdSemaphoreCreate:
+			return "a limit of 0: nobody could ever acquire it"
+		case shard.CmdAcquire:
 			return "a count of 0, above the limit, or above what the session has already (release first), or a timeout above a day"
 		}
 	}

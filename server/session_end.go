@@ -23,7 +23,7 @@ func (r *replica) end(id shard.SessionID, flags shard.CommandFlags, done func(e 
 func (c *conn) sessionStop(r *protocol.Request) {
 	id := shard.SessionID(r.SessionStop.SessionID)
 	if b := c.binding(id); b == nil || !b.attached {
-		c.failure(r, protocol.StatusBadSession, "the session is not attached over this connection")
+		c.refuseSession(r, id, "the session is not attached over this connection")
 		return
 	}
 	c.endSession(r, id, 0)

@@ -107,8 +107,7 @@ func (c *conn) watch(r *protocol.Request) {
 	if !c.mayIn(r, id) {
 		return
 	}
-	if len(m.Name) == 0 {
-		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+	if !c.hasName(r, m.Name) {
 		return
 	}
 	rp := h.replicaOf(shard.SlotOf(id, m.Name))
