@@ -6,6 +6,8 @@ import (
 	"io"
 	"runtime"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // bed is a machine under test with its sessions, and what drives it.
@@ -186,7 +188,7 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 			batch.Commands[i].Number, batch.Commands[i].Acked = number, number-1
 		}
 		data = AppendBatch(data[:0], &batch)
-		if err := DecodeBatch(data, &decoded); err != nil {
+		if err := DecodeBatch(data, &decoded, level.Newest); err != nil {
 			b.Fatal(err)
 		}
 		t.out.Reset()

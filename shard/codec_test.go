@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // randomCommand fills every field with something, or nothing.
@@ -34,10 +37,10 @@ func randomCommand(rng *rand.Rand) Command {
 		return b
 	}
 	c := Command{
-		Kind: CommandKind(1 + rng.IntN(20)), Flags: CommandFlags(rng.IntN(8)), Slot: Slot(rng.IntN(Slots)),
+		Kind: randomKind(rng), Flags: CommandFlags(rng.IntN(8)), Slot: Slot(rng.IntN(Slots)),
 		Node: NodeID(number()), Session: SessionID(number()), Number: number(), Acked: number(),
 		Name: some(40), Data: some(300), Key: some(MaxKey), Count: number(), Timeout: number(),
-		Order: OrderID(number()), Term: number(), Revision: Revision(number()),
+		Order: OrderID(number()), Term: number(), Revision: Revision(number()), Sum: number(),
 	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, SessionID(number()))
@@ -49,6 +52,16 @@ func randomCommand(rng *rand.Rand) Command {
 	return c
 }
 
+// randomKind draws one of the kinds that this build knows.
+func randomKind(rng *rand.Rand) CommandKind {
+	for {
+		if k := CommandKind(rng.IntN(len(commandNames))); commandLevels[k] <= level.Newest && k != CmdLevel {
+			return k
+		}
+	}
+}
+
+// sameBatch compares what a batch says, not at which levels it was decoded.
 func sameBatch(a, b *Batch) bool {
 	if a.Proposer != b.Proposer || a.Sequence != b.Sequence || len(a.Commands) != len(b.Commands) {
 		return false
@@ -56,6 +69,7 @@ func sameBatch(a, b *Batch) bool {
 	for i := range a.Commands {
 		x, y := a.Commands[i], b.Commands[i]
 		for _, c := range []*Command{&x, &y} { // an empty list is as good as none
+			c.Level = 0
 			if len(c.Name) == 0 {
 				c.Name = nil
 			}
@@ -98,7 +112,7 @@ func TestBatchComesBackAsItWasEncoded(t *testing.T) {
 		if !bytes.Equal(data, AppendGathered(nil, want.Proposer, want.Sequence, len(want.Commands), gathered)) {
 			t.Fatal("a gathered batch looks different")
 		}
-		if err := DecodeBatch(data, &got); err != nil {
+		if err := DecodeBatch(data, &got, level.Newest); err != nil {
 			t.Fatalf("%+v: %v", want, err)
 		}
 		if !sameBatch(&want, &got) {
@@ -116,6 +130,13 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		b[at] = to
 		return b
 	}
+	leveled := func(body string) []byte { // a batch of one command of the first level
+		b, err := hex.DecodeString(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]byte("\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"+string(rune(len(b)))), b...)
+	}
 	for _, c := range []struct {
 		what string
 		data []byte
@@ -126,13 +147,19 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		{"newer", change(0, 9), ErrNewerFormat, "format 9"},
 		{"format zero", change(0, 0), ErrBadBatch, "format 0"},
 		{"too many commands", change(10, 0x7f), ErrBadBatch, "more commands"},
-		{"kind zero", change(11, 0), ErrBadBatch, "kind 0"},
-		{"unknown field", []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x13\x00\x80\x02\x05"), ErrBadBatch, "newer format"},
+		{"level zero", change(11, 0), ErrBadBatch, "level 0"},
+		{"kind zero", change(13, 0), ErrBadBatch, "kind 0"},
+		{"unknown kind", change(13, 199), ErrNewerFormat, "a command of kind 199"},
+		{"unknown field", leveled("13" + "0080" + "40" + "05"), ErrNewerFormat, "fields 0x400000"},
+		{"unknown flag", leveled("13" + "0100" + "80"), ErrNewerFormat, "flags 0x80"},
+		{"level too high for this build", leveled("09" + "0002" + "c901"), ErrNewerFormat, "level to 200"},
+		{"bytes behind the fields", leveled("01" + "0000" + "00"), ErrBadBatch, "behind the last field"},
+		{"unknown kind before the levels", []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\xc7\x00\x00"), ErrNewerFormat, "kind 199"},
 		{"tail", append(bytes.Clone(good), 1), ErrBadBatch, "behind the last command"},
 		{"cut", good[:len(good)-1], ErrBadBatch, "command 0"},
 	} {
 		var b Batch
-		err := DecodeBatch(c.data, &b)
+		err := DecodeBatch(c.data, &b, level.Newest)
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.what, err)
 		}
@@ -142,26 +169,29 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Logs hold these bytes: they are read as they always were.
+// Logs hold these bytes: they are read as they always were, those without levels too.
 func TestTheFormOfABatchStays(t *testing.T) {
-	const head = "01" + "0500000000000000" + "07" + "01" // version, proposer 5, sequence 7, one command
+	const head = "0500000000000000" + "07" + "01" // proposer 5, sequence 7, one command
 	update := Command{Kind: CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2, Name: []byte("ab"), Data: []byte("c"), Order: 9}
 	guarded := Command{Kind: CmdSemaphoreUpdate, Node: 17, Name: []byte("ab"), Data: []byte("c"), Revision: 300}
-	for text, want := range map[string]Command{
-		head + "11" + "fc08" + "11" + "0807060504030201" + "03" + "02" + "026162" + "0163" + "09": update,
-		head + "11" + "c480" + "01" + "11" + "026162" + "0163" + "ac02":                           guarded,
+	for body, want := range map[string]Command{
+		"11" + "fc08" + "11" + "0807060504030201" + "03" + "02" + "026162" + "0163" + "09": update,
+		"11" + "c480" + "01" + "11" + "026162" + "0163" + "ac02":                           guarded,
 	} {
-		data, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
 		batch := Batch{Proposer: 5, Sequence: 7, Commands: []Command{want}}
-		if got := AppendBatch(nil, &batch); !bytes.Equal(got, data) {
-			t.Errorf("%+v is written as %x, was %x", want, got, data)
+		written := fmt.Sprintf("02"+head+"01"+"%02x"+body, len(body)/2)
+		if got := hex.EncodeToString(AppendBatch(nil, &batch)); got != written {
+			t.Errorf("%+v is written as %s, was %s", want, got, written)
 		}
-		var got Batch
-		if err := DecodeBatch(data, &got); err != nil || !sameBatch(&got, &batch) {
-			t.Errorf("%x is read as %+v, %v", data, got.Commands, err)
+		for _, text := range []string{written, "01" + head + body} {
+			data, err := hex.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got Batch
+			if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &batch) {
+				t.Errorf("%s is read as %+v, %v", text, got.Commands, err)
+			}
 		}
 	}
 }
@@ -174,7 +204,7 @@ func TestDecodeBatchAllocatesNoMoreThanItsBytesAskFor(t *testing.T) {
 	allocated := testing.Benchmark(func(tb *testing.B) {
 		tb.ReportAllocs()
 		for range tb.N {
-			if DecodeBatch(huge, &b) == nil {
+			if DecodeBatch(huge, &b, level.Newest) == nil {
 				tb.Fatal("was accepted")
 			}
 		}
@@ -192,10 +222,10 @@ func FuzzDecodeBatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var b, again Batch
-		if DecodeBatch(data, &b) != nil {
+		if DecodeBatch(data, &b, level.Newest) != nil {
 			return
 		}
-		if err := DecodeBatch(AppendBatch(nil, &b), &again); err != nil {
+		if err := DecodeBatch(AppendBatch(nil, &b), &again, level.Newest); err != nil {
 			t.Fatal(err)
 		}
 		if !sameBatch(&b, &again) {

@@ -1,6 +1,10 @@
 package shard
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/signalbox/signalbox/protocol/level"
+)
 
 // CommandKind says what a command does. The numbers stand in logs on disk: they never change their
 // meaning and are never used again.
@@ -30,6 +34,15 @@ const (
 	// CmdNodeDrop removes up to Count (at the most MaxList) objects and sessions of a dropped node.
 	// The answer tells with FlagMore that there are more; the leader proposes it again. Uses Node, Count.
 	CmdNodeDrop CommandKind = 8
+
+	// CmdLevel raises the feature level of the shard to Count, from the next batch on. Uses Count.
+	CmdLevel CommandKind = 9
+	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses Count: a
+	// number that tells digests apart.
+	CmdDigestTake CommandKind = 10
+	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes nothing. Uses
+	// Count, Sum.
+	CmdDigestCompare CommandKind = 11
 
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.
@@ -61,9 +74,15 @@ const (
 	FlagOperator CommandFlags = 1 << 2
 )
 
+// flagNames are the names of the flags in the table of levels, by bit.
+var flagNames = [...]string{"ephemeral", "force", "operator"}
+
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key and the
 // lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
 type Command struct {
+	// Level is set by DecodeBatch: the level that the command was written at. Where it is above the shard's, nothing else is set.
+	// A command that is made leaves it zero: it is written at the lowest level at which everything of it is known.
+	Level level.Level
 	Kind  CommandKind
 	Flags CommandFlags
 	Slot  Slot
@@ -84,6 +103,8 @@ type Command struct {
 	Term    uint64
 	// Revision, if it is not zero, is the one that an update asks for.
 	Revision Revision
+	// Sum is a digest.
+	Sum uint64
 
 	Sessions []SessionID
 	Waiters  []WaiterRef
@@ -119,6 +140,9 @@ var commandNames = [...]string{
 	CmdSessionsForget:  "sessions-forget",
 	CmdWaitersTimeOut:  "waiters-time-out",
 	CmdNodeDrop:        "node-drop",
+	CmdLevel:           "level",
+	CmdDigestTake:      "digest-take",
+	CmdDigestCompare:   "digest-compare",
 	CmdSemaphoreCreate: "semaphore-create",
 	CmdSemaphoreUpdate: "semaphore-update",
 	CmdSemaphoreDelete: "semaphore-delete",

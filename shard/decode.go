@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // ErrNewerFormat is wrapped by errors about logs and snapshots that a newer version wrote.
@@ -15,9 +17,11 @@ var ErrBadBatch = errors.New("not a batch of commands")
 // waiterMin is the fewest bytes that one waiter of a list takes.
 const waiterMin = 1 + 1 + 8 + 1 + 1
 
-// DecodeBatch reads a batch into b, whose memory is used again. What it reads are views into data.
-// After an error b holds no commands.
-func DecodeBatch(data []byte, b *Batch) error {
+// DecodeBatch reads a batch into b, whose memory is used again, for a shard that is at a level. What it reads are views into data.
+// Commands above the level are passed over: only their Level is set. After an error b holds no commands. It is an ErrNewerFormat where
+// a command at or below the level has something that this build does not know, or raises the level beyond what this build can follow:
+// then the replica must not go on.
+func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
 	b.sessions, b.waiters = b.sessions[:0], b.waiters[:0]
 	r := reader{data: data}
@@ -30,17 +34,39 @@ func DecodeBatch(data []byte, b *Batch) error {
 	b.Sequence = r.uvarint()
 	n := r.uvarint()
 	r.must(n <= MaxBatch && n <= uint64(len(r.data)), "more commands than it has bytes or may have")
-	for i := uint64(0); i < n && r.bad == ""; i++ {
+	for i := uint64(0); i < n && r.bad == "" && r.newer == ""; i++ {
 		b.Commands = append(b.Commands, Command{})
-		r.command(&b.Commands[len(b.Commands)-1], b)
+		c := &b.Commands[len(b.Commands)-1]
+		if version == batchWithoutLevels {
+			c.Level = level.First
+			r.command(c, b)
+		} else {
+			r.leveled(c, b, at)
+		}
 	}
 	r.must(len(r.data) == 0, "bytes behind the last command")
-	if r.bad != "" {
-		err := fmt.Errorf("shard: %s in command %d: %w", r.bad, max(len(b.Commands)-1, 0), ErrBadBatch)
-		b.Commands = b.Commands[:0]
-		return err
+	if r.bad == "" && r.newer == "" {
+		return nil
 	}
-	return nil
+	last := max(len(b.Commands)-1, 0)
+	b.Commands = b.Commands[:0]
+	if r.newer != "" {
+		return fmt.Errorf("shard: command %d: %s: %w", last, r.newer, ErrNewerFormat)
+	}
+	return fmt.Errorf("shard: %s in command %d: %w", r.bad, last, ErrBadBatch)
+}
+
+// leveled reads a command behind its level and its length.
+func (r *reader) leveled(c *Command, b *Batch, at level.Level) {
+	c.Level = level.Level(r.byte())
+	body := reader{data: r.bytes()}
+	r.must(c.Level != 0, "level 0")
+	if r.bad != "" || c.Level > at {
+		return
+	}
+	body.command(c, b)
+	body.must(len(body.data) == 0, "bytes behind the last field")
+	r.bad, r.newer = body.bad, body.newer
 }
 
 func (r *reader) command(c *Command, b *Batch) {
@@ -51,7 +77,31 @@ func (r *reader) command(c *Command, b *Batch) {
 		fields |= uint32(r.byte()) << 16
 	}
 	r.must(c.Kind != 0, "kind 0")
-	r.must(fields&^knownFields == 0, "a field of a newer format")
+	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", int(c.Kind))
+	r.known(fields&^availableFields == 0, "fields %#x", int(fields&^availableFields))
+	if r.bad != "" || r.newer != "" {
+		return
+	}
+	r.fields(c, b, fields)
+	if r.bad != "" {
+		return
+	}
+	r.known(c.Flags&^availableFlags == 0, "flags %#x", int(c.Flags&^availableFlags))
+	if r.newer == "" {
+		r.must(levelOf(c, fields) <= c.Level, "something of a higher level than it says")
+	}
+	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", int(c.Count))
+}
+
+// known notes that the build lacks what a command at or below the shard's level has.
+func (r *reader) known(ok bool, format string, what int) {
+	if !ok && r.bad == "" && r.newer == "" {
+		r.newer = fmt.Sprintf(format, what) + fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)
+		r.data = nil
+	}
+}
+
+func (r *reader) fields(c *Command, b *Batch, fields uint32) {
 	if fields&hasFlags != 0 {
 		c.Flags = CommandFlags(r.byte())
 	}
@@ -101,6 +151,9 @@ func (r *reader) command(c *Command, b *Batch) {
 	if fields&hasRevision != 0 {
 		c.Revision = Revision(r.uvarint())
 	}
+	if fields&hasSum != 0 {
+		c.Sum = r.uint64()
+	}
 }
 
 func (r *reader) sessions(b *Batch) []SessionID {
@@ -131,10 +184,11 @@ func (r *reader) waiters(b *Batch) []WaiterRef {
 }
 
 // reader takes values off the front of some bytes. After the first thing that is wrong, which bad
-// then names, it gives zeros.
+// then names, or that only a newer build knows, which newer names, it gives zeros.
 type reader struct {
-	data []byte
-	bad  string
+	data  []byte
+	bad   string
+	newer string
 }
 
 func (r *reader) must(ok bool, otherwise string) bool {

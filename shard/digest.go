@@ -6,63 +6,53 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Digest sums up all that the replicated state holds in one number: replicas that applied the same
-// log have the same. Like State it holds the read lock long, and is meant for tests and tools.
+// Digest sums up what a machine held when it was begun in one number: replicas of one shard that applied the same log have the same,
+// however their memory is laid out. It is taken in steps beside Apply, as a snapshot is saved, and in the form of the shard's level, so
+// that builds which know more agree with those that do not.
+type Digest struct {
+	fixed *snapshot
+	sum   uint64
+	at    phase
+	buf   []byte
+}
+
+// BeginDigest fixes the state as it is now. It costs next to nothing, however much there is. The digest must be ended with Close.
+func (m *Machine) BeginDigest() *Digest {
+	d := &Digest{fixed: m.fix(withNames)}
+	d.sum = xxhash.Sum64(d.fixed.header.append(nil))
+	return d
+}
+
+// Step takes the next few records, under the read lock. ok is false where the state was replaced meanwhile: then there is no digest.
+func (d *Digest) Step() (done, ok bool) {
+	if d.buf, done, ok = d.fixed.step(d.buf[:0], d.at); !ok {
+		return true, false
+	}
+	for records := d.buf; len(records) > 0; {
+		n := 4 + binary.LittleEndian.Uint32(records)
+		// Records come in any order, so they are added up. The four bytes of length tell the parts apart.
+		binary.LittleEndian.PutUint32(records, uint32(d.at))
+		d.sum += xxhash.Sum64(records[:n])
+		records = records[n:]
+	}
+	if done {
+		d.at++
+	}
+	return d.at == phases, true
+}
+
+// Sum is the digest, once Step was done.
+func (d *Digest) Sum() uint64 { return d.sum }
+
+// Close lets the machine forget what the digest was taken of.
+func (d *Digest) Close() { d.fixed.Discard() }
+
+// Digest takes a digest of the state as it is now in one go.
 func (m *Machine) Digest() uint64 {
-	s := m.State()
-	return s.Digest()
-}
-
-// Digest sums the state up in one number.
-func (s *State) Digest() uint64 {
-	d := summer{Digest: xxhash.New()}
-	d.numbers(uint64(s.LastOrder), uint64(s.LastRevision), s.LastSession, s.Term, uint64(len(s.Nodes)))
-	for _, n := range s.Nodes {
-		d.numbers(uint64(n.ID), bit(n.Dropping))
+	d := m.BeginDigest()
+	defer d.Close()
+	for done := false; !done; {
+		done, _ = d.Step()
 	}
-	d.numbers(uint64(len(s.Sessions)))
-	for i := range s.Sessions {
-		x := &s.Sessions[i]
-		d.numbers(uint64(x.ID), uint64(x.Node), bit(x.Home), x.Timeout, x.Applied, x.Acked, uint64(len(x.Answers)))
-		d.strings(x.Description, x.Key)
-		for _, a := range x.Answers {
-			d.numbers(a.Number, uint64(a.Status), uint64(a.Flags), uint64(a.Abort), uint64(a.Order), uint64(a.Revision))
-		}
-	}
-	d.numbers(uint64(len(s.Semaphores)))
-	for i := range s.Semaphores {
-		x := &s.Semaphores[i]
-		d.strings(x.Name, x.Data)
-		d.numbers(uint64(x.Node), x.Limit, bit(x.Ephemeral), uint64(x.Revision), uint64(len(x.Links)))
-		for j := range x.Links {
-			l := &x.Links[j]
-			d.numbers(uint64(l.Session), uint64(l.Order), l.Count, l.Timeout, l.Number, bit(l.Owner))
-			d.strings(l.Data)
-		}
-	}
-	return d.Sum64()
-}
-
-type summer struct{ *xxhash.Digest }
-
-func (d summer) numbers(ns ...uint64) {
-	var b [8]byte
-	for _, n := range ns {
-		binary.LittleEndian.PutUint64(b[:], n)
-		_, _ = d.Write(b[:])
-	}
-}
-
-func (d summer) strings(ss ...string) {
-	for _, s := range ss {
-		d.numbers(uint64(len(s)))
-		_, _ = d.WriteString(s)
-	}
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
+	return d.Sum()
 }

@@ -5,12 +5,17 @@ import "encoding/binary"
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
 //
 //	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint, then per command:
-//	kind 1 byte, fields 2 bytes (one bit for each field that is not zero), a third byte of such bits where
-//	hasMore says so, the fields in the order below
+//	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not zero), a third byte
+//	of such bits where hasMore says so, the fields in the order below
 //
-// Count and Timeout are stored plus one, so that Forever takes one byte. A version that adds a field
-// gives it the next bit; a reader refuses bits that it does not know.
-const batchVersion = 1
+// The level is the lowest at which everything of the command is known. So a command above the shard's level can be passed over by
+// builds that know nothing of what it says. Count and Timeout are stored plus one, so that Forever takes one byte.
+//
+// Version 1, which logs of before the levels have, lacks level and length: its commands are of the first level.
+const (
+	batchVersion       = 2
+	batchWithoutLevels = 1
+)
 
 const (
 	hasFlags = 1 << iota
@@ -30,9 +35,16 @@ const (
 	hasWaiters
 	hasMore
 	hasRevision
+	hasSum
 
 	knownFields = 1<<iota - 1
 )
+
+// fieldNames are the names of the fields in the table of levels, by bit. More is not a field.
+var fieldNames = [...]string{
+	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
+	"sessions", "waiters", "", "revision", "sum",
+}
 
 // AppendBatch appends the batch in the form that the log carries.
 func AppendBatch(dst []byte, b *Batch) []byte {
@@ -50,6 +62,28 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 // arrive appends them to a buffer of their own and puts the batch together with AppendGathered.
 func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
+	dst = append(dst, byte(max(c.Level, levelOf(c, fields))), 0)
+	body := len(dst)
+	dst = appendBody(dst, c, fields)
+	if n := len(dst) - body; n < 0x80 {
+		dst[body-1] = byte(n)
+		return dst
+	}
+	return lengthen(dst, body)
+}
+
+// lengthen writes the length of the bytes from body on, for which one byte was left, where it takes more.
+func lengthen(dst []byte, body int) []byte {
+	var length [binary.MaxVarintLen64]byte
+	n := len(dst) - body
+	more := binary.PutUvarint(length[:], uint64(n)) - 1
+	dst = append(dst, length[:more]...) // room; what it holds is overwritten
+	copy(dst[body+more:], dst[body:body+n])
+	copy(dst[body-1:], length[:more+1])
+	return dst
+}
+
+func appendBody(dst []byte, c *Command, fields uint32) []byte {
 	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
 	if fields&hasMore != 0 {
 		dst = append(dst, byte(fields>>16))
@@ -113,6 +147,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	if fields&hasRevision != 0 {
 		dst = binary.AppendUvarint(dst, uint64(c.Revision))
 	}
+	if fields&hasSum != 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
+	}
 	return dst
 }
 
@@ -154,5 +191,6 @@ func fieldsOf(c *Command) uint32 {
 	set(hasSessions, len(c.Sessions) > 0)
 	set(hasWaiters, len(c.Waiters) > 0)
 	set(hasMore|hasRevision, c.Revision != 0)
+	set(hasMore|hasSum, c.Sum != 0)
 	return f
 }

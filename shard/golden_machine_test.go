@@ -118,7 +118,7 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 func feedGolden(m *shard.Machine, data []byte) ([]shard.Effect, error) {
 	lent := bytes.Clone(data)
 	var b shard.Batch
-	if err := shard.DecodeBatch(lent, &b); err != nil {
+	if err := shard.DecodeBatch(lent, &b, m.Level()); err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(data, shard.AppendBatch(nil, &b)) {

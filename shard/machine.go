@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // Options say what a machine starts from. They must be the same on all replicas of a shard.
@@ -32,6 +33,8 @@ type Machine struct {
 	lastRevision Revision
 	lastSession  uint64
 	term         uint64
+	level        level.Level // commands above it are refused
+	nextLevel    level.Level // takes its place when the batch is through
 
 	nodes    map[NodeID]*node
 	dropping []NodeID // those of them that are being dropped
@@ -74,6 +77,7 @@ func New(o Options) *Machine {
 // clear drops all content, not the slots.
 func (m *Machine) clear() {
 	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
+	m.level, m.nextLevel = level.First, level.First
 	m.nodes, m.dropping = make(map[NodeID]*node), nil
 	m.guests, m.waiters = 0, 0
 	m.sessions = newSessionStore()
@@ -101,10 +105,15 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 			panic(fmt.Sprintf("shard: %v was not answered", b.Commands[i].Kind))
 		}
 	}
+	m.level = m.nextLevel
 	m.out = nil
 }
 
 func (m *Machine) apply(c *Command) {
+	if c.Level > m.level {
+		m.answer(protocol.StatusUnsupported)
+		return
+	}
 	switch c.Kind {
 	case CmdLead:
 		m.lead(c)
@@ -122,12 +131,14 @@ func (m *Machine) apply(c *Command) {
 		m.waitersTimeOut(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
+	case CmdLevel:
+		m.raise(c)
+	case CmdDigestTake, CmdDigestCompare:
+		m.answer(protocol.StatusSuccess)
 	default:
-		if mu := &mutations[c.Kind]; mu.run != nil {
-			m.mutate(c, mu)
-			return
-		}
-		m.answer(protocol.StatusUnsupported)
+		mu := &mutations[c.Kind]
+		assert(mu.run != nil, "only commands that this build knows are decoded")
+		m.mutate(c, mu)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
@@ -285,10 +286,10 @@ func TestSessionIDsCarryTheirSlotAndSpeakForThemselves(t *testing.T) {
 	}
 }
 
-func TestUnknownCommandsAreAnsweredAndChangeNothing(t *testing.T) {
+func TestACommandAboveTheLevelIsAnsweredAndChangesNothing(t *testing.T) {
 	b := newBed(1)
 	before := b.m.Digest()
-	b.do(Command{Kind: 99, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("x")})
+	b.do(Command{Level: level.Newest + 1, Kind: CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("x")})
 	if b.result().Status != protocol.StatusUnsupported || b.m.Digest() != before {
 		t.Fatal(b.result())
 	}

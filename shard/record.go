@@ -7,18 +7,32 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// The records of a snapshot. Each stands behind its own length, so that a version that adds fields at
-// the end of one stays readable.
+// The records of a snapshot. Each stands behind its own length. What a record holds follows from the level of the shard, which the
+// snapshot's header says: a reader takes all of a record, or refuses the file.
 
-func (m *Machine) appendRecord(dst []byte, p phase, h handle) []byte {
+// recordForm says how records name other things.
+type recordForm uint8
+
+const (
+	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with their own place.
+	withPlaces recordForm = 1
+	// withNames: by what they are called, so that equal things have equal records in every replica.
+	withNames recordForm = 2
+)
+
+func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
+	if p != phaseLinks && form == withPlaces {
+		dst = binary.AppendUvarint(dst, uint64(h))
+	}
 	switch p {
 	case phaseSessions:
 		dst = m.appendSession(dst, h)
 	case phaseObjects:
 		dst = m.appendObject(dst, h)
 	case phaseLinks:
+		dst = m.appendLinkEnds(dst, h, form)
 		dst = m.appendLink(dst, h)
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
@@ -27,7 +41,6 @@ func (m *Machine) appendRecord(dst []byte, p phase, h handle) []byte {
 
 func (m *Machine) appendSession(dst []byte, h handle) []byte {
 	s := m.sessions.at(h)
-	dst = binary.AppendUvarint(dst, uint64(h))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(s.node.id))
 	dst = binary.AppendUvarint(dst, uint64(s.timeout))
@@ -47,7 +60,6 @@ func (m *Machine) appendSession(dst []byte, h handle) []byte {
 
 func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	o := m.objects.at(h)
-	dst = binary.AppendUvarint(dst, uint64(h))
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(o.node.id))
 	dst = appendString(dst, o.name)
@@ -55,10 +67,21 @@ func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	return m.kinds[o.kind].save(dst, o.body)
 }
 
+// appendLinkEnds appends whose link it is, and to what.
+func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
+	l := m.links.at(h)
+	if form == withPlaces {
+		dst = binary.AppendUvarint(dst, uint64(l.session))
+		return binary.AppendUvarint(dst, uint64(l.object))
+	}
+	o := m.objects.at(l.object)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.at(l.session).id))
+	dst = binary.AppendUvarint(dst, uint64(o.node.id))
+	return appendString(dst, o.name)
+}
+
 func (m *Machine) appendLink(dst []byte, h handle) []byte {
 	l := m.links.at(h)
-	dst = binary.AppendUvarint(dst, uint64(l.session))
-	dst = binary.AppendUvarint(dst, uint64(l.object))
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
 	dst = binary.AppendUvarint(dst, l.timeout)
@@ -96,6 +119,9 @@ func (rs *restorer) record(p phase, data []byte) error {
 		err = rs.object(&r)
 	case phaseLinks:
 		err = rs.link(&r)
+	}
+	if err == nil {
+		r.must(len(r.data) == 0, "bytes behind its last field")
 	}
 	if r.bad != "" {
 		return badSnapshot("a record is wrong: %s", r.bad)
@@ -173,6 +199,7 @@ func (rs *restorer) object(r *reader) error {
 		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision, m.lastRevision)
 	}
 	body, ok := m.kinds[k].load(r.data)
+	r.data = nil
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
 	}
@@ -218,7 +245,7 @@ func (st *semaphores) load(src []byte) (handle, bool) {
 	ephemeral := r.byte() == 1
 	limit := r.uvarint()
 	data := r.bytes()
-	if r.bad != "" || limit == 0 || len(data) > MaxData {
+	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
 		return 0, false
 	}
 	h := st.take()

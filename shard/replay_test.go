@@ -67,7 +67,7 @@ func replayFrom(t *testing.T, batches [][]byte, snapshots [][]byte, from int) {
 		if i == len(batches) {
 			return
 		}
-		if err := shard.DecodeBatch(batches[i], &batch); err != nil {
+		if err := shard.DecodeBatch(batches[i], &batch, m.Level()); err != nil {
 			t.Fatalf("batch %d: %v", i, err)
 		}
 		effects.Reset()

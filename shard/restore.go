@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // ErrBadSnapshot is wrapped by errors about files that are no snapshot, or a damaged one.
@@ -34,6 +36,7 @@ func (m *Machine) Restore(r io.Reader) error {
 	m.slots, m.dropping = fresh.slots, fresh.dropping
 	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
 	m.lastSession, m.term = fresh.lastSession, fresh.term
+	m.level, m.nextLevel = fresh.level, fresh.level
 	m.guests, m.waiters = fresh.guests, fresh.waiters
 	m.nodes, m.kinds, m.history = fresh.nodes, fresh.kinds, fresh.history
 	m.sessions, m.objects, m.links = fresh.sessions, fresh.objects, fresh.links
@@ -49,11 +52,12 @@ func (m *Machine) read(r io.Reader) error {
 	if string(start[:len(snapshotMagic)]) != snapshotMagic {
 		return badSnapshot("it does not begin as one")
 	}
-	if v := binary.LittleEndian.Uint32(start[len(snapshotMagic):]); v != snapshotFormat {
-		if v < snapshotFormat {
-			return badSnapshot("snapshot of format %d, known is %d: use the version that wrote it", v, snapshotFormat)
-		}
-		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", v, snapshotFormat, ErrNewerFormat)
+	format := binary.LittleEndian.Uint32(start[len(snapshotMagic):])
+	switch {
+	case format > snapshotFormat:
+		return fmt.Errorf("shard: snapshot of format %d, known up to %d: %w", format, snapshotFormat, ErrNewerFormat)
+	case format < formatBeforeLevel:
+		return badSnapshot("snapshot of format %d, the oldest known is %d", format, formatBeforeLevel)
 	}
 	blocks := blockReader{r: r}
 	kind, payload, err := blocks.next()
@@ -63,7 +67,7 @@ func (m *Machine) read(r io.Reader) error {
 	if kind != blockHeader {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
-	if err := m.readHeader(payload); err != nil {
+	if err := m.readHeader(payload, format); err != nil {
 		return err
 	}
 	rs := restorer{m: m, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
@@ -90,8 +94,16 @@ func (m *Machine) read(r io.Reader) error {
 	}
 }
 
-func (m *Machine) readHeader(payload []byte) error {
+func (m *Machine) readHeader(payload []byte, format uint32) error {
 	r := reader{data: payload}
+	if format > formatBeforeLevel {
+		m.level = level.Level(r.byte())
+		m.nextLevel = m.level
+		r.must(m.level != 0, "level 0")
+	}
+	if m.level > level.Newest {
+		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
+	}
 	for i := range m.slots {
 		m.slots[i] = r.uint64()
 	}
@@ -107,6 +119,7 @@ func (m *Machine) readHeader(payload []byte) error {
 		m.nodeQuietly(id).dropping = true
 		m.dropping = append(m.dropping, id)
 	}
+	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
 		return badSnapshot("its header is wrong: %s", r.bad)
 	}

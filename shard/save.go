@@ -14,8 +14,11 @@ import (
 // All integers are little-endian or varints. The first block is the header, the last the end, with the number of records
 // of each phase; between them blocks of records, each record behind its length as uint32.
 const (
-	snapshotMagic  = "signalbox shard\n"
-	snapshotFormat = 1
+	snapshotMagic = "signalbox shard\n"
+	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands in the records
+	// of shards of that level only, and needs no other format.
+	snapshotFormat    = 2
+	formatBeforeLevel = 1
 
 	blockHeader = 1
 	blockFirst  = 2 // plus the phase
@@ -73,7 +76,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	}
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
 		if m.isOlder(p, sn.cursor, sn.epoch) {
-			buf = m.appendRecord(buf, p, sn.cursor)
+			buf = m.appendRecord(buf, p, sn.cursor, sn.form)
 		}
 		sn.cursor++
 	}
@@ -102,6 +105,7 @@ func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
 }
 
 func (hd *snapshotHeader) append(dst []byte) []byte {
+	dst = append(dst, byte(hd.level))
 	for _, w := range hd.slots {
 		dst = binary.LittleEndian.AppendUint64(dst, w)
 	}

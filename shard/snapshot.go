@@ -3,6 +3,8 @@ package shard
 import (
 	"slices"
 	"sync"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied.
@@ -28,6 +30,7 @@ const (
 type snapshot struct {
 	m      *Machine
 	header snapshotHeader
+	form   recordForm
 	epoch  uint32
 
 	at     phase  // what Save is at
@@ -41,6 +44,7 @@ type snapshot struct {
 
 // snapshotHeader is what a snapshot holds besides its records.
 type snapshotHeader struct {
+	level        level.Level
 	slots        SlotSet
 	lastOrder    OrderID
 	lastRevision Revision
@@ -51,19 +55,24 @@ type snapshotHeader struct {
 
 // PrepareSnapshot fixes the state as it is now. It costs next to nothing, however much there is.
 func (m *Machine) PrepareSnapshot() (Snapshot, error) {
+	return m.fix(withPlaces), nil
+}
+
+// fix fixes the state as it is now, for records of a form.
+func (m *Machine) fix(form recordForm) *snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
 	sn := &snapshot{
-		m: m, epoch: m.epoch, cursor: 1,
+		m: m, form: form, epoch: m.epoch, cursor: 1,
 		header: snapshotHeader{
-			slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
+			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
 			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping),
 		},
 		ends: [phases]handle{m.sessions.used, m.objects.used, m.links.used},
 	}
 	m.snapshots = append(m.snapshots, sn)
-	return sn, nil
+	return sn
 }
 
 // Discard lets the machine forget the snapshot.
@@ -105,7 +114,7 @@ func (m *Machine) touchLink(h handle) {
 func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
-			sn.aside[p] = m.appendRecord(sn.aside[p], p, h)
+			sn.aside[p] = m.appendRecord(sn.aside[p], p, h, sn.form)
 		}
 	}
 }

@@ -263,8 +263,8 @@ func TestDamagedSnapshotIsNamedAndChangesNothing(t *testing.T) {
 		try(fmt.Sprintf("flipped at %d", at), flipped)
 	}
 	newer := bytes.Clone(file)
-	newer[len(snapshotMagic)] = 2
-	if err := m.Restore(bytes.NewReader(newer)); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "format 2") {
+	newer[len(snapshotMagic)] = snapshotFormat + 1
+	if err := m.Restore(bytes.NewReader(newer)); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "format 3") {
 		t.Fatal(err)
 	}
 	if err := m.Restore(strings.NewReader("something else altogether")); !errors.Is(err, ErrBadSnapshot) {

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
 
 // State is everything that a machine holds, written out plainly: for comparing replicas, for tests,
 // and for looking into what is on disk. Lists are sorted, so that equal machines give equal states.
@@ -9,6 +12,7 @@ type State struct {
 	LastRevision Revision
 	LastSession  uint64
 	Term         uint64
+	Level        level.Level
 	Nodes        []NodeState      // by id
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -137,6 +138,9 @@ func (g *Generator) command() shard.Command {
 	if g.isDropping() {
 		weights[12] += 60 // so that it comes to an end
 	}
+	if g.chance(5) {
+		return g.aboutLevels()
+	}
 	kind := kinds[g.weighted(weights...)]
 	switch kind {
 	case shard.CmdLead:
@@ -154,7 +158,11 @@ func (g *Generator) command() shard.Command {
 	case shard.CmdNodeDrop:
 		return g.nodeDrop()
 	}
-	return g.mutationOrAgain(kind)
+	c := g.mutationOrAgain(kind)
+	if g.chance(5) {
+		c.Level = level.Newest + 1 // as of a proposer that is not bound by the level of the shard
+	}
+	return c
 }
 
 func (g *Generator) nextPhase() {

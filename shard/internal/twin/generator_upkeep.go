@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -228,4 +229,15 @@ func (g *Generator) nodeDrop() shard.Command {
 		c.Node = 77 // that nothing ever was in
 	}
 	return c
+}
+
+// aboutLevels makes a rise of the level, or one of the commands about digests, which change nothing.
+func (g *Generator) aboutLevels() shard.Command {
+	switch g.weighted(60, 20, 20) {
+	case 0:
+		return shard.Command{Kind: shard.CmdLevel, Count: g.Uint64N(uint64(level.Newest) + 1)}
+	case 1:
+		return shard.Command{Kind: shard.CmdDigestTake, Count: g.Uint64()}
+	}
+	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
 }

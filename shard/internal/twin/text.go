@@ -48,6 +48,7 @@ func (l *line) wordIf(show bool, format string, args ...any) {
 func CommandText(c *shard.Command) string {
 	var l line
 	l.word("%v", c.Kind)
+	l.wordIf(c.Level != 0, "level=%d", c.Level)
 	l.wordIf(c.Node != 0, "node=%d", c.Node)
 	l.wordIf(len(c.Name) > 0, "name=%s", quote(c.Name))
 	l.wordIf(c.Session != 0, "session=%v", c.Session)
@@ -59,6 +60,7 @@ func CommandText(c *shard.Command) string {
 	l.wordIf(c.Timeout != 0, "timeout=%s", amount(c.Timeout))
 	l.wordIf(c.Order != 0, "order=%d", c.Order)
 	l.wordIf(c.Revision != 0, "revision=%d", c.Revision)
+	l.wordIf(c.Sum != 0, "sum=%016x", c.Sum)
 	l.wordIf(len(c.Data) > 0, "data=%s", quote(c.Data))
 	l.wordIf(len(c.Key) > 0, "key=%s", quote(c.Key))
 	l.wordIf(c.Flags&shard.FlagEphemeral != 0, "ephemeral")
@@ -123,8 +125,8 @@ func EffectText(e *shard.Effect) string {
 // StateText writes a state, one thing on each line; a line says what it belongs to, so that lines can
 // be compared one by one.
 func StateText(state *shard.State) []string {
-	lines := []string{fmt.Sprintf("last order %d, revision %d, session %d, term %d",
-		state.LastOrder, state.LastRevision, state.LastSession, state.Term)}
+	lines := []string{fmt.Sprintf("last order %d, revision %d, session %d, term %d, level %d",
+		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level)}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, n := range state.Nodes {
 		add("node %d dropping=%v", n.ID, n.Dropping)

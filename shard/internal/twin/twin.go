@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -16,6 +17,8 @@ type Twin struct {
 	lastRevision shard.Revision
 	lastSession  uint64
 	term         uint64
+	level        level.Level
+	raised       level.Level // the level from the next batch on
 
 	dropping   map[shard.NodeID]bool
 	sessions   map[shard.SessionID]*session
@@ -36,6 +39,8 @@ type place struct {
 func New(slots shard.SlotSet) *Twin {
 	return &Twin{
 		slots:      slots,
+		level:      level.First,
+		raised:     level.First,
 		dropping:   make(map[shard.NodeID]bool),
 		sessions:   make(map[shard.SessionID]*session),
 		semaphores: make(map[place]*semaphore),
@@ -49,10 +54,15 @@ func (t *Twin) Apply(b *shard.Batch, out *shard.Effects) {
 		t.op = int32(i)
 		t.applyOne(&b.Commands[i])
 	}
+	t.level = t.raised
 	t.out = nil
 }
 
 func (t *Twin) applyOne(c *shard.Command) {
+	if c.Level > t.level {
+		t.answer(shard.Effect{Status: protocol.StatusUnsupported})
+		return
+	}
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)
@@ -70,6 +80,10 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.waitersTimeOut(c)
 	case shard.CmdNodeDrop:
 		t.nodeDrop(c)
+	case shard.CmdLevel:
+		t.raise(c)
+	case shard.CmdDigestTake, shard.CmdDigestCompare:
+		t.answer(shard.Effect{})
 	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete,
 		shard.CmdAcquire, shard.CmdRelease:
 		t.mutate(c)
@@ -85,6 +99,18 @@ func (t *Twin) lead(c *shard.Command) {
 		return
 	}
 	t.term = c.Term
+	t.answer(shard.Effect{})
+}
+
+// raise lets the level rise with the next batch.
+func (t *Twin) raise(c *shard.Command) {
+	if c.Count == 0 {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if to := level.Level(c.Count); to > t.raised {
+		t.raised = to
+	}
 	t.answer(shard.Effect{})
 }
 
@@ -107,6 +133,7 @@ func (t *Twin) State() shard.State {
 		LastRevision: t.lastRevision,
 		LastSession:  t.lastSession,
 		Term:         t.term,
+		Level:        t.level,
 	}
 	for _, id := range t.knownNodes() {
 		state.Nodes = append(state.Nodes, shard.NodeState{ID: id, Dropping: t.dropping[id]})

@@ -1,0 +1,47 @@
+package level
+
+// rows is the table. What a level brought is written once: a row is added with the thing, and never changes after a release. A tidy test
+// in each package compares the table with the code.
+var rows = []struct {
+	level Level
+	kind  Kind
+	names []string
+}{
+	{1, Command, []string{
+		"lead", "session-create", "session-update", "session-end", "sessions-expire", "sessions-forget", "waiters-time-out",
+		"node-drop", "level", "digest-take", "digest-compare",
+		"semaphore-create", "semaphore-update", "semaphore-delete", "acquire", "release",
+	}},
+	{1, Flag, []string{"ephemeral", "force", "operator"}},
+	{1, Field, []string{
+		"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
+		"sessions", "waiters", "revision", "sum",
+	}},
+	{1, Record, []string{
+		"State.LastOrder", "State.LastRevision", "State.LastSession", "State.Term", "State.Level", "State.Nodes",
+		"State.Sessions", "State.Semaphores",
+		"NodeState.ID", "NodeState.Dropping",
+		"SessionState.ID", "SessionState.Node", "SessionState.Home", "SessionState.Timeout", "SessionState.Description",
+		"SessionState.Key", "SessionState.Applied", "SessionState.Acked", "SessionState.Answers",
+		"AnswerState.Number", "AnswerState.Status", "AnswerState.Flags", "AnswerState.Abort", "AnswerState.Order",
+		"AnswerState.Revision",
+		"SemaphoreState.Node", "SemaphoreState.Name", "SemaphoreState.Data", "SemaphoreState.Limit", "SemaphoreState.Ephemeral",
+		"SemaphoreState.Revision", "SemaphoreState.Links",
+		"LinkState.Session", "LinkState.Order", "LinkState.Count", "LinkState.Data", "LinkState.Timeout", "LinkState.Number",
+		"LinkState.Owner",
+	}},
+	{1, MetaCommand, []string{
+		"node-create", "node-alter", "node-drop", "settle-grace", "node-cleared", "host-register", "host-seen", "cluster-level",
+		"digest-take", "digest-compare", "routing-init", "slots-assign",
+	}},
+	{1, MetaRecord, []string{
+		"State.Version", "State.LastNode", "State.Level", "State.Routing", "State.Hosts", "State.Nodes", "State.Dropping",
+		"Routing.Version", "Routing.Cluster", "Routing.Shards", "Routing.Ranges",
+		"SlotRange.First", "SlotRange.Last", "SlotRange.Shard",
+		"Host.ID", "Host.Name", "Host.RaftAddress", "Host.ClientAddress", "Host.AdminAddress", "Host.Version", "Host.Level",
+		"Host.Current", "Host.Target", "Host.Changed", "Host.Seen",
+		"Node.ID", "Node.Path", "Node.Config", "Node.Version", "Node.Timing", "Node.Timed",
+		"Timing.Since", "Timing.GraceFloorMillis", "Timing.GraceCeilingMillis", "Timing.SelfCheckCeilingMillis",
+		"Dropped.ID", "Dropped.Version", "Dropped.Pending",
+	}},
+}

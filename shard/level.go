@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// The parts of a command by the level that brought them, as the table of levels has it.
+var (
+	commandLevels [256]level.Level
+	flagLevels    [8]level.Level
+	fieldLevels   [32]level.Level
+
+	// availableFlags and availableFields are those that this build can follow.
+	availableFlags  CommandFlags
+	availableFields uint32 = hasMore
+	// laterFlags and laterFields did not come with the first level.
+	laterFlags  CommandFlags
+	laterFields uint32
+)
+
+func init() {
+	for i := range commandLevels {
+		commandLevels[i] = unknown
+	}
+	for kind, name := range commandNames {
+		if name != "" {
+			commandLevels[kind] = level.Of(level.Command, name)
+		}
+	}
+	for i, name := range flagNames {
+		flagLevels[i] = level.Of(level.Flag, name)
+		if flagLevels[i] <= level.Newest {
+			availableFlags |= 1 << i
+		}
+		if flagLevels[i] > level.First {
+			laterFlags |= 1 << i
+		}
+	}
+	for i, name := range fieldNames {
+		if name == "" {
+			continue
+		}
+		fieldLevels[i] = level.Of(level.Field, name)
+		if fieldLevels[i] <= level.Newest {
+			availableFields |= 1 << i
+		}
+		if fieldLevels[i] > level.First {
+			laterFields |= 1 << i
+		}
+	}
+}
+
+// unknown is above every level: that of what is not in the table.
+const unknown level.Level = 255
+
+// LevelOf returns the level that a command needs: the lowest at which its kind, its flags and its fields are known. A host proposes
+// no command above the level of the shard.
+func LevelOf(c *Command) level.Level { return levelOf(c, fieldsOf(c)) }
+
+func levelOf(c *Command, fields uint32) level.Level {
+	at := commandLevels[c.Kind]
+	if fields&laterFields == 0 && c.Flags&laterFlags == 0 {
+		return at
+	}
+	for i, of := range flagLevels {
+		if c.Flags&(1<<i) != 0 {
+			at = max(at, of)
+		}
+	}
+	for i, of := range fieldLevels {
+		if fields&(1<<i) != 0 {
+			at = max(at, of)
+		}
+	}
+	return at
+}
+
+// Level returns the feature level of the shard. What it is while a batch is being applied counts for all of the batch.
+func (m *Machine) Level() level.Level {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.level
+}
+
+// raise lets the level rise when the batch is through, so that a batch is decoded at one level. It never falls.
+func (m *Machine) raise(c *Command) {
+	if c.Count == 0 {
+		m.answer(protocol.StatusBadRequest)
+		return
+	}
+	assert(c.Count <= uint64(level.Newest), "a level that this build cannot follow stops its replica on decoding")
+	m.nextLevel = max(m.nextLevel, level.Level(c.Count))
+	m.answer(protocol.StatusSuccess)
+}

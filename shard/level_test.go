@@ -1,0 +1,227 @@
+package shard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"hash/crc32"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// constantsOf returns the names of the constants of a type that the package declares.
+func constantsOf(t *testing.T, typeName string) []string {
+	t.Helper()
+	source := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	ast.Inspect(packages["shard"], func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			if of, ok := spec.Type.(*ast.Ident); ok && of.Name == typeName && len(spec.Values) > 0 {
+				for _, name := range spec.Names {
+					names = append(names, name.Name)
+				}
+			}
+		}
+		return true
+	})
+	if len(names) == 0 {
+		t.Fatalf("no constants of type %s", typeName)
+	}
+	return names
+}
+
+// fieldsOfType returns the fields of a struct as the table of levels names them.
+func fieldsOfType(of any) []string {
+	var names []string
+	x := reflect.TypeOf(of)
+	for i := range x.NumField() {
+		names = append(names, x.Name()+"."+x.Field(i).Name)
+	}
+	return names
+}
+
+// TestEverythingHasItsLevel: whoever adds a command, a flag, a field of a command or of what the machine keeps says in
+// protocol/level/table.go which level brings it.
+func TestEverythingHasItsLevel(t *testing.T) {
+	have := map[level.Kind][]string{level.Flag: flagNames[:]}
+	for _, name := range commandNames {
+		if name != "" {
+			have[level.Command] = append(have[level.Command], name)
+		}
+	}
+	if n := len(constantsOf(t, "CommandKind")); n != len(have[level.Command]) {
+		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))
+	}
+	if n := len(constantsOf(t, "CommandFlags")); n != len(flagNames) {
+		t.Errorf("%d flags of commands have a bit, %d have a name", n, len(flagNames))
+	}
+	for _, name := range fieldNames {
+		if name != "" {
+			have[level.Field] = append(have[level.Field], name)
+		}
+	}
+	if 1<<len(fieldNames)-1 != knownFields {
+		t.Errorf("%d fields have a name, the bits are %#x", len(fieldNames), knownFields)
+	}
+	// Level and Kind stand before the bits of the fields.
+	if n := reflect.TypeFor[Command]().NumField() - 2; n != len(have[level.Field]) {
+		t.Errorf("a command has %d fields, %d have a bit", n, len(have[level.Field]))
+	}
+	for _, of := range []any{State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}} {
+		have[level.Record] = append(have[level.Record], fieldsOfType(of)...)
+	}
+	rows := map[level.Kind]map[string]bool{}
+	for _, r := range level.Rows() {
+		if rows[r.Kind] == nil {
+			rows[r.Kind] = map[string]bool{}
+		}
+		rows[r.Kind][r.Name] = true
+		if r.Level > level.Newest+1 {
+			t.Errorf("%v %s comes with level %d, the newest is %d", r.Kind, r.Name, r.Level, level.Newest)
+		}
+	}
+	for kind, names := range have {
+		for _, name := range names {
+			if !rows[kind][name] {
+				t.Errorf("%v %s has no row in the table of levels", kind, name)
+			}
+			delete(rows[kind], name)
+		}
+		for name := range rows[kind] {
+			t.Errorf("the table of levels has a row for the %v %s, which is not there", kind, name)
+		}
+	}
+}
+
+// above encodes a batch of one command of which no build knows anything but that it is above the level.
+func above(at level.Level) []byte {
+	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0x80}
+	data := append([]byte{batchVersion}, make([]byte, 8)...)
+	data = append(data, 1, 1, byte(at), byte(len(garbage)))
+	return append(data, garbage...)
+}
+
+func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 3).steps(30)
+	before := m.Digest()
+	var b Batch
+	if err := DecodeBatch(above(level.First+1), &b, m.Level()); err != nil {
+		t.Fatal(err)
+	}
+	var out Effects
+	m.Apply(&b, &out)
+	if len(out.List) != 1 || out.List[0].Kind != EffectResult || out.List[0].Status != protocol.StatusUnsupported {
+		t.Fatalf("%+v", out.List)
+	}
+	if m.Digest() != before {
+		t.Error("a refused command changed something")
+	}
+	// At its level the same bytes stop the replica.
+	if err := DecodeBatch(above(level.First), &b, level.First); !errors.Is(err, ErrNewerFormat) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The same batch raises the level and has a command above the old one: all replicas refuse it, those too that decode it when the
+// level has risen elsewhere.
+func TestALevelRisesWithTheNextBatch(t *testing.T) {
+	m := New(Options{})
+	to := min(level.First+1, level.Newest)
+	var out Effects
+	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(to)}, {Level: level.First + 1, Kind: CmdLead, Term: 1}}}, &out)
+	if out.List[0].Status != protocol.StatusSuccess || out.List[1].Status != protocol.StatusUnsupported {
+		t.Errorf("%+v", out.List)
+	}
+	if m.Level() != to {
+		t.Errorf("level %d after the batch", m.Level())
+	}
+	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(level.First)}}}, &out)
+	if m.Level() != to {
+		t.Errorf("the level fell to %d", m.Level())
+	}
+}
+
+// changedHeader returns a snapshot whose header was changed, with its checksum put right.
+func changedHeader(file []byte, change func(payload []byte) []byte) []byte {
+	start := len(snapshotMagic) + 4
+	size := binary.LittleEndian.Uint32(file[start+1:])
+	payload := change(bytes.Clone(file[start+5 : start+5+int(size)]))
+	out := append(bytes.Clone(file[:start]), blockHeader)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(payload)))
+	out = append(out, payload...)
+	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[start:], castagnoli))
+	return append(out, file[start+5+int(size)+4:]...)
+}
+
+func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(20)
+	file := save(t, prepare(t, m))
+	beyond := changedHeader(file, func(p []byte) []byte { p[0] = byte(level.Newest + 1); return p })
+	if err := New(Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "level") {
+		t.Errorf("a snapshot above the newest level: %v", err)
+	}
+	longer := changedHeader(file, func(p []byte) []byte { return append(p, 1) })
+	if err := New(Options{}).Restore(bytes.NewReader(longer)); !errors.Is(err, ErrBadSnapshot) {
+		t.Errorf("a header with a field that is not of its level: %v", err)
+	}
+}
+
+func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 5).steps(60)
+	for p, h := range map[phase]handle{phaseSessions: m.sessions.used - 1, phaseObjects: m.objects.used - 1, phaseLinks: m.links.used - 1} {
+		for ; !m.isOlder(p, h, m.epoch+1); h-- {
+		}
+		record := m.appendRecord(nil, p, h, withPlaces)[4:]
+		rs := restorer{m: New(Options{}), sessions: map[handle]handle{}, objects: map[handle]handle{}}
+		rs.m.lastSession, rs.m.lastRevision = m.lastSession, m.lastRevision
+		if err := rs.record(p, append(record, 0)); err == nil {
+			t.Errorf("a record of part %d with a byte more was taken", p)
+		}
+	}
+}
+
+// A digest is taken beside Apply, of the state as it was when it was begun.
+func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
+	m := New(Options{})
+	busy := newBusy(m, 6)
+	busy.steps(300)
+	want := m.Digest()
+	d := m.BeginDigest()
+	defer d.Close()
+	for done := false; !done; {
+		busy.steps(3)
+		var ok bool
+		if done, ok = d.Step(); !ok {
+			t.Fatal("nothing was replaced")
+		}
+	}
+	if d.Sum() != want {
+		t.Errorf("%x, not %x", d.Sum(), want)
+	}
+	if m.Digest() == want {
+		t.Error("another state has the same digest")
+	}
+	abandoned := m.BeginDigest()
+	defer abandoned.Close()
+	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := abandoned.Step(); ok {
+		t.Error("the state was replaced, and the digest goes on")
+	}
+}
