@@ -41,6 +41,8 @@ var rows = []struct {
 		"Host.ID", "Host.Name", "Host.RaftAddress", "Host.ClientAddress", "Host.AdminAddress", "Host.Version", "Host.Level",
 		"Host.Current", "Host.Target", "Host.Changed", "Host.Seen",
 		"Node.ID", "Node.Path", "Node.Config", "Node.Version", "Node.Timing", "Node.Timed",
+		"Config.SelfCheckPeriodMillis", "Config.SessionGracePeriodMillis", "Config.ReadConsistency", "Config.AttachConsistency",
+		"Config.RateLimiterCountersMode",
 		"Timing.Since", "Timing.GraceFloorMillis", "Timing.GraceCeilingMillis", "Timing.SelfCheckCeilingMillis",
 		"Dropped.ID", "Dropped.Version", "Dropped.Pending",
 	}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -17,10 +18,18 @@ var ErrBatch = errors.New("meta: bad batch")
 //	proposer  8 bytes, little endian
 //	sequence  8 bytes, little endian
 //	count     varint
-//	commands  count times: kind (1 byte), length (varint), body
+//	commands  count times: level (1 byte), length (varint), body
 //
-// The fields of a body are those that the kind uses, in the order of appendCommand.
-const batchVersion = 1
+// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand. Version 1, which logs of before the
+// levels have, has the kind in the place of the level, and its commands are of the first level.
+const (
+	batchVersion       = 2
+	batchWithoutLevels = 1
+)
+
+// ErrNewer is wrapped where a command at or below the level has something that this build does not know, or raises the level beyond
+// what this build can follow: then the replica must not go on.
+var ErrNewer = fmt.Errorf("a newer host proposed it: %w", shard.ErrNewerFormat)
 
 // AppendBatch appends the encoded batch to dst.
 func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
@@ -36,10 +45,10 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	for i := range b.Commands {
 		c := &b.Commands[i]
 		var known bool
-		if body, known = appendCommand(body[:0], c); !known {
+		if body, known = appendCommand(append(body[:0], byte(c.Kind)), c); !known {
 			return dst, fmt.Errorf("%w: command %d: unknown kind %d", ErrBatch, i, c.Kind)
 		}
-		out = append(out, byte(c.Kind))
+		out = append(out, byte(max(c.Level, LevelOf(c))))
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
 		if size := len(out) - start; size > shard.MaxBatchBytes {
@@ -50,25 +59,30 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeBatch decodes into b, whose memory it uses again. The result shares nothing with src. An error
-// is an ErrBatch that names the offence; b is empty then.
-func DecodeBatch(src []byte, b *Batch) error {
+// DecodeBatch decodes into b, whose memory it uses again, for a machine that is at a level. Commands above it are passed over: only
+// their Level is set. The result shares nothing with src. An error is an ErrBatch that names the offence; b is empty then.
+func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 	clear(b.Commands)
 	*b = Batch{Commands: b.Commands[:0]}
-	if err := decodeBatch(src, b); err != nil {
+	if err := decodeBatch(src, b, at); err != nil {
 		*b = Batch{Commands: b.Commands[:0]}
 		return fmt.Errorf("%w of %d bytes: %w", ErrBatch, len(src), err)
 	}
 	return nil
 }
 
-func decodeBatch(src []byte, b *Batch) error {
+func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if len(src) > shard.MaxBatchBytes {
 		return fmt.Errorf("at most %d bytes are allowed", shard.MaxBatchBytes)
 	}
 	r := fieldReader{src: src}
-	if v := r.octet("version"); r.err == nil && v != batchVersion {
-		return fmt.Errorf("version %d; this host knows version %d", v, batchVersion)
+	version := r.octet("version")
+	switch {
+	case r.err != nil:
+	case version > batchVersion:
+		return fmt.Errorf("version %d; this host knows version %d: %w", version, batchVersion, ErrNewer)
+	case version < batchWithoutLevels:
+		return fmt.Errorf("version %d; this host knows %d and later", version, batchWithoutLevels)
 	}
 	b.Proposer = r.fixed64("proposer")
 	b.Sequence = r.fixed64("sequence")
@@ -77,21 +91,51 @@ func decodeBatch(src []byte, b *Batch) error {
 		return fmt.Errorf("%d commands; at most %d are allowed", count, shard.MaxBatch)
 	}
 	for i := range count {
-		kind := CommandKind(r.octet("kind"))
-		body := fieldReader{src: r.bytes("body")}
-		if r.err != nil {
-			return fmt.Errorf("command %d: %w", i, r.err)
-		}
-		c, known := readCommand(kind, &body)
-		if !known {
-			return fmt.Errorf("command %d: unknown kind %d; a newer host proposed it", i, kind)
-		}
-		if err := body.end(); err != nil {
-			return fmt.Errorf("command %d (%v): %w", i, kind, err)
+		c, err := r.command(version, at)
+		if err != nil {
+			return fmt.Errorf("command %d: %w", i, err)
 		}
 		b.Commands = append(b.Commands, c)
 	}
 	return r.end()
+}
+
+// command reads one command of a batch of that version.
+func (r *fieldReader) command(version byte, at level.Level) (c Command, err error) {
+	of, kind := level.First, CommandKind(0)
+	if version == batchWithoutLevels {
+		kind = CommandKind(r.octet("kind"))
+	} else {
+		of = level.Level(r.octet("level"))
+	}
+	body := fieldReader{src: r.bytes("body")}
+	switch {
+	case r.err != nil:
+		return c, r.err
+	case of == 0:
+		return c, errors.New("level 0")
+	case of > at:
+		return Command{Level: of}, nil
+	case version != batchWithoutLevels:
+		kind = CommandKind(body.octet("kind"))
+	}
+	if body.err != nil {
+		return c, body.err
+	}
+	if commandLevel(kind) > level.Newest {
+		return c, fmt.Errorf("unknown kind %d at level %d: %w", kind, of, ErrNewer)
+	}
+	c, _ = readCommand(kind, &body, version)
+	c.Level = of
+	switch err := body.end(); {
+	case err != nil:
+		return c, fmt.Errorf("%v: %w", kind, err)
+	case LevelOf(&c) > of:
+		return c, fmt.Errorf("%v: it is of level %d and says %d", kind, LevelOf(&c), of)
+	case c.Raise > level.Newest:
+		return c, fmt.Errorf("a rise of the cluster's level to %d, and this build can follow up to level %d: %w", c.Raise, level.Newest, ErrNewer)
+	}
+	return c, nil
 }
 
 func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
@@ -115,9 +159,17 @@ func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
 		dst = binary.AppendUvarint(dst, uint64(c.Shard))
 	case CmdHostRegister:
 		dst = appendHostForm(dst, &c.Host)
+		dst = append(dst, byte(c.Host.Level))
 	case CmdHostSeen:
 		dst = binary.AppendUvarint(dst, uint64(c.Host.ID))
 		dst = binary.AppendUvarint(dst, c.Expected)
+	case CmdClusterLevel:
+		dst = append(dst, byte(c.Raise))
+	case CmdDigestTake:
+		dst = binary.AppendUvarint(dst, c.Digest)
+	case CmdDigestCompare:
+		dst = binary.AppendUvarint(dst, c.Digest)
+		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
 	case CmdRoutingInit:
 		dst = appendText(dst, c.Cluster)
 		dst = appendNumbers(dst, c.Shards)
@@ -133,7 +185,7 @@ func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
 	return dst, true
 }
 
-func readCommand(kind CommandKind, r *fieldReader) (c Command, known bool) {
+func readCommand(kind CommandKind, r *fieldReader, version byte) (c Command, known bool) {
 	c.Kind = kind
 	switch kind {
 	case CmdNodeCreate:
@@ -155,9 +207,19 @@ func readCommand(kind CommandKind, r *fieldReader) (c Command, known bool) {
 		c.Shard = ShardID(r.number("shard"))
 	case CmdHostRegister:
 		c.Host = readHostForm(r)
+		if version > batchWithoutLevels {
+			c.Host.Level = level.Level(r.octet("level"))
+		}
 	case CmdHostSeen:
 		c.Host.ID = shard.HostID(r.number("host id"))
 		c.Expected = r.number("version")
+	case CmdClusterLevel:
+		c.Raise = level.Level(r.octet("level"))
+	case CmdDigestTake:
+		c.Digest = r.number("digest")
+	case CmdDigestCompare:
+		c.Digest = r.number("digest")
+		c.Sum = r.fixed64("sum")
 	case CmdRoutingInit:
 		c.Cluster = r.text("cluster")
 		c.Shards = numbers[ShardID](r, "shards")

@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -46,10 +48,13 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 	} {
 		src := encoded(t, &b)
 		got := Batch{Proposer: 99, Commands: everyCommand()[:3]}
-		if err := DecodeBatch(src, &got); err != nil {
+		if err := DecodeBatch(src, &got, level.Newest); err != nil {
 			t.Fatal(err)
 		}
 		clear(src) // nothing may be a view of it
+		for i := range got.Commands {
+			got.Commands[i].Level = 0
+		}
 		if !reflect.DeepEqual(got, b) {
 			t.Errorf("got %+v\nwant %+v", got, b)
 		}
@@ -62,11 +67,21 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 		{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)},
 		{Kind: CmdSlotsAssign, First: 1, Last: 300, From: 1, To: 2, Expected: 3},
 	}})
-	want := "\x01" + "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02" +
-		"\x01\x09" + "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00" +
-		"\x21\x06" + "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
+	const batch = "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02"
+	const create, assign = "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00", "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
+	want := "\x02" + batch + "\x01\x0a" + "\x01" + create + "\x01\x07" + "\x21" + assign
 	if string(got) != want {
 		t.Errorf("%x\nwant %x", got, want)
+	}
+	// Logs of before the levels have this.
+	var b, old Batch
+	for src, into := range map[string]*Batch{want: &b, "\x01" + batch + "\x01\x09" + create + "\x21\x06" + assign: &old} {
+		if err := DecodeBatch([]byte(src), into, level.First); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(b, old) {
+		t.Errorf("%+v\n%+v", b, old)
 	}
 }
 
@@ -76,30 +91,36 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		return append(binary.AppendUvarint(b, count), rest...)
 	}
 	long := strings.Repeat("\xff", 11)
+	one := func(kind byte, fields string) string {
+		return "\x01" + string(rune(len(fields)+1)) + string([]byte{kind}) + fields
+	}
 	for want, src := range map[string][]byte{
-		"version: the byte is missing":                    nil,
-		"version 2; this host knows version 1":            append([]byte{2}, head(0, "")[1:]...),
-		"version 0;":                                      make([]byte, 18),
-		"proposer: 8 bytes are needed, 3 are left":        head(0, "")[:4],
-		"sequence: 8 bytes are needed, 0 are left":        head(0, "")[:9],
-		"count: the bytes end within the number":          head(0, "")[:17],
-		"count: the number does not fit":                  append(head(0, "")[:17], long...),
-		"count: 9 entries, but 0 bytes are left":          head(9, ""),
-		"16385 commands; at most 16384":                   head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1)),
-		"1 bytes more than there should be":               head(0, "x"),
-		"command 0: body: the bytes end":                  head(1, "\x01"),
-		"command 0: body: a length of 5, but 1 bytes":     head(1, "\x01\x05x"),
-		"command 0: unknown kind 9; a newer host":         head(1, "\x09\x00"),
-		"command 0 (node-create): path: a length of 127":  head(1, "\x01\x03\x7fab"),
-		"command 0 (node-create): rate_limiter":           head(1, "\x01\x07\x02/a\x00\x00\x00\x00"),
-		"(node-create): 1 bytes more":                     head(1, "\x01\x09\x02/a\x00\x00\x00\x00\x00!"),
-		"command 1 (settle-grace): config version":        head(2, "\x04\x02\x01\x01\x04\x01\x01"),
-		"command 0 (routing-init): shards: 100 entries":   head(1, "\x20\x03\x01c\x64"),
-		"(slots-assign): last slot: 65536 is above 65535": head(1, "\x21\x07\x01\x80\x80\x04\x01\x02\x00"),
-		"(node-cleared): node: the number does not fit":   head(1, "\x05\x0c"+long+"\x01"),
+		"version: the byte is missing":                  nil,
+		"version 3; this host knows version 2":          append([]byte{3}, head(0, "")[1:]...),
+		"version 0;":                                    make([]byte, 18),
+		"proposer: 8 bytes are needed, 3 are left":      head(0, "")[:4],
+		"sequence: 8 bytes are needed, 0 are left":      head(0, "")[:9],
+		"count: the bytes end within the number":        head(0, "")[:17],
+		"count: the number does not fit":                append(head(0, "")[:17], long...),
+		"count: 9 entries, but 0 bytes are left":        head(9, ""),
+		"16385 commands; at most 16384":                 head(shard.MaxBatch+1, strings.Repeat("x", shard.MaxBatch+1)),
+		"1 bytes more than there should be":             head(0, "x"),
+		"command 0: body: the bytes end":                head(1, "\x01"),
+		"command 0: body: a length of 5, but 1 bytes":   head(1, "\x01\x05x"),
+		"command 0: unknown kind 9 at level 1: a newer": head(1, one(9, "")),
+		"command 0: level 0":                            head(1, "\x00\x01\x01"),
+		"command 0: kind: the byte is missing":          head(1, "\x01\x00"),
+		"command 0: node-create: path: a length of 127": head(1, one(1, "\x7fab")),
+		"command 0: node-create: rate_limiter":          head(1, one(1, "\x02/a\x00\x00\x00\x00")),
+		"node-create: 1 bytes more":                     head(1, one(1, "\x02/a\x00\x00\x00\x00\x00!")),
+		"command 1: settle-grace: config version":       head(2, one(4, "\x01\x01")+one(4, "\x01")),
+		"command 0: routing-init: shards: 100 entries":  head(1, one(32, "\x01c\x64")),
+		"slots-assign: last slot: 65536 is above 65535": head(1, one(33, "\x01\x80\x80\x04\x01\x02\x00")),
+		"node-cleared: node: the number does not fit":   head(1, one(5, long+"\x01")),
+		"a rise of the cluster's level to 200":          head(1, one(18, "\xc8")),
 	} {
 		b := Batch{Commands: everyCommand()}
-		err := DecodeBatch(src, &b)
+		err := DecodeBatch(src, &b, level.Newest)
 		if !errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%x: %v, want an ErrBatch with %q", src[:min(len(src), 40)], err, want)
 		}
@@ -108,7 +129,7 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		}
 	}
 	var b Batch
-	if err := DecodeBatch(make([]byte, shard.MaxBatchBytes+1), &b); err == nil || !strings.Contains(err.Error(), "at most 16777216 bytes") {
+	if err := DecodeBatch(make([]byte, shard.MaxBatchBytes+1), &b, level.Newest); err == nil || !strings.Contains(err.Error(), "at most 16777216 bytes") {
 		t.Errorf("a batch of too many bytes: %v", err)
 	}
 }
@@ -117,7 +138,7 @@ func TestEveryCutOfABatchIsRefused(t *testing.T) {
 	src := encoded(t, &Batch{Commands: everyCommand()})
 	for i := range src {
 		var b Batch
-		if err := DecodeBatch(src[:i], &b); !errors.Is(err, ErrBatch) {
+		if err := DecodeBatch(src[:i], &b, level.Newest); !errors.Is(err, ErrBatch) {
 			t.Errorf("%d of %d bytes: %v", i, len(src), err)
 		}
 	}
@@ -144,13 +165,16 @@ func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte{batchVersion})
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var b, again Batch
-		if err := DecodeBatch(src, &b); err != nil {
+		if err := DecodeBatch(src, &b, level.Newest); err != nil {
 			if !errors.Is(err, ErrBatch) {
 				t.Fatalf("%v is not an ErrBatch", err)
 			}
 			return
 		}
-		if err := DecodeBatch(encoded(t, &b), &again); err != nil || !reflect.DeepEqual(b, again) {
+		if slices.ContainsFunc(b.Commands, func(c Command) bool { return c.Level > level.Newest }) {
+			return // what was passed over cannot be written again
+		}
+		if err := DecodeBatch(encoded(t, &b), &again, level.Newest); err != nil || !reflect.DeepEqual(b, again) {
 			t.Fatalf("%v: %+v became %+v", err, b, again)
 		}
 		// Whatever can be decoded can be applied, on every replica with the same outcome.

@@ -3,6 +3,7 @@ package meta
 import (
 	"strconv"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -31,6 +32,13 @@ const (
 	// never again go by an older one. Uses the id in Host, Expected.
 	CmdHostSeen CommandKind = 17
 
+	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses Raise.
+	CmdClusterLevel CommandKind = 18
+	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. Uses Digest. CmdDigestCompare gives the
+	// leader's digest of that number, which replicas compare with their own. Uses Digest, Sum. Both change nothing.
+	CmdDigestTake    CommandKind = 19
+	CmdDigestCompare CommandKind = 20
+
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
 	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
@@ -43,7 +51,10 @@ type ShardID uint64
 
 // Command is one operation. Which fields count depends on Kind.
 type Command struct {
-	Kind CommandKind
+	// Level is set by DecodeBatch: the level that the command was written at. Where it is above the machine's, nothing else is set. A
+	// command that is made leaves it zero: it is written at the level that brought its kind.
+	Level level.Level
+	Kind  CommandKind
 
 	// A node is named by its path, by its id, or by both; both must then be of the same node. An id
 	// makes it safe to send a drop or an alter again: it cannot hit a node of the same path that was
@@ -60,6 +71,9 @@ type Command struct {
 	Shards      []ShardID
 	First, Last shard.Slot
 	From, To    ShardID
+
+	Raise       level.Level
+	Digest, Sum uint64
 }
 
 // Batch is what one proposal carries: commands that are applied one after the other. Proposer and
@@ -71,15 +85,18 @@ type Batch struct {
 }
 
 var commandNames = [...]string{
-	CmdNodeCreate:   "node-create",
-	CmdNodeAlter:    "node-alter",
-	CmdNodeDrop:     "node-drop",
-	CmdSettleGrace:  "settle-grace",
-	CmdNodeCleared:  "node-cleared",
-	CmdHostRegister: "host-register",
-	CmdHostSeen:     "host-seen",
-	CmdRoutingInit:  "routing-init",
-	CmdSlotsAssign:  "slots-assign",
+	CmdNodeCreate:    "node-create",
+	CmdNodeAlter:     "node-alter",
+	CmdNodeDrop:      "node-drop",
+	CmdSettleGrace:   "settle-grace",
+	CmdNodeCleared:   "node-cleared",
+	CmdHostRegister:  "host-register",
+	CmdHostSeen:      "host-seen",
+	CmdClusterLevel:  "cluster-level",
+	CmdDigestTake:    "digest-take",
+	CmdDigestCompare: "digest-compare",
+	CmdRoutingInit:   "routing-init",
+	CmdSlotsAssign:   "slots-assign",
 }
 
 // String returns the kind as logs and errors write it.

@@ -25,6 +25,8 @@ const (
 	EffectRoutingChanged EffectKind = 5
 	// EffectHostSeen: a host has caught up with a newer version.
 	EffectHostSeen EffectKind = 6
+	// EffectLevelChanged: the feature level of the cluster has risen.
+	EffectLevelChanged EffectKind = 7
 )
 
 // EffectFlags refine a result.
@@ -68,6 +70,7 @@ var effectNames = [...]string{
 	EffectHostsChanged:   "hosts-changed",
 	EffectRoutingChanged: "routing-changed",
 	EffectHostSeen:       "host-seen",
+	EffectLevelChanged:   "level-changed",
 }
 
 // String returns the kind as logs and tests write it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -16,6 +17,8 @@ type Host struct {
 	ClientAddress string // where clients reach it
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // of its program
+	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0 until it registers.
+	Level level.Level
 
 	// The machine fills in the rest.
 	Current protocol.HostState
@@ -84,6 +87,13 @@ func (m *Machine) hostRegister(c *Command) {
 	} else if h.Name != next.Name {
 		m.refuse(protocol.StatusPreconditionFailed,
 			"host %d is named %s, not %s; a host keeps its name, and an id its host", h.ID, h.Name, next.Name)
+		return
+	}
+	if next.Level < m.level && m.level > level.First { // entries of before the levels name none
+
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the cluster is at feature level %d; host %d can follow up to level %d: start a newer version of Signalbox there",
+			m.level, next.ID, next.Level)
 		return
 	}
 	next.Current, next.Target, next.Changed, next.Seen = h.Current, h.Target, h.Changed, h.Seen

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -19,6 +20,7 @@ type Machine struct {
 	// What Apply is at.
 	out *Effects
 	op  int32
+	at  level.Level // the level that counts for all of the batch
 }
 
 // content is all that a machine holds.
@@ -26,6 +28,7 @@ type content struct {
 	// version grows by one with every command that changes anything, and with nothing else.
 	version  uint64
 	lastNode shard.NodeID // the highest id ever given to a node
+	level    level.Level  // of the cluster, and of this machine
 
 	// byPath and byID hold the same values.
 	byPath   index[string, Node]
@@ -40,6 +43,7 @@ func New() *Machine { return &Machine{content: newContent()} }
 
 func newContent() content {
 	return content{
+		level:    level.First,
 		byPath:   index[string, Node]{key: func(n *Node) string { return n.Path }},
 		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
 		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
@@ -49,7 +53,7 @@ func newContent() content {
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out.
 func (m *Machine) Apply(b *Batch, out *Effects) {
-	m.out = out
+	m.out, m.at = out, m.level
 	for i := range b.Commands {
 		m.op = int32(i)
 		m.applyOne(&b.Commands[i])
@@ -70,6 +74,10 @@ func (m *Machine) applyOne(c *Command) {
 }
 
 func (m *Machine) carryOut(c *Command) {
+	if c.Level > m.at {
+		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
+		return
+	}
 	switch c.Kind {
 	case CmdNodeCreate:
 		m.nodeCreate(c)
@@ -85,12 +93,16 @@ func (m *Machine) carryOut(c *Command) {
 		m.hostRegister(c)
 	case CmdHostSeen:
 		m.hostSeen(c)
+	case CmdClusterLevel:
+		m.clusterLevel(c)
+	case CmdDigestTake, CmdDigestCompare:
+		m.accept(0)
 	case CmdRoutingInit:
 		m.routingInit(c)
 	case CmdSlotsAssign:
 		m.slotsAssign(c)
 	default:
-		m.refuse(protocol.StatusUnsupported, "%v is not a command that this host knows", c.Kind)
+		assert(false, "only commands that this build knows are decoded")
 	}
 }
 

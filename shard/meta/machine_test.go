@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -87,7 +88,7 @@ func kinds(list []Effect) string {
 
 func TestEveryCommandIsAnsweredFirstAndUnderItsNumber(t *testing.T) {
 	m := born(1)
-	list := run(m, create("/a", Config{}), Command{Kind: 99}, drop("/a"), drop("/a"))
+	list := run(m, create("/a", Config{}), Command{Level: level.Newest + 1}, drop("/a"), drop("/a"))
 	if got := kinds(list); got != "result node-changed result result node-dropped result " {
 		t.Errorf("effects: %s", got)
 	}
@@ -97,7 +98,7 @@ func TestEveryCommandIsAnsweredFirstAndUnderItsNumber(t *testing.T) {
 		}
 	}
 	if s := list[2].Status; s != protocol.StatusUnsupported {
-		t.Errorf("an unknown command: %v", s)
+		t.Errorf("a command above the level: %v", s)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -97,15 +98,23 @@ func appendHost(dst []byte, h *Host) []byte {
 	dst = appendHostForm(dst, h)
 	dst = append(dst, byte(h.Current), byte(h.Target))
 	dst = binary.AppendUvarint(dst, h.Changed)
-	return binary.AppendUvarint(dst, h.Seen)
+	dst = binary.AppendUvarint(dst, h.Seen)
+	return append(dst, byte(h.Level))
 }
 
-func readHost(r *fieldReader) Host {
+// readHostBeforeLevel reads the record of a host of snapshots of before the levels.
+func readHostBeforeLevel(r *fieldReader) Host {
 	h := readHostForm(r)
 	h.Current = protocol.HostState(r.octet("current state"))
 	h.Target = protocol.HostState(r.octet("target state"))
 	h.Changed = r.number("changed")
 	h.Seen = r.number("seen")
+	return h
+}
+
+func readHost(r *fieldReader) Host {
+	h := readHostBeforeLevel(r)
+	h.Level = level.Level(r.octet("level"))
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -14,7 +15,7 @@ var (
 	// ErrSnapshot is what is wrong with every snapshot that cannot be restored.
 	ErrSnapshot = errors.New("meta: bad snapshot")
 	// ErrSnapshotNewer is an ErrSnapshot: a newer host wrote it. Nothing is broken; run a newer program.
-	ErrSnapshotNewer = fmt.Errorf("%w: its format is newer than this host knows", ErrSnapshot)
+	ErrSnapshotNewer = fmt.Errorf("%w: %w", ErrSnapshot, shard.ErrNewerFormat)
 )
 
 // Restore replaces the content by that of a saved snapshot. It reads no further than the snapshot's
@@ -38,6 +39,7 @@ func (m *Machine) Restore(r io.Reader) error {
 type loader struct {
 	content
 	r       io.Reader
+	format  uint32
 	block   int // number of blocks read
 	payload []byte
 }
@@ -89,11 +91,12 @@ func (l *loader) head() error {
 	}
 	format := binary.LittleEndian.Uint32(head[len(snapshotMagic):])
 	if format > snapshotFormat {
-		return fmt.Errorf("%w: %d, not %d", ErrSnapshotNewer, format, snapshotFormat)
+		return fmt.Errorf("%w: its format is %d, known up to %d", ErrSnapshotNewer, format, snapshotFormat)
 	}
-	if format != snapshotFormat {
+	if format < formatBeforeLevel {
 		return fmt.Errorf("its format %d is not known any more: use the version that wrote it", format)
 	}
+	l.format = format
 	return nil
 }
 
@@ -125,6 +128,16 @@ func (l *loader) take(kind blockKind, r *fieldReader) error {
 	case blockCounters:
 		l.version = r.number("version")
 		l.lastNode = shard.NodeID(r.number("last node id"))
+		if l.format == formatBeforeLevel {
+			return nil
+		}
+		l.level = level.Level(r.octet("level"))
+		switch {
+		case r.err == nil && l.level == 0:
+			return errors.New("level 0")
+		case l.level > level.Newest:
+			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer, l.level, level.Newest)
+		}
 		return nil
 	case blockRouting:
 		l.routing = readRouting(r)
@@ -133,6 +146,9 @@ func (l *loader) take(kind blockKind, r *fieldReader) error {
 		}
 		return l.routing.check(l.version)
 	case blockHosts:
+		if l.format == formatBeforeLevel {
+			return takeRecords(r, &l.hosts, "host", readHostBeforeLevel, l.checkHost)
+		}
 		return takeRecords(r, &l.hosts, "host", readHost, l.checkHost)
 	case blockNodes:
 		return takeRecords(r, &l.byPath, "node", readNode, l.checkNode)

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -20,9 +21,11 @@ import (
 // keeps its form in every format, so that an old host can say that a snapshot is too new for it.
 const (
 	snapshotMagic = "SBX-META"
-	// snapshotFormat is 2 since nodes carry how their timing changes. Any change of the bytes gets a new number.
-	snapshotFormat = 2
-	headBytes      = len(snapshotMagic) + 8
+	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in the records of
+	// clusters of that level only, and needs no other format.
+	snapshotFormat    = 3
+	formatBeforeLevel = 2
+	headBytes         = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5
 	// blockTarget is the size at which a block of records is closed; maxBlock what a reader accepts.
@@ -47,6 +50,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type frozen struct {
 	version  uint64
 	lastNode shard.NodeID
+	level    level.Level
 	routing  Routing
 	hosts    []*Host
 	nodes    []*Node
@@ -58,7 +62,7 @@ func (m *Machine) freeze() *frozen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &frozen{
-		version: m.version, lastNode: m.lastNode, routing: m.routing,
+		version: m.version, lastNode: m.lastNode, level: m.level, routing: m.routing,
 		hosts: m.hosts.freeze(), nodes: m.byPath.freeze(), dropping: m.dropping.freeze(),
 	}
 }
@@ -124,7 +128,8 @@ func (f *frozen) save(b *blockWriter) error {
 
 func (f *frozen) appendCounters(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, f.version)
-	return binary.AppendUvarint(dst, uint64(f.lastNode))
+	dst = binary.AppendUvarint(dst, uint64(f.lastNode))
+	return append(dst, byte(f.level))
 }
 
 func (f *frozen) appendCounts(dst []byte) []byte {

@@ -120,10 +120,10 @@ func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
 		return b
 	}
-	if err := refused(t, format(snapshotFormat+1), "newer than this host knows: 3, not 2"); !errors.Is(err, ErrSnapshotNewer) {
+	if err := refused(t, format(snapshotFormat+1), "its format is 4, known up to 3"); !errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is not an ErrSnapshotNewer", err)
 	}
-	if err := refused(t, format(snapshotFormat-1), "format 1 is not known any more: use the version that wrote it"); errors.Is(err, ErrSnapshotNewer) {
+	if err := refused(t, format(formatBeforeLevel-1), "format 1 is not known any more: use the version that wrote it"); errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is an ErrSnapshotNewer", err)
 	}
 	src[9] ^= 1
@@ -240,7 +240,9 @@ func TestBlocksInTheWrongOrderAreRefused(t *testing.T) {
 		"it ends at block 6, before its end": {counters, routing, hosts, nodes, dropping},
 		"block 1: its kind 7 is unknown":     {block(7, "")},
 		"block 1: its kind 0 is unknown":     {block(0, "")},
-		"block 1: 1 bytes more":              {block(blockCounters, "\x01\x01\x01")},
+		"block 1: 1 bytes more":              {block(blockCounters, "\x01\x01\x01\x01")},
+		"block 1: level 0":                   {block(blockCounters, "\x01\x01\x00")},
+		"it is of level 200, and this build": {block(blockCounters, "\x01\x01\xc8")},
 		"block 1: last node id":              {block(blockCounters, "\x01")},
 		"block 2: ranges: 9 entries":         {counters, block(blockRouting, "\x01\x01c\x00\x09")},
 		"block 3: host 0: host name":         {counters, routing, block(blockHosts, "\x01\x09")},

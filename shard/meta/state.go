@@ -3,6 +3,7 @@ package meta
 import (
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -11,6 +12,7 @@ import (
 type State struct {
 	Version  uint64
 	LastNode shard.NodeID
+	Level    level.Level
 	Routing  Routing
 	Hosts    []Host    // by id
 	Nodes    []Node    // by path
@@ -21,15 +23,19 @@ type State struct {
 func (m *Machine) State() State {
 	f := m.freeze()
 	return State{
-		Version: f.version, LastNode: f.lastNode, Routing: f.routing,
+		Version: f.version, LastNode: f.lastNode, Level: f.level, Routing: f.routing,
 		Hosts: values(f.hosts), Nodes: values(f.nodes), Dropping: values(f.dropping),
 	}
 }
 
 // Digest returns a number that is equal for machines with equal states, and as good as never for others.
 // It does not keep Apply waiting.
-func (m *Machine) Digest() uint64 {
-	f := m.freeze()
+func (m *Machine) Digest() uint64 { return m.BeginDigest()() }
+
+// BeginDigest fixes the state as it is now, and returns what computes its digest beside Apply.
+func (m *Machine) BeginDigest() (sum func() uint64) { return m.freeze().digest }
+
+func (f *frozen) digest() uint64 {
 	d := xxhash.New()
 	buf := f.appendCounters(nil)
 	buf = f.appendCounts(buf)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -22,6 +23,7 @@ type twin struct {
 	shards   map[ShardID]bool
 	slots    [shard.Slots]ShardID
 	routing  uint64
+	level    level.Level
 }
 
 type twinNode struct {
@@ -38,7 +40,7 @@ type twinDropped struct {
 
 func newTwin() *twin {
 	return &twin{
-		nodes: map[string]*twinNode{}, dropped: map[shard.NodeID]*twinDropped{},
+		level: level.First, nodes: map[string]*twinNode{}, dropped: map[shard.NodeID]*twinDropped{},
 		hosts: map[shard.HostID]Host{}, shards: map[ShardID]bool{},
 	}
 }
@@ -69,7 +71,7 @@ func (n *twinNode) node(path string) Node {
 
 // state is what the machine should hold.
 func (w *twin) state() State {
-	s := State{Version: w.version, LastNode: w.lastNode}
+	s := State{Version: w.version, LastNode: w.lastNode, Level: w.level}
 	if w.routing > 0 {
 		s.Routing = Routing{Version: w.routing, Cluster: w.cluster, Shards: slices.Sorted(maps.Keys(w.shards))}
 		for slot := range shard.Slots {
@@ -148,6 +150,9 @@ func (w *twin) apply(c *Command) answer {
 }
 
 func (w *twin) carryOut(c *Command) answer {
+	if c.Level > w.level {
+		return failed(protocol.StatusUnsupported)
+	}
 	switch c.Kind {
 	case CmdNodeCreate:
 		return w.create(c)
@@ -165,8 +170,28 @@ func (w *twin) carryOut(c *Command) answer {
 		return w.birth(c)
 	case CmdSlotsAssign:
 		return w.assign(c)
+	case CmdClusterLevel:
+		return w.raise(c)
 	}
-	return failed(protocol.StatusUnsupported)
+	return answer{} // digests
+}
+
+func (w *twin) raise(c *Command) answer {
+	if c.Raise == 0 {
+		return failed(protocol.StatusBadRequest)
+	}
+	if c.Raise <= w.level {
+		return answer{flags: FlagExisted}
+	}
+	able := len(w.hosts) > 0
+	for _, h := range w.hosts {
+		able = able && h.Level >= c.Raise
+	}
+	if !able {
+		return failed(protocol.StatusPreconditionFailed)
+	}
+	w.level = c.Raise
+	return answer{flags: FlagChanged, event: EffectLevelChanged}
 }
 
 func (w *twin) create(c *Command) answer {
@@ -283,6 +308,9 @@ func (w *twin) register(c *Command) answer {
 		if (other.ID == h.ID) != (other.Name == h.Name) {
 			return failed(protocol.StatusPreconditionFailed)
 		}
+	}
+	if w.level > level.First && h.Level < w.level {
+		return failed(protocol.StatusPreconditionFailed)
 	}
 	h.Current, h.Target = protocol.HostOnline, protocol.HostOnline
 	old, existed := w.hosts[h.ID]

@@ -1,0 +1,85 @@
+package meta
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// unknown is above every level: that of what is not in the table of levels.
+const unknown level.Level = 255
+
+var commandLevels = func() (list [len(commandNames)]level.Level) {
+	for kind, name := range commandNames {
+		list[kind] = unknown
+		if name != "" {
+			list[kind] = level.Of(level.MetaCommand, name)
+		}
+	}
+	return list
+}()
+
+func commandLevel(k CommandKind) level.Level {
+	if int(k) < len(commandLevels) {
+		return commandLevels[k]
+	}
+	return unknown
+}
+
+// LevelOf returns the level that a command needs. A host proposes no command above the level of the cluster.
+func LevelOf(c *Command) level.Level { return commandLevel(c.Kind) }
+
+// Level returns the feature level of the cluster.
+func (m *Machine) Level() level.Level {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.level
+}
+
+// LevelHolders returns the level that every host on record which is not expelled can follow, and the hosts that can follow no more
+// than it. Without hosts the level is 0.
+func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, h := range m.hosts.entries {
+		if h.Current == protocol.HostExpelled {
+			continue
+		}
+		if len(holders) == 0 || h.Level < lowest {
+			lowest, holders = h.Level, holders[:0]
+		}
+		if h.Level == lowest {
+			holders = append(holders, *h)
+		}
+	}
+	return lowest, holders
+}
+
+// clusterLevel raises the level when every host can follow.
+func (m *Machine) clusterLevel(c *Command) {
+	switch {
+	case c.Raise == 0:
+		m.refuse(protocol.StatusBadRequest, "a level is needed")
+		return
+	case c.Raise <= m.level:
+		m.accept(FlagExisted)
+		return
+	}
+	some := false
+	for _, h := range m.hosts.entries {
+		if h.Current == protocol.HostExpelled {
+			continue
+		}
+		if some = true; h.Level < c.Raise {
+			m.refuse(protocol.StatusPreconditionFailed, "host %s can follow up to level %d, not %d", h.Name, h.Level, c.Raise)
+			return
+		}
+	}
+	if !some {
+		m.refuse(protocol.StatusPreconditionFailed, "no host has said which level it can follow")
+		return
+	}
+	assert(c.Raise <= level.Newest, "a level that this build cannot follow stops its replica on decoding")
+	m.level = c.Raise
+	m.change(0)
+	m.emit(EffectLevelChanged)
+}
