@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -23,6 +24,8 @@ type Config struct {
 	RaftAddress   string
 	AdminAddress  string
 	Version       string
+	// Level is the highest feature level that the host says it can follow. Zero means level.Newest, which is what this build can.
+	Level level.Level
 	// Hosts are the ids of all hosts of the cluster; each holds every shard.
 	Hosts []shard.HostID
 	// Shards is the number of data shards. It never changes in the life of a cluster.
@@ -45,6 +48,11 @@ type Config struct {
 	Patience time.Duration
 	// Guard tells why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
+	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
+	DigestInterval time.Duration
+	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It should end the
+	// process with the error, since the log stops feeding the replica. May be nil.
+	Halt func(error)
 	// Access decides who may do what. Nil lets everybody do everything.
 	Access Access
 	// LogSyncs are shown among the metrics. May be nil.
@@ -105,6 +113,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Patience == 0 {
 		c.Patience = DefaultPatience
+	}
+	if c.DigestInterval == 0 {
+		c.DigestInterval = digestInterval
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -287,6 +287,10 @@ func (c *conn) submit(o op, rp *replica, command *shard.Command) bool {
 		c.moved(o.request, o.kind, rp)
 		return false
 	}
+	if needs := shard.LevelOf(command); needs > rp.currentLevel() {
+		c.fail(o.request, o.kind, c.host.aboveLevel(needs))
+		return false
+	}
 	if !rp.pipeline.add(o, command) {
 		c.overloaded(o.request, o.kind, "the shard's queue is full")
 		return false

@@ -27,6 +27,8 @@ type duty struct {
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost
 
+	raising atomic.Bool // a rise of the shard's level is under way
+
 	// Used on the host's loop only.
 	swept time.Time
 	sweep sweep
@@ -140,6 +142,8 @@ func (d *duty) act(now time.Time, s stage) {
 		d.assume(s.term, now)
 	}
 	r.rely()
+	d.raiseLevel()
+	d.checkDigest(now)
 	d.expire(now)
 	d.timeOut(s.term, now)
 	d.reconcile(now)

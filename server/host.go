@@ -32,12 +32,13 @@ type Host struct {
 	partial  partialBytes
 	cuts     cuts
 
-	wakes   chan struct{}
-	looking atomic.Bool // the routing or the meta shard may need something
-	stop    chan struct{}
-	loop    sync.WaitGroup
-	leaving atomic.Bool // this host is about to stop
-	foreign atomic.Bool // the cluster is not the one that this host is configured for
+	wakes     chan struct{}
+	looking   atomic.Bool // the routing or the meta shard may need something
+	stop      chan struct{}
+	loop      sync.WaitGroup
+	digesting sync.WaitGroup // those who take digests
+	leaving   atomic.Bool    // this host is about to stop
+	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
@@ -119,6 +120,7 @@ func (h *Host) Close() {
 	close(h.stop)
 	h.loop.Wait()
 	h.closeLogs()
+	h.digesting.Wait()
 	for _, r := range h.replicas {
 		r.hub.Close()
 	}

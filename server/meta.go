@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -29,6 +30,7 @@ type metaReplica struct {
 	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
 	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
 	caughtUp atomic.Bool
+	digests  digests
 	// told is the version of the machine that the host's timing has taken in.
 	told atomic.Uint64
 
@@ -49,6 +51,7 @@ type metaDone func(e *meta.Effect, failed protocol.Status)
 func (h *Host) newMetaReplica() *metaReplica {
 	m := &metaReplica{host: h, machine: meta.New(), flights: make(map[uint64]metaDone)}
 	m.leadership.Store(&shard.Leadership{})
+	m.initDigests()
 	return m
 }
 
@@ -65,6 +68,10 @@ func (m *metaReplica) leads() bool { return m.leadership.Load().Leader == m.host
 
 // propose hands one command to the log. There are few, so each is a batch of its own.
 func (m *metaReplica) propose(c meta.Command, done metaDone) {
+	if meta.LevelOf(&c) > m.machine.Level() {
+		done(nil, protocol.StatusUnsupported)
+		return
+	}
 	m.mu.Lock()
 	m.sequence++
 	sequence := m.sequence
@@ -87,6 +94,9 @@ func (m *metaReplica) propose(c meta.Command, done metaDone) {
 }
 
 func (m *metaReplica) encode(sequence uint64, commands ...meta.Command) ([]byte, error) {
+	for i := range commands {
+		commands[i].Level = m.machine.Level()
+	}
 	return meta.AppendBatch(nil, &meta.Batch{
 		Proposer: m.host.proposer, Sequence: sequence, Commands: commands,
 	})
@@ -124,14 +134,16 @@ func (m *metaReplica) land(sequence uint64, e *meta.Effect) {
 // Apply implements shard.StateMachine.
 func (m *metaReplica) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if err := meta.DecodeBatch(entries[i].Data, &m.batch); err != nil {
-			return fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err)
+		if err := meta.DecodeBatch(entries[i].Data, &m.batch, m.machine.Level()); err != nil {
+			return m.host.halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
 		}
 		m.applied.Store(entries[i].Index)
 		m.effects.Reset()
 		m.machine.Apply(&m.batch, &m.effects)
 		for j := range m.effects.List {
-			m.tell(&m.effects.List[j])
+			if err := m.tell(&m.effects.List[j]); err != nil {
+				return m.host.halt(err)
+			}
 		}
 		m.told.Store(m.machine.Version())
 		if m.unsettled {
@@ -142,9 +154,17 @@ func (m *metaReplica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-func (m *metaReplica) tell(e *meta.Effect) {
+// tell acts on an effect. An error says that this replica must not go on.
+func (m *metaReplica) tell(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
+		if c := &m.batch.Commands[e.Op]; e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestTake {
+			m.takeDigest(c.Digest)
+		} else if e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestCompare {
+			if err := m.digests.compare(c.Digest, c.Sum); err != nil {
+				return err
+			}
+		}
 		if m.batch.Proposer == m.host.proposer {
 			m.land(m.batch.Sequence, e)
 		}
@@ -157,7 +177,11 @@ func (m *metaReplica) tell(e *meta.Effect) {
 		m.host.nodeDropped(e.Node.ID)
 	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
 		m.host.routes.changed()
+	case meta.EffectLevelChanged:
+		m.host.log.Info("the feature level of the cluster has risen", "level", m.machine.Level())
+		m.host.look()
 	}
+	return nil
 }
 
 // PrepareSnapshot implements shard.StateMachine.
@@ -166,6 +190,9 @@ func (m *metaReplica) PrepareSnapshot() (shard.Snapshot, error) { return m.machi
 // Restore implements shard.StateMachine.
 func (m *metaReplica) Restore(r io.Reader) error {
 	if err := m.machine.Restore(r); err != nil {
+		if errors.Is(err, shard.ErrNewerFormat) {
+			_ = m.host.halt(fmt.Errorf("server: %w", err))
+		}
 		return err
 	}
 	m.host.timing.reload(m.machine)
@@ -231,11 +258,14 @@ func (m *metaReplica) upkeep() {
 	me := meta.Host{
 		ID: h.config.ID, Name: h.config.Name, RaftAddress: h.config.RaftAddress,
 		ClientAddress: h.config.ClientAddress, AdminAddress: h.config.AdminAddress, Version: h.config.Version,
+		Level: h.newest(),
 	}
 	known, ok := m.machine.Host(me.ID)
 	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
 	if ok && known == me {
 		m.settle()
+		m.raiseLevel()
+		m.checkDigest()
 		return
 	}
 	m.say(meta.Command{Kind: meta.CmdHostRegister, Host: me})

@@ -26,6 +26,7 @@ type metrics struct {
 	saves    *histogram // one snapshot of a log
 	loads    *histogram // the same
 	leaders  *vm.Counter
+	digests  *vm.Counter
 	commands *vm.Counter
 	batches  *vm.Counter
 	greeted  *vm.Counter
@@ -47,6 +48,8 @@ func newMetrics(h *Host) *metrics {
 	m.commit = &histogram{name: "signalbox_commit_seconds"}
 	m.saves = &histogram{name: "signalbox_log_snapshot_save_seconds"}
 	m.loads = &histogram{name: "signalbox_log_snapshot_load_seconds"}
+	m.digests = m.set.NewCounter(`signalbox_digest_checks_total`)
+	m.set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.machine.Level()) })
 	m.leaders = m.set.NewCounter(`signalbox_leader_changes_total`)
 	for k := range m.requests {
 		kind := protocol.Kind(k)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -20,7 +21,8 @@ type pipeline struct {
 	log      shard.Log
 	window   int // how many batches may be under way at once
 	patience time.Duration
-	proposer uint64 // tells the batches of this run of this host from all others
+	proposer uint64        // tells the batches of this run of this host from all others
+	level    atomic.Uint32 // of the shard: nothing above it is proposed
 
 	mu       sync.Mutex
 	sequence uint64
@@ -56,7 +58,7 @@ type flight struct {
 	proposed time.Time
 }
 
-// add queues a command. It returns false where the queue is full.
+// add queues a command. It returns false where the queue is full, or the command above the level of the shard.
 func (p *pipeline) add(o op, c *shard.Command) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +66,12 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 		return false
 	}
 	before := len(p.bytes)
+	c.Level = level.Level(p.level.Load())
 	p.bytes = shard.AppendCommand(p.bytes, c)
+	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
+		p.bytes = p.bytes[:before]
+		return false
+	}
 	o.size = int32(len(p.bytes) - before)
 	p.queue = append(p.queue, o)
 	if !o.patient {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -26,6 +27,7 @@ type replica struct {
 	fresh    *freshness
 	hub      *hub.Hub
 	duty     duty
+	digests  digests
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
@@ -79,6 +81,8 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	}
 	r.pipeline.init(h.proposer, window, h.config.Patience)
 	r.duty.init(r)
+	r.initDigests()
+	r.noteLevel()
 	return r
 }
 
@@ -99,8 +103,8 @@ func (r *replica) leads() bool { return r.leadership.Load().Leader == r.host.con
 // Apply implements shard.StateMachine.
 func (r *replica) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if err := shard.DecodeBatch(entries[i].Data, &r.batch); err != nil {
-			return fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err)
+		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.currentLevel()); err != nil {
+			return r.host.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err))
 		}
 		r.applied.Store(entries[i].Index)
 		r.effects.Reset()
@@ -114,7 +118,9 @@ func (r *replica) Apply(entries []shard.Entry) error {
 		}
 		r.machine.Apply(&r.batch, &r.effects)
 		r.host.metrics.applied(len(r.batch.Commands), int64(r.host.now().Sub(began)))
-		r.complete(ops)
+		if err := r.complete(ops); err != nil {
+			return r.host.halt(err)
+		}
 		if ops != nil {
 			r.pipeline.landed(ops)
 		}
@@ -122,8 +128,9 @@ func (r *replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete tells everybody on this host what the batch brought about, in the order of its effects.
-func (r *replica) complete(ops []op) {
+// complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that this replica
+// must not go on.
+func (r *replica) complete(ops []op) (differs error) {
 	for i := range r.effects.List {
 		e := &r.effects.List[i]
 		switch e.Kind {
@@ -142,6 +149,12 @@ func (r *replica) complete(ops []op) {
 				r.host.timing.steady.RLock()
 				r.leases.Restore(e.Session, command.Node, millis(command.Timeout), r.host.now())
 				r.host.timing.steady.RUnlock()
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
+				r.noteLevel()
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
+				r.takeDigest(command.Count)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
+				differs = r.digests.compare(command.Count, command.Sum)
 			}
 			if ops != nil {
 				r.result(&ops[e.Op], command, e)
@@ -168,6 +181,7 @@ func (r *replica) complete(ops []op) {
 	}
 	r.hub.Apply(r.effects.List, time.Now())
 	r.flushDirty()
+	return differs
 }
 
 // overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
@@ -267,8 +281,12 @@ func (r *replica) PrepareSnapshot() (shard.Snapshot, error) { return r.machine.P
 // Restore implements shard.StateMachine. Whoever watched or waited here missed something.
 func (r *replica) Restore(from io.Reader) error {
 	if err := r.machine.Restore(from); err != nil {
+		if errors.Is(err, shard.ErrNewerFormat) {
+			_ = r.host.halt(fmt.Errorf("server: shard %d: %w", r.id, err))
+		}
 		return err
 	}
+	r.noteLevel()
 	r.forgetWatches()
 	r.disown(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the shard was replaced"})
 	r.tellMissed()

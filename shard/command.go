@@ -80,8 +80,9 @@ var flagNames = [...]string{"ephemeral", "force", "operator"}
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key and the
 // lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
 type Command struct {
-	// Level is set by DecodeBatch: the level that the command was written at. Where it is above the shard's, nothing else is set.
-	// A command that is made leaves it zero: it is written at the lowest level at which everything of it is known.
+	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the shard. The rules
+	// that the command follows are those of its level, so that a log replays to what it did. Where DecodeBatch finds it above the
+	// shard's, nothing else is set.
 	Level level.Level
 	Kind  CommandKind
 	Flags CommandFlags

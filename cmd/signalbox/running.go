@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -160,6 +162,12 @@ func logCode(err error) int {
 	return cli.ExitFailed
 }
 
+// haltProcess ends the process at once: this host must neither serve nor apply anything any more.
+func haltProcess(err error) {
+	fmt.Fprintf(os.Stderr, "signalbox: this host cannot go on and stops: %v\n", err)
+	os.Exit(cli.ExitData)
+}
+
 // config is what the core of the host is made of.
 func (r *running) config() server.Config {
 	s := r.settings
@@ -172,6 +180,7 @@ func (r *running) config() server.Config {
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
 		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), PingInterval: s.PingInterval, Guard: r.disk.Guard,
+		Halt:     haltProcess,
 		LogSyncs: r.logSyncs, LogSnapshots: r.logSnapshots, Log: r.log,
 	}
 	if r.tokens != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -26,7 +27,7 @@ func newReplica(o Options) *replica {
 // apply applies the oldest n batches that wait.
 func (r *replica) apply(n int) {
 	for _, data := range r.behind[:n] {
-		if err := shard.DecodeBatch(data, &r.batch); err != nil {
+		if err := shard.DecodeBatch(data, &r.batch, level.First); err != nil {
 			panic(err)
 		}
 		r.effects.Reset()

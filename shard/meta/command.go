@@ -51,8 +51,8 @@ type ShardID uint64
 
 // Command is one operation. Which fields count depends on Kind.
 type Command struct {
-	// Level is set by DecodeBatch: the level that the command was written at. Where it is above the machine's, nothing else is set. A
-	// command that is made leaves it zero: it is written at the level that brought its kind.
+	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the cluster. Where
+	// DecodeBatch finds it above the machine's, nothing else is set.
 	Level level.Level
 	Kind  CommandKind
 

@@ -17,8 +17,9 @@ import (
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
-	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals.
-	recordFormat = 2
+	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals. 3: what the log holds has levels.
+	recordFormat       = 3
+	formatBeforeLevels = 2
 )
 
 // directoryRecord says whose a data directory is. The engine checks some of it too, but after it has
@@ -113,7 +114,7 @@ func checkDirectory(c Config) error {
 // compare tells what makes a directory the wrong one for a host that would record want in it.
 func (found directoryRecord) compare(want directoryRecord, dir string) error {
 	switch {
-	case found.Format != want.Format:
+	case found.Format != want.Format && found.Format != formatBeforeLevels:
 		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
 			ErrFormat, dir, found.Format, want.Format)
 	case found.Deployment != want.Deployment:
@@ -135,11 +136,15 @@ func (found directoryRecord) compare(want directoryRecord, dir string) error {
 	return nil
 }
 
-// record writes down whose the directory is, once the engine has accepted it.
+// record writes down whose the directory is, once the engine has accepted it. A directory of before the levels gets the record of
+// this format: from then on an earlier version refuses it.
 func (l *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
-	if _, err := disk.Stat(path); err == nil {
-		return nil
+	if text, err := os.ReadFile(path); err == nil {
+		var found directoryRecord
+		if json.Unmarshal(text, &found) == nil && found.Format == recordFormat {
+			return nil
+		}
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
