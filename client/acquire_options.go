@@ -36,8 +36,8 @@ func Data(data []byte) AcquireOption {
 
 // Timeout sets how long to wait in the queue; ErrNotAcquired tells that it has passed. Without it, an
 // acquire waits for as long as its session lives and its context lasts. The host counts it; where no host can
-// be reached, or another one begins to count anew, the client gives up half a second later. It is at most a
-// day.
+// be reached, or another one begins to count anew, the client gives up half a second later. It is from 0, which
+// does not wait, to a day.
 func Timeout(d time.Duration) AcquireOption {
 	return func(c *acquireConfig) { c.timeout, c.bounded = d, true }
 }
@@ -61,15 +61,33 @@ func (c *acquireConfig) millis() uint64 {
 	if !c.bounded {
 		return protocol.Forever
 	}
-	return uint64((max(c.timeout, 0) + time.Millisecond - 1) / time.Millisecond)
+	return uint64((c.timeout + time.Millisecond - 1) / time.Millisecond)
 }
 
 func (c *acquireConfig) validate() error {
 	switch {
 	case c.count == 0:
 		return badRequest("a count of 0: there is nothing to acquire")
+	case c.bounded && c.timeout < 0:
+		return badRequest(fmt.Sprintf("a timeout of %v: it is below zero", c.timeout))
 	case c.bounded && c.millis() > protocol.MaxAcquireTimeoutMillis:
 		return badRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.timeout))
+	}
+	return nil
+}
+
+// checkName refuses what can be the name of no semaphore, before any host is asked.
+func checkName(name string) error {
+	if name == "" || len(name) > protocol.MaxNameBytes {
+		return badRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
+	}
+	return nil
+}
+
+// checkPath does so for the path of a node.
+func checkPath(path string) error {
+	if path == "" || len(path) > protocol.MaxPathBytes {
+		return badRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))
 	}
 	return nil
 }

@@ -156,6 +156,6 @@ func attachFailure(err error) (reason EndReason, final bool) {
 }
 
 // patience bounds one try to attach or to bind, so that a host that does not answer leaves time for others.
-func (x *life) patience() time.Duration { return max(x.timeout/8, 50*time.Millisecond) }
+func (x *life) patience() time.Duration { return max(x.timeout/8, minAttachPatience) }
 
 var errSlow = errors.New("the host is slow to answer")

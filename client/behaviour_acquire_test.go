@@ -3,7 +3,9 @@ package client_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -356,11 +358,17 @@ func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
 		for what, option := range map[string]client.AcquireOption{
 			"no count": client.Count(0), "more than the limit": client.Count(2), "too long": client.Timeout(25 * time.Hour),
-			"too much data": client.Data(make([]byte, 1<<20)),
+			"too much data": client.Data(make([]byte, 1<<20)), "a timeout below zero": client.Timeout(-time.Second),
 		} {
 			if _, err := sem.Acquire(t.Context(), option); !errors.Is(err, client.ErrBadRequest) {
 				t.Errorf("%s: %v", what, err)
 			}
+		}
+		if _, err := sem.Describe(t.Context(), client.WithConsistency(client.Strict)); !errors.Is(err, client.ErrSemaphoreNotFound) {
+			t.Errorf("a refused acquire has created it: %v", err)
+		}
+		if _, err := sem.Acquire(t.Context(), client.Timeout(-1)); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("a timeout below zero where it is free: %v", err)
 		}
 		acquire(t, sem)
 		cancelled, cancel := context.WithCancel(t.Context())
@@ -369,4 +377,86 @@ func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
 			t.Errorf("a context that is over: %v", err)
 		}
 	})
+}
+
+func TestALimitOfNothingIsRefused(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s := session(t, c)
+		if _, err := s.Semaphore(name, client.Limit(0)).Acquire(t.Context()); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("where there is none: %v", err)
+		}
+		check(t, s.Semaphore(name).Create(t.Context(), 3, nil))
+		if _, _, err := s.Semaphore(name, client.Limit(0)).TryAcquire(t.Context()); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("where there is one: %v", err)
+		}
+		// The limit is that of one that would be created: of one that is there more can be had.
+		acquire(t, s.Semaphore(name, client.Limit(1)), client.Count(3))
+	})
+}
+
+// An update through a lease, or under its guard, that is over says so and why, whoever knew it first.
+func TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s := session(t, c)
+		sem := s.Semaphore(name, client.Limit(1))
+		for what, test := range map[string]struct {
+			end func(*client.Lease) error
+			why error
+		}{
+			"released": {func(l *client.Lease) error { return l.Release(t.Context()) }, client.ErrReleased},
+			"deleted":  {func(l *client.Lease) error { return sem.Delete(t.Context(), client.Force()) }, client.ErrLeaseLost},
+		} {
+			lease := acquire(t, sem)
+			check(t, test.end(lease))
+			<-lease.Context().Done()
+			for how, err := range map[string]error{
+				"Lease.Update": lease.Update(t.Context(), []byte("late")),
+				"Guard":        sem.Update(t.Context(), []byte("late"), client.Guard(lease)),
+			} {
+				if !errors.Is(err, client.ErrFenced) || !errors.Is(err, test.why) {
+					t.Errorf("%s, %s: %v", what, how, err)
+				}
+			}
+		}
+		lease := acquire(t, sem)
+		check(t, s.Close(t.Context()))
+		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrSessionClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+func TestNamesThatCannotBeAreRefusedAlike(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		s, ctx := session(t, c), t.Context()
+		for _, bad := range []string{"", strings.Repeat("n", 1025)} {
+			sem, ephemeral, node := s.Semaphore(bad, client.Limit(1)), s.Ephemeral(bad), c.Node(path)
+			for what, err := range map[string]error{
+				"Acquire": second(sem.Acquire(ctx)), "TryAcquire": third(sem.TryAcquire(ctx)), "Release": second(sem.Release(ctx)),
+				"Create": sem.Create(ctx, 1, nil), "Update": sem.Update(ctx, nil), "Delete": sem.Delete(ctx),
+				"Describe": second(sem.Describe(ctx)), "Watch": firstOf(sem.Watch(ctx)),
+				"Lock": second(ephemeral.Lock(ctx)), "Ephemeral.Describe": second(ephemeral.Describe(ctx)),
+				"Node.Create": node.Create(ctx, bad, 1, nil), "Node.Update": node.Update(ctx, bad, nil),
+				"Node.Delete": node.Delete(ctx, bad), "Node.Describe": second(node.Describe(ctx, bad)),
+				"Node.Watch": firstOf(node.Watch(ctx, bad)), "of no node": second(c.Node("/nowhere").Describe(ctx, bad)),
+				"CreateNode": second(c.CreateNode(ctx, bad, client.NodeConfig{})), "DescribeNode": second(c.DescribeNode(ctx, bad)),
+				"AlterNode": second(c.AlterNode(ctx, bad, client.NodeConfig{})), "DropNode": c.DropNode(ctx, bad),
+				"Session": second(c.Session(ctx, bad)),
+			} {
+				if !errors.Is(err, client.ErrBadRequest) {
+					t.Errorf("%s of a name of %d bytes: %v", what, len(bad), err)
+				}
+			}
+		}
+	})
+}
+
+func third[T, U any](_ T, _ U, err error) error { return err }
+
+// firstOf is the error with which a watch begins.
+func firstOf(views iter.Seq2[*client.View, error]) error {
+	for _, err := range views {
+		return err
+	}
+	return nil
 }

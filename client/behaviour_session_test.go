@@ -279,7 +279,7 @@ func TestAClosedClientEndsItsSessions(t *testing.T) {
 
 func TestSessionOptionsAreChecked(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
-		for _, d := range []time.Duration{-1, time.Hour, time.Microsecond} {
+		for _, d := range []time.Duration{-1, time.Hour, time.Microsecond, client.MinSessionTimeout - 1} {
 			if _, err := c.Session(t.Context(), path, client.SessionTimeout(d)); !errors.Is(err, client.ErrBadRequest) {
 				t.Errorf("a timeout of %v: %v", d, err)
 			}

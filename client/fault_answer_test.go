@@ -118,12 +118,16 @@ func TestARefusalIsFinal(t *testing.T) {
 		}
 		lease := acquire(t, sem)
 		fake.once(protocol.KindRelease, fault{refuse: &protocol.Result{Status: protocol.StatusFenced}})
-		if err := lease.Release(t.Context()); !errors.Is(err, client.ErrFenced) {
+		if err := lease.Release(t.Context()); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrLeaseLost) {
 			t.Errorf("a release that is fenced: %v", err)
 		}
 		fake.once(protocol.KindSemaphoreUpdate, fault{refuse: &protocol.Result{Status: protocol.StatusFenced}})
-		if err := acquire(t, sem).Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) {
+		lease = acquire(t, sem)
+		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrLeaseLost) {
 			t.Errorf("an update that is fenced: %v", err)
+		}
+		if err := lease.Err(); !errors.Is(err, client.ErrLeaseLost) || lease.Context().Err() == nil {
+			t.Errorf("a lease that a host has fenced: %v", err)
 		}
 	})
 }

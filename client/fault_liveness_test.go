@@ -310,3 +310,29 @@ func TestTheUserIsToldWhyASessionIsDetached(t *testing.T) {
 		eventually(t, 3*time.Second, "the session is attached", func() bool { return s.State() == client.Attached })
 	})
 }
+
+// With the smallest timeout there is time to notice that a connection is silent and to attach over another.
+func TestTheSmallestTimeoutOutlivesASilentConnection(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		s := session(t, c, client.SessionTimeout(client.MinSessionTimeout))
+		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
+		for range 20 {
+			time.Sleep(997 * time.Millisecond)
+			silent := true
+			fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+				if r.Kind == protocol.KindSessionAttach {
+					silent = false // it comes over another connection
+					return fault{delay: 49 * time.Millisecond}
+				}
+				return fault{ignore: silent && r.Kind == protocol.KindPing}
+			})
+			attached := fake.count(protocol.KindSessionAttach)
+			eventually(t, time.Second, "it is attached again", func() bool {
+				return fake.count(protocol.KindSessionAttach) > attached && s.State() == client.Attached
+			})
+			if err := lease.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

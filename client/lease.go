@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // Lease is what a session owns of a semaphore, from the acquire that was granted to the moment at which it
@@ -85,7 +88,8 @@ func (l *Lease) lose(cause error) {
 // context ends before the host has answered, the release goes on in the background, until it is done or the
 // session ends.
 //
-// It is no error to release twice. Where the lease was lost before, the error says so.
+// It is no error to release twice. Where the lease was lost before, the error is the cause of its end; where only the host
+// knew that, it is ErrLeaseLost and ErrFenced.
 func (l *Lease) Release(ctx context.Context) error {
 	x := l.life
 	x.mu.Lock()
@@ -100,20 +104,43 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.lose(ErrReleased)
 	x.mu.Unlock()
 	_, err := x.release(ctx, l.name, l.order)
+	if statusOf(err) == protocol.StatusFenced {
+		err = fmt.Errorf("%w: %w", err, ErrLeaseLost)
+	}
 	return failedName("release", l.name, err)
 }
 
-// Update replaces the data of the semaphore, if the lease is still held: otherwise the host refuses it with
-// ErrFenced, and changes nothing.
+// Update replaces the data of the semaphore, if the lease is still held. Otherwise nothing changes, and the error is
+// ErrFenced, and the cause of the lease's end too: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+//
+// A *SessionEnd without ErrFenced says that the session ended before a host had answered: the outcome is not known.
 func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil && c.lease != l {
 		return failedName("update", l.name, badRequest("it is guarded by another lease already: this one"))
 	}
 	if err := l.Err(); err != nil {
-		return failedName("update", l.name, err)
+		return failedName("update", l.name, fmt.Errorf("%w: %w", ErrFenced, err))
 	}
-	return failedName("update", l.name, l.life.update(ctx, l.name, data, l.order, c.revision))
+	err := l.life.update(ctx, l.name, data, l.order, c.revision)
+	if statusOf(err) == protocol.StatusFenced {
+		err = fmt.Errorf("%w: %w", err, l.fenced())
+	}
+	return failedName("update", l.name, err)
+}
+
+// fenced ends the lease, because a host has answered that the session does not own under its order id. It returns the
+// cause of the end.
+func (l *Lease) fenced() error {
+	x := l.life
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l.lose(ErrLeaseLost)
+	if lane := x.lanes[l.name]; lane != nil && lane.lease == l {
+		lane.lease = nil
+		x.tidy(lane)
+	}
+	return l.cause
 }
 
 // Change gives a part of the lease back, or replaces the data of the owner. What is not given as an option

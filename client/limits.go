@@ -8,6 +8,11 @@ const (
 	DefaultPort = "7420"
 	// DefaultSessionTimeout is the timeout of a session that is started without one.
 	DefaultSessionTimeout = 10 * time.Second
+	// MinSessionTimeout is the smallest timeout of a session, other than 0, with which a client can keep it alive over the
+	// loss of a connection. Of the timeout a third passes between two pings, a quarter until one that is not answered
+	// gives the connection away, and a tenth is margin. What is left must be enough for one try to attach elsewhere, of
+	// minAttachPatience: that takes 158 ms. The rest is for pauses of the two processes: 50 ms for an answer to a ping.
+	MinSessionTimeout = 200 * time.Millisecond
 	// DefaultDialTimeout bounds the making of a connection, up to the host's welcome.
 	DefaultDialTimeout = 5 * time.Second
 
@@ -36,6 +41,8 @@ const (
 
 	// maxSilence is the longest time between two pings, whatever sessions and hosts ask for.
 	maxSilence = 5 * time.Second
+	// minAttachPatience is the least time that a host gets to answer one try to attach.
+	minAttachPatience = 50 * time.Millisecond
 	// minMargin is the least time that a client gives up before its session may end.
 	minMargin = 10 * time.Millisecond
 	// queueSlack is how much longer than its timeout an acquire is left to a host that cannot be

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -69,7 +70,7 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 
 // CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed.
 func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig) (*NodeInfo, error) {
-	if err := config.validate(); err != nil {
+	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("create node", path, err)
 	}
 	var n *NodeInfo
@@ -83,6 +84,9 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 
 // DescribeNode describes a node.
 func (c *Client) DescribeNode(ctx context.Context, path string) (*NodeInfo, error) {
+	if err := checkPath(path); err != nil {
+		return nil, failedNode("describe node", path, err)
+	}
 	var n *NodeInfo
 	err := c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
 		n = nodeInfo(&a.NodeDescribe.Node)
@@ -103,7 +107,7 @@ func IfVersion(configVersion uint64) AlterOption {
 
 // AlterNode changes what is set in the config, and leaves the rest as it is.
 func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, options ...AlterOption) (*NodeInfo, error) {
-	if err := config.validate(); err != nil {
+	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("alter node", path, err)
 	}
 	var g alterConfig

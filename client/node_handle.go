@@ -92,8 +92,12 @@ func (n *Node) ask(known *nodeID) {
 	known.busy = nil
 }
 
-// use calls f with the node's id, and once more with its new one if the node turns out to be another by now.
-func (n *Node) use(ctx context.Context, f func(id uint64) error) error {
+// use calls f with the node's id, and once more with its new one if the node turns out to be another by now. The name is
+// that of the semaphore that f is about.
+func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
 	id, err := n.id(ctx, false)
 	if err != nil {
 		return err
@@ -113,7 +117,7 @@ func (n *Node) use(ctx context.Context, f func(id uint64) error) error {
 
 // Describe describes a semaphore. OnChanged needs a session.
 func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
-	err = n.use(ctx, func(id uint64) error {
+	err = n.use(ctx, name, func(id uint64) error {
 		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
 		return err
 	})
@@ -128,7 +132,11 @@ func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOpt
 // through one Client share what the host sends.
 func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		id, err := n.id(ctx, true)
+		var id uint64
+		err := checkName(name)
+		if err == nil {
+			id, err = n.id(ctx, true)
+		}
 		if err != nil {
 			yield(nil, failedName("watch", name, err))
 			return
@@ -139,7 +147,7 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 
 // Create creates a semaphore.
 func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
-	err := n.use(ctx, func(id uint64) error {
+	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreCreate{
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
@@ -153,7 +161,7 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 	if c.lease != nil {
 		return failedName("update", name, badRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
-	err := n.use(ctx, func(id uint64) error {
+	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreUpdate{
 			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data), ExpectedRevision: c.revision,
 		})
@@ -167,7 +175,7 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 	for _, o := range options {
 		o(&c)
 	}
-	err := n.use(ctx, func(id uint64) error {
+	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreDelete{
 			NodeID: id, Name: protocol.View(name), Force: c.force,
 		})

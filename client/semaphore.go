@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 )
@@ -13,6 +14,7 @@ type Semaphore struct {
 	session   *Session
 	name      string
 	limit     uint64
+	limited   bool // it is created by an acquire, with the limit
 	data      []byte
 	ephemeral bool
 }
@@ -21,9 +23,10 @@ type Semaphore struct {
 type SemaphoreOption func(*Semaphore)
 
 // Limit lets the semaphore be created, with this limit, when it is acquired and does not exist. The limit of
-// one that exists stays as it is.
+// one that exists stays as it is. An acquire with a Limit of 0, or one that would create and asks for more than the
+// limit, is ErrBadRequest, and creates nothing.
 func Limit(n uint64) SemaphoreOption {
-	return func(s *Semaphore) { s.limit = n }
+	return func(s *Semaphore) { s.limit, s.limited = n, true }
 }
 
 // InitialData is the data of a semaphore that is created because of Limit.
@@ -76,13 +79,19 @@ func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	if err := c.validate(); err != nil {
 		return nil, false, err
 	}
-	life, err := x.session.current(ctx)
+	if x.limited && x.limit == 0 {
+		return nil, false, badRequest("a limit of 0: nothing could ever be acquired")
+	}
+	life, err := x.use(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	lease, ok, err := life.acquire(ctx, x.name, x.ephemeral, c)
-	if x.limit == 0 || !errors.Is(err, ErrNotFound) {
+	if !x.limited || !errors.Is(err, ErrNotFound) {
 		return lease, ok, err
+	}
+	if c.count > x.limit {
+		return nil, false, badRequest(fmt.Sprintf("a count of %d: the limit with which the semaphore would be created is %d", c.count, x.limit))
 	}
 	if err := life.create(ctx, x.name, x.limit, x.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
 		return nil, false, err
@@ -90,11 +99,19 @@ func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	return life.acquire(ctx, x.name, x.ephemeral, c)
 }
 
+// use returns the life that the session has, or waits for it, if the semaphore can exist.
+func (x *Semaphore) use(ctx context.Context) (*life, error) {
+	if err := checkName(x.name); err != nil {
+		return nil, err
+	}
+	return x.session.current(ctx)
+}
+
 // Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails
 // with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
 // it stands for.
 func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
-	life, err := x.session.current(ctx)
+	life, err := x.use(ctx)
 	if err == nil {
 		released, err = life.release(ctx, x.name, 0)
 	}
@@ -103,7 +120,7 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 
 // Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
-	life, err := x.session.current(ctx)
+	life, err := x.use(ctx)
 	if err == nil {
 		err = life.create(ctx, x.name, limit, data)
 	}
@@ -119,7 +136,7 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
-	life, err := x.session.current(ctx)
+	life, err := x.use(ctx)
 	if err == nil {
 		err = life.update(ctx, x.name, data, 0, c.revision)
 	}
@@ -143,7 +160,7 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	for _, o := range options {
 		o(&c)
 	}
-	life, err := x.session.current(ctx)
+	life, err := x.use(ctx)
 	if err == nil {
 		err = life.remove(ctx, x.name, c.force)
 	}
@@ -152,7 +169,7 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 
 // Describe describes the semaphore.
 func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
-	life, err := x.session.current(ctx)
+	life, err := x.use(ctx)
 	if err != nil {
 		return nil, failedName("describe", x.name, err)
 	}
@@ -164,7 +181,7 @@ func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*S
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (x *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		life, err := x.session.current(ctx)
+		life, err := x.use(ctx)
 		if err != nil {
 			yield(nil, failedName("watch", x.name, err))
 			return

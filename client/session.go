@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (c *Client) Session(ctx context.Context, path string, options ...SessionOpt
 
 func (c *Client) session(ctx context.Context, path string, options []SessionOption) (*Session, error) {
 	config, err := newSessionConfig(options)
-	if err != nil {
+	if err = cmp.Or(checkPath(path), err); err != nil {
 		return nil, err
 	}
 	s := &Session{client: c, path: path, config: config, ready: make(chan struct{})}

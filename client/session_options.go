@@ -19,7 +19,7 @@ type sessionConfig struct {
 
 // SessionTimeout sets how long the session lives at its host without a connection; DefaultSessionTimeout
 // where it is not given. It is how long others wait for what a client owned that died, and how long a client
-// has to come back after an interruption. It is at most half an hour.
+// has to come back after an interruption. It is from MinSessionTimeout to half an hour.
 //
 // With 0 the session ends the moment its connection does. Its client can never know for how long it owns
 // anything; order ids alone protect then.
@@ -53,8 +53,9 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	switch {
 	case c.timeout < 0 || c.timeout > most:
 		return c, badRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
-	case c.timeout > 0 && c.timeout < time.Millisecond:
-		return c, badRequest(fmt.Sprintf("a session timeout of %v: a millisecond at the least, or 0", c.timeout))
+	case c.timeout > 0 && c.timeout < MinSessionTimeout:
+		return c, badRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be kept alive; 0 ends it with its connection",
+			c.timeout, MinSessionTimeout))
 	}
 	return c, nil
 }

@@ -8,8 +8,8 @@ type updateConfig struct {
 	revision uint64
 }
 
-// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced tells that
-// it was not. The host decides, not the clock of this process.
+// Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced, together with the
+// cause of the lease's end, tells that it was not. The host decides, not the clock of this process.
 func Guard(lease *Lease) UpdateOption {
 	return func(c *updateConfig) { c.lease = lease }
 }

@@ -110,7 +110,7 @@ func ExamplePutGuarded() {
 	fmt.Println(config.PutGuarded(ctx, lease, []byte("workers=0")))
 	// Output:
 	// <nil>
-	// config: put "limits": FENCED: released
+	// config: put "limits": client: update "limits": FENCED: released
 }
 
 // Of two who have read the same value one is too late.

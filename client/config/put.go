@@ -81,12 +81,5 @@ func (p *putConfig) replace(ctx context.Context, node *client.Node, name string,
 //
 //	lease, err := session.Semaphore("limits", client.Limit(1)).Acquire(ctx)
 func PutGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
-	return failed("put", lease.Name(), putGuarded(ctx, lease, value))
-}
-
-func putGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
-	if cause := lease.Err(); cause != nil {
-		return fmt.Errorf("%w: %w", client.ErrFenced, cause)
-	}
-	return lease.Update(ctx, value)
+	return failed("put", lease.Name(), lease.Update(ctx, value))
 }

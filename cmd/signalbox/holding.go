@@ -30,8 +30,9 @@ func (s *sessionFlags) add(c *cobra.Command) {
 
 // open starts a session in a node. It is to be closed with sayGoodbye.
 func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.Client, path, command string, options ...client.SessionOption) (*client.Session, error) {
-	if s.timeout <= 0 {
-		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--session-timeout %v: it must be above zero, such as 10s", s.timeout))
+	if s.timeout < client.MinSessionTimeout {
+		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--session-timeout %v: give %v or more, such as 10s: with less a session cannot be kept alive",
+			s.timeout, client.MinSessionTimeout))
 	}
 	if s.description == "" {
 		machine, err := os.Hostname()
