@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -36,7 +37,7 @@ func (s *sink) Send(buf *bytebufferpool.ByteBuffer) {
 		}
 		b = b[size:]
 	}
-	buffers.Put(buf)
+	transport.Buffers.Put(buf)
 	if s.frames.Add(frames) >= s.awaited.Load() {
 		select {
 		case s.came <- struct{}{}:

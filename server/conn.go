@@ -64,8 +64,6 @@ type binding struct {
 	attached bool // over this connection; else only bound to it
 }
 
-var buffers bytebufferpool.Pool
-
 func (h *Host) newConn(peer transport.Conn) *conn {
 	c := &conn{
 		host: h, peer: peer,
@@ -172,7 +170,7 @@ func (c *conn) Closed(err error) {
 	sessions := c.sessions
 	c.sessions = nil
 	if c.out != nil {
-		buffers.Put(c.out)
+		transport.Buffers.Put(c.out)
 		c.out = nil
 	}
 	c.mu.Unlock()
@@ -231,7 +229,7 @@ func (c *conn) push(id uint64, m protocol.PushMessage) {
 // buffer returns the buffer for the next flush. The lock is held.
 func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	if c.out == nil {
-		c.out = buffers.Get()
+		c.out = transport.Buffers.Get()
 	}
 	return c.out
 }

@@ -219,7 +219,7 @@ func TestCloseDuringAFloodOfSendsGivesEveryBufferBackOnce(t *testing.T) {
 			}
 		}
 		for range 2 * len(ours) {
-			buf := bytebufferpool.Get()
+			buf := Buffers.Get()
 			if met, known := ours[buf]; known && !met {
 				f.Fatal("a buffer was put back twice")
 			}

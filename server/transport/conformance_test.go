@@ -233,7 +233,7 @@ func poll(f *fixture, what string, reached func() bool) {
 
 // pooled is b in a buffer as Send takes it.
 func pooled(b []byte) *bytebufferpool.ByteBuffer {
-	buf := bytebufferpool.Get()
+	buf := Buffers.Get()
 	buf.B = append(buf.B, b...)
 	return buf
 }

@@ -39,7 +39,7 @@ func (c *gnetConn) writeDirectly() (done bool) {
 		c.rest = all // where the operating system refuses, the loop will find out why
 		return false
 	}
-	bytebufferpool.Put(all)
+	Buffers.Put(all)
 	more, closed := c.out.leave(true)
 	return !more && !closed
 }
@@ -49,7 +49,7 @@ func together(batch []*bytebufferpool.ByteBuffer) *bytebufferpool.ByteBuffer {
 	if len(batch) == 1 {
 		return batch[0]
 	}
-	all := bytebufferpool.Get()
+	all := Buffers.Get()
 	for _, buf := range batch {
 		all.B = append(all.B, buf.B...)
 	}

@@ -34,7 +34,7 @@ func (o *outbox) put(buf *bytebufferpool.ByteBuffer) (start bool) {
 	o.mu.Lock()
 	if o.closed || size == 0 {
 		o.mu.Unlock()
-		bytebufferpool.Put(buf)
+		Buffers.Put(buf)
 		return false
 	}
 	o.queue = append(o.queue, buf)
@@ -152,7 +152,7 @@ func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer)
 // putBack returns buffers to the pool that senders get them from, and forgets them.
 func putBack(batch []*bytebufferpool.ByteBuffer) {
 	for i, buf := range batch {
-		bytebufferpool.Put(buf)
+		Buffers.Put(buf)
 		batch[i] = nil
 	}
 }

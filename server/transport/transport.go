@@ -9,10 +9,14 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
+// Buffers is where buffers that are given to Conn.Send and Conn.Queue are to be taken from: they are put back here when they
+// are sent.
+var Buffers bytebufferpool.Pool
+
 // Conn is one client connection, as the server sees it.
 type Conn interface {
-	// Send hands bytes over to be sent, and the buffer with them: the transport puts it back into its
-	// pool. What is handed over first is sent first, by whichever goroutine. It never blocks; how
+	// Send hands bytes over to be sent, and the buffer with them: the transport puts it back into
+	// Buffers. What is handed over first is sent first, by whichever goroutine. It never blocks; how
 	// much waits to be sent is for the caller to watch. It never calls any of the Events. After Close
 	// it only takes the buffer.
 	Send(buf *bytebufferpool.ByteBuffer)
