@@ -1,0 +1,76 @@
+//go:build linux || darwin || freebsd
+
+package server
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+// openedOver gives connections to a host and keeps the host's side of each.
+type openedOver struct {
+	host  *Host
+	conns chan *conn
+}
+
+func (o openedOver) Opened(peer transport.Conn) transport.Events {
+	events := o.host.Opened(peer)
+	o.conns <- events.(*conn)
+	return events
+}
+
+// connectOverTCP connects a client to the host over an event loop, and returns both ends.
+func connectOverTCP(tb testing.TB, h *Host) (*conn, net.Conn) {
+	tb.Helper()
+	opened := openedOver{h, make(chan *conn, 1)}
+	listener, err := transport.ListenGnet("127.0.0.1:0", opened, transport.GnetOptions{Loops: 1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = listener.Close() })
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	_ = client.SetDeadline(time.Now().Add(time.Minute))
+	return <-opened.conns, client
+}
+
+// pongs answers so many times over the connection, each with a write of its own, and reads what arrives.
+func pongs(tb testing.TB, c *conn, client net.Conn, n int) {
+	var frame [7]byte
+	for range n {
+		c.answer(1, &protocol.Pong{})
+		c.flushHere()
+		if _, err := io.ReadFull(client, frame[:]); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func TestAnAnswerTakesNoMemory(t *testing.T) {
+	h := openAlone(t)
+	t.Cleanup(h.Close)
+	c, client := connectOverTCP(t, h)
+	pongs(t, c, client, 100)
+	const answers = 1000
+	// What else runs may allocate a little.
+	if each := testing.AllocsPerRun(1, func() { pongs(t, c, client, answers) }) / answers; each > 0.1 {
+		t.Errorf("an answer takes %.2f allocations", each)
+	}
+}
+
+func BenchmarkBufferOfAnAnswer(b *testing.B) {
+	h := openAlone(b)
+	b.Cleanup(h.Close)
+	c, client := connectOverTCP(b, h)
+	b.ReportAllocs()
+	b.ResetTimer()
+	pongs(b, c, client, b.N)
+}
