@@ -59,7 +59,9 @@ type Config struct {
 	LogSyncs *SyncTimes
 	// LogSnapshots are, too. May be nil.
 	LogSnapshots *SnapshotTransfers
-	Log          *slog.Logger
+	// Log is written to with locks held, so its handler must not wait for what may block, such as a pipe that nobody
+	// reads. Nil means no log.
+	Log *slog.Logger
 	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
 	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
 	Clock func() time.Time

@@ -107,9 +107,8 @@ func (d *describe) run() {
 	}
 	r := d.rp
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.unlockFired()
 	r.watching.Add(1)
-	defer r.countWatches()
 	if !d.read() {
 		d.notFound()
 		return

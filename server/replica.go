@@ -45,6 +45,7 @@ type replica struct {
 	waiters waiters
 	bound   map[shard.SessionID][]*conn // the one that the session is attached over may be among them
 	watches *shard.WatchSet[watchRef]
+	fired   []*conn // whose watches were fired, to be flushed when the lock is free
 	timers  waiterTimers
 }
 

@@ -47,11 +47,23 @@ func (c *conn) admitWatch(id shard.SessionID) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-// fire tells a watch. The lock is held.
+// fire appends the one notification of a watch. The lock is held, and is let go of with unlockFired.
 func (r *replica) fire(ref watchRef, data, owners bool) {
 	ref.conn.Ended(ref.request)
 	ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
-	ref.conn.flush()
+	r.fired = append(r.fired, ref.conn)
+}
+
+// unlockFired lets go of the lock, and then flushes the connections whose watches were fired: that may cut off a client
+// that reads too slowly, which is logged, and nothing that could wait is done with the lock held.
+func (r *replica) unlockFired() {
+	fired := r.fired
+	r.fired = nil
+	r.countWatches()
+	r.mu.Unlock()
+	for _, c := range fired {
+		c.flush()
+	}
 }
 
 // noticed tells the one-shot watches of a change, and drops those of a session that ended.
@@ -60,8 +72,7 @@ func (r *replica) noticed(e *shard.Effect) {
 		return
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.countWatches()
+	defer r.unlockFired()
 	if e.Kind == shard.EffectSessionEnded {
 		r.dropWatches(e.Session, nil)
 		return
@@ -96,9 +107,8 @@ func (r *replica) forgetSessionWatches(id shard.SessionID, c *conn) {
 // forgetWatches tells all one-shot watches that something may have been missed.
 func (r *replica) forgetWatches() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.unlockFired()
 	r.watches.DropAll(func(ref watchRef) { r.fire(ref, false, false) })
-	r.watching.Store(0)
 }
 
 func (c *conn) watch(r *protocol.Request) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -42,7 +43,8 @@ type demo struct {
 	cli.Streams
 	dir   string
 	hosts []settings.Settings
-	says  *saying
+	lines *logQueue
+	says  *saying // to lines
 
 	running []*running // those that have started
 }
@@ -87,7 +89,9 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 
 // serve runs the hosts until they are told to stop.
 func (d *demo) serve() (err error) {
-	d.says = &saying{to: d.Err}
+	d.lines = newLogQueue(d.Err, func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) })
+	defer d.lines.close()
+	d.says = &saying{to: d.lines}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -174,7 +178,7 @@ func (d *demo) start() error {
 	started, failed := make([]*running, len(d.hosts)), make([]error, len(d.hosts))
 	for i := range d.hosts {
 		log := newLogger(d.says, &d.hosts[i])
-		all.Go(func() { started[i], failed[i] = start(&d.hosts[i], log) })
+		all.Go(func() { started[i], failed[i] = start(&d.hosts[i], log, d.lines) })
 	}
 	all.Wait()
 	var problems []error

@@ -30,6 +30,7 @@ const fewFiles = 8192
 type running struct {
 	settings *settings.Settings
 	log      *slog.Logger
+	lines    *logQueue // that log writes to
 	began    time.Time
 
 	directory    *identity.Directory
@@ -60,8 +61,8 @@ const (
 
 // start brings a host up. It returns when the host takes part in its cluster, which may be before it is
 // ready. Where it fails nothing is left behind but a directory, which the next start takes.
-func start(s *settings.Settings, log *slog.Logger) (_ *running, err error) {
-	r := &running{settings: s, log: log, began: time.Now(), logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers)}
+func start(s *settings.Settings, log *slog.Logger, lines *logQueue) (_ *running, err error) {
+	r := &running{settings: s, log: log, lines: lines, began: time.Now(), logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers)}
 	defer func() {
 		if err != nil {
 			r.close()

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -107,7 +108,9 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	if err != nil {
 		return cli.ExitWith(cli.ExitUsage, err)
 	}
-	log := newLogger(s.Err, &given)
+	lines := newLogQueue(s.Err, func(w io.Writer) slog.Handler { return newLogHandler(w, &given) })
+	defer lines.close()
+	log := newLogger(lines, &given)
 	for _, warning := range given.Warnings() {
 		log.Warn(warning)
 	}
@@ -122,7 +125,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	}
 	starting := make(chan started, 1)
 	go func() {
-		r, err := start(&given, log)
+		r, err := start(&given, log, lines)
 		starting <- started{r, err}
 	}()
 	var r *running

@@ -56,6 +56,7 @@ func (r *running) WriteMetrics(w io.Writer) {
 	for reason := range raftlog.Refusals {
 		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), r.raftRefused[reason].Load())
 	}
+	fmt.Fprintf(w, "signalbox_log_lines_dropped_total %d\n", r.lines.dropped.Load())
 	if r.certificates != nil {
 		writeCertificate(w, "clients", r.certificates.Expires())
 	}
