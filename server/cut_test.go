@@ -90,7 +90,10 @@ func TestTheLogAndTheMetricsSayWhyAHostEndsConnections(t *testing.T) {
 				for i := range many {
 					many[i] = describe
 				}
+				c.Pause(1) // so that no answer comes before all requests are read, and none of them is refused
 				s.burst(many...)
+				synctest.Wait()
+				c.Resume(1)
 				synctest.Wait()
 				return s
 			}},

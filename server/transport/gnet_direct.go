@@ -10,6 +10,9 @@ import (
 // directBytes bounds what is written on the goroutine of another; more is for the loop.
 const directBytes = 16 << 10
 
+// A direct write must be too little to make Drained due.
+const _ = uint(HighWater - LowWater - directBytes)
+
 // Flush writes what is queued here, which spares the loop to be woken, where the operating system takes it at once.
 // What it does not take, and what comes too close to that, is the loop's.
 func (c *gnetConn) Flush() {
@@ -21,7 +24,7 @@ func (c *gnetConn) Flush() {
 
 // writeDirectly is called by the sender, and tells whether it is not any more: there is nothing left to do.
 func (c *gnetConn) writeDirectly() (done bool) {
-	if c.unsent > 0 || c.out.pending.Load() > directBytes {
+	if c.unsent > 0 {
 		return false
 	}
 	c.direct.Lock()
@@ -30,10 +33,14 @@ func (c *gnetConn) writeDirectly() (done bool) {
 		return true
 	}
 	var few [4]*bytebufferpool.ByteBuffer
-	batch, _ := c.out.take(few[:0])
+	batch, ok := c.out.takeFew(few[:0], directBytes)
+	if !ok {
+		return false
+	}
 	all := together(batch)
 	n, err := unix.Write(c.fd, all.B)
-	c.out.sent(max(n, 0)) // that is too little to be told of with Drained
+	// Drained is never due here, and only the loop may call it: what was taken is less than lies between the two marks.
+	c.out.sent(max(n, 0))
 	if err != nil || n < len(all.B) {
 		all.B = append(all.B[:0], all.B[max(n, 0):]...)
 		c.rest = all // where the operating system refuses, the loop will find out why

@@ -61,15 +61,29 @@ func (o *outbox) enter() (entered bool) {
 // may call it, or, of an event loop connection, anything on the loop.
 func (o *outbox) take(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.takeLocked(batch), o.closed
+}
+
+// takeFew is take for a sender that sends a little only: it takes nothing, and returns false, where more bytes than
+// that are pending.
+func (o *outbox) takeFew(batch []*bytebufferpool.ByteBuffer, bytes int64) (_ []*bytebufferpool.ByteBuffer, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pending.Load() > bytes {
+		return batch, false
+	}
+	return o.takeLocked(batch), true
+}
+
+func (o *outbox) takeLocked(batch []*bytebufferpool.ByteBuffer) []*bytebufferpool.ByteBuffer {
 	batch = append(batch, o.queue...)
 	clear(o.queue)
 	o.queue = o.queue[:0]
 	if cap(o.queue) > keptQueue {
 		o.queue = nil
 	}
-	closed = o.closed
-	o.mu.Unlock()
-	return batch, closed
+	return batch
 }
 
 // leave ends the sender that entered, if nothing was queued since it took the last batch and the outbox
