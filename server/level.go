@@ -92,18 +92,22 @@ func (h *Host) newest() level.Level {
 	return level.Newest
 }
 
-// raiseLevel raises the level of the cluster where every host of it can follow.
-func (m *metaReplica) raiseLevel() {
-	if !m.leads() {
-		return
-	}
+// mayRaise tells whether every host of the cluster can follow a higher level than there is.
+func (m *metaReplica) mayRaise() bool {
 	for _, id := range m.host.config.Hosts {
 		if _, known := m.machine.Host(id); !known {
-			return
+			return false
 		}
 	}
-	if lowest, _ := m.machine.LevelHolders(); lowest > m.machine.Level() && lowest <= level.Newest {
-		m.say(meta.Command{Kind: meta.CmdClusterLevel, Raise: lowest})
+	lowest, _ := m.machine.LevelHolders()
+	return lowest > m.machine.Level()
+}
+
+// raiseLevel raises the level of the cluster where every host of it can follow.
+func (m *metaReplica) raiseLevel() {
+	if m.leads() && m.mayRaise() {
+		lowest, _ := m.machine.LevelHolders()
+		m.say(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
 	}
 }
 

@@ -57,7 +57,7 @@ func (h *Host) settledIn() bool {
 		return false
 	}
 	_, known := h.meta.machine.Host(h.config.ID)
-	return known
+	return known && (!h.meta.leads() || !h.meta.mayRaise())
 }
 
 // listenStep is how many connections one turn looks at.
@@ -106,7 +106,7 @@ func (h *Host) Ready() error {
 		switch {
 		case l.Leader == 0:
 			return errNoLeader(r.id)
-		case l.Leader == h.config.ID && !r.duty.ready():
+		case l.Leader == h.config.ID && (!r.duty.ready() || r.currentLevel() < h.meta.machine.Level()):
 			return errNotServing(r.id)
 		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait):
 			return errNotFresh(r.id) // otherwise nobody had asked for a while

@@ -53,6 +53,18 @@ func (s *session) acknowledge(number uint64) {
 	}
 }
 
+// endAnswers writes into all answers which say that the session acquired what the link stands for that this is over.
+func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
+	l := m.links.at(h)
+	answers := m.sessions.at(l.session).answers
+	for i := range answers {
+		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
+			m.touchSession(l.session)
+			*a = answer{number: a.number, status: protocol.StatusAborted, abort: reason}
+		}
+	}
+}
+
 // settle writes what became of a queued acquire into the answer that is kept for it, if one is.
 func (m *Machine) settle(h handle, number uint64, settled answer) {
 	s := m.sessions.at(h)

@@ -62,6 +62,9 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 	if g.follows != nil {
 		return nil, fmt.Errorf("%s only follows %s", g.name, g.follows.name)
 	}
+	for i := range commands {
+		commands[i].Level = max(g.Level(), shard.LevelOf(&commands[i])) // as a host does
+	}
 	b := shard.Batch{Proposer: 1, Sequence: uint64(len(g.log) + 1), Commands: commands}
 	data := shard.AppendBatch(nil, &b)
 	var gathered []byte

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -27,6 +28,7 @@ func init() {
 		"expire":   (*goldenStage).expire,
 		"forget":   (*goldenStage).forget,
 		"lead":     (*goldenStage).lead,
+		"raise":    (*goldenStage).raise,
 		"session":  (*goldenStage).createSessions,
 		"time-out": (*goldenStage).timeOut,
 
@@ -77,6 +79,11 @@ func (st *goldenStage) endSession(l *goldenLine, b *goldenBatch) {
 
 func (st *goldenStage) lead(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLead, Term: l.number("term", st.machine().Count().Term+1)})
+}
+
+// raise lets the level rise to that of the word, and stays for the commands behind it.
+func (st *goldenStage) raise(l *goldenLine, b *goldenBatch) {
+	b.add(shard.Command{Kind: shard.CmdLevel, Count: l.number("to", uint64(level.Newest))})
 }
 
 func (st *goldenStage) expire(l *goldenLine, b *goldenBatch) {

@@ -51,6 +51,17 @@ func init() {
 	}
 }
 
+// The levels from which commands follow a rule.
+var answersEndWithOwnership = rule("answers-end-with-ownership")
+
+// rules are the names of all rules that came after the first level.
+var rules []string
+
+func rule(name string) level.Level {
+	rules = append(rules, name)
+	return level.Of(level.Rule, name)
+}
+
 // unknown is above every level: that of what is not in the table.
 const unknown level.Level = 255
 

@@ -55,7 +55,7 @@ func fieldsOfType(of any) []string {
 // TestEverythingHasItsLevel: whoever adds a command, a flag, a field of a command or of what the machine keeps says in
 // protocol/level/table.go which level brings it.
 func TestEverythingHasItsLevel(t *testing.T) {
-	have := map[level.Kind][]string{level.Flag: flagNames[:]}
+	have := map[level.Kind][]string{level.Flag: flagNames[:], level.Rule: rules}
 	for _, name := range commandNames {
 		if name != "" {
 			have[level.Command] = append(have[level.Command], name)

@@ -56,7 +56,8 @@ type Machine struct {
 	// What Apply is at.
 	out    *Effects
 	op     int32
-	result int // place of the command's Result in out.List, -1 before there is one
+	rules  level.Level // of the command
+	result int         // place of the command's Result in out.List, -1 before there is one
 	target target
 }
 
@@ -114,6 +115,7 @@ func (m *Machine) apply(c *Command) {
 		m.answer(protocol.StatusUnsupported)
 		return
 	}
+	m.rules = c.Level
 	switch c.Kind {
 	case CmdLead:
 		m.lead(c)

@@ -19,8 +19,11 @@ func (m *Machine) release(c *Command, t *target) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	if !m.links.at(h).owner {
+	switch {
+	case !m.links.at(h).owner:
 		m.abort(h, protocol.AbortReleased)
+	case c.Level >= answersEndWithOwnership:
+		m.endAnswers(h, protocol.AbortReleased)
 	}
 	m.answer(protocol.StatusSuccess).Flags = FlagReleased
 	m.part(h)

@@ -136,6 +136,10 @@ func (st *semaphores) remove(m *Machine, object handle) {
 	for h := m.links.byObject.first(o.links); h != o.firstWaiter; h = m.links.byObject.next(h) {
 		m.tell(EffectLost, h)
 		// The acquire may not have been answered yet: sent again, it must not say that it owns.
+		if m.rules >= answersEndWithOwnership {
+			m.endAnswers(h, protocol.AbortDeleted)
+			continue
+		}
 		l := m.links.at(h)
 		m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
 	}

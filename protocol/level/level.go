@@ -24,6 +24,8 @@ const (
 	Field
 	// Record is a field of what a data shard keeps: it stands in snapshots and counts in digests.
 	Record
+	// Rule is a rule by which commands of a data shard do something else than they did at the level before.
+	Rule
 	// MetaCommand and MetaRecord are those of the meta shard.
 	MetaCommand
 	MetaRecord
@@ -35,7 +37,7 @@ const (
 )
 
 var kindNames = [kinds]string{
-	Command: "command", Flag: "flag", Field: "field", Record: "record", MetaCommand: "meta command",
+	Command: "command", Flag: "flag", Field: "field", Record: "record", Rule: "rule", MetaCommand: "meta command",
 	MetaRecord: "meta record", Message: "message", MessageField: "message field",
 }
 

@@ -30,6 +30,10 @@ var rows = []struct {
 		"LinkState.Session", "LinkState.Order", "LinkState.Count", "LinkState.Data", "LinkState.Timeout", "LinkState.Number",
 		"LinkState.Owner",
 	}},
+	{2, Rule, []string{
+		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as acquired.
+		"answers-end-with-ownership",
+	}},
 	{1, MetaCommand, []string{
 		"node-create", "node-alter", "node-drop", "settle-grace", "node-cleared", "host-register", "host-seen", "cluster-level",
 		"digest-take", "digest-compare", "routing-init", "slots-assign",

@@ -136,6 +136,8 @@ func (m *mutation) release() {
 	wasHead := m.sem.head() == l
 	if !l.owner {
 		m.twin.abort(m.sem, l, protocol.AbortReleased)
+	} else {
+		m.twin.ownershipEnds(l, protocol.AbortReleased)
 	}
 	m.sem.remove(l)
 	m.answer(shard.Effect{Flags: shard.FlagReleased})

@@ -104,7 +104,12 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 	}
 	b := &shard.Batch{Proposer: g.Uint64N(4), Sequence: g.Uint64()}
 	for range size {
-		b.Commands = append(b.Commands, g.command())
+		c := g.command()
+		if c.Level == 0 && !g.chance(50) { // a command that was on its way when the level rose has the level of before
+			c.Level = state.Level
+		}
+		c.Level = max(c.Level, shard.LevelOf(&c))
+		b.Commands = append(b.Commands, c)
 	}
 	return b
 }

@@ -162,6 +162,19 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.emit(e)
 }
 
+// ownershipEnds tells, from level 2 on, every kept answer by which the session acquired that it is over.
+func (t *Twin) ownershipEnds(l *link, reason protocol.AbortReason) {
+	if t.rules < 2 {
+		return
+	}
+	s := t.sessions[l.session]
+	for number, a := range s.answers {
+		if a.Flags == shard.FlagAcquired && a.Order == l.order {
+			s.answers[number] = shard.AnswerState{Number: number, Status: protocol.StatusAborted, Abort: reason}
+		}
+	}
+}
+
 // destroy is a forced delete without R. An acquire that was not heard of yet must not say, when it is
 // sent again, that it owns what is gone.
 func (t *Twin) destroy(sem *semaphore) {
@@ -172,6 +185,7 @@ func (t *Twin) destroy(sem *semaphore) {
 	}
 	for _, l := range sem.links {
 		if l.owner {
+			t.ownershipEnds(l, protocol.AbortDeleted)
 			t.sessions[l.session].follow(l.number, shard.AnswerState{
 				Status: protocol.StatusAborted,
 				Abort:  protocol.AbortDeleted,

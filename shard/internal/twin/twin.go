@@ -27,6 +27,8 @@ type Twin struct {
 	// Where the effects of the batch under way go, and the index of the command in it.
 	out *shard.Effects
 	op  int32
+	// rules is the level of the command.
+	rules level.Level
 }
 
 // place is where a semaphore is found.
@@ -63,6 +65,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusUnsupported})
 		return
 	}
+	t.rules = c.Level
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)
