@@ -24,14 +24,15 @@ func (c *conn) sessionStart(r *protocol.Request) {
 			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key),
 		},
 	}
-	h.findNode(path, func(n meta.Node, ok, sure bool) {
-		switch {
+	// Behind a barrier, also where the node is known here: another host may have answered its drop a moment ago.
+	h.meta.confirm(func(sure bool) {
+		switch n, ok := h.meta.machine.Node(path); {
+		case !sure:
+			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		case ok:
 			start.in(n)
-		case sure:
-			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
 		default:
-			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
 		}
 		c.flush()
 	})
