@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,49 @@ func TestAWatchThatNobodyReadsIsStopped(t *testing.T) {
 				t.Errorf("%d watches are left", n)
 			}
 		})
+	})
+}
+
+func TestAWatchThatIsHeldBackAndGivenUpIsNeverOpened(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, _ *client.Client) {
+		fake.do(func() { fake.welcome.Limits.RequestsInFlight = 5 })
+		c := open(t, fake)
+		s, node := session(t, c), c.Node(path)
+		for range node.Watch(t.Context(), name) { // the client knows the node from here on
+			break
+		}
+		synctest.Wait()
+		before := fake.count(protocol.KindWatch)
+		fake.times(1, protocol.KindAcquire, fault{delay: 700 * time.Millisecond})
+		var waiting []<-chan result
+		for i := range 20 {
+			waiting = append(waiting, acquiring(t, t.Context(), s.Semaphore(name+string(rune('a'+i)), client.Limit(1))))
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range node.Watch(ctx, name) {
+			}
+		}()
+		synctest.Wait()
+		stop()
+		<-done
+		for _, w := range waiting {
+			check(t, (<-w).err)
+		}
+		synctest.Wait()
+		if n := fake.count(protocol.KindWatch) - before; n != 0 {
+			t.Errorf("%d watches were opened after they were given up", n)
+		}
+		fake.do(func() {
+			if n := len(fake.shards[0].watches); n != 0 {
+				t.Errorf("%d watches are left", n)
+			}
+		})
+		for range node.Watch(t.Context(), name) { // others go on
+			break
+		}
 	})
 }
 

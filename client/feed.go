@@ -128,8 +128,7 @@ func (f *feed) follow(l *link, r *retries) error {
 		*r = retries{}
 	}
 	if err == nil || errors.Is(err, errBehind) {
-		l.forget(id)
-		_, _ = l.send(&call{done: make(chan struct{}, 1)}, &protocol.WatchStop{WatchID: id}) // best effort
+		l.stopWatch(id)
 	}
 	if err == nil {
 		return context.Cause(f.ctx)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,8 +57,8 @@ type link struct {
 	spare    *bytebufferpool.ByteBuffer // nil while it is being written
 	lastID   uint64
 	handlers map[uint64]handler
-	open     int      // requests that are not answered
-	held     [][]byte // frames that the host would refuse, because too many are open
+	open     int           // requests that are not answered
+	held     []heldRequest // that the host would refuse, because too many are open
 	lives    map[uint64]*life
 	unhook   func() bool // from the end of the client
 	err      error       // what brought the link down
@@ -68,6 +69,12 @@ type link struct {
 	borrowed      uint64 // how often a caller has taken the turn
 	seen          uint64 // borrowed when the reader looked after the turn
 	recalled      bool   // a caller is to give it back
+}
+
+// heldRequest is a request that is encoded and not sent yet.
+type heldRequest struct {
+	id    uint64
+	frame []byte
 }
 
 // send sends a request. The handler gets what comes of it, unless send fails: with a *transportError if the
@@ -136,7 +143,7 @@ func (l *link) post(h handler, m protocol.RequestMessage) (id uint64, err error)
 	l.lastID = id
 	l.handlers[id] = h
 	if l.open >= l.room(m.Kind()) {
-		l.held = append(l.held, append([]byte(nil), frame...))
+		l.held = append(l.held, heldRequest{id, slices.Clone(frame)})
 		l.out.B = l.out.B[:start]
 		return id, nil
 	}
@@ -173,6 +180,21 @@ func (l *link) forget(id uint64) {
 	l.mu.Lock()
 	delete(l.handlers, id)
 	l.mu.Unlock()
+}
+
+// stopWatch ends a watch that nobody reads any more. A WATCH that is still held back is never sent: a WATCH_STOP, which is
+// not held back, would come before it and stop nothing.
+func (l *link) stopWatch(id uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.handlers, id)
+	if i := slices.IndexFunc(l.held, func(r heldRequest) bool { return r.id == id }); i >= 0 {
+		l.held = slices.Delete(l.held, i, i+1)
+		return
+	}
+	if _, err := l.post(&call{done: make(chan struct{}, 1)}, &protocol.WatchStop{WatchID: id}); err == nil {
+		l.nudge()
+	}
 }
 
 // awaits tells whether something is still to come for a request.

@@ -68,8 +68,8 @@ func (l *link) deliver(a *protocol.Answer) {
 // admit sends what was held back and fits now. The lock is held.
 func (l *link) admit() {
 	for len(l.held) > 0 && l.open < l.room(0) {
-		l.out.B = append(l.out.B, l.held[0]...)
-		l.held[0] = nil
+		l.out.B = append(l.out.B, l.held[0].frame...)
+		l.held[0] = heldRequest{}
 		l.held = l.held[1:]
 		l.open++
 		l.nudge()

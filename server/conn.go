@@ -45,10 +45,10 @@ type conn struct {
 	cut      bool // the host has said that it ends it; it is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
-	watches  int                 // streaming and one-shot
-	opening  map[uint64][]uint64 // watches that wait to be opened, with the WATCH_STOPs that came for them
-	pings    []uint64            // that wait for their answers
-	vouching bool                // somebody sees to them
+	watches  int               // streaming and one-shot
+	opening  map[uint64]uint64 // watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
+	pings    []uint64          // that wait for their answers
+	vouching bool              // somebody sees to them
 }
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.

@@ -16,6 +16,11 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	if !c.greeted {
 		return c.hello(r)
 	}
+	if r.Kind == protocol.KindWatchStop {
+		// Whatever waits for the client: it wants less.
+		c.watchStop(r)
+		return true
+	}
 	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
 		return true
@@ -104,8 +109,6 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.semaphoreList(r)
 	case protocol.KindWatch:
 		c.watch(r)
-	case protocol.KindWatchStop:
-		c.watchStop(r)
 	default:
 		c.failure(r, protocol.StatusUnsupported, "this host does not know the request")
 	}

@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -28,4 +30,35 @@ func TestAWatchThatIsStoppedBeforeItIsOpenDoesNotStayOpen(t *testing.T) {
 		time.Sleep(time.Second) // for what is still to be opened
 		want(t, "open watches", metric(t, c, `signalbox_shard_watches{shard="1"}`), 0)
 	})
+}
+
+// TestAClientThatReadsSlowlyMayStopItsWatch has the client leave unread so much, or unanswered, that further requests are refused.
+func TestAClientThatReadsSlowlyMayStopItsWatch(t *testing.T) {
+	for name, paused := range map[string]bool{"for answers that it does not read": false, "for requests without an answer": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Limits.RequestsInFlight = 1000 }))
+				s := speak(t, c, 1)
+				describe := large(s, protocol.ConsistencyRelaxed)
+				watch := s.next + 1
+				s.must(s.ask(&protocol.Watch{NodeID: describe.NodeID, Name: []byte("large"), Data: true}))
+				watches := func() int { return metric(t, c, `signalbox_shard_watches{shard="1"}`) }
+				want(t, "open watches", watches(), 1)
+				if paused {
+					describe.Consistency = protocol.ConsistencyStrict
+					c.Pause(1)
+				}
+				s.burst(slices.Repeat([]protocol.RequestMessage{describe}, 2000)...)
+				synctest.Wait()
+				refused := metric(t, c, `signalbox_requests_failed_total{kind="SEMAPHORE_DESCRIBE",status="OVERLOADED"}`)
+				if refused == 0 {
+					t.Fatal("no request was refused")
+				}
+				s.say(&protocol.WatchStop{WatchID: watch})
+				synctest.Wait()
+				want(t, "open watches after WATCH_STOP", watches(), 0)
+				c.Resume(1)
+			})
+		})
+	}
 }

@@ -30,7 +30,10 @@ func (r *replica) addWatch(c *conn, request uint64, m *protocol.SemaphoreDescrib
 // countWatches says how many one-shot watches there are. The lock is held.
 func (r *replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
 
-const tooManyWatches = "too many watches are open on this connection"
+const (
+	tooManyWatches = "too many watches are open on this connection"
+	noSuchWatch    = "no watch of this id"
+)
 
 // admitWatch counts a one-shot watch of a session that may act over this connection: a read barrier may
 // have taken its time, and nobody would drop the watch of a session that has left meanwhile.
@@ -184,33 +187,38 @@ func (c *conn) opens(id uint64) bool {
 		return false
 	}
 	if c.opening == nil {
-		c.opening = make(map[uint64][]uint64)
+		c.opening = make(map[uint64]uint64)
 	}
-	c.opening[id] = nil
+	c.opening[id] = 0
 	return true
 }
 
-// stopOpened carries out the WATCH_STOPs that came while the watch was being opened.
+// stopOpened carries out the WATCH_STOP that came while the watch was being opened.
 func (c *conn) stopOpened(rp *replica, id uint64) {
 	c.mu.Lock()
-	stops := c.opening[id]
+	stop := c.opening[id]
 	delete(c.opening, id)
 	c.mu.Unlock()
-	for _, stop := range stops {
+	if stop != 0 {
 		c.stopWatch(stop, id, rp)
 	}
 }
 
+// watchStop stops a watch, or sees to it that one which waits to be opened is stopped then. Of several that come for it
+// meanwhile the first does that.
 func (c *conn) watchStop(r *protocol.Request) {
 	id := r.WatchStop.WatchID
 	c.mu.Lock()
-	stops, opening := c.opening[id]
-	if opening {
-		c.opening[id] = append(stops, r.ID)
+	stop, opening := c.opening[id]
+	if opening && stop == 0 {
+		c.opening[id] = r.ID
 	}
 	c.mu.Unlock()
-	if !opening {
+	switch {
+	case !opening:
 		c.stopWatch(r.ID, id, c.host.replicas...)
+	case stop != 0:
+		c.failure(r, protocol.StatusNotFound, noSuchWatch)
 	}
 }
 
@@ -223,7 +231,7 @@ func (c *conn) stopWatch(request, id uint64, at ...*replica) {
 			return
 		}
 	}
-	c.fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: "no watch of this id"})
+	c.fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchWatch})
 }
 
 // Append implements hub.Sink.
