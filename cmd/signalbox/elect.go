@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -123,11 +124,8 @@ func (e *electCommand) elect() error {
 // term waits for the lead, and runs the command while it has it. over tells that the error, or success, is the
 // end of contending.
 func (e *electCommand) term(ctx context.Context, s *client.Session) (over bool, err error) {
-	lease, err := s.Semaphore(e.name, client.Limit(1)).Acquire(ctx, client.Data([]byte(e.data)))
+	lease, err := e.contend(ctx, s)
 	if err != nil {
-		return e.failed(ctx, s, err)
-	}
-	if err := e.fit(ctx, s, lease); err != nil {
 		return e.failed(ctx, s, err)
 	}
 	if ctx.Err() != nil {
@@ -149,6 +147,16 @@ func (e *electCommand) term(ctx context.Context, s *client.Session) (over bool, 
 	}
 	e.note("the command ended with status %d", out.Status)
 	return false, nil
+}
+
+// contend waits for the lead.
+func (e *electCommand) contend(ctx context.Context, s *client.Session) (*client.Lease, error) {
+	defer child.StopIdly()()
+	lease, err := s.Semaphore(e.name, client.Limit(1)).Acquire(ctx, client.Data([]byte(e.data)))
+	if err != nil {
+		return nil, err
+	}
+	return lease, e.fit(ctx, s, lease)
 }
 
 // fit refuses a semaphore that was made for something else: with a larger limit several would lead.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -116,5 +117,18 @@ func TestWhatIsNoElection(t *testing.T) {
 	p.tool(t, "elect", "/nowhere", "x", "--observe").endsWith(cli.ExitNotFound, "/nowhere")
 	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage || !strings.Contains(err, "--follow goes with --observe") {
 		t.Errorf("code %d, %s", code, err)
+	}
+}
+
+func TestWhatIsSaidOfALossSaysWhatBecameOfTheCommand(t *testing.T) {
+	for want, out := range map[string]child.Outcome{
+		"the command was not run":                 {NotRun: true},
+		"the command was told to end, and did so": {},
+		"the command was killed":                  {Killed: true},
+	} {
+		out.Lost = client.ErrLeaseLost
+		if err := lossOf("the lock x", out); !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%+v: %v", out, err)
+		}
 	}
 }

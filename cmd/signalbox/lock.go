@@ -48,8 +48,8 @@ Standard input, output and error are the command's. It finds in its environment:
                      the path of the node, the name, and how much of it is held
 
 SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command
-and what it has started. The lock is given back when COMMAND ends, not when what it
-left in the background does.
+and what it has started, which go on for that if they were stopped. The lock is given
+back when COMMAND ends, not when what it left in the background does.
 
 When no host can be reached for most of the session timeout, the lock is given up a
 tenth of the timeout before the cluster gives it to somebody else. The command and
@@ -57,6 +57,11 @@ what it has started get SIGTERM, and SIGKILL by --kill-after, well within that
 tenth. Where somebody may have the lock already, because an operator ended the
 session or this process stood still, they are killed at once. On Linux COMMAND is
 killed with this process, too.
+
+Ctrl-Z stops the command and this process, as it stops any job of a shell, and so does
+a command in the background that wants the terminal. Then nobody renews the lease: fg
+or bg within the session timeout lets the command go on, and later ones kill it. A
+command that gets SIGSTOP by itself keeps its lock, which is said.
 
 Nothing can stop a command in the time for which this process itself is stopped, nor
 what has left the command's process group as daemons do: for that there is the

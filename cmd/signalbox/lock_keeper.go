@@ -218,7 +218,7 @@ func (k *keeper) run(lease *client.Lease, nameVariable string) (child.Outcome, e
 		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
 		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
 	)
-	out, err := child.Leash{Lease: lease, Timeout: k.timeout, KillAfter: k.killAfter}.Run(cmd, k.signals)
+	out, err := child.Leash{Lease: lease, Timeout: k.timeout, KillAfter: k.killAfter, Tell: k.tellChange}.Run(cmd, k.signals)
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	_ = lease.Release(ctx) // the command is over, whatever comes of this
@@ -228,10 +228,25 @@ func (k *keeper) run(lease *client.Lease, nameVariable string) (child.Outcome, e
 	return out, nil
 }
 
+// tellChange says what has happened to the command.
+func (k *keeper) tellChange(c child.Change) {
+	switch c {
+	case child.Suspended:
+		k.note("the command is stopped, and so is this process: continue both within %v, or the lease is lost and the command is killed", k.timeout)
+	case child.Stopped:
+		k.note("the command is stopped, and the lease is kept; kill -CONT %d continues it", os.Getpid())
+	case child.Continued:
+		k.note("the command goes on")
+	}
+}
+
 // lossOf says what became of a command whose lease was lost.
 func lossOf(what string, out child.Outcome) error {
 	end := "the command was told to end, and did so"
-	if out.Killed {
+	switch {
+	case out.NotRun:
+		end = "the command was not run"
+	case out.Killed:
 		end = "the command was killed"
 	}
 	return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is lost: %w; %s", what, out.Lost, end))

@@ -65,6 +65,8 @@ type Leash struct {
 	Timeout time.Duration
 	// KillAfter is how long the command has to end after SIGTERM, at most MaxKillAfter.
 	KillAfter time.Duration
+	// Tell is called when something has happened to the command of which people should hear; nil for nobody.
+	Tell func(Change)
 }
 
 // Outcome is how a command ended.
@@ -73,6 +75,8 @@ type Outcome struct {
 	Status int
 	// Lost is why the lease was lost while the command ran, nil where it was held to the end.
 	Lost error
+	// NotRun: it was lost before the command could be started, so there is no Status.
+	NotRun bool
 	// Killed: it was lost, and the command did not end by SIGTERM, or there was no time for that.
 	Killed bool
 }
@@ -82,34 +86,52 @@ type Outcome struct {
 func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	good, lost := l.look(now())
 	if lost != nil {
-		return Outcome{Lost: lost}, nil
+		return Outcome{Lost: lost, NotRun: true}, nil
 	}
-	p, err := Start(cmd)
+	j := watchJob(l.tell)
+	defer j.close()
+	j.wants = j.terminal.isFor(cmd)
+	p, err := start(cmd, j.terminal, j.wants)
 	if err != nil {
 		return Outcome{}, err
 	}
+	j.process = p
 	tick := time.NewTicker(Reserve(l.Timeout) / looks)
 	defer tick.Stop()
 	over := l.Lease.Context().Done()
 	for {
 		ended := false
+		var passed, control os.Signal
 		select {
-		case s := <-signals:
-			p.Signal(s.(syscall.Signal))
-			continue
+		case passed = <-signals:
+		case control = <-j.signals:
 		case <-tick.C:
 		case <-over:
 		case <-p.Ended():
 			ended = true
 		}
-		switch t, lost := l.look(good); {
+		t, lost := l.look(good)
+		if lost == nil && control != nil && j.handle(control) {
+			// This process stood still, and so does the command.
+			if t, lost = l.look(t); lost == nil {
+				j.goOn()
+			}
+		}
+		switch {
 		case lost != nil:
 			return l.end(p, good, lost), nil
 		case ended:
 			return Outcome{Status: p.Wait()}, nil
-		default:
-			good = t
+		case passed != nil:
+			p.pass(passed.(syscall.Signal))
 		}
+		good = t
+	}
+}
+
+func (l Leash) tell(c Change) {
+	if l.Tell != nil {
+		l.Tell(c)
 	}
 }
 
@@ -133,7 +155,7 @@ func (l Leash) end(p *Process, good moment, lost error) Outcome {
 	if taken(lost) || left <= 0 {
 		out.Killed = true
 	} else {
-		p.Signal(syscall.SIGTERM)
+		p.pass(syscall.SIGTERM)
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {

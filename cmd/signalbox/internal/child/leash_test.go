@@ -219,7 +219,7 @@ func TestALeaseThatWasGoodLongAgoIsKilledFor(t *testing.T) {
 	defer r.Close()
 	cmd := exec.Command("sh", "-c", `trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done`)
 	cmd.Stdout = w
-	p, err := Start(cmd)
+	p, err := start(cmd, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestNothingIsStartedUnderALostLease(t *testing.T) {
 	l := newLease()
 	l.end(client.ErrLeaseLost)
 	out, err := Leash{Lease: l, Timeout: MinTimeout}.Run(exec.Command("/nowhere"), nil)
-	if err != nil || !errors.Is(out.Lost, client.ErrLeaseLost) {
+	if err != nil || !errors.Is(out.Lost, client.ErrLeaseLost) || !out.NotRun {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

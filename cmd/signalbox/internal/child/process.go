@@ -11,27 +11,26 @@ import (
 
 // Process is a command that runs.
 type Process struct {
-	cmd      *exec.Cmd
-	terminal *terminal // nil: the command has no terminal's foreground
-	ended    chan struct{}
-	reap     chan struct{} // closed when the command may be reaped
-	reaped   chan struct{}
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	reap   chan struct{} // closed when the command may be reaped
+	reaped chan struct{}
 
 	mu   sync.Mutex // guards what follows, and is held while a signal is sent
 	gone bool       // the process id may be another process's
 	once sync.Once
 }
 
-// Start starts a command. Its Dir, Env and streams are those that the command gets.
+// start starts a command, with the foreground of the terminal or without it. Its Dir, Env and streams are those that the
+// command gets.
 //
 // A process is killed with its parent when the parent's thread ends that started it. So that thread is kept
 // for as long as the command runs.
-func Start(cmd *exec.Cmd) (*Process, error) {
+func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.terminal = foreground(cmd)
-	if p.terminal != nil {
-		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, p.terminal.fd
+	if foreground {
+		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, t.fd
 	}
 	dieWithParent(cmd.SysProcAttr)
 	started := make(chan error)
@@ -51,15 +50,16 @@ func (p *Process) live(started chan<- error) {
 		return
 	}
 	started <- nil
-	stopWatching := p.keepGoing()
 	awaitExit(p.cmd.Process.Pid)
-	stopWatching()
 	close(p.ended)
 	<-p.reap
 	// What the command could not be told is in its state: it is not this program's failure.
 	_ = p.cmd.Wait()
 	close(p.reaped)
 }
+
+// group is the process group of the command and what it has started.
+func (p *Process) group() int { return p.cmd.Process.Pid }
 
 // Ended is closed when the command has ended. What it has started may run on.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
@@ -70,8 +70,14 @@ func (p *Process) Signal(s syscall.Signal) {
 	defer p.mu.Unlock()
 	if !p.gone {
 		// There may be nobody left in the group, which is fine.
-		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+		_ = syscall.Kill(-p.group(), s)
 	}
+}
+
+// pass passes on a signal that is to be acted upon, by those too who are stopped.
+func (p *Process) pass(s syscall.Signal) {
+	p.Signal(s)
+	p.Signal(syscall.SIGCONT)
 }
 
 // Wait waits for the end of the command and returns its exit status: the code that it exited with, or 128
@@ -84,7 +90,6 @@ func (p *Process) Wait() int {
 		p.mu.Unlock()
 		close(p.reap)
 		<-p.reaped
-		p.terminal.takeBack()
 	})
 	<-p.reaped
 	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)

@@ -4,6 +4,8 @@ package child
 
 import (
 	"errors"
+	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,5 +31,21 @@ func awaitExit(pid int) {
 	}
 }
 
-// keepGoing does nothing on this operating system.
-func (p *Process) keepGoing() (stop func()) { return func() {} }
+// change knows nothing of commands that are stopped on this operating system.
+func (p *Process) change() (c Change, by syscall.Signal, ok bool) { return 0, 0, false }
+
+// awaitStop cannot wait here. The command stops as soon as a processor sees to its signal.
+func (p *Process) awaitStop() {}
+
+// stopSelf stops this process, and returns when it is continued.
+func stopSelf() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
+		<-continued
+	}
+}
+
+// parentOf knows of no parent but that of this process.
+func parentOf(int) int { return 0 }

@@ -1,9 +1,13 @@
 package child
 
 import (
+	"bytes"
 	"os"
-	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,30 +26,71 @@ func awaitExit(pid int) {
 	}
 }
 
-// keepGoing has a command that was stopped from its terminal go on: the shell that would continue it does not
-// know it, and a lock is for those who move. It returns what ends that.
-func (p *Process) keepGoing() (stop func()) {
-	if p.terminal == nil {
-		return func() {}
+// childInfo is what waitid tells of a child. The fields after code are aligned as pointers are.
+type childInfo struct {
+	signal, errno, code int32
+	fields              struct {
+		_      [0]uintptr
+		pid    int32
+		user   uint32
+		status int32
 	}
-	changes, over := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(changes, syscall.SIGCHLD)
-	go func() {
-		for {
-			select {
-			case <-changes:
-				var info unix.Siginfo
-				err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &info, unix.WSTOPPED|unix.WNOHANG, nil)
-				if err == nil && info.Signo != 0 {
-					p.Signal(syscall.SIGCONT)
-				}
-			case <-over:
-				return
-			}
+	_ [unsafe.Sizeof(unix.Siginfo{})]byte
+}
+
+// What waitid says in code.
+const (
+	childStopped   = 5
+	childContinued = 6
+)
+
+// change returns the next change of the command that has not been asked for yet, and the signal that stopped it.
+func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
+	var info childInfo
+	const what = unix.WSTOPPED | unix.WCONTINUED | unix.WNOHANG
+	err := unix.Waitid(unix.P_PID, p.group(), (*unix.Siginfo)(unsafe.Pointer(&info)), what, nil)
+	if err != nil || info.signal == 0 {
+		return 0, 0, false
+	}
+	switch info.code {
+	case childStopped:
+		return Stopped, syscall.Signal(info.fields.status), true
+	case childContinued:
+		return Continued, 0, true
+	}
+	return 0, 0, false
+}
+
+// awaitStop waits until the command has stopped or ended, after SIGSTOP and before anybody has asked for that change.
+func (p *Process) awaitStop() {
+	for {
+		err := unix.Waitid(unix.P_PID, p.group(), nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			break
 		}
-	}()
-	return func() {
-		signal.Stop(changes)
-		close(over)
 	}
+	p.change() // it is known
+}
+
+// stopSelf stops this process, and returns when it is continued. The signal is for the calling thread, which takes it
+// before it goes on.
+func stopSelf() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP)
+}
+
+// parentOf is the parent of a process, 0 where it is not known.
+func parentOf(pid int) int {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name of the program is in brackets, and may have brackets and blanks in it. The state is next, and then the parent.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1]) // a number, or 0
+	return parent
 }

@@ -11,37 +11,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is one of which this process has the foreground, and lends it to a command.
-type terminal struct{ fd, group int }
-
-// foreground returns the terminal that a command is used on, nil where there is none or it is in the hands of
-// others. In a pipeline it is left to those who show what comes out.
-func foreground(cmd *exec.Cmd) *terminal {
-	stdin, in := cmd.Stdin.(*os.File)
-	stdout, out := cmd.Stdout.(*os.File)
-	own := syscall.Getpgrp()
-	if !in || !out || groupOf(stdin) != own || groupOf(stdout) != own {
-		return nil
-	}
-	return &terminal{int(stdin.Fd()), own}
+// terminal is the controlling terminal of this process, whatever its standard streams are. One process group at a
+// time has its foreground, and what is typed.
+type terminal struct {
+	fd  int // negative where there is no such terminal
+	own int // the group of this process
 }
 
-// groupOf is the group that has the foreground of the terminal behind a file, 0 where it is none of this process.
-func groupOf(file *os.File) int {
-	group, err := unix.IoctlGetInt(int(file.Fd()), unix.TIOCGPGRP)
+func openTerminal() *terminal {
+	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fd = -1
+	}
+	return &terminal{fd, syscall.Getpgrp()}
+}
+
+func (t *terminal) close() {
+	if t.fd >= 0 {
+		_ = unix.Close(t.fd)
+	}
+}
+
+// foreground is the group that has the foreground, 0 where there is no terminal.
+func (t *terminal) foreground() int {
+	if t.fd < 0 {
+		return 0
+	}
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	if err != nil {
 		return 0
 	}
 	return group
 }
 
-// takeBack makes this process's group the foreground again. A process in the background is stopped for that,
-// unless it ignores the signal.
-func (t *terminal) takeBack() {
-	if t == nil {
-		return
+// move gives the foreground to one group if another one has it. A process in the background is stopped for that,
+// unless it ignores the signal, so the caller watches the signals of job control anew after that.
+func (t *terminal) move(from, to int) (moved bool) {
+	if t.foreground() != from {
+		return false
 	}
 	signal.Ignore(syscall.SIGTTOU)
-	defer signal.Reset(syscall.SIGTTOU)
-	_ = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.group)
+	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
+}
+
+// isFor tells whether a command gets the foreground when it begins: this process has it, and the command reads from
+// the terminal. In a pipeline those who show what comes out keep it until the command asks for it.
+func (t *terminal) isFor(cmd *exec.Cmd) bool {
+	stdin, ok := cmd.Stdin.(*os.File)
+	if !ok || t.foreground() != t.own {
+		return false
+	}
+	if group, err := unix.IoctlGetInt(int(stdin.Fd()), unix.TIOCGPGRP); err != nil || group != t.own {
+		return false
+	}
+	stdout, ok := cmd.Stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := stdout.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0
 }

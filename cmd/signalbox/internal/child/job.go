@@ -1,0 +1,234 @@
+//go:build unix
+
+package child
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The command and what it has started are a process group of their own, so that they can be ended as one. A shell
+// knows only the group of this process, its job, and stops and continues that one. So this process does for the
+// command's group what a shell does for a job:
+//
+//   - The command gets the foreground of the terminal when it begins, or when it is stopped because it wants it,
+//     while the shell's job has it.
+//   - When the command is stopped from the terminal, or wants the terminal while the shell's job is in the background,
+//     the job stops: first all of the command's group, then this process. The lease is not renewed meanwhile, and
+//     others can have it after the session's timeout. Nobody runs under it: when the shell continues the job, the
+//     lease is looked at first, and the command goes on only where it is still held.
+//   - Where no shell could continue the job the command goes on at once. If it wants a terminal that it cannot have,
+//     it gets SIGHUP, as the kernel sends it to stopped processes that nobody can continue.
+//   - A command that somebody stops with SIGSTOP stays stopped, and its lease is renewed. People are told of it.
+
+// Change is something that has happened to a command, of which people should hear.
+type Change int
+
+const (
+	// Suspended: the command is stopped, and this process stops with it. Nobody renews the lease.
+	Suspended Change = iota + 1
+	// Stopped: the command is stopped by somebody, and the lease is renewed.
+	Stopped
+	// Continued: a command that was Stopped goes on.
+	Continued
+)
+
+// jobSignals are those of job control. A process that did not watch them would be stopped by the first three while its
+// command runs on.
+var jobSignals = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT, syscall.SIGCHLD}
+
+// job is the job control of one command. Its methods are called by the goroutine of Leash.Run.
+type job struct {
+	terminal *terminal
+	process  *Process
+	tell     func(Change)
+	signals  chan os.Signal
+	watched  []os.Signal
+	wants    bool // the command has had the terminal, or asked for it
+	stopped  bool // somebody stopped the command, which was told
+}
+
+// watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from
+// its start stay ignored, for the command as well.
+func watchJob(tell func(Change)) *job {
+	j := &job{terminal: openTerminal(), tell: tell, signals: make(chan os.Signal, 16)}
+	for _, s := range jobSignals {
+		if !signal.Ignored(s) {
+			j.watched = append(j.watched, s)
+		}
+	}
+	signal.Notify(j.signals, j.watched...)
+	return j
+}
+
+// close takes the terminal back from a command that has ended.
+func (j *job) close() {
+	switch {
+	case j.process != nil:
+		j.terminal.move(j.process.group(), j.terminal.own)
+	case j.wants: // it got the foreground, and could not be started
+		j.terminal.move(j.terminal.foreground(), j.terminal.own)
+	}
+	signal.Reset(j.watched...)
+	j.terminal.close()
+}
+
+// move moves the foreground of the terminal.
+func (j *job) move(from, to int) bool {
+	defer signal.Notify(j.signals, j.watched...)
+	return j.terminal.move(from, to)
+}
+
+// handle does what a signal of job control asks for. suspended tells that this process may have stood still: the lease is to be
+// looked at, and goOn to be called if it is held.
+func (j *job) handle(s os.Signal) (suspended bool) {
+	switch s {
+	case syscall.SIGCHLD:
+		for change, by, ok := j.process.change(); ok; change, by, ok = j.process.change() {
+			if j.changed(change, by) {
+				return true
+			}
+		}
+	case syscall.SIGCONT:
+		if j.stopped {
+			j.goOn()
+		}
+	case syscall.SIGTTIN, syscall.SIGTTOU:
+		if j.move(j.process.group(), j.terminal.own) {
+			// Others of a pipeline are stopped too, because they want the terminal that the command has.
+			_ = syscall.Kill(0, syscall.SIGCONT)
+			return false
+		}
+		return j.suspend(false)
+	case syscall.SIGTSTP:
+		return j.suspend(false)
+	}
+	return false
+}
+
+// changed handles a command that a signal has stopped, or that goes on.
+func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
+	if change == Continued {
+		if j.stopped {
+			j.stopped = false
+			j.tell(Continued)
+			if j.wants {
+				j.move(j.terminal.own, j.process.group())
+			}
+		}
+		return false
+	}
+	asks := by == syscall.SIGTTIN || by == syscall.SIGTTOU
+	foreground := j.terminal.foreground()
+	switch {
+	case asks && (foreground == j.terminal.own || foreground == j.process.group()):
+		j.wants = true
+		j.goOn()
+	case asks, by == syscall.SIGTSTP && foreground == j.process.group():
+		j.wants = true
+		if j.suspend(true) {
+			return true
+		}
+		if asks {
+			j.process.Signal(syscall.SIGHUP)
+		}
+		j.goOn()
+	case !j.stopped:
+		// What is typed now is for this process, so that the terminal is not dead.
+		j.move(j.process.group(), j.terminal.own)
+		j.stopped = true
+		j.tell(Stopped)
+	}
+	return false
+}
+
+// suspend stops the command's group and then this process, as the shell above expects it, and returns when that has
+// continued it. Where there is no such shell it does nothing and returns false. halted tells that the command was stopped
+// first: then the others of this process's group have not been, and are now.
+func (j *job) suspend(halted bool) bool {
+	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
+		return false
+	}
+	j.process.Signal(syscall.SIGSTOP)
+	if !halted && !j.stopped {
+		j.process.awaitStop()
+	}
+	// From here on this process can write to the terminal and move its foreground from the background.
+	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	if j.terminal.move(j.process.group(), j.terminal.own) {
+		j.wants = true
+	}
+	j.tell(Suspended)
+	if halted {
+		_ = syscall.Kill(0, syscall.SIGTSTP)
+	}
+	stopSelf()
+	// What was asked for while the job was being stopped is done.
+	for range len(j.signals) {
+		<-j.signals
+	}
+	signal.Notify(j.signals, j.watched...)
+	j.stopped = false
+	return true
+}
+
+// goOn continues a command that is stopped, with the terminal if it wants that and the job has it.
+func (j *job) goOn() {
+	if j.wants {
+		j.move(j.terminal.own, j.process.group())
+	}
+	j.process.Signal(syscall.SIGCONT)
+}
+
+// StopIdly has this process stopped from its terminal, as by default, while it runs no command, until the returned function is
+// called. A Go program that has watched a signal does not get its default action back.
+func StopIdly() (over func()) {
+	stops, done := make(chan os.Signal, 1), make(chan struct{})
+	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
+		if !signal.Ignored(s) {
+			signal.Notify(stops, s)
+		}
+	}
+	go func() {
+		for {
+			select {
+			case <-stops:
+				if underShell() {
+					stopSelf()
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(stops)
+		close(done)
+	}
+}
+
+// underShell tells whether there is a process that could continue the group of this one: a parent of one of its processes
+// that is in the same session, and not in the group.
+func underShell() bool {
+	own := syscall.Getpgrp()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return false
+	}
+	for pid := os.Getppid(); pid > 0; pid = parentOf(pid) {
+		group, err := syscall.Getpgid(pid)
+		if err != nil {
+			return false
+		}
+		if s, err := unix.Getsid(pid); err != nil || s != session {
+			return false
+		}
+		if group != own {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// desk is a terminal with a shell that has job control.
+type desk struct {
+	*task
+	keyboard *os.File
+	folder   string
+}
+
+// newDesk starts a shell on a terminal of its own, in which signalbox is the program under test.
+func newDesk(t *testing.T, address string) *desk {
+	t.Helper()
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	x := newTool(t, address)
+	x = x.with("PATH="+linkSignalbox(t)+":"+os.Getenv("PATH"), "PS1=ready> ")
+	c := exec.Command(shell, "--norc", "--noprofile", "--noediting", "-i")
+	c.Env, c.Dir = processEnvironment(x.env...), x.dir
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s, keyboard := x.typedAt(c)
+	t.Cleanup(func() { _ = keyboard.Close() }) // hangs up on those who are stopped, too
+	d := &desk{s, keyboard, x.dir}
+	d.says("ready> ")
+	return d
+}
+
+// types types at the keyboard.
+func (d *desk) types(text string) {
+	d.t.Helper()
+	if _, err := d.keyboard.WriteString(text); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// hasPrompt waits until the shell is what is typed at.
+func (d *desk) hasPrompt(mark string) {
+	d.t.Helper()
+	d.types("echo shell-$((1+1))-" + mark + "\n")
+	d.says("shell-2-" + mark)
+}
+
+// stops types what stops a job, for the nth time, and waits until the shell says so.
+func (d *desk) stops(n int) {
+	d.t.Helper()
+	d.types("\x1a")
+	d.awaitOutput("the job is stopped", func() bool { return strings.Count(d.Output(), "  Stopped  ") == n })
+}
+
+// wrote waits until a file of the desk has something in it.
+func (d *desk) wrote(name, text string) {
+	d.t.Helper()
+	d.await(name+" has "+text, func() bool { return strings.Contains(d.read(name), text) })
+}
+
+func (d *desk) read(name string) string {
+	data, _ := os.ReadFile(filepath.Join(d.folder, name)) // nothing where there is none yet
+	return string(data)
+}
+
+func TestACommandUnderALockReadsItsTerminalWhereverItWrites(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	d := newDesk(t, p.Client)
+	const ask = "sh -c 'echo in >&2; read line; echo got $line'"
+	for i, c := range []struct{ after, out string }{{"> out", "out"}, {"2> /dev/tty | tee out2 > /dev/null", "out2"}, {"", ""}} {
+		name := fmt.Sprint("x", i)
+		d.types("signalbox lock /jobs " + name + " -- " + ask + " " + c.after + "\n")
+		d.await(name+" is in", func() bool { return strings.Count(d.Output(), "in\r\n") == i+1 })
+		d.types("hello-" + name + "\n")
+		if c.out == "" {
+			d.says("got hello-" + name)
+		} else {
+			d.wrote(c.out, "got hello-"+name)
+		}
+		d.hasPrompt(name)
+	}
+}
+
+func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	d := newDesk(t, p.Client)
+	d.types("signalbox lock /jobs x -- sh -c 'read line; echo got $line' &\n")
+	d.says("the command is stopped, and so is this process")
+	d.hasPrompt("meanwhile")
+	d.types("fg\n")
+	// It has the terminal when it echoes what the shell would have taken for a command.
+	d.types("hello\n")
+	d.says("got hello")
+	d.hasPrompt("after")
+}
+
+// beating is a command that says that it runs, again and again.
+const beating = `sh -c 'echo in; while :; do echo $1 >> beats; sleep 0.01; done' sh `
+
+func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	for _, after := range []string{"", " > out", " | cat"} {
+		d := newDesk(t, p.Client)
+		d.types("signalbox lock /jobs x --session-timeout 1s -- " + beating + "1" + after + "\n")
+		d.wrote("beats", "1\n1\n")
+		d.stops(1)
+		d.says("the command is stopped, and so is this process")
+		d.hasPrompt("meanwhile")
+		stood := d.read("beats")
+		// The cluster gives the lock to another one, and the first does not run beside it.
+		next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "sh", "-c", "echo mine; exec sleep 600")
+		next.says("mine")
+		if now := d.read("beats"); now != stood {
+			t.Errorf("%q: the stopped command has gone on beside the next owner", after)
+		}
+		d.types("fg\n")
+		d.says("the lock x is lost: ")
+		d.says("the command was killed")
+		d.hasPrompt("after")
+		if now := d.read("beats"); now != stood {
+			t.Errorf("%q: the command was continued before it was killed", after)
+		}
+		next.signal(syscall.SIGTERM)
+		next.wait(patience)
+	}
+}
+
+func TestAStoppedJobGoesOnInTime(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	d := newDesk(t, p.Client)
+	d.types("signalbox lock /jobs x --session-timeout 10m -- sh -c 'echo in; read line; echo got $line; read line; echo then $line'\n")
+	d.says("in\r\n")
+	d.stops(1)
+	d.hasPrompt("meanwhile")
+	d.types("fg\n")
+	d.types("one\n")
+	d.says("got one")
+	// In the background it ends without taking the terminal from the shell.
+	d.stops(2)
+	d.hasPrompt("again")
+	d.types("kill -INT %1; bg\n")
+	d.hasPrompt("background")
+	d.types("wait; echo over-$((1+1))\n")
+	d.says("over-2")
+	d.hasPrompt("after")
+	if strings.Contains(d.Output(), "\nthen ") {
+		t.Errorf("it has read what was typed at the shell: %s", d.Output())
+	}
+}
+
+func TestAStoppedCommandGetsTheSignalsOfItsKeeper(t *testing.T) {
+	p, _, _ := lockPlace(t)
+	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
+	s.remarks("the command is stopped, and the lease is kept")
+	s.signal(syscall.SIGCONT)
+	s.remarks("the command goes on")
+	s.signal(syscall.SIGTERM)
+	s.endsWith(9, "the command goes on")
+	s = p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
+	s.remarks("the command is stopped, and the lease is kept")
+	s.signal(syscall.SIGTERM)
+	s.endsWith(9, "the command is stopped")
+}
