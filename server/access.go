@@ -1,6 +1,11 @@
 package server
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"maps"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
 
 // Right is what a client may be allowed to do.
 type Right uint8
@@ -22,6 +27,8 @@ type Rights interface {
 	Allows(path string, need Right) bool
 	// Valid tells whether the token is still good: it may have been taken away.
 	Valid() bool
+	// Version is another one whenever the rights are: what is open under them is looked at again then.
+	Version() uint64
 }
 
 // Access knows tokens.
@@ -35,8 +42,10 @@ type everything struct{}
 
 func (everything) Allows(string, Right) bool { return true }
 func (everything) Valid() bool               { return true }
+func (everything) Version() uint64           { return 0 }
 
-// rightOf is the right that a request needs.
+// rightOf is the right that a request needs. What is not in it needs none, or is not known: nothing is asked for its right
+// that is not in it.
 var rightOf = [requestKinds]Right{
 	protocol.KindHostStatus:        RightRead,
 	protocol.KindNodeCreate:        RightAdmin,
@@ -60,4 +69,61 @@ var rightOf = [requestKinds]Right{
 	protocol.KindSemaphoreDescribe: RightRead,
 	protocol.KindSemaphoreList:     RightRead,
 	protocol.KindWatch:             RightRead,
+}
+
+// permits tells whether the client may do something in the node of a path; an empty path asks for any node. A kind
+// without a right of its own is refused.
+func (c *conn) permits(k protocol.Kind, path string) bool {
+	need := rightOf[k]
+	return need != 0 && c.rights.Valid() && c.rights.Allows(path, need)
+}
+
+// allowed is permits for a node that is named by its id.
+func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
+	n, _ := c.host.meta.machine.NodeByID(id)
+	return c.permits(k, n.Path)
+}
+
+// sees tells whether the client may know that the node is there. What it may not know of it is answered as what is
+// not there.
+func (c *conn) sees(id shard.NodeID) bool {
+	return c.allowed(protocol.KindNodeDescribe, id)
+}
+
+// session returns what the machine of a shard knows of a session, where the client may know of it.
+func (c *conn) session(rp *replica, id shard.SessionID) (view shard.SessionView, known bool) {
+	view, known = rp.machine.Session(id)
+	return view, known && c.sees(view.Node)
+}
+
+// withdrawn is told to whoever has something open that its token does not allow any more.
+var withdrawn = protocol.Result{Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more"}
+
+// review ends what is open over the connection and not allowed any more: watches, and sessions with all that is pushed
+// for them. The sessions are detached; their time runs.
+func (c *conn) review() {
+	for _, rp := range c.host.replicas {
+		rp.hub.EndUnless(c, c.mayWatch, withdrawn)
+	}
+	c.mu.Lock()
+	sessions := maps.Clone(c.sessions)
+	c.mu.Unlock()
+	for id, b := range sessions {
+		c.reviewSession(id, b)
+	}
+	c.flush()
+}
+
+func (c *conn) mayWatch(id shard.NodeID) bool { return c.allowed(protocol.KindWatch, id) }
+
+// reviewSession takes a session away from the connection that may not act in its node any more.
+func (c *conn) reviewSession(id shard.SessionID, b *binding) {
+	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, b.node) && c.sees(b.node) {
+		return
+	}
+	attached := b.home.leases.Withdraw(id, c.holder)
+	b.home.takeAway(id, c, withdrawn)
+	if attached {
+		c.holder.Told(1)
+	}
 }

@@ -32,6 +32,11 @@ type conn struct {
 	name       string
 	describing describe
 
+	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's loop
+	// from then on.
+	reviewed uint64
+
+	guesses  guesses
 	inFlight atomic.Int64 // requests without an answer
 	partial  atomic.Int64 // bytes of a frame that has arrived in part; changed on the event loop, or where the connection is cut off
 	marked   atomic.Bool  // some shard will flush it when its batch is through

@@ -147,7 +147,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 	if !ok {
 		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
 	}
-	c.rights, c.name, c.greeted = rights, name, true
+	c.rights, c.name, c.greeted, c.reviewed = rights, name, true, rights.Version()
 	c.mu.Lock()
 	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
 	c.mu.Unlock()
@@ -169,7 +169,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 
 // may tells whether the client may do this in the node of that path, and answers where it may not.
 func (c *conn) may(r *protocol.Request, path string) bool {
-	if c.rights.Valid() && c.rights.Allows(path, rightOf[r.Kind]) {
+	if c.permits(r.Kind, path) {
 		return true
 	}
 	c.failure(r, protocol.StatusUnauthorized, "the token does not give the right to do this here")
@@ -182,13 +182,14 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 		return true
 	}
 	node, ok := c.host.meta.machine.NodeByID(id)
-	if !ok {
-		// Whether the node exists is not for everybody to know.
-		if c.rights.Valid() && c.rights.Allows("", rightOf[r.Kind]) {
-			c.failure(r, protocol.StatusNotFound, noSuchNode)
-			return false
-		}
-		return c.may(r, "")
+	switch {
+	case ok && c.permits(r.Kind, node.Path):
+		return true
+	case !c.permits(r.Kind, ""):
+		return c.may(r, "") // it may do so in no node, whichever there are
+	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path):
+		c.failure(r, protocol.StatusNotFound, noSuchNode)
+		return false
 	}
 	return c.may(r, node.Path)
 }

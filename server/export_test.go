@@ -11,3 +11,6 @@ func (h *Host) Broadcast(m protocol.PushMessage) {
 		}
 	})
 }
+
+// AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
+func (h *Host) AfterBind(f func()) { h.afterBind = f }

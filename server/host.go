@@ -39,6 +39,8 @@ type Host struct {
 	digesting sync.WaitGroup // those who take digests
 	leaving   atomic.Bool    // this host is about to stop
 	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
+	// afterBind, where a test sets it, is called between the binding of a session and the look whether it still lives.
+	afterBind func()
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}

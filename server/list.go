@@ -61,12 +61,10 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 	rp := c.host.replicaOf(id.Slot())
 	request, kind := r.ID, r.Kind
 	c.read(r, rp, protocol.ConsistencyUnset, func() {
-		view, known := rp.machine.Session(id)
+		view, known := c.session(rp, id)
 		switch {
 		case !known:
 			c.fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
-		case !c.allowed(kind, view.Node):
-			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnauthorized})
 		default:
 			c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.wireSession(rp, &view)})
 		}
@@ -123,15 +121,14 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 	if rp == nil {
 		return
 	}
-	id, request, kind := shard.SessionID(m.SessionID), r.ID, r.Kind
+	id, request := shard.SessionID(m.SessionID), r.ID
 	c.read(r, rp, m.Consistency, func() {
-		view, known := rp.machine.Session(id)
-		if known && !c.allowed(kind, view.Node) {
-			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnauthorized})
+		var a protocol.SessionHoldingsAnswer
+		if _, known := c.session(rp, id); !known {
+			c.answer(request, &a)
 			return
 		}
 		page, more := rp.machine.ListHoldings(id, shard.OrderID(m.After), itemLimit(m.Limit), nil)
-		var a protocol.SessionHoldingsAnswer
 		for i := range page {
 			x := &page[i]
 			a.Holdings.Append(protocol.Holding{
@@ -144,12 +141,6 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 		}
 		c.answer(request, &a)
 	})
-}
-
-// allowed tells whether the client may do this in the node, without answering.
-func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
-	n, _ := c.host.meta.machine.NodeByID(id)
-	return c.rights.Valid() && c.rights.Allows(n.Path, rightOf[k])
 }
 
 func (c *conn) hostStatus(r *protocol.Request) {

@@ -63,8 +63,8 @@ func (h *Host) settledIn() bool {
 // listenStep is how many connections one turn looks at.
 const listenStep = 1000
 
-// listen closes connections that have been silent for too long, and those whose token was taken away, a
-// few in each turn.
+// listen closes connections that have been silent for too long, and those whose token was taken away, and reviews those
+// whose token was given other rights, a few in each turn.
 func (h *Host) listen(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {
@@ -85,6 +85,9 @@ func (h *Host) listen(now time.Time) {
 			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
 		case c.said.Load() && !c.rights.Valid():
 			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
+		case c.said.Load() && c.rights.Version() != c.reviewed:
+			c.reviewed = c.rights.Version()
+			c.review()
 		}
 	}
 	h.mu.Lock()

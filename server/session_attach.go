@@ -26,7 +26,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
 		return
 	}
-	view, known := rp.machine.Session(id)
+	view, known := c.session(rp, id)
 	if !known {
 		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
 		return
@@ -41,6 +41,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	}
 	a.node = node
 	switch {
+	case !c.tryKey(rp, id, a.key, r.ID, r.Kind):
 	case a.change && rp.leases.Late(id, a.sequence):
 		// What it asks for was overtaken, and must not undo what a later one has changed.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
@@ -142,6 +143,7 @@ func (a *attach) take() {
 	}
 	switch verdict {
 	case lease.Attached:
+		c.reviewSession(a.id, &binding{node: view.Node, home: rp}) // the right may have been taken away meanwhile
 		c.flush()
 	case lease.OutOfSequence:
 		a.fail(protocol.StatusBadSession, "a later attach was here before")

@@ -17,20 +17,17 @@ func (c *conn) sessionBind(r *protocol.Request) {
 		c.flush()
 	}
 	try := func(sure bool) bool {
-		view, known := home.machine.Session(id)
+		view, known := c.session(home, id)
 		switch {
-		case known && !home.machine.KeyMatches(id, key):
-			fail(protocol.StatusBadSession, "the session has another key")
+		case known && !c.allowed(kind, view.Node):
+			fail(protocol.StatusUnauthorized, "the token does not give the right to do this here")
+		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
-			if !c.allowed(kind, view.Node) {
-				fail(protocol.StatusUnauthorized, "the token does not give the right to do this here")
-				break
-			}
-			if !home.bindTo(id, view.Node, c) {
+			if !home.bindTo(id, view.Node, c) ||
+				!c.answerBound(id, request, &protocol.SessionBindAnswer{NodeID: uint64(view.Node)}) {
 				fail(protocol.StatusSessionExpired, "")
 				break
 			}
-			c.answer(request, &protocol.SessionBindAnswer{NodeID: uint64(view.Node)})
 			c.flush()
 		case sure || home.machine.Liveness(id) == shard.Dead:
 			fail(protocol.StatusSessionExpired, "")
@@ -61,12 +58,19 @@ func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
 		r.bound[id] = append(r.bound[id], c)
 	}
 	r.mu.Unlock()
-	// Whoever ends the session looks at the list after it is gone from the machine; so either the
-	// end finds this connection, or it is seen here.
-	if _, known := r.machine.Session(id); !known || !c.bind(id, &binding{node: n, home: r}) {
+	bound := c.bind(id, &binding{node: n, home: r})
+	if r.host.afterBind != nil {
+		r.host.afterBind()
+	}
+	// Whoever ends the session looks at the list after it is gone from the machine. So either the end finds the session
+	// bound to this connection, or it is seen here.
+	if _, known := r.machine.Session(id); !bound || !known {
+		c.unbind(id)
 		r.unbound(id, c)
+		r.host.dropSession(id, c)
 		return false
 	}
+	c.reviewSession(id, &binding{node: n, home: r}) // the right may have been taken away meanwhile
 	return true
 }
 

@@ -32,7 +32,7 @@ func (c *conn) sessionStop(r *protocol.Request) {
 func (c *conn) sessionDestroy(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDestroy.SessionID)
 	rp := c.host.replicaOf(id.Slot())
-	view, known := rp.machine.Session(id)
+	view, known := c.session(rp, id)
 	switch {
 	case known:
 		if c.mayIn(r, view.Node) {

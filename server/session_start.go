@@ -92,6 +92,7 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 	})
 	switch verdict {
 	case lease.Attached:
+		c.reviewSession(id, &binding{node: s.node.ID, home: rp}) // the right may have been taken away meanwhile
 	case lease.Closed:
 		// Nobody is there to hear of it. It would only be in the way until its timeout.
 		rp.end(id, 0, nil)

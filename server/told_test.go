@@ -18,6 +18,7 @@ type revocable struct{ revoked atomic.Bool }
 func (r *revocable) Enter([]byte) (server.Rights, string, bool) { return r, "", true }
 func (r *revocable) Allows(string, server.Right) bool           { return true }
 func (r *revocable) Valid() bool                                { return !r.revoked.Load() }
+func (r *revocable) Version() uint64                            { return 0 }
 
 func TestAConnectionEndsWithItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

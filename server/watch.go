@@ -169,6 +169,9 @@ func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
 			// It was dropped while the watch was opened, perhaps too early to end it.
 			rp.hub.EndNode(id, nodeGone)
 		}
+		if !c.mayWatch(id) {
+			rp.hub.EndUnless(c, c.mayWatch, withdrawn) // the right was taken away while the watch was opened
+		}
 		return
 	}
 	c.Ended(request)

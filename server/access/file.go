@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -154,7 +155,10 @@ func (f *File) replace(found tokens) (added, removed int) {
 			g = &grant{name: holding.name}
 			added++
 		}
-		g.rules.Store(&holding.rules)
+		if before := g.rules.Load(); before == nil || !reflect.DeepEqual(*before, holding.rules) {
+			g.rules.Store(&holding.rules)
+			g.version.Add(1) // after them, so that whoever sees it sees them
+		}
 		grants[h] = g
 	}
 	f.grants.Store(&grants)

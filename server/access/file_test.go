@@ -138,6 +138,11 @@ func TestChangedRightsActWhereTheTokenIsHeld(t *testing.T) {
 	if one.Allows("/prod", server.RightRead) || !one.Allows("/test", server.RightAdmin) || !one.Valid() {
 		t.Error("the held token has its old rights")
 	}
+	changed := one.Version()
+	x.change(text(entry("a", "one", RoleAdmin, "/test"), entry("b", "two", RoleRead, "/")))
+	if changed == 0 || one.Version() != changed {
+		t.Errorf("version %d after a change, %d after one of another token", changed, one.Version())
+	}
 }
 
 func TestATokenThatIsGivenToAnotherIsTakenFromTheFirst(t *testing.T) {

@@ -12,7 +12,8 @@ type grant struct {
 	name string
 	// rules are what the file says of the token now; nil: it does not have it any more. The list is never
 	// changed, only replaced.
-	rules atomic.Pointer[[]rule]
+	rules   atomic.Pointer[[]rule]
+	version atomic.Uint64
 }
 
 // Allows implements server.Rights.
@@ -32,3 +33,6 @@ func (g *grant) Allows(path string, need server.Right) bool {
 
 // Valid implements server.Rights.
 func (g *grant) Valid() bool { return g.rules.Load() != nil }
+
+// Version implements server.Rights.
+func (g *grant) Version() uint64 { return g.version.Load() }

@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -11,13 +13,14 @@ import (
 type errandKind uint8
 
 const (
-	errandOpen     errandKind = iota // watch, name: bring it to the present, and keep it there
-	errandStop                       // watch
-	errandGone                       // link
-	errandDrain                      // link
-	errandEnd                        // result
-	errandEndNode                    // name.Node, result
-	errandEndAhead                   // at, result
+	errandOpen      errandKind = iota // watch, name: bring it to the present, and keep it there
+	errandStop                        // watch
+	errandGone                        // link
+	errandDrain                       // link
+	errandEnd                         // result
+	errandEndNode                     // name.Node, result
+	errandEndAhead                    // at, result
+	errandEndUnless                   // link, may, result
 )
 
 // errand is something that the worker is asked to do. They are done in the order in which they were left.
@@ -28,6 +31,7 @@ type errand struct {
 	name   shard.ObjectName
 	result *protocol.Result
 	at     time.Time
+	may    func(shard.NodeID) bool
 }
 
 // leave leaves an errand for the worker.
@@ -66,6 +70,8 @@ func (k *worker) do(e *errand) {
 		}
 	case errandEndAhead:
 		k.endAhead(e)
+	case errandEndUnless:
+		k.endUnless(e)
 	}
 }
 
@@ -97,6 +103,20 @@ func (k *worker) endAhead(e *errand) {
 			k.end(w, last)
 		} else {
 			k.queue = append(k.queue, w)
+		}
+	}
+}
+
+// endUnless ends the watches of a connection in nodes that it may not watch. One that has no topic yet is opened by a
+// later errand, and whoever opened it looks whether it may stay.
+func (k *worker) endUnless(e *errand) {
+	last := k.farewell(e.result)
+	e.link.mu.Lock()
+	all := slices.Collect(maps.Values(e.link.watches))
+	e.link.mu.Unlock()
+	for _, w := range all {
+		if w.topic != nil && !e.may(w.topic.node) {
+			k.end(w, last)
 		}
 	}
 }

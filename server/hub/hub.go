@@ -190,6 +190,16 @@ func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	}
 }
 
+// EndUnless ends, as End, the watches of a connection in nodes that it may not watch. It is asked from the worker.
+func (h *Hub) EndUnless(sink Sink, may func(shard.NodeID) bool, result protocol.Result) {
+	h.mu.Lock()
+	l := h.links[sink]
+	h.mu.Unlock()
+	if l != nil {
+		h.leave(errand{kind: errandEndUnless, link: l, may: may, result: &result})
+	}
+}
+
 // EndAhead ends, as End, the watches that were opened before that time and still ask for a revision which
 // the replica has not reached. After a read barrier that began then, such a revision never was.
 func (h *Hub) EndAhead(opened time.Time, result protocol.Result) {

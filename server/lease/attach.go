@@ -115,6 +115,20 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	return lost
 }
 
+// Withdraw detaches a session from a holder that it is attached over and that may not have it any longer, and tells
+// whether it was: its client must be told then.
+func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil || s.state != attached || s.group.holder != h {
+		return false
+	}
+	t.lose(s)
+	t.rest(s, s.deadline())
+	return true
+}
+
 // detachAll detaches the sessions of a holder whose connection has gone.
 func (t *Table) detachAll(h *Holder, now time.Time) {
 	t.mu.Lock()
