@@ -123,7 +123,7 @@ func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	close(goOn)
 	want(t, "the bind", other.await(bind, protocol.KindSessionBind.Answer()).Result.Status, protocol.StatusSessionExpired)
 	mutation := &protocol.Release{Mutation: a.mutation(), NodeID: a.node, Name: []byte("sem")}
-	want(t, "a mutation", other.ask(mutation).Result.Status, protocol.StatusBadSession)
+	want(t, "a mutation", other.ask(mutation).Result.Status, protocol.StatusSessionExpired)
 }
 
 // What a token may not see is answered as what is not there.
@@ -138,19 +138,31 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	const nowhere = 1 << 40
 	absent := hidden.id + 1<<20 // of the same slot's shard; nobody has it
 	for name, ask := range map[string]func(node, session uint64) protocol.RequestMessage{
-		"describe a node":      func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDescribe{NodeID: n} },
-		"drop a node":          func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDrop{NodeID: n} },
-		"describe a semaphore": func(n, _ uint64) protocol.RequestMessage { return &protocol.SemaphoreDescribe{NodeID: n, Name: []byte("sem")} },
-		"watch":                func(n, _ uint64) protocol.RequestMessage { return &protocol.Watch{NodeID: n, Name: []byte("sem")} },
-		"delete":               func(n, _ uint64) protocol.RequestMessage { return &protocol.SemaphoreDelete{NodeID: n, Name: []byte("sem")} },
-		"list":                 func(n, _ uint64) protocol.RequestMessage { return &protocol.SemaphoreList{NodeID: n, ShardID: 1} },
-		"attach":               func(_, s uint64) protocol.RequestMessage { return &protocol.SessionAttach{SessionID: s, Key: []byte("key")} },
-		"attach, wrong key":    func(_, s uint64) protocol.RequestMessage { return &protocol.SessionAttach{SessionID: s, Key: []byte("no")} },
-		"bind":                 func(_, s uint64) protocol.RequestMessage { return &protocol.SessionBind{SessionID: s, Key: []byte("key")} },
-		"bind, wrong key":      func(_, s uint64) protocol.RequestMessage { return &protocol.SessionBind{SessionID: s, Key: []byte("no")} },
-		"describe a session":   func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDescribe{SessionID: s} },
-		"destroy":              func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: s} },
-		"holdings":             func(_, s uint64) protocol.RequestMessage { return &protocol.SessionHoldings{SessionID: s, ShardID: 1} },
+		"describe a node": func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDescribe{NodeID: n} },
+		"drop a node":     func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDrop{NodeID: n} },
+		"describe a semaphore": func(n, _ uint64) protocol.RequestMessage {
+			return &protocol.SemaphoreDescribe{NodeID: n, Name: []byte("sem")}
+		},
+		"watch": func(n, _ uint64) protocol.RequestMessage { return &protocol.Watch{NodeID: n, Name: []byte("sem")} },
+		"delete": func(n, _ uint64) protocol.RequestMessage {
+			return &protocol.SemaphoreDelete{NodeID: n, Name: []byte("sem")}
+		},
+		"list": func(n, _ uint64) protocol.RequestMessage { return &protocol.SemaphoreList{NodeID: n, ShardID: 1} },
+		"attach": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SessionAttach{SessionID: s, Key: []byte("key")}
+		},
+		"attach, wrong key": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SessionAttach{SessionID: s, Key: []byte("no")}
+		},
+		"bind": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SessionBind{SessionID: s, Key: []byte("key")}
+		},
+		"bind, wrong key": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SessionBind{SessionID: s, Key: []byte("no")}
+		},
+		"describe a session": func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDescribe{SessionID: s} },
+		"destroy":            func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: s} },
+		"holdings":           func(_, s uint64) protocol.RequestMessage { return &protocol.SessionHoldings{SessionID: s, ShardID: 1} },
 	} {
 		there, missing := app.ask(ask(node, hidden.id)).Result, app.ask(ask(nowhere, absent)).Result
 		if there.Status != missing.Status || there.Message != missing.Message {
