@@ -210,3 +210,40 @@ func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 		g.want("m", 0, 0)
 	})
 }
+
+// A release takes as long as it takes to reach a host. A try answers at once, as the place is not free before.
+func TestATryDoesNotWaitForTheReleaseOfASharer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		m := lock.NewRWMutex(g.session(), "m")
+		h, err := m.RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Server.Stop(1)
+		unlocked := start(func() error { return h.Unlock(t.Context()) })
+		synctest.Wait()
+		began := time.Now()
+		if _, ok, err := m.TryLock(t.Context()); ok || err != nil {
+			t.Error(ok, err)
+		}
+		if _, ok, err := m.TryRLock(t.Context()); ok || err != nil {
+			t.Error(ok, err)
+		}
+		if d := time.Since(began); d > 0 {
+			t.Errorf("the tries took %v", d)
+		}
+		select {
+		case err := <-unlocked:
+			t.Fatalf("the release was over before: %v", err)
+		default:
+		}
+		if err := g.Server.Restart(1); err != nil {
+			t.Fatal(err)
+		}
+		<-unlocked
+		if _, err := m.Lock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -53,8 +53,8 @@ func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
 // take takes the place, by joining those who share it or with a lease of its own. It is the caller's turn.
 func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	for {
-		h, g, taken := p.join(a)
-		if h != nil || taken && try {
+		h, g := p.join(a)
+		if h != nil || g != nil && try {
 			return h, nil
 		}
 		if g == nil {
@@ -84,19 +84,16 @@ func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
 }
 
 // join joins the group that shares the place, if there is one that can be joined. Otherwise the group has to
-// be gone first; taken tells that it still works.
-func (p *place) join(a *ask) (h *Hold, g *group, taken bool) {
+// be gone first: it still works, or its lease is being given back.
+func (p *place) join(a *ask) (h *Hold, g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g = p.group
-	if g == nil || g.size == 0 {
-		return nil, g, false
-	}
-	if a.shared && g.lease.Err() == nil {
+	if g != nil && g.size > 0 && a.shared && g.lease.Err() == nil {
 		g.size++
-		return &Hold{place: p, lease: g.lease, group: g}, g, true
+		h = &Hold{place: p, lease: g.lease, group: g}
 	}
-	return nil, g, true
+	return h, g
 }
 
 // leave gives the place back, and the lease unless others still share it.

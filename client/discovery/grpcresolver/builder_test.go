@@ -109,3 +109,33 @@ func TestAClosedClientIsReported(t *testing.T) {
 	}
 	r.Close()
 }
+
+// Whoever was registered in a node is not there any more when the node is dropped, though the resolver cannot follow.
+func TestEndpointsOfADroppedNodeAreForgotten(t *testing.T) {
+	c := cluster(t)
+	_, err := c.CreateNode(t.Context(), path, client.NodeConfig{})
+	check(t, err)
+	s, err := c.Session(t.Context(), path)
+	check(t, err)
+	_, err = discovery.Register(t.Context(), s, name, discovery.Endpoint{Address: "x:1"})
+	check(t, err)
+	l := newListener()
+	r, err := grpcresolver.New(c).Build(target(t, "signalbox://"+path+"/"+name), l, resolver.BuildOptions{})
+	check(t, err)
+	defer r.Close()
+	if state := <-l.states; len(state.Addresses) != 1 {
+		t.Fatalf("told %+v", state)
+	}
+	check(t, c.DropNode(t.Context(), path))
+	if err := <-l.errs; !errors.Is(err, client.ErrNodeNotFound) {
+		t.Fatal(err)
+	}
+	var last *resolver.State
+	for len(l.states) > 0 {
+		state := <-l.states
+		last = &state
+	}
+	if last == nil || len(last.Addresses) != 0 || len(last.Endpoints) != 0 {
+		t.Errorf("the last list that was told before the error: %+v", last)
+	}
+}

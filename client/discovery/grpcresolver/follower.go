@@ -24,6 +24,7 @@ type follower struct {
 	config     *serviceconfig.ParseResult
 	stop       context.CancelFunc
 	done       chan struct{} // closed when run has ended
+	listed     bool          // the latest list has somebody in it
 }
 
 func (f *follower) run(ctx context.Context) {
@@ -32,6 +33,9 @@ func (f *follower) run(ctx context.Context) {
 		err := discovery.Follow(ctx, f.client, f.path, f.name, f.show)
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, client.ErrNodeNotFound) && f.listed {
+			f.show(nil) // nobody is registered where there is no node; gRPC would keep the last list for all that
 		}
 		f.to.ReportError(err)
 		if errors.Is(err, client.ErrClosed) {
@@ -48,6 +52,7 @@ func (f *follower) run(ctx context.Context) {
 // show tells the connection of a list. Where it is refused, because it is empty, there is nothing to do: calls
 // fail or wait until the next one.
 func (f *follower) show(list []discovery.Endpoint) {
+	f.listed = len(list) > 0
 	_ = f.to.UpdateState(state(list, f.config))
 }
 
