@@ -181,8 +181,8 @@ func (b *bed) quiet(h *Hub) {
 	k := &h.worker
 	c := h.Counters()
 	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.topics)+len(h.links)+len(h.resting.items) != 0 ||
-		len(k.queue)+len(k.ahead.items)+k.turns.Len() != 0 || h.running {
-		b.Errorf("something is left: %s", fmt.Sprintf("%+v, %d topics, %d links, %d resting, %d queued, running %v",
-			c, len(h.topics), len(h.links), len(h.resting.items), len(k.queue), h.running))
+		len(k.queue)+len(k.ahead.items)+k.turns.Len()+len(k.flying)+k.flown != 0 || h.running {
+		b.Errorf("something is left: %s", fmt.Sprintf("%+v, %d topics, %d links, %d resting, %d queued, %d in flight, running %v",
+			c, len(h.topics), len(h.links), len(h.resting.items), len(k.queue), len(k.flying), h.running))
 	}
 }

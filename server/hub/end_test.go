@@ -2,10 +2,12 @@ package hub
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 )
 
 func TestAnIDIsInUseUntilItsWatchIsOver(t *testing.T) {
@@ -53,6 +55,57 @@ func TestNothingIsKeptOfAConnectionThatIsGone(t *testing.T) {
 		rest()
 		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 || len(b.hub.links) != 0 {
 			t.Errorf("%+v, %d links", got, len(b.hub.links))
+		}
+	})
+}
+
+// TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone has connections go that have not read their snapshots.
+func TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone(t *testing.T) {
+	const owners, clients = 1500, 20
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, owners, 1, Options{})
+		b.create("sem", shard.Forever, "data")
+		b.own(owners, "sem", strings.Repeat("x", 50))
+		var all []*client
+		for range clients {
+			c := newClient(t, b.hub)
+			c.slow = true
+			c.watch("sem", wantsOwners)
+			all = append(all, c)
+		}
+		rest()
+		if n := len(b.hub.worker.flying); n != clients {
+			t.Fatalf("%d snapshots are in flight", n)
+		}
+		for _, c := range all {
+			c.close()
+		}
+		rest()
+		b.quiet(b.hub)
+	})
+}
+
+func TestAWatchIsCountedBeforeOthersCanSeeIt(t *testing.T) {
+	play(t, 1, func(t *testing.T, b *bed, c *client) {
+		b.create("sem", 9, "")
+		counted := -1
+		c.during = func() {
+			if counted < 0 {
+				counted = b.hub.Len()
+			}
+		}
+		c.watch("sem", all)
+		if counted != 1 {
+			t.Errorf("%d watches are counted while the first is opened", counted)
+		}
+		rest()
+		gone := newClient(t, b.hub)
+		gone.closed = true
+		if err := b.hub.Open(gone, 1, &protocol.Watch{NodeID: 1, Name: []byte("sem")}); !errors.Is(err, ErrGone) {
+			t.Errorf("opening on a closed connection: %v", err)
+		}
+		if n := b.hub.Len(); n != 1 {
+			t.Errorf("%d watches are counted, and one is open", n)
 		}
 	})
 }

@@ -29,8 +29,9 @@ func (k *worker) fly(l *link, bytes int) {
 	if k.isSmall(bytes) {
 		return
 	}
-	if l.flying == 0 {
+	if l.flight == 0 {
 		k.flying = append(k.flying, l)
+		l.flight = len(k.flying)
 	}
 	l.flying += bytes
 	l.flew = k.now
@@ -44,22 +45,33 @@ func (k *worker) admit() {
 	if k.turns.Len() == 0 {
 		return
 	}
-	kept := k.flying[:0]
-	for _, l := range k.flying {
+	for i := len(k.flying) - 1; i >= 0; i-- { // land changes what is behind the place
+		l := k.flying[i]
 		left := min(l.flying, l.sink.Pending())
-		if l.lost || k.now.Sub(l.flew) >= flightTime {
-			left = 0
+		if left == 0 || k.now.Sub(l.flew) >= flightTime {
+			k.land(l)
+			continue
 		}
 		k.flown -= l.flying - left
-		if l.flying = left; left > 0 {
-			kept = append(kept, l)
-		}
+		l.flying = left
 	}
-	clear(k.flying[len(kept):])
-	k.flying = kept
 	for k.turns.Len() > 0 && k.flown < k.hub.options.FlightBytes && k.spent <= planBytes {
 		w := k.turns.Front().Value.(*watch)
 		k.release(w)
 		k.attend(w)
 	}
+}
+
+// land counts nothing any more of a connection that has taken all, takes too long, or is gone.
+func (k *worker) land(l *link) {
+	if l.flight == 0 {
+		return
+	}
+	k.flown -= l.flying
+	last := len(k.flying) - 1
+	moved := k.flying[last]
+	k.flying[l.flight-1], moved.flight = moved, l.flight
+	k.flying[last] = nil
+	k.flying = k.flying[:last]
+	l.flying, l.flight = 0, 0
 }

@@ -128,13 +128,15 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 		link: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(),
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
 	}
+	// Before others can see the watch: whoever ends it counts it off, and Apply must never find fewer than there are.
+	h.open.Add(1)
 	if err := l.open(w); err != nil {
+		h.open.Add(-1)
 		if errors.Is(err, ErrGone) {
 			h.forget(l)
 		}
 		return err
 	}
-	h.open.Add(1)
 	name := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
 	h.leave(errand{kind: errandOpen, watch: w, name: name})
 	return nil

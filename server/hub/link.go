@@ -28,6 +28,7 @@ type link struct {
 	planned int       // its bytes, at the most
 	late    list.List // watches that wait for the connection to drain
 	flying  int       // bytes of snapshots that were planned and may not be sent yet
+	flight  int       // place in worker.flying; 0: not in
 	flew    time.Time // when the latest of them were planned
 }
 

@@ -206,6 +206,7 @@ func (k *worker) dismiss(l *link) {
 	for _, w := range l.leave() {
 		k.remove(w)
 	}
+	k.land(l)
 	l.lost = true
 }
 
