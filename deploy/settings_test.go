@@ -191,6 +191,10 @@ func TestTheUnitOfSystemdStartsAHost(t *testing.T) {
 		t.Errorf("the data directory is %s, and it may only write to %s", s.DataDir, want)
 	}
 	stopsInTime(t, "the unit", unit["TimeoutStopSec"][0])
+	// An address that is not there yet, a code of 69, may take longer to come than any number of attempts.
+	if got := unit["StartLimitIntervalSec"]; !slices.Equal(got, []string{"0"}) || unit["StartLimitBurst"] != nil {
+		t.Errorf("it gives up: StartLimitIntervalSec is %v, StartLimitBurst %v", got, unit["StartLimitBurst"])
+	}
 	if got := unit["RestartPreventExitStatus"]; !slices.Equal(got, []string{"64 65"}) {
 		t.Errorf("it starts again after all codes but %v", got)
 	}
@@ -209,6 +213,7 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	var set statefulSet
+	var policy networkPolicy
 	kinds := make(map[string]int)
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
@@ -222,14 +227,24 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds[named.Kind]++
+		if named.Kind == "NetworkPolicy" {
+			if err := document.Decode(&policy); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if named.Kind == "StatefulSet" {
 			if err := document.Decode(&set); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if kinds["StatefulSet"] != 1 || kinds["Service"] != 1 {
+	if kinds["StatefulSet"] != 1 || kinds["Service"] != 1 || kinds["NetworkPolicy"] != 1 {
 		t.Fatalf("there are %v", kinds)
+	}
+	for port, protected := range map[string]bool{"clients": false, "raft": true, "admin": true} {
+		if from, open := policy.from(port); !open || (from > 0) != protected {
+			t.Errorf("the NetworkPolicy lets %d peers to port %s", from, port)
+		}
 	}
 	spec := set.Spec
 	if spec.PodManagementPolicy != "Parallel" {
@@ -251,12 +266,37 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 		if len(s.Hosts) != spec.Replicas || !strings.HasPrefix(s.RaftAdvertise, name+".") || !strings.HasPrefix(s.ClientAdvertise, name+".") {
 			t.Errorf("%s is one of %v, tells hosts %s and clients %s", name, s.Hosts, s.RaftAdvertise, s.ClientAdvertise)
 		}
+		// Its own name may not be known when it starts.
+		if host, _, _ := strings.Cut(s.RaftListen, ":"); host != "0.0.0.0" {
+			t.Errorf("%s listens for other hosts on %s", name, s.RaftListen)
+		}
 		for port, address := range map[string]string{"clients": s.TLSListen, "raft": s.RaftListen, "admin": s.AdminListen} {
 			if !container.has(port, address) {
 				t.Errorf("%s listens on %s, and the ports are %v", name, address, container.Ports)
 			}
 		}
 	}
+}
+
+type networkPolicy struct {
+	Spec struct {
+		Ingress []struct {
+			Ports []struct{ Port string }
+			From  []map[string]any
+		}
+	}
+}
+
+// from is how many peers a port is open to, 0 where it is open to all, and whether it is open at all.
+func (p *networkPolicy) from(port string) (peers int, open bool) {
+	for _, rule := range p.Spec.Ingress {
+		for _, to := range rule.Ports {
+			if to.Port == port {
+				return len(rule.From), true
+			}
+		}
+	}
+	return 0, false
 }
 
 type statefulSet struct {

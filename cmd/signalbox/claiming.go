@@ -35,6 +35,7 @@ func (r *running) claim() error {
 	if r.directory, err = identity.Claim(s.DataDir); err != nil {
 		fail(cli.ExitData, err)
 	}
+	r.warnReadable()
 	fail(cli.ExitUsage, r.openTokens(), r.loadCertificates(), r.checkRaftCertificates(), r.readRaftSecret())
 	fail(cli.ExitUnavailable, r.listenAdmin(), r.listenPlain(), r.listenTLS(), r.probeRaft())
 	switch len(problems) {
@@ -92,6 +93,22 @@ func (r *running) checkRaftCertificates() error {
 	}
 	_, err := transport.LoadCertificates(s.RaftTLSCert, s.RaftTLSKey, s.RaftTLSCA)
 	return blame("raft-tls-cert", err)
+}
+
+// warnReadable warns of files with secrets that every user of the machine can read or change.
+func (r *running) warnReadable() {
+	s := r.settings
+	for _, f := range []struct{ setting, path string }{
+		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile}, {"token-file", s.TokenFile},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if info, err := os.Stat(f.path); err == nil && info.Mode().Perm()&0o006 != 0 {
+			r.log.Warn("every user of this machine can read or change a file that only the host should; chmod o= takes that away",
+				"setting", f.setting, "file", f.path, "mode", info.Mode().Perm().String())
+		}
+	}
 }
 
 // maxRaftSecret is the longest file of a secret, in bytes.
