@@ -28,6 +28,11 @@ type HostStatus struct {
 	Shards      []ShardStatus
 	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 where the host does not say.
 	Meta ShardStatus
+	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest that its build can follow; both are 0
+	// where the host does not say. LevelHeldBy names the hosts that keep the level from rising, and is empty where none does.
+	FeatureLevel int
+	NewestLevel  int
+	LevelHeldBy  string
 }
 
 // ShardStatus is how a shard is on one of its hosts.
@@ -87,6 +92,7 @@ func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
 		s.Shards = append(s.Shards, shardStatus(&x))
 	}
 	s.Meta = shardStatus(&a.Meta)
+	s.FeatureLevel, s.NewestLevel, s.LevelHeldBy = int(a.Level.Cluster), int(a.Level.Newest), string(a.Level.HeldBy)
 }
 
 func shardStatus(x *protocol.ShardStatus) ShardStatus {

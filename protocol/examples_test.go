@@ -64,6 +64,10 @@ var examples = []example{
 		}),
 		Meta: ShardStatus{LeaderHostID: 1, Term: 5, AppliedIndex: 977},
 	})},
+	{"host-status-answer-level", answer(5, &HostStatusAnswer{
+		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), UptimeMillis: 86_400_000, Fresh: true,
+		Level: FeatureLevel{Cluster: 1, Newest: 2, HeldBy: []byte("level 2 waits for host signal-1, which can follow up to level 1")},
+	})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
 		Config: NodeConfig{

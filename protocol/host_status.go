@@ -21,6 +21,22 @@ type HostStatusAnswer struct {
 	Shards      ShardStatuses
 	// Meta is the meta shard. Its term is 0 where the host does not say.
 	Meta ShardStatus
+	// Level is the feature level of the cluster. Its numbers are 0 where the host does not say.
+	Level FeatureLevel
+}
+
+// FeatureLevel is what a host knows of the feature level of its cluster.
+type FeatureLevel struct {
+	Cluster uint64
+	Newest  uint64 // the highest that the host can follow
+	// HeldBy says in words which hosts keep the level from rising. It is empty where none does.
+	HeldBy []byte
+}
+
+func (l *FeatureLevel) fields(c *codec) {
+	c.uint("cluster", &l.Cluster)
+	c.uint("newest", &l.Newest)
+	c.text("held_by", &l.HeldBy, MaxMessageBytes)
 }
 
 // Kind returns the kind of the answer to a HostStatus.
@@ -36,6 +52,7 @@ func (m *HostStatusAnswer) answerFields(c *codec) {
 	c.uint("sessions", &m.Sessions)
 	m.Shards.list(c, "shards")
 	c.record("meta", m.Meta.fields)
+	c.record("level", m.Level.fields)
 }
 
 // ShardStatuses is a list of shards with their state on one host.

@@ -38,11 +38,19 @@ func (l Level) String() string {
 	if len(l.HeldBy) == 0 {
 		return text
 	}
+	return text + "; " + l.Holders()
+}
+
+// Holders says which hosts keep the level from rising, nothing where none does.
+func (l Level) Holders() string {
+	if len(l.HeldBy) == 0 {
+		return ""
+	}
 	var holders []string
 	for _, h := range l.HeldBy {
 		holders = append(holders, h.String())
 	}
-	return fmt.Sprintf("%s; level %d waits for %s", text, l.Next, strings.Join(holders, ", "))
+	return fmt.Sprintf("level %d waits for %s", l.Next, strings.Join(holders, ", "))
 }
 
 // String names the host and what it can follow.

@@ -153,6 +153,8 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		HostID: uint64(h.config.ID), HostName: []byte(h.config.Name), Version: []byte(h.config.Version),
 		UptimeMillis: uint64(now.Sub(h.started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,
 	}
+	at := h.Level()
+	a.Level = protocol.FeatureLevel{Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders()))}
 	l := h.meta.leadership.Load()
 	a.Meta = protocol.ShardStatus{ID: metaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.applied.Load()}
 	for _, rp := range h.replicas {

@@ -11,6 +11,7 @@ type Status struct {
 	// Fresh: the host may speak for every shard that it leads.
 	Fresh          bool
 	RoutingVersion uint64
+	Level          Level
 	Hosts          []HostRecord // by id
 	Shards         []ShardStatus
 }
@@ -42,7 +43,7 @@ type ShardStatus struct {
 // Status returns the state of the host now.
 func (h *Host) Status() Status {
 	now := h.now()
-	s := Status{Fresh: true, RoutingVersion: h.routes.version()}
+	s := Status{Fresh: true, RoutingVersion: h.routes.version(), Level: h.Level()}
 	for _, x := range h.meta.machine.Hosts() {
 		s.Hosts = append(s.Hosts, HostRecord{
 			ID: x.ID, Name: x.Name, ClientAddress: x.ClientAddress, RaftAddress: x.RaftAddress,

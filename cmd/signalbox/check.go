@@ -252,6 +252,13 @@ func judgeCluster(hosts []client.HostStatus, x *findings) {
 		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at their logs and their load")
 	x.none(levelWarn, "lag", behind, "no host is far behind in the log of a shard",
 		"far behind in the log: %s", "their disks, or the network, are too slow for what is written")
+	switch {
+	case s.LevelHeldBy != "":
+		x.add(levelWarn, "feature level", "what came with the next level can be used when every host can follow: upgrade those that cannot, and start those that are away",
+			"%d; %s", s.FeatureLevel, s.LevelHeldBy)
+	case s.FeatureLevel > 0:
+		x.well("feature level", "%d, and no host can follow a higher one", s.FeatureLevel)
+	}
 	if len(versions) > 1 {
 		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time", "the hosts differ: %s", joinKeys(versions))
 	} else if len(versions) == 1 {

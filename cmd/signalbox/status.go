@@ -74,6 +74,9 @@ type statusObject struct {
 	Shards []shardObject `json:"shards"`
 	// Meta is the shard of the nodes; nil where no host tells of it.
 	Meta *metaObject `json:"meta,omitempty"`
+	// FeatureLevel is that of the cluster, 0 where no host tells; LevelHeldBy says which hosts keep it from rising.
+	FeatureLevel int    `json:"feature_level,omitempty"`
+	LevelHeldBy  string `json:"level_held_by,omitempty"`
 }
 
 // metaObject is the meta shard as JSON.
@@ -128,6 +131,9 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 	shards := make(map[uint64]*shardObject)
 	for i := range hosts {
 		names[hosts[i].ID] = hosts[i].Name
+		if hosts[i].FeatureLevel > s.FeatureLevel {
+			s.FeatureLevel, s.LevelHeldBy = hosts[i].FeatureLevel, hosts[i].LevelHeldBy
+		}
 		for _, x := range hosts[i].Shards {
 			known := shards[x.ID]
 			if known == nil {
@@ -238,6 +244,13 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 	}
 	if s.Meta != nil {
 		fields = append(fields, cli.Field{Name: "meta shard", Cell: "led by " + cmp.Or(s.Meta.LeaderName, "nobody")})
+	}
+	if s.FeatureLevel > 0 {
+		level := strconv.Itoa(s.FeatureLevel)
+		if s.LevelHeldBy != "" {
+			level += "; " + s.LevelHeldBy
+		}
+		fields = append(fields, cli.Field{Name: "feature level", Cell: level})
 	}
 	err := f.Fields(&s, fields...)
 	if err == nil {

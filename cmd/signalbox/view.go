@@ -120,6 +120,8 @@ func (r *running) showDisk(status *admin.Status) {
 func (r *running) showShards(status *admin.Status) {
 	host := r.gate.host.Load().Status()
 	status.Fresh, status.Cluster.RoutingVersion = &host.Fresh, host.RoutingVersion
+	status.Cluster.FeatureLevel, status.Cluster.LevelHeldBy = int(host.Level.Cluster), host.Level.Holders()
+	status.Host.NewestLevel = int(host.Level.Newest)
 	for _, known := range host.Hosts {
 		for i := range status.Cluster.Hosts {
 			if to := &status.Cluster.Hosts[i]; to.ID == uint64(known.ID) {

@@ -46,6 +46,8 @@ type HostStatus struct {
 	ID      uint64 `json:"id"`
 	Name    string `json:"name"`
 	Version string `json:"version"`
+	// NewestLevel is the highest feature level that the host can follow.
+	NewestLevel int `json:"newest_level,omitempty"`
 	// UptimeSeconds is the time since the process began to start the host.
 	UptimeSeconds float64   `json:"uptime_seconds"`
 	Started       time.Time `json:"started"`
@@ -59,8 +61,11 @@ type HostStatus struct {
 type ClusterStatus struct {
 	ID string `json:"id"`
 	// RoutingVersion is that of the slot table that the host knows.
-	RoutingVersion uint64       `json:"routing_version,omitempty"`
-	Hosts          []HostRecord `json:"hosts"`
+	RoutingVersion uint64 `json:"routing_version,omitempty"`
+	// FeatureLevel is what all hosts of the cluster can follow; LevelHeldBy says which hosts keep it from rising.
+	FeatureLevel int          `json:"feature_level,omitempty"`
+	LevelHeldBy  string       `json:"level_held_by,omitempty"`
+	Hosts        []HostRecord `json:"hosts"`
 }
 
 // HostRecord is a host of the cluster.

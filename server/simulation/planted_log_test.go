@@ -22,7 +22,7 @@ func (l *crookedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 		return l.Log.Propose(batch, done)
 	}
 	var b shard.Batch
-	if err := shard.DecodeBatch(batch, &b, level.First); err != nil {
+	if err := shard.DecodeBatch(batch, &b, level.Newest); err != nil {
 		panic(err)
 	}
 	for i := range b.Commands {
@@ -122,7 +122,7 @@ func graceOff() *simulation.Bug {
 	leaps := make(map[shard.HostID]time.Duration)
 	bug := withMachine(func(m *crookedMachine, e shard.Entry) error {
 		var b shard.Batch
-		if err := shard.DecodeBatch(e.Data, &b, level.First); err != nil {
+		if err := shard.DecodeBatch(e.Data, &b, level.Newest); err != nil {
 			return err
 		}
 		leads := false
