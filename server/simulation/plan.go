@@ -21,6 +21,10 @@ type Plan struct {
 	Node   client.NodeConfig
 	Graces []time.Duration // that the operator alters the node's to
 
+	// Upgrades are when the hosts get a build that can follow the newest feature level, in place of one of the level before. A host
+	// begins to follow when it is started the next time.
+	Upgrades []time.Duration
+
 	Clients []ClientPlan
 	Faults  []Fault
 	// Operator does what only operators do: ends sessions, alters and drops nodes, deletes by force.
@@ -90,11 +94,23 @@ func Draw(seed uint64) Plan {
 			p.Clients[i].Think *= time.Duration(pace)
 		}
 	}
+	p.drawUpgrades(rand.New(rand.NewPCG(seed, 2)))
 	p.Faults = drawFaults(dice, &p, workload.Pick(dice, calm, breezy, breezy, stormy, stormy, stormy), pace)
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
 	// the time in which clients find their hosts again.
 	p.Settle = 75 * time.Second
 	return p
+}
+
+// drawUpgrades has the hosts begin with the newest build, or get it one after the other in the middle of the work.
+func (p *Plan) drawUpgrades(dice *rand.Rand) {
+	p.Upgrades = make([]time.Duration, p.Hosts)
+	if dice.IntN(2) == 0 {
+		return
+	}
+	for i := range p.Upgrades {
+		p.Upgrades[i] = time.Duration(1 + dice.Int64N(int64(p.Length/2)))
+	}
 }
 
 // longDay is how much slower everything happens, and how much longer, on a day on which little does.

@@ -45,6 +45,9 @@ var planted = []struct {
 	{name: "a watch misses a change", seed: 5, make: func() *simulation.Bug { return dropping(protocol.KindWatchDelta, 3) }},
 	{name: "a one-shot watch is not told", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindChanged, 1) }},
 	{name: "an owner is not told that he lost it", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindHoldingLost, 1) }},
+	{name: "a host carries out what is above the level", seed: 1, make: aboveLevel, shape: several},
+	{name: "a snapshot says another level than its shard has", seed: 1, make: snapshotOfAnotherLevel, shape: restores},
+	{name: "a replica drifts where no client looks", seed: 1, make: driftingReplica, shape: several},
 	{name: "a STRICT read is answered like a RELAXED one", seed: 11, make: relaxedForStrict, shape: longWindows},
 }
 
@@ -128,7 +131,7 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
 	for _, seed := range []uint64{3, 4} {
 		p := simulation.Draw(seed)
-		p.Length, p.Faults = time.Minute, nil
+		p.Length, p.Faults, p.Upgrades = time.Minute, nil, nil
 		p.Node.SessionGracePeriod, p.Graces, p.Operator = 2*time.Second, []time.Duration{2 * time.Second}, false
 		for i := range p.Clients {
 			p.Clients[i].Timeouts = []time.Duration{2 * time.Second, 10 * time.Second, 2 * time.Second, 10 * time.Second}

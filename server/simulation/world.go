@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/history"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -20,6 +21,9 @@ import (
 // path is the node that programs work in.
 const path = "/jobs"
 
+// digestInterval is how often replicas are compared.
+const digestInterval = 20 * time.Second
+
 // world is one run of a plan.
 type world struct {
 	plan    Plan
@@ -30,6 +34,7 @@ type world struct {
 	clients []*process
 	store   workload.Store
 	work    sync.WaitGroup // the operator and faults
+	began   time.Time
 
 	mu       sync.Mutex // guards what follows
 	down     map[shard.HostID]bool
@@ -46,7 +51,7 @@ type Options struct {
 
 // Run plays a plan, in the bubble of its caller, and returns what happened.
 func Run(p Plan, o Options) (*history.History, error) {
-	w := &world{plan: p, bug: o.Bug, down: make(map[shard.HostID]bool)}
+	w := &world{plan: p, bug: o.Bug, began: time.Now(), down: make(map[shard.HostID]bool)}
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)))
 	w.record.Grace(p.Node.SessionGracePeriod)
 	w.store = make(workload.Store)
@@ -79,6 +84,12 @@ func (w *world) open(o Options) error {
 		servertest.Config(func(c *server.Config) {
 			c.Patience = server.DefaultPatience
 			c.Clock = clock(p.Rates[c.ID-1])
+			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
+				c.Level = level.Newest - 1
+			}
+			c.DigestInterval = digestInterval
+			id := c.ID
+			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
 			w.bug.infest(c)
 		}),
 	)
@@ -149,6 +160,11 @@ func (w *world) play() {
 	}
 	for _, f := range w.plan.Faults {
 		w.background(func() { w.happen(ctx, f) })
+	}
+	for i, at := range w.plan.Upgrades {
+		if at > 0 && i < w.plan.Hosts {
+			w.background(func() { w.happen(ctx, Fault{Kind: Restart, At: at, Host: shard.HostID(i + 1)}) })
+		}
 	}
 	time.Sleep(w.plan.Length)
 	cancel()
@@ -221,6 +237,11 @@ func (w *world) judge() {
 	defer cancel()
 	if err := w.cluster.WaitReady(10 * time.Second); err != nil {
 		w.record.Note("in the end a host is not ready: %v", err)
+	}
+	for _, id := range w.hostIDs() {
+		if at := w.cluster.Host(id).Level(); at.Cluster != level.Newest {
+			w.record.Note("in the end all hosts can follow level %d, and host %d knows of %v", level.Newest, id, at)
+		}
 	}
 	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {

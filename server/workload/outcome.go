@@ -24,6 +24,8 @@ func OutcomeOf(err error) (history.Outcome, string) {
 		{client.ErrAlreadyExists, history.Exists},
 		{client.ErrPreconditionFailed, history.Refused},
 		{client.ErrBadRequest, history.Refused},
+		{client.ErrReleased, history.Unknown}, // the client judged by itself, perhaps before a host knew
+		{client.ErrLeaseLost, history.Unknown},
 		{client.ErrFenced, history.Fenced},
 	} {
 		if errors.Is(err, x.err) {
