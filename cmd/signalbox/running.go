@@ -62,6 +62,7 @@ const (
 // start brings a host up. It returns when the host takes part in its cluster, which may be before it is
 // ready. Where it fails nothing is left behind but a directory, which the next start takes.
 func start(s *settings.Settings, log *slog.Logger, lines *logQueue) (_ *running, err error) {
+	keepFilesPrivate()
 	r := &running{settings: s, log: log, lines: lines, began: time.Now(), logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers)}
 	defer func() {
 		if err != nil {
@@ -86,6 +87,10 @@ func start(s *settings.Settings, log *slog.Logger, lines *logQueue) (_ *running,
 	r.phase.Store(phaseServing)
 	return r, nil
 }
+
+// keepFilesPrivate makes all that this process writes 0640 and 0750 at the most, whatever the umask it was started with:
+// the engine and its store make their files open to all.
+func keepFilesPrivate() { syscall.Umask(syscall.Umask(0o077) | 0o027) }
 
 func (r *running) raiseFileLimit() {
 	limit, err := transport.RaiseFileLimit()
