@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/twin"
 )
@@ -42,16 +43,20 @@ func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
 		t.Run(build.Name(), func(t *testing.T) {
 			batches, snapshots := readReplayMaterial(t, filepath.Join(root, build.Name()))
 			for from := range snapshots {
-				if snapshots[from] != nil {
-					replayFrom(t, batches, snapshots, from)
+				if snapshots[from] == nil {
+					continue
+				}
+				if err := replayFrom(t, batches, snapshots, from, nil); err != nil {
+					t.Fatal(err)
 				}
 			}
 		})
 	}
 }
 
-// replayFrom restores the snapshot that was saved after the first batches and replays the rest.
-func replayFrom(t *testing.T, batches [][]byte, snapshots [][]byte, from int) {
+// replayFrom restores the snapshot that was saved after the first batches, replays the rest, and tells where the state is not what it
+// was. Each batch may be changed before it is applied.
+func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func(m *shard.Machine, b *shard.Batch)) error {
 	t.Helper()
 	m := restoredFrom(t, snapshots[from])
 	var batch shard.Batch
@@ -59,19 +64,47 @@ func replayFrom(t *testing.T, batches [][]byte, snapshots [][]byte, from int) {
 	for i := from; ; i++ {
 		if i > from && snapshots[i] != nil {
 			want := restoredFrom(t, snapshots[i]).State()
-			if got := m.State(); !reflect.DeepEqual(got, want) {
-				t.Fatalf("replayed from batch %d to %d, this build has something else (- as it was, + now):\n%s",
+			got := m.State()
+			if change != nil {
+				want.Level = got.Level
+			}
+			if !reflect.DeepEqual(got, want) {
+				return fmt.Errorf("replayed from batch %d to %d, this build has something else (- as it was, + now):\n%s",
 					from, i, twin.Difference(twin.StateText(&got), twin.StateText(&want)))
 			}
 		}
 		if i == len(batches) {
-			return
+			return nil
 		}
 		if err := shard.DecodeBatch(batches[i], &batch, m.Level()); err != nil {
-			t.Fatalf("batch %d: %v", i, err)
+			return fmt.Errorf("batch %d: %w", i, err)
+		}
+		if change != nil {
+			change(m, &batch)
 		}
 		effects.Reset()
 		m.Apply(&batch, &effects)
+	}
+}
+
+// A rule that is changed in place does with old entries what it should do with those of its level only. Here the rules of the newest
+// level are followed by the log of an earlier build: the replay must notice.
+func TestARuleThatWasChangedInPlaceIsNoticed(t *testing.T) {
+	if level.Newest == level.First {
+		t.Skip("this build has no rule of a later level")
+	}
+	batches, snapshots := readReplayMaterial(t, filepath.Join("testdata", "replay", "before-levels"))
+	err := replayFrom(t, batches, snapshots, 0, func(m *shard.Machine, b *shard.Batch) {
+		if m.Level() < level.Newest {
+			var none shard.Effects
+			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &none)
+		}
+		for i := range b.Commands {
+			b.Commands[i].Level = level.Newest
+		}
+	})
+	if err == nil {
+		t.Error("nothing was noticed")
 	}
 }
 

@@ -1,0 +1,84 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+// exitData is the code of a host that cannot use what it has.
+const exitData = 65
+
+// TestAClusterIsUpgradedHostByHostUnderLoad starts three hosts of the build before the newest level, upgrades them one by one, takes one
+// upgrade back before the level has risen, and finds that it cannot be taken back afterwards.
+func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
+	previous, err := process.BuildPrevious(scratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := program
+	before := int(level.Newest) - 1
+	program = previous
+	places, hosts := three(t)
+	program = newest
+	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+
+	at := func(i, want int, heldBy ...string) {
+		t.Helper()
+		hosts[i].await("the cluster is at the level, and says who holds it", func() bool {
+			s := hosts[i].status()
+			for _, name := range heldBy {
+				if !strings.Contains(s.Cluster.LevelHeldBy, "host "+name) {
+					return false
+				}
+			}
+			return s.Cluster.FeatureLevel == want && (s.Cluster.LevelHeldBy == "") == (len(heldBy) == 0)
+		})
+	}
+	change := func(i int, to process.Program) {
+		t.Helper()
+		l.progress(10)
+		hosts[i].stop()
+		places[i].Program = to
+		hosts[i] = places[i].serve(t)
+		hosts[i].awaitReady()
+		l.progress(10)
+	}
+
+	at(0, before)
+	change(0, newest)
+	change(1, newest)
+	at(0, before, "c")
+	at(2, before, "c")
+	change(1, previous) // the level has not risen: nothing forbids it
+	at(0, before, "b", "c")
+	change(1, newest)
+	change(2, newest)
+	for i := range hosts {
+		at(i, int(level.Newest))
+	}
+	l.progress(10)
+
+	hosts[2].stop()
+	places[2].Program = previous
+	late := places[2].serve(t)
+	code, err := late.Wait(patience)
+	if err != nil || code != exitData {
+		t.Fatalf("the build of before ended with %d, %v", code, err)
+	}
+	if said := late.Errors(); !strings.Contains(said, "which this build, that can follow up to level") &&
+		!strings.Contains(said, "this build can follow up to level") {
+		t.Errorf("it does not say why:\n%s", said)
+	}
+	places[2].Program = newest
+	hosts[2] = places[2].serve(t)
+	hosts[2].awaitReady()
+	l.progress(10)
+	l.check()
+	l.record.checkNobodyEnded()
+}
