@@ -14,3 +14,6 @@ func (h *Host) Broadcast(m protocol.PushMessage) {
 
 // AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
 func (h *Host) AfterBind(f func()) { h.afterBind = f }
+
+// Label is how the value of a label is written in /metrics.
+var Label = label

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
 
 	vm "github.com/VictoriaMetrics/metrics"
 
@@ -209,9 +211,14 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	newSemaphoreWriter(h, w).write()
 }
 
-// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes.
+// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is not
+// printable is quoted, since clients choose it and a terminal may show it; so is one that begins like a quoted one, for
+// two values must not become the same.
 func label(v string) string {
-	return `"` + labelEscapes.Replace(strings.ToValidUTF8(v, "\uFFFD")) + `"`
+	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		v = strconv.Quote(v)
+	}
+	return `"` + labelEscapes.Replace(v) + `"`
 }
 
 var labelEscapes = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)

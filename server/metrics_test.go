@@ -89,3 +89,26 @@ func TestMetricsShowTheSyncsOfTheLog(t *testing.T) {
 		t.Errorf("missing: %s", want)
 	}
 }
+
+func TestLabelsHaveNothingThatATerminalObeysAndStayApart(t *testing.T) {
+	seen := make(map[string]string)
+	for value, want := range map[string]string{
+		"jobs/étage":   `"jobs/étage"`,
+		`say "hi" \`:   `"say \"hi\" \\"`,
+		"a\x1b[2J":     `"\"a\\x1b[2J\""`,
+		`"a\x1b[2J"`:   `"\"\\\"a\\\\x1b[2J\\\"\""`,
+		"a\u202etxt":   `"\"a\\u202etxt\""`,
+		"a\u009b2J\nb": `"\"a\\u009b2J\\nb\""`,
+		"\xff":         `"\"\\xff\""`,
+		"\ufffd":       "\"\ufffd\"",
+	} {
+		got := server.Label(value)
+		if got != want {
+			t.Errorf("%q is written as %s, want %s", value, got, want)
+		}
+		if other, again := seen[got]; again {
+			t.Errorf("%q and %q are written alike", value, other)
+		}
+		seen[got] = value
+	}
+}

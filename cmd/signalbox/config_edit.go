@@ -57,7 +57,8 @@ func (e *edit) run() error {
 		return err
 	}
 	value, err := e.edited(file)
-	if bytes.Equal(value, old.Data) {
+	// Looked at in the file: of what is too large to be put there is no value.
+	if text, failure := os.ReadFile(file); failure == nil && bytes.Equal(text, old.Data) {
 		if err == nil {
 			e.f.Say("nothing was changed")
 		}
@@ -132,7 +133,7 @@ func (e *edit) begin(data []byte) (file string, err error) {
 	return file, nil
 }
 
-// edited runs the editor and returns what is in the file then, also if the editor failed.
+// edited runs the editor and returns what is in the file then.
 func (e *edit) edited(file string) ([]byte, error) {
 	editor := cmp.Or(e.f.Variable("VISUAL"), e.f.Variable("EDITOR"), "vi")
 	// As git does it: the shell splits what the variable says, and quotes the file.
@@ -143,9 +144,7 @@ func (e *edit) edited(file string) ([]byte, error) {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	if err := run.Run(); err != nil {
-		err = fmt.Errorf("edit %s: the editor (%s): %w", cli.Safe(e.name), cli.Safe(editor), err)
-		value, _ := e.f.Data("@" + file) // what can be read of it
-		return value, err
+		return nil, fmt.Errorf("edit %s: the editor (%s): %w", cli.Safe(e.name), cli.Safe(editor), err)
 	}
 	return e.f.Data("@" + file)
 }

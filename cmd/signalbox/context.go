@@ -109,15 +109,12 @@ func newContextUse(f *cli.Frame) *cobra.Command {
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: f.Complete(f.Contexts),
 		RunE: func(_ *cobra.Command, args []string) error {
-			contexts, err := f.LoadContexts()
+			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+				contexts.Current = args[0]
+				_, err := contexts.Get(args[0])
+				return err
+			})
 			if err != nil {
-				return err
-			}
-			if _, err := contexts.Get(args[0]); err != nil {
-				return err
-			}
-			contexts.Current = args[0]
-			if err := contexts.Save(); err != nil {
 				return err
 			}
 			f.Say("the context is %s now", cli.Safe(args[0]))
@@ -146,21 +143,20 @@ The context is not tried: signalbox status --context NAME does so.`,
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: f.Complete(f.Contexts),
 		RunE: func(_ *cobra.Command, args []string) error {
-			contexts, err := f.LoadContexts()
-			if err != nil {
-				return err
-			}
 			given, err := f.Given(filepath.Abs)
 			if err != nil {
 				return err
 			}
-			if err := contexts.Set(args[0], given); err != nil {
+			var current string
+			err = f.ChangeContexts(func(contexts *cli.Contexts) error {
+				err := contexts.Set(args[0], given)
+				current = contexts.Current
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			if err := contexts.Save(); err != nil {
-				return err
-			}
-			f.Say("context %s is set; the current one is %s", cli.Safe(args[0]), cli.Safe(contexts.Current))
+			f.Say("context %s is set; the current one is %s", cli.Safe(args[0]), cli.Safe(current))
 			return nil
 		},
 	}
@@ -175,21 +171,20 @@ func newContextDelete(f *cli.Frame) *cobra.Command {
 		Args:              cli.Arguments("NAME"),
 		ValidArgsFunction: f.Complete(f.Contexts),
 		RunE: func(_ *cobra.Command, args []string) error {
-			contexts, err := f.LoadContexts()
+			var current string
+			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+				_, err := contexts.Get(args[0])
+				delete(contexts.Contexts, args[0])
+				if contexts.Current == args[0] {
+					contexts.Current = ""
+				}
+				current = contexts.Current
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			if _, err := contexts.Get(args[0]); err != nil {
-				return err
-			}
-			delete(contexts.Contexts, args[0])
-			if contexts.Current == args[0] {
-				contexts.Current = ""
-			}
-			if err := contexts.Save(); err != nil {
-				return err
-			}
-			if contexts.Current == "" {
+			if current == "" {
 				f.Say("context %s is deleted; there is no current one now", cli.Safe(args[0]))
 				return nil
 			}

@@ -104,13 +104,12 @@ func (e *electCommand) elect() error {
 		return orInterrupted(ctx, err)
 	}
 	for {
-		began := time.Now()
-		over, err := e.term(ctx, s)
+		ran, over, err := e.term(ctx, s)
 		if over {
 			return err
 		}
 		rest := electRest
-		if time.Since(began) < electSoon {
+		if ran < electSoon {
 			rest = electLongRest
 		}
 		select {
@@ -122,31 +121,34 @@ func (e *electCommand) elect() error {
 }
 
 // term waits for the lead, and runs the command while it has it. over tells that the error, or success, is the
-// end of contending.
-func (e *electCommand) term(ctx context.Context, s *client.Session) (over bool, err error) {
+// end of contending, and ran for how long the command ran: the time in the queue does not count.
+func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Duration, over bool, err error) {
 	lease, err := e.contend(ctx, s)
 	if err != nil {
-		return e.failed(ctx, s, err)
+		over, err = e.failed(ctx, s, err)
+		return 0, over, err
 	}
 	if ctx.Err() != nil {
-		return true, context.Cause(ctx)
+		return 0, true, context.Cause(ctx)
 	}
 	e.note("leads %s with fence %d", cli.Safe(e.name), lease.Fence())
+	began := time.Now()
 	out, err := e.run(lease, electionVariable)
+	ran = time.Since(began)
 	switch {
 	case err != nil:
-		return true, err
+		return ran, true, err
 	case ctx.Err() != nil, e.once && out.Lost == nil:
-		return true, statusOf(out)
+		return ran, true, statusOf(out)
 	case out.Lost != nil:
 		err = lossOf("the lead of "+cli.Safe(e.name), out)
 		if !e.once {
 			e.note("%v", err)
 		}
-		return e.once, err
+		return ran, e.once, err
 	}
 	e.note("the command ended with status %d", out.Status)
-	return false, nil
+	return ran, false, nil
 }
 
 // contend waits for the lead.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
@@ -130,5 +132,31 @@ func TestWhatIsSaidOfALossSaysWhatBecameOfTheCommand(t *testing.T) {
 		if err := lossOf("the lock x", out); !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%+v: %v", out, err)
 		}
+	}
+}
+
+func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
+	p, _, box := lockPlace(t)
+	s, err := box.Session(t.Context(), "/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Semaphore("boss", client.Limit(1)).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard, Environment: []string{"SIGNALBOX_ENDPOINTS=" + p.Client}})
+	e := &electCommand{keeper: keeper{Frame: f, path: "/jobs", command: []string{"true"}, program: "/bin/true", timeout: client.DefaultSessionTimeout}, name: "boss"}
+	own, err := e.open(t.Context(), "elect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	began := time.Now()
+	const queued = 2 * time.Second
+	time.AfterFunc(queued, func() { _ = before.Release(t.Context()) })
+	ran, over, err := e.term(t.Context(), own)
+	if took := time.Since(began); err != nil || over || took < queued || ran > took-queued+queued/2 {
+		t.Errorf("it ran for %v, after all of %v; over %v, %v", ran, took, over, err)
 	}
 }

@@ -94,3 +94,16 @@ func TestColoursAreForTerminals(t *testing.T) {
 		t.Errorf("in a pipe: %q", text)
 	}
 }
+
+func TestAPieceOfConfigGivesNoOrdersToATerminal(t *testing.T) {
+	x, node := sharedTool(t)
+	x.ok("config", "put", node, "evil", "a: 1\n\tb\x1b[2J\u009b2J\u202ec")
+	s, _ := x.onTerminal("config", "get", node, "evil")
+	s.wait(patience)
+	if text := s.Output(); text != "a: 1\r\n\tb\\x1b[2J\\u009b2J\\u202ec\r\n" && text != "a: 1\r\n        b\\x1b[2J\\u009b2J\\u202ec\r\n" {
+		t.Errorf("on a terminal: %q", text)
+	}
+	if text := x.ok("config", "get", node, "evil"); text != "a: 1\n\tb\x1b[2J\u009b2J\u202ec" {
+		t.Errorf("in a pipe: %q", text)
+	}
+}

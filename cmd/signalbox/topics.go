@@ -58,7 +58,7 @@ since it has more digits than many readers of JSON keep. Data of semaphores and 
 is in the field data, or, where it is not UTF-8, in data_base64.
 
 In tables and lines, what others have named is quoted if there is anything in it that
-is not printable, and long data is cut. Only a terminal gets colours, and not where
+is not printable, and long data is cut. In JSON such characters are escapes. Only a terminal gets colours, and not where
 NO_COLOR is set.`,
 		},
 		{

@@ -47,7 +47,7 @@ func (f *Frame) confirm(what string) error {
 	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
 		return ExitWith(ExitUsage, fmt.Errorf("%s; nothing was done, since nobody can be asked here: --yes does it without asking", what))
 	}
-	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", strings.ToUpper(what[:1])+what[1:])
+	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
 	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is none
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -161,26 +162,66 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 	return given, err
 }
 
-// Save writes the file, for nobody but its user to read. Who reads it meanwhile sees the old one or the new one.
-func (c *Contexts) Save() error {
-	if c.path == "" {
+// ChangeContexts reads the contexts, changes them, and writes the file, for nobody but its user to read. Who reads it
+// meanwhile sees the old one or the new one, and who changes it meanwhile waits.
+func (s Streams) ChangeContexts(change func(*Contexts) error) error {
+	path := s.ContextsPath()
+	if path == "" {
 		return ExitWith(ExitUsage, fmt.Errorf("write the contexts: there is no HOME to keep them in; %s names a file", ContextsVariable))
+	}
+	failed := func(err error) error { return fmt.Errorf("write the contexts: %w", err) }
+	path, err := behindLinks(path)
+	if err != nil {
+		return failed(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return failed(err)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return failed(err)
+	}
+	defer folder.Close() // which gives the lock back
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
+		return failed(err)
+	}
+	c, err := s.LoadContexts()
+	if err != nil {
+		return err
+	}
+	if err := change(c); err != nil {
+		return err
 	}
 	data, err := yaml.Marshal(c)
 	if err == nil {
-		err = replaceFile(c.path, data)
+		err = replaceFile(path, data)
 	}
 	if err != nil {
-		return fmt.Errorf("write the contexts: %w", err)
+		return failed(err)
 	}
 	return nil
 }
 
+// maxLinks is how many symbolic links may lead to the file of contexts, one after the other.
+const maxLinks = 40
+
+// behindLinks follows symbolic links to the file itself, which may not be there yet.
+func behindLinks(path string) (string, error) {
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is no link, or it is not there
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
+}
+
 // replaceFile writes a file beside the one of that path and puts it in its place.
 func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // which nobody else may read
 	if err != nil {
 		return err

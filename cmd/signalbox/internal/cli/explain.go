@@ -9,7 +9,11 @@ import (
 )
 
 // Explain returns what to say about an error that ended a command, empty for nothing.
-func Explain(err error) string {
+//
+// Part of an error can be what a host has said, and gives no orders to the terminal.
+func Explain(err error) string { return Escape(explain(err)) }
+
+func explain(err error) string {
 	if err == nil || errors.Is(err, ErrSilent) {
 		return ""
 	}
@@ -40,6 +44,8 @@ func plain(err error) string {
 		return strings.Replace(text, ": "+answer.Error(), "", 1)
 	}
 	if answer.Message != "" {
+		// It stays one line: a host does not write those of this program.
+		text = strings.ReplaceAll(text, answer.Message, strings.ReplaceAll(answer.Message, "\n", `\n`))
 		return strings.Replace(text, answer.Status.String()+": ", "", 1)
 	}
 	return text

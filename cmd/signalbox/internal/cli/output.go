@@ -9,6 +9,9 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The formats of --output.
@@ -32,10 +35,11 @@ func (f *Frame) Wide() bool { return f.format == formatWide }
 // Write writes data to standard output as it is.
 func (f *Frame) Write(data []byte) error { return written(f.Out.Write(data)) }
 
-// Raw writes data to standard output as it is. On a terminal the line is ended, so that what comes next begins one.
+// Raw writes data to standard output as it is. To a terminal it is written so that it gives no orders, and the line is
+// ended, so that what comes next begins one.
 func (f *Frame) Raw(data []byte) error {
-	if IsTerminal(f.Out) && !bytes.HasSuffix(data, []byte("\n")) {
-		data = append(bytes.Clone(data), '\n')
+	if IsTerminal(f.Out) {
+		data = []byte(strings.TrimSuffix(Escape(string(data)), "\n") + "\n")
 	}
 	return f.Write(data)
 }
@@ -48,8 +52,32 @@ func (f *Frame) Object(object any) error {
 	if err := e.Encode(object); err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
 	}
-	return f.Write(b.Bytes())
+	return f.Write(printableJSON(b.Bytes()))
 }
+
+// printableJSON writes what is not printable in strings of JSON as escapes, which mean the same: JSON allows all from
+// a blank on, and terminals obey some of it.
+func printableJSON(text []byte) []byte {
+	if !bytes.ContainsFunc(text, unprintable) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	for _, r := range string(text) {
+		switch {
+		case !unprintable(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// unprintable tells what is written as an escape in JSON. The end of the line is not in a string.
+func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // Line writes one line at once, for what comes bit by bit: the object as JSON, or the text otherwise.
 func (f *Frame) Line(object any, format string, args ...any) error {
@@ -59,9 +87,9 @@ func (f *Frame) Line(object any, format string, args ...any) error {
 	return f.Write(fmt.Appendf(nil, format+"\n", args...))
 }
 
-// Say writes a line to standard error, for people.
+// Say writes a line to standard error, for people. What others have written in it gives no orders to the terminal.
 func (f *Frame) Say(format string, args ...any) {
-	fmt.Fprintf(f.Err, format+"\n", args...)
+	fmt.Fprintln(f.Err, Escape(fmt.Sprintf(format, args...)))
 }
 
 // Rows are what a command lists. As JSON each is a line, written when it is added; otherwise they are a table,

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"github.com/signalbox/signalbox/protocol"
 	"os"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func testFrame(out *bytes.Buffer, format string) *Frame {
@@ -94,5 +98,40 @@ func TestAReaderWhoIsGoneIsNoFailure(t *testing.T) {
 	f := NewFrame(Streams{Out: w})
 	if err := f.Line(nil, "x"); !errors.Is(err, ErrReaderGone) {
 		t.Errorf("a pipe that nobody reads: %v", err)
+	}
+}
+
+func TestWhatAHostSaysGivesNoOrdersToATerminal(t *testing.T) {
+	hostile := &protocol.Error{Status: protocol.StatusInternal, Message: "a\x1b[2Jb\u009b2J\u202ec\xff\nsignalbox: all is well"}
+	err := fmt.Errorf("list: %w", hostile)
+	want := `a\x1b[2Jb\u009b2J\u202ec\xff\nsignalbox: all is well`
+	var b bytes.Buffer
+	f := testFrame(&b, formatTable)
+	f.Say("cannot: %v", err)
+	for _, text := range []string{Explain(err), Explain(fmt.Errorf("node list: %w", err))} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it is shown as %q", text)
+		}
+	}
+	if strings.ContainsFunc(b.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		t.Errorf("it is said as %q", b.String())
+	}
+	if text := Explain(errors.New("two:\n  - lines\tét\ufffd")); text != "two:\n  - lines\tét\ufffd" {
+		t.Errorf("it is shown as %q", text)
+	}
+}
+
+func TestJSONHasNothingThatATerminalObeys(t *testing.T) {
+	text := "é\u009b2J\u202e\x7f\x1b\n\U000e0001"
+	var b bytes.Buffer
+	if err := testFrame(&b, formatJSON).Object(map[string]string{"a": text}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"a":"é\u009b2J\u202e\u007f\u001b\n\udb40\udc01"}` + "\n"; b.String() != want {
+		t.Errorf("got  %s\nwant %s", &b, want)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back["a"] != text {
+		t.Errorf("it is read back as %q, %v", back["a"], err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // IsTerminal tells whether a stream is a terminal: somebody reads it, or types.
@@ -38,6 +39,24 @@ func (f *Frame) Paint(c Colour, text string) string {
 
 func (f *Frame) colours() bool {
 	return f.Variable("NO_COLOR") == "" && f.Variable("TERM") != "dumb" && IsTerminal(f.Out)
+}
+
+// Escape returns a text of one line or several, in which nothing gives orders to a terminal: what is not printable is written
+// as Go writes it in a string, but for ends of lines and tabulators.
+func Escape(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case unicode.IsPrint(r) && (r != unicode.ReplacementChar || size > 1), r == '\n', r == '\t':
+			b.WriteString(text[:size])
+		default:
+			quoted := strconv.Quote(text[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // Safe returns a text that others have written so that it is one line and gives no orders to a terminal: as
