@@ -45,8 +45,9 @@ func newConfigGet(f *cli.Frame) *cobra.Command {
 		Use:   "get PATH NAME",
 		Short: "Print a piece of config as it is",
 		Long: `Prints a piece of config: its bytes and nothing else, but for a terminal, where what is
-not printable is written as an escape. It sees everything that was put before. With -o json it is an object with its revision as well, for a guarded put.
-If there is none the command ends with code 66.`,
+not printable is written as an escape. It sees everything that was put before. With
+-o json it is an object with its revision as well, for a guarded put. If there is none
+the command ends with code 66.`,
 		Example: `  signalbox config get /prod/jobs limits >limits.json
 
   # with a value where there is none
