@@ -50,6 +50,7 @@ type conn struct {
 	cut      bool // the host has said that it ends it; it is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
+	acts     map[uint64]*act   // administrative ones, by request
 	watches  int               // streaming and one-shot
 	opening  map[uint64]uint64 // watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
 	pings    []uint64          // that wait for their answers
@@ -191,8 +192,12 @@ func (c *conn) answer(id uint64, m protocol.AnswerMessage) {
 		c.encoder.Answer(c.buffer(), id, m)
 		c.spill()
 	}
+	a := c.ended(id)
 	c.mu.Unlock()
+	c.audit(a, &succeeded)
 }
+
+var succeeded protocol.Result
 
 // answerBound is answer for who will be told more over this connection, while the session is. It returns false, and
 // answers nothing, where the session does not act over this connection any more.
@@ -218,7 +223,9 @@ func (c *conn) fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	if !c.closed {
 		c.encoder.Failure(c.buffer(), id, kind, r)
 	}
+	a := c.ended(id)
 	c.mu.Unlock()
+	c.audit(a, r)
 }
 
 // push appends a push.

@@ -36,7 +36,11 @@ const cutLines = 5
 type cuts struct {
 	host  *Host
 	total [cutReasons]*vm.Counter
+	lines lineBudget
+}
 
+// lineBudget bounds the lines of the log that clients can bring about.
+type lineBudget struct {
 	mu       sync.Mutex // guards what follows
 	since    time.Time  // when the second began that lines are counted in
 	lines    int
@@ -53,7 +57,7 @@ func (x *cuts) init(h *Host, set *vm.Set) {
 // note is told of a connection that the host ends.
 func (x *cuts) note(c *conn, reason cutReason, why string) {
 	x.total[reason].Inc()
-	log, unlogged := x.line(x.host.now())
+	log, unlogged := x.lines.line(x.host.now())
 	if !log {
 		return
 	}
@@ -72,7 +76,7 @@ func (x *cuts) note(c *conn, reason cutReason, why string) {
 }
 
 // line tells whether there may be a line in the log now, and how many there were not since the one before.
-func (x *cuts) line(now time.Time) (log bool, unlogged int) {
+func (x *lineBudget) line(now time.Time) (log bool, unlogged int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if now.Sub(x.since) >= time.Second {

@@ -21,6 +21,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.watchStop(r)
 		return true
 	}
+	c.begin(r)
 	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
 		return true

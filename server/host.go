@@ -31,6 +31,7 @@ type Host struct {
 	pending  pendingBytes
 	partial  partialBytes
 	cuts     cuts
+	refusals lineBudget // of administrative acts
 
 	wakes     chan struct{}
 	looking   atomic.Bool // the routing or the meta shard may need something

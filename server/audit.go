@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own, and
+// ends sessions. Each is logged with its outcome on the host that answered. So are refused attempts, but not all where they
+// are many: whoever makes them could fill a disk with lines.
+type act struct {
+	verb, object string
+	config       string // that a node is given; empty where none is
+}
+
+// auditMessage is the message of the records, by which they are found in the log.
+const auditMessage = "audit"
+
+// actOf returns the administrative act that a request asks for, nil where it asks for none.
+func (c *conn) actOf(r *protocol.Request) *act {
+	switch r.Kind {
+	case protocol.KindNodeCreate:
+		return &act{"create node", string(r.NodeCreate.Path), configText(&r.NodeCreate.Config)}
+	case protocol.KindNodeAlter:
+		m := &r.NodeAlter
+		return &act{"alter node", c.nodeText(m.Path, m.NodeID), configText(&m.Config)}
+	case protocol.KindNodeDrop:
+		return &act{verb: "drop node", object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
+	case protocol.KindSessionDestroy:
+		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
+	case protocol.KindSemaphoreDelete:
+		if m := &r.SemaphoreDelete; m.Force {
+			return &act{verb: "delete semaphore by force", object: fmt.Sprintf("%s %q", c.nodeText(nil, m.NodeID), m.Name)}
+		}
+	}
+	return nil
+}
+
+// nodeText is the path of a node where it is known, and its id otherwise.
+func (c *conn) nodeText(path []byte, id uint64) string {
+	if len(path) > 0 {
+		return string(path)
+	}
+	if n, ok := c.host.meta.machine.NodeByID(shard.NodeID(id)); ok {
+		return n.Path
+	}
+	return fmt.Sprintf("node %d", id)
+}
+
+func configText(f *protocol.NodeConfig) string { return fmt.Sprintf("%+v", *f) }
+
+// begin keeps an administrative act until the request is answered.
+func (c *conn) begin(r *protocol.Request) {
+	a := c.actOf(r)
+	if a == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acts == nil {
+		c.acts = make(map[uint64]*act)
+	}
+	c.acts[r.ID] = a
+}
+
+// ended takes the act of a request that is being answered, nil where it was none. The lock is held.
+func (c *conn) ended(request uint64) *act {
+	if len(c.acts) == 0 {
+		return nil
+	}
+	a := c.acts[request]
+	delete(c.acts, request)
+	return a
+}
+
+// audit logs an act with its outcome. One that has to be asked of another host is logged there.
+func (c *conn) audit(a *act, outcome *protocol.Result) {
+	if a == nil || outcome.Status == protocol.StatusMoved {
+		return
+	}
+	level, unlogged := slog.LevelInfo, 0
+	if outcome.Status == protocol.StatusUnauthorized {
+		log := false
+		if log, unlogged = c.host.refusals.line(c.host.now()); !log {
+			return
+		}
+		level = slog.LevelWarn
+	}
+	record := []any{
+		"token", c.name, "address", c.peer.RemoteAddr(), "verb", a.verb, "object", a.object, "outcome", outcome.Status.String(),
+	}
+	if a.config != "" {
+		record = append(record, "config", a.config)
+	}
+	if outcome.Message != "" {
+		record = append(record, "why", outcome.Message)
+	}
+	if unlogged > 0 {
+		record = append(record, "unlogged", unlogged)
+	}
+	c.host.log.Log(context.Background(), level, auditMessage, record...)
+}

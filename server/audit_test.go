@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// readers may read everything but for the token "admin", which may do everything.
+type readers struct{ server.Rights }
+
+func (readers) Enter(token []byte) (server.Rights, string, bool) {
+	return reader{admin: string(token) == "admin"}, "token-" + string(token), true
+}
+
+type reader struct{ admin bool }
+
+func (r reader) Allows(_ string, need server.Right) bool { return r.admin || need != server.RightAdmin }
+func (reader) Valid() bool                               { return true }
+func (reader) Version() uint64                           { return 0 }
+
+func TestEveryAdministrativeActIsAudited(t *testing.T) {
+	var log logbook
+	c := servertest.Start(t, log.option(), servertest.Config(func(c *server.Config) { c.Access = readers{} }))
+	admin, app := enter(t, c, "admin"), enter(t, c, "app")
+	node := admin.node("/jobs")
+	a := app.session("/jobs", time.Minute)
+	app.must(app.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("a sem"), Limit: 3}))
+	a.acquire("a sem", 1, 0, false)
+	config := protocol.NodeConfig{SessionGracePeriodMillis: 12345}
+	for _, act := range []struct {
+		ask     func() protocol.RequestMessage
+		outcome protocol.Status
+		want    string
+	}{
+		{func() protocol.RequestMessage { return &protocol.NodeAlter{Path: []byte("/jobs"), Config: config} }, protocol.StatusSuccess,
+			`verb="alter node" object=/jobs outcome=SUCCESS config="{SelfCheckPeriodMillis:0 SessionGracePeriodMillis:12345 `},
+		{func() protocol.RequestMessage {
+			return &protocol.NodeAlter{NodeID: node, Config: config, ConfigVersion: 77}
+		}, protocol.StatusPreconditionFailed,
+			`verb="alter node" object=/jobs outcome=PRECONDITION_FAILED config=`},
+		{func() protocol.RequestMessage {
+			return &protocol.SemaphoreDelete{NodeID: node, Name: []byte("a sem"), Force: true}
+		}, protocol.StatusSuccess,
+			`verb="delete semaphore by force" object="/jobs \"a sem\"" outcome=SUCCESS`},
+		{func() protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: a.id} }, protocol.StatusSuccess,
+			`verb="end session" object=`},
+		{func() protocol.RequestMessage { return &protocol.NodeDrop{Path: []byte("/jobs")} }, protocol.StatusSuccess,
+			`verb="drop node" object=/jobs outcome=SUCCESS`},
+	} {
+		before := len(log.lines("msg=audit"))
+		want(t, "refused", app.ask(act.ask()).Result.Status, protocol.StatusUnauthorized)
+		want(t, act.want, admin.ask(act.ask()).Result.Status, act.outcome)
+		lines := log.lines("msg=audit")[before:]
+		want(t, "records of "+act.want, len(lines), 2)
+		verb, _, _ := strings.Cut(act.want, " object=")
+		if !strings.Contains(lines[0], "level=WARN msg=audit") || !strings.Contains(lines[0], "token=token-app address=") ||
+			!strings.Contains(lines[0], verb) || !strings.Contains(lines[0], "outcome=UNAUTHORIZED") {
+			t.Errorf("the refused attempt is recorded as %s", lines[0])
+		}
+		if !strings.Contains(lines[1], "level=INFO msg=audit") || !strings.Contains(lines[1], "token=token-admin address=") || !strings.Contains(lines[1], act.want) {
+			t.Errorf("the record is %s, want %s", lines[1], act.want)
+		}
+	}
+	want(t, "the birth of the node", len(log.lines(`verb="create node" object=/jobs outcome=SUCCESS`)), 1)
+	// What is no administrative act is not recorded.
+	want(t, "records", len(log.lines("msg=audit")), 11)
+}
