@@ -29,7 +29,7 @@ const (
 // way, and compares the state at every later snapshot with what those builds had there. A rule of an existing command that was
 // changed in place shows here. Each directory was made by the build that it is named after, with
 //
-//	go test ./shard -run TestLogsOfEarlierBuilds -replay.write NAME
+//	go test ./shard -run TestLogsOfEarlierBuildsReplayToWhatTheyDid -replay.write NAME
 func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
 	root := filepath.Join("testdata", "replay")
 	if *writeReplay != "" {

@@ -21,7 +21,7 @@ const (
 // TestLogsOfEarlierBuildsReplayToWhatTheyDid is the test of the same name of package shard, for this machine. Each directory was
 // made by the build that it is named after, with
 //
-//	go test ./shard/meta -run TestLogsOfEarlierBuilds -replay.write NAME
+//	go test ./shard/meta -run TestLogsOfEarlierBuildsReplayToWhatTheyDid -replay.write NAME
 func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
 	root := filepath.Join("testdata", "replay")
 	if *writeReplay != "" {
