@@ -16,7 +16,7 @@ func TestTheCodeInThePagesCompilesAndDoesWhatItSays(t *testing.T) {
 	var compiled, run, tests []*snippets.Snippet
 	for _, s := range all {
 		switch s.Mode {
-		case "module":
+		case "module", "apart":
 		case "test":
 			tests = append(tests, s)
 			compiled = append(compiled, s)

@@ -124,15 +124,18 @@ func (h *host) dial(d *dialing, stripe int, addresses []string) {
 		break
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	ln := &h.lines[stripe%len(h.lines)]
 	ln.dialing = nil
 	h.ailing.Store(d.err != nil)
+	id := h.id
 	if d.err != nil {
 		ln.err = d.err
 		ln.retryAt = c.clock.now().add(pause(ln.failures, 0))
 		ln.failures++
-		c.config.log.Debug("no connection to a host", "host", h.id, "error", d.err)
+	}
+	h.mu.Unlock()
+	if d.err != nil {
+		c.connectionChanged(ConnectionChange{ConnectionFailed, id, h.address(), d.err})
 	}
 }
 
@@ -150,7 +153,7 @@ func (h *host) take(l *link, w *welcome, stripe int) *link {
 	h.ailing.Store(false)
 	running := l.run(w) // before anybody can get hold of it
 	h.mu.Unlock()
-	h.cluster.client.config.log.Debug("connected", "host", w.hostID, "address", l.address)
+	h.cluster.client.connectionChanged(ConnectionChange{ConnectionUp, w.hostID, l.address, nil})
 	if !running {
 		l.fail(ErrClosed)
 	}
@@ -172,13 +175,33 @@ func (h *host) live() *link {
 // linkDown takes a link out of use.
 func (h *host) linkDown(l *link) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	known := false
 	for i := range h.lines {
 		if h.lines[i].link == l {
-			h.lines[i].link = nil
+			h.lines[i].link, known = nil, true
 		}
 	}
-	h.cluster.client.config.log.Debug("connection lost", "host", h.id, "error", l.err)
+	id := h.id
+	h.mu.Unlock()
+	if known {
+		h.cluster.client.connectionChanged(ConnectionChange{ConnectionDown, id, l.address, l.err})
+	}
+}
+
+// connectionChanged logs what has become of a connection, and has the hooks see it. No lock is held.
+func (c *Client) connectionChanged(change ConnectionChange) {
+	log := c.config.log.With("host", change.HostID, "address", change.Address)
+	switch change.State {
+	case ConnectionUp:
+		log.Debug("connected")
+	case ConnectionDown:
+		log.Debug("connection lost", "error", change.Err)
+	case ConnectionFailed:
+		log.Debug("no connection to a host", "error", change.Err)
+	}
+	if c.config.hooks != nil {
+		c.config.hooks.ConnectionChanged(change)
+	}
 }
 
 // avoid keeps the client from coming back to a host that is going away before it may.

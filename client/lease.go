@@ -103,7 +103,9 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	l.lose(ErrReleased)
 	x.mu.Unlock()
+	ctx, op := l.begin(ctx, OpRelease)
 	_, err := x.release(ctx, l.name, l.order)
+	op.end(err)
 	if statusOf(err) == protocol.StatusFenced {
 		err = fmt.Errorf("%w: %w", err, ErrLeaseLost)
 	}
@@ -122,11 +124,18 @@ func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption
 	if err := l.Err(); err != nil {
 		return failedName("update", l.name, fmt.Errorf("%w: %w", ErrFenced, err))
 	}
+	ctx, op := l.begin(ctx, OpUpdate)
 	err := l.life.update(ctx, l.name, data, l.order, c.revision)
+	op.end(err)
 	if statusOf(err) == protocol.StatusFenced {
 		err = fmt.Errorf("%w: %w", err, l.fenced())
 	}
 	return failedName("update", l.name, err)
+}
+
+// begin begins an operation on the semaphore of the lease.
+func (l *Lease) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
+	return l.life.client.begin(ctx, kind, l.life.session.path, l.name)
 }
 
 // fenced ends the lease, because a host has answered that the session does not own under its order id. It returns the
@@ -162,6 +171,7 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	if cause != nil {
 		return failedName("change", l.name, cause)
 	}
+	ctx, op := l.begin(ctx, OpChange)
 	now, _, err := x.acquire(ctx, l.name, ephemeral, &c)
 	switch {
 	case err == nil && now != l:
@@ -171,5 +181,6 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 		}
 		err = ErrLeaseLost
 	}
+	op.end(err)
 	return failedName("change", l.name, err)
 }

@@ -99,9 +99,11 @@ func (n *Node) Sessions(ctx context.Context) iter.Seq2[*SessionInfo, error] {
 func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, error) {
 	var s *SessionInfo
 	m := &protocol.SessionDescribe{SessionID: id}
+	ctx, op := c.begin(ctx, OpDescribeSession, "", "")
 	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, func(_ *link, a *protocol.Answer) {
 		s = sessionInfo(&a.SessionDescribe.Session)
 	})
+	op.end(err)
 	return s, failed("describe session", decimal(id), err)
 }
 
@@ -109,10 +111,12 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 // error if the session was over already.
 func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	m := &protocol.SessionDestroy{SessionID: id}
+	ctx, op := c.begin(ctx, OpDestroySession, "", "")
 	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, nil)
 	if statusOf(err) == protocol.StatusSessionExpired {
 		err = nil
 	}
+	op.end(err)
 	return failed("destroy session", decimal(id), err)
 }
 

@@ -18,21 +18,25 @@ func (s *Session) failing(x *life, why error) {
 	}
 }
 
-// tellLocked changes the state and has the callback told. The session's lock is held.
+// tellLocked changes the state and has the callbacks told. The session's lock is held.
 func (s *Session) tellLocked(state State, why error) {
 	s.state, s.err = state, why
-	if s.config.onState == nil {
+	if s.config.onState == nil && s.client.config.hooks == nil {
 		return
 	}
-	s.news = append(s.news, state)
+	c := SessionChange{Node: s.path, State: state, Err: why}
+	if s.life != nil {
+		c.SessionID = s.life.id
+	}
+	s.news = append(s.news, c)
 	if !s.busy {
 		s.busy = true
 		go s.tell()
 	}
 }
 
-// tell calls the callback with what it has not been told, and ends. Nobody waits for it, so that the callback
-// may do what it likes, close the session for example.
+// tell calls the callbacks with what they have not been told, and ends. Nobody waits for it, so that the callbacks
+// may do what they like, close the session for example.
 func (s *Session) tell() {
 	for {
 		s.mu.Lock()
@@ -41,9 +45,14 @@ func (s *Session) tell() {
 			s.mu.Unlock()
 			return
 		}
-		state := s.news[0]
+		c := s.news[0]
 		s.news = s.news[1:]
 		s.mu.Unlock()
-		s.config.onState(state)
+		if hooks := s.client.config.hooks; hooks != nil {
+			hooks.SessionChanged(c)
+		}
+		if s.config.onState != nil {
+			s.config.onState(c.State)
+		}
 	}
 }

@@ -75,23 +75,31 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 	}
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
+	ctx, op := c.begin(ctx, OpCreateNode, path, "")
 	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) {
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 	})
+	op.end(err)
 	return n, failedNode("create node", path, err)
 }
 
 // DescribeNode describes a node.
 func (c *Client) DescribeNode(ctx context.Context, path string) (*NodeInfo, error) {
+	ctx, op := c.begin(ctx, OpDescribeNode, path, "")
+	n, err := c.describeNode(ctx, path)
+	op.end(err)
+	return n, failedNode("describe node", path, err)
+}
+
+func (c *Client) describeNode(ctx context.Context, path string) (n *NodeInfo, err error) {
 	if err := checkPath(path); err != nil {
-		return nil, failedNode("describe node", path, err)
+		return nil, err
 	}
-	var n *NodeInfo
-	err := c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
+	err = c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
 		n = nodeInfo(&a.NodeDescribe.Node)
 	})
-	return n, failedNode("describe node", path, err)
+	return n, missing(ErrNodeNotFound, err)
 }
 
 // AlterOption guards a change of a node.
@@ -116,22 +124,26 @@ func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, 
 	}
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
+	ctx, op := c.begin(ctx, OpAlterNode, path, "")
 	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
+	op.end(err)
 	return n, failedNode("alter node", path, err)
 }
 
 // DropNode removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use.
 func (c *Client) DropNode(ctx context.Context, path string) error {
 	// The id sees to it that a second try does not hit a node that was created after the first.
-	n, err := c.DescribeNode(ctx, path)
-	if err != nil {
-		return err
+	ctx, op := c.begin(ctx, OpDropNode, path, "")
+	n, err := c.describeNode(ctx, path)
+	if err == nil {
+		var doubt bool
+		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
+		doubt, err = c.doubtful(ctx, metaLeader, m, nil)
+		if doubt && errors.Is(err, ErrNotFound) {
+			err = nil // an earlier try has done it
+		}
 	}
-	m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
-	doubt, err := c.doubtful(ctx, metaLeader, m, nil)
-	if doubt && errors.Is(err, ErrNotFound) {
-		err = nil // an earlier try has done it
-	}
+	op.end(err)
 	return failedNode("drop node", path, err)
 }
 

@@ -78,7 +78,7 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 // ask is the question that is under way. It goes on without those who asked: the answer serves the next.
 func (n *Node) ask(known *nodeID) {
 	c := n.client
-	info, err := c.DescribeNode(c.ctx, n.path)
+	info, err := c.describeNode(c.ctx, n.path)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known.asked, known.err = c.clock.now(), err
@@ -117,10 +117,12 @@ func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) er
 
 // Describe describes a semaphore. OnChanged needs a session.
 func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
+	ctx, op := n.client.begin(ctx, OpDescribe, n.path, name)
 	err = n.use(ctx, name, func(id uint64) error {
 		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
 		return err
 	})
+	op.end(err)
 	return d, failedName("describe", name, err)
 }
 
@@ -147,11 +149,13 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 
 // Create creates a semaphore.
 func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
+	ctx, op := n.client.begin(ctx, OpCreate, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreCreate{
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
 	})
+	op.end(err)
 	return failedName("create", name, err)
 }
 
@@ -161,11 +165,13 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 	if c.lease != nil {
 		return failedName("update", name, badRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
+	ctx, op := n.client.begin(ctx, OpUpdate, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreUpdate{
 			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data), ExpectedRevision: c.revision,
 		})
 	})
+	op.end(err)
 	return failedName("update", name, err)
 }
 
@@ -175,11 +181,13 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 	for _, o := range options {
 		o(&c)
 	}
+	ctx, op := n.client.begin(ctx, OpDelete, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
 		return n.change(ctx, id, name, &protocol.SemaphoreDelete{
 			NodeID: id, Name: protocol.View(name), Force: c.force,
 		})
 	})
+	op.end(err)
 	return failedName("delete", name, err)
 }
 

@@ -24,6 +24,7 @@ type config struct {
 	dialTimeout time.Duration
 	connections int
 	log         *slog.Logger
+	hooks       Hooks // nil for none
 }
 
 func newConfig(options []Option) (config, error) {
@@ -90,7 +91,8 @@ func WithConnections(perHost int) Option {
 	return func(c *config) { c.connections = perHost }
 }
 
-// WithLogger lets the client tell, at the debug level, of connections that come and go.
+// WithLogger lets the client log, at the debug level, which connections are made and lost, and which could not be made.
+// Without it nothing is logged. States of sessions are for OnState, and for WithHooks.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) { c.log = log }
 }

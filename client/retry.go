@@ -26,6 +26,9 @@ func (r *retries) again(ctx, other context.Context, err error) error {
 	}
 	r.last = err
 	wait, final := r.delay(err)
+	if !final {
+		countRetry(ctx)
+	}
 	switch {
 	case final:
 		return err

@@ -57,7 +57,9 @@ func (x *Semaphore) Name() string { return x.name }
 // of one process, give each a session of its own.
 func (x *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	c := newAcquireConfig(options)
+	ctx, op := x.begin(ctx, OpAcquire)
 	lease, ok, err := x.acquire(ctx, &c)
+	op.endAcquire(ok, err)
 	if err == nil && !ok {
 		err = ErrNotAcquired
 	}
@@ -71,7 +73,9 @@ func (x *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 func (x *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
 	c := newAcquireConfig(options)
 	c.timeout, c.bounded = 0, true
+	ctx, op := x.begin(ctx, OpTryAcquire)
 	lease, ok, err = x.acquire(ctx, &c)
+	op.endAcquire(ok, err)
 	return lease, ok, failedName("acquire", x.name, err)
 }
 
@@ -99,6 +103,11 @@ func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	return life.acquire(ctx, x.name, x.ephemeral, c)
 }
 
+// begin begins an operation on the semaphore.
+func (x *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
+	return x.session.client.begin(ctx, kind, x.session.path, x.name)
+}
+
 // use returns the life that the session has, or waits for it, if the semaphore can exist.
 func (x *Semaphore) use(ctx context.Context) (*life, error) {
 	if err := checkName(x.name); err != nil {
@@ -111,19 +120,23 @@ func (x *Semaphore) use(ctx context.Context) (*life, error) {
 // with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
 // it stands for.
 func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
+	ctx, op := x.begin(ctx, OpRelease)
 	life, err := x.use(ctx)
 	if err == nil {
 		released, err = life.release(ctx, x.name, 0)
 	}
+	op.end(err)
 	return released, failedName("release", x.name, err)
 }
 
 // Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
+	ctx, op := x.begin(ctx, OpCreate)
 	life, err := x.use(ctx)
 	if err == nil {
 		err = life.create(ctx, x.name, limit, data)
 	}
+	op.end(err)
 	return failedName("create", x.name, err)
 }
 
@@ -136,10 +149,12 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
+	ctx, op := x.begin(ctx, OpUpdate)
 	life, err := x.use(ctx)
 	if err == nil {
 		err = life.update(ctx, x.name, data, 0, c.revision)
 	}
+	op.end(err)
 	return failedName("update", x.name, err)
 }
 
@@ -160,20 +175,24 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	for _, o := range options {
 		o(&c)
 	}
+	ctx, op := x.begin(ctx, OpDelete)
 	life, err := x.use(ctx)
 	if err == nil {
 		err = life.remove(ctx, x.name, c.force)
 	}
+	op.end(err)
 	return failedName("delete", x.name, err)
 }
 
 // Describe describes the semaphore.
 func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
+	ctx, op := x.begin(ctx, OpDescribe)
 	life, err := x.use(ctx)
-	if err != nil {
-		return nil, failedName("describe", x.name, err)
+	var d *SemaphoreDetails
+	if err == nil {
+		d, err = x.session.client.describe(ctx, life, life.nodeID, x.name, newDescribeConfig(options))
 	}
-	d, err := x.session.client.describe(ctx, life, life.nodeID, x.name, newDescribeConfig(options))
+	op.end(err)
 	return d, failedName("describe", x.name, err)
 }
 

@@ -24,15 +24,17 @@ type Session struct {
 	closed bool
 	state  State
 	err    error
-	short  int     // lives in a row that did not last
-	news   []State // that the callback has not been told
-	busy   bool    // the callback is being told
+	short  int             // lives in a row that did not last
+	news   []SessionChange // that the callbacks have not been told
+	busy   bool            // the callbacks are being told
 }
 
 // Session starts a session in a node. It is kept alive until it is closed, or until no host could be asked
 // for longer than its timeout.
 func (c *Client) Session(ctx context.Context, path string, options ...SessionOption) (*Session, error) {
+	ctx, op := c.begin(ctx, OpStartSession, path, "")
 	s, err := c.session(ctx, path, options)
+	op.end(err)
 	if err != nil {
 		return nil, failedNode("start a session in", path, err)
 	}
@@ -147,7 +149,10 @@ func (s *Session) Close(ctx context.Context) error {
 		s.finish(ErrSessionClosed)
 		return nil
 	}
-	if err := x.part(ctx); err != nil {
+	ctx, op := s.client.begin(ctx, OpCloseSession, s.path, "")
+	err := x.part(ctx)
+	op.end(err)
+	if err != nil {
 		x.stopLater()
 		return fmt.Errorf("client: close session %d: %w", x.id, err)
 	}

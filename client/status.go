@@ -104,7 +104,10 @@ func shardStatus(x *protocol.ShardStatus) ShardStatus {
 
 // Ping makes one round trip to some host, connected already or not.
 func (c *Client) Ping(ctx context.Context) error {
-	return failed("ping", "", c.do(ctx, anyHost, &protocol.Ping{}, nil))
+	ctx, op := c.begin(ctx, OpPing, "", "")
+	err := c.do(ctx, anyHost, &protocol.Ping{}, nil)
+	op.end(err)
+	return failed("ping", "", err)
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -7,6 +7,7 @@
 //	<!-- go: test -->         it is a file of tests, with a package clause, and they pass
 //	<!-- go: run -->          it is run, on a cluster in memory, and its output compared
 //	<!-- go: module DIR -->   it is compiled by the tests of another module of this repository
+//	<!-- go: apart -->        it needs a module that this repository does not, and is not compiled
 package snippets
 
 import (

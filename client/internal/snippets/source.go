@@ -26,6 +26,7 @@ var packages = map[string]string{
 	"log":          "log",
 	"os":           "os",
 	"servertest":   module + "server/servertest",
+	"slog":         "log/slog",
 	"sync":         "sync",
 	"testing":      "testing",
 	"time":         "time",

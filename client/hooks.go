@@ -1,0 +1,197 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Hooks see what a client does: for metrics and tracing. They are called on the goroutines that do it, but for
+// SessionChanged, so they must be quick, and they must not call the client. Many goroutines call them at once.
+//
+// A type that embeds NoHooks has those methods that it does not define, and those that later versions add.
+type Hooks interface {
+	// OperationStarted is called when an operation begins. The context that it returns, which is the given one or made
+	// from it, is that of the operation.
+	OperationStarted(ctx context.Context, op Operation) context.Context
+	// OperationEnded is called once for each OperationStarted, with the context that that returned.
+	OperationEnded(ctx context.Context, op Operation, end OperationEnd)
+	// ConnectionChanged is called when a connection is made, lost, or could not be made.
+	ConnectionChanged(c ConnectionChange)
+	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of its
+	// own, like OnState.
+	SessionChanged(s SessionChange)
+}
+
+// WithHooks lets hooks see what the client does. Without them nothing is measured.
+func WithHooks(h Hooks) Option {
+	return func(c *config) { c.hooks = h }
+}
+
+// OperationKind says what an operation does.
+type OperationKind string
+
+// The kinds of operations. Watches and lists, which take as long as their loops, are none.
+const (
+	OpAcquire         OperationKind = "acquire" // waits in the queue too
+	OpTryAcquire      OperationKind = "try_acquire"
+	OpChange          OperationKind = "change"
+	OpRelease         OperationKind = "release"
+	OpCreate          OperationKind = "create"
+	OpUpdate          OperationKind = "update"
+	OpDelete          OperationKind = "delete"
+	OpDescribe        OperationKind = "describe"
+	OpCreateNode      OperationKind = "create_node"
+	OpDescribeNode    OperationKind = "describe_node"
+	OpAlterNode       OperationKind = "alter_node"
+	OpDropNode        OperationKind = "drop_node"
+	OpStartSession    OperationKind = "start_session"
+	OpCloseSession    OperationKind = "close_session"
+	OpDescribeSession OperationKind = "describe_session"
+	OpDestroySession  OperationKind = "destroy_session"
+	OpPing            OperationKind = "ping"
+)
+
+// Operation is one call of a user, with all tries that it takes.
+type Operation struct {
+	Kind OperationKind
+	// Node is the path of the node, Name that of the semaphore; empty where the operation is about none.
+	Node string
+	Name string
+}
+
+// OperationEnd is what came of an operation.
+type OperationEnd struct {
+	// Status is one of few words, fit for a label: that of the host's answer as the protocol names it, such as SUCCESS or
+	// UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED, FAILED.
+	Status string
+	// Err is what the call returns, nil for a success and for what was not acquired.
+	Err      error
+	Duration time.Duration
+	// Retries is how often the client has tried again.
+	Retries int
+}
+
+// ConnectionState says what has become of a connection.
+type ConnectionState string
+
+// The states of connections. That one was lost may be told before that it was made.
+const (
+	ConnectionUp     ConnectionState = "up"
+	ConnectionDown   ConnectionState = "down"
+	ConnectionFailed ConnectionState = "failed" // it was not made
+)
+
+// ConnectionChange is what has become of a connection to a host.
+type ConnectionChange struct {
+	State ConnectionState
+	// HostID is 0 for a host that has never been met.
+	HostID  uint64
+	Address string
+	// Err is why it is not up.
+	Err error
+}
+
+// SessionChange is a new state of a session.
+type SessionChange struct {
+	Node string
+	// SessionID is that of the session that attached, or ended; with Renew each is another one.
+	SessionID uint64
+	State     State
+	// Err is why it is not attached.
+	Err error
+}
+
+// NoHooks does nothing. It is to be embedded.
+type NoHooks struct{}
+
+// OperationStarted implements Hooks.
+func (NoHooks) OperationStarted(ctx context.Context, _ Operation) context.Context { return ctx }
+
+// OperationEnded implements Hooks.
+func (NoHooks) OperationEnded(context.Context, Operation, OperationEnd) {}
+
+// ConnectionChanged implements Hooks.
+func (NoHooks) ConnectionChanged(ConnectionChange) {}
+
+// SessionChanged implements Hooks.
+func (NoHooks) SessionChanged(SessionChange) {}
+
+// operation is an Operation that hooks see. One that nobody sees is nil.
+type operation struct {
+	Operation
+	hooks   Hooks
+	ctx     context.Context
+	began   time.Time
+	retries int // by the goroutine of the operation
+}
+
+// operationKey is where the context of an operation has it, for the retries to be counted.
+type operationKey struct{}
+
+// begin tells the hooks that an operation begins, which is to be ended.
+func (c *Client) begin(ctx context.Context, kind OperationKind, node, name string) (context.Context, *operation) {
+	if c.config.hooks == nil {
+		return ctx, nil
+	}
+	o := &operation{Operation: Operation{kind, node, name}, hooks: c.config.hooks, began: time.Now()}
+	o.ctx = o.hooks.OperationStarted(ctx, o.Operation)
+	return context.WithValue(o.ctx, operationKey{}, o), o
+}
+
+// end tells the hooks what came of the operation.
+func (o *operation) end(err error) {
+	if o != nil {
+		o.endAs(statusWord(err), err)
+	}
+}
+
+// endAcquire is end for an acquire, which may have got nothing without an error.
+func (o *operation) endAcquire(ok bool, err error) {
+	switch {
+	case o == nil:
+	case err == nil && !ok || errors.Is(err, ErrNotAcquired):
+		o.endAs("NOT_ACQUIRED", nil)
+	default:
+		o.endAs(statusWord(err), err)
+	}
+}
+
+func (o *operation) endAs(status string, err error) {
+	o.hooks.OperationEnded(o.ctx, o.Operation, OperationEnd{
+		Status: status, Err: err, Duration: time.Since(o.began), Retries: o.retries,
+	})
+}
+
+// countRetry counts a try of the operation that the context is of.
+func countRetry(ctx context.Context) {
+	if o, ok := ctx.Value(operationKey{}).(*operation); ok {
+		o.retries++
+	}
+}
+
+// statusWord is the status of an error in a word.
+func statusWord(err error) string {
+	var e *protocol.Error
+	switch {
+	case err == nil:
+		return protocol.StatusSuccess.String()
+	case errors.Is(err, context.Canceled):
+		return "CANCELED"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "DEADLINE_EXCEEDED"
+	case errors.Is(err, ErrSessionClosed):
+		return "SESSION_CLOSED"
+	case errors.Is(err, ErrSessionExpired):
+		return protocol.StatusSessionExpired.String()
+	case errors.Is(err, ErrClosed):
+		return "CLIENT_CLOSED"
+	case errors.As(err, &e):
+		return e.Status.String()
+	case errors.Is(err, ErrUnavailable):
+		return protocol.StatusUnavailable.String()
+	}
+	return "FAILED"
+}
