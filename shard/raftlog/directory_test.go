@@ -53,6 +53,38 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 	one.open() // it is as it was
 }
 
+// A directory of before the levels is taken over, and from then on it is none for the version that filled it.
+func TestADirectoryOfBeforeTheLevelsIsTakenOver(t *testing.T) {
+	one := newCluster(t, 1, nil)[0]
+	one.open()
+	one.close()
+	path := filepath.Join(one.config.DataDir, recordFile)
+	format := func() (found directoryRecord) {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &found)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	before := format()
+	before.Format = formatBeforeLevels
+	text, err := json.Marshal(before)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o640)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.open()
+	one.close()
+	if got := format().Format; got != recordFormat {
+		t.Errorf("the record has format %d, want %d", got, recordFormat)
+	}
+}
+
 func TestADirectoryIsRefusedWhereItsRecordDiffers(t *testing.T) {
 	one := newCluster(t, 1, nil)[0]
 	one.open()
