@@ -71,6 +71,7 @@ func (r *running) WriteMetrics(w io.Writer) {
 		// The engine writes to the set that this library has for everybody.
 		vm.WritePrometheus(w, false)
 	}
+	vm.ExposeMetadata(true) // of what follows only the library knows the types
 	vm.WriteProcessMetrics(w)
 	vm.WriteFDMetrics(w)
 }

@@ -106,7 +106,7 @@ func (p *pages) metrics(w http.ResponseWriter, _ *http.Request) {
 	var b bytes.Buffer
 	p.host.WriteMetrics(&b)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	_, _ = w.Write(expose(b.Bytes()))
 }
 
 func (p *pages) status(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"bytes"
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+// family is what is said of all series of one name.
+type family struct{ kind, help string }
+
+// familyTable has a line for each family of this program: its name, its type and its help, between tabs. A test holds it
+// against docs/metrics.md, from which -update writes it anew.
+//
+//go:embed families.txt
+var familyTable string
+
+var families = sync.OnceValue(func() map[string]family {
+	all := make(map[string]family)
+	for line := range strings.Lines(familyTable) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		kind, help, _ := strings.Cut(rest, "\t")
+		all[name] = family{kind, help}
+	}
+	return all
+})
+
+// foreign says of families of other programs where they come from, by the first part of their names.
+var foreign = map[string]string{
+	"go":         "of the Go runtime",
+	"process":    "of the process, as the operating system counts it",
+	"dragonboat": "of the Raft engine",
+}
+
+// exposition brings metrics into the form of Prometheus: the series of each family together, below its help and type. What
+// writes the metrics need not know either.
+type exposition struct {
+	order []string
+	found map[string]*exposed
+}
+
+type exposed struct {
+	family
+	samples bytes.Buffer
+}
+
+func expose(text []byte) []byte {
+	x := exposition{found: make(map[string]*exposed)}
+	for line := range bytes.Lines(text) {
+		x.add(string(line))
+	}
+	var out bytes.Buffer
+	for _, name := range x.order {
+		if f := x.found[name]; f.samples.Len() > 0 {
+			out.WriteString("# HELP " + name + " " + helpEscapes.Replace(f.help) + "\n# TYPE " + name + " " + f.kind + "\n")
+			f.samples.WriteTo(&out)
+		}
+	}
+	return out.Bytes()
+}
+
+var helpEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+
+// add takes a line in. Of the comments only those count that say the type of a family that the table does not have.
+func (x *exposition) add(line string) {
+	if typed, is := strings.CutPrefix(line, "# TYPE "); is {
+		name, kind, _ := strings.Cut(strings.TrimSpace(typed), " ")
+		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // which the library calls gauges
+			x.of(name).kind = kind
+		}
+		return
+	}
+	if line[0] == '#' || line == "\n" {
+		return
+	}
+	name := line[:max(0, strings.IndexAny(line, "{ "))]
+	x.of(x.familyOf(name)).samples.WriteString(line)
+}
+
+// familyOf is the name of the family that a sample belongs to.
+func (x *exposition) familyOf(sample string) string {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if name, is := strings.CutSuffix(sample, suffix); is {
+			if kind := x.kindOf(name); kind == "histogram" || kind == "summary" {
+				return name
+			}
+		}
+	}
+	return sample
+}
+
+func (x *exposition) kindOf(name string) string {
+	if f := x.found[name]; f != nil {
+		return f.kind
+	}
+	return families()[name].kind
+}
+
+// of returns a family, with what is known of it.
+func (x *exposition) of(name string) *exposed {
+	f := x.found[name]
+	if f == nil {
+		f = &exposed{family: familyNamed(name)}
+		x.found[name], x.order = f, append(x.order, name)
+	}
+	return f
+}
+
+func familyNamed(name string) family {
+	if f, known := families()[name]; known {
+		return f
+	}
+	prefix, rest, _ := strings.Cut(name, "_")
+	kind := "gauge"
+	if strings.HasSuffix(name, "_total") {
+		kind = "counter"
+	}
+	return family{kind, strings.ReplaceAll(rest, "_", " ") + ", " + foreign[prefix]}
+}
