@@ -245,6 +245,14 @@ func judgeCluster(hosts []client.HostStatus, x *findings) {
 		}
 		x.add(l, "hosts", "start them again: while they are away one more can be one too many", "%d of %d do not answer: %s", n, len(s.Hosts), strings.Join(silent, "; "))
 	}
+	var unknown []string
+	for _, e := range s.Silent {
+		unknown = append(unknown, e.Address+" ("+e.Error+")")
+	}
+	if len(unknown) > 0 {
+		x.add(levelWarn, "endpoints", "no host is known by such an address: look at what --endpoints, its variable or the context says",
+			"%d of those given do not answer: %s", len(unknown), strings.Join(unknown, "; "))
+	}
 	judgeRedundancy(len(s.Hosts), x)
 	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
 		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: look at their logs and at the network between them")

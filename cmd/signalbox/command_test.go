@@ -155,7 +155,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"help", "sing"}, `signalbox: there is no help about "sing"; signalbox --help lists the commands and topics`},
 		{[]string{"--shards"}, `signalbox: unknown flag: --shards; signalbox --help lists the flags`},
 		{[]string{"serve", "here"}, `signalbox: signalbox serve takes no arguments, and there is "here"; signalbox serve --help shows how it is called`},
-		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; signalbox serve --help lists the flags`},
+		{[]string{"serve", "--shard", "3"}, `signalbox: unknown flag: --shard; did you mean --shards?`},
 		{[]string{"serve", "--shards"}, `signalbox: flag needs an argument: --shards; signalbox serve --help lists the flags`},
 		{[]string{"serve", "--shards", "x", "--listen", "y"}, "signalbox: 2 settings must be changed:\n" +
 			"  - --shards x: it is not a whole number; give one, such as 4\n" +
@@ -172,9 +172,11 @@ func TestWrongCommandLines(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	code, out, _ := command(nil, "--version")
-	if code != 0 || out != "signalbox "+programVersion()+"\n" {
-		t.Errorf("code %d, %q", code, out)
+	for _, asked := range []string{"--version", "version"} {
+		code, out, _ := command(nil, asked)
+		if code != 0 || out != "signalbox "+programVersion()+"\n" {
+			t.Errorf("%s: code %d, %q", asked, code, out)
+		}
 	}
 	if v := programVersion(); v == "" || len(v) > 64 || strings.ContainsAny(v, " \n") {
 		t.Errorf("version %q", v)

@@ -46,7 +46,9 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token", with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, "certificate", "node", "list", "--tls", "--token-file", adminFile)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "", "node", "list", "--timeout", "2s", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Client+" speaks TLS, and this command does not; --tls lets it", "node", "list", "--timeout", "2s", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Admin+" speaks HTTP, as the admin pages of a host do", "node", "list", "--timeout", "2s", "--endpoints", p.Admin)
+	x.ok(append(append([]string{"--tls"}, tls...), "node", "describe", "/prod", "--token-file", adminFile)...)
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, "match other.example", with("node", "list", "--tls-server-name", "other.example")...)
 
 	// A command that stays outlives its token: the next connection is made with the new one.
@@ -64,6 +66,44 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 		t.Errorf("the watch tells %q", line)
 	}
 	watch.endsBy(syscall.SIGTERM, cli.ExitDone)
+}
+
+func TestTheTLSOfAContextIsForItsOwnEndpoints(t *testing.T) {
+	x, _ := sharedTool(t)
+	ca, _, _, _ := certificates(t)
+	x.ok("context", "set", "prod", "--endpoints", "prod.example:7423,other.example:7423", "--tls-ca", ca)
+	for _, r := range []result{x.run("node", "list"), x.run("node", "list", "--endpoints", shared.address())} {
+		if r.code != 0 || !strings.Contains(r.err, "context prod is for its own endpoints, and what it says of --tls-ca is not used with others") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if text := x.ok("context", "show", "--endpoints", "other.example:7423"); !strings.Contains(text, ca) {
+		t.Errorf("one of its own endpoints is reached otherwise: %s", text)
+	}
+	x.fails(cli.ExitUnavailable, shared.address()+" does not speak TLS, and this command does (flag)", "node", "list", "--tls")
+	x.ok("context", "set", "prod", "--endpoints", shared.address())
+	x.with("SIGNALBOX_ENDPOINTS=").fails(cli.ExitUnavailable, "does not speak TLS, and this command does (context prod)", "node", "list")
+}
+
+func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
+	p, s, _ := lockPlace(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := l.Addr().String()
+	_ = l.Close()
+	x := newTool(t, p.Client+","+dead)
+	text := x.ok("status")
+	if !strings.Contains(text, "  1 of 1 answer\n") || !strings.Contains(text, dead+"   no host is known by this address: ") {
+		t.Errorf("it shows %s", text)
+	}
+	text = x.run("check", "--admin", s.place.Admin).out
+	for _, want := range []string{"hosts: all answer: 1", "redundancy: one host", "endpoints: 1 of those given do not answer: " + dead} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
 }
 
 func TestNobodyAnswers(t *testing.T) {

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
@@ -42,13 +39,7 @@ three (signalbox serve --help).`,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("signalbox {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		hint := c.CommandPath() + " --help lists the flags"
-		if strings.Contains(err.Error(), ": time: ") {
-			hint = "write it like 500ms, 10s or 1m"
-		}
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s", err, hint))
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use a cluster"},
 		&cobra.Group{ID: groupObjects, Title: "Look into a cluster, and change it"},
@@ -60,6 +51,7 @@ three (signalbox serve --help).`,
 	root.SetHelpCommandGroupID(groupSet)
 	root.SetCompletionCommandGroupID(groupSet)
 	f := cli.NewFrame(s)
+	f.AddBefore(root)
 	root.SetUsageFunc(f.Usage)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -73,6 +65,7 @@ three (signalbox serve --help).`,
 	add(groupLook, newStatus(f), newTop(f), newCheck(f))
 	add(groupHost, newInspect(f))
 	add(groupSet, newContext(f))
+	add(groupSet, newVersion(s))
 	root.AddCommand(newTopics(f)...)
 	return root
 }

@@ -28,8 +28,8 @@ func newSemaphoreAcquire(f *cli.Frame) *cobra.Command {
 		Short: "Acquire a semaphore and hold it until interrupted",
 		Long: `Waits until it owns what it asks for of a semaphore, prints the grant with its
 fencing token, and holds it until it is interrupted (SIGINT or SIGTERM): then it
-gives it back and ends with code 0. signalbox lock is for running a command
-under a lock.
+gives it back and ends with code 0. A shell lets what a script starts with & ignore
+SIGINT: end that with SIGTERM. signalbox lock is for running a command under a lock.
 
 The fencing token is larger for each owner than for all before it. Send it along
 with every write to what the semaphore protects, and refuse a smaller one there.
@@ -48,8 +48,14 @@ first it ends with code 75; if what it held is lost, with code 80.
   # only if it is free now, with something for others to read
   signalbox semaphore acquire /prod/jobs nightly --wait 0 --data "$(hostname)"
 
-  # the fencing token, for a program
-  signalbox semaphore acquire /prod/jobs nightly -o json | jq .fence`,
+  # the fencing token, as soon as it is there; Ctrl-C gives the semaphore back
+  signalbox semaphore acquire /prod/jobs nightly -o json | jq --unbuffered .fence
+
+  # in a script: held from the line that says so until it is told to end
+  signalbox semaphore acquire /prod/jobs nightly -o json >grant &
+  until [ -s grant ]; do kill -0 $! || exit; sleep 0.1; done
+  jq .fence grant
+  kill -TERM $!; wait $!`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -72,6 +72,8 @@ func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, err
 type statusObject struct {
 	Hosts  []hostObject  `json:"hosts"`
 	Shards []shardObject `json:"shards"`
+	// Silent are endpoints that do not answer, and are not known to be of a host.
+	Silent []silentObject `json:"silent_endpoints"`
 	// Meta is the shard of the nodes; nil where no host tells of it.
 	Meta *metaObject `json:"meta,omitempty"`
 	// FeatureLevel is that of the cluster, 0 where no host tells; LevelHeldBy says which hosts keep it from rising.
@@ -85,6 +87,12 @@ type metaObject struct {
 	LeaderName string `json:"leader_name"`
 	Term       uint64 `json:"term"`
 	Applied    uint64 `json:"applied_index"`
+}
+
+// silentObject is an endpoint that was given and does not answer, as JSON.
+type silentObject struct {
+	Address string `json:"address"`
+	Error   string `json:"error"`
 }
 
 // hostObject is a host as JSON.
@@ -126,7 +134,7 @@ type shardObject struct {
 
 // newStatusObject gathers what hosts say.
 func newStatusObject(hosts []client.HostStatus) statusObject {
-	s := statusObject{Hosts: []hostObject{}, Shards: []shardObject{}}
+	s := statusObject{Hosts: []hostObject{}, Shards: []shardObject{}, Silent: []silentObject{}}
 	names := make(map[uint64]string)
 	shards := make(map[uint64]*shardObject)
 	for i := range hosts {
@@ -156,6 +164,10 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 	}
 	slices.SortFunc(s.Shards, func(a, b shardObject) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range hosts {
+		if h := &hosts[i]; h.ID == 0 && h.Err != nil {
+			s.Silent = append(s.Silent, silentObject{h.Address, h.Err.Error()})
+			continue
+		}
 		s.Hosts = append(s.Hosts, newHostObject(&hosts[i], shards))
 	}
 	for i := range s.Hosts {
@@ -301,6 +313,9 @@ func silentCells(s *statusObject) (rows [][]any) {
 		if h := &s.Hosts[i]; h.Error != "" {
 			rows = append(rows, []any{h.Address, h.Error})
 		}
+	}
+	for _, e := range s.Silent {
+		rows = append(rows, []any{e.Address, "no host is known by this address: " + e.Error})
 	}
 	return rows
 }

@@ -79,6 +79,9 @@ func (k *Connection) notOpened(ctx context.Context, err error) error {
 	if errors.Is(err, client.ErrUnauthorized) {
 		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err, TokenVariable))
 	}
+	if found := k.otherProtocol(ctx); found != "" {
+		return ExitWith(ExitUnavailable, fmt.Errorf("open: %s", found))
+	}
 	said, more := k.said[settingEndpoints], ""
 	switch {
 	case strings.Contains(said.Text, "://"):

@@ -41,7 +41,7 @@ func (f *Frame) Connection() (*Connection, error) {
 	if name != "" {
 		if context, err = contexts.Get(name); err != nil {
 			who := map[string]string{fromFlag: "--" + contextFlag}[from]
-			return nil, ExitWith(ExitUsage, fmt.Errorf("%s: %w", cmp.Or(who, from), err))
+			return nil, fmt.Errorf("%s: %w", cmp.Or(who, from), err)
 		}
 		k.Context = name
 	}
@@ -54,19 +54,30 @@ func (f *Frame) Connection() (*Connection, error) {
 	if k.token != "" && k.said[settingTokenFile].From == fromFlag {
 		k.token = ""
 	}
-	f.keepToken(k, context)
+	f.keepOwn(k, context)
 	return k, nil
 }
 
-// keepToken keeps the token of a context from hosts that the context does not name: whoever is given a token can use it.
-func (f *Frame) keepToken(k *Connection, context Context) {
-	said, own := k.said[settingTokenFile], context[settingEndpoints]
-	if said.From != fromContext(k.Context) || own == "" || within(k.Endpoints(), own) {
+// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: whoever is given a
+// token can use it, and how one cluster speaks TLS says nothing of another.
+func (f *Frame) keepOwn(k *Connection, context Context) {
+	own := context[settingEndpoints]
+	if own == "" || within(k.Endpoints(), own) {
 		return
 	}
-	k.said[settingTokenFile] = Said{"", fromDefault}
-	if k.token == "" {
-		f.Say("signalbox: the token of context %s is given to no other endpoints than its own; --token-file gives it", Safe(k.Context))
+	var kept []string
+	for _, s := range settings {
+		if k.said[s.name].From != fromContext(k.Context) || s.name != settingTokenFile && !strings.HasPrefix(s.name, settingTLS) {
+			continue
+		}
+		k.said[s.name] = Said{"", fromDefault}
+		if s.name != settingTokenFile || k.token == "" {
+			kept = append(kept, "--"+s.name)
+		}
+	}
+	if len(kept) > 0 {
+		f.Say("signalbox: context %s is for its own endpoints, and what it says of %s is not used with others; flags say it for them",
+			Safe(k.Context), strings.Join(kept, ", "))
 	}
 }
 

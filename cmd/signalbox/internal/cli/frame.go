@@ -42,6 +42,10 @@ func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	return c
 }
 
+// AddBefore lets the flags of all commands stand before the command as well: so --tls there is not taken for a flag whose
+// value is the command's name.
+func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags) }
+
 // chooseFormat looks at --output and its variable.
 func (f *Frame) chooseFormat() error {
 	f.format = formatTable

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// FlagError says what to do about a flag that cannot be.
+func FlagError(c *cobra.Command, err error) error {
+	hint := c.CommandPath() + " --help lists the flags"
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	switch {
+	case strings.Contains(err.Error(), ": time: "):
+		hint = "write it like 500ms, 10s or 1m"
+	case ok && unknown.GetSpecifiedName() == formatJSON && c.Flags().Lookup(outputFlag) != nil:
+		hint = "-o json prints JSON"
+	case ok:
+		if near := nearestFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+	}
+	return ExitWith(ExitUsage, fmt.Errorf("%w; %s", err, hint))
+}
+
+// nearestFlag is the flag that is most like a name, empty where none is. As many letters may be wrong as leave the word to
+// be seen; the beginning of one flag stands for it.
+func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
+	if len(name) < 2 {
+		return ""
+	}
+	least := 3
+	if len(name) < 5 {
+		least = 2
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		away := distance(name, f.Name)
+		if strings.HasPrefix(f.Name, name) {
+			away = min(away, 1)
+		}
+		if away < least {
+			near, least = f.Name, away
+		}
+	})
+	return near
+}
+
+// distance is how many letters must be put in, taken out or changed to make one word of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := last
+			if a[i] != b[j] {
+				changed++
+			}
+			last = row[j+1]
+			row[j+1] = min(changed, last+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

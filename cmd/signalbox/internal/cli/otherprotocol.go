@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// probeWithin bounds the look at what an endpoint speaks, after it could not be used.
+const probeWithin = time.Second
+
+// spoken is what an endpoint speaks.
+type spoken int
+
+const (
+	spokenUnknown spoken = iota
+	spokenTLS
+	spokenHTTP
+	spokenOther // something that is neither
+)
+
+// otherProtocol looks whether an endpoint that cannot be used speaks something else than this command expects, and says
+// what to do then. It returns nothing where it does not.
+func (k *Connection) otherProtocol(ctx context.Context) string {
+	wanted, err := k.tlsWanted()
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
+	defer cancel()
+	for endpoint := range strings.SplitSeq(k.Endpoints(), ",") {
+		switch speaks := probe(ctx, strings.TrimSpace(endpoint)); {
+		case speaks == spokenHTTP:
+			return fmt.Sprintf("%s speaks HTTP, as the admin pages of a host do; clients go to the address of --listen or --tls-listen", Safe(endpoint))
+		case speaks == spokenTLS && !wanted:
+			return fmt.Sprintf("%s speaks TLS, and this command does not; --tls lets it, and --tls-ca names the authority of the hosts", Safe(endpoint))
+		case speaks == spokenOther && wanted:
+			return fmt.Sprintf("%s does not speak TLS, and this command does (%s); --tls=false lets it speak without, or --endpoints names the address of --tls-listen",
+				Safe(endpoint), Safe(k.tlsFrom()))
+		}
+	}
+	return ""
+}
+
+// tlsFrom is who said that TLS is spoken.
+func (k *Connection) tlsFrom() string {
+	for _, s := range settings {
+		if said := k.said[s.name]; strings.HasPrefix(s.name, settingTLS) && said.Text != "" {
+			return said.From
+		}
+	}
+	return fromDefault
+}
+
+// probe begins to speak TLS, and looks what comes back. Servers of HTTP say so in plain text.
+func probe(ctx context.Context, endpoint string) spoken {
+	if _, _, err := net.SplitHostPort(endpoint); err != nil {
+		endpoint = net.JoinHostPort(endpoint, client.DefaultPort)
+	}
+	// No certificate is checked, since nothing is said over the connection.
+	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", endpoint)
+	if err == nil {
+		_ = conn.Close()
+		return spokenTLS
+	}
+	if header, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		if string(header.RecordHeader[:]) == "HTTP/" {
+			return spokenHTTP
+		}
+		return spokenOther
+	}
+	if _, alert := errors.AsType[tls.AlertError](err); alert {
+		return spokenTLS
+	}
+	return spokenUnknown
+}
