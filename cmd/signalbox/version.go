@@ -18,9 +18,9 @@ var version string
 // newVersion returns the command that prints the version.
 func newVersion(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this program",
-		Long:    `Prints the version of this program, as --version does. signalbox status has those of
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long: `Prints the version of this program, as --version does. signalbox status has those of
 hosts.`,
 		Example: `  signalbox version`,
 		Args:    cli.NoArguments,
