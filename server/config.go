@@ -41,6 +41,8 @@ type Config struct {
 	// PartialBytes is how much may be held of frames that have arrived in part, over all connections together. Zero stands
 	// for DefaultPartialBytes.
 	PartialBytes uint64
+	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
+	WatchBytes uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero means
@@ -110,6 +112,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PartialBytes == 0 {
 		c.PartialBytes = DefaultPartialBytes
 	}
+	if c.WatchBytes == 0 {
+		c.WatchBytes = DefaultWatchBytes
+	}
 	if c.PingInterval == 0 {
 		c.PingInterval = DefaultPingInterval
 	}
@@ -135,4 +140,6 @@ const (
 	DefaultPendingBytes = 512 << 20
 	// DefaultPartialBytes is the limit on what is held of frames that have arrived in part.
 	DefaultPartialBytes = 64 << 20
+	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 of short names.
+	DefaultWatchBytes = 512 << 20
 )

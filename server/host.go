@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -30,6 +31,7 @@ type Host struct {
 	metrics  *metrics
 	pending  pendingBytes
 	partial  partialBytes
+	watches  *hub.Budget
 	cuts     cuts
 	refusals lineBudget // of administrative acts
 
@@ -63,6 +65,7 @@ func Open(config Config) (*Host, error) {
 	h.started = h.now()
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)
+	h.watches = hub.NewBudget(config.WatchBytes)
 	h.partial.limit = int64(config.PartialBytes)
 	h.metrics = newMetrics(h)
 	h.cuts.init(h, h.metrics.set)

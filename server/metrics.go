@@ -169,6 +169,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	pending := 0
 	h.eachConn(func(c *conn) { pending += c.peer.Pending() })
 	gauge("signalbox_pending_bytes", float64(pending))
+	gauge("signalbox_pending_limit_bytes", float64(h.pending.limit))
+	gauge("signalbox_watch_memory_bytes", float64(h.watches.Used()))
+	gauge("signalbox_watch_memory_limit_bytes", float64(h.watches.Limit()))
 	gauge("signalbox_partial_frame_bytes", float64(h.partial.held.Load()))
 	gauge("signalbox_partial_frame_limit_bytes", float64(h.partial.limit))
 	gauge("signalbox_nodes", float64(h.meta.machine.NodeCount()))

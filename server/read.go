@@ -113,16 +113,14 @@ func (d *describe) run() {
 		d.notFound()
 		return
 	}
-	switch d.c.admitWatch(shard.SessionID(d.m.SessionID)) {
+	switch status, why := d.c.admitWatch(shard.SessionID(d.m.SessionID), len(d.m.Name)); status {
 	case protocol.StatusSuccess:
 		r.addWatch(d.c, d.request, &d.m)
 		d.reply(true)
 	case protocol.StatusOverloaded:
-		d.c.overloaded(d.request, d.kind, tooManyWatches)
+		d.c.overloaded(d.request, d.kind, why)
 	default:
-		result := protocol.Result{
-			Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
-		}
+		result := protocol.Result{Status: status, Message: why}
 		if d.c.host.Liveness(shard.SessionID(d.m.SessionID)) == shard.Dead {
 			result = protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 		}

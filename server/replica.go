@@ -73,7 +73,7 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	r.leadership.Store(&shard.Leadership{})
 	r.leases, _ = lease.NewTable(lease.Config{Grace: h.timing.grace, StallAfter: stallAfter})
 	r.fresh = newFreshness(r)
-	r.hub = hub.New(m, hub.Options{})
+	r.hub = hub.New(m, hub.Options{Budget: h.watches})
 	r.waiters.init()
 	r.timers.init()
 	window := alone

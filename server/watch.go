@@ -15,13 +15,14 @@ import (
 type watchRef struct {
 	conn    *conn
 	request uint64
+	name    int // bytes of the semaphore's name, which the host's budget of watches counts
 }
 
 // addWatch leaves a one-shot watch. The one that it replaces is told that nothing is known. The
 // replica's lock is held.
 func (r *replica) addWatch(c *conn, request uint64, m *protocol.SemaphoreDescribe) {
 	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
-		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request})
+		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request, name: len(m.Name)})
 	if was {
 		r.fire(replaced, false, false)
 	}
@@ -32,27 +33,37 @@ func (r *replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
 
 const (
 	tooManyWatches = "too many watches are open on this connection"
+	tooMuchWatched = "the open watches of all clients hold as much memory as this host allows (watch-memory)"
 	noSuchWatch    = "no watch of this id"
 )
 
 // admitWatch counts a one-shot watch of a session that may act over this connection: a read barrier may
-// have taken its time, and nobody would drop the watch of a session that has left meanwhile.
-func (c *conn) admitWatch(id shard.SessionID) protocol.Status {
+// have taken its time, and nobody would drop the watch of a session that has left meanwhile. Where it is refused why
+// says so.
+func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.sessions[id] == nil:
-		return protocol.StatusBadSession
+		return protocol.StatusBadSession, "the session does not act over this connection any more"
 	case c.watches >= int(c.host.config.Limits.Watches):
-		return protocol.StatusOverloaded
+		return protocol.StatusOverloaded, tooManyWatches
+	case !c.host.watches.Take(name):
+		return protocol.StatusOverloaded, tooMuchWatched
 	}
 	c.watches++
-	return protocol.StatusSuccess
+	return protocol.StatusSuccess, ""
+}
+
+// endWatch counts a one-shot watch off.
+func (c *conn) endWatch(ref watchRef) {
+	c.host.watches.Give(ref.name)
+	c.Ended(ref.request)
 }
 
 // fire appends the one notification of a watch. The lock is held, and is let go of with unlockFired.
 func (r *replica) fire(ref watchRef, data, owners bool) {
-	ref.conn.Ended(ref.request)
+	ref.conn.endWatch(ref)
 	ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
 	r.fired = append(r.fired, ref.conn)
 }
@@ -91,7 +102,7 @@ func (r *replica) dropWatches(id shard.SessionID, c *conn) {
 		if c != nil && ref.conn != c {
 			return false
 		}
-		ref.conn.Ended(ref.request)
+		ref.conn.endWatch(ref)
 		return true
 	})
 }
@@ -175,6 +186,10 @@ func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
 		return
 	}
 	c.Ended(request)
+	if errors.Is(err, hub.ErrBudget) {
+		c.overloaded(request, protocol.KindWatch, tooMuchWatched)
+		return
+	}
 	status := protocol.StatusUnavailable
 	if errors.Is(err, hub.ErrInUse) {
 		status = protocol.StatusBadRequest

@@ -185,7 +185,8 @@ func (r *running) config() server.Config {
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
-		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), PingInterval: s.PingInterval, Guard: r.disk.Guard,
+		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
+		PingInterval: s.PingInterval, Guard: r.disk.Guard,
 		Halt:     haltProcess,
 		LogSyncs: r.logSyncs, LogSnapshots: r.logSnapshots, Log: r.log,
 	}

@@ -125,13 +125,17 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 		return err
 	}
 	w := &watch{
-		link: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(),
+		link: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
+	}
+	if !h.options.Budget.Take(w.name) {
+		return ErrBudget
 	}
 	// Before others can see the watch: whoever ends it counts it off, and Apply must never find fewer than there are.
 	h.open.Add(1)
 	if err := l.open(w); err != nil {
 		h.open.Add(-1)
+		h.options.Budget.Give(w.name)
 		if errors.Is(err, ErrGone) {
 			h.forget(l)
 		}

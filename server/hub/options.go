@@ -20,6 +20,8 @@ type Options struct {
 	// FlightBytes is how many bytes of snapshots may be under way to connections, all together, before
 	// further ones wait for those.
 	FlightBytes int
+	// Budget bounds the memory of the watches of all hubs that share it; nil does not.
+	Budget *Budget
 }
 
 const (

@@ -13,6 +13,7 @@ type watch struct {
 	id     uint64
 	wants  wants
 	opened time.Time
+	name   int  // bytes of the semaphore's name, which the budget counts
 	closed bool // nothing more may be appended; guarded by link.mu
 
 	// The worker's own from here on. It plans what is appended, in order, and takes what it planned for

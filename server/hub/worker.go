@@ -183,6 +183,7 @@ func (k *worker) remove(w *watch) {
 	h := k.hub
 	w.over = true
 	h.open.Add(-1)
+	h.options.Budget.Give(w.name)
 	t := w.topic
 	if t == nil {
 		return

@@ -14,6 +14,7 @@ func (n *notebook) checkLimits() {
 	n.checkRange("requests-in-flight", int64(s.RequestsInFlight), 1, maxRequestsInFlight, decimal)
 	n.checkRange("watches", int64(s.Watches), 1, maxWatches, decimal)
 	n.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, func(v int64) string { return Size(v).String() })
+	n.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, func(v int64) string { return Size(v).String() })
 	n.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, func(v int64) string { return Size(v).String() })
 	n.checkRange("ping-interval", int64(s.PingInterval), int64(minPingInterval), int64(maxPingInterval), span)
 	n.checkRange("raft-tick", int64(s.RaftTick), int64(minRaftTick), int64(maxRaftTick), span)

@@ -30,6 +30,8 @@ const (
 	maxPendingLimit     = 1 << 40
 	minPartialLimit     = 8 << 20
 	maxPartialLimit     = 1 << 40
+	minWatchMemory      = 1 << 20
+	maxWatchMemory      = 1 << 40
 	minPingInterval     = time.Second
 	maxPingInterval     = 10 * time.Minute
 	minRaftTick         = time.Millisecond

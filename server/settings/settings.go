@@ -76,6 +76,8 @@ type Settings struct {
 	Watches int `yaml:"watches"`
 	// PendingLimit is how much may wait to be sent over all connections together.
 	PendingLimit Size `yaml:"pending-limit"`
+	// WatchMemory is how much memory the open watches of all connections may hold.
+	WatchMemory Size `yaml:"watch-memory"`
 	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
 	PartialLimit Size `yaml:"partial-limit"`
 	// PingInterval is how often a silent client must say that it is there. One that was silent for three
@@ -120,6 +122,7 @@ const (
 	DefaultWatches          = 65_536
 	DefaultPendingLimit     = 512 << 20
 	DefaultPartialLimit     = 64 << 20
+	DefaultWatchMemory      = 512 << 20
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 20 * time.Millisecond
 
@@ -148,6 +151,7 @@ func Defaults() Settings {
 		Watches:             DefaultWatches,
 		PendingLimit:        DefaultPendingLimit,
 		PartialLimit:        DefaultPartialLimit,
+		WatchMemory:         DefaultWatchMemory,
 		PingInterval:        DefaultPingInterval,
 		RaftTick:            DefaultRaftTick,
 		LogFormat:           FormatText,

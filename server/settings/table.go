@@ -155,6 +155,11 @@ var table = []row{
 		field: func(s *Settings) value { return countValue{&s.Watches} },
 	},
 	{
+		name: "watch-memory", group: groupLimits, hint: "SIZE",
+		help:  "what the open watches of all connections may hold, at 768 bytes each and the name; beyond it a watch is refused",
+		field: func(s *Settings) value { return sizeValue{&s.WatchMemory} },
+	},
+	{
 		name: "pending-limit", group: groupLimits, hint: "SIZE",
 		help: "what may wait to be sent over all connections together; above it the clients that read slowest " +
 			"are cut off",
