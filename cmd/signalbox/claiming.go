@@ -131,7 +131,7 @@ func (r *running) readRaftSecret() error {
 
 func (r *running) listenAdmin() (err error) {
 	if r.settings.ServesAdmin() {
-		pages := admin.Handler(r, admin.Options{Pprof: r.settings.Pprof})
+		pages := admin.Handler(r, admin.Options{Pprof: r.settings.Pprof, Names: r.settings.NamesOverHTTP()})
 		r.admin, err = admin.Listen(r.settings.AdminListen, pages, r.log)
 	}
 	return blame("admin-listen", err)

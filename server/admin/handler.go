@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// Pprof serves the profiler as well.
 	Pprof bool
+	// Names are those that the host is asked for by, besides addresses and localhost.
+	Names Names
 }
 
 // Handler returns the pages of a host.
@@ -31,13 +33,19 @@ func Handler(host Host, options Options) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	return options.Names.guard(mux)
 }
 
 type pages struct {
 	host  Host
 	pprof bool
 }
+
+// healthPath begins the paths of health, livePath is that of the process alone.
+const (
+	healthPath = "/health/"
+	livePath   = healthPath + "live"
+)
 
 const textPlain = "text/plain; charset=utf-8"
 

@@ -5,10 +5,13 @@ import "time"
 // The limits of the admin server. It is for few clients that are well known, and must not hold the host up
 // when they are not.
 const (
-	// maxConnections is how many there may be at once; one more is closed.
+	// maxConnections is how many there may be at once; one more takes the place of the one that has done nothing for
+	// longest.
 	maxConnections = 256
-	headerTimeout  = 5 * time.Second
-	readTimeout    = 10 * time.Second
+	// pageLimit is how many pages are made at once, other than those of health; well below maxConnections.
+	pageLimit     = 32
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
 	// writeTimeout leaves room for a profile of a minute.
 	writeTimeout   = 75 * time.Second
 	idleTimeout    = 2 * time.Minute

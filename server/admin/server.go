@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -16,7 +16,7 @@ import (
 type Server struct {
 	http     *http.Server
 	listener net.Listener
-	open     atomic.Int64
+	conns    connections
 	serving  sync.WaitGroup
 }
 
@@ -30,10 +30,10 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	if err != nil {
 		return nil, fmt.Errorf("admin: listen on %s: %w", address, err)
 	}
-	s := &Server{listener: listener}
+	s := &Server{listener: listener, conns: connections{open: make(map[net.Conn]*list.Element)}}
 	s.http = &http.Server{
-		Handler: pages, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: s.count,
+		Handler: s.conns.limited(pages), ConnContext: withConn, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: s.conns.changed,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.serving.Go(func() {
@@ -55,16 +55,4 @@ func (s *Server) Close() {
 		_ = s.http.Close()
 	}
 	s.serving.Wait()
-}
-
-// count closes connections beyond the limit.
-func (s *Server) count(c net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		if s.open.Add(1) > maxConnections {
-			_ = c.Close()
-		}
-	case http.StateClosed, http.StateHijacked:
-		s.open.Add(-1)
-	}
 }

@@ -111,6 +111,10 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			"--insecure --listen :6 --client-advertise box:6 --admin-listen :8",
 			func(s Settings) any { return s.AdminAdvertise() }, "box:8",
 		},
+		"names over HTTP are those that are given and those of its addresses": {
+			"--name a --http-names One.example.com,two --client-advertise box:7 --raft-advertise raft.example.com:9 --insecure",
+			func(s Settings) any { return strings.Join(s.NamesOverHTTP(), " ") }, "one.example.com two a 127.0.0.1 box raft.example.com",
+		},
 		"no admin listener": {
 			"--admin-listen off", func(s Settings) any { return s.AdminAdvertise() }, "",
 		},

@@ -62,6 +62,8 @@ type Settings struct {
 
 	// AdminListen is where health, metrics and status are served over HTTP.
 	AdminListen string `yaml:"admin-listen"`
+	// HTTPNames are names that the host may be asked for by over HTTP, besides those of its own addresses.
+	HTTPNames []string `yaml:"http-names"`
 	// Pprof serves the Go profiler there as well.
 	Pprof bool `yaml:"pprof"`
 

@@ -128,6 +128,12 @@ var table = []row{
 		field: func(s *Settings) value { return textValue{&s.AdminListen} },
 	},
 	{
+		name: "http-names", group: groupAdmin, hint: "NAMES",
+		help: "names that browsers and tools may use for this host there, separated by commas, besides addresses, localhost " +
+			"and the names in its own addresses",
+		field: func(s *Settings) value { return namesValue{&s.HTTPNames} },
+	},
+	{
 		name: "pprof", group: groupAdmin,
 		help:  "serve the Go profiler there as well",
 		field: func(s *Settings) value { return switchValue{&s.Pprof} },

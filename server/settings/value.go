@@ -165,3 +165,23 @@ func (v hostsValue) parse(said []string) error {
 }
 
 func (v hostsValue) text() string { return FormatHosts(*v.field) }
+
+// namesValue is a list of host names, without ports.
+type namesValue struct{ field *[]string }
+
+func (v namesValue) parse(said []string) error {
+	var names []string
+	for _, name := range strings.Split(strings.Join(said, ","), ",") {
+		if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
+			continue
+		}
+		if strings.ContainsAny(name, ":/ *[]") {
+			return bad(strconv.Quote(name)+" is not the name of a host", "give names without ports, such as box.example.com")
+		}
+		names = append(names, name)
+	}
+	*v.field = names
+	return nil
+}
+
+func (v namesValue) text() string { return strings.Join(*v.field, ",") }
