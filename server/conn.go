@@ -68,6 +68,10 @@ type binding struct {
 	node     shard.NodeID
 	home     *replica
 	attached bool // over this connection; else only bound to it
+	// silent: its client was told that it was silent for too long. The session acts here no more, and only hears of its
+	// end. The connection's lock guards this and stop.
+	silent bool
+	stop   *stop // the SESSION_STOP that is under way over this connection
 }
 
 func (h *Host) newConn(peer transport.Conn) *conn {
@@ -204,7 +208,7 @@ var succeeded protocol.Result
 func (c *conn) answerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed && c.sessions[session] == nil {
+	if !c.closed && c.acting(session) == nil {
 		return false
 	}
 	c.inFlight.Add(-1)
@@ -309,18 +313,26 @@ func clip(message string) string {
 func (c *conn) binding(id shard.SessionID) *binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sessions[id]
+	return c.acting(id)
+}
+
+// acting is binding with the lock held.
+func (c *conn) acting(id shard.SessionID) *binding {
+	if b := c.sessions[id]; b != nil && !b.silent {
+		return b
+	}
+	return nil
 }
 
 // bind lets a session act over this connection, if it does not already. It returns false where the
-// connection is gone.
+// connection is gone. One that is silent takes the place of what is there.
 func (c *conn) bind(id shard.SessionID, b *binding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
-	if c.sessions[id] == nil {
+	if before := c.sessions[id]; before == nil || before.silent {
 		c.sessions[id] = b
 	}
 	return true

@@ -205,9 +205,10 @@ func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 }
 
 // refuseSession answers a request of a session that does not act over this connection. A session that is over is never
-// said to live: a client would attach it again.
+// said to live: a client would attach it again. Nor is one that the client may not know of.
 func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
-	if c.host.Liveness(id) == shard.Dead {
+	home := c.host.replicaOf(id.Slot())
+	if view, known := home.machine.Session(id); known && !c.sees(view.Node) || home.machine.Liveness(id) == shard.Dead {
 		c.failure(r, protocol.StatusSessionExpired, "the session is over")
 		return
 	}
@@ -228,7 +229,10 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 	command.Node, command.Name = id, name
 	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
 	if session != 0 {
-		b := c.binding(session)
+		b, held := c.bindingOf(r, session)
+		if held {
+			return
+		}
 		if b == nil {
 			c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
 			return

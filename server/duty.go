@@ -247,7 +247,7 @@ func (r *replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
 		c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
 			Status: protocol.StatusTimeout, Message: "the client was silent for longer than the session's timeout",
 		}})
-		if b != nil && !r.bindTo(id, b.node, c) {
+		if b != nil && !r.bindTo(id, &binding{node: b.node, home: r, silent: true}, c) {
 			c.unbind(id)
 		}
 		c.flush()

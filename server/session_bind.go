@@ -23,7 +23,7 @@ func (c *conn) sessionBind(r *protocol.Request) {
 			fail(protocol.StatusUnauthorized, "the token does not give the right to do this here")
 		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
-			if !home.bindTo(id, view.Node, c) ||
+			if !home.bindTo(id, &binding{node: view.Node, home: home}, c) ||
 				!c.answerBound(id, request, &protocol.SessionBindAnswer{NodeID: uint64(view.Node)}) {
 				fail(protocol.StatusSessionExpired, "")
 				break
@@ -48,9 +48,10 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	})
 }
 
-// bindTo lets a session act over a connection that it is not attached over. False: it has just ended.
-func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
-	if b := c.binding(id); b != nil {
+// bindTo lets a session act over a connection that it is not attached over, or only hear of its end where the binding is
+// silent. False: it has just ended.
+func (r *replica) bindTo(id shard.SessionID, b *binding, c *conn) bool {
+	if c.binding(id) != nil {
 		return true
 	}
 	r.mu.Lock()
@@ -58,7 +59,7 @@ func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
 		r.bound[id] = append(r.bound[id], c)
 	}
 	r.mu.Unlock()
-	bound := c.bind(id, &binding{node: n, home: r})
+	bound := c.bind(id, b)
 	if r.host.afterBind != nil {
 		r.host.afterBind()
 	}
@@ -70,7 +71,7 @@ func (r *replica) bindTo(id shard.SessionID, n shard.NodeID, c *conn) bool {
 		r.host.dropSession(id, c)
 		return false
 	}
-	c.reviewSession(id, &binding{node: n, home: r}) // the right may have been taken away meanwhile
+	c.reviewSession(id, b) // the right may have been taken away meanwhile
 	return true
 }
 

@@ -22,11 +22,62 @@ func (r *replica) end(id shard.SessionID, flags shard.CommandFlags, done func(e 
 
 func (c *conn) sessionStop(r *protocol.Request) {
 	id := shard.SessionID(r.SessionStop.SessionID)
-	if b := c.binding(id); b == nil || !b.attached {
+	b := c.binding(id)
+	if b == nil || !b.attached {
 		c.refuseSession(r, id, "the session is not attached over this connection")
 		return
 	}
-	c.endSession(r, id, 0)
+	c.endSession(r, id, 0, c.stopping(b))
+}
+
+// stop is a SESSION_STOP under way. What the session asks for behind it over the same connection waits for its outcome: in
+// another shard it could take effect before the end does.
+type stop struct{ held []heldRequest }
+
+type heldRequest struct {
+	id   uint64
+	kind protocol.Kind
+}
+
+// stopping holds back what comes for the session from now on. What it returns answers that, once the stop has its outcome.
+func (c *conn) stopping(b *binding) (over func(ended bool)) {
+	s := &stop{}
+	c.mu.Lock()
+	if b.stop == nil {
+		b.stop = s
+	}
+	c.mu.Unlock()
+	return func(ended bool) {
+		c.mu.Lock()
+		if b.stop == s {
+			b.stop = nil
+		}
+		held := s.held
+		s.held = nil
+		c.mu.Unlock()
+		result := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session was stopped"}
+		if !ended {
+			result = protocol.Result{
+				Status: protocol.StatusUnavailable, WaitMillis: uint64(overloadWait.Milliseconds()),
+				Message: "a stop of the session was sent before, and its outcome is not known",
+			}
+		}
+		for _, r := range held {
+			c.fail(r.id, r.kind, &result)
+		}
+	}
+}
+
+// bindingOf is binding for a request, which is held back where its session is being stopped over this connection.
+func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) (b *binding, held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b = c.acting(id)
+	if b == nil || b.stop == nil {
+		return b, false
+	}
+	b.stop.held = append(b.stop.held, heldRequest{id: r.ID, kind: r.Kind})
+	return b, true
 }
 
 func (c *conn) sessionDestroy(r *protocol.Request) {
@@ -36,7 +87,7 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	switch {
 	case known:
 		if c.mayIn(r, view.Node) {
-			c.endSession(r, id, shard.FlagOperator)
+			c.endSession(r, id, shard.FlagOperator, func(bool) {})
 		}
 	case !c.may(r, ""):
 	case !rp.leads():
@@ -55,11 +106,12 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	}
 }
 
-// endSession proposes a session's end and answers when it is over.
-func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.CommandFlags) {
+// endSession proposes a session's end and answers when it is over, or when it is not known to be.
+func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.CommandFlags, over func(ended bool)) {
 	rp := c.host.replicaOf(id.Slot())
 	if !rp.leads() {
 		c.moved(r.ID, r.Kind, rp)
+		over(false)
 		return
 	}
 	request, kind, started := r.ID, r.Kind, c.started
@@ -76,6 +128,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 		default:
 			c.answer(request, &protocol.SessionDestroyAnswer{})
 		}
+		over(e != nil && (e.Status == protocol.StatusSuccess || e.Status == protocol.StatusSessionExpired))
 		c.host.metrics.answered(kind, c.host.clock()-started)
 		c.flush()
 	})

@@ -70,6 +70,12 @@ func (s *speaker) ask(m protocol.RequestMessage) *protocol.Answer {
 // await waits for a message of that id and kind; others are kept.
 func (s *speaker) await(id uint64, kind protocol.Kind) *protocol.Answer {
 	s.t.Helper()
+	return s.awaitFor(id, kind, 10*time.Second)
+}
+
+// awaitFor is await with a limit of its own.
+func (s *speaker) awaitFor(id uint64, kind protocol.Kind, limit time.Duration) *protocol.Answer {
+	s.t.Helper()
 	for i, k := range s.kept {
 		if a := s.decode(k.payload); a.ID == id && a.Kind == kind {
 			s.kept = append(s.kept[:i], s.kept[i+1:]...)
@@ -77,7 +83,7 @@ func (s *speaker) await(id uint64, kind protocol.Kind) *protocol.Answer {
 		}
 	}
 	for {
-		payload, err := s.read(10 * time.Second)
+		payload, err := s.read(limit)
 		if err != nil {
 			s.t.Fatalf("waiting for %v of request %d: %v", kind, id, err)
 		}

@@ -44,7 +44,7 @@ func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.sessions[id] == nil:
+	case c.acting(id) == nil:
 		return protocol.StatusBadSession, "the session does not act over this connection any more"
 	case c.watches >= int(c.host.config.Limits.Watches):
 		return protocol.StatusOverloaded, tooManyWatches
