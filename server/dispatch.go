@@ -205,14 +205,32 @@ func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 }
 
 // refuseSession answers a request of a session that does not act over this connection. A session that is over is never
-// said to live: a client would attach it again. Nor is one that the client may not know of.
+// said to live: a client would attach it again. One that the client may not know of is answered as one that is over.
 func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
 	home := c.host.replicaOf(id.Slot())
-	if view, known := home.machine.Session(id); known && !c.sees(view.Node) || home.machine.Liveness(id) == shard.Dead {
-		c.failure(r, protocol.StatusSessionExpired, "the session is over")
+	lives := protocol.Result{Status: protocol.StatusBadSession, Message: message}
+	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
+	if _, known := c.session(home, id); known {
+		c.fail(r.ID, r.Kind, &lives)
 		return
 	}
-	c.failure(r, protocol.StatusBadSession, message)
+	if home.machine.Liveness(id) == shard.Dead {
+		c.fail(r.ID, r.Kind, &over)
+		return
+	}
+	request, kind := r.ID, r.Kind
+	home.fresh.confirm(func(ok, _ bool) {
+		_, known := c.session(home, id)
+		switch {
+		case !ok:
+			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
+		case known:
+			c.fail(request, kind, &lives)
+		default:
+			c.fail(request, kind, &over)
+		}
+		c.flush()
+	})
 }
 
 // mutate queues a change of a semaphore at its shard.
@@ -283,10 +301,11 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	})
 }
 
-// noSuchNode and metaAway tell people why a request about a node is refused.
+// These tell people why a request about a node or a session is refused.
 const (
 	noSuchNode = "no node of this id"
 	metaAway   = "the meta shard cannot be asked at the moment"
+	homeAway   = "the session's home shard cannot be asked at the moment"
 )
 
 // submit queues a command whose result answers a request, or answers it. It tells whether the shard's pipeline has

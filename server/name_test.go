@@ -27,6 +27,7 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 		},
 		&protocol.Release{Mutation: a.mutation(), NodeID: node},
 		&protocol.SemaphoreDescribe{NodeID: node},
+		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), WatchData: true}, // of no session
 		&protocol.Watch{NodeID: node},
 		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: protocol.MaxSessionTimeoutMillis + 1},
 		&protocol.SessionStart{},

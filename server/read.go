@@ -69,7 +69,12 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 		return
 	}
 	if m.WatchData || m.WatchOwners {
-		if session := shard.SessionID(m.SessionID); c.binding(session) == nil {
+		session := shard.SessionID(m.SessionID)
+		if session == 0 {
+			c.failure(r, protocol.StatusBadRequest, "a watch belongs to a session")
+			return
+		}
+		if c.binding(session) == nil {
 			c.refuseSession(r, session, "a watch belongs to a session that is attached over or bound to this connection")
 			return
 		}

@@ -131,7 +131,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	access, c := newScopes(t, map[string]string{"admin": "/", "app": "/jobs"})
 	_ = access
 	admin, app := enter(t, c, "admin"), enter(t, c, "app")
-	app.node("/jobs")
+	jobs := app.node("/jobs")
 	node := admin.node("/hidden")
 	hidden := admin.session("/hidden", 10*time.Second)
 	hidden.acquire("sem", 1, 0, true)
@@ -159,6 +159,13 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 		},
 		"bind, wrong key": func(_, s uint64) protocol.RequestMessage {
 			return &protocol.SessionBind{SessionID: s, Key: []byte("no")}
+		},
+		"stop": func(_, s uint64) protocol.RequestMessage { return &protocol.SessionStop{SessionID: s} },
+		"mutate": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.Release{Mutation: protocol.Mutation{SessionID: s, Number: 1}, NodeID: jobs, Name: []byte("sem")}
+		},
+		"leave a watch": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SemaphoreDescribe{NodeID: jobs, Name: []byte("sem"), SessionID: s, WatchData: true}
 		},
 		"describe a session": func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDescribe{SessionID: s} },
 		"destroy":            func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: s} },

@@ -41,7 +41,7 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	}
 	home.fresh.confirm(func(ok, _ bool) {
 		if !ok {
-			fail(protocol.StatusUnavailable, "the session's home shard cannot be asked at the moment")
+			fail(protocol.StatusUnavailable, homeAway)
 			return
 		}
 		try(true)
