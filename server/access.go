@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -19,6 +20,19 @@ const (
 	// of others.
 	RightAdmin
 )
+
+// String returns the role that gives the right.
+func (r Right) String() string {
+	switch r {
+	case RightRead:
+		return "read"
+	case RightWrite:
+		return "write"
+	case RightAdmin:
+		return "admin"
+	}
+	return fmt.Sprintf("right %d", uint8(r))
+}
 
 // Rights are what one token allows, under which paths.
 type Rights interface {
@@ -76,6 +90,20 @@ var rightOf = [requestKinds]Right{
 func (c *conn) permits(k protocol.Kind, path string) bool {
 	need := rightOf[k]
 	return need != 0 && c.rights.Valid() && c.rights.Allows(path, need)
+}
+
+// lacking says what a token lacks that does not permit something: by the token's name, never by itself.
+func (c *conn) lacking(k protocol.Kind, path string) string {
+	need := rightOf[k]
+	switch {
+	case need == 0:
+		return clip(fmt.Sprintf("no role allows %v", k))
+	case !c.rights.Valid():
+		return clip(fmt.Sprintf("the token of %q is not good any more", c.name))
+	case path == "" || !c.rights.Allows("", need):
+		return clip(fmt.Sprintf("the token of %q does not have the role %v, which %v needs", c.name, need, k))
+	}
+	return clip(fmt.Sprintf("the token of %q has the role %v, which %v needs, but not for %s", c.name, need, k, path))
 }
 
 // allowed is permits for a node that is named by its id.

@@ -173,7 +173,7 @@ func (c *conn) may(r *protocol.Request, path string) bool {
 	if c.permits(r.Kind, path) {
 		return true
 	}
-	c.failure(r, protocol.StatusUnauthorized, "the token does not give the right to do this here")
+	c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, path))
 	return false
 }
 

@@ -62,14 +62,43 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 }
 
 func (c *conn) nodeCreate(r *protocol.Request) {
-	path, ok := c.path(r, r.NodeCreate.Path)
-	if !ok {
+	path, err := meta.ParsePath(string(r.NodeCreate.Path))
+	switch {
+	case err != nil:
+		c.failure(r, protocol.StatusBadRequest, err.Error())
+		return
+	case c.permits(r.Kind, path):
+	case c.permits(protocol.KindNodeDescribe, path):
+		c.nodeExists(r, path)
+		return
+	default:
+		c.may(r, path)
 		return
 	}
 	c.metaChange(r, meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)},
 		func(e *meta.Effect) protocol.AnswerMessage {
 			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: e.Flags&meta.FlagExisted != 0}
 		})
+}
+
+// nodeExists answers whoever may read a node, and not create it, that it exists: nothing is created then. It refuses where
+// the node does not.
+func (c *conn) nodeExists(r *protocol.Request, path string) {
+	id, kind := r.ID, r.Kind
+	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
+		switch {
+		case ok:
+			c.mu.Lock()
+			c.ended(id) // it is no administrative act
+			c.mu.Unlock()
+			c.answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
+		case sure:
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
+		default:
+			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+		}
+		c.flush()
+	})
 }
 
 func (c *conn) nodeAlter(r *protocol.Request) {

@@ -20,7 +20,8 @@ func (c *conn) sessionBind(r *protocol.Request) {
 		view, known := c.session(home, id)
 		switch {
 		case known && !c.allowed(kind, view.Node):
-			fail(protocol.StatusUnauthorized, "the token does not give the right to do this here")
+			node, _ := c.host.meta.machine.NodeByID(view.Node)
+			fail(protocol.StatusUnauthorized, c.lacking(kind, node.Path))
 		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
 			if !home.bindTo(id, &binding{node: view.Node, home: home}, c) ||

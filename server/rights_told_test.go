@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// tokens have the role that they are, for /prod and what is below it.
+type tokens struct{}
+
+func (tokens) Enter(token []byte) (server.Rights, string, bool) {
+	return limited(token), "the " + string(token) + " of billing", true
+}
+
+type limited string
+
+func (l limited) Allows(path string, need server.Right) bool {
+	have := map[limited]server.Right{
+		"reader": server.RightRead, "writer": server.RightRead | server.RightWrite,
+		"admin": server.RightRead | server.RightWrite | server.RightAdmin,
+	}[l]
+	return have&need == need && (path == "" || strings.HasPrefix(path+"/", "/prod/"))
+}
+func (limited) Valid() bool     { return true }
+func (limited) Version() uint64 { return 0 }
+
+// Whoever may read a node may ask for it to be there.
+func TestWhoMayReadANodeThatExistsMayAskForItsCreation(t *testing.T) {
+	var log logbook
+	c := servertest.Start(t, log.option(), servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
+	create := func(path string) *protocol.NodeCreate { return &protocol.NodeCreate{Path: []byte(path)} }
+	refused := reader.ask(create("/prod/jobs"))
+	want(t, "where there is none", refused.Result.Status, protocol.StatusUnauthorized)
+	id := admin.node("/prod/jobs")
+	a := reader.ask(create("/prod/jobs"))
+	want(t, "where there is one", a.Result.Status, protocol.StatusSuccess)
+	if n := &a.NodeCreate; !n.Existed || n.Node.ID != id || string(n.Node.Path) != "/prod/jobs" {
+		t.Errorf("the answer is %+v, of node %d", n, id)
+	}
+	want(t, "another path", reader.ask(create("/test/jobs")).Result.Status, protocol.StatusUnauthorized)
+	want(t, "no path", reader.ask(create("")).Result.Status, protocol.StatusBadRequest)
+	// What was there before is no administrative act; what was refused is.
+	outcomes := strings.Join(log.lines("msg=audit"), "\n")
+	want(t, "acts", strings.Count(outcomes, "outcome=SUCCESS"), 1)
+	want(t, "refusals", strings.Count(outcomes, "outcome=UNAUTHORIZED"), 2)
+}
+
+func TestARefusalSaysWhoseTokenItIsAndWhatItLacks(t *testing.T) {
+	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	admin, reader, writer := enter(t, c, "admin"), enter(t, c, "reader"), enter(t, c, "writer")
+	id := admin.node("/prod/jobs")
+	for _, x := range []struct {
+		by   *speaker
+		m    protocol.RequestMessage
+		says string
+	}{
+		{reader, &protocol.NodeCreate{Path: []byte("/prod/new")},
+			`the token of "the reader of billing" does not have the role admin, which NODE_CREATE needs`},
+		{reader, &protocol.SemaphoreCreate{NodeID: id, Name: []byte("x"), Limit: 1},
+			`the token of "the reader of billing" does not have the role write, which SEMAPHORE_CREATE needs`},
+		{writer, &protocol.SemaphoreDelete{NodeID: id, Name: []byte("x")},
+			`the token of "the writer of billing" does not have the role admin, which SEMAPHORE_DELETE needs`},
+		{writer, &protocol.SessionStart{Path: []byte("/test"), TimeoutMillis: 1000, AttachSequence: 1},
+			`the token of "the writer of billing" has the role write, which SESSION_START needs, but not for /test`},
+		{admin, &protocol.NodeDrop{Path: []byte("/test")},
+			`the token of "the admin of billing" has the role admin, which NODE_DROP needs, but not for /test`},
+	} {
+		a := x.by.ask(x.m)
+		want(t, x.says, a.Result.Status, protocol.StatusUnauthorized)
+		want(t, "the message", string(a.Result.Message), x.says)
+	}
+}
