@@ -12,6 +12,8 @@ import (
 
 // Config says what a run does. Only Workload must be set.
 type Config struct {
+	// Command is what was typed, for the report.
+	Command string
 	// Workload is the name of what is done: one of Workloads.
 	Workload string
 	// Callers is how many goroutines do it at the same time, each in a session of its own where sessions

@@ -20,6 +20,7 @@ type driver struct {
 
 // load is what came of a drive.
 type load struct {
+	began    time.Time
 	seconds  float64
 	latency  histogram
 	failures failures
@@ -53,7 +54,7 @@ func drive(ctx context.Context, d time.Duration, rate float64, operations []oper
 	took := time.Since(x.began)
 	stopLooking()
 
-	l := load{seconds: took.Seconds(), timeline: x.timeline}
+	l := load{began: x.began, seconds: took.Seconds(), timeline: x.timeline}
 	l.latency, l.failures = x.records.sum()
 	if rate > 0 && ctx.Err() == nil {
 		due := int64(math.Ceil(rate * d.Seconds()))

@@ -33,16 +33,16 @@ var countingKind = &kind{
 
 // contention is many who want one semaphore.
 type contention struct {
-	plain
 	kind      string
 	limit     int // 0 for that of the config
 	run       *run
 	sessions  []*client.Session
 	turnstile turnstile
+	stages    *stages
 }
 
 func (w *contention) prepare(ctx context.Context, r *run) (err error) {
-	w.run = r
+	w.run, w.stages = r, newStages(r.config.Callers, "acquire", "release")
 	limit := max(w.limit, 1)
 	if w.limit == 0 {
 		limit = r.config.Limit
@@ -58,10 +58,12 @@ func (w *contention) caller(i int) operation {
 	x := w.sessions[i].Semaphore(w.turnstile.name)
 	mine := uint64(0)
 	return func(ctx context.Context) error {
+		began := time.Now()
 		lease, err := x.Acquire(ctx)
 		if err != nil {
 			return err
 		}
+		w.stages.since(began, i, 0)
 		fence := lease.Fence()
 		if err := w.turnstile.enter(fence); err != nil {
 			w.run.broken.add(err)
@@ -72,9 +74,16 @@ func (w *contention) caller(i int) operation {
 		mine = fence
 		w.hold(ctx, lease)
 		w.turnstile.leave()
-		return lease.Release(ctx)
+		began = time.Now()
+		if err = lease.Release(ctx); err == nil {
+			w.stages.since(began, i, 1)
+		}
+		return err
 	}
 }
+
+func (w *contention) begin()            { w.stages.begin() }
+func (w *contention) report(to *Report) { w.stages.report(to) }
 
 // hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
 // that may have been granted it as well had a chance to come in and be seen.

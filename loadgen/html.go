@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -27,13 +29,33 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	if len(r.spectrum) > 1 {
 		charts = append(charts, r.latencyChart())
 	}
-	return pageTemplate.Execute(w, map[string]any{"Title": r.Workload, "Text": text.String(), "Charts": charts})
+	return pageTemplate.Execute(w, map[string]any{
+		"Title": r.Workload, "Command": r.Command, "Started": r.Started, "Text": text.String(), "Charts": charts, "Latency": r.latencyTable(),
+	})
 }
 
-// The size of a chart, and of its margins.
+// latencyRow is the latency of one operation, as it is shown.
+type latencyRow struct{ Name, P50, P90, P99, P999, Max string }
+
+// latencyTable has the latency of the whole operation first, and then that of each of its parts.
+func (r *Report) latencyTable() (rows []latencyRow) {
+	add := func(name string, q *Quantiles) {
+		rows = append(rows, latencyRow{name, duration(q.P50), duration(q.P90), duration(q.P99), duration(q.P999), duration(q.Max)})
+	}
+	if r.LatencyUS != nil {
+		add("all", r.LatencyUS)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.StagesUS)) {
+		add(name, r.StagesUS[name])
+	}
+	return rows
+}
+
+// The size of a chart, and of its margins. They have room for what is written at the lines: numbers up to hundreds of
+// millions at the left, and half of a percentage with many nines at the right.
 const (
 	chartWidth, chartHeight = 860, 300
-	left, right             = 80, 20
+	left, right             = 100, 50
 	top, bottom             = 20, 40
 )
 

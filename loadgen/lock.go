@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 )
@@ -26,13 +27,13 @@ type locker interface {
 }
 
 type lock struct {
-	plain
 	run      *run
 	sessions []*client.Session
+	stages   *stages
 }
 
 func (w *lock) prepare(ctx context.Context, r *run) (err error) {
-	w.run = r
+	w.run, w.stages = r, newStages(r.config.Callers, "acquire", "release")
 	if w.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
 		return err
 	}
@@ -82,16 +83,24 @@ func (w *lock) caller(i int) operation {
 	x := w.semaphore(i)
 	fence := uint64(0)
 	return func(ctx context.Context) error {
+		began := time.Now()
 		lease, err := x.Acquire(ctx)
 		if err != nil {
 			return err
 		}
+		acquired := w.stages.since(began, i, 0)
 		if err := after(x.Name(), fence, lease.Fence()); err != nil {
 			w.run.broken.add(err)
 		}
 		fence = lease.Fence()
-		return lease.Release(ctx)
+		if err = lease.Release(ctx); err == nil {
+			w.stages.since(acquired, i, 1)
+		}
+		return err
 	}
 }
+
+func (w *lock) begin()            { w.stages.begin() }
+func (w *lock) report(to *Report) { w.stages.report(to) }
 
 func (w *lock) check(ctx context.Context) error { return w.run.free(ctx, "lock") }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 var mixedKind = &kind{
@@ -29,8 +30,7 @@ var mixedKind = &kind{
 type mixed struct {
 	parts  []part
 	total  int
-	counts [][]int64 // by caller and part
-	before []int64
+	stages *stages // by part
 }
 
 type part struct {
@@ -48,8 +48,11 @@ func (w *mixed) prepare(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	w.counts = make([][]int64, r.config.Callers)
-	w.before = make([]int64, len(w.parts))
+	names := make([]string, len(w.parts))
+	for i, p := range w.parts {
+		names[i] = p.name
+	}
+	w.stages = newStages(r.config.Callers, names...)
 	return nil
 }
 
@@ -59,34 +62,23 @@ func (w *mixed) caller(i int) operation {
 		operations[n] = p.caller(i)
 	}
 	draw := rand.New(rand.NewPCG(1, uint64(i)))
-	count := make([]int64, len(w.parts))
-	w.counts[i] = count
 	return func(ctx context.Context) error {
 		n, left := 0, draw.IntN(w.total)
 		for left >= w.parts[n].weight {
 			left -= w.parts[n].weight
 			n++
 		}
+		began := time.Now()
 		err := operations[n](ctx)
 		if err == nil {
-			count[n]++
+			w.stages.since(began, i, n)
 		}
 		return err
 	}
 }
 
-func (w *mixed) sum() []int64 {
-	sum := make([]int64, len(w.parts))
-	for _, count := range w.counts {
-		for n := range count {
-			sum[n] += count[n]
-		}
-	}
-	return sum
-}
-
 func (w *mixed) begin() {
-	w.before = w.sum()
+	w.stages.begin()
 	for _, p := range w.parts {
 		p.begin()
 	}
@@ -102,7 +94,8 @@ func (w *mixed) check(ctx context.Context) error {
 
 func (w *mixed) report(to *Report) {
 	to.Parts = make(map[string]int64, len(w.parts))
-	for n, done := range w.sum() {
-		to.Parts[w.parts[n].name] = done - w.before[n]
+	for n, p := range w.parts {
+		to.Parts[p.name] = w.stages.count(n)
 	}
+	w.stages.report(to)
 }

@@ -14,17 +14,23 @@ import (
 // Report is what came of a run. Its form as JSON is stable: fields are added, none is renamed. What does not
 // apply to a workload is left out.
 type Report struct {
-	Workload    string  `json:"workload"`
-	Hosts       int     `json:"hosts"`
-	Callers     int     `json:"callers"`
-	Connections int     `json:"connections"`
-	Rate        float64 `json:"rate,omitempty"`
-	Seconds     float64 `json:"seconds"`
+	Workload string `json:"workload"`
+	// Command is what was run, and Started when.
+	Command     string    `json:"command,omitempty"`
+	Started     time.Time `json:"started,omitzero"`
+	Hosts       int       `json:"hosts"`
+	Callers     int       `json:"callers"`
+	Connections int       `json:"connections"`
+	Rate        float64   `json:"rate,omitempty"`
+	Seconds     float64   `json:"seconds"`
 	// Operations are those that succeeded; Errors are the others, by status.
 	Operations int64            `json:"operations"`
 	Errors     map[string]int64 `json:"errors"`
 	PerSecond  float64          `json:"per_second"`
 	LatencyUS  *Quantiles       `json:"latency_us,omitempty"`
+	// StagesUS is the latency of each part of an operation, such as acquire and release, and of each operation of a mix. It
+	// counts from the beginning of that part.
+	StagesUS map[string]*Quantiles `json:"stages_us,omitempty"`
 
 	// Events are views that watchers were sent; Updates the changes that brought them about; Merged how many
 	// changes watchers were not shown by themselves, but together with a later one.
@@ -78,7 +84,7 @@ type spectral struct{ percent, micros float64 }
 
 func newReport(c *Config, l *load) *Report {
 	r := &Report{
-		Workload: c.Workload, Hosts: c.Hosts, Callers: c.Callers, Connections: c.Connections, Rate: c.Rate,
+		Workload: c.Workload, Command: c.Command, Started: l.began.UTC().Truncate(time.Second), Hosts: c.Hosts, Callers: c.Callers, Connections: c.Connections, Rate: c.Rate,
 		Seconds: l.seconds, Operations: l.latency.count(), Errors: l.failures.count,
 		ErrorExamples: l.failures.first, LatencyUS: quantiles(&l.latency, time.Microsecond), Timeline: l.timeline,
 		spectrum: spectrum(&l.latency),

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ func fullReport() *Report {
 	}
 	f := newFailures()
 	f.add("OVERLOADED", 2, "too <much>")
-	l := &load{seconds: 2, latency: h, failures: f, timeline: []Point{{1, 400}, {2, 600}}}
-	r := newReport(&Config{Workload: "watch", Hosts: 3, Callers: 4, Connections: 2, Rate: 500}, l)
+	l := &load{began: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), seconds: 2, latency: h, failures: f, timeline: []Point{{1, 400}, {2, 600}}}
+	r := newReport(&Config{Workload: "watch", Command: "loadgen run -w watch --node '/a <b>'", Hosts: 3, Callers: 4, Connections: 2, Rate: 500}, l)
 	r.addUsage(usage{cpu: 1}, usage{resident: 200 << 20, heap: 50 << 20, cpu: 1.5})
 	r.addEvents(24_000)
 	updates, merged, each, heap, resident, own := int64(1000), int64(5), 42.5, 300.0, 1500.0, 0.25
@@ -34,6 +35,10 @@ func fullReport() *Report {
 	r.ConvergeMS = newMillis(&h)
 	r.Sessions, r.Watchers, r.Workers = 100, 24, 10
 	r.Parts = map[string]int64{"lock": 600, "echo": 400}
+	s := newStages(1, "acquire", "release", "never")
+	s.records[0][0].done, s.records[1][0].done = h, newHistogram()
+	s.records[1][0].record(time.Millisecond, nil)
+	s.report(r)
 	r.Violations = []string{"semaphore \"x\" has two owners"}
 	return r
 }
@@ -85,9 +90,60 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	}
 	wellFormed(t, strings.Replace(page, `<meta charset="utf-8">`, "", 1))
 	points := regexp.MustCompile(`points="([^"]*)"`).FindStringSubmatch(page)[1]
-	if !strings.HasPrefix(points, "460.0,") || !strings.HasSuffix(points, "840.0,20.0 ") {
+	if !strings.HasPrefix(points, "455.0,") || !strings.HasSuffix(points, "810.0,20.0 ") {
 		t.Errorf("the throughput of 400 a second after half of the time, and 600 at its end, is drawn as %q", points)
 	}
+}
+
+func TestThePageSaysWhatWasRunAndWhen(t *testing.T) {
+	var out bytes.Buffer
+	check(t, fullReport().WriteHTML(&out))
+	for _, want := range []string{
+		"<code>loadgen run -w watch --node &#39;/a &lt;b&gt;&#39;</code>, from 2026-01-02 03:04:05 UTC on",
+		"<tr><td>all</td><td>501 ms</td>", "<tr><td>acquire</td><td>501 ms</td>", "<tr><td>release</td><td>1.00 ms</td>",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(out.String(), "<td>never</td>") {
+		t.Error("the page has the times of what was never done")
+	}
+}
+
+// letterWidth is how wide a letter of an axis is at the most, on the mean.
+const letterWidth = 8
+
+func TestNothingThatIsWrittenAtAnAxisIsCutOff(t *testing.T) {
+	h := newHistogram()
+	for i := range 2_000_000 {
+		h.record(time.Duration(i%1000) * time.Microsecond)
+	}
+	h.record(59 * time.Minute)
+	r := newReport(&Config{Workload: "echo"}, &load{seconds: 20, latency: h, timeline: []Point{{10, 1_000_000}, {20, 99_000_000}}})
+	var out bytes.Buffer
+	check(t, r.WriteHTML(&out))
+	labels := regexp.MustCompile(`<text class="axis" (?:x="([0-9.]+)" dx="-8"|.*?x="([0-9.]+)") .*?text-anchor="(?:end|middle)">([^<]*)<`).FindAllStringSubmatch(strings.ReplaceAll(out.String(), `" text-anchor`, `"  text-anchor`), -1)
+	if len(labels) < 20 {
+		t.Fatalf("only %d labels were found", len(labels))
+	}
+	for _, l := range labels {
+		width := letterWidth * float64(len(l[3]))
+		from, to := number64(t, l[1]+l[2])-width/2, number64(t, l[1]+l[2])+width/2
+		if l[1] != "" {
+			from, to = number64(t, l[1])-8-width, number64(t, l[1])-8
+		}
+		if from < 0 || to > chartWidth {
+			t.Errorf("%q reaches from %v to %v, and the picture is %d wide", l[3], from, to, chartWidth)
+		}
+	}
+}
+
+func number64(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	check(t, err)
+	return n
 }
 
 func wellFormed(t *testing.T, page string) {

@@ -122,12 +122,15 @@ func (r *run) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.config.Hosts = 0
 	for _, host := range status {
 		if host.Err == nil {
 			r.addresses = append(r.addresses, host.Address)
 		}
+		if host.ID != 0 { // any other is only an endpoint, and does not answer
+			r.config.Hosts++
+		}
 	}
-	r.config.Hosts = len(status)
 	r.sessionOptions = []client.SessionOption{client.SessionTimeout(r.config.SessionTimeout)}
 	if r.node = r.config.Node; r.node == "" {
 		r.node = "/loadgen-" + unique()

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 var sessionKind = &kind{
@@ -16,30 +17,38 @@ var sessionKind = &kind{
 }
 
 type session struct {
-	plain
-	run *run
+	run    *run
+	stages *stages
 }
 
 func (w *session) prepare(_ context.Context, r *run) error {
-	w.run = r
+	w.run, w.stages = r, newStages(r.config.Callers, "open", "close")
 	return nil
 }
 
 func (w *session) caller(i int) operation {
 	before := uint64(0)
 	return func(ctx context.Context) error {
+		began := time.Now()
 		s, err := w.run.session(ctx, i)
 		if err != nil {
 			return err
 		}
+		opened := w.stages.since(began, i, 0)
 		if id := s.ID(); id == before || id == 0 {
 			w.run.broken.addf("a session was opened under the id %d, after one of the id %d", id, before)
 		} else {
 			before = id
 		}
-		return s.Close(ctx)
+		if err = s.Close(ctx); err == nil {
+			w.stages.since(opened, i, 1)
+		}
+		return err
 	}
 }
+
+func (w *session) begin()            { w.stages.begin() }
+func (w *session) report(to *Report) { w.stages.report(to) }
 
 // check looks for sessions that were closed and are there. Where others use the node it cannot tell.
 func (w *session) check(ctx context.Context) error {

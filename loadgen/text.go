@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // WriteText writes the report for people.
@@ -15,6 +16,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%-22s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("workload", "%s", r.Workload)
+	if r.Command != "" {
+		line("command", "%s", r.Command)
+	}
+	if !r.Started.IsZero() {
+		line("started", "%s", r.Started.Format(time.RFC3339))
+	}
 	line("hosts", "%d", r.Hosts)
 	line("callers", "%d over %s", r.Callers, count(r.Connections, "connection"))
 	if r.Rate > 0 {
@@ -29,6 +36,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if q := r.LatencyUS; q != nil {
 		line("latency", "%s", q.text(1))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.StagesUS)) {
+		line("  of "+name, "%s", r.StagesUS[name].text(1))
 	}
 	r.writeEvents(line)
 	r.writeUsage(line)

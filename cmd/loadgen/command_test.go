@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/loadgen"
@@ -91,6 +92,9 @@ func TestARunThroughTheCommandLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Operations == 0 || report.Callers != 4 {
 		t.Errorf("%v, %+v", err, report)
 	}
+	if report.StagesUS["lock"] == nil || report.StagesUS["echo"] == nil || !strings.HasPrefix(report.Command, "loadgen run -w mixed ") || time.Since(report.Started) > time.Minute {
+		t.Errorf("%+v", report)
+	}
 	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("<svg")) {
 		t.Errorf("the page: %v, %s", err, text)
 	}
@@ -123,22 +127,53 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestProgressIsOneLineThatIsWrittenAgain(t *testing.T) {
-	var out bytes.Buffer
-	p := newProgress(&out)
-	p.show(loadgen.Progress{Step: "preparing lock"})
-	p.show(loadgen.Progress{Elapsed: time.Second, Duration: 10 * time.Second, Operations: 500, PerSecond: 500, Errors: 2})
-	p.clear()
-	if strings.Contains(out.String(), "\n") {
-		t.Error("there is more than one line")
-	}
-	if got, want := screen(out.String()), ""; got != want {
-		t.Errorf("in the end the line is %q", got)
-	}
-	out.Reset()
-	p.show(loadgen.Progress{Elapsed: time.Second, Duration: 10 * time.Second, Operations: 500, PerSecond: 500, Errors: 2})
-	p.show(loadgen.Progress{Step: "checking"})
-	if got := screen(out.String()); got != "checking" {
-		t.Errorf("the line is %q", got)
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out)
+		shown := func() string {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return screen(out.String())
+		}
+		p.show(loadgen.Progress{Step: "preparing lock"})
+		if got := shown(); got != "| preparing lock, 0s" {
+			t.Errorf("the line is %q", got)
+		}
+		// It moves by itself.
+		time.Sleep(2*time.Second + turnEvery/2)
+		synctest.Wait()
+		if got := shown(); got != "| preparing lock, 2s" {
+			t.Errorf("the line is %q", got)
+		}
+		time.Sleep(turnEvery)
+		synctest.Wait()
+		if got := shown(); got != "/ preparing lock, 2s" {
+			t.Errorf("the line is %q", got)
+		}
+		p.show(loadgen.Progress{Elapsed: time.Second, Duration: 10 * time.Second, Operations: 500, PerSecond: 500, Errors: 2})
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if got := shown(); got != "/ [=========           ] 5s of 10s: 500 operations, 500 a second, 2 errors" {
+			t.Errorf("the line is %q", got)
+		}
+		p.show(loadgen.Progress{Elapsed: time.Second, Duration: time.Hour, Operations: 1e15, PerSecond: 1e15, Errors: 1e15})
+		if got := shown(); len(got) > lineWidth {
+			t.Errorf("the line is too long for a terminal: %q", got)
+		}
+		p.clear()
+		if strings.Contains(out.String(), "\n") {
+			t.Error("there is more than one line")
+		}
+		if got := screen(out.String()); got != "" {
+			t.Errorf("in the end the line is %q", got)
+		}
+	})
+}
+
+func TestTheCommandLineOfAReportCanBeTyped(t *testing.T) {
+	got := commandLine([]string{"run", "-w", "lock", "--node", "/a b", "--data=it's", "", "--rate=1.5"})
+	if want := `loadgen run -w lock --node '/a b' '--data=it'\''s' '' --rate=1.5`; got != want {
+		t.Errorf("%s, and not %s", got, want)
 	}
 }
 

@@ -19,12 +19,14 @@ func main() {
 
 // streams are where a command writes to.
 type streams struct {
+	args     []string
 	out, err io.Writer
 	live     bool // err is a terminal, for progress
 }
 
 // execute carries out a command line and returns the code to exit with.
 func execute(ctx context.Context, args []string, s streams) int {
+	s.args = args
 	root := newRoot(s)
 	root.SetArgs(append([]string{}, args...)) // never nil, which would mean those of the process
 	root.SetOut(s.out)

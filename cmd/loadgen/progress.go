@@ -10,33 +10,88 @@ import (
 	"github.com/signalbox/signalbox/loadgen"
 )
 
-// progress is one line of a terminal that is written again and again.
+const (
+	// turnEvery is how often the line is written, so that it is seen that something goes on.
+	turnEvery = 250 * time.Millisecond
+	// barWidth is how wide the bar is, in letters.
+	barWidth = 20
+	// lineWidth is as wide as the line may be, so that no terminal breaks it in two.
+	lineWidth = 79
+)
+
+// turns are the signs that the line begins with, one after the other.
+const turns = `|/-\`
+
+// progress is one line of a terminal that is written again and again. It is to be ended with clear.
 type progress struct {
-	out io.Writer
+	out  io.Writer
+	over chan struct{}
+	done sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
-	width int        // of the line that is there
+	last  loadgen.Progress
+	since time.Time // when that was shown; zero before there is any
+	turn  int
+	width int // of the line that is there
 }
 
-func newProgress(out io.Writer) *progress { return &progress{out: out} }
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out, over: make(chan struct{})}
+	p.done.Go(func() {
+		again := time.NewTicker(turnEvery)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				p.mu.Lock()
+				p.turn++
+				p.draw()
+				p.mu.Unlock()
+			case <-p.over:
+				return
+			}
+		}
+	})
+	return p
+}
 
+// show shows something new.
 func (p *progress) show(x loadgen.Progress) {
-	line := x.Step
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.since = x, time.Now()
+	p.draw()
+}
+
+// clear ends the line, and leaves nothing of it.
+func (p *progress) clear() {
+	close(p.over)
+	p.done.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write("")
+}
+
+// draw writes the line as it is at the moment: time goes on between two things that are shown.
+func (p *progress) draw() {
+	if p.since.IsZero() {
+		return
+	}
+	x, later := p.last, time.Since(p.since)
+	line := fmt.Sprintf("%c %s, %v", turns[p.turn%len(turns)], x.Step, later.Round(time.Second))
 	if x.Duration > 0 {
-		line = fmt.Sprintf("%v of %v: %d operations, %.0f a second",
-			x.Elapsed.Round(time.Second), x.Duration, x.Operations, x.PerSecond)
+		elapsed := min(x.Elapsed+later, max(x.Duration, x.Elapsed))
+		full := int(barWidth * min(float64(elapsed)/float64(x.Duration), 1))
+		line = fmt.Sprintf("%c [%s%s] %v of %v: %d operations, %.0f a second", turns[p.turn%len(turns)],
+			strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), elapsed.Round(time.Second), x.Duration, x.Operations, x.PerSecond)
 		if x.Errors > 0 {
 			line += fmt.Sprintf(", %d errors", x.Errors)
 		}
 	}
-	p.write(line)
+	p.write(line[:min(len(line), lineWidth)])
 }
 
-func (p *progress) clear() { p.write("") }
-
 func (p *progress) write(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	pad := strings.Repeat(" ", max(p.width-len(line), 0))
 	fmt.Fprintf(p.out, "\r%s%s\r%s", line, pad, line)
 	p.width = len(line)

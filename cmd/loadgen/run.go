@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -125,6 +126,7 @@ func (f *runFlags) run(c *cobra.Command, s streams) error {
 	if err := f.complete(); err != nil {
 		return usageError{err}
 	}
+	f.config.Command = commandLine(s.args)
 	var live *progress
 	if s.live {
 		live = newProgress(s.err)
@@ -138,6 +140,20 @@ func (f *runFlags) run(c *cobra.Command, s streams) error {
 		return err
 	}
 	return errors.Join(f.write(report, s), err)
+}
+
+// commandLine is what was typed, so that a shell takes it.
+func commandLine(args []string) string {
+	line := "loadgen"
+	for _, a := range args {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
+			return !strings.ContainsRune("-_=+,./:@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		line += " " + a
+	}
+	return line
 }
 
 // complete reads what is not just a value.
