@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,16 +83,30 @@ func (t *timing) changed(n meta.Node) {
 	}
 }
 
-// reload takes in all nodes, after the copy of the meta shard was replaced.
+// reload takes in all nodes, after the copy of the meta shard was replaced, and lets go of those that it lacks.
 func (t *timing) reload(m *meta.Machine) {
+	there := make(map[shard.NodeID]struct{})
 	for after, more := "", true; more; {
 		var page []meta.Node
 		page, more = m.Nodes("", after, shard.MaxPage)
 		for _, n := range page {
 			t.changed(n)
+			there[n.ID] = struct{}{}
 			after = n.Path
 		}
 	}
+	for _, id := range t.known() {
+		if _, is := there[id]; !is {
+			t.forget(id)
+		}
+	}
+}
+
+// known returns the nodes that this host goes by.
+func (t *timing) known() []shard.NodeID {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(maps.Keys(t.nodes))
 }
 
 // forget lets go of a node that was dropped. Another host may not know that yet and end the node's sessions

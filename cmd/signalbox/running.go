@@ -130,6 +130,7 @@ func (r *running) openLog() (err error) {
 	config := raftlog.Config{
 		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(),
 		Deployment: r.identity.Deployment(), ListenAddress: s.RaftListen, Secret: r.raftSecret,
+		Used: r.identity.Started, Damaged: haltProcess,
 		Refused: func(reason raftlog.Refusal) { r.raftRefused[reason].Add(1) },
 		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,7 +40,7 @@ func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("identity: %s: %w: it is a file; name a directory, or one that can be made", path, ErrForeign)
 	}
-	made, err := makeDirectory(path)
+	made, err := makeDirectory(filepath.Clean(path), syncDirectory)
 	if err != nil {
 		return nil, fmt.Errorf("identity: make the data directory: %w; "+
 			"make %s yourself for the user that runs this, or name another one", err, path)
@@ -132,15 +133,22 @@ func (d *Directory) logLost(id *Identity) error {
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
-// makeDirectory makes a directory with those above it, and tells whether it was not there.
-func makeDirectory(path string) (made bool, err error) {
+// makeDirectory makes a directory with those above it that are missing, and tells whether it was not there. Each name that it
+// makes is synced, so that a power failure leaves all of them or those above one.
+func makeDirectory(path string, sync func(dir string) error) (made bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return false, nil
 	}
-	if err := os.MkdirAll(path, 0o750); err != nil {
+	above := filepath.Dir(path)
+	if above != path {
+		if _, err := makeDirectory(above, sync); err != nil {
+			return false, err
+		}
+	}
+	if err := os.Mkdir(path, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
-	return true, syncDirectory(filepath.Dir(filepath.Clean(path)))
+	return true, sync(above)
 }
 
 // refuseForeign refuses a directory that has something in it and no identity.

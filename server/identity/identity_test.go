@@ -240,3 +240,16 @@ func TestADirectoryThatHasLostItsLogIsRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryDirectoryThatIsMadeIsSynced(t *testing.T) {
+	top := t.TempDir()
+	var synced []string
+	made, err := makeDirectory(filepath.Join(top, "a", "b", "c"), func(dir string) error {
+		synced = append(synced, dir)
+		return nil
+	})
+	want := []string{top, filepath.Join(top, "a"), filepath.Join(top, "a", "b")}
+	if err != nil || !made || !reflect.DeepEqual(synced, want) {
+		t.Errorf("made %v, %v; synced %v, want %v", made, err, synced, want)
+	}
+}

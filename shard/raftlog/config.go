@@ -72,6 +72,8 @@ type Config struct {
 	// DataDir holds the log and the snapshots. It is made where it does not exist, and belongs to this
 	// host, this cluster, this address and this machine's host name from then on.
 	DataDir string
+	// Used says that a host was opened on DataDir before: without the record of that it is damaged.
+	Used bool
 	// Members are all hosts, this one among them, with the addresses (host:port) at which they reach
 	// each other. The addresses become part of the replicated log, so give names that last. Default:
 	// this host alone, at DefaultAddress.
@@ -120,6 +122,9 @@ type Config struct {
 	Synced func(time.Duration)
 	// Transfers is told, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
+	// Damaged is told, if set, of a file that is missing when the engine needs it. The engine stops the process as soon as it
+	// returns, without the name of the file.
+	Damaged func(error)
 	// Refused is told, if set, of what came over connections of other hosts and was kept from the engine. It must not
 	// block, and is called from many goroutines.
 	Refused func(Refusal)

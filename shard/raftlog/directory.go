@@ -98,6 +98,9 @@ func checkDirectory(c Config) error {
 		return fmt.Errorf("raftlog: the machine's host name: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) && c.Used {
+		return missingFile(filepath.Join(c.DataDir, recordFile))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

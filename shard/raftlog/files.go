@@ -1,6 +1,8 @@
 package raftlog
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -52,6 +54,9 @@ type files struct {
 	open   func(name string) (diskFile, error) // a log file
 	limit  int64                               // a log file does not become much larger
 	synced func(time.Duration)                 // is told how long each sync of a log file took
+	// damaged, where set, is told of a snapshot that is missing when the engine needs it. No snapshot is removed that
+	// somebody still refers to, so it was taken away from outside.
+	damaged func(error)
 
 	mu     sync.Mutex
 	closed bool
@@ -127,7 +132,14 @@ func (f *files) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
 	if isSealed(name) {
 		return openSealed(f.FS, name)
 	}
-	return f.FS.Open(name, options...)
+	file, err := f.FS.Open(name, options...)
+	if isSnapshot(name) && errors.Is(err, fs.ErrNotExist) {
+		err = missingFile(name)
+		if f.damaged != nil {
+			f.damaged(err)
+		}
+	}
+	return file, err
 }
 
 // Rename implements vfs.FS.

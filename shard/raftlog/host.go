@@ -70,6 +70,7 @@ func open(c Config, disk *files) (_ *Host, err error) {
 			lock.release()
 		}
 	}()
+	disk.damaged = c.Damaged
 	if err := verifyFiles(disk.FS, c.DataDir); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lni/vfs"
@@ -42,6 +43,9 @@ func verifyBelow(disk vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
+	if current := filepath.Join(dir, currentName); !slices.Contains(names, currentName) && usedStore(disk, dir, names) {
+		return missingFile(current)
+	}
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		info, err := disk.Stat(path)
@@ -57,6 +61,23 @@ func verifyBelow(disk vfs.FS, dir string) error {
 		}
 	}
 	return syncDirectory(disk, dir)
+}
+
+// usedStore tells whether the directory is that of a store that has been complete: one that a process was killed over while it
+// was made has no table, and its log is that of the beginning.
+func usedStore(disk vfs.FS, dir string, names []string) bool {
+	manifests, logs := 0, uint32(0)
+	for _, name := range names {
+		switch {
+		case isManifest(name):
+			manifests++
+		case isLogFile(name):
+			logs = max(logs, fileNumber(name))
+		case strings.HasSuffix(name, tableSuffix):
+			return true
+		}
+	}
+	return manifests > 0 && logs > 0
 }
 
 func verifyFile(disk vfs.FS, path string) error {

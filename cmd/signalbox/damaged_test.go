@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/identity"
+)
+
+// What was taken away from a data directory is named, and the code says that starting again does not help.
+func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
+	p := newPlace(t, "--raft-snapshot-batches", "100")
+	s := p.serve(t)
+	s.awaitReady()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := client.Open(ctx, p.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(pattern string) (found []string) {
+		_ = filepath.WalkDir(p.Dir, func(path string, _ fs.DirEntry, _ error) error {
+			if match, _ := filepath.Match(pattern, filepath.Base(path)); match {
+				found = append(found, path)
+			}
+			return nil
+		})
+		return found
+	}
+	const snapshots = "snapshot-????????????????.gbsnap" // one that is being made has a longer directory
+	var found []string
+	for i := 0; len(found) == 0 && i < 10_000; i++ { // each a batch of the meta shard
+		if _, err := c.CreateNode(ctx, fmt.Sprintf("/n%d", i), client.NodeConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		found = find(snapshots)
+	}
+	_ = c.Close()
+	s.stop()
+	found = find(snapshots)
+	current := find("CURRENT")
+	if len(found) == 0 || len(current) == 0 {
+		t.Fatalf("the snapshots are %v, the stores %v", found, current)
+	}
+	for _, path := range append(found[len(found)-1:], current[0], filepath.Join(p.Dir, identity.LogName, "host.json")) {
+		away := filepath.Join(t.TempDir(), "away")
+		if err := os.Rename(path, away); err != nil {
+			t.Fatal(err)
+		}
+		again := p.serve(t)
+		code := again.wait(patience)
+		if text := again.Errors(); code != cli.ExitData || !strings.Contains(text, path) || !strings.Contains(text, "is missing: put it back") {
+			t.Errorf("without %s: code %d; it says %s", path, code, text)
+		}
+		if err := os.Rename(away, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = p.serve(t)
+	s.awaitReady()
+	s.stop()
+}

@@ -1,0 +1,70 @@
+package raftlog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// named returns the files of that name below a directory.
+func named(t *testing.T, dir string, is func(path string) bool) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && is(path) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatal("no such file", err)
+	}
+	return found
+}
+
+// refusedWithout takes a file away, and checks that the host names it and opens again when it is back.
+func refusedWithout(t *testing.T, one *member, path string) {
+	t.Helper()
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	host, err := Open(one.config)
+	if err == nil {
+		host.Close()
+		t.Fatalf("it opened without %s", path)
+	}
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path+" is missing: put it back") {
+		t.Errorf("of %s it is said: %v", path, err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	one.open()
+}
+
+func TestAHostNamesWhatIsMissing(t *testing.T) {
+	one := openOne(t, nil)
+	want := one.mustPropose(0, 20)
+	one.close()
+	one.config.Used = true
+	refusedWithout(t, one, filepath.Join(one.config.DataDir, recordFile))
+	one.close()
+	refusedWithout(t, one, named(t, one.config.DataDir, isCurrent)[0])
+	one.machine.awaitBatches(t, want)
+}
+
+func TestASnapshotThatIsMissingIsNamedBeforeTheEngineStops(t *testing.T) {
+	f, name := filesIn(t)
+	var told error
+	f.damaged = func(err error) { told = err }
+	path := name("snapshot-0000000000000010/snapshot-0000000000000010" + snapshotSuffix)
+	_, err := f.Open(path)
+	if !errors.Is(err, ErrDamaged) || told != err || !strings.Contains(err.Error(), path+" is missing") {
+		t.Errorf("have %v, told of %v", err, told)
+	}
+	if _, err := f.Open(name("other")); !errors.Is(err, fs.ErrNotExist) || told == err {
+		t.Errorf("have %v of a file that may be missing", err)
+	}
+}
