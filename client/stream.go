@@ -113,6 +113,9 @@ func (v *View) after(p *protocol.WatchDelta) *View {
 	if p.DataChanged {
 		next.Data = slices.Clone(p.Data)
 	}
+	if p.Limit != 0 {
+		next.Limit = p.Limit
+	}
 	if p.Gone.Len() == 0 && p.Joined.Len() == 0 {
 		return &next
 	}

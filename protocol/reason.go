@@ -48,6 +48,8 @@ const (
 	AbortDeleted AbortReason = 3
 	// AbortNodeDropped: the node was dropped, with all that is in it. Its sessions are over too.
 	AbortNodeDropped AbortReason = 4
+	// AbortResized: the semaphore's limit was lowered below what the acquire waited for.
+	AbortResized AbortReason = 5
 )
 
 var abortReasonNames = [...]string{
@@ -56,6 +58,7 @@ var abortReasonNames = [...]string{
 	AbortReleased:    "RELEASED",
 	AbortDeleted:     "DELETED",
 	AbortNodeDropped: "NODE_DROPPED",
+	AbortResized:     "RESIZED",
 }
 
 // String returns the reason as the docs write it, or its number where it is not known here.

@@ -24,16 +24,14 @@ func (m *Machine) acquire(c *Command, t *target) {
 		return
 	}
 	s := m.semaphore(o)
-	switch {
-	case s.ephemeral != ephemeral:
+	if s.ephemeral != ephemeral {
 		m.answer(protocol.StatusPreconditionFailed)
-		return
-	case c.Count > s.limit:
-		m.answer(protocol.StatusBadRequest)
 		return
 	}
 	h := m.links.find(o, t.object, t.session)
 	switch {
+	case c.Count > s.limit && (h == 0 || !m.links.at(h).owner):
+		m.answer(protocol.StatusBadRequest)
 	case h == 0:
 		m.acquireJoin(c, t, o, s)
 	case c.Count > m.links.at(h).count:

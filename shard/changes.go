@@ -23,6 +23,7 @@ type Delta struct {
 	To          Revision // the revision that it leads to; for DeltaAbsent that of the shard
 	DataChanged bool
 	Data        string
+	Limit       uint64     // where it changed, else zero
 	Joined      []LinkView // owners that are new or changed, as they are now, by order id
 	Gone        []OrderID  // owners that are no more; some may have come and gone in between
 }
@@ -69,8 +70,12 @@ func (m *Machine) Changes(n NodeID, name []byte, since Revision, d *Delta) Delta
 		}
 	}
 	d.Gone = gone
-	if s := m.semaphore(o); s.dataRevision > since {
+	s := m.semaphore(o)
+	if s.dataRevision > since {
 		d.DataChanged, d.Data = true, s.data
+	}
+	if s.limitRevision > since {
+		d.Limit = s.limit
 	}
 	return DeltaChanges
 }

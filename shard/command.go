@@ -59,6 +59,9 @@ const (
 	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
 	// mutation fields, Node, Name, and Order as a guard where it is not zero.
 	CmdRelease CommandKind = 20
+	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the limit), and
+	// Revision as a guard where it is not zero.
+	CmdSemaphoreResize CommandKind = 21
 )
 
 // CommandFlags modify a command.
@@ -90,7 +93,7 @@ type Command struct {
 	Node  NodeID
 
 	// The mutation fields: who asks, under which number, and up to which number it has seen answers.
-	// Session and Number are zero together, for create, update and delete outside of any session.
+	// Session and Number are zero together, for create, update, delete and resize outside of any session.
 	Session SessionID
 	Number  uint64
 	Acked   uint64
@@ -102,7 +105,7 @@ type Command struct {
 	Timeout uint64
 	Order   OrderID
 	Term    uint64
-	// Revision, if it is not zero, is the one that an update asks for.
+	// Revision, if it is not zero, is the one that an update or a resize asks for.
 	Revision Revision
 	// Sum is a digest.
 	Sum uint64
@@ -149,6 +152,7 @@ var commandNames = [...]string{
 	CmdSemaphoreDelete: "semaphore-delete",
 	CmdAcquire:         "acquire",
 	CmdRelease:         "release",
+	CmdSemaphoreResize: "semaphore-resize",
 }
 
 // String returns the kind as logs and golden scripts write it.

@@ -299,6 +299,9 @@ func checkDelta(then, is *shard.SemaphoreState, d *shard.Delta) error {
 	if d.DataChanged && d.Data != is.Data || !d.DataChanged && then.Data != is.Data {
 		return fmt.Errorf("data went from %q to %q", then.Data, is.Data)
 	}
+	if d.Limit != 0 && d.Limit != is.Limit || d.Limit == 0 && then.Limit != is.Limit {
+		return fmt.Errorf("limit went from %d to %d: %d", then.Limit, is.Limit, d.Limit)
+	}
 	owners := make(map[shard.OrderID]shard.LinkView)
 	for _, l := range then.Links {
 		if l.Owner {

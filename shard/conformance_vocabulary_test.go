@@ -235,7 +235,7 @@ func (o outcome) lines() []string {
 		}{
 			{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"},
 			{shard.FlagCreated, "created"}, {shard.FlagData, "data"}, {shard.FlagOwners, "owners"},
-			{shard.FlagDeleted, "deleted"}, {shard.FlagMore, "more"},
+			{shard.FlagLimit, "limit"}, {shard.FlagDeleted, "deleted"}, {shard.FlagMore, "more"},
 		} {
 			if e.Flags&f.flag != 0 {
 				words = append(words, f.name)

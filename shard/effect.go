@@ -12,7 +12,7 @@ type EffectKind uint8
 const (
 	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
 	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order.
-	// Release: FlagReleased. Create and update: Revision. SessionCreate: Session. NodeDrop: FlagMore.
+	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. NodeDrop: FlagMore.
 	EffectResult EffectKind = 1
 	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is its token.
 	EffectGranted EffectKind = 2
@@ -23,7 +23,7 @@ const (
 	// EffectLost: Session owned the semaphore, with Order, and it was deleted by force.
 	EffectLost EffectKind = 5
 	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
-	// FlagDeleted, and the new Revision.
+	// FlagDeleted, FlagLimit, and the new Revision.
 	EffectChanged EffectKind = 6
 	// EffectSessionEnded: Session is over; End says why. It comes before what its end releases.
 	EffectSessionEnded EffectKind = 7
@@ -36,7 +36,7 @@ const (
 )
 
 // EffectFlags refine an effect.
-type EffectFlags uint8
+type EffectFlags uint16
 
 const (
 	// FlagAcquired: the caller owns what it asked for.
@@ -55,6 +55,8 @@ const (
 	FlagDeleted EffectFlags = 1 << 6
 	// FlagMore: the command did a part; propose it again for the rest.
 	FlagMore EffectFlags = 1 << 7
+	// FlagLimit: the semaphore's limit changed.
+	FlagLimit EffectFlags = 1 << 8
 )
 
 // Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the

@@ -108,7 +108,7 @@ func drawChange(f shard.EffectFlags) string {
 		flag shard.EffectFlags
 		word string
 	}{
-		{shard.FlagData, "data"}, {shard.FlagOwners, "owners"},
+		{shard.FlagData, "data"}, {shard.FlagLimit, "limit"}, {shard.FlagOwners, "owners"},
 		{shard.FlagCreated, "created"}, {shard.FlagDeleted, "deleted"},
 	} {
 		if f&w.flag != 0 {

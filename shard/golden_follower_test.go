@@ -14,6 +14,7 @@ type goldenFollower struct {
 	name     string
 	revision shard.Revision
 	data     string
+	limit    uint64
 	owners   map[shard.OrderID]shard.LinkView
 }
 
@@ -43,7 +44,7 @@ func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 		f.look(m)
 		return []string{fmt.Sprintf("a snapshot of rev=%d: %d owners", f.revision, len(f.owners)) + drawText("data", f.data)}, nil
 	case shard.DeltaAbsent:
-		f.revision, f.data, f.owners = d.To, "", nil
+		f.revision, f.data, f.limit, f.owners = d.To, "", 0, nil
 		return st.drawNoDelta(kind, &d), nil
 	default:
 		return st.drawNoDelta(kind, &d), nil
@@ -66,6 +67,9 @@ func (st *goldenStage) changes(l *goldenLine) ([]string, error) {
 func (st *goldenStage) drawDelta(d *shard.Delta) (lines []string) {
 	if d.DataChanged {
 		lines = append(lines, fmt.Sprintf("  data=%q", d.Data))
+	}
+	if d.Limit != 0 {
+		lines = append(lines, fmt.Sprintf("  limit=%d", d.Limit))
 	}
 	for _, link := range d.Joined {
 		lines = append(lines, "  +"+drawLink(st.name(link.Session), link)[len("  |"):])
@@ -95,6 +99,9 @@ func (f *goldenFollower) take(d *shard.Delta) {
 	if d.DataChanged {
 		f.data = d.Data
 	}
+	if d.Limit != 0 {
+		f.limit = d.Limit
+	}
 	for _, order := range d.Gone {
 		delete(f.owners, order)
 	}
@@ -107,7 +114,7 @@ func (f *goldenFollower) take(d *shard.Delta) {
 func (f *goldenFollower) look(m *shard.Machine) {
 	var d shard.Description
 	m.Describe(f.node, []byte(f.name), shard.DescribeOptions{}, &d)
-	f.revision, f.data = d.Revision, d.Data
+	f.revision, f.data, f.limit = d.Revision, d.Data, d.Limit
 	f.owners = make(map[shard.OrderID]shard.LinkView)
 	for _, link := range describeAll(m, f.node, f.name, shard.DescribeOptions{Owners: true}) {
 		f.owners[link.Order] = link

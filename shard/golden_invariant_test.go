@@ -90,7 +90,11 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 			"semaphore %s has revision %d, which is another's or was never given", x.Name, x.Revision)
 		revisions[x.Revision] = true
 		f.must(!x.Ephemeral || len(x.Links) > 0 && x.Links[0].Owner, "ephemeral semaphore %s has no owner", x.Name)
-		free, waiting, last := x.Limit, false, shard.OrderID(0)
+		held, waiting, last := uint64(0), false, shard.OrderID(0)
+		most := x.Limit // under which owners were granted
+		if s.Level >= 2 {
+			most = shard.Forever // limits can be lowered
+		}
 		here := make(map[shard.SessionID]bool)
 		for _, l := range x.Links {
 			f.must(l.Order > last && l.Order <= s.LastOrder && !orders[l.Order], "order id %d of %s is out of place", l.Order, x.Name)
@@ -102,11 +106,12 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 			switch {
 			case l.Owner:
 				f.must(!waiting, "an owner of %s stands behind a waiter", x.Name)
-				f.must(l.Count > 0 && l.Count <= free, "owners of %s have more than its limit", x.Name)
-				free -= min(free, l.Count)
+				f.must(l.Count > 0 && l.Count <= most-held, "owners of %s have more than its limit", x.Name)
+				held += min(most-held, l.Count)
 			case !waiting:
 				waiting = true
-				f.must(l.Count > free, "the head of %s fits and waits", x.Name)
+				f.must(l.Count <= x.Limit, "the head of %s waits for more than its limit", x.Name)
+				f.must(held > x.Limit || l.Count > x.Limit-held, "the head of %s fits and waits", x.Name)
 			}
 		}
 	}

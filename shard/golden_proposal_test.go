@@ -36,6 +36,7 @@ func init() {
 		"create":  (*goldenStage).create,
 		"delete":  (*goldenStage).deleteSemaphore,
 		"release": (*goldenStage).release,
+		"resize":  (*goldenStage).resize,
 		"update":  (*goldenStage).update,
 	}
 }
@@ -152,6 +153,12 @@ func (st *goldenStage) create(l *goldenLine, b *goldenBatch) {
 func (st *goldenStage) update(l *goldenLine, b *goldenBatch) {
 	st.mutateBy(l, b, shard.Command{
 		Kind: shard.CmdSemaphoreUpdate, Order: shard.OrderID(l.number("order", 0)), Revision: shard.Revision(l.number("if-rev", 0)),
+	})
+}
+
+func (st *goldenStage) resize(l *goldenLine, b *goldenBatch) {
+	st.mutateBy(l, b, shard.Command{
+		Kind: shard.CmdSemaphoreResize, Count: l.number("limit", 0), Revision: shard.Revision(l.number("if-rev", 0)),
 	})
 }
 

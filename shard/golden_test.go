@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts print into their files")
@@ -26,7 +28,7 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //
 //	session W.. node= slot= timeout= description= key=   attach W timeout= description= key=
 //	end W operator   expire W.. term=   forget W..   lead term=   drop node= count=
-//	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
+//	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W   resize NAME limit= if-rev= by=W
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
 //	time-out NAME W.. order= number= term=   again W acked=   (the session's last mutation once more)
 //
@@ -51,6 +53,9 @@ func TestGolden(t *testing.T) {
 			script, err := readGolden(path)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if script.needs() > level.Newest {
+				t.Skip("of a level that this build cannot follow")
 			}
 			st := newGoldenStage()
 			outputs := make([][]string, len(script.blocks))

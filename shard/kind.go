@@ -67,11 +67,12 @@ type target struct {
 }
 
 var mutations = [256]mutation{
-	CmdSemaphoreCreate: {form: createForm, run: (*Machine).semaphoreCreate, anonymous: true},
+	CmdSemaphoreCreate: {form: limitForm, run: (*Machine).semaphoreCreate, anonymous: true},
 	CmdSemaphoreUpdate: {run: (*Machine).semaphoreUpdate, anonymous: true},
 	CmdSemaphoreDelete: {run: (*Machine).semaphoreDelete, anonymous: true},
 	CmdAcquire:         {form: acquireForm, run: (*Machine).acquire, resume: (*Machine).resumeAcquire},
 	CmdRelease:         {run: (*Machine).release},
+	CmdSemaphoreResize: {form: limitForm, run: (*Machine).semaphoreResize, anonymous: true},
 }
 
 // mutate makes the checks that all mutations share, in the order that the package's DESIGN.md gives, and runs the

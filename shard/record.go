@@ -253,19 +253,25 @@ func (st *semaphores) load(src []byte) (handle, bool) {
 	return h, true
 }
 
-// linked counts the owners in and sees that none is too many.
+// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which those that are
+// there were granted, or began to wait.
 func (st *semaphores) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	s := st.at(o.body)
+	most := s.limit
+	if m.level >= commandLevels[CmdSemaphoreResize] {
+		most = Forever
+	}
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
 		l := m.links.at(h)
 		switch {
-		case l.count == 0 || l.count > s.limit:
+		case l.count == 0 || l.count > most || h == o.firstWaiter && l.count > s.limit:
 			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count, s.limit)
-		case l.owner && !s.fits(l.count):
+		case l.owner && l.count > most-s.taken:
 			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
 		case l.owner:
-			s.own(l.count)
+			s.taken += l.count
+			s.owners++
 		}
 	}
 	if s.ephemeral && s.owners == 0 {

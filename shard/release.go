@@ -55,14 +55,23 @@ func (m *Machine) part(h handle) {
 }
 
 // runQueue grants to the head of the queue while it fits, and tells whether it granted at all. The
-// grant of the link own is the current command's answer; the others are told.
+// grant of the link own is the current command's answer; the others are told. A head that waits for more than the limit, which was
+// lowered meanwhile, is aborted, so that it does not stand in the way of those behind it.
 func (m *Machine) runQueue(object, own handle) bool {
 	o := m.objects.at(object)
 	s := m.semaphore(o)
 	granted := false
-	for h := o.firstWaiter; h != 0 && s.fits(m.links.at(h).count); h = o.firstWaiter {
-		m.touchLink(h)
+	for h := o.firstWaiter; h != 0; h = o.firstWaiter {
 		l := m.links.at(h)
+		if l.count > s.limit {
+			m.abort(h, protocol.AbortResized)
+			m.removeLink(h)
+			continue
+		}
+		if !s.fits(l.count) {
+			break
+		}
+		m.touchLink(h)
 		l.owner = true
 		m.countWaiter(l.session, -1)
 		s.own(l.count)

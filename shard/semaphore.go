@@ -10,7 +10,8 @@ type semaphore struct {
 	owners    uint32
 	ephemeral bool
 
-	dataRevision Revision // of the last change of data that this replica saw
+	// Of the last change of each that this replica saw.
+	dataRevision, limitRevision Revision
 }
 
 // semaphores is the store and the rules of the kind.
@@ -24,8 +25,8 @@ func (m *Machine) semaphore(o *object) *semaphore {
 	return m.kinds[kindSemaphore].(*semaphores).at(o.body)
 }
 
-// fits tells whether the count is free. The sum of the owners' counts is never above the limit.
-func (s *semaphore) fits(count uint64) bool { return count <= s.limit-s.taken }
+// fits tells whether the count is free. The owners have more than the limit where it was lowered.
+func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
 // own counts an owner in.
 func (s *semaphore) own(count uint64) {
@@ -41,7 +42,8 @@ func (s *semaphore) disown(count uint64) {
 	s.owners--
 }
 
-func createForm(c *Command) bool { return c.Count > 0 }
+// limitForm is for the commands that say a limit.
+func limitForm(c *Command) bool { return c.Count > 0 }
 
 func (m *Machine) addSemaphore(t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
 	st := m.kinds[kindSemaphore].(*semaphores)
@@ -110,6 +112,32 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 	s.data, s.dataRevision = string(c.Data), m.lastRevision+1
 	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
 	m.changed(t.object, FlagData)
+}
+
+// semaphoreResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was given back.
+func (m *Machine) semaphoreResize(c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	o := m.objects.at(t.object)
+	if o.kind != kindSemaphore || m.semaphore(o).ephemeral || c.Revision != 0 && c.Revision != o.revision {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	s := m.semaphore(o)
+	if s.limit == c.Count {
+		m.answer(protocol.StatusSuccess).Revision = o.revision
+		return
+	}
+	m.touchObject(t.object)
+	s.limit, s.limitRevision = c.Count, m.lastRevision+1
+	m.answer(protocol.StatusSuccess).Revision = s.limitRevision
+	flags := FlagData | FlagLimit
+	if m.runQueue(t.object, 0) {
+		flags |= FlagOwners
+	}
+	m.changed(t.object, flags)
 }
 
 func (m *Machine) semaphoreDelete(c *Command, t *target) {

@@ -423,14 +423,19 @@ func (c tally) judge(t *testing.T) {
 	if c["acquires that mean something"]*10 < c["acquires"]*6 {
 		t.Errorf("of %d acquires only %d mean something", c["acquires"], c["acquires that mean something"])
 	}
-	for _, outcome := range []string{
+	outcomes := []string{
 		"acquire OVERLOADED 0", "acquire STALE 0", "acquire ABORTED 0", "acquire SESSION_EXPIRED 0",
 		"acquire BAD_SESSION 0", "acquire MOVED 0", "acquire BAD_REQUEST 0", "acquire PRECONDITION_FAILED 0",
 		"release FENCED 0", "semaphore-update FENCED 0", "node-drop SUCCESS 10000000", "lead STALE 0",
-		"level SUCCESS 0", "level BAD_REQUEST 0", "acquire UNSUPPORTED 0", "digest-take SUCCESS 0",
+		"semaphore-resize UNSUPPORTED 0", "level SUCCESS 0", "level BAD_REQUEST 0", "acquire UNSUPPORTED 0", "digest-take SUCCESS 0",
 		"effect aborted REPLACED UNKNOWN", "effect aborted RELEASED UNKNOWN", "effect aborted DELETED UNKNOWN",
 		"effect lost UNKNOWN UNKNOWN", "effect timed-out UNKNOWN UNKNOWN", "effect granted UNKNOWN UNKNOWN",
-	} {
+	}
+	if level.Newest >= level.Of(level.Command, "semaphore-resize") {
+		outcomes = append(outcomes, "semaphore-resize SUCCESS 0", "semaphore-resize PRECONDITION_FAILED 0",
+			"semaphore-resize NOT_FOUND 0", "effect aborted RESIZED UNKNOWN")
+	}
+	for _, outcome := range outcomes {
 		if c[outcome] < 10 {
 			t.Errorf("%s: only %d times", outcome, c[outcome])
 		}

@@ -30,6 +30,7 @@ var rows = []struct {
 		"LinkState.Session", "LinkState.Order", "LinkState.Count", "LinkState.Data", "LinkState.Timeout", "LinkState.Number",
 		"LinkState.Owner",
 	}},
+	{2, Command, []string{"semaphore-resize"}},
 	{2, Rule, []string{
 		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as acquired.
 		"answers-end-with-ownership",

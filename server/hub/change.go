@@ -132,10 +132,13 @@ func (k *worker) tellWhole(t *topic, n *news, w wants) {
 func (k *worker) tellChanges(t *topic, c *change, n *news, w wants) {
 	m := &k.delta
 	m.From, m.To = uint64(c.from), uint64(n.to)
-	m.DataChanged, m.Data = false, nil
+	m.DataChanged, m.Data, m.Limit = false, nil, c.delta.Limit
 	m.Gone.Reset()
 	m.Joined.Reset()
 	n.kind = newsNone
+	if c.delta.Limit != 0 {
+		n.kind = newsFrame
+	}
 	if w&wantsData != 0 && c.delta.DataChanged {
 		n.kind = newsFrame
 		m.DataChanged, m.Data = true, protocol.View(c.delta.Data)

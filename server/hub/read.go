@@ -78,6 +78,9 @@ func (r *reading) overlay(m machine, t *topic) bool {
 	if r.delta.DataChanged {
 		r.data = r.delta.Data
 	}
+	if r.delta.Limit != 0 {
+		r.limit = r.delta.Limit
+	}
 	r.revision = r.delta.To
 	return true
 }

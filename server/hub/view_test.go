@@ -154,6 +154,9 @@ func (v *view) delta(m *protocol.WatchDelta) error {
 	if m.DataChanged {
 		v.state.data = string(m.Data)
 	}
+	if m.Limit != 0 {
+		v.state.limit = m.Limit
+	}
 	for order := range m.Gone.All() {
 		delete(v.state.owners, uint64(order))
 	}

@@ -13,7 +13,7 @@ const (
 )
 
 // everything is the flags of a change that may be of any sort.
-const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted
+const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 
 func wantsOf(owners, data bool) wants {
 	var w wants
@@ -28,7 +28,7 @@ func wantsOf(owners, data bool) wants {
 
 // flags are those of the changes that the watch is to be told.
 func (w wants) flags() shard.EffectFlags {
-	f := shard.FlagCreated | shard.FlagDeleted
+	f := shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 	if w&wantsData != 0 {
 		f |= shard.FlagData
 	}

@@ -16,10 +16,6 @@ func (m *mutation) acquire() {
 		m.refuse(protocol.StatusPreconditionFailed)
 		return
 	}
-	if m.sem != nil && m.Count > m.sem.limit {
-		m.refuse(protocol.StatusBadRequest)
-		return
-	}
 	if m.sem == nil {
 		if len(t.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode {
 			m.refuse(protocol.StatusPreconditionFailed)
@@ -33,6 +29,8 @@ func (m *mutation) acquire() {
 	}
 	l := m.sem.linkOf(m.Session)
 	switch {
+	case m.Count > m.sem.limit && (l == nil || !l.owner || m.Count > l.count):
+		m.refuse(protocol.StatusBadRequest)
 	case l == nil:
 		m.acquireAnew()
 	case l.owner:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -127,7 +128,11 @@ func (c *checker) checkSemaphores() error {
 }
 
 func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
-	free := sem.Limit
+	most := sem.Limit // under which owners were granted, and waiters began to wait
+	if c.state.Level >= level.Of(level.Command, "semaphore-resize") && !sem.Ephemeral {
+		most = shard.Forever
+	}
+	held := uint64(0)
 	seen := make(map[shard.SessionID]bool)
 	waiting := false
 	for i := range sem.Links {
@@ -146,7 +151,7 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 			return fmt.Errorf("%s: order %d, last is %d", where, l.Order, c.state.LastOrder)
 		case c.orders[l.Order] != "":
 			return fmt.Errorf("%s: order %d is also in %s", where, l.Order, c.orders[l.Order])
-		case l.Count == 0 || l.Count > sem.Limit:
+		case l.Count == 0 || l.Count > most:
 			return fmt.Errorf("%s: order %d counts %d of %d", where, l.Order, l.Count, sem.Limit)
 		case len(l.Data) > shard.MaxData:
 			return fmt.Errorf("%s: order %d: data of %d bytes", where, l.Order, len(l.Data))
@@ -154,10 +159,12 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 			return fmt.Errorf("%s: order %d: timeout %d ms", where, l.Order, l.Timeout)
 		case l.Owner && waiting:
 			return fmt.Errorf("%s: owner %d behind a waiter", where, l.Order)
-		case l.Owner && l.Count > free:
+		case l.Owner && l.Count > most-held:
 			return fmt.Errorf("%s: owners hold more than the limit, %d", where, sem.Limit)
-		case !l.Owner && !waiting && l.Count <= free:
-			return fmt.Errorf("%s: head waiter %d fits into %d and was not granted", where, l.Order, free)
+		case !l.Owner && !waiting && l.Count > sem.Limit:
+			return fmt.Errorf("%s: head waiter %d counts %d of %d", where, l.Order, l.Count, sem.Limit)
+		case !l.Owner && !waiting && held <= sem.Limit && l.Count <= sem.Limit-held:
+			return fmt.Errorf("%s: head waiter %d fits beside %d of %d and was not granted", where, l.Order, held, sem.Limit)
 		case !l.Owner && l.Timeout == 0:
 			return fmt.Errorf("%s: waiter %d with timeout 0", where, l.Order)
 		case l.Number == 0 || l.Number > s.Applied:
@@ -167,7 +174,7 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 			return fmt.Errorf("%s: order %d: number %d is also in %s", where, l.Order, l.Number, other.where)
 		}
 		if l.Owner {
-			free -= l.Count
+			held += l.Count
 		} else {
 			waiting = true
 		}

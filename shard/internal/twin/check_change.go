@@ -77,12 +77,12 @@ func revisionOf(sem *shard.SemaphoreState) shard.Revision {
 	return sem.Revision
 }
 
-// looksEqual compares what a watcher can see: that it exists, its data, its owners.
+// looksEqual compares what a watcher can see: that it exists, its limit, its data, its owners.
 func looksEqual(a, b *shard.SemaphoreState) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Data == b.Data && slices.Equal(ownersSeen(a), ownersSeen(b))
+	return a.Limit == b.Limit && a.Data == b.Data && slices.Equal(ownersSeen(a), ownersSeen(b))
 }
 
 // ownersSeen returns the owners with those of their fields that watchers see.

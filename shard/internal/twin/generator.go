@@ -123,17 +123,18 @@ func (g *Generator) command() shard.Command {
 		shard.CmdAcquire, shard.CmdRelease, shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate,
 		shard.CmdSemaphoreDelete, shard.CmdSessionCreate, shard.CmdSessionUpdate, shard.CmdSessionEnd,
 		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaitersTimeOut, shard.CmdLead, shard.CmdNodeDrop,
+		shard.CmdSemaphoreResize,
 	}
 	var weights []int
 	switch g.phase {
 	case phaseMixed:
-		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5}
+		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5, 40}
 	case phaseCrowded:
-		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0}
+		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0, 40}
 	case phaseChurning:
-		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15}
+		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40}
 	case phaseHoarding:
-		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0}
+		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20}
 	}
 	if len(g.state.Sessions) < fewSessions {
 		weights[5] += 150

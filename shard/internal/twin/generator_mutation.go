@@ -57,6 +57,9 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 			c.Count = 0
 		}
 		c.Data = g.data(t)
+	case shard.CmdSemaphoreResize:
+		c.Count = g.newLimit(t)
+		c.Revision = g.expected(t, 300)
 	case shard.CmdSemaphoreUpdate:
 		c.Data = g.data(t)
 		c.Order = g.guard(t, 400)
@@ -242,7 +245,7 @@ func (g *Generator) guard(t target, perMille int) shard.OrderID {
 	return 1 + shard.OrderID(g.Uint64N(uint64(g.state.LastOrder)+2))
 }
 
-// expected draws the revision that an update asks for: mostly none, then the present one or another.
+// expected draws the revision that an update or a resize asks for: mostly none, then the present one or another.
 func (g *Generator) expected(t target, perMille int) shard.Revision {
 	if !g.chance(perMille) {
 		return 0
@@ -251,6 +254,27 @@ func (g *Generator) expected(t target, perMille int) shard.Revision {
 		return t.sem.Revision
 	}
 	return 1 + shard.Revision(g.Uint64N(uint64(g.state.LastRevision)+2))
+}
+
+// newLimit draws the limit of a resize: mostly around what is held and waited for.
+func (g *Generator) newLimit(t target) uint64 {
+	if g.chance(20) {
+		return 0
+	}
+	if t.sem == nil || g.chance(300) {
+		return oneOf(g.dice, []uint64{1, 2, 3, 5, 1 << 63, shard.Forever})
+	}
+	held := uint64(0)
+	for _, l := range t.sem.Links {
+		if l.Owner {
+			held += l.Count
+			continue
+		}
+		if g.chance(300) { // enough for this waiter, or not quite
+			return max(1, held+min(l.Count, shard.Forever-held)-g.Uint64N(2))
+		}
+	}
+	return max(1, oneOf(g.dice, []uint64{held, held / 2, held - min(held, 1), t.sem.Limit, t.sem.Limit / 2}))
 }
 
 // count draws what to acquire, with an eye on the limit and on what the session has already.

@@ -8,7 +8,7 @@ import (
 // keptFlags are the flags of an answer that is kept.
 const keptFlags = shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased
 
-// mutation is a create, update, delete, acquire or release that has passed the checks.
+// mutation is a create, update, delete, resize, acquire or release that has passed the checks.
 type mutation struct {
 	*shard.Command
 	twin    *Twin
@@ -71,6 +71,8 @@ func (t *Twin) mutate(c *shard.Command) {
 		m.update()
 	case shard.CmdSemaphoreDelete:
 		m.delete()
+	case shard.CmdSemaphoreResize:
+		m.resize()
 	case shard.CmdAcquire:
 		m.acquire()
 	case shard.CmdRelease:
@@ -89,7 +91,7 @@ func mutationFormIsGood(c *shard.Command) bool {
 		return false
 	}
 	switch c.Kind {
-	case shard.CmdSemaphoreCreate:
+	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
 		return c.Count >= 1
 	case shard.CmdAcquire:
 		inTime := c.Timeout <= uint64(shard.MaxAcquireTimeout.Milliseconds()) || c.Timeout == shard.Forever
@@ -194,6 +196,28 @@ func (m *mutation) update() {
 	m.sem.data = string(m.Data)
 	m.answer(shard.Effect{Revision: m.twin.lastRevision + 1})
 	m.twin.changed(m.sem, shard.FlagData)
+}
+
+func (m *mutation) resize() {
+	if m.sem == nil {
+		m.refuse(protocol.StatusNotFound)
+		return
+	}
+	if m.sem.ephemeral || m.Revision != 0 && m.Revision != m.sem.revision {
+		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	if m.sem.limit == m.Count {
+		m.answer(shard.Effect{Revision: m.sem.revision})
+		return
+	}
+	m.sem.limit = m.Count
+	m.answer(shard.Effect{Revision: m.twin.lastRevision + 1})
+	if m.twin.runQueue(m.sem) {
+		m.twin.changed(m.sem, shard.FlagData|shard.FlagLimit|shard.FlagOwners)
+	} else {
+		m.twin.changed(m.sem, shard.FlagData|shard.FlagLimit)
+	}
 }
 
 func (m *mutation) delete() {

@@ -68,12 +68,12 @@ func (sem *semaphore) head() *link {
 	return nil
 }
 
-// free returns the limit minus what the owners hold.
+// free returns the limit minus what the owners hold, 0 where they hold more.
 func (sem *semaphore) free() uint64 {
 	free := sem.limit
 	for _, l := range sem.links {
 		if l.owner {
-			free -= l.count
+			free -= min(free, l.count)
 		}
 	}
 	return free
@@ -124,10 +124,16 @@ func (t *Twin) changedOwners(sem *semaphore) {
 	t.changed(sem, shard.FlagOwners)
 }
 
-// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any.
+// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any. Heads that want more than the
+// limit are aborted.
 func (t *Twin) runQueue(sem *semaphore) bool {
 	granted := false
-	for l := sem.head(); l != nil && l.count <= sem.free(); l = sem.head() {
+	for l := sem.head(); l != nil && (l.count > sem.limit || l.count <= sem.free()); l = sem.head() {
+		if l.count > sem.limit {
+			t.abort(sem, l, protocol.AbortResized)
+			sem.remove(l)
+			continue
+		}
 		l.owner = true
 		t.sessions[l.session].follow(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,

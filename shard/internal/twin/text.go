@@ -95,6 +95,7 @@ var effectFlagNames = []struct {
 	{shard.FlagOwners, "owners"},
 	{shard.FlagDeleted, "deleted"},
 	{shard.FlagMore, "more"},
+	{shard.FlagLimit, "limit"},
 }
 
 func (l *line) flags(flags shard.EffectFlags) {

@@ -88,7 +88,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 	case shard.CmdDigestTake, shard.CmdDigestCompare:
 		t.answer(shard.Effect{})
 	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete,
-		shard.CmdAcquire, shard.CmdRelease:
+		shard.CmdSemaphoreResize, shard.CmdAcquire, shard.CmdRelease:
 		t.mutate(c)
 	default:
 		panic("twin: no such command: " + c.Kind.String())
