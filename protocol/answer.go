@@ -34,6 +34,7 @@ type Answer struct {
 	Release           ReleaseAnswer
 	SemaphoreDescribe SemaphoreDescribeAnswer
 	SemaphoreList     SemaphoreListAnswer
+	SemaphoreResize   SemaphoreResizeAnswer
 	Watch             WatchAnswer
 	WatchStop         WatchStopAnswer
 

@@ -1,12 +1,15 @@
 package protocol
 
+import "slices"
+
 // An example is a message that testdata/vectors holds under a name.
 type example struct {
 	name   string
 	sample sample
 }
 
-// examples hold at least one message of every kind. They are the fuzzers' seeds too.
+// examples hold at least one message of every kind. They are the fuzzers' seeds too. laterExamples are the names of those of kinds that
+// came with a level which this build cannot follow.
 var examples = []example{
 	{"hello", request(1, &Hello{
 		VersionMin: 1, VersionMax: 1,
@@ -145,6 +148,10 @@ var examples = []example{
 	{"semaphore-update-answer-fenced", failure(22, KindSemaphoreUpdate, Result{
 		Status: StatusFenced, Message: "order id 5 is not the session's current one",
 	})},
+	{"semaphore-resize", request(37, &SemaphoreResize{
+		Mutation: exampleMutation(4), NodeID: 17, Name: []byte("slots"), Limit: 12, ExpectedRevision: 41,
+	})},
+	{"semaphore-resize-answer", answer(37, &SemaphoreResizeAnswer{Revision: 42})},
 	{"semaphore-delete", request(23, &SemaphoreDelete{
 		Mutation: exampleMutation(4), NodeID: 17, Name: []byte("slots"), Force: true,
 	})},
@@ -220,6 +227,7 @@ var examples = []example{
 	{"watch-delta-created", push(32, &WatchDelta{
 		From: 11, To: 14, Existence: ExistenceCreated, Ephemeral: true, Limit: Exclusive, Joined: exampleOwners(),
 	})},
+	{"watch-delta-limit", push(32, &WatchDelta{From: 14, To: 15, Limit: 12})},
 	{"watch-delta-deleted", push(32, &WatchDelta{From: 14, To: 15, Existence: ExistenceDeleted})},
 	{"watch-resync", push(32, &WatchResync{})},
 	{"watch-end", push(32, &WatchEnd{Result: Result{Status: StatusNotFound, Message: "the node was dropped"}})},
@@ -231,6 +239,19 @@ var examples = []example{
 	{"going-away", push(0, &GoingAway{Result: Result{
 		Status: StatusUnavailable, Message: "the host is being restarted", WaitMillis: 500,
 	}})},
+}
+
+var laterExamples = make(map[string]bool)
+
+func init() {
+	kinds := knownKinds()
+	examples = slices.DeleteFunc(examples, func(e example) bool {
+		later := !slices.Contains(kinds, e.sample.kind)
+		if later {
+			laterExamples[e.name] = true
+		}
+		return later
+	})
 }
 
 // exampleSession is a session whose home slot is 2047.

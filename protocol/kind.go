@@ -37,6 +37,7 @@ const (
 	KindRelease           Kind = 28
 	KindSemaphoreDescribe Kind = 29
 	KindSemaphoreList     Kind = 30
+	KindSemaphoreResize   Kind = 31
 	KindWatch             Kind = 32
 	KindWatchStop         Kind = 33
 )

@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/signalbox/signalbox/protocol/level"
+
 // requestRow is what the package knows of one kind of request: its name, and where the request and its answer lie in
 // what the decoders return.
 type requestRow struct {
@@ -15,7 +17,7 @@ type pushRow struct {
 }
 
 // requestTable has a row for every kind of request that is known here, in both blocks. With its row a kind is read,
-// printed and announced.
+// printed and announced. Its name has a row in the table of levels.
 var requestTable = [maxRequest2 + 1]requestRow{
 	KindHello: {"HELLO",
 		func(r *Request) RequestMessage { return &r.Hello },
@@ -89,6 +91,9 @@ var requestTable = [maxRequest2 + 1]requestRow{
 	KindSemaphoreList: {"SEMAPHORE_LIST",
 		func(r *Request) RequestMessage { return &r.SemaphoreList },
 		func(a *Answer) AnswerMessage { return &a.SemaphoreList }},
+	KindSemaphoreResize: {"SEMAPHORE_RESIZE",
+		func(r *Request) RequestMessage { return &r.SemaphoreResize },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreResize }},
 	KindWatch: {"WATCH",
 		func(r *Request) RequestMessage { return &r.Watch },
 		func(a *Answer) AnswerMessage { return &a.Watch }},
@@ -112,4 +117,18 @@ var pushTable = [maxPush2 - minPush1 + 1]pushRow{
 	KindSessionEnded - minPush1:    {"SESSION_ENDED", func(a *Answer) PushMessage { return &a.SessionEnded }},
 	KindRoutingChanged - minPush1:  {"ROUTING_CHANGED", func(a *Answer) PushMessage { return &a.RoutingChanged }},
 	KindGoingAway - minPush1:       {"GOING_AWAY", func(a *Answer) PushMessage { return &a.GoingAway }},
+}
+
+// What came with a level that this build cannot follow is not known here.
+func init() {
+	for k, row := range requestTable {
+		if row.name != "" && level.Of(level.Message, row.name) > level.Newest {
+			requestTable[k] = requestRow{}
+		}
+	}
+	for k, row := range pushTable {
+		if row.name != "" && level.Of(level.Message, row.name) > level.Newest {
+			pushTable[k] = pushRow{}
+		}
+	}
 }

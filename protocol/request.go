@@ -30,6 +30,7 @@ type Request struct {
 	Release           Release
 	SemaphoreDescribe SemaphoreDescribe
 	SemaphoreList     SemaphoreList
+	SemaphoreResize   SemaphoreResize
 	Watch             Watch
 	WatchStop         WatchStop
 }

@@ -72,6 +72,43 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 }
 
+// SemaphoreResize changes the limit of a persistent semaphore. A higher one grants those who wait and fit; a lower one takes nothing
+// away, and takes effect as owners give back.
+type SemaphoreResize struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	// Limit is the new limit; at least 1.
+	Limit uint64
+	// ExpectedRevision, if it is not 0, is compared: the resize is refused unless the semaphore has this
+	// revision.
+	ExpectedRevision uint64
+}
+
+// Kind returns KindSemaphoreResize.
+func (*SemaphoreResize) Kind() Kind { return KindSemaphoreResize }
+
+func (m *SemaphoreResize) requestFields(c *codec) {
+	c.mutation(&m.Mutation)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.uint("expected_revision", &m.ExpectedRevision)
+}
+
+// SemaphoreResizeAnswer answers a SemaphoreResize.
+type SemaphoreResizeAnswer struct {
+	// Revision is the semaphore's after the resize. It has not grown where the limit was the same.
+	Revision uint64
+}
+
+// Kind returns the kind of the answer to a SemaphoreResize.
+func (*SemaphoreResizeAnswer) Kind() Kind { return KindSemaphoreResize.Answer() }
+
+func (m *SemaphoreResizeAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+}
+
 // SemaphoreDelete deletes a persistent semaphore.
 type SemaphoreDelete struct {
 	Mutation

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tinylib/msgp/msgp"
@@ -89,7 +90,7 @@ func TestVectorsAreWhatTheCodecWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range found {
-		if !files[path] {
+		if !files[path] && !laterExamples[strings.TrimSuffix(filepath.Base(path), ".json")] {
 			t.Errorf("%s belongs to no example", path)
 		}
 	}

@@ -14,7 +14,7 @@ type Right uint8
 const (
 	// RightRead allows to describe, list and watch.
 	RightRead Right = 1 << iota
-	// RightWrite allows sessions, and to create, update, acquire and release.
+	// RightWrite allows sessions, and to create, update, resize, acquire and release.
 	RightWrite
 	// RightAdmin allows to create, alter and drop nodes, to delete semaphores, and to end the sessions
 	// of others.
@@ -78,6 +78,7 @@ var rightOf = [requestKinds]Right{
 	protocol.KindSemaphoreCreate:   RightWrite,
 	protocol.KindSemaphoreUpdate:   RightWrite,
 	protocol.KindSemaphoreDelete:   RightAdmin,
+	protocol.KindSemaphoreResize:   RightWrite,
 	protocol.KindAcquire:           RightWrite,
 	protocol.KindRelease:           RightWrite,
 	protocol.KindSemaphoreDescribe: RightRead,

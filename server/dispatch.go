@@ -83,6 +83,11 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 			Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
 			Revision: shard.Revision(m.ExpectedRevision),
 		})
+	case protocol.KindSemaphoreResize:
+		m := &r.SemaphoreResize
+		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
+			Kind: shard.CmdSemaphoreResize, Count: m.Limit, Revision: shard.Revision(m.ExpectedRevision),
+		})
 	case protocol.KindSemaphoreDelete:
 		m := &r.SemaphoreDelete
 		command := shard.Command{Kind: shard.CmdSemaphoreDelete}

@@ -22,7 +22,7 @@ func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
 		return unmet(c)
 	case protocol.StatusBadRequest:
 		switch c.Kind {
-		case shard.CmdSemaphoreCreate:
+		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
 			return "a limit of 0: nobody could ever acquire it"
 		case shard.CmdAcquire:
 			return "a count of 0, above the limit, or above what the session has already (release first), or a timeout above a day"
@@ -40,6 +40,11 @@ func unmet(c *shard.Command) string {
 		if c.Revision != 0 {
 			return "the semaphore has another revision: describe it again"
 		}
+	case shard.CmdSemaphoreResize:
+		if c.Revision != 0 {
+			return "the semaphore is ephemeral, or has another revision: describe it again"
+		}
+		return "the semaphore is ephemeral: it has no limit of its own"
 	case shard.CmdSemaphoreDelete:
 		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
 	case shard.CmdAcquire:

@@ -53,6 +53,7 @@ type replica struct {
 type messages struct {
 	created  protocol.SemaphoreCreateAnswer
 	updated  protocol.SemaphoreUpdateAnswer
+	resized  protocol.SemaphoreResizeAnswer
 	deleted  protocol.SemaphoreDeleteAnswer
 	acquired protocol.AcquireAnswer
 	released protocol.ReleaseAnswer
@@ -246,6 +247,9 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 	case protocol.KindSemaphoreUpdate:
 		r.updated.Revision = uint64(e.Revision)
 		c.answer(o.request, &r.updated)
+	case protocol.KindSemaphoreResize:
+		r.resized.Revision = uint64(e.Revision)
+		c.answer(o.request, &r.resized)
 	case protocol.KindSemaphoreDelete:
 		c.answer(o.request, &r.deleted)
 	}

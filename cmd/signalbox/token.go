@@ -37,7 +37,7 @@ the hosts have as --token-file, on every host.
 
 Roles, each with the rights of those before it:
   read   describe, list and watch
-  write  sessions; create, update, acquire and release semaphores
+  write  sessions; create, update, resize, acquire and release semaphores
   admin  create, change and drop nodes; delete semaphores; end sessions of
          others
 

@@ -29,7 +29,7 @@ const (
 	// MetaCommand and MetaRecord are those of the meta shard.
 	MetaCommand
 	MetaRecord
-	// Message is a message between clients and hosts, MessageField a field of one.
+	// Message is a request with its answer, or a push, between clients and hosts; MessageField a field of one.
 	Message
 	MessageField
 

@@ -27,7 +27,7 @@ func newReplica(o Options) *replica {
 // apply applies the oldest n batches that wait.
 func (r *replica) apply(n int) {
 	for _, data := range r.behind[:n] {
-		if err := shard.DecodeBatch(data, &r.batch, level.First); err != nil {
+		if err := shard.DecodeBatch(data, &r.batch, r.machine.Level()); err != nil {
 			panic(err)
 		}
 		r.effects.Reset()
@@ -82,6 +82,7 @@ func newBed(t testing.TB, sessions, replicas int, o Options) *bed {
 func newBedOf(t testing.TB, sessions int, replicas ...*replica) *bed {
 	b := &bed{TB: t, replicas: replicas}
 	b.machine, b.hub = b.replicas[0].machine, b.replicas[0].hub
+	b.do(shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	for range sessions {
 		b.session()
 	}
@@ -144,6 +145,10 @@ func (b *bed) create(name string, limit uint64, data string) {
 
 func (b *bed) update(name, data string) {
 	b.do(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: []byte(data)})
+}
+
+func (b *bed) resize(name string, limit uint64) {
+	b.do(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name), Count: limit})
 }
 
 func (b *bed) remove(name string) {

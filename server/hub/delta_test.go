@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -67,6 +68,37 @@ func TestChangesThatDoNotFitIntoAFrameAreToldByASnapshot(t *testing.T) {
 		c.expect(v, b.machine)
 		if got := c.look(v); got.snapshots != 2 || got.deltas != 0 || got.resyncs != 0 {
 			t.Errorf("%d snapshots, %d deltas, %d resyncs", got.snapshots, got.deltas, got.resyncs)
+		}
+	})
+}
+
+// Every watch shows the limit, whatever else it asks for.
+func TestAnotherLimitIsToldInASmallDelta(t *testing.T) {
+	const owners = 500
+	play(t, owners, func(t *testing.T, b *bed, c *client) {
+		if level.Newest < level.Of(level.Command, shard.CmdSemaphoreResize.String()) {
+			t.Skip("limits cannot change")
+		}
+		b.create("sem", owners-1, strings.Repeat("d", 1000))
+		b.own(owners, "sem", "")
+		var views []*view
+		for w := range wants(wantings) {
+			views = append(views, c.watch("sem", w))
+		}
+		rest()
+		begun := make([]int, len(views))
+		for i, v := range views {
+			begun[i] = c.look(v).bytes
+		}
+		b.resize("sem", 3)
+		rest()
+		b.resize("sem", owners) // which grants the last
+		rest()
+		for i, v := range views {
+			c.expect(v, b.machine)
+			if got := c.look(v); got.deltas != 2 || got.bytes-begun[i] > 100 {
+				t.Errorf("wants %b: %d deltas in %d bytes", v.wants, got.deltas, got.bytes-begun[i])
+			}
 		}
 	})
 }

@@ -80,14 +80,16 @@ func (w *crowd) churn(dice *rand.Rand) {
 	for i := 0; !w.over.Load(); i++ {
 		for range 1 + dice.IntN(20) {
 			name := w.names[dice.IntN(len(w.names))]
-			switch dice.IntN(8) {
+			switch dice.IntN(9) {
 			case 0:
 				w.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: []byte(name), Flags: shard.FlagForce})
 			case 1:
 				w.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: []byte(name), Count: 20})
 			case 2:
 				w.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: fmt.Append(nil, i)})
-			case 3, 4:
+			case 3:
+				w.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name), Count: uint64(1 + dice.IntN(20))})
+			case 4, 5:
 				w.addAs(dice.IntN(len(w.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
 			default:
 				w.addAs(dice.IntN(len(w.ids)), acquire(name, fmt.Sprint(i)))

@@ -73,7 +73,9 @@ func (s *story) batch() {
 			if s.dice.IntN(3) == 0 {
 				s.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: name, Flags: shard.FlagForce})
 			}
-		case 2, 3:
+		case 2:
+			s.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: name, Count: uint64(1 + s.dice.IntN(9))})
+		case 3:
 			s.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: name, Data: []byte(data)})
 		case 4, 5, 6:
 			s.addAs(session, shard.Command{Kind: shard.CmdRelease, Name: name})

@@ -69,6 +69,9 @@ func TestASnapshotThatIsReadWhileOwnersComeAndGoShowsOneMoment(t *testing.T) {
 						}
 					}
 					if dice.IntN(3) == 0 {
+						b.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte("sem"), Count: shard.Forever - uint64(dice.IntN(9))})
+					}
+					if dice.IntN(3) == 0 {
 						b.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte("sem"), Data: fmt.Append(nil, dice.IntN(9))})
 					}
 					b.commit()

@@ -124,7 +124,7 @@ covers the node of that path and every node below it. A role brings those before
 | role | allows |
 | --- | --- |
 | ` + "`read`" + ` | describe, list and watch |
-| ` + "`write`" + ` | sessions; create, update, acquire and release semaphores |
+| ` + "`write`" + ` | sessions; create, update, resize, acquire and release semaphores |
 | ` + "`admin`" + ` | create, change and drop nodes; delete semaphores; end sessions of others |
 
 The file is read again when it changes. What it no longer has is refused from then on, on open connections too; while

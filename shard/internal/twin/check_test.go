@@ -137,7 +137,9 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 
 // What is there under a limit that was lowered: at the first level limits are not.
 func TestCheckKnowsLimitsThatWereLowered(t *testing.T) {
-	lowered := func(s *shard.State, at level.Level) { s.Level, s.Semaphores[0].Limit, s.Semaphores[0].Links[3].Count = at, 2, 5 }
+	lowered := func(s *shard.State, at level.Level) {
+		s.Level, s.Semaphores[0].Limit, s.Semaphores[0].Links[3].Count = at, 2, 5
+	}
 	state := soundState(t)
 	if lowered(&state, 2); twin.Check(state, lowerHalf()) != nil {
 		t.Error(twin.Check(state, lowerHalf()))
