@@ -47,6 +47,9 @@ const (
 	readRoom     = 4 << 10
 	busyReadRoom = 64 << 10
 
+	// keptBusyRooms is how many connections may keep such a room while they wait: 16 MiB.
+	keptBusyRooms = 256
+
 	// smallInbound is the room for what a connection has not consumed, as long as that is little; keptInbound up to how
 	// much room is used again.
 	smallInbound = 512

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/bytebufferpool"
@@ -102,7 +103,7 @@ func (c *stream) read() error {
 	room, busy := idle, (*[busyReadRoom]byte)(nil)
 	defer func() {
 		if busy != nil {
-			busyRooms.Put(busy)
+			putBusyRoom(busy)
 		}
 	}()
 	for {
@@ -115,10 +116,10 @@ func (c *stream) read() error {
 		}
 		switch {
 		case busy == nil && n == len(room):
-			busy = busyRooms.Get().(*[busyReadRoom]byte)
+			busy = getBusyRoom()
 			room = busy[:]
-		case busy != nil && n < busyReadRoom:
-			busyRooms.Put(busy)
+		case busy != nil && (n <= readRoom || busyRoomsHeld.Load() > keptBusyRooms):
+			putBusyRoom(busy)
 			room, busy = idle, nil
 		}
 	}
@@ -126,6 +127,20 @@ func (c *stream) read() error {
 
 // busyRooms holds what connections read into that have more to read than fits in readRoom.
 var busyRooms = sync.Pool{New: func() any { return new([busyReadRoom]byte) }}
+
+// busyRoomsHeld is how many of them connections have. Where those are many, a connection gives its own back before it waits
+// for more: thousands may have sent much once and then nothing.
+var busyRoomsHeld atomic.Int64
+
+func getBusyRoom() *[busyReadRoom]byte {
+	busyRoomsHeld.Add(1)
+	return busyRooms.Get().(*[busyReadRoom]byte)
+}
+
+func putBusyRoom(room *[busyReadRoom]byte) {
+	busyRooms.Put(room)
+	busyRoomsHeld.Add(-1)
+}
 
 // deliver calls Data. It reports false when the connection is to be closed.
 func (c *stream) deliver(in *inbound, fresh []byte) bool {
