@@ -126,7 +126,9 @@ func (c *conn) session(rp *replica, id shard.SessionID) (view shard.SessionView,
 }
 
 // withdrawn is told to whoever has something open that its token does not allow any more.
-var withdrawn = protocol.Result{Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more"}
+var withdrawn = protocol.Result{
+	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
+}
 
 // review ends what is open over the connection and not allowed any more: watches, and sessions with all that is pushed
 // for them. The sessions are detached; their time runs.

@@ -82,7 +82,8 @@ func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) er
 		if known {
 			return false
 		}
-		t.refusals.note(reason, "dropped a message of another host", "host", peer, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
+		t.refusals.note(reason, "dropped a message of another host",
+			"host", peer, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		return true
 	})
 	return nil

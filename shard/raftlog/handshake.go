@@ -72,19 +72,25 @@ func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == 
 func (ours *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
-		return errors.New("it speaks version 1 between hosts, without a handshake, this host version 2: stop all hosts, then start all with one version")
+		return otherVersion(1)
 	case !theirs.isHello():
 		return errors.New("it is no host")
 	case theirs[4] != ours[4]:
-		return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with one version", theirs[4], ours[4])
+		return otherVersion(theirs[4])
 	case theirs[5] != ours[5]:
 		return errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts the same")
 	case [8]byte(theirs[8:16]) != [8]byte(ours[8:16]):
-		return fmt.Errorf("it is of deployment %d, this host of %d", binary.BigEndian.Uint64(theirs[8:]), binary.BigEndian.Uint64(ours[8:]))
+		return fmt.Errorf("it is of deployment %d, this host of %d",
+			binary.BigEndian.Uint64(theirs[8:]), binary.BigEndian.Uint64(ours[8:]))
 	case theirs.host() == ours.host():
 		return fmt.Errorf("it says that it is host %d, which this host is", ours.host())
 	}
 	return nil
+}
+
+func otherVersion(version byte) error {
+	return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with one version",
+		version, handshakeVersion)
 }
 
 // handshakeKeys are what both sides draw from the secret and the hellos.
