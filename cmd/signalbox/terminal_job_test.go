@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/signalbox/signalbox/client"
 )
 
 // desk is a terminal with a shell that has job control.
@@ -168,4 +170,37 @@ func TestAStoppedCommandGetsTheSignalsOfItsKeeper(t *testing.T) {
 	s.remarks("the command is stopped, and the lease is kept")
 	s.signal(syscall.SIGTERM)
 	s.endsWith(9, "the command is stopped")
+}
+
+func TestACandidateWhoWaitsIsStoppedLikeAnyJob(t *testing.T) {
+	p, _, box := lockPlace(t)
+	s, err := box.Session(t.Context(), "/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, p.Client)
+	led := func(n int) func() bool {
+		return func() bool { return strings.Count(d.Output(), "led-2\r\n") == n }
+	}
+	d.types("signalbox elect /jobs boss --session-timeout 10m -- echo led-$((1+1))\n")
+	d.awaitOutput("it leads", led(1))
+	// From its second wait on it has watched the signals of a job, and stops itself.
+	lease, err := s.Semaphore("boss", client.Limit(1)).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := strings.Count(d.Output(), "led-2\r\n")
+	d.await("it waits", func() bool {
+		x, err := box.Node("/jobs").Describe(t.Context(), "boss", client.WithWaiters())
+		return err == nil && len(x.Waiters) == 1
+	})
+	d.stops(1)
+	d.hasPrompt("meanwhile")
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.types("fg\n")
+	d.awaitOutput("it leads again", led(before+1))
+	d.types("\x03")
+	d.hasPrompt("after")
 }
