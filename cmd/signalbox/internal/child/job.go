@@ -152,10 +152,9 @@ func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
 	}
+	// Nobody in the group runs another instruction of a program after this. It is not waited for that they are seen to be
+	// stopped: whoever waits for a child that vfork made, and that is stopped before its exec, never is.
 	j.process.Signal(syscall.SIGSTOP)
-	if !halted && !j.stopped {
-		j.process.awaitStop()
-	}
 	// From here on this process can write to the terminal and move its foreground from the background.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if j.terminal.move(j.process.group(), j.terminal.own) {
@@ -166,7 +165,7 @@ func (j *job) suspend(halted bool) bool {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 	stopSelf()
-	// What was asked for while the job was being stopped is done.
+	// What was asked for while the job was being stopped is done. That the command stopped is told no more once it goes on.
 	for range len(j.signals) {
 		<-j.signals
 	}

@@ -34,9 +34,6 @@ func awaitExit(pid int) {
 // change knows nothing of commands that are stopped on this operating system.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) { return 0, 0, false }
 
-// awaitStop cannot wait here. The command stops as soon as a processor sees to its signal.
-func (p *Process) awaitStop() {}
-
 // stopSelf stops this process, and returns when it is continued.
 func stopSelf() {
 	continued := make(chan os.Signal, 1)

@@ -61,17 +61,6 @@ func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	return 0, 0, false
 }
 
-// awaitStop waits until the command has stopped or ended, after SIGSTOP and before anybody has asked for that change.
-func (p *Process) awaitStop() {
-	for {
-		err := unix.Waitid(unix.P_PID, p.group(), nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			break
-		}
-	}
-	p.change() // it is known
-}
-
 // stopSelf stops this process, and returns when it is continued. The signal is for the calling thread, which takes it
 // before it goes on.
 func stopSelf() {
