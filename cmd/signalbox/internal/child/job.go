@@ -82,8 +82,8 @@ func (j *job) move(from, to int) bool {
 	return j.terminal.move(from, to)
 }
 
-// handle does what a signal of job control asks for. suspended tells that this process may have stood still: the lease is to be
-// looked at, and goOn to be called if it is held.
+// handle does what a signal of job control asks for. suspended tells that this process may have stood still: the
+// lease is to be looked at, and goOn to be called if it is held.
 func (j *job) handle(s os.Signal) (suspended bool) {
 	switch s {
 	case syscall.SIGCHLD:
