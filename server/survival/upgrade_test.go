@@ -3,10 +3,12 @@
 package survival_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
@@ -50,17 +52,41 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 		l.progress(10)
 	}
 
+	c, err := start(addresses(hosts), "/three", 30*time.Second, l.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.vanish()
+	if err := c.create("changing", ""); err != nil {
+		t.Fatal(err)
+	}
+	// What the newest level brought is refused by hosts of both builds until the level has risen: those that do not know the
+	// message, and those that know it.
+	refused := func() {
+		t.Helper()
+		if err := c.resize("changing", 9); !errors.Is(err, protocol.ErrUnsupported) {
+			t.Fatalf("a resize at level %d: %v", before, err)
+		}
+	}
+
 	at(0, before)
+	refused()
 	change(0, newest)
+	refused()
 	change(1, newest)
 	at(0, before, "c")
 	at(2, before, "c")
 	change(1, previous) // the level has not risen: nothing forbids it
 	at(0, before, "b", "c")
 	change(1, newest)
+	refused()
 	change(2, newest)
 	for i := range hosts {
 		at(i, int(level.Newest))
+	}
+	hosts[0].await("the limit changes", func() bool { return c.resize("changing", 9) == nil })
+	if got, err := c.limit("changing"); err != nil || got != 9 {
+		t.Errorf("the limit is %d, %v", got, err)
 	}
 	l.progress(10)
 
