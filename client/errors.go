@@ -22,10 +22,10 @@ var (
 	// ErrAlreadyExists: a persistent semaphore of that name is there.
 	ErrAlreadyExists = protocol.ErrAlreadyExists
 	// ErrPreconditionFailed: the state forbids it, such as deleting what is in use, or taking an
-	// ephemeral semaphore for a persistent one, or an update with IfRevision of what has changed.
+	// ephemeral semaphore for a persistent one, or an update or resize with IfRevision of what has changed.
 	ErrPreconditionFailed = protocol.ErrPreconditionFailed
-	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased or ErrDeleted say by
-	// what, if it is known.
+	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased, ErrResized or ErrDeleted say
+	// by what, if it is known.
 	ErrAborted = protocol.ErrAborted
 	// ErrFenced: the lease that guards the change is not the session's current one.
 	ErrFenced = protocol.ErrFenced
@@ -60,6 +60,8 @@ var (
 	ErrReleased = errors.New("released")
 	// ErrReplaced: a newer Acquire of the same session and semaphore took the place of this one.
 	ErrReplaced = errors.New("replaced by a newer acquire of the session")
+	// ErrResized: the limit was lowered, and the acquire waited for more than it is now.
+	ErrResized = errors.New("the limit was lowered below what was asked for")
 	// ErrDeleted: the semaphore was deleted by force.
 	ErrDeleted = errors.New("the semaphore was deleted")
 	// ErrSessionClosed: the session was closed by its own user.
@@ -147,6 +149,8 @@ func aborted(reason protocol.AbortReason) error {
 		return fmt.Errorf("%w: %w", abort, ErrReplaced)
 	case protocol.AbortReleased:
 		return fmt.Errorf("%w: %w", abort, ErrReleased)
+	case protocol.AbortResized:
+		return fmt.Errorf("%w: %w", abort, ErrResized)
 	case protocol.AbortDeleted:
 		return fmt.Errorf("%w: %w", abort, ErrDeleted)
 	case protocol.AbortNodeDropped:

@@ -229,7 +229,7 @@ func (c *fakeConn) dispatch(r *protocol.Request) {
 		c.sessionEnd(r)
 	case protocol.KindSessionDescribe, protocol.KindSessionList, protocol.KindSessionHoldings, protocol.KindSemaphoreList, protocol.KindSemaphoreDescribe:
 		c.readShard(r)
-	case protocol.KindSemaphoreCreate, protocol.KindSemaphoreUpdate, protocol.KindSemaphoreDelete, protocol.KindAcquire, protocol.KindRelease:
+	case protocol.KindSemaphoreCreate, protocol.KindSemaphoreUpdate, protocol.KindSemaphoreResize, protocol.KindSemaphoreDelete, protocol.KindAcquire, protocol.KindRelease:
 		c.mutate(r)
 	case protocol.KindWatch:
 		m := &r.Watch

@@ -225,6 +225,7 @@ func (s *fakeShard) follow(w *fakeWatch, x protocol.Existence) {
 	case kind == shard.DeltaBehind:
 		panic("a watch is ahead of its shard")
 	default:
+		p.Limit = d.Limit
 		if d.DataChanged && w.data {
 			p.DataChanged, p.Data = true, []byte(d.Data)
 		}

@@ -17,6 +17,8 @@ func mutationOf(r *protocol.Request) (*protocol.Mutation, string) {
 		return &r.SemaphoreCreate.Mutation, string(r.SemaphoreCreate.Name)
 	case protocol.KindSemaphoreUpdate:
 		return &r.SemaphoreUpdate.Mutation, string(r.SemaphoreUpdate.Name)
+	case protocol.KindSemaphoreResize:
+		return &r.SemaphoreResize.Mutation, string(r.SemaphoreResize.Name)
 	case protocol.KindSemaphoreDelete:
 		return &r.SemaphoreDelete.Mutation, string(r.SemaphoreDelete.Name)
 	case protocol.KindAcquire:

@@ -178,6 +178,10 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 		x := &r.SemaphoreUpdate
 		m, node, name = &x.Mutation, x.NodeID, x.Name
 		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID), Revision: shard.Revision(x.ExpectedRevision)}
+	case protocol.KindSemaphoreResize:
+		x := &r.SemaphoreResize
+		m, node, name = &x.Mutation, x.NodeID, x.Name
+		command = shard.Command{Kind: shard.CmdSemaphoreResize, Count: x.Limit, Revision: shard.Revision(x.ExpectedRevision)}
 	case protocol.KindSemaphoreDelete:
 		x := &r.SemaphoreDelete
 		m, node, name = &x.Mutation, x.NodeID, x.Name
@@ -246,6 +250,8 @@ func (s *fakeShard) result(c *fakeConn, r *protocol.Request, command *shard.Comm
 		c.answer(r.ID, &protocol.SemaphoreCreateAnswer{Revision: uint64(e.Revision)})
 	case protocol.KindSemaphoreUpdate:
 		c.answer(r.ID, &protocol.SemaphoreUpdateAnswer{Revision: uint64(e.Revision)})
+	case protocol.KindSemaphoreResize:
+		c.answer(r.ID, &protocol.SemaphoreResizeAnswer{Revision: uint64(e.Revision)})
 	case protocol.KindSemaphoreDelete:
 		c.answer(r.ID, &protocol.SemaphoreDeleteAnswer{})
 	}

@@ -41,6 +41,7 @@ const (
 	OpRelease         OperationKind = "release"
 	OpCreate          OperationKind = "create"
 	OpUpdate          OperationKind = "update"
+	OpResize          OperationKind = "resize"
 	OpDelete          OperationKind = "delete"
 	OpDescribe        OperationKind = "describe"
 	OpCreateNode      OperationKind = "create_node"

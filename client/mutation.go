@@ -34,6 +34,7 @@ type mutation struct {
 	release protocol.Release
 	create  protocol.SemaphoreCreate
 	update  protocol.SemaphoreUpdate
+	resize  protocol.SemaphoreResize
 	remove  protocol.SemaphoreDelete
 
 	// Guarded by the lock of the life.

@@ -175,6 +175,22 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 	return failedName("update", name, err)
 }
 
+// Resize gives a semaphore another limit: see Semaphore.Resize.
+func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ...UpdateOption) error {
+	c, err := newResizeConfig(limit, options)
+	if err != nil {
+		return failedName("resize", name, err)
+	}
+	ctx, op := n.client.begin(ctx, OpResize, n.path, name)
+	err = n.use(ctx, name, func(id uint64) error {
+		return n.change(ctx, id, name, &protocol.SemaphoreResize{
+			NodeID: id, Name: protocol.View(name), Limit: limit, ExpectedRevision: c.revision,
+		})
+	})
+	op.end(err)
+	return failedName("resize", name, err)
+}
+
 // Delete deletes a semaphore; ErrPreconditionFailed tells that it is in use, and Force that this is no reason.
 func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
 	var c deleteConfig

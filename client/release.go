@@ -101,6 +101,14 @@ func (x *life) update(ctx context.Context, name string, data []byte, order, revi
 	})
 }
 
+func (x *life) resize(ctx context.Context, name string, limit, revision uint64) error {
+	return x.change(ctx, name, func(m *mutation) {
+		m.message, m.numbers = &m.resize, &m.resize.Mutation
+		m.resize.NodeID, m.resize.Name = x.nodeID, protocol.View(m.lane.name)
+		m.resize.Limit, m.resize.ExpectedRevision = limit, revision
+	})
+}
+
 func (x *life) remove(ctx context.Context, name string, force bool) error {
 	return x.change(ctx, name, func(m *mutation) {
 		m.message, m.numbers = &m.remove, &m.remove.Mutation

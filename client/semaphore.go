@@ -158,6 +158,26 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	return failedName("update", x.name, err)
 }
 
+// Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A lower one takes
+// nothing from anybody: owners keep what they have, even where that is more than the limit, and nobody gets anything until enough was
+// released. An Acquire that waits for more than the limit ends with ErrResized when its turn comes.
+//
+// It needs no lease; IfRevision guards it as it does an Update, and Guard does not. An ephemeral semaphore is refused with
+// ErrPreconditionFailed, a cluster of which some host does not know this request yet with ErrUnsupported.
+func (x *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
+	c, err := newResizeConfig(limit, options)
+	if err != nil {
+		return failedName("resize", x.name, err)
+	}
+	ctx, op := x.begin(ctx, OpResize)
+	life, err := x.use(ctx)
+	if err == nil {
+		err = life.resize(ctx, x.name, limit, c.revision)
+	}
+	op.end(err)
+	return failedName("resize", x.name, err)
+}
+
 // DeleteOption sets how a semaphore is deleted.
 type DeleteOption func(*deleteConfig)
 

@@ -1,6 +1,6 @@
 package client
 
-// UpdateOption guards an update.
+// UpdateOption guards an update, or a resize.
 type UpdateOption func(*updateConfig)
 
 type updateConfig struct {
@@ -14,7 +14,7 @@ func Guard(lease *Lease) UpdateOption {
 	return func(c *updateConfig) { c.lease = lease }
 }
 
-// IfRevision lets an update take effect only if the semaphore still has the revision with which it was
+// IfRevision lets an update, or a resize, take effect only if the semaphore still has the revision with which it was
 // described; ErrPreconditionFailed tells that it has another. Then nothing has changed: describe it again, and
 // decide again. Owners that come, go, or change their data are a change of the revision too. 0 asks for none.
 //
@@ -22,6 +22,17 @@ func Guard(lease *Lease) UpdateOption {
 // Through a Node it is ErrUnavailable, and the update may have taken effect.
 func IfRevision(revision uint64) UpdateOption {
 	return func(c *updateConfig) { c.revision = revision }
+}
+
+func newResizeConfig(limit uint64, options []UpdateOption) (updateConfig, error) {
+	c := newUpdateConfig(options)
+	switch {
+	case limit == 0:
+		return c, badRequest("a limit of 0: nothing could ever be acquired")
+	case c.lease != nil:
+		return c, badRequest("a lease guards no resize: IfRevision does")
+	}
+	return c, nil
 }
 
 func newUpdateConfig(options []UpdateOption) updateConfig {

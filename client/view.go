@@ -28,6 +28,7 @@ type glance struct {
 	exists bool
 	birth  uint64
 	data   []byte
+	limit  uint64
 	owners roster
 }
 
@@ -68,8 +69,9 @@ type Changes struct {
 	// gone. Both can be true.
 	Created bool
 	Deleted bool
-	// DataChanged: the semaphore's data is other than before.
-	DataChanged bool
+	// DataChanged, LimitChanged: the semaphore's data, or its limit, is other than before.
+	DataChanged  bool
+	LimitChanged bool
 	// Joined are the owners that are new, Changed those with another count or other data, Gone those that
 	// are owners no more, as they were. Each is ordered by order id.
 	Joined  []Owner
@@ -88,7 +90,7 @@ func (v *View) Changes() Changes {
 	another := before.birth != v.birth
 	c.Created = v.Exists && (!before.exists || another)
 	c.Deleted = before.exists && (!v.Exists || another)
-	c.DataChanged = !bytes.Equal(before.data, v.Data)
+	c.DataChanged, c.LimitChanged = !bytes.Equal(before.data, v.Data), before.limit != v.Limit
 	difference(before.owners, v.owners, func(was, is *Owner) {
 		switch {
 		case was == nil:
@@ -104,7 +106,7 @@ func (v *View) Changes() Changes {
 
 // glance returns what the next view has to know of this one.
 func (v *View) glance() *glance {
-	return &glance{exists: v.Exists, birth: v.birth, data: v.Data, owners: v.owners}
+	return &glance{exists: v.Exists, birth: v.birth, data: v.Data, limit: v.Limit, owners: v.owners}
 }
 
 // same tells whether nothing that a user can see has changed, but for the revision.
