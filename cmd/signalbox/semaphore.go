@@ -25,7 +25,7 @@ itself can have data for others to read.
 A persistent semaphore is created and deleted. An ephemeral one comes with its
 first owner and goes with its last, and has no limit: who takes all of it has it
 alone.`,
-	}, newSemaphoreCreate(f), newSemaphoreUpdate(f), newSemaphoreDelete(f), newSemaphoreDescribe(f), newSemaphoreList(f),
+	}, newSemaphoreCreate(f), newSemaphoreUpdate(f), newSemaphoreResize(f), newSemaphoreDelete(f), newSemaphoreDescribe(f), newSemaphoreList(f),
 		newSemaphoreAcquire(f), newSemaphoreRelease(f), newSemaphoreWatch(f)))
 }
 

@@ -16,9 +16,9 @@ func newSemaphoreCreate(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create PATH NAME",
 		Short: "Create a persistent semaphore",
-		Long: `Creates a semaphore with a limit, which never changes, and shows it. It stays until
-it is deleted. With a limit of 1 it is a lock; "all" is no limit: as many owners
-as come.
+		Long: `Creates a semaphore with a limit, which "semaphore resize" changes, and shows it. It
+stays until it is deleted. With a limit of 1 it is a lock; "all" is no limit: as many
+owners as come.
 
 If it exists the command ends with code 73 and changes nothing.
 
@@ -91,6 +91,52 @@ code 79 otherwise.
 		},
 	}
 	c.Flags().Uint64Var(&revision, "if-revision", 0, "update it only if it has this revision, `NUMBER`")
+	return c
+}
+
+func newSemaphoreResize(f *cli.Frame) *cobra.Command {
+	var revision uint64
+	c := &cobra.Command{
+		Use:   "resize PATH NAME LIMIT",
+		Short: "Change the limit of a semaphore",
+		Long: `Gives a persistent semaphore another limit, and shows it. A higher one lets in those
+who wait, in their order. A lower one takes nothing from anybody: its owners keep what
+they have, and nobody gets anything until they have released enough. Who waits for
+more than the limit is turned away when its turn comes. "all" is no limit.
+
+With --if-revision nothing changes unless the semaphore has that revision, and the
+command ends with code 79 otherwise. Programs that name the old limit when they
+acquire go on under the new one.`,
+		Example: `  signalbox semaphore resize /prod/jobs workers 5
+
+  # only if it is as it was looked at
+  r=$(signalbox semaphore describe /prod/jobs workers -o json | jq .revision)
+  signalbox semaphore resize /prod/jobs workers 5 --if-revision $r`,
+		Args:              cli.Arguments("PATH", "NAME", "LIMIT"),
+		ValidArgsFunction: f.Complete(f.Paths, f.Names),
+		RunE: func(c *cobra.Command, args []string) error {
+			var limit cli.Amount
+			if err := limit.Set(args[2]); err != nil {
+				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("LIMIT: %w", err))
+			}
+			var guards []client.UpdateOption
+			if c.Flags().Changed("if-revision") {
+				guards = append(guards, client.IfRevision(revision))
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				node := box.Node(args[0])
+				if err := node.Resize(ctx, args[1], uint64(limit), guards...); err != nil {
+					return err
+				}
+				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(), client.WithWaiters())
+				if err != nil {
+					return err
+				}
+				return printSemaphore(f, args[0], d)
+			})
+		},
+	}
+	c.Flags().Uint64Var(&revision, "if-revision", 0, "resize it only if it has this revision, `NUMBER`")
 	return c
 }
 

@@ -24,6 +24,7 @@ type viewObject struct {
 	DataChanged bool          `json:"data_changed"`
 	Ephemeral   bool          `json:"ephemeral"`
 	Limit       cli.Amount    `json:"limit"`
+	Resized     bool          `json:"limit_changed"`
 	Count       cli.Amount    `json:"count"`
 	OwnerCount  int           `json:"owner_count"`
 	Joined      []ownerObject `json:"joined"`
@@ -88,7 +89,7 @@ func printView(f *cli.Frame, path, name string, v *client.View) error {
 	ch := v.Changes()
 	if f.JSON() {
 		o := viewObject{
-			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral, cli.Amount(v.Limit),
+			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral, cli.Amount(v.Limit), ch.LimitChanged,
 			cli.Amount(v.Count()), v.Len(), newOwnerObjects(ch.Joined), newOwnerObjects(ch.Changed), newOwnerObjects(ch.Gone), cli.Payload{},
 		}
 		if v.Exists && (ch.First || ch.DataChanged) {
@@ -119,8 +120,13 @@ func viewLines(v *client.View, ch client.Changes) []string {
 			what = "exists"
 		}
 		lines = append(lines, fmt.Sprintf("%-7s   limit %v, data %s", what, cli.Amount(v.Limit), cli.Cell(v.Data)))
-	case v.Exists && ch.DataChanged:
-		lines = append(lines, "data      "+cli.Cell(v.Data))
+	case v.Exists:
+		if ch.LimitChanged {
+			lines = append(lines, fmt.Sprintf("limit     %v", cli.Amount(v.Limit)))
+		}
+		if ch.DataChanged {
+			lines = append(lines, "data      "+cli.Cell(v.Data))
+		}
 	}
 	for _, part := range []struct {
 		what   string
