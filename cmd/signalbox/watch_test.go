@@ -23,6 +23,7 @@ type semaphoreChange struct {
 	DataChanged bool         `json:"data_changed"`
 	Ephemeral   bool         `json:"ephemeral"`
 	Limit       any          `json:"limit"`
+	Resized     bool         `json:"limit_changed"`
 	Count       any          `json:"count"`
 	OwnerCount  int          `json:"owner_count"`
 	Joined      []testHolder `json:"joined"`
@@ -53,6 +54,10 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	x.ok("semaphore", "update", node, "lock", "line\nline")
 	if c := next(`   data      "line\nline"`); !c.DataChanged || *c.Data != "line\nline" {
 		t.Errorf("data: %+v", c)
+	}
+	x.ok("semaphore", "resize", node, "lock", "4")
+	if c := next("   limit     4"); !c.Resized || c.Limit != 4.0 || c.DataChanged || c.Data != nil {
+		t.Errorf("limit: %+v", c)
 	}
 	owner := x.start("semaphore", "acquire", node, "lock", "--data", "me", "-o", "json")
 	g := parsed[grant](t, owner.awaitLine(1))
