@@ -43,6 +43,8 @@ type conn struct {
 	heard    atomic.Int64 // when frames last came
 	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
 
+	flows []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
+
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
 	out      *bytebufferpool.ByteBuffer // what is to be sent with the next flush
@@ -80,6 +82,7 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 		decoder:  protocol.NewRequestDecoder(h.config.Limits.DataBytes),
 		encoder:  protocol.NewEncoder(),
 		sessions: make(map[shard.SessionID]*binding),
+		flows:    make([]*flow, len(h.replicas)),
 		opened:   h.clock(),
 	}
 	c.holder = lease.NewHolder(h.now())

@@ -13,11 +13,11 @@ import (
 // openAlone opens a host by itself on a log in memory, and waits until it serves its shard. Whoever opens it closes it.
 func openAlone(tb testing.TB) *Host {
 	tb.Helper()
-	return openShards(tb, 1)
+	return openShards(tb, 1, func(_ uint64, l shard.Log) shard.Log { return l })
 }
 
-// openShards is openAlone with so many data shards.
-func openShards(tb testing.TB, shards int) *Host {
+// openShards is openAlone with so many data shards, on logs that the test may put something around.
+func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log) *Host {
 	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
 	if err != nil {
@@ -29,7 +29,8 @@ func openShards(tb testing.TB, shards int) *Host {
 		ID: 1, Name: "host-1", Cluster: "test", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
 		Hosts: []shard.HostID{1}, Shards: shards,
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
-			return network.Open(1, memlog.GroupID(group+1), sm)
+			l, err := network.Open(1, memlog.GroupID(group+1), sm)
+			return around(group, l), err
 		},
 	})
 	if err != nil {
@@ -47,7 +48,7 @@ func openShards(tb testing.TB, shards int) *Host {
 // standalone opens a host whose loop the test takes the place of, when it serves its shards.
 func standalone(t *testing.T, shards int) *Host {
 	t.Helper()
-	h := openShards(t, shards)
+	h := openShards(t, shards, func(_ uint64, l shard.Log) shard.Log { return l })
 	close(h.stop)
 	h.loop.Wait()
 	t.Cleanup(h.closeLogs)

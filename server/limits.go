@@ -9,13 +9,37 @@ const (
 	// keeps the disk busy; among others a round costs so many messages that larger batches pay more.
 	alone = 2
 	among = 1
-	// maxBatchCommands and maxBatchBytes bound one batch.
-	maxBatchCommands = 8192
-	maxBatchBytes    = 2 << 20
+	// maxBatchCommands and maxBatchBytes bound one batch: who comes when it has just gone waits until it is through.
+	maxBatchCommands = 2048
+	maxBatchBytes    = 1 << 20
 	// maxQueuedCommands and maxQueuedBytes bound what waits for the next batches of one shard. More is
 	// refused with OVERLOADED.
 	maxQueuedCommands = 65_536
 	maxQueuedBytes    = 64 << 20
+	// sharedCommands and sharedBytes are from when on the queue is shared out, in any case.
+	sharedCommands = maxQueuedCommands / 8
+	sharedBytes    = maxQueuedBytes / 8
+	// lightCommands and lightBytes are what may wait for one connection though others have filled their part of the queue.
+	lightCommands = 64
+	lightBytes    = 64 << 10
+	// commandCost is what a command costs besides its bytes, in bytes, when turns are shared out.
+	commandCost = 512
+	// flowQuantum is what one connection may have in a batch while another one that asks for little is there;
+	// addressQuantum and tokenQuantum, all connections of an address and of a token, where there are others.
+	flowQuantum    = 16 << 10
+	addressQuantum = 32 << 10
+	tokenQuantum   = 64 << 10
+	// largeCommand is from how many bytes on a command is large; such commands have largePerBatch of a batch,
+	// and only one batch at a time, while somebody is there who asks for little.
+	largeCommand  = 8 << 10
+	largePerBatch = 64 << 10
+	// heavyCost is from when on a connection asks for much at a time, and sharedFor how long that is remembered.
+	heavyCost = 8 << 10
+	sharedFor = time.Second
+	// spareFlows is for how many flows memory is kept, for so many commands and bytes each.
+	spareFlows    = 512
+	spareCommands = 64
+	spareBytes    = 8 << 10
 	// overloadWait is what a client is asked to wait where a queue is full.
 	overloadWait = 20 * time.Millisecond
 

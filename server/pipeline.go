@@ -10,13 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// pipeline gathers the commands of one shard into batches and proposes them. While fewer than
-// window are under way what is queued goes out at once; otherwise it grows into the next
-// batch. So an idle shard adds no waiting, and a busy one shares each fsync among many.
+// pipeline gathers the commands of one shard into batches and proposes them. While fewer than window are under way
+// what is queued goes out at once; otherwise it grows into the next batch. So an idle shard adds no waiting, and a
+// busy one shares each fsync among many.
 //
 // An acquire that will be queued has time: whoever owns must release first. While there is nothing else to propose it
 // waits, for a little while, for what comes next, which may be that release. Without this the new acquire of a former
 // owner would occupy the log when the next owner releases, and every second hand-off would take two rounds.
+//
+// What is queued goes out in the order in which it came, as long as that is fair. Where one connection asks for much
+// at a time and another one for little, or where much is queued, the queue is shared out (flows).
 type pipeline struct {
 	log      shard.Log
 	window   int // how many batches may be under way at once
@@ -36,17 +39,26 @@ type pipeline struct {
 	urgent   atomic.Int32 // how many of the queued commands are not patient; set under the lock
 	timer    *time.Timer  // ends the patience of those that are
 	ticking  bool         // the timer runs
+
+	// Commands are in the queue, or in the flows, never in both.
+	id     int // of the shard's flow among those of a connection
+	flows  flows
+	latest int64  // when the latest command of a client came; times are the host's nanoseconds
+	heavy  int64  // when a connection last asked for much
+	mixed  int64  // when one that asks for little last came beside one that asks for much
+	epoch  uint64 // counts the batches
 }
 
 // op is a command under way and who waits for its result.
 type op struct {
-	conn    *conn // nil where the host itself asks
+	conn    *conn // nil where done is called
+	from    *conn // whose command it is where done is called; nil where it is the host's own
 	request uint64
 	kind    protocol.Kind
 	started int64 // in nanoseconds of the host's clock
 	size    int32 // of the encoded command
 	patient bool  // it may wait for the next command
-	// done is called for the host's own commands, with the result, or with nil and what kept it from
+	// done is called where no answer is to be sent right away, with the result, or with nil and what kept it from
 	// being known. It runs where batches are applied and must not block.
 	done func(e *shard.Effect, failed protocol.Status)
 }
@@ -54,15 +66,25 @@ type op struct {
 // flight is a batch that was proposed and not applied yet.
 type flight struct {
 	sequence uint64
+	large    bool // with large commands
 	ops      []op
 	proposed time.Time
 }
 
-// add queues a command. It returns false where the queue is full, or the command above the level of the shard.
+// add queues a command. It returns false where the queue, or the part of it that its connection may fill, is full, and
+// where the command is above the level of the shard.
 func (p *pipeline) add(o op, c *shard.Command) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.queue) >= maxQueuedCommands || len(p.bytes) >= maxQueuedBytes {
+	if p.closed {
+		return false
+	}
+	f := p.flowOf(&o)
+	if len(p.queue) >= sharedCommands || len(p.bytes) >= sharedBytes {
+		p.share()
+	}
+	shared := p.flows.root.queued > 0
+	if shared && !p.flows.admits(f) {
 		return false
 	}
 	before := len(p.bytes)
@@ -73,7 +95,13 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 		return false
 	}
 	o.size = int32(len(p.bytes) - before)
-	p.queue = append(p.queue, o)
+	if shared {
+		p.flows.push(f, o, p.bytes)
+		p.bytes = p.bytes[:0]
+	} else {
+		p.queue = append(p.queue, o)
+	}
+	p.weigh(f, &o)
 	if !o.patient {
 		p.urgent.Add(1)
 	}
@@ -89,7 +117,7 @@ func (p *pipeline) flush() {
 	var failed []op
 	if p.hurried() {
 		failed = p.pump()
-	} else if len(p.queue) > 0 && len(p.flights) == 0 && !p.ticking {
+	} else if p.queued() > 0 && len(p.flights) == 0 && !p.ticking {
 		p.ticking = true
 		p.timer.Reset(p.patience) // a batch that is under way takes what is queued along when it has landed
 	}
@@ -111,12 +139,15 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
 // pump is flush under the lock. It returns ops that could not be proposed. Where nothing is under way it
 // leaves nothing queued: nobody would come back for that.
 func (p *pipeline) pump() (failed []op) {
-	for len(p.queue) > 0 && len(p.flights) < p.window && !p.closed {
+	for p.queued() > 0 && len(p.flights) < p.window && !p.closed {
 		ops, bytes := p.next()
+		if len(ops) == 0 {
+			break // what is left waits for a batch that is under way
+		}
 		p.sequence++
 		sequence := p.sequence
 		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
-		p.flights = append(p.flights, flight{sequence: sequence, ops: ops, proposed: time.Now()})
+		p.flights = append(p.flights, flight{sequence: sequence, ops: ops, proposed: time.Now(), large: hasLarge(ops, bytes)})
 		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.settled(sequence, o) }); err == nil {
 			break
 		}
@@ -126,8 +157,18 @@ func (p *pipeline) pump() (failed []op) {
 	return failed
 }
 
+// queued returns how many commands wait.
+func (p *pipeline) queued() int { return len(p.queue) + p.flows.root.queued }
+
 // next takes the next batch off the queue: all of it, as a rule, or as much as one batch may hold.
 func (p *pipeline) next() (ops []op, bytes []byte) {
+	p.epoch++
+	if p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
+		p.share()
+	}
+	if p.flows.root.queued > 0 {
+		return p.nextShared()
+	}
 	ops = p.queue
 	p.queue = nil
 	if n := len(p.spare); n > 0 {
@@ -213,6 +254,9 @@ func (p *pipeline) settled(sequence uint64, o shard.Outcome) {
 func (p *pipeline) abandon(why protocol.Result) {
 	p.mu.Lock()
 	ops := p.queue
+	for p.flows.root.queued > 0 {
+		ops, p.other = p.flows.take(ops, p.other[:0], calm)
+	}
 	p.queue, p.bytes = nil, nil
 	p.urgent.Store(0)
 	p.mu.Unlock()
@@ -232,7 +276,7 @@ func (p *pipeline) close() {
 func (p *pipeline) waiting() (commands, batches int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.queue), len(p.flights)
+	return p.queued(), len(p.flights)
 }
 
 // fail answers ops that were not, or not certainly, carried out.
@@ -253,9 +297,10 @@ func fail(ops []op, why protocol.Result) {
 	}
 }
 
-// init makes a pipeline whose batches carry the proposer.
-func (p *pipeline) init(proposer uint64, window int, patience time.Duration) {
-	p.proposer, p.window, p.patience = proposer, window, patience
+// init makes the pipeline of a shard whose batches carry the proposer.
+func (p *pipeline) init(id int, proposer uint64, window int, patience time.Duration) {
+	p.id, p.proposer, p.window, p.patience = id, proposer, window, patience
+	p.flows.init()
 	p.timer = time.AfterFunc(time.Hour, p.hurry)
 	p.timer.Stop()
 }

@@ -81,7 +81,7 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	if len(h.config.Hosts) > 1 {
 		window = among
 	}
-	r.pipeline.init(h.proposer, window, h.config.Patience)
+	r.pipeline.init(int(id-1), h.proposer, window, h.config.Patience)
 	r.duty.init(r)
 	r.initDigests()
 	r.noteLevel()

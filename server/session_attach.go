@@ -96,7 +96,7 @@ func (a *attach) commit() {
 	command := shard.Command{
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
 	}
-	ok := a.rp.pipeline.add(op{done: func(e *shard.Effect, failed protocol.Status) {
+	ok := a.rp.pipeline.add(op{from: a.c, done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
 			a.c.moved(a.request, a.kind, a.rp)

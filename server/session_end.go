@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// end proposes the end of a session at once.
-func (r *replica) end(id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
+// end proposes the end of a session at once, for a connection or, where it is nil, for the host itself.
+func (r *replica) end(from *conn, id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
 	if done == nil {
 		done = func(*shard.Effect, protocol.Status) {}
 	}
 	command := shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}
-	if !r.pipeline.add(op{done: done}, &command) {
+	if !r.pipeline.add(op{from: from, done: done}, &command) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
@@ -115,7 +115,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 		return
 	}
 	request, kind, started := r.ID, r.Kind, c.started
-	rp.end(id, flags, func(e *shard.Effect, failed protocol.Status) {
+	rp.end(c, id, flags, func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
 			c.moved(request, kind, rp)
@@ -217,6 +217,7 @@ func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 	c.holder.Close(now)
 	for _, r := range h.replicas {
 		r.hub.Gone(c)
+		r.pipeline.leave(c)
 	}
 	h.remove(c)
 	h.wake()

@@ -60,7 +60,7 @@ func (s *sessionStart) in(n meta.Node) {
 	}
 	s.command.Node = n.ID
 	s.command.Slot = rp.someSlot()
-	if !rp.pipeline.add(op{started: s.started, done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
+	if !rp.pipeline.add(op{from: s.c, started: s.started, done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
 		return
 	}
@@ -95,7 +95,7 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 		c.reviewSession(id, &binding{node: s.node.ID, home: rp}) // the right may have been taken away meanwhile
 	case lease.Closed:
 		// Nobody is there to hear of it. It would only be in the way until its timeout.
-		rp.end(id, 0, nil)
+		rp.end(nil, id, 0, nil)
 		return
 	default:
 		c.answer(s.id, &answer)

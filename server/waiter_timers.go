@@ -100,9 +100,9 @@ func (h *timerHeap) Pop() any {
 	return w
 }
 
-// restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters come
-// and go meanwhile. One that has gone before its timer was started is not seen by a second look, and its timer is stopped;
-// one that goes later stops it itself.
+// restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
+// come and go meanwhile. One that has gone before its timer was started is not seen by a second look, and its timer is
+// stopped; one that goes later stops it itself.
 func (r *replica) restoreTimers(walk func(shard.Cursor, func(shard.Waiter)) (shard.Cursor, bool), now time.Time) {
 	for at, over := shard.Cursor(0), false; !over; {
 		var page []shard.Waiter

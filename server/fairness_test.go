@@ -1,0 +1,157 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// gate is a log whose proposals go on when the test lets them.
+type gate struct {
+	shard.Log
+	proposed chan proposed
+
+	mu   sync.Mutex
+	held bool
+}
+
+// proposed is a batch that waits at the gate.
+type proposed struct {
+	commands, bytes int
+	acquires        int
+	pass            func()
+}
+
+func (g *gate) Propose(data []byte, done func(shard.Outcome)) error {
+	g.mu.Lock()
+	held := g.held
+	g.mu.Unlock()
+	if !held {
+		return g.Log.Propose(data, done)
+	}
+	data = bytes.Clone(data)
+	p := proposed{bytes: len(data), pass: func() {
+		if err := g.Log.Propose(data, done); err != nil {
+			panic(err)
+		}
+	}}
+	var b shard.Batch
+	if err := shard.DecodeBatch(data, &b, level.Newest); err != nil {
+		return err
+	}
+	p.commands = len(b.Commands)
+	for i := range b.Commands {
+		if b.Commands[i].Kind == shard.CmdAcquire {
+			p.acquires++
+		}
+	}
+	g.proposed <- p
+	return nil
+}
+
+func (g *gate) hold(held bool) {
+	g.mu.Lock()
+	g.held = held
+	g.mu.Unlock()
+}
+
+// Connections that ask for much do not keep another one waiting for longer than a few small batches.
+func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testing.T) {
+	data := bytes.Repeat([]byte("x"), 60_000)
+	for name, c := range map[string]struct {
+		conns, requests int
+		request         func(conn int) protocol.RequestMessage
+	}{
+		"sessions": {2, 8000, func(int) protocol.RequestMessage {
+			return &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000}
+		}},
+		"updates": {4, 100, func(conn int) protocol.RequestMessage {
+			return &protocol.SemaphoreUpdate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", conn), Data: data}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &gate{proposed: make(chan proposed, 1000)}
+			h := openShards(t, 1, func(group uint64, l shard.Log) shard.Log {
+				if group == 0 {
+					return l
+				}
+				g.Log = l
+				return g
+			})
+			t.Cleanup(h.Close)
+			greet := func() (*conn, *sink) {
+				s := newSink()
+				c := h.Opened(s).(*conn)
+				send(c, s, &protocol.Hello{VersionMin: 1, VersionMax: 1})
+				return c, s
+			}
+			victim, answers := greet()
+			send(victim, answers, &protocol.NodeCreate{Path: []byte("/bench")})
+			send(victim, answers, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
+			var id uint64
+			h.replicas[0].machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
+			for i := range c.conns {
+				send(victim, answers, &protocol.SemaphoreCreate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", i), Limit: 1})
+			}
+
+			g.hold(true)
+			encoder := protocol.NewEncoder()
+			var buf bytebufferpool.ByteBuffer
+			for i := range c.conns {
+				flooder, _ := greet()
+				buf.Reset()
+				for n := range c.requests {
+					encoder.Request(&buf, uint64(n+2), c.request(i))
+				}
+				flooder.Data(buf.B)
+			}
+			const rounds = 20
+			for n := range uint64(rounds) {
+				buf.Reset()
+				encoder.Request(&buf, n+100, &protocol.Acquire{
+					Mutation: protocol.Mutation{SessionID: id, Number: n + 1}, NodeID: 1, Name: fmt.Appendf(nil, "lock/%d", n),
+					Count: 1, Ephemeral: true,
+				})
+				gone := 0 // batches that were proposed before anything was known of the victim
+				if n == 0 {
+					gone = len(g.proposed)
+				}
+				victim.Data(buf.B)
+				commands, size := 0, 0
+				for found := false; !found; {
+					select {
+					case p := <-g.proposed:
+						if gone--; gone < 0 {
+							commands, size, found = commands+p.commands, size+p.bytes, p.acquires > 0
+						}
+						p.pass()
+					case <-time.After(10 * time.Second):
+						t.Fatalf("round %d: no batch is proposed, of %d commands that wait", n, h.replicas[0].pipeline.queued())
+					}
+				}
+				if commands > 6*inAPart || size > 3*largePerBatch {
+					t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)
+				}
+			}
+			g.hold(false)
+			for {
+				select {
+				case p := <-g.proposed:
+					p.pass()
+				case <-time.After(10 * time.Millisecond):
+					if commands, batches := h.replicas[0].pipeline.waiting(); commands+batches == 0 {
+						return
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import "net"
+
+// flow is what waits in a shard's queue for one principal: a token, an address of a token, or a connection of an
+// address. Connections hold the commands; the others share out turns among those below them. It is guarded by the lock
+// of its pipeline.
+type flow struct {
+	parent  *flow
+	key     string
+	below   map[string]*flow // by token, or by address; nil where the flow holds commands
+	members int              // how many connections are in it
+	quantum int              // what one replenishment of its credit is
+	closed  bool             // its connection has gone: it goes when it is empty
+
+	// Turns. A flow with commands is in one list of its parent: fresh where it has credit left from before it came,
+	// stale otherwise.
+	credit       int
+	fresh, stale flowList // those below that have commands
+	active       int      // how many are in the two
+	next         *flow
+	replenished  uint64 // the batch in which its credit was replenished
+	done         uint64 // the batch that it has had its part of
+
+	// What waits, in the flow or below.
+	queued, bytes int
+
+	// The commands of a connection in the order in which they came, and how they are encoded.
+	ops    []op
+	opsAt  int
+	data   []byte
+	dataAt int
+
+	// What came while the queue was not shared out.
+	epoch   uint64
+	pending int   // the cost of what came since the latest batch
+	heavyAt int64 // when it last had much waiting
+}
+
+// flowList is a queue of flows.
+type flowList struct{ head, tail *flow }
+
+func (l *flowList) push(f *flow) {
+	f.next = nil
+	if l.tail == nil {
+		l.head = f
+	} else {
+		l.tail.next = f
+	}
+	l.tail = f
+}
+
+func (l *flowList) pop() *flow {
+	f := l.head
+	if l.head = f.next; l.head == nil {
+		l.tail = nil
+	}
+	f.next = nil
+	return f
+}
+
+// first returns the flow below whose turn it is, and the list that it is the head of.
+func (f *flow) first() (*flow, *flowList) {
+	if f.fresh.head != nil {
+		return f.fresh.head, &f.fresh
+	}
+	return f.stale.head, &f.stale
+}
+
+// holds tells whether commands are in the flow itself.
+func (f *flow) holds() bool { return f.below == nil }
+
+// alone tells whether the flow has nobody to share with at its level. A connection never counts as alone: the
+// next command may be of another.
+func (f *flow) alone() bool { return !f.holds() && f.parent.active == 1 }
+
+// token returns the flow of the token that a connection's flow belongs to.
+func (f *flow) token() *flow {
+	for f.parent.parent != nil {
+		f = f.parent
+	}
+	return f
+}
+
+// put appends an encoded command.
+func (f *flow) put(o op, encoded []byte) {
+	f.ops, f.opsAt = appendAt(f.ops, f.opsAt, o)
+	f.data, f.dataAt = appendAt(f.data, f.dataAt, encoded...)
+}
+
+// appendAt appends to a queue that begins at a place of its slice, and uses the room before that again where it is
+// most of the slice.
+func appendAt[T any](s []T, at int, x ...T) ([]T, int) {
+	if at > len(s)/2 && len(s)+len(x) > cap(s) {
+		n := copy(s, s[at:])
+		clear(s[n:])
+		s, at = s[:n], 0
+	}
+	return append(s, x...), at
+}
+
+// addressOf returns the address that a client's connections share.
+func addressOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}

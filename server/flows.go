@@ -1,0 +1,224 @@
+package server
+
+// flows share the batches of a shard fairly among those who ask for commands: by token, within a token by address,
+// within an address by connection. What the host itself asks for has the part of a token.
+//
+// It is deficit round robin at each level. A flow whose turn it is may have commands taken while it has credit, and
+// the last of them may cost more than is left: the debt is paid with later turns. Then its credit is replenished and
+// it goes behind all others, at the most once in a batch. A flow that comes with credit goes before those that have
+// had a turn: who asks for little is served by the next batch, however much waits of others. Nobody starves: credit is
+// replenished in the order of the list only.
+//
+// Within a connection, commands keep their order.
+type flows struct {
+	root  flow
+	host  *flow
+	batch uint64 // counts the batches, for the marks of the flows
+
+	ops  [][]op // memory of flows that were emptied
+	data [][]byte
+}
+
+func (q *flows) init() {
+	q.root.below = make(map[string]*flow)
+	q.host = &flow{parent: &q.root, quantum: tokenQuantum, credit: tokenQuantum}
+}
+
+// join makes a flow for a connection.
+func (q *flows) join(token, address string) *flow {
+	t := q.root.find(token, tokenQuantum)
+	a := t.find(address, addressQuantum)
+	a.members++
+	t.members++
+	return &flow{parent: a, quantum: flowQuantum, credit: flowQuantum}
+}
+
+// find returns the flow of a token, or of an address, below this one.
+func (f *flow) find(key string, quantum int) *flow {
+	x := f.below[key]
+	if x == nil {
+		x = &flow{parent: f, key: key, below: make(map[string]*flow), quantum: quantum, credit: quantum}
+		f.below[key] = x
+	}
+	return x
+}
+
+// leave says that the connection of a flow has gone. What waits in it is still carried out.
+func (q *flows) leave(f *flow) {
+	f.closed = true
+	if f.queued == 0 {
+		q.forget(f)
+	}
+}
+
+// forget takes the flow of a connection that has gone out of the tree.
+func (q *flows) forget(f *flow) {
+	for x := f.parent; x != &q.root; x = x.parent {
+		if x.members--; x.members == 0 {
+			delete(x.parent.below, x.key)
+		}
+	}
+}
+
+// admits tells whether a command may be queued. Whoever has little waiting is refused only where the whole queue is
+// full. Whoever has much is refused where its token has as much waiting as there is room left: so half of the queue is
+// left for others, however many connections one token has.
+func (q *flows) admits(f *flow) bool {
+	if f == q.host {
+		return f.queued < maxQueuedCommands && f.bytes < maxQueuedBytes
+	}
+	commands, bytes := maxQueuedCommands-q.root.queued, maxQueuedBytes-q.root.bytes
+	if commands <= 0 || bytes <= 0 {
+		return false
+	}
+	if f.queued < lightCommands && f.bytes < lightBytes {
+		return true
+	}
+	t := f.token()
+	return t.queued < commands && t.bytes < bytes
+}
+
+// push queues an encoded command.
+func (q *flows) push(f *flow, o op, encoded []byte) {
+	if f.queued == 0 {
+		q.lend(f)
+	}
+	f.put(o, encoded)
+	for x := f; x != nil; x = x.parent {
+		if x.queued == 0 && x.parent != nil {
+			x.parent.enter(x)
+		}
+		x.queued++
+		x.bytes += len(encoded)
+	}
+}
+
+// enter puts a flow that has commands now into the list that its credit gives it a place in.
+func (f *flow) enter(x *flow) {
+	f.active++
+	if x.credit > 0 {
+		f.fresh.push(x)
+	} else {
+		f.stale.push(x)
+	}
+}
+
+// parts is what the flows may have of a batch.
+type parts struct {
+	scale int // by how much more than its quantum the credit of a flow is replenished
+	large int // how many bytes of large commands there may be; one is always taken where there may be any
+}
+
+// take appends the commands of the next batch: at least one, unless only large ones wait and there may be none.
+func (q *flows) take(ops []op, data []byte, p parts) ([]op, []byte) {
+	q.batch++
+	large, left := 0, false
+	for from, size := len(ops), len(data); q.root.queued > 0 && len(ops)-from < maxBatchCommands; {
+		f := q.pick(&q.root, p.scale)
+		if f == nil {
+			if len(ops) > from || left {
+				break
+			}
+			q.batch++ // all are in debt: another turn for each
+			continue
+		}
+		n := int(f.ops[f.opsAt].size)
+		if len(ops) > from && len(data)-size+n > maxBatchBytes {
+			break
+		}
+		if n > largeCommand {
+			if p.large == 0 || large > 0 && large+n > p.large {
+				f.done, left = q.batch, true
+				continue
+			}
+			large += n
+		}
+		ops, data = append(ops, f.ops[f.opsAt]), append(data, f.data[f.dataAt:f.dataAt+n]...)
+		q.remove(f, n)
+	}
+	return ops, data
+}
+
+// pick returns the connection whose turn it is, of those below; nil where all have had their part of the batch.
+func (q *flows) pick(f *flow, scale int) *flow {
+	for !f.holds() {
+		x := q.turn(f, scale)
+		if x != nil {
+			f = x
+			continue
+		}
+		if f == &q.root {
+			return nil
+		}
+		f.done = q.batch
+		f = f.parent
+	}
+	return f
+}
+
+// turn returns the flow whose turn it is among those right below. It is the head of its list.
+func (q *flows) turn(f *flow, scale int) *flow {
+	for passed := 0; passed < f.active; {
+		x, list := f.first()
+		if x.done == q.batch {
+			f.stale.push(list.pop())
+			passed++
+			continue
+		}
+		if x.alone() || x.credit > 0 {
+			return x
+		}
+		if x.replenished == q.batch {
+			x.done = q.batch
+			continue
+		}
+		x.replenished = q.batch
+		x.credit += x.quantum * scale
+		f.stale.push(list.pop())
+		passed = 0
+	}
+	return nil
+}
+
+// remove takes the first command, of so many bytes, out of the flow that was picked.
+func (q *flows) remove(f *flow, n int) {
+	f.ops[f.opsAt] = op{}
+	f.opsAt++
+	f.dataAt += n
+	for x := f; x != &q.root; x = x.parent {
+		if !x.alone() {
+			x.credit -= n + commandCost
+		}
+		x.queued--
+		x.bytes -= n
+	}
+	q.root.queued--
+	q.root.bytes -= n
+	for x := f; x != &q.root && x.queued == 0; x = x.parent {
+		_, list := x.parent.first()
+		list.pop()
+		x.parent.active--
+		x.credit = min(x.credit, x.quantum)
+	}
+	if f.queued == 0 {
+		q.giveBack(f)
+		if f.closed {
+			q.forget(f)
+		}
+	}
+}
+
+// lend gives a flow memory, giveBack takes it from one that was emptied. Much of it is left to the garbage collector.
+func (q *flows) lend(f *flow) {
+	if n := len(q.ops); n > 0 {
+		f.ops, f.data = q.ops[n-1], q.data[n-1]
+		q.ops, q.data = q.ops[:n-1], q.data[:n-1]
+	}
+}
+
+func (q *flows) giveBack(f *flow) {
+	if len(q.ops) < spareFlows && cap(f.ops) <= spareCommands && cap(f.data) <= spareBytes {
+		q.ops, q.data = append(q.ops, f.ops[:0]), append(q.data, f.data[:0])
+	}
+	f.ops, f.data, f.opsAt, f.dataAt = nil, nil, 0, 0
+}

@@ -1,0 +1,285 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// asked are commands of some flows in a fair queue. Each is its flow's name and a number that counts up.
+type asked struct {
+	t     *testing.T
+	flows flows
+	all   map[string]*flow
+	sent  map[string]uint64
+	got   map[string]uint64
+	of    map[*conn]string
+	conns map[string]*conn
+}
+
+func newAsked(t *testing.T) *asked {
+	a := &asked{
+		t: t, all: map[string]*flow{}, sent: map[string]uint64{}, got: map[string]uint64{},
+		of: map[*conn]string{}, conns: map[string]*conn{},
+	}
+	a.flows.init()
+	return a
+}
+
+// join makes the flow of a connection.
+func (a *asked) join(name, token, address string) {
+	c := &conn{}
+	a.all[name], a.conns[name], a.of[c] = a.flows.join(token, address), c, name
+}
+
+// ask queues commands of so many bytes.
+func (a *asked) ask(name string, n, size int) {
+	for range n {
+		a.sent[name]++
+		encoded := make([]byte, size)
+		encoded[0] = byte(a.sent[name])
+		a.flows.push(a.all[name], op{conn: a.conns[name], request: a.sent[name], size: int32(size)}, encoded)
+	}
+}
+
+// batch takes a batch and returns how many commands of each flow are in it. Those of a flow must be in order.
+func (a *asked) batch(p parts) map[string]int {
+	a.t.Helper()
+	ops, data := a.flows.take(nil, nil, p)
+	counts := map[string]int{}
+	for _, o := range ops {
+		name := a.of[o.conn]
+		a.got[name]++
+		if o.request != a.got[name] || data[0] != byte(o.request) {
+			a.t.Fatalf("command %d of %s comes, as %d; want %d", o.request, name, data[0], a.got[name])
+		}
+		data = data[o.size:]
+		counts[name]++
+	}
+	if len(data) != 0 {
+		a.t.Fatalf("%d bytes are nobody's", len(data))
+	}
+	return counts
+}
+
+const inAPart = flowQuantum/(100+commandCost) + 1 // commands of 100 bytes; the last may go into debt
+
+func TestWhoAsksForLittleIsInTheNextBatch(t *testing.T) {
+	a := newAsked(t)
+	a.join("flood", "", "here")
+	a.join("victim", "", "here")
+	a.ask("flood", 10_000, 100)
+	for range 20 {
+		a.ask("victim", 1, 100)
+		counts := a.batch(mixed)
+		if counts["victim"] != 1 || counts["flood"] == 0 || counts["flood"] > 2*inAPart {
+			t.Fatalf("a batch has %v", counts)
+		}
+	}
+}
+
+func TestConnectionsOfOneAddressShareAlike(t *testing.T) {
+	a := newAsked(t)
+	sizes := map[string]int{"a": 100, "b": 100, "c": 1000, "d": 60_000}
+	for name, size := range sizes {
+		a.join(name, "", "here")
+		a.ask(name, 20_000_000/size, size)
+	}
+	cost := map[string]int{}
+	for range 400 {
+		for name, n := range a.batch(mixed) {
+			cost[name] += n * (sizes[name] + commandCost)
+		}
+	}
+	for name := range sizes {
+		if share := float64(cost[name]) / (400 * flowQuantum); share < 0.97 || share > 1.03 {
+			t.Errorf("%s had %.2f of its part", name, share)
+		}
+	}
+}
+
+// However many connections a token or an address has, it has one part.
+func TestTokensAndThenAddressesShareAlike(t *testing.T) {
+	a := newAsked(t)
+	a.join("lonely", "one", "x")
+	a.ask("lonely", 20_000, 100)
+	for i := range 30 {
+		name := fmt.Sprintf("many-%d", i)
+		a.join(name, "two", "x")
+		a.ask(name, 3_000, 100)
+	}
+	a.join("aside", "two", "y")
+	a.ask("aside", 20_000, 100)
+	sum := map[string]int{}
+	for range 100 {
+		for name, n := range a.batch(mixed) {
+			sum[name[:4]] += n
+		}
+	}
+	// Each connection has one quantum of a batch, an address two, and a token four.
+	lone, aside, many := sum["lone"], sum["asid"], sum["many"]
+	if many < lone || many > 4*lone || aside < many/4 || many+aside > 6*lone {
+		t.Fatalf("lonely had %d, aside %d, and the many %d", lone, aside, many)
+	}
+}
+
+// Large commands are in one batch at a time, one after the other, and nobody else waits for them.
+func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
+	a := newAsked(t)
+	for i := range 4 {
+		name := fmt.Sprintf("flood-%d", i)
+		a.join(name, "", "here")
+		a.ask(name, 100, 60_000)
+	}
+	a.join("victim", "", "here")
+	floods := 0
+	for i := range 100 {
+		a.ask("victim", 1, 100)
+		p := mixed
+		if i%2 == 1 {
+			p.large = 0 // some are under way
+		}
+		counts := a.batch(p)
+		if counts["victim"] != 1 {
+			t.Fatalf("batch %d has %v", i, counts)
+		}
+		if n := a.flows.root.queued; n != 400-floods-len(counts)+1 {
+			t.Fatalf("batch %d has %v, and %d are left", i, counts, n)
+		}
+		if floods += len(counts) - 1; len(counts)-1 != 1-i%2 {
+			t.Fatalf("batch %d has %v", i, counts)
+		}
+	}
+	for i := range 4 {
+		if n := a.got[fmt.Sprintf("flood-%d", i)]; n < 8 || n > 17 {
+			t.Errorf("flood %d had %d of %d", i, n, floods)
+		}
+	}
+	if none := a.batch(parts{scale: 1}); len(none) != 0 {
+		t.Fatalf("a batch has %v; only large commands wait, and there may be none", none)
+	}
+}
+
+// The host neither starves nor is starved.
+func TestTheHostHasAPartOfItsOwn(t *testing.T) {
+	a := newAsked(t)
+	for i := range 8 {
+		name := fmt.Sprintf("flood-%d", i)
+		a.join(name, "token", "here")
+		a.ask(name, 8_000, 100)
+	}
+	a.all["host"], a.conns["host"] = a.flows.host, &conn{}
+	a.of[a.conns["host"]] = "host"
+	a.ask("host", 10_000, 1000)
+	host, others := 0, 0
+	for range 100 {
+		counts := a.batch(calm)
+		host += counts["host"]
+		delete(counts, "host")
+		for _, n := range counts {
+			others += n
+		}
+	}
+	if host < 1000 || others < 1000 {
+		t.Fatalf("the host had %d, others %d", host, others)
+	}
+	if !a.flows.admits(a.flows.host) {
+		t.Error("the host is refused because others fill the queue")
+	}
+}
+
+// Who fills its part of the queue is refused; who has little in it is not.
+func TestWhoHasMuchQueuedIsRefusedFirst(t *testing.T) {
+	a := newAsked(t)
+	for i := range 4 {
+		a.join(fmt.Sprintf("flood-%d", i), "one", "here")
+	}
+	a.join("victim", "one", "here")
+	a.join("other", "two", "here")
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("flood-%d", n%4)
+		if !a.flows.admits(a.all[name]) {
+			break
+		}
+		a.ask(name, 1, 10)
+	}
+	if n := a.flows.root.queued; n != maxQueuedCommands/2 {
+		t.Fatalf("%d are queued when a token is refused; want half of %d", n, maxQueuedCommands)
+	}
+	for _, name := range []string{"victim", "other"} {
+		for range lightCommands {
+			if !a.flows.admits(a.all[name]) {
+				t.Fatalf("%s is refused", name)
+			}
+			a.ask(name, 1, 10)
+		}
+	}
+	if a.flows.admits(a.all["victim"]) {
+		t.Error("one that has much queued is admitted, of a token that has filled its part")
+	}
+	if !a.flows.admits(a.all["other"]) {
+		t.Error("one of another token is refused")
+	}
+}
+
+// Whatever is asked, everything comes, each connection's in order; and nothing is left of those that have gone.
+func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	a := newAsked(t)
+	var names []string
+	for step := range 3_000 {
+		switch roll := random.IntN(10); {
+		case roll == 0 && len(names) < 30:
+			name := fmt.Sprintf("conn-%d", step)
+			a.join(name, fmt.Sprint("token-", random.IntN(3)), fmt.Sprint("address-", random.IntN(3)))
+			names = append(names, name)
+		case roll == 1 && len(names) > 0:
+			at := random.IntN(len(names))
+			a.flows.leave(a.all[names[at]])
+			names = append(names[:at], names[at+1:]...)
+		case roll < 6 && len(names) > 0:
+			a.ask(names[random.IntN(len(names))], 1+random.IntN(100), 1+random.IntN(1+random.IntN(20_000)))
+		default:
+			p := []parts{calm, mixed, {scale: 1}}[random.IntN(3)]
+			if counts := a.batch(p); len(counts) == 0 && a.flows.root.queued > 0 && p.large > 0 {
+				t.Fatalf("step %d: an empty batch, and %d wait", step, a.flows.root.queued)
+			}
+		}
+	}
+	for a.flows.root.queued > 0 {
+		a.batch(calm)
+	}
+	for name, n := range a.sent {
+		if a.got[name] != n {
+			t.Errorf("%s: %d of %d came", name, a.got[name], n)
+		}
+	}
+	for _, name := range names {
+		a.flows.leave(a.all[name])
+	}
+	if len(a.flows.root.below) != 0 || a.flows.root.bytes != 0 || a.flows.root.active != 0 {
+		t.Errorf("%d tokens, %d bytes, %d active are left", len(a.flows.root.below), a.flows.root.bytes, a.flows.root.active)
+	}
+}
+
+// BenchmarkFlows is a command through the queue of many connections.
+func BenchmarkFlows(b *testing.B) {
+	var q flows
+	q.init()
+	all := make([]*flow, 512)
+	for i := range all {
+		all[i] = q.join("", fmt.Sprint(i%10))
+	}
+	command := make([]byte, 60)
+	var ops []op
+	var data []byte
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		q.push(all[n%len(all)], op{size: 60}, command)
+		if n%len(all) == 0 {
+			for q.root.queued > 0 {
+				ops, data = q.take(ops[:0], data[:0], mixed)
+			}
+		}
+	}
+}
