@@ -155,3 +155,46 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 		})
 	}
 }
+
+// Connections that ask for as much as each other go into the log as they come, in batches as large as ever.
+func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
+	p := &pipeline{}
+	p.init(0, 1, 1, 0)
+	p.level.Store(uint32(level.Newest))
+	const conns, requests = 8, 64
+	now := int64(time.Hour)
+	all := make([]*conn, conns)
+	for i := range all {
+		all[i] = &conn{flows: make([]*flow, 1), peer: newSink()}
+	}
+	round := func() {
+		for _, c := range all {
+			for range requests {
+				now += int64(time.Microsecond)
+				if !p.add(op{conn: c, started: now}, &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}) {
+					t.Fatal("the queue is full")
+				}
+			}
+		}
+		now += int64(10 * time.Millisecond)
+	}
+	take := func() {
+		for p.queued() > 0 {
+			p.next()
+		}
+	}
+	for range 2 * sharedFor / (10 * time.Millisecond) { // until it is known of all that they ask for much
+		round()
+		take()
+	}
+	before := p.shared.Load()
+	for range 1000 {
+		round()
+		if ops, _ := p.next(); len(ops) != conns*requests {
+			t.Fatalf("a batch has %d commands; want all %d", len(ops), conns*requests)
+		}
+	}
+	if n := p.shared.Load() - before; n != 0 {
+		t.Fatalf("%d batches were shared out", n)
+	}
+}

@@ -35,6 +35,7 @@ type flow struct {
 	epoch   uint64
 	pending int   // the cost of what came since the latest batch
 	heavyAt int64 // when it last had much waiting
+	light   int   // for how many batches it has had little, one after the other
 }
 
 // flowList is a queue of flows.

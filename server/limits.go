@@ -33,9 +33,11 @@ const (
 	// and only one batch at a time, while somebody is there who asks for little.
 	largeCommand  = 8 << 10
 	largePerBatch = 64 << 10
-	// heavyCost is from when on a connection asks for much at a time, and sharedFor how long that is remembered.
-	heavyCost = 8 << 10
-	sharedFor = time.Second
+	// heavyCost is from when on a connection asks for much at a time, and sharedFor how long that is remembered. One that
+	// had little in more than lightBatches batches is taken for one that asks for little.
+	heavyCost    = 8 << 10
+	sharedFor    = time.Second
+	lightBatches = 2
 	// spareFlows is for how many flows memory is kept, for so many commands and bytes each.
 	spareFlows    = 512
 	spareCommands = 64

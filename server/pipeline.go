@@ -43,10 +43,11 @@ type pipeline struct {
 	// Commands are in the queue, or in the flows, never in both.
 	id     int // of the shard's flow among those of a connection
 	flows  flows
-	latest int64  // when the latest command of a client came; times are the host's nanoseconds
-	heavy  int64  // when a connection last asked for much
-	mixed  int64  // when one that asks for little last came beside one that asks for much
-	epoch  uint64 // counts the batches
+	latest int64         // when the latest command of a client came; times are the host's nanoseconds
+	heavy  int64         // when a connection last asked for much
+	mixed  int64         // when one that asks for little last came beside one that asks for much
+	epoch  uint64        // counts the batches
+	shared atomic.Uint64 // how many batches were taken out of the flows
 }
 
 // op is a command under way and who waits for its result.

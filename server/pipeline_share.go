@@ -39,13 +39,14 @@ func (p *pipeline) weigh(f *flow, o *op) {
 	}
 	if f.epoch != p.epoch {
 		f.epoch, f.pending = p.epoch, 0
+		f.light++
 	}
 	f.pending += int(o.size) + commandCost
 	p.latest = max(p.latest, o.started)
 	switch {
 	case f.pending > heavyCost:
-		f.heavyAt, p.heavy = p.latest, p.latest
-	case p.recently(p.heavy) && !p.recently(f.heavyAt):
+		f.heavyAt, p.heavy, f.light = p.latest, p.latest, 0
+	case f.light > lightBatches && p.recently(p.heavy) && !p.recently(f.heavyAt):
 		p.mixed = p.latest
 	}
 }
@@ -90,7 +91,9 @@ func (p *pipeline) nextShared() (ops []op, bytes []byte) {
 	ops, p.other = p.flows.take(ops, p.other[:0], parts)
 	if len(ops) == 0 {
 		p.spare = append(p.spare, ops)
+		return nil, nil
 	}
+	p.shared.Add(1)
 	for i := range ops {
 		if !ops[i].patient {
 			p.urgent.Add(-1)
