@@ -1,3 +1,7 @@
+//go:build !race
+
+// Pools lose what they are given at random under the race detector.
+
 //go:build linux || darwin || freebsd
 
 package server
