@@ -1,8 +1,6 @@
-//go:build !race
+//go:build (linux || darwin || freebsd) && !race
 
 // Pools lose what they are given at random under the race detector.
-
-//go:build linux || darwin || freebsd
 
 package server
 
