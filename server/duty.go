@@ -27,7 +27,8 @@ type duty struct {
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost
 
-	raising atomic.Bool // a rise of the shard's level is under way
+	raising    atomic.Bool // a rise of the shard's level is under way
+	continuing atomic.Bool // so is a step of what commands have left
 
 	// Used on the host's loop only.
 	swept time.Time
@@ -143,6 +144,7 @@ func (d *duty) act(now time.Time, s stage) {
 	}
 	r.rely()
 	d.raiseLevel()
+	d.goOn()
 	d.checkDigest(now)
 	d.expire(now)
 	d.timeOut(s.term, now)
@@ -216,27 +218,57 @@ func (d *duty) expire(now time.Time) {
 				r.tellSilent(x.Session, x.Holder)
 			}
 		}
-		done := func(e *shard.Effect, failed protocol.Status) {
-			switch {
-			case e != nil && e.Status == protocol.StatusSuccess:
-				for _, id := range ids { // those that were over before
-					if lost := r.leases.Remove(id); lost != nil {
-						lost.Told(1)
-					}
-				}
-			case failed == protocol.StatusOverloaded:
-				r.leases.Dropped(under, ids, r.host.now())
-			default:
-				r.leases.Undecided(under, ids, r.host.now())
-			}
-		}
-		command := shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}
-		if !r.pipeline.add(op{done: done}, &command) {
-			done(nil, protocol.StatusOverloaded)
+		if !d.proposeEnd(under, ids) {
 			return
 		}
-		r.pipeline.flush()
 	}
+}
+
+// proposeEnd proposes the end of sessions that were silent for too long, and again of those that were too much for one command. It
+// returns false where the queue of the shard is full.
+func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
+	r := d.r
+	done := func(e *shard.Effect, failed protocol.Status) {
+		switch {
+		case e != nil && e.Status == protocol.StatusSuccess:
+			var rest []shard.SessionID
+			for _, id := range ids {
+				if e.Flags&shard.FlagMore != 0 && r.machine.Liveness(id) == shard.Alive {
+					rest = append(rest, id)
+				} else if lost := r.leases.Remove(id); lost != nil { // it was over before
+					lost.Told(1)
+				}
+			}
+			if len(rest) > 0 {
+				d.proposeEnd(under, rest)
+			}
+		case failed == protocol.StatusOverloaded:
+			r.leases.Dropped(under, ids, r.host.now())
+		default:
+			r.leases.Undecided(under, ids, r.host.now())
+		}
+	}
+	command := shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}
+	if !r.pipeline.add(op{done: done}, &command) {
+		done(nil, protocol.StatusOverloaded)
+		return false
+	}
+	r.pipeline.flush()
+	return true
+}
+
+// goOn proposes the next step of what commands have begun and not come to the end of.
+func (d *duty) goOn() {
+	r := d.r
+	if r.machine.Pending() == 0 || d.continuing.Swap(true) {
+		return
+	}
+	done := func(*shard.Effect, protocol.Status) { d.continuing.Store(false) } // what is left then wakes the loop
+	if !r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdContinue}) {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	r.pipeline.flush()
 }
 
 // tellSilent tells a client that was silent for too long that its session is no longer attached. The
@@ -269,7 +301,7 @@ func (d *duty) timeOut(term uint64, now time.Time) {
 		batch := refs[:min(len(refs), timeOutBatch)]
 		refs = refs[len(batch):]
 		done := func(e *shard.Effect, _ protocol.Status) {
-			if e == nil {
+			if e == nil || e.Flags&shard.FlagMore != 0 {
 				d.mu.Lock()
 				if d.term == term {
 					d.late = append(d.late, batch...)

@@ -188,7 +188,7 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	for n := range uint64(counters * slots) {
 		id := shard.NewSessionID(shard.Slot(shard.Slots/2+n%slots), n/slots+1)
 		here.machine.Apply(&shard.Batch{Commands: []shard.Command{{
-			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here), Count: 1, Timeout: shard.Forever,
+			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here, 1), Count: 1, Timeout: shard.Forever,
 			Flags: shard.FlagEphemeral,
 		}}}, &effects)
 	}
@@ -218,11 +218,13 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	}
 }
 
-// nameIn returns the name of a semaphore of node 1 that is in the shard.
-func nameIn(r *replica) []byte {
+// nameIn returns the name of the nth semaphore of node 1 that is in the shard.
+func nameIn(r *replica, nth int) []byte {
 	for i := 0; ; i++ {
 		if name := fmt.Appendf(nil, "lock/%d", i); r.slots.Has(shard.SlotOf(1, name)) {
-			return name
+			if nth--; nth <= 0 {
+				return name
+			}
 		}
 	}
 }

@@ -82,8 +82,11 @@ func (d *duty) forget(dead []shard.SessionID) {
 		batch := dead[:min(len(dead), expireBatch)]
 		dead = dead[len(batch):]
 		done := func(e *shard.Effect, _ protocol.Status) {
-			if e == nil {
+			switch {
+			case e == nil:
 				d.lookLater()
+			case e.Flags&shard.FlagMore != 0:
+				d.forget(d.known(batch))
 			}
 		}
 		if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}) {
@@ -92,6 +95,16 @@ func (d *duty) forget(dead []shard.SessionID) {
 		}
 		d.r.pipeline.flush()
 	}
+}
+
+// known returns those of the sessions that are guests here still.
+func (d *duty) known(ids []shard.SessionID) (known []shard.SessionID) {
+	for _, id := range ids {
+		if _, there := d.r.machine.Session(id); there {
+			known = append(known, id)
+		}
+	}
+	return known
 }
 
 // dropMore asks for the next step of what dropNodes does, at once or with the next tick.

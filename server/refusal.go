@@ -1,16 +1,18 @@
 package server
 
 import (
+	"fmt"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
 // all.
-func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
+func (r *replica) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
-		if h.meta.machine.NodeAlive(c.Node) == nodeDead {
+		if r.host.meta.machine.NodeAlive(c.Node) == nodeDead {
 			return noSuchNode
 		}
 		return "no semaphore of this name"
@@ -19,7 +21,13 @@ func (h *Host) refusal(c *shard.Command, s protocol.Status) string {
 	case protocol.StatusAlreadyExists:
 		return "a persistent semaphore of this name is there, with the limit and the data that it had"
 	case protocol.StatusPreconditionFailed:
+		if v, _ := r.machine.Session(c.Session); c.Kind == shard.CmdAcquire && v.Owns+v.Waits >= shard.MaxLinksPerSession {
+			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use another session",
+				shard.MaxLinksPerSession)
+		}
 		return unmet(c)
+	case protocol.StatusOverloaded:
+		return "too many answers are kept for the session, or a semaphore of this name was deleted and not all who held it have been told"
 	case protocol.StatusBadRequest:
 		switch c.Kind {
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:

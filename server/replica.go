@@ -109,7 +109,6 @@ func (r *replica) Apply(entries []shard.Entry) error {
 			return r.host.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err))
 		}
 		r.applied.Store(entries[i].Index)
-		r.effects.Reset()
 		var ops []op
 		began := r.host.now()
 		if r.batch.Proposer == r.host.proposer {
@@ -123,6 +122,7 @@ func (r *replica) Apply(entries []shard.Entry) error {
 		if err := r.complete(ops); err != nil {
 			return r.host.halt(err)
 		}
+		r.effects.Reset() // at once: what a burst took is not kept until the next batch
 		if ops != nil {
 			r.pipeline.landed(ops)
 		}
@@ -181,6 +181,9 @@ func (r *replica) complete(ops []op) (differs error) {
 			}
 		}
 	}
+	if r.leads() && r.machine.Pending() > 0 {
+		r.host.wake()
+	}
 	r.hub.Apply(r.effects.List, time.Now())
 	r.flushDirty()
 	return differs
@@ -189,8 +192,16 @@ func (r *replica) complete(ops []op) (differs error) {
 // overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
 // been with the whole node.
 func (r *replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
-	if by == protocol.AbortDeleted && r.batch.Commands[e.Op].Kind == shard.CmdNodeDrop {
+	if by != protocol.AbortDeleted {
+		return by
+	}
+	switch r.batch.Commands[e.Op].Kind {
+	case shard.CmdNodeDrop:
 		return protocol.AbortNodeDropped
+	case shard.CmdContinue: // of what either of the two has begun
+		if r.host.meta.machine.NodeAlive(e.Node) == nodeDead {
+			return protocol.AbortNodeDropped
+		}
 	}
 	return by
 }
@@ -209,7 +220,7 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 		return
 	}
 	if e.Status != protocol.StatusSuccess {
-		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.host.refusal(command, e.Status)}
+		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(command, e.Status)}
 		if e.Status == protocol.StatusOverloaded {
 			result.WaitMillis = uint64(overloadWait.Milliseconds())
 		}

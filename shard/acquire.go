@@ -53,6 +53,10 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
+	if !m.mayLink(t.session) {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
 	t.object = m.addSemaphore(t, c, Forever, nil, true)
 	o := m.objects.at(t.object)
 	m.grantNew(c, t, m.semaphore(o))
@@ -62,6 +66,8 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 // acquireJoin is for a session that neither owns nor waits.
 func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 	switch {
+	case !m.mayLink(t.session):
+		m.answer(protocol.StatusPreconditionFailed)
 	case o.firstWaiter == 0 && s.fits(c.Count):
 		m.grantNew(c, t, s)
 		m.changed(t.object, FlagOwners)
@@ -74,6 +80,11 @@ func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 		}
 		m.answerQueued(h)
 	}
+}
+
+// mayLink tells whether the session may own or wait for one more.
+func (m *Machine) mayLink(session handle) bool {
+	return m.rules < linksPerSession || m.sessions.at(session).linkCount < uint32(m.bounds.SessionLinks)
 }
 
 // grantNew makes the session an owner at once.
@@ -122,9 +133,7 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 	case c.Timeout == 0:
 		m.answer(protocol.StatusSuccess)
 		m.removeLink(h)
-		if head && m.runQueue(t.object, 0) {
-			m.changed(t.object, FlagOwners)
-		}
+		m.parted(t.object, false, head)
 	default:
 		m.answerQueued(h)
 	}
@@ -133,14 +142,31 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 // resumeAcquire answers an acquire that was sent again and is the latest of its session there.
 func (m *Machine) resumeAcquire(c *Command, t *target) bool {
 	h := m.links.find(m.objects.at(t.object), t.object, t.session)
-	if h == 0 || m.links.at(h).number != c.Number {
+	if h == 0 {
 		return false
 	}
-	if m.links.at(h).owner {
+	if m.objects.at(t.object).deleting {
+		return m.resumeDeleted(c, t, h)
+	}
+	switch {
+	case m.links.at(h).number != c.Number:
+		return false
+	case m.links.at(h).owner:
 		m.answerAcquired(h)
-	} else {
+	default:
 		m.answerQueued(h)
 	}
+	return true
+}
+
+// resumeDeleted is resumeAcquire where the semaphore is deleted and its session has not been told: whatever gave the ownership is over.
+func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
+	l := m.links.at(h)
+	a := m.sessions.at(t.session).kept(c.Number)
+	if l.number != c.Number && (a == nil || a.flags&FlagAcquired == 0 || a.order != l.order) {
+		return false
+	}
+	m.answer(protocol.StatusAborted).Abort = protocol.AbortDeleted
 	return true
 }
 

@@ -38,7 +38,7 @@ func (m *Machine) Changes(n NodeID, name []byte, since Revision, d *Delta) Delta
 		return DeltaBehind
 	}
 	h := m.objects.find(ObjectHash(n, name), n, name)
-	if h == 0 || !m.isSemaphore(h) {
+	if h == 0 || !m.isSemaphore(h) || m.objects.at(h).deleting {
 		d.To = m.lastRevision
 		return DeltaAbsent
 	}

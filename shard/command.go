@@ -44,6 +44,10 @@ const (
 	// Count, Sum.
 	CmdDigestCompare CommandKind = 11
 
+	// CmdContinue goes on with what commands have begun and were too much for one: sessions that ended, semaphores that were deleted,
+	// waiters that are to be granted. The answer tells with FlagMore that there is more; the leader proposes it until there is not.
+	CmdContinue CommandKind = 12
+
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.
 	CmdSemaphoreCreate CommandKind = 16
@@ -147,6 +151,7 @@ var commandNames = [...]string{
 	CmdLevel:           "level",
 	CmdDigestTake:      "digest-take",
 	CmdDigestCompare:   "digest-compare",
+	CmdContinue:        "continue",
 	CmdSemaphoreCreate: "semaphore-create",
 	CmdSemaphoreUpdate: "semaphore-update",
 	CmdSemaphoreDelete: "semaphore-delete",

@@ -52,7 +52,7 @@ func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
 		machine stateMachine
 	}{
 		{"machine", shard.New(shard.Options{Slots: slots})},
-		{"twin", twin.New(slots)},
+		{"twin", twin.New(slots, shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession})},
 	} {
 		t.Run(subject.name, func(t *testing.T) {
 			story(newScene(t, subject.machine, slots))

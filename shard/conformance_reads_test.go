@@ -25,6 +25,16 @@ func checkReads(m *shard.Machine, earlier, now *shard.State) error {
 	return checkDeltas(m, earlier, now)
 }
 
+// ended tells whether a session has ended, though not all that it has is released.
+func ended(state *shard.State, id shard.SessionID) bool {
+	return slices.Contains(state.Pending, shard.PendingState{Session: id})
+}
+
+// deleted tells whether a semaphore is deleted, though not all who own it or wait for it were told.
+func deleted(state *shard.State, sem *shard.SemaphoreState) bool {
+	return slices.Contains(state.Pending, shard.PendingState{Node: sem.Node, Name: sem.Name, Deleting: true})
+}
+
 func checkCounts(m *shard.Machine, state *shard.State) error {
 	want := shard.Counts{
 		Nodes: len(state.Nodes), Objects: len(state.Semaphores),
@@ -64,6 +74,12 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 	for i := range state.Sessions {
 		s := &state.Sessions[i]
 		view := viewOf(state, s)
+		if ended(state, s.ID) {
+			if _, known := m.Session(s.ID); known || m.KeyMatches(s.ID, []byte(s.Key)) || s.Home && m.Liveness(s.ID) != shard.Dead {
+				return fmt.Errorf("session %v has ended and is there", s.ID)
+			}
+			continue
+		}
 		if got, known := m.Session(s.ID); !known || got != view {
 			return fmt.Errorf("Session %v: %+v, not %+v", s.ID, got, view)
 		}
@@ -76,7 +92,7 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 		var want, got []shard.Holding
 		for _, sem := range state.Semaphores {
 			for _, l := range sem.Links {
-				if l.Session == s.ID {
+				if l.Session == s.ID && !deleted(state, &sem) {
 					want = append(want, shard.Holding{Name: sem.Name, LinkView: linkView(l)})
 				}
 			}
@@ -103,7 +119,7 @@ func checkSessionLists(m *shard.Machine, state *shard.State) error {
 	for _, n := range state.Nodes {
 		var want, got []shard.SessionView
 		for i := range state.Sessions {
-			if s := &state.Sessions[i]; s.Home && s.Node == n.ID {
+			if s := &state.Sessions[i]; s.Home && s.Node == n.ID && !ended(state, s.ID) {
 				want = append(want, viewOf(state, s))
 			}
 		}
@@ -170,6 +186,12 @@ func checkSemaphoreReads(m *shard.Machine, state *shard.State) error {
 		sem := &state.Semaphores[i]
 		want, _ := describe(sem)
 		var got shard.Description
+		if deleted(state, sem) {
+			if m.Describe(sem.Node, []byte(sem.Name), shard.DescribeOptions{}, &got) {
+				return fmt.Errorf("semaphore %d/%q is deleted and described", sem.Node, sem.Name)
+			}
+			continue
+		}
 		var links []shard.LinkView
 		options := shard.DescribeOptions{Owners: true, Waiters: true, Limit: pageOf}
 		for more := true; more; more = got.More {
@@ -197,7 +219,7 @@ func checkSemaphoreLists(m *shard.Machine, state *shard.State) error {
 		for _, prefix := range []string{"", "p"} {
 			var want, got []shard.SemaphoreView
 			for i := range state.Semaphores {
-				if sem := &state.Semaphores[i]; sem.Node == n.ID && strings.HasPrefix(sem.Name, prefix) {
+				if sem := &state.Semaphores[i]; sem.Node == n.ID && strings.HasPrefix(sem.Name, prefix) && !deleted(state, sem) {
 					_, view := describe(sem)
 					want = append(want, view)
 				}
@@ -225,14 +247,19 @@ func checkWalks(m *shard.Machine, state *shard.State) error {
 	for at, over := shard.Cursor(0), false; !over; {
 		at, over = m.WalkSessions(at, func(v shard.SessionView) { sessions[v.ID] = v })
 	}
+	alive := 0
 	for i := range state.Sessions {
 		s := &state.Sessions[i]
+		if ended(state, s.ID) {
+			continue
+		}
+		alive++
 		if sessions[s.ID] != viewOf(state, s) {
 			return fmt.Errorf("WalkSessions: %+v, not %+v", sessions[s.ID], viewOf(state, s))
 		}
 	}
-	if len(sessions) != len(state.Sessions) {
-		return fmt.Errorf("WalkSessions: %d sessions, not %d", len(sessions), len(state.Sessions))
+	if len(sessions) != alive {
+		return fmt.Errorf("WalkSessions: %d sessions, not %d", len(sessions), alive)
 	}
 	waiters := make(map[shard.OrderID]shard.Waiter)
 	for at, over := shard.Cursor(0), false; !over; {
@@ -243,7 +270,7 @@ func checkWalks(m *shard.Machine, state *shard.State) error {
 	}
 	for _, sem := range state.Semaphores {
 		for _, l := range sem.Links {
-			if l.Owner || l.Timeout == shard.Forever {
+			if l.Owner || l.Timeout == shard.Forever || ended(state, l.Session) || deleted(state, &sem) {
 				continue
 			}
 			want := shard.Waiter{Timeout: l.Timeout, WaiterRef: shard.WaiterRef{
@@ -267,7 +294,13 @@ func checkDeltas(m *shard.Machine, earlier, now *shard.State) error {
 	var d shard.Delta
 	for i := range earlier.Semaphores {
 		then := &earlier.Semaphores[i]
+		if deleted(earlier, then) {
+			continue
+		}
 		is := semaphoreIn(now, then.Node, then.Name)
+		if is != nil && deleted(now, is) {
+			is = nil
+		}
 		kind := m.Changes(then.Node, []byte(then.Name), then.Revision, &d)
 		switch {
 		case is == nil:

@@ -39,7 +39,7 @@ func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Descript
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := m.objects.find(ObjectHash(n, name), n, name)
-	if h == 0 || !m.isSemaphore(h) {
+	if h == 0 || !m.isSemaphore(h) || m.objects.at(h).deleting {
 		return false
 	}
 	ob := m.objects.at(h)
@@ -71,7 +71,7 @@ func (m *Machine) WillQueue(c *Command) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h := m.objects.find(ObjectHash(c.Node, c.Name), c.Node, c.Name)
-	if h == 0 || !m.isSemaphore(h) {
+	if h == 0 || !m.isSemaphore(h) || m.objects.at(h).deleting {
 		return false
 	}
 	o := m.objects.at(h)

@@ -12,7 +12,7 @@ func (m *Machine) State() State {
 	defer m.mu.RUnlock()
 	s := State{
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision,
-		LastSession: m.lastSession, Term: m.term, Level: m.level,
+		LastSession: m.lastSession, Term: m.term, Level: m.level, Pending: m.pendingState(),
 	}
 	for _, n := range m.nodes {
 		s.Nodes = append(s.Nodes, NodeState{ID: n.id, Dropping: n.dropping})

@@ -12,7 +12,8 @@ type EffectKind uint8
 const (
 	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
 	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order.
-	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. NodeDrop: FlagMore.
+	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. NodeDrop, Continue, and what
+	// names a list: FlagMore.
 	EffectResult EffectKind = 1
 	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is its token.
 	EffectGranted EffectKind = 2
@@ -79,13 +80,20 @@ type Effect struct {
 	Timeout uint64
 }
 
-// Effects collects what a batch brought about, in order. Reset keeps the memory.
+// Effects collects what a batch brought about, in order. Reset keeps the memory, but for that of a burst.
 type Effects struct {
 	List []Effect
 }
 
+// keptEffects is for how many effects the memory is kept: more than what a batch of a busy shard brings about.
+const keptEffects = 16_384
+
 // Reset empties the list for the next batch.
 func (e *Effects) Reset() {
+	if cap(e.List) > keptEffects {
+		e.List = nil
+		return
+	}
 	clear(e.List) // so that names do not outlive what they named
 	e.List = e.List[:0]
 }

@@ -23,8 +23,7 @@ func (m *Machine) sessionsExpire(c *Command) {
 		m.answer(protocol.StatusStale)
 		return
 	}
-	m.endAll(c.Sessions, true, protocol.EndExpired)
-	m.answer(protocol.StatusSuccess)
+	m.answerMore(!m.endAll(c.Sessions, true, protocol.EndExpired))
 }
 
 func (m *Machine) sessionsForget(c *Command) {
@@ -32,17 +31,21 @@ func (m *Machine) sessionsForget(c *Command) {
 		m.answer(protocol.StatusBadRequest)
 		return
 	}
-	m.endAll(c.Sessions, false, protocol.EndUnknown)
-	m.answer(protocol.StatusSuccess)
+	m.answerMore(!m.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
-// endAll ends those of the sessions that are known here and at home, or guests, as asked.
-func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) {
+// endAll ends those of the sessions that are known here and at home, or guests, as asked. It returns false where the rest of the list
+// is more work than the command may do.
+func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
-		if h := m.sessions.find(id); h != 0 && m.sessions.at(h).home == home {
+		if m.left <= 0 {
+			return false
+		}
+		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).home == home {
 			m.endSession(h, reason)
 		}
 	}
+	return true
 }
 
 func (m *Machine) waitersTimeOut(c *Command) {
@@ -55,6 +58,10 @@ func (m *Machine) waitersTimeOut(c *Command) {
 		return
 	}
 	for i := range c.Waiters {
+		if m.left <= 0 {
+			m.answerMore(true)
+			return
+		}
 		m.waiterTimeOut(&c.Waiters[i])
 	}
 	m.answer(protocol.StatusSuccess)
@@ -62,8 +69,8 @@ func (m *Machine) waitersTimeOut(c *Command) {
 
 func (m *Machine) waiterTimeOut(w *WaiterRef) {
 	object := m.objects.find(ObjectHash(w.Node, w.Name), w.Node, w.Name)
-	session := m.sessions.find(w.Session)
-	if object == 0 || session == 0 {
+	session := m.sessions.alive(w.Session)
+	if object == 0 || session == 0 || m.objects.at(object).deleting {
 		return
 	}
 	h := m.links.find(m.objects.at(object), object, session)
@@ -78,7 +85,5 @@ func (m *Machine) waiterTimeOut(w *WaiterRef) {
 	m.settle(session, l.number, answer{})
 	wasHead := m.objects.at(object).firstWaiter == h
 	m.removeLink(h)
-	if wasHead && m.runQueue(object, 0) {
-		m.changed(object, FlagOwners)
-	}
+	m.parted(object, false, wasHead)
 }

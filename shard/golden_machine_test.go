@@ -15,6 +15,7 @@ import (
 type goldenMachine struct {
 	name    string
 	history int
+	bounds  shard.Bounds
 	*shard.Machine
 	log []goldenEntry
 
@@ -50,10 +51,15 @@ const shadowEvery = 3
 
 func newGoldenMachine(name string, o shard.Options) *goldenMachine {
 	g := &goldenMachine{
-		name: name, history: o.History, Machine: shard.New(o), shadow: shard.New(o), watches: shard.NewWatches(),
+		name: name, history: o.History, bounds: o.Bounds, Machine: shard.New(o), shadow: shard.New(o), watches: shard.NewWatches(),
 	}
 	g.before = g.State()
 	return g
+}
+
+// options are what a machine from a snapshot starts from.
+func (g *goldenMachine) options() shard.Options {
+	return shard.Options{History: g.history, Bounds: g.bounds}
 }
 
 // propose takes commands the whole way: encoded, decoded, applied by the machine and by its shadows, and
@@ -87,7 +93,7 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := restoreGolden(file, g.history)
+	fresh, err := restoreGolden(file, g.options())
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +160,8 @@ func saveGolden(sn shard.Snapshot) ([]byte, error) {
 	return file.Bytes(), err
 }
 
-func restoreGolden(file []byte, history int) (*shard.Machine, error) {
-	m := shard.New(shard.Options{History: history})
+func restoreGolden(file []byte, o shard.Options) (*shard.Machine, error) {
+	m := shard.New(o)
 	return m, m.Restore(bytes.NewReader(file))
 }
 
@@ -182,7 +188,7 @@ func (g *goldenMachine) restart() (replayed int, err error) {
 		return 0, fmt.Errorf("%s has no snapshot to start from", g.name)
 	}
 	old := g.Machine
-	if g.Machine, err = restoreGolden(g.file, g.history); err != nil {
+	if g.Machine, err = restoreGolden(g.file, g.options()); err != nil {
 		return 0, err
 	}
 	g.watches = shard.NewWatches()
@@ -217,9 +223,9 @@ func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := restoreGolden(file, g.history)
+	m, err := restoreGolden(file, g.options())
 	return &goldenMachine{
-		name: name, history: g.history, Machine: m, follows: g, keptUpTo: len(g.log), watches: shard.NewWatches(),
+		name: name, history: g.history, bounds: g.bounds, Machine: m, follows: g, keptUpTo: len(g.log), watches: shard.NewWatches(),
 	}, err
 }
 

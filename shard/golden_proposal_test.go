@@ -23,6 +23,7 @@ func init() {
 	goldenProposals = map[string]func(st *goldenStage, l *goldenLine, b *goldenBatch){
 		"again":    (*goldenStage).again,
 		"attach":   (*goldenStage).attach,
+		"continue": (*goldenStage).goOn,
 		"drop":     (*goldenStage).dropNode,
 		"end":      (*goldenStage).endSession,
 		"expire":   (*goldenStage).expire,
@@ -80,6 +81,11 @@ func (st *goldenStage) endSession(l *goldenLine, b *goldenBatch) {
 
 func (st *goldenStage) lead(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLead, Term: l.number("term", st.machine().Count().Term+1)})
+}
+
+// goOn does what is pending, as the leader does.
+func (st *goldenStage) goOn(_ *goldenLine, b *goldenBatch) {
+	b.add(shard.Command{Kind: shard.CmdContinue})
 }
 
 // raise lets the level rise to that of the word, and stays for the commands behind it.

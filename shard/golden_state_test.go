@@ -33,6 +33,16 @@ func (d goldenDrawing) lines() []string {
 	for i := range d.Semaphores {
 		lines = append(lines, d.semaphore(&d.Semaphores[i])...)
 	}
+	for _, p := range d.Pending {
+		switch {
+		case p.Session != 0:
+			lines = append(lines, "pending: the end of "+d.name(p.Session))
+		case p.Deleting:
+			lines = append(lines, "pending: the deletion of "+drawName(p.Node, p.Name))
+		default:
+			lines = append(lines, "pending: the queue of "+drawName(p.Node, p.Name))
+		}
+	}
 	return lines
 }
 

@@ -44,7 +44,10 @@ func init() {
 }
 
 func (st *goldenStage) newMachine(l *goldenLine) ([]string, error) {
-	o := shard.Options{History: int(l.number("history", 0))}
+	o := shard.Options{
+		History: int(l.number("history", 0)),
+		Bounds:  shard.Bounds{Work: int(l.number("work", 0)), SessionLinks: int(l.number("session-links", 0))},
+	}
 	if slots, ok := l.text("slots"); ok {
 		var first, last shard.Slot
 		if n, err := fmt.Sscanf(slots, "%d-%d", &first, &last); n != 2 || err != nil || first > last || last >= shard.Slots {

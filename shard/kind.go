@@ -27,8 +27,12 @@ type kind interface {
 	// this is told to whom it concerns.
 	leave(m *Machine, link handle)
 
-	// remove: the object's node was dropped. It goes with all its links, as in a forced delete.
+	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left to another
+	// remove.
 	remove(m *Machine, object handle)
+
+	// resume: a command left something to be done with the object, which is not deleted.
+	resume(m *Machine, object handle)
 
 	// free takes back what the kind's store holds for the object.
 	free(body handle)
@@ -98,18 +102,23 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	}
 	if c.Session == 0 {
 		t.object = m.objects.find(t.hash, c.Node, c.Name)
-		mu.run(m, c, t)
+		if m.named(c, t) {
+			mu.run(m, c, t)
+		}
 		return
 	}
 	if !m.enter(c, t) {
 		return
 	}
 	s := m.sessions.at(t.session)
+	t.object = m.objects.find(t.hash, c.Node, c.Name)
+	if c.Number > s.applied && !m.named(c, t) {
+		return
+	}
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
 		s.acknowledge(c.Acked)
 	}
-	t.object = m.objects.find(t.hash, c.Node, c.Name)
 	if c.Number <= s.applied {
 		m.repeat(c, mu, t)
 		return
@@ -122,6 +131,20 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	s.applied = c.Number
 	mu.run(m, c, t)
 	s.keep(c.Number, &m.out.List[m.result])
+}
+
+// named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing new gets the
+// name. Whoever asks for that is refused for the moment, and nothing is recorded.
+func (m *Machine) named(c *Command, t *target) bool {
+	if t.object == 0 || !m.objects.at(t.object).deleting {
+		return true
+	}
+	if c.Kind == CmdSemaphoreCreate || c.Kind == CmdAcquire && c.Flags&FlagEphemeral != 0 {
+		m.answer(protocol.StatusOverloaded)
+		return false
+	}
+	t.object = 0
+	return true
 }
 
 // numbered checks the mutation fields.
@@ -137,7 +160,11 @@ func numbered(c *Command, mu *mutation) bool {
 func (m *Machine) enter(c *Command, t *target) bool {
 	t.session = m.sessions.find(c.Session)
 	if t.session != 0 {
-		if m.sessions.at(t.session).node != t.node {
+		switch s := m.sessions.at(t.session); {
+		case s.ending:
+			m.answer(protocol.StatusSessionExpired)
+			return false
+		case s.node != t.node:
 			m.answer(protocol.StatusBadSession)
 			return false
 		}

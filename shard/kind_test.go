@@ -59,6 +59,8 @@ func (st *rosters) remove(m *Machine, h handle) {
 	m.removeObject(h)
 }
 
+func (st *rosters) resume(*Machine, handle) {}
+
 func (st *rosters) free(body handle) { st.put(body) }
 
 func (st *rosters) save(dst []byte, body handle) []byte {

@@ -52,7 +52,13 @@ func init() {
 }
 
 // The levels from which commands follow a rule.
-var answersEndWithOwnership = rule("answers-end-with-ownership")
+var (
+	answersEndWithOwnership = rule("answers-end-with-ownership")
+	boundedWork             = rule("bounded-work")
+	linksPerSession         = rule("links-per-session")
+
+	pendingRecorded = level.Of(level.Record, "State.Pending")
+)
 
 // rules are the names of all rules that came after the first level.
 var rules []string

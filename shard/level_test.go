@@ -79,7 +79,7 @@ func TestEverythingHasItsLevel(t *testing.T) {
 	if n := reflect.TypeFor[Command]().NumField() - 2; n != len(have[level.Field]) {
 		t.Errorf("a command has %d fields, %d have a bit", n, len(have[level.Field]))
 	}
-	for _, of := range []any{State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}} {
+	for _, of := range []any{State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}} {
 		have[level.Record] = append(have[level.Record], fieldsOfType(of)...)
 	}
 	rows := map[level.Kind]map[string]bool{}

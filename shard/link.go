@@ -72,6 +72,7 @@ func (m *Machine) linkUp(session, object handle, order OrderID) handle {
 	o.lastLink, s.lastLink = h, h
 	s.linkCount++
 	o.linkCount++
+	m.touched++
 	if o.indexed || o.linkCount > walkedLinks {
 		m.links.enterIndex(o, object, h)
 	}
@@ -113,6 +114,7 @@ func (m *Machine) removeLink(h handle) {
 		m.countWaiter(l.session, -1)
 	}
 	m.links.put(h)
+	m.left--
 	s.linkCount--
 	o.linkCount--
 	if o.linkCount == 0 {

@@ -33,7 +33,7 @@ func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst 
 		if !strings.HasPrefix(o.name, prefix) {
 			break
 		}
-		if !m.isSemaphore(h) {
+		if !m.isSemaphore(h) || o.deleting {
 			continue
 		}
 		if limit == 0 {
@@ -85,7 +85,7 @@ func (s *session) view() SessionView {
 func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.sessions.find(id)
+	h := m.sessions.alive(id)
 	if h == 0 {
 		return SessionView{}, false
 	}
@@ -97,7 +97,7 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.sessions.find(id)
+	h := m.sessions.alive(id)
 	if h == 0 {
 		return false
 	}
@@ -131,7 +131,7 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 		s := m.sessions.at(h)
 		after = s.id
 		looked++
-		if s.home {
+		if s.home && !s.ending {
 			dst = append(dst, s.view())
 			limit--
 		}
@@ -150,7 +150,7 @@ type Holding struct {
 func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Holding) (_ []Holding, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	session := m.sessions.find(id)
+	session := m.sessions.alive(id)
 	if session == 0 {
 		return dst, false
 	}
@@ -164,11 +164,14 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 	}
 	limit = pageLimit(limit)
 	for ; h != 0; h = m.links.bySession.next(h) {
+		l := m.links.at(h)
+		if m.objects.at(l.object).deleting {
+			continue
+		}
 		if limit == 0 {
 			return dst, true
 		}
 		limit--
-		l := m.links.at(h)
 		dst = append(dst, Holding{Name: m.objects.at(l.object).name, LinkView: m.viewLink(l)})
 	}
 	return dst, false

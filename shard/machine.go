@@ -15,6 +15,14 @@ type Options struct {
 	// History is how many changes of owners the machine remembers for Changes, over all semaphores.
 	// It is rounded up to a power of two. Zero means DefaultHistory.
 	History int
+	// Bounds are what a command and a session may do. Tests make them smaller.
+	Bounds Bounds
+}
+
+// Bounds are limits of the machine that tests make smaller. Zeros mean MaxWork and MaxLinksPerSession.
+type Bounds struct {
+	Work         int
+	SessionLinks int
 }
 
 // DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
@@ -42,6 +50,7 @@ type Machine struct {
 	objects  objectStore
 	links    linkStore
 	history  history
+	pending  []pendingWork
 	guests   int // sessions whose home is elsewhere
 	waiters  int // links that do not own
 
@@ -53,12 +62,17 @@ type Machine struct {
 	epoch     uint32
 	snapshots []*snapshot
 
+	bounds Bounds
+
 	// What Apply is at.
-	out    *Effects
-	op     int32
-	rules  level.Level // of the command
-	result int         // place of the command's Result in out.List, -1 before there is one
-	target target
+	out  *Effects
+	op   int32
+	left int // how many pieces of work the command may still do; a last one may take it below zero
+	// touched is how often the command touched links, worked how much was done since the lock was taken.
+	touched, worked int
+	rules           level.Level // of the command
+	result          int         // place of the command's Result in out.List, -1 before there is one
+	target          target
 }
 
 // New returns an empty machine.
@@ -69,7 +83,13 @@ func New(o Options) *Machine {
 	if o.History <= 0 {
 		o.History = DefaultHistory
 	}
-	m := &Machine{slots: o.Slots, epoch: 1}
+	if o.Bounds.Work <= 0 {
+		o.Bounds.Work = MaxWork
+	}
+	if o.Bounds.SessionLinks <= 0 {
+		o.Bounds.SessionLinks = MaxLinksPerSession
+	}
+	m := &Machine{slots: o.Slots, bounds: o.Bounds, epoch: 1}
 	m.history.limit = o.History
 	m.clear()
 	return m
@@ -79,7 +99,7 @@ func New(o Options) *Machine {
 func (m *Machine) clear() {
 	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
 	m.level, m.nextLevel = level.First, level.First
-	m.nodes, m.dropping = make(map[NodeID]*node), nil
+	m.nodes, m.dropping, m.pending = make(map[NodeID]*node), nil, nil
 	m.guests, m.waiters = 0, 0
 	m.sessions = newSessionStore()
 	m.objects = newObjectStore()
@@ -93,12 +113,18 @@ func (m *Machine) clear() {
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out. The
-// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning.
+// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning. Between two commands readers get in where
+// much was done.
 func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.out = out
+	m.out, m.worked = out, 0
 	for i := range b.Commands {
+		if m.worked >= MaxWork {
+			m.mu.Unlock()
+			m.mu.Lock()
+			m.worked = 0
+		}
 		m.op = int32(i)
 		m.result = -1
 		m.apply(&b.Commands[i])
@@ -116,6 +142,8 @@ func (m *Machine) apply(c *Command) {
 		return
 	}
 	m.rules = c.Level
+	m.beginWork(c)
+	defer m.endWork(c)
 	switch c.Kind {
 	case CmdLead:
 		m.lead(c)
@@ -133,6 +161,8 @@ func (m *Machine) apply(c *Command) {
 		m.waitersTimeOut(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
+	case CmdContinue:
+		m.continueWork()
 	case CmdLevel:
 		m.raise(c)
 	case CmdDigestTake, CmdDigestCompare:

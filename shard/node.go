@@ -50,17 +50,21 @@ func (m *Machine) nodeDrop(c *Command) {
 		n.dropping = true
 		m.dropping = append(m.dropping, n.id)
 	}
-	left := c.Count
-	for ; left > 0 && n.names != 0; left-- {
+	count := c.Count
+	for ; count > 0 && n.names != 0 && m.left > 0; count-- {
 		h := m.objects.byName.first(n.names)
 		m.kinds[m.objects.at(h).kind].remove(m, h)
 	}
-	for ; left > 0 && n.ids != 0; left-- {
-		m.endSession(m.sessions.byID.first(n.ids), protocol.EndNodeDropped)
+	for ; count > 0 && n.names == 0 && n.ids != 0 && m.left > 0; count-- {
+		if h := m.sessions.byID.first(n.ids); m.sessions.at(h).ending {
+			m.releaseLinks(h)
+		} else {
+			m.endSession(h, protocol.EndNodeDropped)
+		}
 	}
-	e := m.answer(protocol.StatusSuccess)
-	if n.objects > 0 || n.sessions > 0 {
-		e.Flags |= FlagMore
+	more := n.objects > 0 || n.sessions > 0
+	m.answerMore(more)
+	if more {
 		return
 	}
 	m.dropping = slices.DeleteFunc(m.dropping, func(id NodeID) bool { return id == n.id })

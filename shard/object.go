@@ -21,6 +21,8 @@ type object struct {
 	hash  uint32 // the upper half of its hash
 	slot  Slot
 	kind  objectKind
+	// deleting: it is deleted, and some of its links are pending. pending: it is on the list of what is.
+	deleting, pending bool
 	// indexed: its links are in the links' index, because they were once too many to walk.
 	indexed bool
 }
@@ -75,6 +77,10 @@ func (m *Machine) removeObject(h handle) {
 	m.touchObject(h)
 	o := m.objects.at(h)
 	assert(o.linkCount == 0, "an object goes with its links")
+	if o.pending {
+		m.unpend(pendingWork{object: h})
+	}
+	m.left--
 	n := o.node
 	m.kinds[o.kind].free(o.body)
 	m.objects.slots[o.slot].remove(o.hash, h)

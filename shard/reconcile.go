@@ -31,7 +31,7 @@ func (m *Machine) Liveness(id SessionID) Liveness {
 	switch {
 	case !m.slots.Has(id.Slot()):
 		return Unknown
-	case m.sessions.find(id) != 0:
+	case m.sessions.alive(id) != 0:
 		return Alive
 	case id.Counter() <= m.lastSession:
 		return Dead

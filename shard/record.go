@@ -104,6 +104,7 @@ type restorer struct {
 	m        *Machine
 	sessions map[handle]handle // place in the snapshot -> place now
 	objects  map[handle]handle
+	pending  []PendingState
 	links    []link // put back when all are read, in order of order id
 }
 
@@ -265,7 +266,7 @@ func (st *semaphores) linked(m *Machine, object handle) error {
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
 		l := m.links.at(h)
 		switch {
-		case l.count == 0 || l.count > most || h == o.firstWaiter && l.count > s.limit:
+		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
 			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count, s.limit)
 		case l.owner && l.count > most-s.taken:
 			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
@@ -273,6 +274,9 @@ func (st *semaphores) linked(m *Machine, object handle) error {
 			s.taken += l.count
 			s.owners++
 		}
+	}
+	if o.pending {
+		return nil // who comes next may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
 		return badSnapshot("the ephemeral semaphore %q has no owner", o.name)

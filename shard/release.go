@@ -44,9 +44,21 @@ func (m *Machine) part(h handle) {
 		m.remember(object, l.order)
 	}
 	m.removeLink(h)
+	m.parted(object, wasOwner, wasHead)
+}
+
+// parted is what follows when a link is removed.
+func (m *Machine) parted(object handle, wasOwner, wasHead bool) {
+	o := m.objects.at(object)
+	if o.deleting {
+		if o.linkCount == 0 {
+			m.removeObject(object)
+		}
+		return
+	}
 	granted := (wasOwner || wasHead) && m.runQueue(object, 0)
 	switch {
-	case s.ephemeral && o.linkCount == 0:
+	case m.semaphore(o).ephemeral && o.linkCount == 0:
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 		m.removeObject(object)
 	case wasOwner || granted:
@@ -54,23 +66,35 @@ func (m *Machine) part(h handle) {
 	}
 }
 
-// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. The
-// grant of the link own is the current command's answer; the others are told. A head that waits for more than the limit, which was
-// lowered meanwhile, is aborted, so that it does not stand in the way of those behind it.
+// resume goes on with the queue run of a command.
+func (st *semaphores) resume(m *Machine, object handle) {
+	if m.runQueue(object, 0) {
+		m.changed(object, FlagOwners)
+	}
+}
+
+// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. Where that is more than the command may
+// do the rest is pending. The grant of the link own is the current command's answer; the others are told. A head that waits for more
+// than the limit, which was lowered meanwhile, is aborted, so that it does not stand in the way of those behind it.
 func (m *Machine) runQueue(object, own handle) bool {
 	o := m.objects.at(object)
 	s := m.semaphore(o)
 	granted := false
 	for h := o.firstWaiter; h != 0; h = o.firstWaiter {
 		l := m.links.at(h)
+		if l.count <= s.limit && !s.fits(l.count) {
+			break
+		}
+		if m.left <= 0 {
+			m.leaveObject(object)
+			break
+		}
 		if l.count > s.limit {
 			m.abort(h, protocol.AbortResized)
 			m.removeLink(h)
 			continue
 		}
-		if !s.fits(l.count) {
-			break
-		}
+		m.left--
 		m.touchLink(h)
 		l.owner = true
 		m.countWaiter(l.session, -1)

@@ -23,7 +23,7 @@ func badSnapshot(format string, args ...any) error {
 // Restore replaces all that the machine holds by what was saved. After an error the machine is as it
 // was before.
 func (m *Machine) Restore(r io.Reader) error {
-	fresh := New(Options{History: m.history.limit})
+	fresh := New(Options{History: m.history.limit, Bounds: m.bounds})
 	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (m *Machine) Restore(r io.Reader) error {
 		sn.over = true
 	}
 	m.snapshots = nil
-	m.slots, m.dropping = fresh.slots, fresh.dropping
+	m.slots, m.dropping, m.pending = fresh.slots, fresh.dropping, fresh.pending
 	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
 	m.lastSession, m.term = fresh.lastSession, fresh.term
 	m.level, m.nextLevel = fresh.level, fresh.level
@@ -67,10 +67,11 @@ func (m *Machine) read(r io.Reader) error {
 	if kind != blockHeader {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
-	if err := m.readHeader(payload, format); err != nil {
+	pending, err := m.readHeader(payload, format)
+	if err != nil {
 		return err
 	}
-	rs := restorer{m: m, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
+	rs := restorer{m: m, pending: pending, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
 	var counts [phases]uint64
 	at := phase(0)
 	for {
@@ -94,7 +95,7 @@ func (m *Machine) read(r io.Reader) error {
 	}
 }
 
-func (m *Machine) readHeader(payload []byte, format uint32) error {
+func (m *Machine) readHeader(payload []byte, format uint32) (pending []PendingState, _ error) {
 	r := reader{data: payload}
 	if format > formatBeforeLevel {
 		m.level = level.Level(r.byte())
@@ -102,7 +103,7 @@ func (m *Machine) readHeader(payload []byte, format uint32) error {
 		r.must(m.level != 0, "level 0")
 	}
 	if m.level > level.Newest {
-		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
+		return nil, fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
 	}
 	for i := range m.slots {
 		m.slots[i] = r.uint64()
@@ -119,11 +120,29 @@ func (m *Machine) readHeader(payload []byte, format uint32) error {
 		m.nodeQuietly(id).dropping = true
 		m.dropping = append(m.dropping, id)
 	}
+	if m.level >= pendingRecorded {
+		pending = r.pending()
+	}
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
-		return badSnapshot("its header is wrong: %s", r.bad)
+		return nil, badSnapshot("its header is wrong: %s", r.bad)
 	}
-	return nil
+	return pending, nil
+}
+
+func (r *reader) pending() (list []PendingState) {
+	const pendingMin = 8 + 1 + 1 + 1
+	n := r.uvarint()
+	r.must(n <= uint64(len(r.data))/pendingMin, "more that is pending than it has bytes")
+	for range n {
+		if r.bad != "" {
+			break
+		}
+		list = append(list, PendingState{
+			Session: SessionID(r.uint64()), Node: NodeID(r.uvarint()), Name: string(r.bytes()), Deleting: r.byte() == 1,
+		})
+	}
+	return list
 }
 
 // block puts the records of one block back.
@@ -179,6 +198,9 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 				o.firstWaiter = h
 			}
 		}
+	}
+	if err := m.restorePending(rs.pending); err != nil {
+		return err
 	}
 	for _, h := range rs.objects {
 		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {

@@ -117,7 +117,24 @@ func (hd *snapshotHeader) append(dst []byte) []byte {
 	for _, id := range hd.dropping {
 		dst = binary.AppendUvarint(dst, uint64(id))
 	}
+	if hd.level >= pendingRecorded {
+		dst = binary.AppendUvarint(dst, uint64(len(hd.pending)))
+		for _, p := range hd.pending {
+			dst = p.append(dst)
+		}
+	}
 	return dst
+}
+
+func (p PendingState) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Session))
+	dst = binary.AppendUvarint(dst, uint64(p.Node))
+	dst = appendString(dst, p.Name)
+	deleting := byte(0)
+	if p.Deleting {
+		deleting = 1
+	}
+	return append(dst, deleting)
 }
 
 func countRecords(buf []byte) (n uint64) {

@@ -155,27 +155,42 @@ func (m *Machine) semaphoreDelete(c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// remove deletes a semaphore with its owners and waiters, who are told: the waiters first.
+// remove deletes a semaphore with its owners and waiters, who are told: the waiters first. Where there are too many of them for the
+// command it is deleted all the same, and the others are pending.
 func (st *semaphores) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
-	for h := o.firstWaiter; h != 0; h = m.links.byObject.next(h) {
-		m.abort(h, protocol.AbortDeleted)
-	}
-	for h := m.links.byObject.first(o.links); h != o.firstWaiter; h = m.links.byObject.next(h) {
-		m.tell(EffectLost, h)
-		// The acquire may not have been answered yet: sent again, it must not say that it owns.
-		if m.rules >= answersEndWithOwnership {
-			m.endAnswers(h, protocol.AbortDeleted)
-			continue
+	for o.linkCount > 0 && m.left > 0 {
+		h := o.firstWaiter
+		if h != 0 {
+			m.abort(h, protocol.AbortDeleted)
+		} else {
+			h = m.links.byObject.first(o.links)
+			m.lose(h)
+			st.at(o.body).disown(m.links.at(h).count)
 		}
-		l := m.links.at(h)
-		m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
+		m.removeLink(h)
 	}
-	for o.linkCount > 0 {
-		m.removeLink(o.lastLink)
+	if !o.deleting {
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 	}
-	m.changed(object, FlagData|FlagOwners|FlagDeleted)
-	m.removeObject(object)
+	if o.linkCount == 0 {
+		m.removeObject(object)
+		return
+	}
+	o.deleting = true
+	m.leaveObject(object)
+}
+
+// lose tells an owner that its semaphore is deleted. Its acquire may not have been answered yet: sent again, it must not say that it
+// owns.
+func (m *Machine) lose(h handle) {
+	m.tell(EffectLost, h)
+	if m.rules >= answersEndWithOwnership {
+		m.endAnswers(h, protocol.AbortDeleted)
+		return
+	}
+	l := m.links.at(h)
+	m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
 }
 
 // abort tells the session that waits that its acquire is over.

@@ -22,6 +22,7 @@ type session struct {
 	waits       uint32 // how many of the links do not own
 	stamp       uint32
 	home        bool
+	ending      bool // it is over, and some of its links are pending
 	keyLen      uint8
 	key         [MaxKey]byte
 }
@@ -52,6 +53,14 @@ func (st *sessionStore) find(id SessionID) handle {
 	return 0
 }
 
+// alive returns the session, zero where it is not known or has ended.
+func (st *sessionStore) alive(id SessionID) handle {
+	if h := st.find(id); h != 0 && !st.at(h).ending {
+		return h
+	}
+	return 0
+}
+
 // before orders the sessions of a node by id.
 func (st *sessionStore) before(a, b handle) bool { return st.at(a).id < st.at(b).id }
 
@@ -71,11 +80,16 @@ func (m *Machine) addSession(id SessionID, n *node) handle {
 
 // dropSession takes a session that has no links off the record.
 func (m *Machine) dropSession(h handle) {
+	m.touchSession(h)
 	s := m.sessions.at(h)
 	assert(s.linkCount == 0, "a session goes with its links")
 	if !s.home {
 		m.guests--
 	}
+	if s.ending {
+		m.unpend(pendingWork{session: h})
+	}
+	m.left--
 	n := s.node
 	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
 	m.sessions.byID.remove(&n.ids, h)
@@ -84,14 +98,22 @@ func (m *Machine) dropSession(h handle) {
 	m.forgetIfEmpty(n)
 }
 
-// endSession ends a session: it is told, everything that it has here is released in order of order
-// id, and it is forgotten.
+// endSession ends a session: from now on it is over for everyone.
 func (m *Machine) endSession(h handle, reason protocol.EndReason) {
-	m.touchSession(h)
 	s := m.sessions.at(h)
 	e := m.emit(EffectSessionEnded)
 	e.Session, e.Node, e.End = s.id, s.node.id, reason
+	m.releaseLinks(h)
+}
+
+// releaseLinks releases what a session that has ended has here, in order of order id, and forgets the session when that is all.
+func (m *Machine) releaseLinks(h handle) {
+	s := m.sessions.at(h)
 	for s.linkCount > 0 {
+		if m.left <= 0 {
+			m.leaveSession(h)
+			return
+		}
 		link := m.links.bySession.first(s.links)
 		object := m.links.at(link).object
 		m.kinds[m.objects.at(object).kind].leave(m, link)
@@ -145,7 +167,7 @@ func (m *Machine) sessionUpdate(c *Command) {
 		m.answer(protocol.StatusMoved)
 		return
 	}
-	h := m.sessions.find(c.Session)
+	h := m.sessions.alive(c.Session)
 	if h == 0 {
 		m.answer(protocol.StatusSessionExpired)
 		return
@@ -165,7 +187,7 @@ func (m *Machine) sessionEnd(c *Command) {
 		m.answer(protocol.StatusMoved)
 		return
 	}
-	h := m.sessions.find(c.Session)
+	h := m.sessions.alive(c.Session)
 	if h == 0 {
 		m.answer(protocol.StatusSessionExpired)
 		return

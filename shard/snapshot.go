@@ -51,6 +51,7 @@ type snapshotHeader struct {
 	lastSession  uint64
 	term         uint64
 	dropping     []NodeID
+	pending      []PendingState
 }
 
 // PrepareSnapshot fixes the state as it is now. It costs next to nothing, however much there is.
@@ -67,7 +68,7 @@ func (m *Machine) fix(form recordForm) *snapshot {
 		m: m, form: form, epoch: m.epoch, cursor: 1,
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
-			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping),
+			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
 		},
 		ends: [phases]handle{m.sessions.used, m.objects.used, m.links.used},
 	}
@@ -104,6 +105,7 @@ func (m *Machine) touchObject(h handle) {
 }
 
 func (m *Machine) touchLink(h handle) {
+	m.touched++
 	if l := m.links.at(h); l.stamp != m.epoch {
 		m.preserve(phaseLinks, h, l.stamp)
 		l.stamp = m.epoch

@@ -16,6 +16,16 @@ type State struct {
 	Nodes        []NodeState      // by id
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name
+	Pending      []PendingState   // in the order in which it is gone on with
+}
+
+// PendingState is something that commands have begun and not come to the end of: a session that has ended and still has links, or a
+// semaphore. That is deleted and still has links, or has waiters that fit.
+type PendingState struct {
+	Session  SessionID // zero where it is a semaphore
+	Node     NodeID
+	Name     string
+	Deleting bool
 }
 
 // NodeState is a node that is known in the shard.

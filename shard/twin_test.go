@@ -68,6 +68,7 @@ func TestMachineAgreesWithItsTwin(t *testing.T) {
 // duel is a twin and the machines that must do as it does.
 type duel struct {
 	slots    shard.SlotSet
+	bounds   shard.Bounds
 	naive    *twin.Twin
 	machines []*contestant
 	state    shard.State // the twin's, before the next batch
@@ -84,13 +85,16 @@ type contestant struct {
 	effects shard.Effects
 }
 
-func newContestant(name string, slots shard.SlotSet) *contestant {
+func newContestant(name string, slots shard.SlotSet, bounds shard.Bounds) *contestant {
 	// A history that is soon full: some Changes reach back far enough, some do not.
-	return &contestant{name: name, Machine: shard.New(shard.Options{Slots: slots, History: 64})}
+	return &contestant{name: name, Machine: shard.New(shard.Options{Slots: slots, History: 64, Bounds: bounds})}
 }
 
-func newDuel(slots shard.SlotSet) *duel {
-	d := &duel{slots: slots, naive: twin.New(slots), machines: []*contestant{newContestant("machine", slots)}}
+func newDuel(slots shard.SlotSet, bounds shard.Bounds) *duel {
+	d := &duel{
+		slots: slots, bounds: bounds, naive: twin.New(slots, bounds),
+		machines: []*contestant{newContestant("machine", slots, bounds)},
+	}
 	d.state = d.naive.State()
 	return d
 }
@@ -263,7 +267,7 @@ type savepoint struct {
 
 func newRun(seed uint64, tally tally) *run {
 	source := twin.NewGenerator(seed)
-	return &run{duel: newDuel(source.Slots()), seed: seed, source: source, tally: tally}
+	return &run{duel: newDuel(source.Slots(), source.Bounds()), seed: seed, source: source, tally: tally}
 }
 
 func (r *run) play() error {
@@ -327,7 +331,7 @@ func (r *run) restore() (err error) {
 		return fmt.Errorf("save a snapshot: %w", err)
 	}
 	s.snapshot.Discard()
-	fresh := newContestant("restored machine", r.slots)
+	fresh := newContestant("restored machine", r.slots, r.bounds)
 	if len(r.machines) > 1 {
 		fresh.Machine = r.machines[1].Machine
 	}
@@ -353,12 +357,12 @@ func (r *run) restore() (err error) {
 func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	batches, note := r.batches, "the last commands; without saving and restoring they do not fail"
-	if at, _ := replay(r.slots, batches); at >= 0 {
-		batches = twin.Shrink(r.slots, batches[:at+1], shrinkFor, func(list []*shard.Batch) int {
-			at, _ := replay(r.slots, list)
+	if at, _ := replay(r.slots, r.bounds, batches); at >= 0 {
+		batches = twin.Shrink(r.slots, r.bounds, batches[:at+1], shrinkFor, func(list []*shard.Batch) int {
+			at, _ := replay(r.slots, r.bounds, list)
 			return at
 		})
-		_, err = replay(r.slots, batches)
+		_, err = replay(r.slots, r.bounds, batches)
 		note = "these commands alone fail"
 	}
 	var b strings.Builder
@@ -374,8 +378,8 @@ func (r *run) report(t *testing.T, err error) {
 
 // replay applies the batches to a new machine and a new twin and tells at which they differ, or a
 // negative number. Effects are compared at every batch, for speed all else only at the last one.
-func replay(slots shard.SlotSet, batches []*shard.Batch) (int, error) {
-	d := newDuel(slots)
+func replay(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch) (int, error) {
+	d := newDuel(slots, bounds)
 	for i, b := range batches {
 		if i == max(0, len(batches)-readsEvery) {
 			d.earlier = d.naive.State()
@@ -434,6 +438,10 @@ func (c tally) judge(t *testing.T) {
 	if level.Newest >= level.Of(level.Command, "semaphore-resize") {
 		outcomes = append(outcomes, "semaphore-resize SUCCESS 0", "semaphore-resize PRECONDITION_FAILED 0",
 			"semaphore-resize NOT_FOUND 0", "effect aborted RESIZED UNKNOWN")
+	}
+	if level.Newest >= level.Of(level.Rule, "bounded-work") {
+		outcomes = append(outcomes, "continue SUCCESS 0", "continue SUCCESS 10000000", "sessions-expire SUCCESS 10000000",
+			"sessions-forget SUCCESS 10000000", "waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0")
 	}
 	for _, outcome := range outcomes {
 		if c[outcome] < 10 {

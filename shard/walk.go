@@ -12,7 +12,7 @@ func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, ov
 	defer m.mu.RUnlock()
 	h := max(handle(at), 1)
 	for end := min(h+MaxPage, m.sessions.used); h < end; h++ {
-		if s := m.sessions.at(h); s.id != 0 {
+		if s := m.sessions.at(h); s.id != 0 && !s.ending {
 			fn(s.view())
 		}
 	}
@@ -37,6 +37,9 @@ func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over boo
 			continue
 		}
 		o := m.objects.at(l.object)
+		if o.deleting || m.sessions.at(l.session).ending {
+			continue
+		}
 		fn(Waiter{
 			WaiterRef: WaiterRef{
 				Node: o.node.id, Name: []byte(o.name), Session: m.sessions.at(l.session).id,

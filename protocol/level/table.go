@@ -34,6 +34,14 @@ var rows = []struct {
 	{2, Rule, []string{
 		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as acquired.
 		"answers-end-with-ownership",
+		// No command does more than so many pieces of work; "continue" does what is left.
+		"bounded-work",
+		// A session owns and waits for no more than so many semaphores of a shard.
+		"links-per-session",
+	}},
+	{2, Command, []string{"continue"}},
+	{2, Record, []string{
+		"State.Pending", "PendingState.Session", "PendingState.Node", "PendingState.Name", "PendingState.Deleting",
 	}},
 	{1, MetaCommand, []string{
 		"node-create", "node-alter", "node-drop", "settle-grace", "node-cleared", "host-register", "host-seen", "cluster-level",

@@ -21,6 +21,10 @@ func (m *mutation) acquire() {
 			m.refuse(protocol.StatusPreconditionFailed)
 			return
 		}
+		if m.isLinkedTooOften() {
+			m.refuse(protocol.StatusPreconditionFailed)
+			return
+		}
 		m.sem = &semaphore{place: place{m.Node, string(m.Name)}, limit: shard.Forever, ephemeral: true}
 		t.semaphores[m.sem.place] = m.sem
 		m.acquired(m.join(true))
@@ -66,8 +70,15 @@ func (m *mutation) join(owner bool) *link {
 	return l
 }
 
+// isLinkedTooOften tells whether the session may not own or wait for one more.
+func (m *mutation) isLinkedTooOften() bool {
+	return m.twin.rules >= 2 && m.twin.linksOf(m.Session) >= m.twin.bounds.SessionLinks
+}
+
 func (m *mutation) acquireAnew() {
 	switch {
+	case m.isLinkedTooOften():
+		m.refuse(protocol.StatusPreconditionFailed)
 	case m.sem.head() == nil && m.Count <= m.sem.free():
 		m.acquired(m.join(true))
 		m.twin.changedOwners(m.sem)
@@ -106,11 +117,12 @@ func (m *mutation) acquireAsWaiter(l *link) {
 	switch {
 	case isHead && l.count <= m.sem.free():
 		l.owner = true
+		m.twin.left--
 		m.acquired(l)
 		m.twin.runQueue(m.sem)
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
-		m.sem.remove(l)
+		m.twin.unlink(m.sem, l)
 		m.answer(shard.Effect{})
 		m.twin.settle(m.sem, false, isHead)
 	default:
@@ -137,7 +149,7 @@ func (m *mutation) release() {
 	} else {
 		m.twin.ownershipEnds(l, protocol.AbortReleased)
 	}
-	m.sem.remove(l)
+	m.twin.unlink(m.sem, l)
 	m.answer(shard.Effect{Flags: shard.FlagReleased})
 	m.twin.settle(m.sem, l.owner, wasHead)
 }

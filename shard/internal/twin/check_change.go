@@ -65,9 +65,16 @@ func byPlace(state *shard.State) map[place]*shard.SemaphoreState {
 	all := make(map[place]*shard.SemaphoreState)
 	for i := range state.Semaphores {
 		sem := &state.Semaphores[i]
+		if isDeleted(state, sem) {
+			continue // nobody sees it
+		}
 		all[place{sem.Node, sem.Name}] = sem
 	}
 	return all
+}
+
+func isDeleted(state *shard.State, sem *shard.SemaphoreState) bool {
+	return slices.Contains(state.Pending, shard.PendingState{Node: sem.Node, Name: sem.Name, Deleting: true})
 }
 
 func revisionOf(sem *shard.SemaphoreState) shard.Revision {

@@ -16,12 +16,15 @@ func lowerHalf() shard.SlotSet {
 	return slots
 }
 
+// allowed is what a machine at work allows.
+var allowed = shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
+
 // soundState has two home sessions and a guest; the first semaphore has two owners and two waiters,
 // the second is ephemeral.
 func soundState(t *testing.T) shard.State {
 	t.Helper()
 	slots := lowerHalf()
-	tw := twin.New(slots)
+	tw := twin.New(slots, allowed)
 	var names [][]byte
 	for b := byte('a'); len(names) < 2; b++ {
 		if name := []byte{b}; slots.Has(shard.SlotOf(1, name)) {

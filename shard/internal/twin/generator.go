@@ -13,9 +13,10 @@ import (
 // there is.
 type Generator struct {
 	dice
-	slots shard.SlotSet
-	nodes []shard.NodeID
-	names map[shard.NodeID][]candidate
+	slots  shard.SlotSet
+	bounds shard.Bounds
+	nodes  []shard.NodeID
+	names  map[shard.NodeID][]candidate
 
 	state   *shard.State               // before the batch that is being made
 	numbers map[shard.SessionID]uint64 // highest number that the batch has used
@@ -61,6 +62,10 @@ func NewGenerator(seed uint64) *Generator {
 			g.slots.Add(first+63, first+190)
 		}
 	}
+	g.bounds = shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
+	if g.chance(700) {
+		g.bounds = shard.Bounds{Work: g.between(1, 6), SessionLinks: g.between(2, 6)}
+	}
 	g.nodes = []shard.NodeID{shard.NodeID(g.IntN(2)), 2, 1<<64 - 1}
 	for _, node := range g.nodes {
 		g.nameSome(node, "p", false, 4)
@@ -73,6 +78,9 @@ func NewGenerator(seed uint64) *Generator {
 
 // Slots returns the slots that the machine under test has to serve.
 func (g *Generator) Slots() shard.SlotSet { return g.slots }
+
+// Bounds returns what a command and a session may do in the machine under test: mostly so little that much is pending.
+func (g *Generator) Bounds() shard.Bounds { return g.bounds }
 
 // nameSome adds names of the prefix that are served here, and one that is not, where there is any.
 func (g *Generator) nameSome(node shard.NodeID, prefix string, ephemeral bool, count int) {
@@ -123,18 +131,18 @@ func (g *Generator) command() shard.Command {
 		shard.CmdAcquire, shard.CmdRelease, shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate,
 		shard.CmdSemaphoreDelete, shard.CmdSessionCreate, shard.CmdSessionUpdate, shard.CmdSessionEnd,
 		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaitersTimeOut, shard.CmdLead, shard.CmdNodeDrop,
-		shard.CmdSemaphoreResize,
+		shard.CmdSemaphoreResize, shard.CmdContinue,
 	}
 	var weights []int
 	switch g.phase {
 	case phaseMixed:
-		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5, 40}
+		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5, 40, 0}
 	case phaseCrowded:
-		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0, 40}
+		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0, 40, 0}
 	case phaseChurning:
-		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40}
+		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40, 0}
 	case phaseHoarding:
-		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20}
+		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20, 0}
 	}
 	if len(g.state.Sessions) < fewSessions {
 		weights[5] += 150
@@ -143,6 +151,14 @@ func (g *Generator) command() shard.Command {
 	}
 	if g.isDropping() {
 		weights[12] += 60 // so that it comes to an end
+	}
+	if len(g.state.Pending) > 0 {
+		weights[14] = 100
+	}
+	for _, p := range g.state.Pending {
+		if p.Deleting && g.chance(30) {
+			return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: p.Node, Name: []byte(p.Name), Count: 1}
+		}
 	}
 	if g.chance(5) {
 		return g.aboutLevels()
@@ -163,6 +179,8 @@ func (g *Generator) command() shard.Command {
 		return g.waitersTimeOut()
 	case shard.CmdNodeDrop:
 		return g.nodeDrop()
+	case shard.CmdContinue:
+		return shard.Command{Kind: shard.CmdContinue}
 	}
 	c := g.mutationOrAgain(kind)
 	if g.chance(5) {

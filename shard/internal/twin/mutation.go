@@ -39,6 +39,10 @@ func (t *Twin) mutate(c *shard.Command) {
 			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 			return
 		}
+		if s != nil && t.hasEnded(s) {
+			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
+			return
+		}
 		if s != nil && s.node != c.Node {
 			t.answer(shard.Effect{Status: protocol.StatusBadSession})
 			return
@@ -49,6 +53,10 @@ func (t *Twin) mutate(c *shard.Command) {
 		}
 		if s == nil {
 			s = t.admitGuest(c.Session, c.Node)
+		}
+		if c.Number > s.applied && t.nameIsHeld(c) {
+			t.answer(shard.Effect{Status: protocol.StatusOverloaded})
+			return
 		}
 		// 4, 5 and 6: acknowledged, number, room for the answer.
 		s.acknowledge(c.Acked)
@@ -63,7 +71,14 @@ func (t *Twin) mutate(c *shard.Command) {
 		s.applied = c.Number
 		m.session = s
 	}
+	if c.Session == 0 && t.nameIsHeld(c) {
+		t.answer(shard.Effect{Status: protocol.StatusOverloaded})
+		return
+	}
 	m.sem = t.semaphores[place{c.Node, string(c.Name)}]
+	if m.sem != nil && m.sem.deleting {
+		m.sem = nil
+	}
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate:
 		m.create()
@@ -78,6 +93,13 @@ func (t *Twin) mutate(c *shard.Command) {
 	case shard.CmdRelease:
 		m.release()
 	}
+}
+
+// nameIsHeld tells whether the command would make a semaphore of a name whose last one is deleted and still has links.
+func (t *Twin) nameIsHeld(c *shard.Command) bool {
+	sem := t.semaphores[place{c.Node, string(c.Name)}]
+	makes := c.Kind == shard.CmdSemaphoreCreate || c.Kind == shard.CmdAcquire && c.Flags&shard.FlagEphemeral != 0
+	return makes && sem != nil && sem.deleting
 }
 
 func mutationFormIsGood(c *shard.Command) bool {
@@ -107,7 +129,14 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 	if c.Kind == shard.CmdAcquire {
 		sem := t.semaphores[place{c.Node, string(c.Name)}]
 		if sem != nil {
-			if l := sem.linkOf(s.id); l != nil && l.number == c.Number {
+			l := sem.linkOf(s.id)
+			if l != nil && sem.deleting {
+				a := s.answers[c.Number]
+				if l.number == c.Number || a.Flags == shard.FlagAcquired && a.Order == l.order {
+					t.answer(shard.Effect{Status: protocol.StatusAborted, Abort: protocol.AbortDeleted})
+					return
+				}
+			} else if l != nil && l.number == c.Number {
 				if l.owner {
 					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order})
 				} else {

@@ -76,10 +76,17 @@ func (t *Twin) nodeDrop(c *shard.Command) {
 	}
 	t.dropping[c.Node] = true
 	for range c.Count {
+		if t.left <= 0 {
+			break
+		}
 		if sems := t.semaphoresOf(c.Node); len(sems) > 0 {
 			t.destroy(sems[0])
 		} else if sessions := t.sessionsOf(c.Node); len(sessions) > 0 {
-			t.end(sessions[0], protocol.EndNodeDropped)
+			if t.hasEnded(sessions[0]) {
+				t.releaseAll(sessions[0])
+			} else {
+				t.end(sessions[0], protocol.EndNodeDropped)
+			}
 		} else {
 			break
 		}

@@ -13,6 +13,7 @@ type semaphore struct {
 	ephemeral bool
 	revision  shard.Revision
 	links     []*link
+	deleting  bool // it is deleted, and not all of its links heard of it
 }
 
 // link is one session's part in one semaphore.
@@ -117,8 +118,8 @@ func (t *Twin) changed(sem *semaphore, flags shard.EffectFlags) {
 // changedOwners is changed(owners), or the end of an ephemeral semaphore that has no link any more.
 func (t *Twin) changedOwners(sem *semaphore) {
 	if sem.ephemeral && len(sem.links) == 0 {
-		delete(t.semaphores, sem.place)
 		t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+		t.removeSemaphore(sem)
 		return
 	}
 	t.changed(sem, shard.FlagOwners)
@@ -129,11 +130,16 @@ func (t *Twin) changedOwners(sem *semaphore) {
 func (t *Twin) runQueue(sem *semaphore) bool {
 	granted := false
 	for l := sem.head(); l != nil && (l.count > sem.limit || l.count <= sem.free()); l = sem.head() {
+		if t.left <= 0 {
+			t.leave(pending{sem: sem})
+			break
+		}
 		if l.count > sem.limit {
 			t.abort(sem, l, protocol.AbortResized)
-			sem.remove(l)
+			t.unlink(sem, l)
 			continue
 		}
+		t.left--
 		l.owner = true
 		t.sessions[l.session].follow(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,
@@ -152,7 +158,7 @@ func (t *Twin) settle(sem *semaphore, wasOwner, wasHead bool) {
 	if wasOwner || wasHead {
 		granted = t.runQueue(sem)
 	}
-	if wasOwner || granted {
+	if wasOwner || granted || sem.ephemeral && len(sem.links) == 0 {
 		t.changedOwners(sem)
 	}
 }
@@ -181,26 +187,46 @@ func (t *Twin) ownershipEnds(l *link, reason protocol.AbortReason) {
 	}
 }
 
-// destroy is a forced delete without R. An acquire that was not heard of yet must not say, when it is
-// sent again, that it owns what is gone.
+// destroy is a forced delete without R: the waiters hear of it, then the owners, as many as the work allows. An acquire that was not
+// heard of yet must not say, when it is sent again, that it owns what is gone.
 func (t *Twin) destroy(sem *semaphore) {
-	for _, l := range sem.links {
-		if !l.owner {
+	for len(sem.links) > 0 && t.left > 0 {
+		if l := sem.head(); l != nil {
 			t.abort(sem, l, protocol.AbortDeleted)
+			t.unlink(sem, l)
+			continue
 		}
+		l := sem.links[0]
+		t.ownershipEnds(l, protocol.AbortDeleted)
+		t.sessions[l.session].follow(l.number, shard.AnswerState{
+			Status: protocol.StatusAborted,
+			Abort:  protocol.AbortDeleted,
+		})
+		t.emit(sem.about(l, shard.EffectLost))
+		t.unlink(sem, l)
 	}
-	for _, l := range sem.links {
-		if l.owner {
-			t.ownershipEnds(l, protocol.AbortDeleted)
-			t.sessions[l.session].follow(l.number, shard.AnswerState{
-				Status: protocol.StatusAborted,
-				Abort:  protocol.AbortDeleted,
-			})
-			t.emit(sem.about(l, shard.EffectLost))
-		}
+	if !sem.deleting {
+		t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
 	}
+	if len(sem.links) == 0 {
+		t.removeSemaphore(sem)
+		return
+	}
+	sem.deleting = true
+	t.leave(pending{sem: sem})
+}
+
+// unlink takes a link out, which is a piece of work.
+func (t *Twin) unlink(sem *semaphore, l *link) {
+	sem.remove(l)
+	t.left--
+}
+
+// removeSemaphore takes a semaphore out that has no link any more, which is a piece of work.
+func (t *Twin) removeSemaphore(sem *semaphore) {
 	delete(t.semaphores, sem.place)
-	t.changed(sem, shard.FlagData|shard.FlagOwners|shard.FlagDeleted)
+	t.unpend(pending{sem: sem})
+	t.left--
 }
 
 // waitersTimeOut takes waiters out whose time is up, where they are still the ones that were timed.
@@ -214,16 +240,20 @@ func (t *Twin) waitersTimeOut(c *shard.Command) {
 		return
 	}
 	for _, w := range c.Waiters {
+		if t.left <= 0 {
+			t.answerMore(true)
+			return
+		}
 		sem := t.semaphores[place{w.Node, string(w.Name)}]
-		if sem == nil {
+		if sem == nil || sem.deleting {
 			continue
 		}
 		l := sem.linkOf(w.Session)
-		if l == nil || l.owner || l.order != w.Order || l.number != w.Number {
+		if l == nil || l.owner || l.order != w.Order || l.number != w.Number || t.hasEnded(t.sessions[w.Session]) {
 			continue
 		}
 		wasHead := sem.head() == l
-		sem.remove(l)
+		t.unlink(sem, l)
 		t.sessions[l.session].follow(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
 		t.emit(sem.about(l, shard.EffectTimedOut))
 		t.settle(sem, false, wasHead)

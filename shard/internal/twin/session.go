@@ -115,7 +115,7 @@ func (t *Twin) sessionUpdate(c *shard.Command) {
 		return
 	}
 	s := t.sessions[c.Session]
-	if s == nil {
+	if s == nil || t.hasEnded(s) {
 		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 		return
 	}
@@ -134,7 +134,7 @@ func (t *Twin) sessionEnd(c *shard.Command) {
 		return
 	}
 	s := t.sessions[c.Session]
-	if s == nil {
+	if s == nil || t.hasEnded(s) {
 		t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 		return
 	}
@@ -156,11 +156,15 @@ func (t *Twin) sessionsExpire(c *shard.Command) {
 		return
 	}
 	for _, id := range c.Sessions {
-		if s := t.sessions[id]; s != nil && s.home {
+		if t.left <= 0 {
+			t.answerMore(true)
+			return
+		}
+		if s := t.sessions[id]; s != nil && s.home && !t.hasEnded(s) {
 			t.end(s, protocol.EndExpired)
 		}
 	}
-	t.answer(shard.Effect{})
+	t.answerMore(false)
 }
 
 func (t *Twin) sessionsForget(c *shard.Command) {
@@ -169,16 +173,25 @@ func (t *Twin) sessionsForget(c *shard.Command) {
 		return
 	}
 	for _, id := range c.Sessions {
-		if s := t.sessions[id]; s != nil && !s.home {
+		if t.left <= 0 {
+			t.answerMore(true)
+			return
+		}
+		if s := t.sessions[id]; s != nil && !s.home && !t.hasEnded(s) {
 			t.end(s, protocol.EndUnknown)
 		}
 	}
-	t.answer(shard.Effect{})
+	t.answerMore(false)
 }
 
-// end ends the session and gives back all that it has, in order of order id.
+// end ends the session.
 func (t *Twin) end(s *session, reason protocol.EndReason) {
 	t.emit(shard.Effect{Kind: shard.EffectSessionEnded, Session: s.id, Node: s.node, End: reason})
+	t.releaseAll(s)
+}
+
+// releaseAll gives back all that a session has which has ended, in order of order id, and forgets the session.
+func (t *Twin) releaseAll(s *session) {
 	type holding struct {
 		sem *semaphore
 		l   *link
@@ -196,9 +209,19 @@ func (t *Twin) end(s *session, reason protocol.EndReason) {
 		return 1
 	})
 	for _, h := range all {
+		if t.left <= 0 {
+			t.leave(pending{session: s})
+			return
+		}
 		wasHead := h.sem.head() == h.l
-		h.sem.remove(h.l)
-		t.settle(h.sem, h.l.owner, wasHead)
+		t.unlink(h.sem, h.l)
+		if !h.sem.deleting {
+			t.settle(h.sem, h.l.owner, wasHead)
+		} else if len(h.sem.links) == 0 {
+			t.removeSemaphore(h.sem)
+		}
 	}
+	t.left--
+	t.unpend(pending{session: s})
 	delete(t.sessions, s.id)
 }

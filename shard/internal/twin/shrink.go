@@ -9,7 +9,7 @@ import (
 // Shrink takes commands away from a list of batches that fails for as long as it still fails, and
 // stops at the latest when the time given is over. The function tells at which batch a list fails, or
 // that it does not (negative). What Shrink returns fails, at its last batch.
-func Shrink(slots shard.SlotSet, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int) []*shard.Batch {
+func Shrink(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int) []*shard.Batch {
 	deadline := time.Now().Add(within)
 	try := func(candidate []*shard.Batch) bool {
 		at := failsAt(candidate)
@@ -41,7 +41,7 @@ func Shrink(slots shard.SlotSet, batches []*shard.Batch, within time.Duration, f
 		}
 		for i := len(batches) - 1; i >= 0 && time.Now().Before(deadline); i-- {
 			if i < len(batches) {
-				try(withoutSession(slots, batches, i))
+				try(withoutSession(slots, bounds, batches, i))
 			}
 		}
 		if len(batches) == before {
@@ -53,8 +53,8 @@ func Shrink(slots shard.SlotSet, batches []*shard.Batch, within time.Duration, f
 
 // withoutSession takes batch i away if it makes a session, and gives the sessions made after it the
 // ids that they then get: else a failure would need all sessions that came before those it is about.
-func withoutSession(slots shard.SlotSet, batches []*shard.Batch, i int) []*shard.Batch {
-	t := New(slots)
+func withoutSession(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, i int) []*shard.Batch {
+	t := New(slots, bounds)
 	var out shard.Effects
 	for _, b := range batches[:i+1] {
 		out.Reset()

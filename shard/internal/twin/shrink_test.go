@@ -22,7 +22,7 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 		}})
 	}
 	failsAt := func(list []*shard.Batch) int {
-		tw, out := twin.New(shard.EverySlot()), new(shard.Effects)
+		tw, out := twin.New(shard.EverySlot(), allowed), new(shard.Effects)
 		for i, b := range list {
 			tw.Apply(b, out)
 			state := tw.State()
@@ -32,7 +32,7 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 		}
 		return -1
 	}
-	shrunk := twin.Shrink(shard.EverySlot(), batches, time.Minute, failsAt)
+	shrunk := twin.Shrink(shard.EverySlot(), allowed, batches, time.Minute, failsAt)
 	if len(shrunk) != 4 || failsAt(shrunk) != 3 {
 		for _, b := range shrunk {
 			t.Log(twin.CommandText(&b.Commands[0]))

@@ -143,6 +143,13 @@ func StateText(state *shard.State) []string {
 			lines = append(lines, l.String())
 		}
 	}
+	for i, p := range state.Pending {
+		if p.Session != 0 {
+			add("pending %d: the end of session %v", i, p.Session)
+		} else {
+			add("pending %d: semaphore %d/%s deleting=%v", i, p.Node, quote(p.Name), p.Deleting)
+		}
+	}
 	for _, sem := range state.Semaphores {
 		where := fmt.Sprintf("semaphore %d/%s", sem.Node, quote(sem.Name))
 		add("%s limit=%s ephemeral=%v revision=%d data=%s", where, amount(sem.Limit), sem.Ephemeral,

@@ -11,7 +11,8 @@ import (
 
 // Twin is the naive machine. It has the methods of the fast one that tests compare.
 type Twin struct {
-	slots shard.SlotSet
+	slots  shard.SlotSet
+	bounds shard.Bounds
 
 	lastOrder    shard.OrderID
 	lastRevision shard.Revision
@@ -23,12 +24,14 @@ type Twin struct {
 	dropping   map[shard.NodeID]bool
 	sessions   map[shard.SessionID]*session
 	semaphores map[place]*semaphore
+	pending    []pending
 
 	// Where the effects of the batch under way go, and the index of the command in it.
 	out *shard.Effects
 	op  int32
 	// rules is the level of the command.
 	rules level.Level
+	left  int // how many pieces of work it may still do
 }
 
 // place is where a semaphore is found.
@@ -37,10 +40,11 @@ type place struct {
 	name string
 }
 
-// New returns an empty twin that serves the slots.
-func New(slots shard.SlotSet) *Twin {
+// New returns an empty twin that serves the slots, within bounds that are all above zero.
+func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
 	return &Twin{
 		slots:      slots,
+		bounds:     bounds,
 		level:      level.First,
 		raised:     level.First,
 		dropping:   make(map[shard.NodeID]bool),
@@ -65,7 +69,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusUnsupported})
 		return
 	}
-	t.rules = c.Level
+	t.rules, t.left = c.Level, t.workOf(c.Level)
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)
@@ -83,6 +87,8 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.waitersTimeOut(c)
 	case shard.CmdNodeDrop:
 		t.nodeDrop(c)
+	case shard.CmdContinue:
+		t.goOn()
 	case shard.CmdLevel:
 		t.raise(c)
 	case shard.CmdDigestTake, shard.CmdDigestCompare:
@@ -137,6 +143,7 @@ func (t *Twin) State() shard.State {
 		LastSession:  t.lastSession,
 		Term:         t.term,
 		Level:        t.level,
+		Pending:      t.pendingState(),
 	}
 	for _, id := range t.knownNodes() {
 		state.Nodes = append(state.Nodes, shard.NodeState{ID: id, Dropping: t.dropping[id]})

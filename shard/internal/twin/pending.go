@@ -1,0 +1,96 @@
+package twin
+
+import (
+	"math"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// pending is what a command has begun and not come to the end of: a session that has ended, or else a semaphore that was deleted or has
+// waiters that fit.
+type pending struct {
+	session *session
+	sem     *semaphore
+}
+
+// workOf is how many pieces of work a command of the level may do.
+func (t *Twin) workOf(rules level.Level) int {
+	if rules < 2 {
+		return math.MaxInt
+	}
+	return t.bounds.Work
+}
+
+func (t *Twin) isPending(p pending) bool { return slices.Contains(t.pending, p) }
+
+// leave puts what is left of a session or a semaphore on the list.
+func (t *Twin) leave(p pending) {
+	if !t.isPending(p) {
+		t.pending = append(t.pending, p)
+	}
+}
+
+func (t *Twin) unpend(gone pending) {
+	var left []pending
+	for _, p := range t.pending {
+		if p != gone {
+			left = append(left, p)
+		}
+	}
+	t.pending = left
+}
+
+// goOn does what is pending, one after the other; what is not done then goes to the end of the list.
+func (t *Twin) goOn() {
+	for len(t.pending) > 0 && t.left > 0 {
+		p := t.pending[0]
+		t.unpend(p)
+		switch {
+		case p.session != nil:
+			t.releaseAll(p.session)
+		case p.sem.deleting:
+			t.destroy(p.sem)
+		default:
+			if t.runQueue(p.sem) {
+				t.changedOwners(p.sem)
+			}
+		}
+	}
+	t.answerMore(len(t.pending) > 0)
+}
+
+func (t *Twin) answerMore(more bool) {
+	if more {
+		t.answer(shard.Effect{Flags: shard.FlagMore})
+		return
+	}
+	t.answer(shard.Effect{})
+}
+
+func (t *Twin) pendingState() []shard.PendingState {
+	var list []shard.PendingState
+	for _, p := range t.pending {
+		if p.session != nil {
+			list = append(list, shard.PendingState{Session: p.session.id})
+		} else {
+			list = append(list, shard.PendingState{Node: p.sem.node, Name: p.sem.name, Deleting: p.sem.deleting})
+		}
+	}
+	return list
+}
+
+// hasEnded tells whether the session has ended, though not all that it has is released.
+func (t *Twin) hasEnded(s *session) bool { return t.isPending(pending{session: s}) }
+
+// linksOf returns how many semaphores the session owns or waits for.
+func (t *Twin) linksOf(id shard.SessionID) int {
+	n := 0
+	for _, sem := range t.semaphores {
+		if sem.linkOf(id) != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package shard
+
+import (
+	"math"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// A command does a bounded amount of work. Each link that is released or granted, and each session and object that is taken out, is a
+// piece of it. What a command has begun and does not come to is pending: it is part of the state, and CmdContinue goes on with it, in
+// the order in which it came to be pending. DESIGN.md, section 6, says what holds meanwhile.
+
+// pendingWork is either a session that has ended and still has links, or an object: one that is deleted and still has links, or one
+// with waiters at its head that fit.
+type pendingWork struct {
+	session, object handle
+}
+
+// beginWork gives the command as much work as its level says.
+func (m *Machine) beginWork(c *Command) {
+	m.touched, m.left = 0, math.MaxInt
+	if c.Level >= boundedWork {
+		m.left = m.bounds.Work
+	}
+}
+
+// endWork checks what the command has touched.
+func (m *Machine) endWork(c *Command) {
+	assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches, "a command touches no more links than it may")
+	m.worked += m.touched + 1
+}
+
+// ownTouches is how often a command may touch links besides its pieces of work: the one that it is about.
+const ownTouches = MaxTouched - MaxWork
+
+// leaveSession leaves the links of a session that has ended to CmdContinue.
+func (m *Machine) leaveSession(h handle) {
+	if s := m.sessions.at(h); !s.ending {
+		s.ending = true
+		m.pending = append(m.pending, pendingWork{session: h})
+	}
+}
+
+// leaveObject leaves what is to be done with an object to CmdContinue.
+func (m *Machine) leaveObject(h handle) {
+	if o := m.objects.at(h); !o.pending {
+		o.pending = true
+		m.pending = append(m.pending, pendingWork{object: h})
+	}
+}
+
+// unpend takes what is over off the list.
+func (m *Machine) unpend(p pendingWork) {
+	i := slices.Index(m.pending, p)
+	assert(i >= 0, "what is marked as pending is on the list")
+	m.pending = slices.Delete(m.pending, i, i+1)
+}
+
+// continueWork goes on with what is pending. What it does not come to the end of goes behind the others.
+func (m *Machine) continueWork() {
+	for len(m.pending) > 0 && m.left > 0 {
+		p := m.pending[0]
+		m.pending = slices.Delete(m.pending, 0, 1)
+		if p.session != 0 {
+			m.sessions.at(p.session).ending = false // releaseLinks puts it back where links are left
+			m.releaseLinks(p.session)
+			continue
+		}
+		o := m.objects.at(p.object)
+		o.pending = false
+		if o.deleting {
+			m.kinds[o.kind].remove(m, p.object)
+		} else {
+			m.kinds[o.kind].resume(m, p.object)
+		}
+	}
+	m.answerMore(len(m.pending) > 0)
+}
+
+// answerMore answers a command that may have done a part only.
+func (m *Machine) answerMore(more bool) {
+	if e := m.answer(protocol.StatusSuccess); more {
+		e.Flags = FlagMore
+	}
+}
+
+// Pending returns how much CmdContinue has to go on with: the sessions and objects that a command did not come to the end of.
+func (m *Machine) Pending() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.pending)
+}
+
+// pendingState writes the list out.
+func (m *Machine) pendingState() []PendingState {
+	var list []PendingState
+	for _, p := range m.pending {
+		if p.session != 0 {
+			list = append(list, PendingState{Session: m.sessions.at(p.session).id})
+			continue
+		}
+		o := m.objects.at(p.object)
+		list = append(list, PendingState{Node: o.node.id, Name: o.name, Deleting: o.deleting})
+	}
+	return list
+}
+
+// restorePending puts the list back when everything that it names is there.
+func (m *Machine) restorePending(list []PendingState) error {
+	for _, p := range list {
+		if p.Session != 0 {
+			h := m.sessions.find(p.Session)
+			if h == 0 || m.sessions.at(h).ending {
+				return badSnapshot("session %v is pending and not there, or pending twice", p.Session)
+			}
+			m.leaveSession(h)
+			continue
+		}
+		h := m.objects.find(ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
+		if h == 0 || m.objects.at(h).pending {
+			return badSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
+		}
+		m.objects.at(h).deleting = p.Deleting
+		m.leaveObject(h)
+	}
+	return nil
+}
