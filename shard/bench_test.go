@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
 )
@@ -299,6 +300,44 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		sn.Discard()
 	})
+	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of a host.
+	b.Run("digest-step", func(b *testing.B) {
+		d := m.BeginDigest()
+		steps := 0
+		b.ReportAllocs()
+		for b.Loop() {
+			steps++
+			if done, _ := d.Step(); done {
+				d.Close()
+				b.ReportMetric(float64(steps), "steps")
+				d, steps = m.BeginDigest(), 0
+			}
+		}
+		d.Close()
+	})
+	// An acquire and a release while a digest is taken, in steps with pauses as a host has them.
+	b.Run("apply-during-digest", func(b *testing.B) {
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for d := m.BeginDigest(); ; {
+				if done, _ := d.Step(); done {
+					d.Close()
+					d = m.BeginDigest()
+				}
+				select {
+				case <-stop:
+					d.Close()
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		}()
+		cyclesOfOne(b, m, "digested")
+		close(stop)
+		<-stopped
+	})
+	b.Run("apply", func(b *testing.B) { cyclesOfOne(b, m, "alone") })
 	b.Run("restore", func(b *testing.B) {
 		for b.Loop() {
 			if err := New(Options{}).Restore(bytes.NewReader(file.Bytes())); err != nil {
@@ -307,6 +346,20 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		b.SetBytes(int64(file.Len()))
 	})
+}
+
+// cyclesOfOne acquires and releases one lock of a machine.
+func cyclesOfOne(b *testing.B, m *Machine, lock string) {
+	t := &bed{m: m, one: Batch{Commands: make([]Command, 1)}}
+	t.do(Command{Kind: CmdSessionCreate, Node: 3, Timeout: 10_000})
+	session, name := t.result().Session, []byte(lock)
+	t.do(Command{Kind: CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
+	number := uint64(0)
+	for b.Loop() {
+		number += 2
+		t.do(Command{Kind: CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1, Name: name, Count: 1})
+		t.do(Command{Kind: CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number, Name: name})
+	}
 }
 
 // One page of a semaphore with 100,000 owners: how long a read holds the lock at the most.
