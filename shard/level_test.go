@@ -4,73 +4,31 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"hash/crc32"
-	"io/fs"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 )
-
-// constantsOf returns the names of the constants of a type that the package declares.
-func constantsOf(t *testing.T, typeName string) []string {
-	t.Helper()
-	source := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	ast.Inspect(packages["shard"], func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok {
-			if of, ok := spec.Type.(*ast.Ident); ok && of.Name == typeName && len(spec.Values) > 0 {
-				for _, name := range spec.Names {
-					names = append(names, name.Name)
-				}
-			}
-		}
-		return true
-	})
-	if len(names) == 0 {
-		t.Fatalf("no constants of type %s", typeName)
-	}
-	return names
-}
-
-// fieldsOfType returns the fields of a struct as the table of levels names them.
-func fieldsOfType(of any) []string {
-	var names []string
-	x := reflect.TypeOf(of)
-	for i := range x.NumField() {
-		names = append(names, x.Name()+"."+x.Field(i).Name)
-	}
-	return names
-}
 
 // TestEverythingHasItsLevel: whoever adds a command, a flag, a field of a command or of what the machine keeps says in
 // protocol/level/table.go which level brings it.
 func TestEverythingHasItsLevel(t *testing.T) {
-	have := map[level.Kind][]string{level.Flag: flagNames[:], level.Rule: rules}
-	for _, name := range commandNames {
-		if name != "" {
-			have[level.Command] = append(have[level.Command], name)
-		}
+	have := map[level.Kind][]string{
+		level.Command: leveltest.Named(commandNames[:]),
+		level.Flag:    flagNames[:],
+		level.Field:   leveltest.Named(fieldNames[:]),
+		level.Rule:    rules,
+		level.Record:  leveltest.Fields(State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}),
 	}
-	if n := len(constantsOf(t, "CommandKind")); n != len(have[level.Command]) {
+	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))
 	}
-	if n := len(constantsOf(t, "CommandFlags")); n != len(flagNames) {
+	if n := leveltest.Constants(t, "CommandFlags"); n != len(flagNames) {
 		t.Errorf("%d flags of commands have a bit, %d have a name", n, len(flagNames))
-	}
-	for _, name := range fieldNames {
-		if name != "" {
-			have[level.Field] = append(have[level.Field], name)
-		}
 	}
 	if 1<<len(fieldNames)-1 != knownFields {
 		t.Errorf("%d fields have a name, the bits are %#x", len(fieldNames), knownFields)
@@ -79,30 +37,7 @@ func TestEverythingHasItsLevel(t *testing.T) {
 	if n := reflect.TypeFor[Command]().NumField() - 2; n != len(have[level.Field]) {
 		t.Errorf("a command has %d fields, %d have a bit", n, len(have[level.Field]))
 	}
-	for _, of := range []any{State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}} {
-		have[level.Record] = append(have[level.Record], fieldsOfType(of)...)
-	}
-	rows := map[level.Kind]map[string]bool{}
-	for _, r := range level.Rows() {
-		if rows[r.Kind] == nil {
-			rows[r.Kind] = map[string]bool{}
-		}
-		rows[r.Kind][r.Name] = true
-		if r.Level > level.Newest+1 {
-			t.Errorf("%v %s comes with level %d, the newest is %d", r.Kind, r.Name, r.Level, level.Newest)
-		}
-	}
-	for kind, names := range have {
-		for _, name := range names {
-			if !rows[kind][name] {
-				t.Errorf("%v %s has no row in the table of levels", kind, name)
-			}
-			delete(rows[kind], name)
-		}
-		for name := range rows[kind] {
-			t.Errorf("the table of levels has a row for the %v %s, which is not there", kind, name)
-		}
-	}
+	leveltest.Check(t, have)
 }
 
 // above encodes a batch of one command of which no build knows anything but that it is above the level.

@@ -2,68 +2,26 @@ package meta
 
 import (
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // TestEverythingHasItsLevel: whoever adds a command or a field of what the machine keeps says in protocol/level/table.go which level
 // brings it.
 func TestEverythingHasItsLevel(t *testing.T) {
-	have := map[level.Kind][]string{}
-	for _, name := range commandNames {
-		if name != "" {
-			have[level.MetaCommand] = append(have[level.MetaCommand], name)
-		}
+	have := map[level.Kind][]string{
+		level.MetaCommand: leveltest.Named(commandNames[:]),
+		level.MetaRecord:  leveltest.Fields(State{}, Routing{}, SlotRange{}, Host{}, Node{}, Config{}, Timing{}, Dropped{}),
 	}
-	source := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", source, 0)
-	if err != nil {
-		t.Fatal(err)
+	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.MetaCommand]) {
+		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.MetaCommand]))
 	}
-	numbers := 0
-	ast.Inspect(packages["meta"], func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok {
-			if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "CommandKind" {
-				numbers += len(spec.Names)
-			}
-		}
-		return true
-	})
-	if numbers != len(have[level.MetaCommand]) {
-		t.Errorf("%d kinds of commands have a number, %d have a name", numbers, len(have[level.MetaCommand]))
-	}
-	for _, of := range []any{State{}, Routing{}, SlotRange{}, Host{}, Node{}, Config{}, Timing{}, Dropped{}} {
-		x := reflect.TypeOf(of)
-		for i := range x.NumField() {
-			have[level.MetaRecord] = append(have[level.MetaRecord], x.Name()+"."+x.Field(i).Name)
-		}
-	}
-	rows := map[level.Kind]map[string]bool{level.MetaCommand: {}, level.MetaRecord: {}}
-	for _, r := range level.Rows() {
-		if of := rows[r.Kind]; of != nil {
-			of[r.Name] = true
-		}
-	}
-	for kind, names := range have {
-		for _, name := range names {
-			if !rows[kind][name] {
-				t.Errorf("%v %s has no row in the table of levels", kind, name)
-			}
-			delete(rows[kind], name)
-		}
-		for name := range rows[kind] {
-			t.Errorf("the table of levels has a row for the %v %s, which is not there", kind, name)
-		}
-	}
+	leveltest.Check(t, have)
 }
 
 func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
