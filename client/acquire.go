@@ -31,6 +31,7 @@ func (x *life) acquire(ctx context.Context, name string, ephemeral bool, c *acqu
 		return nil, false, overtaken(err)
 	}
 	x.leave(l)
+	x.compareLimit(m, name, c.limit)
 	if at := m.at(); at == queued || at == adrift {
 		if c.onQueued != nil {
 			c.onQueued(m.place())
@@ -129,6 +130,7 @@ func overtaken(err error) error {
 // of what the host sends, so that a loss that is told later finds the lease.
 func (x *life) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
 	l := m.lane
+	m.limit = a.SemaphoreLimit
 	if old := l.waiting; old != nil && old != m {
 		// Whatever came of the newer acquire, the place in the queue is that one's now, or nobody's.
 		x.settle(old, aborted(protocol.AbortReplaced))

@@ -21,6 +21,7 @@ type acquireConfig struct {
 	timeout  time.Duration
 	bounded  bool
 	onQueued func(order uint64)
+	limit    uint64 // that the caller has named; 0 for none
 }
 
 // Count sets how much of the limit is asked for; 1 where it is not given.

@@ -3,6 +3,11 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
@@ -98,6 +103,79 @@ func TestAResizeThatCannotBeIsRefused(t *testing.T) {
 			if !errors.Is(x.err, x.want) {
 				t.Errorf("%s: %v, want %v", x.what, x.err, x.want)
 			}
+		}
+	})
+}
+
+// limitHooks keeps the limits that were other than asked for.
+type limitHooks struct {
+	client.NoHooks
+	mu   sync.Mutex
+	seen []client.OtherLimit
+}
+
+func (h *limitHooks) OtherLimit(o client.OtherLimit) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen = append(h.seen, o)
+}
+
+func (h *limitHooks) all() []client.OtherLimit {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.seen)
+}
+
+func TestAnAcquireUnderAnotherLimitIsLoggedOnce(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
+		hooks, log := &limitHooks{}, &strings.Builder{}
+		told := open(t, st, client.WithHooks(hooks), client.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+		check(t, c.Node(path).Create(t.Context(), name, 3, nil))
+		s := session(t, told)
+		for range 2 {
+			check(t, acquire(t, s.Semaphore(name, client.Limit(5))).Release(t.Context()))
+		}
+		check(t, acquire(t, s.Semaphore(name, client.Limit(3))).Release(t.Context()))
+		check(t, acquire(t, s.Semaphore(name)).Release(t.Context()))
+		lease, err := s.Ephemeral("lock").Lock(t.Context())
+		check(t, err)
+		check(t, lease.Release(t.Context()))
+		acquire(t, session(t, c).Semaphore(name), client.Count(3))
+		if _, ok, err := s.Semaphore(name, client.Limit(4)).TryAcquire(t.Context()); ok || err != nil {
+			t.Errorf("a try: %v, %v", ok, err)
+		}
+		five, four := client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}, client.OtherLimit{Node: path, Name: name, Asked: 4, Limit: 3}
+		if got := hooks.all(); !slices.Equal(got, []client.OtherLimit{five, four}) {
+			t.Errorf("the hooks saw %+v", got)
+		}
+		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, fmt.Sprintf("semaphore=%s asked=5 limit=3", name)) {
+			t.Errorf("logged is\n%s", got)
+		}
+	})
+}
+
+func TestARefusalForAnotherLimitHasBothInItsError(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		check(t, c.Node(path).Create(t.Context(), name, 3, nil))
+		s := session(t, c)
+		_, acquired := s.Semaphore(name, client.Limit(5)).Acquire(t.Context(), client.Count(4))
+		for _, x := range []struct {
+			what string
+			err  error
+			is   error
+		}{
+			{"an acquire", acquired, client.ErrBadRequest},
+			{"a create", s.Semaphore(name).Create(t.Context(), 5, nil), client.ErrAlreadyExists},
+			{"a create without a session", c.Node(path).Create(t.Context(), name, 5, nil), client.ErrAlreadyExists},
+		} {
+			var other *client.OtherLimit
+			if !errors.Is(x.err, x.is) || !errors.As(x.err, &other) || *other != (client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}) {
+				t.Errorf("%s: %v", x.what, x.err)
+			}
+		}
+		var other *client.OtherLimit
+		if err := s.Semaphore(name).Create(t.Context(), 3, nil); !errors.Is(err, client.ErrAlreadyExists) || errors.As(err, &other) {
+			t.Errorf("a create with the limit that there is: %v", err)
 		}
 	})
 }

@@ -26,6 +26,8 @@ type Client struct {
 	stops   stops
 	closing atomic.Bool // no new sessions and requests; set under mu
 
+	otherLimits otherLimits
+
 	mu       sync.Mutex // guards what follows
 	closed   bool       // no new goroutines
 	work     sync.WaitGroup

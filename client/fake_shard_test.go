@@ -222,7 +222,7 @@ func (s *fakeShard) result(c *fakeConn, r *protocol.Request, command *shard.Comm
 	}
 	switch r.Kind {
 	case protocol.KindAcquire:
-		a := &protocol.AcquireAnswer{OrderID: uint64(e.Order)}
+		a := &protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
 		switch {
 		case e.Flags&shard.FlagAcquired != 0:
 			a.Outcome = protocol.Acquired

@@ -23,6 +23,8 @@ type Hooks interface {
 	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of its
 	// own, like OnState.
 	SessionChanged(s SessionChange)
+	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each acquire.
+	OtherLimit(o OtherLimit)
 }
 
 // WithHooks lets hooks see what the client does. Without them nothing is measured.
@@ -119,6 +121,9 @@ func (NoHooks) ConnectionChanged(ConnectionChange) {}
 
 // SessionChanged implements Hooks.
 func (NoHooks) SessionChanged(SessionChange) {}
+
+// OtherLimit implements Hooks.
+func (NoHooks) OtherLimit(OtherLimit) {}
 
 // operation is an Operation that hooks see. One that nobody sees is nil.
 type operation struct {

@@ -48,6 +48,7 @@ type mutation struct {
 	waited   bool   // it was queued once
 	changes  bool   // an acquire by an owner: there is a lease that it is about
 	order    uint64 // of an acquire that owns or waits
+	limit    uint64 // of an acquire: what the semaphore has; 0 where the host does not say
 	lease    *Lease // of an acquire that owns
 	released bool
 }

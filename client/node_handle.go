@@ -147,13 +147,14 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 	}
 }
 
-// Create creates a semaphore.
+// Create creates a semaphore: see Semaphore.Create.
 func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
 	ctx, op := n.client.begin(ctx, OpCreate, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
-		return n.change(ctx, id, name, &protocol.SemaphoreCreate{
+		err := n.change(ctx, id, name, &protocol.SemaphoreCreate{
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
+		return n.client.withLimit(ctx, nil, id, n.path, name, limit, err)
 	})
 	op.end(err)
 	return failedName("create", name, err)

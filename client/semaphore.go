@@ -23,7 +23,8 @@ type Semaphore struct {
 type SemaphoreOption func(*Semaphore)
 
 // Limit lets the semaphore be created, with this limit, when it is acquired and does not exist. The limit of
-// one that exists stays as it is. An acquire with a Limit of 0, or one that would create and asks for more than the
+// one that exists stays as it is, and counts: it may have been changed by a Resize. Where it is another one, the client logs a warning and
+// has its hooks see an OtherLimit; an acquire that is refused because it wants more than there is has an *OtherLimit in its error. An acquire with a Limit of 0, or one that would create and asks for more than the
 // limit, is ErrBadRequest, and creates nothing.
 func Limit(n uint64) SemaphoreOption {
 	return func(s *Semaphore) { s.limit, s.limited = n, true }
@@ -90,8 +91,17 @@ func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	if err != nil {
 		return nil, false, err
 	}
+	if x.limited {
+		c.limit = x.limit
+	}
 	lease, ok, err := life.acquire(ctx, x.name, x.ephemeral, c)
-	if !x.limited || !errors.Is(err, ErrNotFound) {
+	if err == nil || !x.limited {
+		return lease, ok, err
+	}
+	if c.count <= x.limit {
+		err = x.session.client.withLimit(ctx, life, life.nodeID, x.session.path, x.name, x.limit, err)
+	}
+	if !errors.Is(err, ErrNotFound) {
 		return lease, ok, err
 	}
 	if c.count > x.limit {
@@ -129,12 +139,14 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	return released, failedName("release", x.name, err)
 }
 
-// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then.
+// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then. Where it has another limit, an
+// *OtherLimit is in the error.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	ctx, op := x.begin(ctx, OpCreate)
 	life, err := x.use(ctx)
 	if err == nil {
 		err = life.create(ctx, x.name, limit, data)
+		err = x.session.client.withLimit(ctx, life, life.nodeID, x.session.path, x.name, limit, err)
 	}
 	op.end(err)
 	return failedName("create", x.name, err)

@@ -37,6 +37,8 @@ type AcquireAnswer struct {
 	Outcome AcquireOutcome
 	// OrderID is the fencing token of the owner, or the place of the waiter; 0 for neither.
 	OrderID uint64
+	// SemaphoreLimit is the limit of a persistent semaphore; 0 for an ephemeral one, and where the host does not say.
+	SemaphoreLimit uint64
 }
 
 // Kind returns the kind of the answer to an Acquire.
@@ -45,6 +47,7 @@ func (*AcquireAnswer) Kind() Kind { return KindAcquire.Answer() }
 func (m *AcquireAnswer) answerFields(c *codec) {
 	enum(c, "outcome", &m.Outcome)
 	c.uint("order_id", &m.OrderID)
+	c.uint("semaphore_limit", &m.SemaphoreLimit)
 }
 
 // Granted is pushed with the id of an Acquire that was queued: the session owns what it asked for.

@@ -161,6 +161,7 @@ var examples = []example{
 		Mutation: exampleMutation(5), NodeID: 17, Name: []byte("étage/3"), Count: Exclusive,
 		TimeoutMillis: Forever, Ephemeral: true,
 	})},
+	{"acquire-answer-limit", answer(24, &AcquireAnswer{Outcome: Queued, OrderID: 81_301, SemaphoreLimit: 10})},
 	{"acquire-answer-acquired", answer(24, &AcquireAnswer{Outcome: Acquired, OrderID: 81_300})},
 	{"acquire-answer-queued", answer(25, &AcquireAnswer{Outcome: Queued, OrderID: 81_301})},
 	{"acquire-answer-not-acquired", answer(26, &AcquireAnswer{})},

@@ -230,7 +230,7 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 	}
 	switch o.kind {
 	case protocol.KindAcquire:
-		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order)}
+		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
 		queued := e.Flags&shard.FlagQueued != 0
 		switch {
 		case queued:

@@ -72,7 +72,7 @@ func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 		m.grantNew(c, t, s)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess)
+		m.answer(protocol.StatusSuccess).Limit = m.limitOf(t.object)
 	default:
 		h := m.addLink(t.session, t.object, c, false)
 		if o.firstWaiter == 0 {
@@ -131,7 +131,7 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 		m.runQueue(t.object, h)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess)
+		m.answer(protocol.StatusSuccess).Limit = m.limitOf(t.object)
 		m.removeLink(h)
 		m.parted(t.object, false, head)
 	default:
@@ -171,12 +171,13 @@ func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
 }
 
 func (m *Machine) answerAcquired(h handle) {
+	l := m.links.at(h)
 	e := m.answer(protocol.StatusSuccess)
-	e.Flags, e.Order = FlagAcquired, m.links.at(h).order
+	e.Flags, e.Order, e.Limit = FlagAcquired, l.order, m.limitOf(l.object)
 }
 
 func (m *Machine) answerQueued(h handle) {
 	l := m.links.at(h)
 	e := m.answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Timeout = FlagQueued, l.order, l.timeout
+	e.Flags, e.Order, e.Limit, e.Timeout = FlagQueued, l.order, m.limitOf(l.object), l.timeout
 }

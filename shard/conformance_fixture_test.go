@@ -157,6 +157,11 @@ func (m *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.
 			want.Session = after.Sessions[slices.IndexFunc(after.Sessions, func(s shard.SessionState) bool {
 				return s.ID.Counter() == before.LastSession+1
 			})].ID
+		case shard.CmdAcquire:
+			sem := semaphoreIn(after, o.command.Node, string(o.command.Name))
+			if sem != nil && !sem.Ephemeral && e.Limit != 0 { // a kept answer has none
+				want.Limit = sem.Limit
+			}
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate:
 			want.Revision = e.Revision
 			if sem := semaphoreIn(after, o.command.Node, string(o.command.Name)); sem != nil && len(o.effects) > 1 {

@@ -11,7 +11,7 @@ type EffectKind uint8
 
 const (
 	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
-	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order.
+	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order, Limit.
 	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. NodeDrop, Continue, and what
 	// names a list: FlagMore.
 	EffectResult EffectKind = 1
@@ -75,6 +75,8 @@ type Effect struct {
 	Number   uint64
 	Order    OrderID
 	Revision Revision
+	// Limit is what a persistent semaphore had as its limit when an acquire was carried out.
+	Limit uint64
 	// Timeout is the time that a queued acquire may wait, in milliseconds or Forever, so that the
 	// leader can set its timer.
 	Timeout uint64

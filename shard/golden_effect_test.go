@@ -67,6 +67,9 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	if e.Flags&shard.FlagMore != 0 {
 		line += ", and there is more"
 	}
+	if c.Kind == shard.CmdAcquire && e.Status == protocol.StatusSuccess {
+		e.Limit = 0
+	}
 	e.Status, e.Flags, e.Abort, e.Order, e.Revision = 0, 0, 0, 0, 0
 	return line
 }

@@ -28,6 +28,15 @@ func (m *Machine) semaphore(o *object) *semaphore {
 // fits tells whether the count is free. The owners have more than the limit where it was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
+// limitOf is the limit as acquires are answered with it: 0 where there is none, as for an ephemeral semaphore.
+func (m *Machine) limitOf(object handle) uint64 {
+	o := m.objects.at(object)
+	if o.kind != kindSemaphore || m.semaphore(o).ephemeral {
+		return 0
+	}
+	return m.semaphore(o).limit
+}
+
 // own counts an owner in.
 func (s *semaphore) own(count uint64) {
 	assert(s.fits(count), "a semaphore gives out no more than its limit")

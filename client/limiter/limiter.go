@@ -27,7 +27,8 @@ type Limiter struct {
 }
 
 // New returns the limiter of that name in the node of that path. It asks no host. The limit is that of the semaphore
-// that the first use makes; one that exists keeps the limit that it has.
+// that the first use makes; one that exists keeps the limit that it has, and a Resize of the semaphore changes it while limiters are used. The
+// client says so where it is another one: see client.OtherLimit.
 func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
 	config, err := newConfig(limit, options)
 	if err != nil {

@@ -296,3 +296,34 @@ func TestTheDataOfTheHolderCanBeRead(t *testing.T) {
 		}
 	})
 }
+
+func TestSlotsGoByTheLimitThatThereIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(t)
+		s, other := g.session(), g.session()
+		if err := s.Semaphore("slots").Create(t.Context(), 2, nil); err != nil {
+			t.Fatal(err)
+		}
+		nothing := func(context.Context, uint64) error { return nil }
+		var is *client.OtherLimit
+		err := lock.Do(t.Context(), s, "slots", nothing, lock.Slots(5, 3))
+		if !errors.Is(err, lock.ErrNotObtained) || !errors.As(err, &is) || is.Asked != 5 || is.Limit != 2 {
+			t.Errorf("3 of 5, where 2 are: %v", err)
+		}
+		err = lock.Do(t.Context(), s, "slots", func(ctx context.Context, _ uint64) error {
+			if ok, err := lock.TryDo(ctx, other, "slots", nothing, lock.Slots(5, 1)); ok || err != nil {
+				t.Errorf("a third of 2: %v, %v", ok, err)
+			}
+			if err := other.Semaphore("slots").Resize(ctx, 3); err != nil {
+				return err
+			}
+			if ok, err := lock.TryDo(ctx, other, "slots", nothing, lock.Slots(5, 1)); !ok || err != nil {
+				t.Errorf("a third of 3: %v, %v", ok, err)
+			}
+			return nil
+		}, lock.Slots(5, 2))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -46,12 +46,12 @@ func (m *mutation) acquire() {
 
 // acquired answers that the session owns.
 func (m *mutation) acquired(l *link) {
-	m.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order})
+	m.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: m.sem.told()})
 }
 
 // queued answers that the session waits.
 func (m *mutation) queued(l *link) {
-	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Timeout: l.timeout})
+	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: m.sem.told(), Timeout: l.timeout})
 }
 
 // join adds a link with the next order id at the tail.
@@ -83,7 +83,7 @@ func (m *mutation) acquireAnew() {
 		m.acquired(m.join(true))
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
-		m.answer(shard.Effect{})
+		m.answer(shard.Effect{Limit: m.sem.told()})
 	default:
 		m.queued(m.join(false))
 	}
@@ -123,7 +123,7 @@ func (m *mutation) acquireAsWaiter(l *link) {
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
 		m.twin.unlink(m.sem, l)
-		m.answer(shard.Effect{})
+		m.answer(shard.Effect{Limit: m.sem.told()})
 		m.twin.settle(m.sem, false, isHead)
 	default:
 		m.queued(l)

@@ -138,9 +138,9 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 				}
 			} else if l != nil && l.number == c.Number {
 				if l.owner {
-					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order})
+					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: sem.told()})
 				} else {
-					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Timeout: l.timeout})
+					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: sem.told(), Timeout: l.timeout})
 				}
 				return
 			}

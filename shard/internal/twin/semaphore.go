@@ -69,6 +69,14 @@ func (sem *semaphore) head() *link {
 	return nil
 }
 
+// told is the limit as acquires are answered with it.
+func (sem *semaphore) told() uint64 {
+	if sem.ephemeral {
+		return 0
+	}
+	return sem.limit
+}
+
 // free returns the limit minus what the owners hold, 0 where they hold more.
 func (sem *semaphore) free() uint64 {
 	free := sem.limit

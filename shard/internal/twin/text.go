@@ -119,6 +119,7 @@ func EffectText(e *shard.Effect) string {
 	l.wordIf(e.Number != 0, "number=%d", e.Number)
 	l.wordIf(e.Order != 0, "order=%d", e.Order)
 	l.wordIf(e.Revision != 0, "revision=%d", e.Revision)
+	l.wordIf(e.Limit != 0, "limit=%s", amount(e.Limit))
 	l.wordIf(e.Timeout != 0, "timeout=%s", amount(e.Timeout))
 	return l.String()
 }
