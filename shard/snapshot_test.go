@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // busy drives one machine with random commands that mostly succeed.
@@ -338,4 +340,27 @@ func FuzzRestore(f *testing.F) {
 			}}, &out)
 		}
 	})
+}
+
+// Where limits can be lowered owners may have more than the limit. At the first level they cannot, so that a file which says so is wrong.
+func TestOwnersAboveTheLimitAreRestoredWhereLimitsCanBeLowered(t *testing.T) {
+	for at := level.First; at <= level.Newest; at++ {
+		b := newBed(2)
+		b.do(Command{Kind: CmdLevel, Count: uint64(at)})
+		b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: []byte("slots"), Count: Forever})
+		b.do(Command{Kind: CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("slots"), Count: Forever - 2})
+		b.do(Command{Kind: CmdAcquire, Node: 1, Session: b.ids[1], Number: 1, Name: []byte("slots"), Count: 2})
+		b.do(Command{Kind: CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1}) // of no level, so that the machine carries it out at any
+		m := New(Options{})
+		err := m.Restore(bytes.NewReader(save(t, prepare(t, b.m))))
+		if at < commandLevels[CmdSemaphoreResize] {
+			if !errors.Is(err, ErrBadSnapshot) {
+				t.Errorf("level %d: %v", at, err)
+			}
+			continue
+		}
+		if err != nil || m.Digest() != b.m.Digest() {
+			t.Errorf("level %d: %v", at, err)
+		}
+	}
 }
