@@ -59,14 +59,16 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 // leveled reads a command behind its level and its length.
 func (r *reader) leveled(c *Command, b *Batch, at level.Level) {
 	c.Level = level.Level(r.byte())
-	body := reader{data: r.bytes()}
+	body := r.bytes()
 	r.must(c.Level != 0, "level 0")
 	if r.bad != "" || c.Level > at {
 		return
 	}
-	body.command(c, b)
-	body.must(len(body.data) == 0, "bytes behind the last field")
-	r.bad, r.newer = body.bad, body.newer
+	rest := r.data
+	r.data = body
+	r.command(c, b)
+	r.must(len(r.data) == 0, "bytes behind the last field")
+	r.data = rest
 }
 
 func (r *reader) command(c *Command, b *Batch) {

@@ -128,6 +128,7 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 		m.op = int32(i)
 		m.result = -1
 		m.apply(&b.Commands[i])
+		m.endWork(&b.Commands[i])
 		if m.result < 0 {
 			panic(fmt.Sprintf("shard: %v was not answered", b.Commands[i].Kind))
 		}
@@ -137,13 +138,12 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 }
 
 func (m *Machine) apply(c *Command) {
+	m.beginWork(c)
 	if c.Level > m.level {
 		m.answer(protocol.StatusUnsupported)
 		return
 	}
 	m.rules = c.Level
-	m.beginWork(c)
-	defer m.endWork(c)
 	switch c.Kind {
 	case CmdLead:
 		m.lead(c)
