@@ -122,6 +122,7 @@ var examples = []example{
 	{"session-list-answer", answer(18, &SessionListAnswer{
 		Sessions: list[Session](ptr(exampleListedSession())), Next: exampleSession,
 	})},
+	{"session-list-answer-since", answer(18, &SessionListAnswer{Sessions: list[Session](ptr(exampleSessionWithClient()))})},
 	{"session-list-answer-empty", answer(18, &SessionListAnswer{})},
 	{"session-holdings", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, After: 4, Limit: 100})},
 	{"session-holdings-strict", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, Consistency: ConsistencyStrict})},
@@ -131,6 +132,9 @@ var examples = []example{
 			&Holding{Name: []byte("slots"), OrderID: 9, Count: 2, Waiting: true},
 		),
 		Next: 9,
+	})},
+	{"session-holdings-answer-since", answer(19, &SessionHoldingsAnswer{
+		Holdings: list[Holding](&Holding{Name: []byte("slots"), OrderID: 9, Count: 2, SinceMillis: exampleTime}),
 	})},
 	{"semaphore-create", request(20, &SemaphoreCreate{
 		Mutation: exampleMutation(2), NodeID: 17, Name: []byte("slots"), Limit: 10, Data: []byte("v1"),
@@ -189,6 +193,16 @@ var examples = []example{
 			OrderID: 9, SessionID: exampleSession, Count: 8, Data: []byte("w"), TimeoutMillis: Forever,
 		}),
 		Next: 9, WatchAdded: true,
+	})},
+	{"semaphore-describe-answer-since", answer(30, &SemaphoreDescribeAnswer{
+		Semaphore: exampleSemaphore(),
+		Owners: list[Owner](&Owner{
+			OrderID: 5, SessionID: exampleSession, Count: 1, SinceMillis: exampleTime, Client: exampleClientInfo(),
+		}),
+		Waiters: list[Waiter](&Waiter{
+			OrderID: 9, SessionID: exampleSession + 1, Count: 8, TimeoutMillis: Forever, SinceMillis: exampleTime + 1500,
+			Client: exampleClientInfo(),
+		}),
 	})},
 	{"semaphore-list", request(31, &SemaphoreList{
 		NodeID: 17, ShardID: 2, Prefix: []byte("s"), After: []byte("sl"), Limit: 100, IncludeData: true,
@@ -278,6 +292,19 @@ func exampleListedSession() Session {
 		ID: exampleSession, NodeID: 17, TimeoutMillis: 5000, Description: []byte("worker 7"),
 		Attached: true, Owned: 2, Waiting: 1,
 	}
+}
+
+// exampleTime is a moment in 2026.
+const exampleTime = 1_772_366_400_123
+
+func exampleClientInfo() ClientInfo {
+	return ClientInfo{Address: []byte("10.20.30.40:51234"), Name: []byte("billing"), Version: []byte("1.4.0")}
+}
+
+func exampleSessionWithClient() Session {
+	s := exampleListedSession()
+	s.SinceMillis, s.Client = exampleTime, exampleClientInfo()
+	return s
 }
 
 func exampleSemaphore() Semaphore {

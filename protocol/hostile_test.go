@@ -123,7 +123,7 @@ func TestHostilePayloads(t *testing.T) {
 		{"a wrong item of a list in a list", routing([]byte{0x91, 0x93, 1, 1, 0x92, 3, 0xc2}), "shards[0].replica_host_ids[1]: a bool where uint is wanted"},
 		{"many empty items", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x90}, 1<<17)...)), ""},
 		{"many items that are nil", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat(nilValue, 1<<17)...)), ""},
-		{"many items of an unknown field", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x95, 0, 0, 0, 0xa0, 0x90}, 1<<17)...)), ""},
+		{"many items of an unknown field", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x97, 0, 0, 0, 0xa0, 0, 0x90, 0x90}, 1<<17)...)), ""},
 		{"lists of one number in many items", routing(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x93, 0, 0, 0x91, 1}, 1<<17)...)), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

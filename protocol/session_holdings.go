@@ -48,6 +48,9 @@ type Holding struct {
 	Count   uint64
 	// Waiting: the session is a waiter, not an owner.
 	Waiting bool
+	// SinceMillis is when it began to own, or to wait, in milliseconds since 1970 by the wall clock of a host; 0 where that is not
+	// known. It is for people.
+	SinceMillis uint64
 }
 
 func (h *Holding) item(c *codec) { c.record("", h.fields) }
@@ -57,6 +60,7 @@ func (h *Holding) fields(c *codec) {
 	c.uint("order_id", &h.OrderID)
 	c.uint("count", &h.Count)
 	c.bool("waiting", &h.Waiting)
+	c.uint("since_ms", &h.SinceMillis)
 }
 
 // HoldingLost is pushed, with id 0, when a session ceases to own a semaphore though it neither released

@@ -12,6 +12,25 @@ type Session struct {
 	// for, over the shards that the host that answers holds.
 	Owned   uint64
 	Waiting uint64
+	// SinceMillis is when the session was made, in milliseconds since 1970 by the wall clock of a host; 0 where that is not known. It is
+	// for people, as is the client.
+	SinceMillis uint64
+	Client      ClientInfo
+}
+
+// ClientInfo says of a session's client from where it speaks and what it calls itself. Texts are empty where they are not known.
+type ClientInfo struct {
+	// Address is the one that the client's connection comes from, as the host sees it.
+	Address []byte
+	// Name and Version are those of its HELLO.
+	Name    []byte
+	Version []byte
+}
+
+func (i *ClientInfo) fields(c *codec) {
+	c.text("address", &i.Address, MaxAddressBytes)
+	c.text("name", &i.Name, MaxClientNameBytes)
+	c.text("version", &i.Version, MaxVersionBytes)
 }
 
 func (s *Session) item(c *codec) { c.record("", s.fields) }
@@ -24,6 +43,8 @@ func (s *Session) fields(c *codec) {
 	c.bool("attached", &s.Attached)
 	c.uint("owned", &s.Owned)
 	c.uint("waiting", &s.Waiting)
+	c.uint("since_ms", &s.SinceMillis)
+	c.record("client", s.Client.fields)
 }
 
 // Sessions is a list of sessions.

@@ -30,6 +30,7 @@ type conn struct {
 	opened     int64
 	rights     Rights
 	name       string
+	client     shard.ClientState // set by HELLO; does not change where the connection has a session
 	describing describe
 
 	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's loop

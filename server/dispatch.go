@@ -154,6 +154,10 @@ func (c *conn) hello(r *protocol.Request) bool {
 		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
 	}
 	c.rights, c.name, c.greeted, c.reviewed = rights, name, true, rights.Version()
+	c.client = shard.ClientState{Name: string(r.Hello.ClientName), Version: string(r.Hello.ClientVersion)}
+	if from := c.peer.RemoteAddr(); from != nil {
+		c.client.Address = clipAddress(from.String())
+	}
 	c.mu.Lock()
 	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
 	c.mu.Unlock()

@@ -104,8 +104,9 @@ func (c *conn) sessionList(r *protocol.Request) {
 func (h *Host) wireSession(home *replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
-		Attached: home.leases.Holder(v.ID) != nil,
+		SinceMillis: v.Created,
 	}
+	s.Client, s.Attached = home.clientOf(v)
 	for _, r := range h.replicas {
 		if part, known := r.machine.Session(v.ID); known {
 			s.Owned += uint64(part.Owns)
@@ -132,7 +133,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 		for i := range page {
 			x := &page[i]
 			a.Holdings.Append(protocol.Holding{
-				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner,
+				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner, SinceMillis: x.Since,
 			})
 			if full := a.Holdings.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
 				a.Next = uint64(x.Order)

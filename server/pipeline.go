@@ -90,6 +90,7 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	}
 	before := len(p.bytes)
 	c.Level = level.Level(p.level.Load())
+	withTime(c)
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
 		p.bytes = p.bytes[:before]
@@ -107,6 +108,16 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 		p.urgent.Add(1)
 	}
 	return true
+}
+
+// withTime gives the command what people want to know later, where its level has room for that.
+func withTime(c *shard.Command) {
+	switch {
+	case c.Level < shard.TimeLevel:
+		c.Client = shard.ClientRef{}
+	case c.Kind.TakesTime():
+		c.Time = uint64(time.Now().UnixMilli())
+	}
 }
 
 // hurried tells that what is queued will be proposed as soon as it can be, patient or not.

@@ -161,11 +161,12 @@ func (d *describe) reply(watched bool) {
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.Owner {
-			appendOwner(&a.Owners, l)
+			appendOwner(&a.Owners, l, d.c.host.clientOf(l.Session))
 		} else {
 			a.Waiters.Append(protocol.Waiter{
 				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
 				Data: protocol.View(l.Data), TimeoutMillis: l.Timeout,
+				SinceMillis: l.Since, Client: d.c.host.clientOf(l.Session),
 			})
 		}
 		if full := a.Owners.Size()+a.Waiters.Size() >= protocol.PageBytes; full && i < last || i == last && p.More {
@@ -176,9 +177,10 @@ func (d *describe) reply(watched bool) {
 	d.c.answer(d.request, a)
 }
 
-func appendOwner(to *protocol.Owners, l *shard.LinkView) {
+func appendOwner(to *protocol.Owners, l *shard.LinkView, client protocol.ClientInfo) {
 	to.Append(protocol.Owner{
 		OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: protocol.View(l.Data),
+		SinceMillis: l.Since, Client: client,
 	})
 }
 

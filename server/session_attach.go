@@ -95,6 +95,7 @@ func (a *attach) confirm(then func()) {
 func (a *attach) commit() {
 	command := shard.Command{
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
+		Client: a.c.clientRef(),
 	}
 	ok := a.rp.pipeline.add(op{from: a.c, done: func(e *shard.Effect, failed protocol.Status) {
 		switch {

@@ -21,7 +21,7 @@ func (c *conn) sessionStart(r *protocol.Request) {
 		c: c, id: r.ID, kind: r.Kind, sequence: m.AttachSequence, started: c.started,
 		command: shard.Command{
 			Kind: shard.CmdSessionCreate, Timeout: m.TimeoutMillis,
-			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key),
+			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key), Client: c.clientRef(),
 		},
 	}
 	// Behind a barrier, also where the node is known here: another host may have answered its drop a moment ago.

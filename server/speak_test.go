@@ -38,7 +38,7 @@ func speak(t *testing.T, c *servertest.Cluster, id shard.HostID) *speaker {
 		t.Fatal(err)
 	}
 	s := speakOver(t, conn)
-	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("speaker")}))
+	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("speaker"), ClientVersion: []byte("7.1")}))
 	return s
 }
 

@@ -42,6 +42,10 @@ func randomCommand(rng *rand.Rand) Command {
 		Name: some(40), Data: some(300), Key: some(MaxKey), Count: number(), Timeout: number(),
 		Order: OrderID(number()), Term: number(), Revision: Revision(number()), Sum: number(),
 	}
+	if level.Newest >= TimeLevel {
+		c.Time = number()
+		c.Client = ClientRef{Address: some(30), Name: some(200), Version: some(10)}
+	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, SessionID(number()))
 		c.Waiters = append(c.Waiters, WaiterRef{
@@ -72,6 +76,11 @@ func sameBatch(a, b *Batch) bool {
 			c.Level = 0
 			if len(c.Name) == 0 {
 				c.Name = nil
+			}
+			for _, said := range []*[]byte{&c.Client.Address, &c.Client.Name, &c.Client.Version} {
+				if len(*said) == 0 {
+					*said = nil
+				}
 			}
 			if len(c.Data) == 0 {
 				c.Data = nil

@@ -15,10 +15,10 @@ const (
 	// (SessionsExpire, WaitersTimeOut) of all earlier terms void. Uses Term.
 	CmdLead CommandKind = 1
 	// CmdSessionCreate makes a session whose home this shard is. Uses Slot, Node, Timeout (ms), Data
-	// (the description), Key.
+	// (the description), Key, and from level 2 on Time and Client.
 	CmdSessionCreate CommandKind = 2
 	// CmdSessionUpdate changes timeout and description of a session on attaching. Uses Session, Key,
-	// Timeout (ms), Data (the description).
+	// Timeout (ms), Data (the description), and from level 2 on Client.
 	CmdSessionUpdate CommandKind = 3
 	// CmdSessionEnd ends a session at once, at its home shard. Uses Session, and Flags&FlagOperator
 	// when it is not the session's own client that asks.
@@ -84,7 +84,7 @@ const (
 // flagNames are the names of the flags in the table of levels, by bit.
 var flagNames = [...]string{"ephemeral", "force", "operator"}
 
-// Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key and the
+// Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client and the
 // lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
 type Command struct {
 	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the shard. The rules
@@ -113,9 +113,31 @@ type Command struct {
 	Revision Revision
 	// Sum is a digest.
 	Sum uint64
+	// Time is the wall clock of the host that proposes, in milliseconds since 1970, or 0. Commands carry it that make sessions or
+	// links, or let waiters own: it is kept as "since when", for people. Nothing is decided by it, and it may go back.
+	Time uint64
+	// Client says who made a session, for people.
+	Client ClientRef
 
 	Sessions []SessionID
 	Waiters  []WaiterRef
+}
+
+// ClientRef says of a session's client from which address it speaks, and what it calls itself.
+type ClientRef struct {
+	Address []byte
+	Name    []byte
+	Version []byte
+}
+
+func (c *ClientRef) isZero() bool { return len(c.Address)+len(c.Name)+len(c.Version) == 0 }
+
+func (c *ClientRef) fits() bool {
+	return len(c.Address) <= MaxClientAddress && len(c.Name) <= MaxClientName && len(c.Version) <= MaxClientVersion
+}
+
+func (c *ClientRef) state() ClientState {
+	return ClientState{Address: string(c.Address), Name: string(c.Name), Version: string(c.Version)}
 }
 
 // WaiterRef names one waiting acquire: the number tells a re-acquire from the one that was timed.
@@ -166,4 +188,13 @@ func (k CommandKind) String() string {
 		return commandNames[k]
 	}
 	return "command-" + strconv.Itoa(int(k))
+}
+
+// TakesTime tells whether commands of the kind carry the Time at which they were proposed: those that make a session or a link, or
+// may let a waiter own.
+func (k CommandKind) TakesTime() bool { return takesTime[k] }
+
+var takesTime = [256]bool{
+	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdWaitersTimeOut: true,
+	CmdContinue: true, CmdAcquire: true, CmdRelease: true, CmdSemaphoreResize: true,
 }

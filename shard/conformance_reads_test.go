@@ -140,6 +140,7 @@ func checkSessionLists(m *shard.Machine, state *shard.State) error {
 func viewOf(state *shard.State, s *shard.SessionState) shard.SessionView {
 	view := shard.SessionView{
 		ID: s.ID, Node: s.Node, Home: s.Home, Timeout: s.Timeout, Description: s.Description, Keyed: s.Key != "",
+		Created: s.Created, Client: s.Client,
 	}
 	for _, sem := range state.Semaphores {
 		for _, l := range sem.Links {
@@ -156,7 +157,7 @@ func viewOf(state *shard.State, s *shard.SessionState) shard.SessionView {
 }
 
 func linkView(l shard.LinkState) shard.LinkView {
-	view := shard.LinkView{Order: l.Order, Session: l.Session, Count: l.Count, Data: l.Data, Owner: l.Owner}
+	view := shard.LinkView{Order: l.Order, Session: l.Session, Count: l.Count, Data: l.Data, Owner: l.Owner, Since: l.Since}
 	if !l.Owner {
 		view.Timeout = l.Timeout
 	}

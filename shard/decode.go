@@ -156,6 +156,12 @@ func (r *reader) fields(c *Command, b *Batch, fields uint32) {
 	if fields&hasSum != 0 {
 		c.Sum = r.uint64()
 	}
+	if fields&hasTime != 0 {
+		c.Time = r.uvarint()
+	}
+	if fields&hasClient != 0 {
+		c.Client = ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
+	}
 }
 
 func (r *reader) sessions(b *Batch) []SessionID {

@@ -8,6 +8,7 @@ type LinkView struct {
 	Timeout uint64 // of waiters: milliseconds or Forever
 	Data    string
 	Owner   bool
+	Since   uint64 // when it began to own, or to wait: wall clock, milliseconds since 1970; 0 where it is not known
 }
 
 // DescribeOptions say what Describe lists besides the semaphore itself.
@@ -113,7 +114,7 @@ func (m *Machine) linkAfter(root handle, after OrderID) handle {
 func (m *Machine) viewLink(l *link) LinkView {
 	v := LinkView{
 		Order: l.order, Session: m.sessions.at(l.session).id, Count: l.count,
-		Data: l.data, Owner: l.owner,
+		Data: l.data, Owner: l.owner, Since: l.since,
 	}
 	if !l.owner {
 		v.Timeout = l.timeout

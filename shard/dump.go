@@ -34,7 +34,7 @@ func (s *session) state() SessionState {
 	out := SessionState{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
 		Description: s.description, Key: string(s.key[:s.keyLen]),
-		Applied: s.applied, Acked: s.acked,
+		Applied: s.applied, Acked: s.acked, Created: s.created, Client: s.client,
 	}
 	for _, a := range s.answers {
 		out.Answers = append(out.Answers, AnswerState{
@@ -56,7 +56,7 @@ func (st *semaphores) state(m *Machine, object handle, s *State) {
 		l := m.links.at(h)
 		out.Links = append(out.Links, LinkState{
 			Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: l.data,
-			Timeout: l.timeout, Number: l.number, Owner: l.owner,
+			Timeout: l.timeout, Number: l.number, Owner: l.owner, Since: l.since,
 		})
 	}
 	s.Semaphores = append(s.Semaphores, out)

@@ -35,6 +35,8 @@ const (
 	hasMore
 	hasRevision
 	hasSum
+	hasTime
+	hasClient
 
 	knownFields = 1<<iota - 1
 )
@@ -42,7 +44,7 @@ const (
 // fieldNames are the names of the fields in the table of levels, by bit. More is not a field.
 var fieldNames = [...]string{
 	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
-	"sessions", "waiters", "", "revision", "sum",
+	"sessions", "waiters", "", "revision", "sum", "time", "client",
 }
 
 // AppendBatch appends the batch in the form that the log carries.
@@ -149,6 +151,14 @@ func appendBody(dst []byte, c *Command, fields uint32) []byte {
 	if fields&hasSum != 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
 	}
+	if fields&hasTime != 0 {
+		dst = binary.AppendUvarint(dst, c.Time)
+	}
+	if fields&hasClient != 0 {
+		dst = appendBytes(dst, c.Client.Address)
+		dst = appendBytes(dst, c.Client.Name)
+		dst = appendBytes(dst, c.Client.Version)
+	}
 	return dst
 }
 
@@ -191,5 +201,7 @@ func fieldsOf(c *Command) uint32 {
 	set(hasWaiters, len(c.Waiters) > 0)
 	set(hasMore|hasRevision, c.Revision != 0)
 	set(hasMore|hasSum, c.Sum != 0)
+	set(hasMore|hasTime, c.Time != 0)
+	set(hasMore|hasClient, !c.Client.isZero())
 	return f
 }

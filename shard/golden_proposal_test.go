@@ -47,7 +47,7 @@ func (b *goldenBatch) add(c shard.Command) { b.commands = append(b.commands, c) 
 func (st *goldenStage) createSessions(l *goldenLine, b *goldenBatch) {
 	c := shard.Command{
 		Kind: shard.CmdSessionCreate, Slot: shard.Slot(l.number("slot", 0)), Node: shard.NodeID(l.number("node", 1)),
-		Timeout: l.millis("timeout", "10s"),
+		Timeout: l.millis("timeout", "10s"), Client: l.client(),
 	}
 	description, _ := l.text("description")
 	key, _ := l.text("key")
@@ -66,8 +66,16 @@ func (st *goldenStage) attach(l *goldenLine, b *goldenBatch) {
 	key, _ := l.text("key")
 	b.add(shard.Command{
 		Kind: shard.CmdSessionUpdate, Timeout: l.millis("timeout", "10s"), Data: []byte(description), Key: []byte(key),
-		Session: st.sessionID(l, l.word("session")),
+		Session: st.sessionID(l, l.word("session")), Client: l.client(),
 	})
+}
+
+// client takes the options that say who the client of a session is.
+func (l *goldenLine) client() shard.ClientRef {
+	from, _ := l.text("from")
+	name, _ := l.text("client")
+	version, _ := l.text("version")
+	return shard.ClientRef{Address: []byte(from), Name: []byte(name), Version: []byte(version)}
 }
 
 func (st *goldenStage) endSession(l *goldenLine, b *goldenBatch) {

@@ -68,7 +68,11 @@ func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err er
 				to = &alone
 				to.brief = l.flag("brief")
 			}
+			before, at := len(to.commands), l.millis("at", "0s")
 			goldenProposals[l.verb](st, l, to)
+			for i := range to.commands[before:] {
+				to.commands[before+i].Time = at
+			}
 			if err = l.end(); err == nil && batch == nil {
 				printed, err = st.propose(to)
 			}

@@ -55,6 +55,8 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	}
 	line += fmt.Sprintf(" applied=%d acked=%d", s.Applied, s.Acked)
 	line += drawText("description", s.Description) + drawText("key", s.Key)
+	line += drawTime("created", s.Created)
+	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) + drawText("version", s.Client.Version)
 	lines := []string{line}
 	if len(s.Answers) > answersShown {
 		return append(lines, fmt.Sprintf("  %d answers, #%d to #%d",
@@ -78,7 +80,7 @@ func (d goldenDrawing) semaphore(s *shard.SemaphoreState) []string {
 	lines := []string{line + drawText("data", s.Data)}
 	for _, l := range s.Links {
 		lines = append(lines, drawLink(fmt.Sprintf("%s#%d", d.name(l.Session), l.Number), shard.LinkView{
-			Order: l.Order, Count: l.Count, Timeout: l.Timeout, Data: l.Data, Owner: l.Owner,
+			Order: l.Order, Count: l.Count, Timeout: l.Timeout, Data: l.Data, Owner: l.Owner, Since: l.Since,
 		}))
 	}
 	return lines
@@ -94,8 +96,17 @@ func drawHead(name string, taken, limit uint64, ephemeral bool, rev shard.Revisi
 
 func drawLink(who string, l shard.LinkView) string {
 	if l.Owner {
-		return fmt.Sprintf("  | %s order=%d count=%s%s", who, l.Order, drawCount(l.Count), drawText("data", l.Data))
+		return fmt.Sprintf("  | %s order=%d count=%s%s%s", who, l.Order, drawCount(l.Count), drawText("data", l.Data),
+			drawTime("since", l.Since))
 	}
-	return fmt.Sprintf("  . %s order=%d count=%s timeout=%s%s",
-		who, l.Order, drawCount(l.Count), drawMillis(l.Timeout), drawText("data", l.Data))
+	return fmt.Sprintf("  . %s order=%d count=%s timeout=%s%s%s",
+		who, l.Order, drawCount(l.Count), drawMillis(l.Timeout), drawText("data", l.Data), drawTime("since", l.Since))
+}
+
+// drawTime draws a moment as how long after the beginning it is, and nothing where it is not known.
+func drawTime(key string, ms uint64) string {
+	if ms == 0 {
+		return ""
+	}
+	return " " + key + "=" + drawMillis(ms)
 }

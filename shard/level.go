@@ -51,6 +51,9 @@ func init() {
 	}
 }
 
+// TimeLevel is the level from which commands carry Time and Client, and sessions and links keep them.
+var TimeLevel = level.Of(level.Field, "time")
+
 // The levels from which commands follow a rule.
 var (
 	answersEndWithOwnership = rule("answers-end-with-ownership")

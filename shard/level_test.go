@@ -121,7 +121,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	for p, h := range map[phase]handle{phaseSessions: m.sessions.used - 1, phaseObjects: m.objects.used - 1, phaseLinks: m.links.used - 1} {
 		for ; !m.isOlder(p, h, m.epoch+1); h-- {
 		}
-		record := m.appendRecord(nil, p, h, withPlaces)[4:]
+		record := m.appendRecord(nil, p, h, withPlaces, m.level)[4:]
 		rs := restorer{m: New(Options{}), sessions: map[handle]handle{}, objects: map[handle]handle{}}
 		rs.m.lastSession, rs.m.lastRevision = m.lastSession, m.lastRevision
 		if err := rs.record(p, append(record, 0)); err == nil {

@@ -11,6 +11,10 @@ const (
 	MaxData = 1 << 20
 	// MaxDescription is the longest description of a session, in bytes.
 	MaxDescription = 1024
+	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest that a session keeps of its client, in bytes.
+	MaxClientAddress = 512
+	MaxClientName    = 256
+	MaxClientVersion = 64
 	// MaxKey is the longest protection key of a session, in bytes.
 	MaxKey = 16
 	// MaxSessionTimeout is the longest that a session may stay away and come back.

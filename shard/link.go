@@ -8,6 +8,7 @@ type link struct {
 	count   uint64
 	timeout uint64 // of the latest acquire: milliseconds or Forever
 	number  uint64 // of the latest acquire
+	since   uint64 // when it began to wait, or to own: wall clock, milliseconds; for people
 	data    string
 	stamp   uint32
 	owner   bool
@@ -51,7 +52,7 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	m.lastOrder++
 	h := m.linkUp(session, object, m.lastOrder)
 	l := m.links.at(h)
-	l.count, l.timeout, l.number, l.owner = c.Count, c.Timeout, c.Number, owner
+	l.count, l.timeout, l.number, l.owner, l.since = c.Count, c.Timeout, c.Number, owner, c.Time
 	if len(c.Data) > 0 {
 		l.data = string(c.Data)
 	}

@@ -72,12 +72,15 @@ type SessionView struct {
 	Keyed       bool // it has a protection key
 	Owns        int  // how much it has in this shard
 	Waits       int
+	Created     uint64 // wall clock, milliseconds since 1970; 0 where it is not known, and for guests
+	Client      ClientState
 }
 
 func (s *session) view() SessionView {
 	return SessionView{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
 		Description: s.description, Keyed: s.keyLen > 0, Owns: int(s.linkCount - s.waits), Waits: int(s.waits),
+		Created: s.created, Client: s.client,
 	}
 }
 

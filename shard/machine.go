@@ -71,6 +71,7 @@ type Machine struct {
 	// touched is how often the command touched links, worked how much was done since the lock was taken.
 	touched, worked int
 	rules           level.Level // of the command
+	now             uint64      // the Time of the command
 	result          int         // place of the command's Result in out.List, -1 before there is one
 	target          target
 }
@@ -143,7 +144,7 @@ func (m *Machine) apply(c *Command) {
 		m.answer(protocol.StatusUnsupported)
 		return
 	}
-	m.rules = c.Level
+	m.rules, m.now = c.Level, c.Time
 	switch c.Kind {
 	case CmdLead:
 		m.lead(c)

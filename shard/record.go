@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // The records of a snapshot. Each stands behind its own length. What a record holds follows from the level of the shard, which the
@@ -20,7 +21,8 @@ const (
 	withNames recordForm = 2
 )
 
-func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm) []byte {
+// appendRecord appends the record of a thing in the form of a level, which is that of the snapshot.
+func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	if p != phaseLinks && form == withPlaces {
@@ -28,18 +30,18 @@ func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm) [
 	}
 	switch p {
 	case phaseSessions:
-		dst = m.appendSession(dst, h)
+		dst = m.appendSession(dst, h, at)
 	case phaseObjects:
 		dst = m.appendObject(dst, h)
 	case phaseLinks:
 		dst = m.appendLinkEnds(dst, h, form)
-		dst = m.appendLink(dst, h)
+		dst = m.appendLink(dst, h, at)
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
 }
 
-func (m *Machine) appendSession(dst []byte, h handle) []byte {
+func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	s := m.sessions.at(h)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.id))
 	dst = binary.AppendUvarint(dst, uint64(s.node.id))
@@ -55,7 +57,13 @@ func (m *Machine) appendSession(dst []byte, h handle) []byte {
 		dst = binary.AppendUvarint(dst, uint64(a.order))
 		dst = binary.AppendUvarint(dst, uint64(a.revision))
 	}
-	return dst
+	if at < TimeLevel || !s.home {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, s.created)
+	dst = appendString(dst, s.client.Address)
+	dst = appendString(dst, s.client.Name)
+	return appendString(dst, s.client.Version)
 }
 
 func (m *Machine) appendObject(dst []byte, h handle) []byte {
@@ -80,7 +88,7 @@ func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
 	return appendString(dst, o.name)
 }
 
-func (m *Machine) appendLink(dst []byte, h handle) []byte {
+func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 	l := m.links.at(h)
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
@@ -91,7 +99,11 @@ func (m *Machine) appendLink(dst []byte, h handle) []byte {
 		owner = 1
 	}
 	dst = append(dst, owner)
-	return appendString(dst, l.data)
+	dst = appendString(dst, l.data)
+	if at >= TimeLevel {
+		dst = binary.AppendUvarint(dst, l.since)
+	}
+	return dst
 }
 
 func appendString(dst []byte, s string) []byte {
@@ -155,6 +167,11 @@ func (rs *restorer) session(r *reader) error {
 		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
 		last = a.number
 	}
+	var created uint64
+	var client ClientRef
+	if m.level >= TimeLevel && m.slots.Has(id.Slot()) {
+		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
+	}
 	switch {
 	case r.bad != "":
 		return nil
@@ -164,7 +181,7 @@ func (rs *restorer) session(r *reader) error {
 		return badSnapshot("two sessions have the place %d", place)
 	case m.slots.Has(id.Slot()) && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
-	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey:
+	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey || !client.fits():
 		return badSnapshot("session %v is beyond the limits of a session", id)
 	}
 	h := m.addSession(id, m.nodeQuietly(node))
@@ -172,6 +189,7 @@ func (rs *restorer) session(r *reader) error {
 	s.timeout, s.description = uint32(timeout), string(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
+	s.created, s.client = created, client.state()
 	rs.sessions[place] = h
 	return nil
 }
@@ -219,6 +237,9 @@ func (rs *restorer) link(r *reader) error {
 	l.count, l.timeout, l.number = r.uvarint(), r.uvarint(), r.uvarint()
 	l.owner = r.byte() == 1
 	l.data = string(r.bytes())
+	if rs.m.level >= TimeLevel {
+		l.since = r.uvarint()
+	}
 	if r.bad != "" {
 		return nil
 	}

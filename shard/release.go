@@ -96,7 +96,7 @@ func (m *Machine) runQueue(object, own handle) bool {
 		}
 		m.left--
 		m.touchLink(h)
-		l.owner = true
+		l.owner, l.since = true, m.now
 		m.countWaiter(l.session, -1)
 		s.own(l.count)
 		o.firstWaiter = m.links.byObject.next(h)

@@ -191,7 +191,7 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 		last = l.order
 		h := m.linkUp(l.session, l.object, l.order)
 		to := m.links.at(h)
-		to.count, to.timeout, to.number, to.data, to.owner = l.count, l.timeout, l.number, l.data, l.owner
+		to.count, to.timeout, to.number, to.data, to.owner, to.since = l.count, l.timeout, l.number, l.data, l.owner, l.since
 		if !l.owner {
 			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {

@@ -76,7 +76,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	}
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
 		if m.isOlder(p, sn.cursor, sn.epoch) {
-			buf = m.appendRecord(buf, p, sn.cursor, sn.form)
+			buf = m.appendRecord(buf, p, sn.cursor, sn.form, sn.header.level)
 		}
 		sn.cursor++
 	}

@@ -12,8 +12,10 @@ type session struct {
 	id          SessionID
 	node        *node
 	description string
-	applied     uint64 // highest number applied
-	acked       uint64 // the session has seen the answers up to here
+	client      ClientState // as its client last said with a command
+	created     uint64      // wall clock, milliseconds; for people
+	applied     uint64      // highest number applied
+	acked       uint64      // the session has seen the answers up to here
 	answers     []answer
 	timeout     uint32 // milliseconds
 	links       handle // root of its links by order id
@@ -123,7 +125,8 @@ func (m *Machine) releaseLinks(h handle) {
 
 func validSession(c *Command) bool {
 	return c.Timeout <= uint64(MaxSessionTimeout/time.Millisecond) &&
-		len(c.Data) <= MaxDescription && len(c.Key) <= MaxKey
+		len(c.Data) <= MaxDescription && len(c.Key) <= MaxKey &&
+		c.Client.fits()
 }
 
 func (m *Machine) sessionCreate(c *Command) {
@@ -147,6 +150,7 @@ func (m *Machine) sessionCreate(c *Command) {
 	s := m.sessions.at(m.addSession(id, m.nodeFor(c.Node)))
 	s.describe(c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
+	s.created = c.Time
 	m.answer(protocol.StatusSuccess).Session = id
 }
 
@@ -155,6 +159,9 @@ func (s *session) describe(c *Command) {
 	s.timeout = uint32(c.Timeout)
 	if s.description != string(c.Data) {
 		s.description = string(c.Data)
+	}
+	if !c.Client.isZero() {
+		s.client = c.Client.state()
 	}
 }
 

@@ -116,7 +116,7 @@ func (m *Machine) touchLink(h handle) {
 func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
-			sn.aside[p] = m.appendRecord(sn.aside[p], p, h, sn.form)
+			sn.aside[p] = m.appendRecord(sn.aside[p], p, h, sn.form, sn.header.level)
 		}
 	}
 }

@@ -45,6 +45,15 @@ type SessionState struct {
 	Applied     uint64 // highest number applied
 	Acked       uint64
 	Answers     []AnswerState // by number
+	Created     uint64        // wall clock, milliseconds since 1970; 0 where it is not known, and for guests
+	Client      ClientState   // empty for guests
+}
+
+// ClientState is what is known of a session's client.
+type ClientState struct {
+	Address string
+	Name    string
+	Version string
 }
 
 // AnswerState is an answer that is kept until the session says that it saw it.
@@ -77,4 +86,5 @@ type LinkState struct {
 	Timeout uint64 // of the acquire that waits, or waited last: milliseconds or Forever
 	Number  uint64 // of the latest acquire
 	Owner   bool
+	Since   uint64 // when it became what it is, owner or waiter: wall clock, milliseconds since 1970; 0 where it is not known
 }

@@ -241,6 +241,10 @@ func plain(c shard.Command) shard.Command {
 	c.Name = append([]byte(nil), c.Name...)
 	c.Data = append([]byte(nil), c.Data...)
 	c.Key = append([]byte(nil), c.Key...)
+	c.Client = shard.ClientRef{
+		Address: append([]byte(nil), c.Client.Address...), Name: append([]byte(nil), c.Client.Name...),
+		Version: append([]byte(nil), c.Client.Version...),
+	}
 	c.Sessions = append([]shard.SessionID(nil), c.Sessions...)
 	c.Waiters = append([]shard.WaiterRef(nil), c.Waiters...)
 	return c

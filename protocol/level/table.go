@@ -31,6 +31,11 @@ var rows = []struct {
 		"LinkState.Owner",
 	}},
 	{2, Command, []string{"semaphore-resize"}},
+	{2, Field, []string{"time", "client"}},
+	{2, Record, []string{
+		"SessionState.Created", "SessionState.Client", "ClientState.Address", "ClientState.Name", "ClientState.Version",
+		"LinkState.Since",
+	}},
 	{2, Rule, []string{
 		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as acquired.
 		"answers-end-with-ownership",
@@ -68,4 +73,7 @@ var rows = []struct {
 		"WATCH_RESYNC", "WATCH_END", "SESSION_DETACHED", "SESSION_ENDED", "ROUTING_CHANGED", "GOING_AWAY",
 	}},
 	{2, Message, []string{"SEMAPHORE_RESIZE"}},
+	{2, MessageField, []string{
+		"Session.since_ms", "Session.client", "Holding.since_ms", "Owner.since_ms", "Owner.client", "Waiter.since_ms", "Waiter.client",
+	}},
 }

@@ -65,6 +65,7 @@ func (m *mutation) join(owner bool) *link {
 		timeout: m.Timeout,
 		number:  m.Number,
 		owner:   owner,
+		since:   m.Time,
 	}
 	m.sem.links = append(m.sem.links, l)
 	return l
@@ -116,7 +117,7 @@ func (m *mutation) acquireAsWaiter(l *link) {
 	isHead := m.sem.head() == l
 	switch {
 	case isHead && l.count <= m.sem.free():
-		l.owner = true
+		l.owner, l.since = true, m.Time
 		m.twin.left--
 		m.acquired(l)
 		m.twin.runQueue(m.sem)

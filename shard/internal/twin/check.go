@@ -78,6 +78,8 @@ func (c *checker) checkSessions() error {
 			return fmt.Errorf("session %v: counter given out twice", s.ID)
 		case !s.Home && (s.Timeout != 0 || s.Description != "" || s.Key != ""):
 			return fmt.Errorf("session %v: a guest with timeout, description or key", s.ID)
+		case !s.Home && (s.Created != 0 || s.Client != shard.ClientState{}):
+			return fmt.Errorf("session %v: a guest with a client", s.ID)
 		case s.Timeout > uint64(shard.MaxSessionTimeout.Milliseconds()):
 			return fmt.Errorf("session %v: timeout %d ms", s.ID, s.Timeout)
 		case len(s.Description) > shard.MaxDescription || len(s.Key) > shard.MaxKey:

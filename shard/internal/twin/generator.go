@@ -116,6 +116,9 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 		if c.Level == 0 && !g.chance(50) { // a command that was on its way when the level rose has the level of before
 			c.Level = state.Level
 		}
+		if c.Kind.TakesTime() && state.Level >= shard.TimeLevel && c.Level >= state.Level && g.chance(900) {
+			c.Time = g.Uint64N(1 << 41)
+		}
 		c.Level = max(c.Level, shard.LevelOf(&c))
 		b.Commands = append(b.Commands, c)
 	}

@@ -96,6 +96,20 @@ func (g *Generator) sessionFields(c *shard.Command) {
 	c.Timeout = oneOf(g.dice, []uint64{0, 1, 5000, 60_000, longest})
 	c.Data = oneOf(g.dice, [][]byte{nil, []byte("worker"), []byte("\xfe"), bytes.Repeat([]byte("d"), shard.MaxDescription)})
 	c.Key = oneOf(g.dice, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
+	if g.state.Level >= shard.TimeLevel {
+		c.Client = oneOf(g.dice, []shard.ClientRef{
+			{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
+				Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress), Name: bytes.Repeat([]byte("n"), shard.MaxClientName),
+				Version: bytes.Repeat([]byte("v"), shard.MaxClientVersion),
+			},
+		})
+		if g.chance(20) {
+			c.Client = oneOf(g.dice, []shard.ClientRef{
+				{Address: make([]byte, shard.MaxClientAddress+1)}, {Name: make([]byte, shard.MaxClientName+1)},
+				{Version: make([]byte, shard.MaxClientVersion+1)},
+			})
+		}
+	}
 	if g.chance(40) {
 		switch g.IntN(4) {
 		case 0:

@@ -25,6 +25,7 @@ type link struct {
 	timeout uint64
 	number  uint64
 	owner   bool
+	since   uint64
 }
 
 func (sem *semaphore) state() shard.SemaphoreState {
@@ -45,6 +46,7 @@ func (sem *semaphore) state() shard.SemaphoreState {
 			Timeout: l.timeout,
 			Number:  l.number,
 			Owner:   l.owner,
+			Since:   l.since,
 		})
 	}
 	return state
@@ -148,7 +150,7 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 			continue
 		}
 		t.left--
-		l.owner = true
+		l.owner, l.since = true, t.now
 		t.sessions[l.session].follow(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,
 			Flags:  shard.FlagAcquired,

@@ -19,6 +19,8 @@ type session struct {
 	applied     uint64
 	acked       uint64
 	answers     map[uint64]shard.AnswerState
+	created     uint64
+	client      shard.ClientState
 }
 
 func (s *session) state() shard.SessionState {
@@ -31,6 +33,8 @@ func (s *session) state() shard.SessionState {
 		Key:         s.key,
 		Applied:     s.applied,
 		Acked:       s.acked,
+		Created:     s.created,
+		Client:      s.client,
 	}
 	for _, number := range slices.Sorted(maps.Keys(s.answers)) {
 		state.Answers = append(state.Answers, s.answers[number])
@@ -62,7 +66,10 @@ func (t *Twin) isHome(id shard.SessionID) bool { return t.slots.Has(id.Slot()) }
 func sessionFormIsGood(c *shard.Command) bool {
 	return c.Timeout <= uint64(shard.MaxSessionTimeout.Milliseconds()) &&
 		len(c.Data) <= shard.MaxDescription &&
-		len(c.Key) <= shard.MaxKey
+		len(c.Key) <= shard.MaxKey &&
+		len(c.Client.Address) <= shard.MaxClientAddress &&
+		len(c.Client.Name) <= shard.MaxClientName &&
+		len(c.Client.Version) <= shard.MaxClientVersion
 }
 
 func (t *Twin) sessionCreate(c *shard.Command) {
@@ -92,8 +99,14 @@ func (t *Twin) sessionCreate(c *shard.Command) {
 		description: string(c.Data),
 		key:         string(c.Key),
 		answers:     make(map[uint64]shard.AnswerState),
+		created:     c.Time,
+		client:      clientOf(c),
 	}
 	t.answer(shard.Effect{Session: id})
+}
+
+func clientOf(c *shard.Command) shard.ClientState {
+	return shard.ClientState{Address: string(c.Client.Address), Name: string(c.Client.Name), Version: string(c.Client.Version)}
 }
 
 // admitGuest puts a session on record whose home is elsewhere.
@@ -125,6 +138,9 @@ func (t *Twin) sessionUpdate(c *shard.Command) {
 	}
 	s.timeout = c.Timeout
 	s.description = string(c.Data)
+	if said := clientOf(c); said != (shard.ClientState{}) {
+		s.client = said
+	}
 	t.answer(shard.Effect{})
 }
 

@@ -61,6 +61,10 @@ func CommandText(c *shard.Command) string {
 	l.wordIf(c.Order != 0, "order=%d", c.Order)
 	l.wordIf(c.Revision != 0, "revision=%d", c.Revision)
 	l.wordIf(c.Sum != 0, "sum=%016x", c.Sum)
+	l.wordIf(c.Time != 0, "time=%d", c.Time)
+	l.wordIf(len(c.Client.Address) > 0, "address=%s", quote(c.Client.Address))
+	l.wordIf(len(c.Client.Name) > 0, "client=%s", quote(c.Client.Name))
+	l.wordIf(len(c.Client.Version) > 0, "version=%s", quote(c.Client.Version))
 	l.wordIf(len(c.Data) > 0, "data=%s", quote(c.Data))
 	l.wordIf(len(c.Key) > 0, "key=%s", quote(c.Key))
 	l.wordIf(c.Flags&shard.FlagEphemeral != 0, "ephemeral")
@@ -134,8 +138,9 @@ func StateText(state *shard.State) []string {
 		add("node %d dropping=%v", n.ID, n.Dropping)
 	}
 	for _, s := range state.Sessions {
-		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d", s.ID, s.Node,
-			s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked)
+		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d created=%d client=%s/%s/%s", s.ID, s.Node,
+			s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked, s.Created, quote(s.Client.Address),
+			quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {
 			var l line
 			l.word("session %v answer %d %v", s.ID, a.Number, a.Status)
@@ -160,8 +165,8 @@ func StateText(state *shard.State) []string {
 			if l.Owner {
 				part = "owner"
 			}
-			add("%s %s %d session=%v number=%d count=%s timeout=%s data=%s", where, part, l.Order, l.Session,
-				l.Number, amount(l.Count), amount(l.Timeout), quote(l.Data))
+			add("%s %s %d session=%v number=%d count=%s timeout=%s data=%s since=%d", where, part, l.Order, l.Session,
+				l.Number, amount(l.Count), amount(l.Timeout), quote(l.Data), l.Since)
 		}
 	}
 	return lines

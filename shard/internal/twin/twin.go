@@ -32,6 +32,8 @@ type Twin struct {
 	// rules is the level of the command.
 	rules level.Level
 	left  int // how many pieces of work it may still do
+	// now is the time that the command carries.
+	now uint64
 }
 
 // place is where a semaphore is found.
@@ -69,7 +71,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusUnsupported})
 		return
 	}
-	t.rules, t.left = c.Level, t.workOf(c.Level)
+	t.rules, t.left, t.now = c.Level, t.workOf(c.Level), c.Time
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// What lists and descriptions say of a session's client. The session keeps who made it, or changed it last; while it is attached, the
+// host that leads its home shard knows better: the connection that it is attached over.
+
+// clientRef is the connection's client as commands carry it.
+func (c *conn) clientRef() shard.ClientRef {
+	return shard.ClientRef{
+		Address: protocol.View(c.client.Address), Name: protocol.View(c.client.Name), Version: protocol.View(c.client.Version),
+	}
+}
+
+// clientOf returns the client of a session whose home the shard is, and whether the session is attached here.
+func (r *replica) clientOf(v *shard.SessionView) (_ protocol.ClientInfo, attached bool) {
+	client, holder := &v.Client, r.leases.Holder(v.ID)
+	if holder != nil {
+		if c, ok := holder.Owner.(*conn); ok {
+			client = &c.client
+		}
+	}
+	return protocol.ClientInfo{
+		Address: protocol.View(client.Address), Name: protocol.View(client.Name), Version: protocol.View(client.Version),
+	}, holder != nil
+}
+
+// clientOf returns the client of a session, wherever its home is: as this host's replica of the home shard knows it.
+func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
+	home := h.replicaOf(id.Slot())
+	v, known := home.machine.Session(id)
+	if !known {
+		return protocol.ClientInfo{}
+	}
+	client, _ := home.clientOf(&v)
+	return client
+}
+
+// clipAddress returns an address as one that a session may keep.
+func clipAddress(address string) string { return address[:min(len(address), shard.MaxClientAddress)] }

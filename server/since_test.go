@@ -1,0 +1,127 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// moment is a stretch of the wall clock in which something was done.
+type moment struct{ from, to time.Time }
+
+func during(do func()) moment {
+	from := time.Now()
+	do()
+	return moment{from, time.Now()}
+}
+
+// wantIn fails the test where a time of the protocol is not in the stretch.
+func (m moment) wantIn(t *testing.T, what string, millis uint64) {
+	t.Helper()
+	if got := int64(millis); got < m.from.UnixMilli() || got > m.to.UnixMilli() {
+		t.Errorf("%s: since %d, not between %d and %d", what, got, m.from.UnixMilli(), m.to.UnixMilli())
+	}
+}
+
+// needsTime skips a test where this build cannot follow the level that brings times.
+func needsTime(t *testing.T) {
+	t.Helper()
+	if level.Newest < shard.TimeLevel {
+		t.Skip("commands carry no time")
+	}
+}
+
+func (x *started) described(name string) (owners []protocol.Owner, waiters []protocol.Waiter) {
+	x.s.t.Helper()
+	a := x.s.must(x.s.ask(&protocol.SemaphoreDescribe{
+		NodeID: x.node, Name: []byte(name), IncludeOwners: true, IncludeWaiters: true, Consistency: protocol.ConsistencyStrict,
+	})).SemaphoreDescribe
+	for o := range a.Owners.All() {
+		owners = append(owners, o)
+	}
+	for w := range a.Waiters.All() {
+		waiters = append(waiters, w)
+	}
+	return owners, waiters
+}
+
+func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
+	needsTime(t)
+	s := speak(t, servertest.Start(t), 1)
+	s.node("/jobs")
+	var a, b *started
+	started := during(func() { a = s.session("/jobs", 10*time.Second) })
+	b = s.session("/jobs", 10*time.Second)
+	var queued uint64
+	owned := during(func() { a.acquire("lock", protocol.Exclusive, 0, true) })
+	waited := during(func() { queued, _ = b.acquire("lock", protocol.Exclusive, -1, true) })
+
+	session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+	started.wantIn(t, "the session", session.SinceMillis)
+	want(t, "client", string(session.Client.Name), "speaker")
+	want(t, "version", string(session.Client.Version), "7.1")
+	address := string(session.Client.Address)
+	if address == "" {
+		t.Error("the session has no address")
+	}
+	owners, waiters := a.described("lock")
+	owned.wantIn(t, "the owner", owners[0].SinceMillis)
+	waited.wantIn(t, "the waiter", waiters[0].SinceMillis)
+	for _, c := range []protocol.ClientInfo{owners[0].Client, waiters[0].Client} {
+		if string(c.Name) != "speaker" || string(c.Version) != "7.1" || string(c.Address) != address {
+			t.Errorf("client %q %q from %q", c.Name, c.Version, c.Address)
+		}
+	}
+	granted := during(func() { a.release("lock"); s.await(queued, protocol.KindGranted) })
+	owners, _ = b.described("lock")
+	granted.wantIn(t, "who was granted", owners[0].SinceMillis)
+	var held []protocol.Holding
+	for id := range uint64(2) {
+		if l := s.ask(&protocol.SessionHoldings{SessionID: b.id, ShardID: id + 1}); l.Result.Status == protocol.StatusSuccess {
+			for h := range l.SessionHoldings.Holdings.All() {
+				held = append(held, h)
+			}
+		}
+	}
+	want(t, "holdings", len(held), 1)
+	granted.wantIn(t, "the holding", held[0].SinceMillis)
+}
+
+// Of a session that nobody has attached, a host knows what the log says.
+func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
+	needsTime(t)
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	s.node("/jobs")
+	a := s.session("/jobs", 10*time.Second)
+	a.acquire("lock", protocol.Exclusive, 0, true)
+	reader := speak(t, c, 1)
+	was := reader.must(reader.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+	address, since := string(was.Client.Address), was.SinceMillis
+	_ = s.conn.Close()
+	for was.Attached {
+		was = reader.must(reader.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+	}
+	want(t, "address", string(was.Client.Address), address)
+	want(t, "client", string(was.Client.Name), "speaker")
+	want(t, "since", was.SinceMillis, since)
+	owners, _ := (&started{s: reader, node: a.node}).described("lock")
+	want(t, "the owner's client", string(owners[0].Client.Name), "speaker")
+}
+
+func TestBelowTheLevelNoCommandCarriesATime(t *testing.T) {
+	s := speak(t, servertest.Start(t, servertest.Config(func(c *server.Config) { c.Level = level.First })), 1)
+	s.node("/jobs")
+	a := s.session("/jobs", 10*time.Second)
+	a.acquire("lock", protocol.Exclusive, 0, true)
+	session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+	want(t, "since", session.SinceMillis, 0)
+	want(t, "client", string(session.Client.Name), "speaker")
+	owners, _ := a.described("lock")
+	want(t, "since", owners[0].SinceMillis, 0)
+}
