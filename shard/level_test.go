@@ -22,7 +22,8 @@ func TestEverythingHasItsLevel(t *testing.T) {
 		level.Flag:    flagNames[:],
 		level.Field:   leveltest.Named(fieldNames[:]),
 		level.Rule:    rules,
-		level.Record:  leveltest.Fields(State{}, NodeState{}, SessionState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}),
+		level.Record: leveltest.Fields(
+			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))
