@@ -72,13 +72,13 @@ func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 		m.grantNew(c, t, s)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess).Limit = m.limitOf(t.object)
+		m.answer(protocol.StatusSuccess).Limit = s.told()
 	default:
 		h := m.addLink(t.session, t.object, c, false)
 		if o.firstWaiter == 0 {
 			o.firstWaiter = h
 		}
-		m.answerQueued(h)
+		m.answerQueued(h, s.told())
 	}
 }
 
@@ -92,7 +92,7 @@ func (m *Machine) grantNew(c *Command, t *target, s *semaphore) {
 	h := m.addLink(t.session, t.object, c, true)
 	s.own(c.Count)
 	m.remember(t.object, m.lastOrder)
-	m.answerAcquired(h)
+	m.answerAcquired(h, s.told())
 }
 
 // acquireAsOwner lowers the count or replaces the data of what the session owns.
@@ -104,7 +104,7 @@ func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) 
 	if replaced {
 		l.data = string(c.Data)
 	}
-	m.answerAcquired(h)
+	m.answerAcquired(h, s.told())
 	if lowered {
 		s.taken -= l.count - c.Count
 		l.count = c.Count
@@ -131,11 +131,11 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 		m.runQueue(t.object, h)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess).Limit = m.limitOf(t.object)
+		m.answer(protocol.StatusSuccess).Limit = s.told()
 		m.removeLink(h)
 		m.parted(t.object, false, head)
 	default:
-		m.answerQueued(h)
+		m.answerQueued(h, s.told())
 	}
 }
 
@@ -152,9 +152,9 @@ func (m *Machine) resumeAcquire(c *Command, t *target) bool {
 	case m.links.at(h).number != c.Number:
 		return false
 	case m.links.at(h).owner:
-		m.answerAcquired(h)
+		m.answerAcquired(h, m.limitOf(t.object))
 	default:
-		m.answerQueued(h)
+		m.answerQueued(h, m.limitOf(t.object))
 	}
 	return true
 }
@@ -170,14 +170,14 @@ func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
 	return true
 }
 
-func (m *Machine) answerAcquired(h handle) {
-	l := m.links.at(h)
+// answerAcquired and answerQueued take the limit that is told.
+func (m *Machine) answerAcquired(h handle, limit uint64) {
 	e := m.answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit = FlagAcquired, l.order, m.limitOf(l.object)
+	e.Flags, e.Order, e.Limit = FlagAcquired, m.links.at(h).order, limit
 }
 
-func (m *Machine) answerQueued(h handle) {
+func (m *Machine) answerQueued(h handle, limit uint64) {
 	l := m.links.at(h)
 	e := m.answer(protocol.StatusSuccess)
-	e.Flags, e.Order, e.Limit, e.Timeout = FlagQueued, l.order, m.limitOf(l.object), l.timeout
+	e.Flags, e.Order, e.Limit, e.Timeout = FlagQueued, l.order, limit, l.timeout
 }

@@ -41,7 +41,7 @@ func join(m *Machine, c *Command, t *target) {
 	m.touchObject(t.object)
 	st.at(o.body).joins++
 	h := m.addLink(t.session, t.object, c, true)
-	m.answerAcquired(h)
+	m.answerAcquired(h, 0)
 	m.changed(t.object, FlagOwners)
 }
 

@@ -103,7 +103,7 @@ func (m *Machine) runQueue(object, own handle) bool {
 		m.remember(object, l.order)
 		granted = true
 		if h == own {
-			m.answerAcquired(h)
+			m.answerAcquired(h, s.told())
 			continue
 		}
 		m.tell(EffectGranted, h)

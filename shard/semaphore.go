@@ -28,13 +28,20 @@ func (m *Machine) semaphore(o *object) *semaphore {
 // fits tells whether the count is free. The owners have more than the limit where it was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
-// limitOf is the limit as acquires are answered with it: 0 where there is none, as for an ephemeral semaphore.
-func (m *Machine) limitOf(object handle) uint64 {
-	o := m.objects.at(object)
-	if o.kind != kindSemaphore || m.semaphore(o).ephemeral {
+// told is the limit as acquires are answered with it: 0 for an ephemeral semaphore, which has none.
+func (s *semaphore) told() uint64 {
+	if s.ephemeral {
 		return 0
 	}
-	return m.semaphore(o).limit
+	return s.limit
+}
+
+// limitOf is what an acquire of the object is answered with.
+func (m *Machine) limitOf(object handle) uint64 {
+	if !m.isSemaphore(object) {
+		return 0
+	}
+	return m.semaphore(m.objects.at(object)).told()
 }
 
 // own counts an owner in.
