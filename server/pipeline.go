@@ -193,8 +193,7 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 			p.ticking = false
 		}
 		bytes = p.bytes
-		p.bytes = p.other[:0]
-		p.other = bytes
+		p.bytes, p.other = p.other[:0], kept(bytes)
 		return ops, bytes
 	}
 	n, size := 0, 0
@@ -207,9 +206,16 @@ func (p *pipeline) next() (ops []op, bytes []byte) {
 	}
 	p.queue = append(p.queue, ops[n:]...)
 	bytes = p.bytes
-	p.bytes = append(p.other[:0], bytes[size:]...)
-	p.other = bytes
+	p.bytes, p.other = append(p.other[:0], bytes[size:]...), kept(bytes)
 	return ops[:n], bytes[:size]
+}
+
+// kept returns memory that is to be used again, nil where it is that of a burst.
+func kept(bytes []byte) []byte {
+	if cap(bytes) > keptBytes {
+		return nil
+	}
+	return bytes
 }
 
 // land returns the ops of a batch of this host that is being applied, and when it was proposed; nil
@@ -240,7 +246,7 @@ func (p *pipeline) remove(sequence uint64) []op {
 func (p *pipeline) landed(ops []op) {
 	clear(ops)
 	p.mu.Lock()
-	if len(p.spare) < p.window {
+	if len(p.spare) < p.window && cap(ops) <= keptOps {
 		p.spare = append(p.spare, ops[:0])
 	}
 	failed := p.pump()

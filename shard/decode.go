@@ -24,6 +24,9 @@ const waiterMin = 1 + 1 + 8 + 1 + 1
 func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
 	b.sessions, b.waiters = b.sessions[:0], b.waiters[:0]
+	if cap(b.sessions) > 2*MaxList || cap(b.waiters) > 2*MaxList { // the memory of a burst
+		b.sessions, b.waiters = nil, nil
+	}
 	r := reader{data: data}
 	version := r.byte()
 	if r.bad == "" && version > batchVersion {

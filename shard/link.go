@@ -23,6 +23,7 @@ type linkStore struct {
 	byObject  forest
 	bySession forest
 	index     map[linkKey]handle // the links of objects that are indexed
+	peak      int                // the most that the index had since it was made
 }
 
 type linkKey struct {
@@ -80,6 +81,18 @@ func (m *Machine) linkUp(session, object handle, order OrderID) handle {
 	return h
 }
 
+// keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
+const keptIndex = 4096
+
+// leaveIndex takes a link out of the index.
+func (st *linkStore) leaveIndex(k linkKey) {
+	st.peak = max(st.peak, len(st.index))
+	delete(st.index, k)
+	if len(st.index) == 0 && st.peak > keptIndex {
+		st.index, st.peak = make(map[linkKey]handle), 0
+	}
+}
+
 // enterIndex puts the link into the index, or all links of its object where they are not there yet.
 func (st *linkStore) enterIndex(o *object, object, h handle) {
 	if o.indexed {
@@ -98,7 +111,7 @@ func (m *Machine) removeLink(h handle) {
 	m.touchLink(h)
 	s, o := m.sessions.at(l.session), m.objects.at(l.object)
 	if o.indexed {
-		delete(m.links.index, linkKey{l.object, l.session})
+		m.links.leaveIndex(linkKey{l.object, l.session})
 	}
 	if o.firstWaiter == h {
 		o.firstWaiter = m.links.byObject.next(h)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -272,4 +273,30 @@ func TestALongBatchLetsReadersIn(t *testing.T) {
 		}
 	}
 	t.Error("nobody sees the state between two commands of a batch")
+}
+
+func TestAnIndexThatWasLargeIsGivenBackWhenItIsEmpty(t *testing.T) {
+	b := newBed(2 * keptIndex)
+	b.queue(2*keptIndex, 1)
+	before := b.m.links.index
+	for i := range b.ids {
+		b.do(Command{Kind: CmdSessionEnd, Session: b.ids[i]})
+	}
+	if len(b.m.links.index) != 0 || reflect.ValueOf(b.m.links.index).Pointer() == reflect.ValueOf(before).Pointer() {
+		t.Errorf("%d entries; the map of before is kept", len(b.m.links.index))
+	}
+}
+
+func TestABatchGivesTheMemoryOfABurstBack(t *testing.T) {
+	long := Batch{Commands: []Command{{Level: level.First, Kind: CmdSessionsExpire, Sessions: make([]SessionID, 10*MaxList)}}}
+	short := Batch{Commands: []Command{{Level: level.First, Kind: CmdSessionsExpire, Sessions: make([]SessionID, 10)}}}
+	var b Batch
+	for _, from := range []*Batch{&long, &short} {
+		if err := DecodeBatch(AppendBatch(nil, from), &b, level.First); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cap(b.sessions) > 2*MaxList {
+		t.Errorf("room for %d sessions is kept", cap(b.sessions))
+	}
 }
