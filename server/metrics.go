@@ -191,6 +191,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_guests"+l, float64(count.Guests))
 		gauge("signalbox_shard_semaphores"+l, float64(count.Objects))
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
+		gauge("signalbox_shard_pending"+l, float64(r.machine.Pending()))
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
 		gauge("signalbox_shard_shared_batches_total"+l, float64(r.pipeline.shared.Load()))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
