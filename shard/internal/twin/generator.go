@@ -156,14 +156,14 @@ func (g *Generator) command() shard.Command {
 		weights[12] += 60 // so that it comes to an end
 	}
 	if len(g.state.Pending) > 0 {
-		weights[14] = 100
+		weights[14] = 60
 	}
 	for _, p := range g.state.Pending {
-		if p.Deleting && g.chance(30) {
+		if p.Deleting && g.chance(80) {
 			return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: p.Node, Name: []byte(p.Name), Count: 1}
 		}
 	}
-	if g.chance(5) {
+	if g.chance(5) || g.state.Level < level.Newest && g.chance(8) { // most is to be played at the newest level
 		return g.aboutLevels()
 	}
 	kind := kinds[g.weighted(weights...)]
