@@ -274,6 +274,9 @@ func TestAnErrorSaysWhatWasNotFound(t *testing.T) {
 			if errors.Is(err, client.ErrSemaphoreNotFound) || !errors.Is(err, client.ErrNodeNotFound) || !errors.Is(err, client.ErrNotFound) {
 				t.Errorf("no node, %s: %v", what, err)
 			}
+			if err != nil && !strings.Contains(err.Error(), "/nowhere: ") {
+				t.Errorf("no node, %s, which does not name it: %v", what, err)
+			}
 		}
 	})
 }

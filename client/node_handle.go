@@ -100,13 +100,13 @@ func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) er
 	}
 	id, err := n.id(ctx, false)
 	if err != nil {
-		return err
+		return failedNode("describe node", n.path, err)
 	}
 	err = f(id)
 	if errors.Is(err, ErrNotFound) {
 		another, lookErr := n.id(ctx, true)
 		if lookErr != nil {
-			return lookErr
+			return failedNode("describe node", n.path, lookErr)
 		}
 		if another != id {
 			err = f(another)
@@ -138,6 +138,7 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 		err := checkName(name)
 		if err == nil {
 			id, err = n.id(ctx, true)
+			err = failedNode("describe node", n.path, err)
 		}
 		if err != nil {
 			yield(nil, failedName("watch", name, err))
