@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own, and
@@ -24,7 +25,7 @@ const auditMessage = "audit"
 func (c *conn) actOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindNodeCreate:
-		return &act{"create node", string(r.NodeCreate.Path), configText(&r.NodeCreate.Config)}
+		return &act{"create node", c.nodeText(r.NodeCreate.Path, 0), configText(&r.NodeCreate.Config)}
 	case protocol.KindNodeAlter:
 		m := &r.NodeAlter
 		return &act{"alter node", c.nodeText(m.Path, m.NodeID), configText(&m.Config)}
@@ -40,9 +41,12 @@ func (c *conn) actOf(r *protocol.Request) *act {
 	return nil
 }
 
-// nodeText is the path of a node where it is known, and its id otherwise.
+// nodeText is the path of a node where it is known, in the form in which nodes are shown, and its id otherwise.
 func (c *conn) nodeText(path []byte, id uint64) string {
 	if len(path) > 0 {
+		if parsed, err := meta.ParsePath(string(path)); err == nil {
+			return parsed
+		}
 		return string(path)
 	}
 	if n, ok := c.host.meta.machine.NodeByID(shard.NodeID(id)); ok {
@@ -75,6 +79,13 @@ func (c *conn) ended(request uint64) *act {
 	a := c.acts[request]
 	delete(c.acts, request)
 	return a
+}
+
+// forget drops the act of a request that has turned out to be none, because it changed nothing.
+func (c *conn) forget(request uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended(request)
 }
 
 // audit logs an act with its outcome. One that has to be asked of another host is logged there.

@@ -66,7 +66,11 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 			t.Errorf("the record is %s, want %s", lines[1], act.want)
 		}
 	}
+	// A path is recorded in the form in which nodes are shown, and a node that exists is not created again.
+	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other//node/")}).Result.Status, protocol.StatusSuccess)
+	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed, true)
+	want(t, "its births", len(log.lines(`verb="create node" object=/other/node outcome=SUCCESS`)), 1)
 	want(t, "the birth of the node", len(log.lines(`verb="create node" object=/jobs outcome=SUCCESS`)), 1)
 	// What is no administrative act is not recorded.
-	want(t, "records", len(log.lines("msg=audit")), 11)
+	want(t, "records", len(log.lines("msg=audit")), 12)
 }

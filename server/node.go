@@ -75,9 +75,14 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 		c.may(r, path)
 		return
 	}
+	id := r.ID
 	c.metaChange(r, meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)},
 		func(e *meta.Effect) protocol.AnswerMessage {
-			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: e.Flags&meta.FlagExisted != 0}
+			existed := e.Flags&meta.FlagExisted != 0
+			if existed {
+				c.forget(id)
+			}
+			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: existed}
 		})
 }
 
@@ -88,9 +93,7 @@ func (c *conn) nodeExists(r *protocol.Request, path string) {
 	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok:
-			c.mu.Lock()
-			c.ended(id) // it is no administrative act
-			c.mu.Unlock()
+			c.forget(id)
 			c.answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
 			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
