@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 func TestEveryErrorHasItsCode(t *testing.T) {
@@ -46,6 +47,17 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		}
 		if got := ExitCode(c.err); got != c.code {
 			t.Errorf("%v: code %d, want %d", c.err, got, c.code)
+		}
+	}
+}
+
+func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
+	for status, want := range map[protocol.Status]string{
+		protocol.StatusUnavailable: "signalbox check tells what is wrong",
+		protocol.StatusOverloaded:  "nothing was changed",
+	} {
+		if text := Explain(fmt.Errorf("update: %w", &protocol.Error{Status: status})); !strings.Contains(text, "; ") || !strings.Contains(text, want) {
+			t.Errorf("%v is shown as %q", status, text)
 		}
 	}
 }
