@@ -105,13 +105,15 @@ least a secret; health, metrics and status cannot be protected. ` + "`--insecure
 nevertheless, because the network itself is trusted.
 
 A host alone opens no port for others. Several hosts with neither certificates nor a secret warn at their start, on
-127.0.0.1 too: every process of the machine can write to their log. ` + "`openssl rand -base64 32 > raft-secret`" + ` makes a secret;
+127.0.0.1 too: every process of the machine can write to their log.
+` + "`(umask 077; openssl rand -base64 32 > raft-secret)`" + ` makes a secret;
 each host is given the same with ` + "`--raft-secret-file raft-secret`" + `. It authenticates what hosts send each other and hides
 nothing of it.
 
 ## Access tokens
 
-The file of ` + "`--token-file`" + ` is a list. It has hashes only, so it is no secret itself:
+The file of ` + "`--token-file`" + ` is a list. It has hashes only, and no tokens; but whoever can change it says who is let in, so
+a host warns at its start where every user of the machine can read or change it:
 
 ` + "```yaml" + `
 - {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, roles: [write], paths: [/prod/billing]}
