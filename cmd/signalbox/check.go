@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -206,7 +207,11 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 		hosts, err = askHosts(ctx, box)
 	}
 	if err != nil {
-		x.add(levelFail, "cluster", "start a host, or look at --endpoints", "it cannot be asked: %s", cli.Explain(err))
+		todo := "start a host, or look at --endpoints"
+		if errors.Is(err, client.ErrUnauthorized) {
+			todo = "give a token that the hosts know, or add the line of this one to the --token-file of every host"
+		}
+		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
 		return
 	}
 	judgeCluster(hosts, x)

@@ -45,11 +45,16 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
 	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token", with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "certificate", "node", "list", "--tls", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-ca names the file with the authority", "node", "list", "--tls", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-cert and --tls-key give one", "node", "list", "--tls-ca", ca, "--token-file", adminFile)
+	check := x.with("HOME="+dir, "SIGNALBOX_TOKEN=wrong").run(with("check")...)
+	if !strings.Contains(check.out, "add the line of this one to the --token-file of every host") {
+		t.Errorf("check with a token that no host knows: %+v", check)
+	}
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Client+" speaks TLS, and this command does not; --tls lets it", "node", "list", "--timeout", "2s", "--token-file", adminFile)
 	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Admin+" speaks HTTP, as the admin pages of a host do", "node", "list", "--timeout", "2s", "--endpoints", p.Admin)
 	x.ok(append(append([]string{"--tls"}, tls...), "node", "describe", "/prod", "--token-file", adminFile)...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "match other.example", with("node", "list", "--tls-server-name", "other.example")...)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-server-name says which name to expect", with("node", "list", "--tls-server-name", "other.example")...)
 
 	// A command that stays outlives its token: the next connection is made with the new one.
 	watch := x.start("semaphore", "watch", "/prod", "lock")

@@ -43,3 +43,21 @@ func certificateOf(ctx context.Context, endpoint string, config *tls.Config) (*x
 	}
 	return shown[0], nil
 }
+
+// certificateHint says what to do where one side does not accept the certificate of the other, nothing where that is not
+// why a host cannot be reached. What the other side refuses is known by its text only.
+func certificateHint(err error) string {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "--tls-ca names the file with the authority that signed the certificates of the hosts"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "--endpoints gives the host by a name in its certificate, or --tls-server-name says which name to expect"
+	}
+	text := err.Error()
+	for _, refusal := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
+		if strings.Contains(text, "remote error: tls: "+refusal) {
+			return "the host lets in clients whose certificate its --tls-client-ca signed: --tls-cert and --tls-key give one"
+		}
+	}
+	return ""
+}

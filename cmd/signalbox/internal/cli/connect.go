@@ -82,6 +82,9 @@ func (k *Connection) notOpened(ctx context.Context, err error) error {
 	if found := k.otherProtocol(ctx); found != "" {
 		return ExitWith(ExitUnavailable, fmt.Errorf("open: %s", found))
 	}
+	if hint := certificateHint(err); hint != "" {
+		return ExitWith(ExitUnavailable, fmt.Errorf("%w; %s", err, hint))
+	}
 	said, more := k.said[settingEndpoints], ""
 	switch {
 	case strings.Contains(said.Text, "://"):
