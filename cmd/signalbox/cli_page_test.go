@@ -147,7 +147,7 @@ var jsonOutputs = []struct {
 }{
 	{"node describe, create, alter, list", nodeObject{}},
 	{"semaphore list", semaphoreObject{}},
-	{"semaphore describe, create", semaphoreDetails{}},
+	{"semaphore describe, create, resize", semaphoreDetails{}},
 	{"semaphore acquire", grantObject{}},
 	{"semaphore watch", viewObject{}},
 	{"session list", sessionObject{}},

@@ -55,6 +55,7 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 	for status, want := range map[protocol.Status]string{
 		protocol.StatusUnavailable: "signalbox check tells what is wrong",
 		protocol.StatusOverloaded:  "nothing was changed",
+		protocol.StatusUnsupported: "signalbox status shows which hosts are of an older version",
 	} {
 		if text := Explain(fmt.Errorf("update: %w", &protocol.Error{Status: status})); !strings.Contains(text, "; ") || !strings.Contains(text, want) {
 			t.Errorf("%v is shown as %q", status, text)

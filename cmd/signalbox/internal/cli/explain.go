@@ -62,5 +62,6 @@ var hints = []struct {
 	{client.ErrUnauthorized, "the hosts' file of tokens says what a token may; signalbox context show tells which one is used"},
 	{client.ErrStorageFull, "the disk of a host is nearly full: changes are refused until there is room"},
 	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},
+	{client.ErrUnsupported, "signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
 	{client.ErrOverloaded, "a limit of the host is reached, and nothing was changed: it may go through later"},
 }
