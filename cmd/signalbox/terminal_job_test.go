@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,10 +35,32 @@ func newDesk(t *testing.T, address string) *desk {
 	c.Env, c.Dir = processEnvironment(x.env...), x.dir
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	s, keyboard := x.typedAt(c)
-	t.Cleanup(func() { _ = keyboard.Close() }) // hangs up on those who are stopped, too
+	t.Cleanup(func() {
+		_ = keyboard.Close() // hangs up on those who are stopped, too
+		killSession(c.Process.Pid)
+	})
 	d := &desk{s, keyboard, x.dir}
 	d.says("ready> ")
 	return d
+}
+
+// killSession ends the processes of a session of the system, which outlive its terminal where nobody hangs up on them.
+func killSession(leader int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it is gone
+		}
+		// Behind the name, which may have spaces in it: state, parent, group, session.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 4 || fields[3] != strconv.Itoa(leader) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // types types at the keyboard.
@@ -112,7 +135,7 @@ func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	for _, after := range []string{"", " > out", " | cat"} {
 		d := newDesk(t, p.Client)
-		d.types("signalbox lock /jobs x --session-timeout 1s -- " + beating + "1" + after + "\n")
+		d.types("signalbox lock /jobs x --session-timeout 4s -- " + beating + "1" + after + "\n")
 		d.wrote("beats", "1\n1\n")
 		d.stops(1)
 		d.says("the command is stopped, and so is this process")
