@@ -16,6 +16,19 @@ type Owner struct {
 	Count     uint64
 	// Data is that of the session's latest acquire.
 	Data []byte
+	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for people, and come
+	// with a description only: views of a watch have neither.
+	Since  time.Time
+	Client ClientInfo
+}
+
+// ClientInfo says of a session's client from where it speaks and what it calls itself. What is not known is empty.
+type ClientInfo struct {
+	// Address is the one that its connection comes from, as a host sees it.
+	Address string
+	// Name and Version are what it said of itself on connecting; see WithName.
+	Name    string
+	Version string
 }
 
 // Waiter is a session that waits for a part of a semaphore.
@@ -27,6 +40,9 @@ type Waiter struct {
 	Data      []byte
 	// Timeout is how long its latest acquire waits; negative for as long as its session lives.
 	Timeout time.Duration
+	// Since is when it began to wait, by the wall clock of a host, and Client whose session it is. They are for people.
+	Since  time.Time
+	Client ClientInfo
 }
 
 // SemaphoreDetails is a semaphore at one moment.
@@ -173,7 +189,7 @@ func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.Semaph
 	for w := range a.Waiters.All() {
 		waiter := Waiter{
 			OrderID: w.OrderID, SessionID: w.SessionID, Count: w.Count, Data: slices.Clone(w.Data),
-			Timeout: millis(w.TimeoutMillis),
+			Timeout: millis(w.TimeoutMillis), Since: moment(w.SinceMillis), Client: clientInfo(&w.Client),
 		}
 		if w.TimeoutMillis == protocol.Forever {
 			waiter.Timeout = -1
@@ -184,7 +200,22 @@ func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.Semaph
 }
 
 func owner(o *protocol.Owner) Owner {
-	return Owner{OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: slices.Clone(o.Data)}
+	return Owner{
+		OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: slices.Clone(o.Data),
+		Since: moment(o.SinceMillis), Client: clientInfo(&o.Client),
+	}
+}
+
+func clientInfo(i *protocol.ClientInfo) ClientInfo {
+	return ClientInfo{Address: string(i.Address), Name: string(i.Name), Version: string(i.Version)}
+}
+
+// moment is a time of the protocol, the zero time where it is not known.
+func moment(millis uint64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(millis))
 }
 
 func semaphoreInfo(s *protocol.Semaphore, name string) SemaphoreInfo {

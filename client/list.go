@@ -72,12 +72,17 @@ type SessionInfo struct {
 	// that the host that answered holds.
 	Owned   int
 	Waiting int
+	// Since is when the session was made, by the wall clock of a host; the zero time where that is not known. Client is who holds it, or
+	// who made it or changed it last. They are for people.
+	Since  time.Time
+	Client ClientInfo
 }
 
 func sessionInfo(s *protocol.Session) *SessionInfo {
 	return &SessionInfo{
 		ID: s.ID, NodeID: s.NodeID, Timeout: millis(s.TimeoutMillis), Description: string(s.Description),
 		Attached: s.Attached, Owned: int(s.Owned), Waiting: int(s.Waiting),
+		Since: moment(s.SinceMillis), Client: clientInfo(&s.Client),
 	}
 }
 
@@ -127,6 +132,8 @@ type Holding struct {
 	Count   uint64
 	// Waiting: the session waits for it.
 	Waiting bool
+	// Since is when it began to own, or to wait, by the wall clock of a host; the zero time where that is not known.
+	Since time.Time
 }
 
 // HoldingsOption sets what a list of holdings tells.
@@ -148,7 +155,7 @@ func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...Hold
 			}
 			list := pages(ctx, c, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
 				for h := range a.SessionHoldings.Holdings.All() {
-					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting})
+					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting, Since: moment(h.SinceMillis)})
 				}
 				m.After = a.SessionHoldings.Next
 				return page, m.After != 0
