@@ -160,6 +160,7 @@ var jsonOutputs = []struct {
 	{"context show", settingObject{}},
 	{"status", statusObject{}},
 	{"top", look{}},
+	{"who", waitObject{}},
 	{"check", finding{}},
 	{"inspect", directoryObject{}},
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
@@ -56,6 +57,11 @@ type testHolder struct {
 	Count     any    `json:"count"`
 	TimeoutMS *int64 `json:"timeout_ms"`
 	Data      string `json:"data"`
+
+	Since   time.Time `json:"since"`
+	Address string    `json:"address"`
+	Client  string    `json:"client"`
+	Version string    `json:"client_version"`
 }
 
 func (x *tool) describe(node, name string) describedSemaphore {

@@ -14,7 +14,7 @@ import (
 
 // TestScripts runs the command lines of testdata/scripts in a shell, each file against a host of its own, and compares
 // what is printed with what stands below them. A line of standard error begins with "! ", and a code other than 0 is
-// in brackets. Ids of sessions are replaced by one. go test ./cmd/signalbox -run Scripts -update writes the files anew.
+// in brackets. Ids of sessions, times and addresses are replaced by one each. go test ./cmd/signalbox -run Scripts -update writes the files anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -53,7 +53,11 @@ func (x *tool) script(text string, normal *strings.Replacer) string {
 			b.WriteString("\n" + line)
 		case strings.HasPrefix(line, "$ "):
 			printed := normal.Replace(x.shell(strings.TrimSpace(line[2:])))
-			b.WriteString(line + idInJSON.ReplaceAllString(printed, `${1}"11240984669916758017"`))
+			printed = idInJSON.ReplaceAllString(printed, `${1}"11240984669916758017"`)
+			printed = timeInJSON.ReplaceAllString(printed, `"since":"2026-03-01T12:00:00.123Z"`)
+			printed = waitedInJSON.ReplaceAllString(printed, `"waited_ms":1500`)
+			printed = addressInJSON.ReplaceAllString(printed, `"address":"127.0.0.1:51234"`)
+			b.WriteString(line + versionInJSON.ReplaceAllString(printed, `"client_version":"1.4.0"`))
 		}
 	}
 	return strings.TrimPrefix(b.String(), "\n")
@@ -61,6 +65,14 @@ func (x *tool) script(text string, normal *strings.Replacer) string {
 
 // idInJSON finds ids of sessions in JSON, which are drawn at random.
 var idInJSON = regexp.MustCompile(`("(?:session_)?id":)"[0-9]+"`)
+
+// These find times, the addresses of clients and their version.
+var (
+	timeInJSON    = regexp.MustCompile(`"since":"[^"]+"`)
+	waitedInJSON  = regexp.MustCompile(`"waited_ms":[0-9]+`)
+	addressInJSON = regexp.MustCompile(`"address":"127\.0\.0\.1:[0-9]+"`)
+	versionInJSON = regexp.MustCompile(`"client_version":"[^"]+"`)
+)
 
 // shell runs a command line in a shell, in the tool's folder.
 func (x *tool) shell(line string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,10 +58,11 @@ type ownerObject struct {
 	SessionID cli.ID     `json:"session_id"`
 	Count     cli.Amount `json:"count"`
 	cli.Payload
+	origin
 }
 
 func newOwnerObject(o client.Owner) ownerObject {
-	return ownerObject{o.OrderID, cli.ID(o.SessionID), cli.Amount(o.Count), cli.NewPayload(o.Data)}
+	return ownerObject{o.OrderID, cli.ID(o.SessionID), cli.Amount(o.Count), cli.NewPayload(o.Data), newOrigin(o.Since, o.Client)}
 }
 
 func newOwnerObjects(owners []client.Owner) []ownerObject {
@@ -78,10 +80,11 @@ type waiterObject struct {
 	Count     cli.Amount `json:"count"`
 	TimeoutMS *int64     `json:"timeout_ms,omitempty"`
 	cli.Payload
+	origin
 }
 
 func newWaiterObject(w client.Waiter) waiterObject {
-	o := waiterObject{w.OrderID, cli.ID(w.SessionID), cli.Amount(w.Count), nil, cli.NewPayload(w.Data)}
+	o := waiterObject{w.OrderID, cli.ID(w.SessionID), cli.Amount(w.Count), nil, cli.NewPayload(w.Data), newOrigin(w.Since, w.Client)}
 	if w.Timeout >= 0 {
 		ms := cli.Millis(w.Timeout)
 		o.TimeoutMS = &ms
@@ -102,8 +105,9 @@ func newSemaphoreDescribe(f *cli.Frame) *cobra.Command {
 		Use:   "describe PATH NAME",
 		Short: "Show a semaphore with its owners and waiters",
 		Long: `Shows a semaphore: its limit, how much of it is owned, its data, and its owners and
-waiters in the order in which they came. The order id of an owner is its fencing
-token; the revision grows with every change that a watch can see.
+waiters in the order in which they came, since when, and from which address (with
+-o wide also what their clients call themselves). The order id of an owner is its
+fencing token; the revision grows with every change that a watch can see.
 
 What is shown may be a moment old, unless there is --strict.`,
 		Example: `  signalbox semaphore describe /prod/jobs workers
@@ -154,34 +158,39 @@ func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error
 	}
 	var owners, waiters [][]any
 	for _, o := range d.Owners {
-		owners = append(owners, []any{o.OrderID, o.SessionID, cli.Amount(o.Count), o.Data})
+		owners = append(owners, []any{
+			o.OrderID, o.SessionID, cli.Amount(o.Count), sinceCell(o.Since), o.Client.Address, clientCell(o.Client), o.Data,
+		})
 	}
 	for _, w := range d.Waiters {
 		waits := "for ever"
 		if w.Timeout >= 0 {
 			waits = w.Timeout.String()
 		}
-		waiters = append(waiters, []any{w.OrderID, w.SessionID, cli.Amount(w.Count), waits, w.Data})
+		waiters = append(waiters, []any{
+			w.OrderID, w.SessionID, cli.Amount(w.Count), waits, sinceCell(w.Since), w.Client.Address, clientCell(w.Client), w.Data,
+		})
 	}
 	return errors.Join(
-		f.Section("Owners:", []string{"ORDER#", "SESSION#", "COUNT#", "DATA"}, owners),
-		f.Section("Waiters:", []string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "DATA"}, waiters))
+		f.Section("Owners:", []string{"ORDER#", "SESSION#", "COUNT#", "SINCE", "FROM", "+CLIENT", "DATA"}, owners),
+		f.Section("Waiters:", []string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "SINCE", "FROM", "+CLIENT", "DATA"}, waiters))
 }
 
 func newSemaphoreList(f *cli.Frame) *cobra.Command {
 	var withData bool
 	c := &cobra.Command{
-		Use:   "list PATH [PREFIX]",
-		Short: "List the semaphores of a node",
+		Use:   "list [PATH] [PREFIX]",
+		Short: "List the semaphores of a node, or of all",
 		Long: `Lists the semaphores of a node whose names begin with PREFIX, letter by letter; all
-without it. With -o wide the table has their data as well; --data adds it to
--o json.`,
+without it. Without PATH it lists those of all nodes that you may see. With -o wide
+the table has their data as well; --data adds it to -o json.`,
 		Example: `  signalbox semaphore list /prod/jobs
   signalbox semaphore list /prod/jobs object/ -o wide
+  signalbox semaphore list
 
   # what is waited for
   signalbox semaphore list /prod/jobs -o json | jq 'select(.waiter_count > 0) | .name'`,
-		Args:              cli.Arguments("PATH", "[PREFIX]"),
+		Args:              cli.Arguments("[PATH]", "[PREFIX]"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			var options []client.ListOption
@@ -192,9 +201,17 @@ without it. With -o wide the table has their data as well; --data adds it to
 				options = append(options, client.WithData())
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				rows := f.Rows("NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA")
-				return listed(rows, box.Node(args[0]).Semaphores(ctx, options...), func(s *client.SemaphoreInfo) error {
-					return rows.Add(newSemaphoreObject(args[0], s, withData), s.Name, cli.Amount(s.Limit), cli.Amount(s.Count),
+				node := "+NODE"
+				if len(args) == 0 {
+					node = "NODE"
+				}
+				rows := f.Rows(node, "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA")
+				semaphores := inNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
+					return n.Semaphores(ctx, options...)
+				})
+				return listed(rows, semaphores, func(p placed[*client.SemaphoreInfo]) error {
+					s := p.thing
+					return rows.Add(newSemaphoreObject(p.path, s, withData), p.path, s.Name, cli.Amount(s.Limit), cli.Amount(s.Count),
 						s.OwnerCount, s.WaiterCount, s.Ephemeral, s.Revision, s.Data)
 				})
 			})

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,16 +34,19 @@ type sessionObject struct {
 	Attached    bool   `json:"attached"`
 	Owned       int    `json:"owned"`
 	Waiting     int    `json:"waiting"`
+	origin
+	Node string `json:"node,omitempty"` // its path; left out if it could not be asked for
 }
 
-func newSessionObject(s *client.SessionInfo) sessionObject {
-	return sessionObject{cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting}
+func newSessionObject(path string, s *client.SessionInfo) sessionObject {
+	return sessionObject{
+		cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting, newOrigin(s.Since, s.Client), path,
+	}
 }
 
 // sessionDetails is a session with what it holds.
 type sessionDetails struct {
 	sessionObject
-	Node     string          `json:"node,omitempty"` // its path; left out if it could not be asked for
 	Holdings []holdingObject `json:"holdings"`
 }
 
@@ -51,26 +56,37 @@ type holdingObject struct {
 	Waiting bool       `json:"waiting"`
 	OrderID uint64     `json:"order_id"`
 	Count   cli.Amount `json:"count"`
+	Since   *time.Time `json:"since,omitempty"`
 }
 
 func newSessionList(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list PATH",
-		Short: "List the sessions of a node",
-		Long: `Lists the sessions of a node: who is there, whether a connection holds the session
-at the moment (attached), and how many semaphores it owns a part of and waits
-for. A session that is not attached has its timeout to come back.`,
+		Use:   "list [PATH]",
+		Short: "List the sessions of a node, or of all",
+		Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: who is
+there, whether a connection holds the session at the moment (attached), how many
+semaphores it owns a part of and waits for, since when it is there, and from which
+address. A session that is not attached has its timeout to come back. With -o wide
+the table says what its client calls itself.`,
 		Example: `  signalbox session list /prod/jobs
+  signalbox session list -o wide
 
   # those without a connection
   signalbox session list /prod/jobs -o json | jq 'select(.attached | not)'`,
-		Args:              cli.Arguments("PATH"),
+		Args:              cli.Arguments("[PATH]"),
 		ValidArgsFunction: f.Complete(f.Paths),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				rows := f.Rows("SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "DESCRIPTION")
-				return listed(rows, box.Node(args[0]).Sessions(ctx), func(s *client.SessionInfo) error {
-					return rows.Add(newSessionObject(s), s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout, s.Description)
+				node := "+NODE"
+				if len(args) == 0 {
+					node = "NODE"
+				}
+				rows := f.Rows(node, "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT", "DESCRIPTION")
+				sessions := inNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo, error] { return n.Sessions(ctx) })
+				return listed(rows, sessions, func(p placed[*client.SessionInfo]) error {
+					s := p.thing
+					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout,
+						sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
 				})
 			})
 		},
@@ -81,7 +97,8 @@ func newSessionShow(f *cli.Frame) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show a session and what it holds",
-		Long: `Shows a session by its id, with the semaphores that it owns a part of or waits for.
+		Long: `Shows a session by its id, since when it is there and from which address, with the
+semaphores that it owns a part of or waits for, and since when.
 The order id of what it owns is its fencing token.`,
 		Example: `  signalbox session show 13245086504096628737
   signalbox session show 13245086504096628737 -o json | jq -r '.holdings[].name'`,
@@ -112,6 +129,9 @@ func printSession(f *cli.Frame, d *sessionDetails) error {
 		cli.Field{Name: "timeout", Cell: millis(d.TimeoutMS)},
 		cli.Field{Name: "owns", Cell: d.Owned},
 		cli.Field{Name: "waits for", Cell: d.Waiting},
+		cli.Field{Name: "since", Cell: sinceOf(d.Since)},
+		cli.Field{Name: "from", Cell: d.Address},
+		cli.Field{Name: "client", Cell: clientCell(client.ClientInfo{Name: d.Client, Version: d.Version})},
 	)
 	if err != nil {
 		return err
@@ -122,9 +142,9 @@ func printSession(f *cli.Frame, d *sessionDetails) error {
 		if h.Waiting {
 			state = "waits"
 		}
-		rows = append(rows, []any{h.Name, state, h.OrderID, h.Count})
+		rows = append(rows, []any{h.Name, state, h.OrderID, h.Count, sinceOf(h.Since)})
 	}
-	return f.Section("What it holds:", []string{"SEMAPHORE", "STATE", "ORDER#", "COUNT#"}, rows)
+	return f.Section("What it holds:", []string{"SEMAPHORE", "STATE", "ORDER#", "COUNT#", "SINCE"}, rows)
 }
 
 // describeSession describes a session with what it holds.
@@ -137,12 +157,12 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	d := &sessionDetails{newSessionObject(s), nodePath(ctx, box, s.NodeID), []holdingObject{}}
+	d := &sessionDetails{newSessionObject(nodePath(ctx, box, s.NodeID), s), []holdingObject{}}
 	for h, err := range box.Holdings(ctx, id) {
 		if err != nil {
 			return nil, err
 		}
-		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Waiting, h.OrderID, cli.Amount(h.Count)})
+		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Waiting, h.OrderID, cli.Amount(h.Count), sinceField(h.Since)})
 	}
 	return d, nil
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// waitLine is a line of who -o json.
+type waitLine struct {
+	Path     string `json:"path"`
+	Name     string `json:"name"`
+	WaitedMS *int64 `json:"waited_ms"`
+	testHolder
+	Owners []testHolder `json:"owners"`
+}
+
+func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
+	x, node := sharedTool(t)
+	later := node + "/z" // its path is behind that of the other node, and its waiter comes first
+	x.ok("node", "create", later)
+	const orders = "\x1b[31mred"
+	began := time.Now()
+	var owners []grant
+	for _, at := range []string{later, node} {
+		owner := x.start("semaphore", "acquire", at, "who"+orders, "--limit", "1", "-o", "json")
+		owners = append(owners, parsed[grant](t, owner.awaitLine(1)))
+		waiter := x.start("semaphore", "acquire", at, "who"+orders)
+		waiter.remarks("waiting in the queue")
+	}
+	x.start("semaphore", "acquire", node, "other", "--limit", "1").awaitLine(1)
+	x.start("semaphore", "acquire", node, "other").remarks("waiting in the queue")
+
+	lines := strings.Split(strings.TrimSpace(x.ok("who", "who\x1b", "-o", "json")), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d wait: %q", len(lines), lines)
+	}
+	for i, path := range []string{later, node} {
+		w := parsed[waitLine](t, lines[i])
+		if w.Path != path || w.Name != "who"+orders || w.Client == "" || !strings.HasPrefix(w.Address, "127.0.0.1:") || w.WaitedMS == nil {
+			t.Errorf("line %d: %s", i, lines[i])
+		}
+		if len(w.Owners) != 1 || w.Owners[0].SessionID != owners[i].SessionID || w.Owners[0].Address == "" || w.Owners[0].Address == w.Address {
+			t.Errorf("line %d, owners: %s", i, lines[i])
+		}
+		if w.Since.Before(w.Owners[0].Since) || w.Owners[0].Since.Before(began.Truncate(time.Millisecond)) || w.Since.After(time.Now()) {
+			t.Errorf("line %d, times: %s", i, lines[i])
+		}
+	}
+	table := x.ok("who")
+	if !strings.Contains(table, "other") || strings.Contains(table, "\x1b") || strings.Index(table, later+" ") > strings.Index(table, node+" ") {
+		t.Errorf("%q", table)
+	}
+	for _, list := range [][]string{{"semaphore", "list"}, {"session", "list"}} {
+		text := x.ok(list...)
+		if !strings.Contains(text, node+" ") || !strings.Contains(text, later+" ") || strings.Contains(text, "\x1b") {
+			t.Errorf("%v: %q", list, text)
+		}
+	}
+	d := x.ok("semaphore", "describe", node, "other")
+	if strings.Count(d, "127.0.0.1:") != 2 || strings.Count(d, time.Now().UTC().Format("2006-01-")) != 2 {
+		t.Errorf("%s", d)
+	}
+	x.fails(cli.ExitUsage, "too much", "who", "a", "b")
+}
+
+// What has no time began before there were times.
+func TestAWaitWithoutATimeIsTheLongest(t *testing.T) {
+	now := time.Now()
+	var waits []wait
+	for i, since := range []time.Time{now, {}, now.Add(-time.Hour)} {
+		waits = append(waits, wait{"/a", &client.SemaphoreDetails{}, &client.Waiter{OrderID: uint64(i), Since: since}})
+	}
+	for i, w := range sorted(waits) {
+		if want := []uint64{1, 2, 0}[i]; w.waiter.OrderID != want {
+			t.Errorf("place %d has %d, not %d", i, w.waiter.OrderID, want)
+		}
+	}
+}
