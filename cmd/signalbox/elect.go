@@ -191,7 +191,7 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 			return true, err
 		}
 	}
-	e.note("cannot contend, and will try again: %v", err)
+	e.note("cannot contend, and will try again: %s", cli.Explain(err))
 	return false, nil
 }
 
