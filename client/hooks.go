@@ -80,7 +80,7 @@ type OperationEnd struct {
 // ConnectionState says what has become of a connection.
 type ConnectionState string
 
-// The states of connections. That one was lost may be told before that it was made.
+// The states of connections. The loss of a connection may be reported before its making.
 const (
 	ConnectionUp     ConnectionState = "up"
 	ConnectionDown   ConnectionState = "down"
@@ -125,7 +125,7 @@ func (NoHooks) SessionChanged(SessionChange) {}
 // OtherLimit implements Hooks.
 func (NoHooks) OtherLimit(OtherLimit) {}
 
-// operation is an Operation that hooks see. One that nobody sees is nil.
+// operation is an Operation that hooks see. It is nil where there are none.
 type operation struct {
 	Operation
 	hooks   Hooks
@@ -137,7 +137,7 @@ type operation struct {
 // operationKey is where the context of an operation has it, for the retries to be counted.
 type operationKey struct{}
 
-// begin tells the hooks that an operation begins, which is to be ended.
+// begin reports to the hooks that an operation begins; the caller ends it.
 func (c *Client) begin(ctx context.Context, kind OperationKind, node, name string) (context.Context, *operation) {
 	if c.config.hooks == nil {
 		return ctx, nil
@@ -147,7 +147,7 @@ func (c *Client) begin(ctx context.Context, kind OperationKind, node, name strin
 	return context.WithValue(o.ctx, operationKey{}, o), o
 }
 
-// end tells the hooks what came of the operation.
+// end reports the outcome of the operation to the hooks.
 func (o *operation) end(err error) {
 	if o != nil {
 		o.endAs(statusWord(err), err)

@@ -17,7 +17,7 @@ type later struct{ *protocol.Routing }
 func (later) Kind() protocol.Kind { return 130 }
 
 // A host of before the second block would close the connection over the request. It has announced nothing, so the client
-// refuses it by itself, and nobody notices.
+// refuses it by itself, and the connection stays.
 func TestARequestThatTheHostDidNotAnnounceIsNotSent(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states diary
@@ -53,7 +53,7 @@ func TestARequestThatTheHostAnnouncedIsSent(t *testing.T) {
 	})
 }
 
-// A request that was answered in a kind that nobody knows has an unknown outcome, and must not wait for ever.
+// A request that was answered in an unknown kind has an unknown outcome, and must not wait for ever.
 func TestAnAnswerOfAnUnknownKindEndsTheConnection(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states diary

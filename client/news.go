@@ -18,7 +18,7 @@ func (s *Session) failing(x *life, why error) {
 	}
 }
 
-// tellLocked changes the state and has the callbacks told. The session's lock is held.
+// tellLocked changes the state and has it reported to the callbacks. The session's lock is held.
 func (s *Session) tellLocked(state State, why error) {
 	s.state, s.err = state, why
 	if s.config.onState == nil && s.client.config.hooks == nil {
@@ -35,7 +35,7 @@ func (s *Session) tellLocked(state State, why error) {
 	}
 }
 
-// tell calls the callbacks with what they have not been told, and ends. Nobody waits for it, so that the callbacks
+// tell calls the callbacks with the changes that they have not seen, and ends. No goroutine waits for it, so that the callbacks
 // may do what they like, close the session for example.
 func (s *Session) tell() {
 	for {

@@ -25,8 +25,8 @@ type Session struct {
 	state  State
 	err    error
 	short  int             // lives in a row that did not last
-	news   []SessionChange // that the callbacks have not been told
-	busy   bool            // the callbacks are being told
+	news   []SessionChange // that have not been reported to the callbacks
+	busy   bool            // the callbacks are running
 }
 
 // Session starts a session in a node. It is kept alive until it is closed, or until no host could be asked

@@ -125,7 +125,7 @@ func (c *conn) session(rp *replica, id shard.SessionID) (view shard.SessionView,
 	return view, known && c.sees(view.Node)
 }
 
-// withdrawn is told to whoever has something open that its token does not allow any more.
+// withdrawn is sent to clients for what they have open and their token does not allow any more.
 var withdrawn = protocol.Result{
 	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
 }

@@ -57,7 +57,7 @@ type conn struct {
 	watches  int               // streaming and one-shot
 	opening  map[uint64]uint64 // watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
 	pings    []uint64          // that wait for their answers
-	vouching bool              // somebody sees to them
+	vouching bool              // a goroutine answers them
 }
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.
@@ -71,7 +71,7 @@ type binding struct {
 	node     shard.NodeID
 	home     *replica
 	attached bool // over this connection; else only bound to it
-	// silent: its client was told that it was silent for too long. The session acts here no more, and only hears of its
+	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only hears of its
 	// end. The connection's lock guards this and stop.
 	silent bool
 	stop   *stop // the SESSION_STOP that is under way over this connection

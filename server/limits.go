@@ -30,7 +30,7 @@ const (
 	addressQuantum = 32 << 10
 	tokenQuantum   = 64 << 10
 	// largeCommand is from how many bytes on a command is large; such commands have largePerBatch of a batch,
-	// and only one batch at a time, while somebody is there who asks for little.
+	// and only one batch at a time, while a connection that asks for little has commands queued.
 	largeCommand  = 8 << 10
 	largePerBatch = 64 << 10
 	// heavyCost is from when on a connection asks for much at a time, and sharedFor how long that is remembered. One that

@@ -71,7 +71,7 @@ func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	})
 }
 
-// A session that was told that its client was silent for too long acts over that connection no more, though its end is
+// A session whose client was reported silent for too long acts over that connection no more, though its end is
 // still under way.
 func TestASilentSessionChangesNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

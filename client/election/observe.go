@@ -24,12 +24,12 @@ type ReadOption func(*readConfig)
 type readConfig struct{ consistency client.Consistency }
 
 // Relaxed saves the round among the hosts that the reading of the present leader costs. What is read may be of the past
-// by the node's grace period: a leader whose term is over may be told.
+// by the node's grace period: they may return a leader whose term is over.
 func Relaxed() ReadOption {
 	return func(c *readConfig) { c.consistency = client.Relaxed }
 }
 
-// reading is an election as a description told it.
+// reading is an election as a description showed it.
 type reading struct {
 	leader   Leader
 	exists   bool
@@ -42,7 +42,7 @@ type reading struct {
 // closed.
 //
 // It begins with who leads when it is called, and never goes back behind that, whichever host it watches at. A change is
-// told a moment after it was made; it takes as long as a connection that is lost is not noticed at the worst.
+// seen a moment after it was made; it takes as long as a connection that is lost is not noticed at the worst.
 //
 // A loop that is slow is given the newest leader, and not those who have come and gone meanwhile.
 func Observe(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) iter.Seq2[Leader, error] {

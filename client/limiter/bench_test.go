@@ -27,7 +27,7 @@ func BenchmarkFiveSlots(b *testing.B) {
 	})
 }
 
-// What a slot costs that nobody else wants.
+// What a slot costs that no other process wants.
 func BenchmarkAFreeSlot(b *testing.B) {
 	g := clienttest.New(b)
 	l, err := limiter.New(g.Client, path, name, 5)

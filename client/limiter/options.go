@@ -13,7 +13,7 @@ import (
 const (
 	// DefaultSessions is how many sessions a limiter has at the most where Sessions is not given.
 	DefaultSessions = 1000
-	// idleTime is how long a session is kept that nobody uses.
+	// idleTime is how long a session is kept that no slot uses.
 	idleTime = time.Minute
 	// retryPause is how long a session's loss is waited for before another session takes its place in the queue.
 	retryPause = 50 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 // pool is the sessions of a limiter. It is guarded by the limiter's lock.
 type pool struct {
 	sessions map[*client.Session]struct{} // all of them
-	idle     []idleSession                // those that nobody uses, the one used last at the end
+	idle     []idleSession                // those that no slot uses, the one used last at the end
 	used     int                          // how many are used, or being started
 	timer    *time.Timer                  // closes those that are idle for long; nil before the first is
 }

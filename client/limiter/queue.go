@@ -59,7 +59,7 @@ func (q *queue) drop(a *attempt) int {
 	return i
 }
 
-// give gives the first waiter its result. It returns false where nobody waits.
+// give gives the first waiter its result. It returns false where there is none.
 func (q *queue) give(r result) bool {
 	if len(q.waiters) == 0 {
 		return false

@@ -87,7 +87,7 @@ func TestTheEndWaitsForTheLastLinesButNotForEver(t *testing.T) {
 	}
 }
 
-// TestAHostWhoseErrorsNobodyReadsServes starts a host whose standard error is a pipe that is full and that nobody reads.
+// TestAHostWhoseErrorsNobodyReadsServes starts a host whose standard error is a full pipe without a reader.
 func TestAHostWhoseErrorsNobodyReadsServes(t *testing.T) {
 	p := newPlace(t)
 	reader, full, err := os.Pipe()

@@ -24,7 +24,7 @@ type connection struct {
 	pages int // that are being made for it; guarded by connections.mu
 }
 
-// changed is told of every change of a connection's state.
+// changed is called with every change of a connection's state.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -116,7 +116,7 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 }
 
 // Withdraw detaches a session from a holder that it is attached over and that may not have it any longer, and tells
-// whether it was: its client must be told then.
+// whether it was: the caller must report that to its client then.
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -71,7 +71,7 @@ func (s *Settings) AdminAdvertise() string {
 }
 
 // NamesOverHTTP are the names that this host may be asked for by over HTTP: those that were given, its own, and those in the
-// addresses that others are told.
+// addresses that other hosts and clients get.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPNames), s.Name)
 	for _, address := range []string{s.AdminListen, s.ClientAdvertise, s.RaftAdvertise} {

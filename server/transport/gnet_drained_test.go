@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestADirectWriteSwallowsNoDrained has much put into a connection while somebody is about to write directly. The
+// TestADirectWriteSwallowsNoDrained has much put into a connection while a goroutine is about to write directly. The
 // connection's lock for direct writes is held meanwhile, so that it is so in every round.
 func TestADirectWriteSwallowsNoDrained(t *testing.T) {
 	f := gnetFixture(t)

@@ -122,10 +122,10 @@ type Config struct {
 	Synced func(time.Duration)
 	// Transfers is told, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
-	// Damaged is told, if set, of a file that is missing when the engine needs it. The engine stops the process as soon as it
+	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as soon as it
 	// returns, without the name of the file.
 	Damaged func(error)
-	// Refused is told, if set, of what came over connections of other hosts and was kept from the engine. It must not
+	// Refused is called, if set, with what came over connections of other hosts and was kept from the engine. It must not
 	// block, and is called from many goroutines.
 	Refused func(Refusal)
 

@@ -54,8 +54,8 @@ type files struct {
 	open   func(name string) (diskFile, error) // a log file
 	limit  int64                               // a log file does not become much larger
 	synced func(time.Duration)                 // is told how long each sync of a log file took
-	// damaged, where set, is told of a snapshot that is missing when the engine needs it. No snapshot is removed that
-	// somebody still refers to, so it was taken away from outside.
+	// damaged, where set, is called with a snapshot that is missing when the engine needs it. No snapshot is removed that
+	// a record of the log still refers to, so it was taken away from outside.
 	damaged func(error)
 
 	mu     sync.Mutex

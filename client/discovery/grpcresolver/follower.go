@@ -24,7 +24,7 @@ type follower struct {
 	config     *serviceconfig.ParseResult
 	stop       context.CancelFunc
 	done       chan struct{} // closed when run has ended
-	listed     bool          // the latest list has somebody in it
+	listed     bool          // the latest list has an endpoint
 }
 
 func (f *follower) run(ctx context.Context) {

@@ -21,8 +21,8 @@ import (
 //     others can have it after the session's timeout. Nobody runs under it: when the shell continues the job, the
 //     lease is looked at first, and the command goes on only where it is still held.
 //   - Where no shell could continue the job the command goes on at once. If it wants a terminal that it cannot have,
-//     it gets SIGHUP, as the kernel sends it to stopped processes that nobody can continue.
-//   - A command that somebody stops with SIGSTOP stays stopped, and its lease is renewed. People are told of it.
+//     it gets SIGHUP, as the kernel sends it to stopped processes that no shell can continue.
+//   - A command that another process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard error says so.
 
 // Change is something that has happened to a command, of which people should hear.
 type Change int
@@ -30,7 +30,7 @@ type Change int
 const (
 	// Suspended: the command is stopped, and this process stops with it. Nobody renews the lease.
 	Suspended Change = iota + 1
-	// Stopped: the command is stopped by somebody, and the lease is renewed.
+	// Stopped: another process stopped the command, and the lease is renewed.
 	Stopped
 	// Continued: a command that was Stopped goes on.
 	Continued
@@ -48,7 +48,7 @@ type job struct {
 	signals  chan os.Signal
 	watched  []os.Signal
 	wants    bool // the command has had the terminal, or asked for it
-	stopped  bool // somebody stopped the command, which was told
+	stopped  bool // another process stopped the command, which was reported
 }
 
 // watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from
@@ -165,7 +165,7 @@ func (j *job) suspend(halted bool) bool {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 	stopSelf()
-	// What was asked for while the job was being stopped is done. That the command stopped is told no more once it goes on.
+	// What was asked for while the job was being stopped is done. That the command stopped is reported no more once it goes on.
 	for range len(j.signals) {
 		<-j.signals
 	}
