@@ -78,8 +78,8 @@ func (c *fakeConn) read() {
 	}
 }
 
-// answersUnknown tells whether the hosts refuse a request that they do not know in its answer. Those that know the second
-// block of kinds do; for the others it is a frame that is no message.
+// answersUnknown tells whether the hosts refuse a request that they do not know in its answer. Those that know the
+// second block of kinds do; for the others it is a frame that is no message.
 func (f *fakeCluster) answersUnknown(bad *protocol.DecodeError) bool {
 	return bad.Answerable() && (bad.Kind < 128 || f.welcome.RequestKinds.Len() > 0)
 }

@@ -23,7 +23,8 @@ type Hooks interface {
 	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of its
 	// own, like OnState.
 	SessionChanged(s SessionChange)
-	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each acquire.
+	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each
+	// acquire.
 	OtherLimit(o OtherLimit)
 }
 

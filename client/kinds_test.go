@@ -16,8 +16,8 @@ type later struct{ *protocol.Routing }
 
 func (later) Kind() protocol.Kind { return 130 }
 
-// A host of before the second block would close the connection over the request. It has announced nothing, so the client
-// refuses it by itself, and the connection stays.
+// A host of before the second block would close the connection over the request. It has announced nothing, so the
+// client refuses it by itself, and the connection stays.
 func TestARequestThatTheHostDidNotAnnounceIsNotSent(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		var states diary

@@ -88,8 +88,8 @@ func (l *Lease) lose(cause error) {
 // context ends before the host has answered, the release goes on in the background, until it is done or the
 // session ends.
 //
-// It is no error to release twice. Where the lease was lost before, the error is the cause of its end; where only the host
-// knew that, it is ErrLeaseLost and ErrFenced.
+// It is no error to release twice. Where the lease was lost before, the error is the cause of its end; where only the
+// host knew that, it is ErrLeaseLost and ErrFenced.
 func (l *Lease) Release(ctx context.Context) error {
 	x := l.life
 	x.mu.Lock()

@@ -182,8 +182,8 @@ func (l *link) forget(id uint64) {
 	l.mu.Unlock()
 }
 
-// stopWatch ends a watch that has no reader any more. A WATCH that is still held back is never sent: a WATCH_STOP, which is
-// not held back, would come before it and stop nothing.
+// stopWatch ends a watch that has no reader any more. A WATCH that is still held back is never sent: a WATCH_STOP,
+// which is not held back, would come before it and stop nothing.
 func (l *link) stopWatch(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,8 +35,8 @@ func (s *Session) tellLocked(state State, why error) {
 	}
 }
 
-// tell calls the callbacks with the changes that they have not seen, and ends. No goroutine waits for it, so that the callbacks
-// may do what they like, close the session for example.
+// tell calls the callbacks with the changes that they have not seen, and ends. No goroutine waits for it, so that the
+// callbacks may do what they like, close the session for example.
 func (s *Session) tell() {
 	for {
 		s.mu.Lock()

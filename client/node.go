@@ -68,8 +68,8 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 	}
 }
 
-// CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed: so a program may call it
-// whenever it starts. That needs no more than the right to read the node; to create one takes the role admin.
+// CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed: so a program may call
+// it whenever it starts. That needs no more than the right to read the node; to create one takes the role admin.
 func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig) (*NodeInfo, error) {
 	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("create node", path, err)

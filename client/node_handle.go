@@ -92,8 +92,8 @@ func (n *Node) ask(known *nodeID) {
 	known.busy = nil
 }
 
-// use calls f with the node's id, and once more with its new one if the node turns out to be another by now. The name is
-// that of the semaphore that f is about.
+// use calls f with the node's id, and once more with its new one if the node turns out to be another by now. The name
+// is that of the semaphore that f is about.
 func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) error {
 	if err := checkName(name); err != nil {
 		return err

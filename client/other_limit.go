@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// OtherLimit says that a semaphore has another limit than the caller named, with the option Limit or in a Create. It was made with
-// that limit, or was given it by a Resize, and the acquire goes by it.
+// OtherLimit says that a semaphore has another limit than the caller named, with the option Limit or in a Create. It
+// was made with that limit, or was given it by a Resize, and the acquire goes by it.
 //
-// As an error it is found with errors.As: in that of a Create of a semaphore that exists, and of an Acquire that is refused because it
-// wants more than there is.
+// As an error it is found with errors.As: in that of a Create of a semaphore that exists, and of an Acquire that is
+// refused because it wants more than there is.
 type OtherLimit struct {
 	// Node and Name are those of the semaphore.
 	Node string
@@ -78,8 +78,8 @@ func (x *life) compareLimit(m *mutation, name string, asked uint64) {
 	}
 }
 
-// withLimit adds an *OtherLimit to the error of what named a limit and was refused, where the semaphore has another one. life is nil
-// without a session.
+// withLimit adds an *OtherLimit to the error of what named a limit and was refused, where the semaphore has another
+// one. life is nil without a session.
 func (c *Client) withLimit(ctx context.Context, life *life, node uint64, path, name string, asked uint64, refused error) error {
 	if !errors.Is(refused, ErrAlreadyExists) && !errors.Is(refused, ErrBadRequest) {
 		return refused

@@ -23,8 +23,9 @@ type Semaphore struct {
 type SemaphoreOption func(*Semaphore)
 
 // Limit lets the semaphore be created, with this limit, when it is acquired and does not exist. The limit of
-// one that exists stays as it is, and counts: it may have been changed by a Resize. Where it is another one, the client logs a warning and
-// has its hooks see an OtherLimit; an acquire that is refused because it wants more than there is has an *OtherLimit in its error. An acquire with a Limit of 0, or one that would create and asks for more than the
+// one that exists stays as it is, and counts: it may have been changed by a Resize. Where it is another one, the client
+// logs a warning and has its hooks see an OtherLimit; an acquire that is refused because it wants more than there is
+// has an *OtherLimit in its error. An acquire with a Limit of 0, or one that would create and asks for more than the
 // limit, is ErrBadRequest, and creates nothing.
 func Limit(n uint64) SemaphoreOption {
 	return func(s *Semaphore) { s.limit, s.limited = n, true }
@@ -139,7 +140,8 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	return released, failedName("release", x.name, err)
 }
 
-// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then. Where it has another limit, an
+// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then. Where it has another
+// limit, an
 // *OtherLimit is in the error.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	ctx, op := x.begin(ctx, OpCreate)
@@ -170,12 +172,13 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	return failedName("update", x.name, err)
 }
 
-// Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A lower one takes
-// nothing from anybody: owners keep what they have, even where that is more than the limit, and nobody gets anything until enough was
-// released. An Acquire that waits for more than the limit ends with ErrResized when its turn comes.
+// Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A
+// lower one takes nothing from anybody: owners keep what they have, even where that is more than the limit, and nobody
+// gets anything until enough was released. An Acquire that waits for more than the limit ends with ErrResized when its
+// turn comes.
 //
-// It needs no lease; IfRevision guards it as it does an Update, and Guard does not. An ephemeral semaphore is refused with
-// ErrPreconditionFailed, a cluster of which some host does not know this request yet with ErrUnsupported.
+// It needs no lease; IfRevision guards it as it does an Update, and Guard does not. An ephemeral semaphore is refused
+// with ErrPreconditionFailed, a cluster of which some host does not know this request yet with ErrUnsupported.
 func (x *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
 	c, err := newResizeConfig(limit, options)
 	if err != nil {

@@ -28,8 +28,9 @@ type HostStatus struct {
 	Shards      []ShardStatus
 	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 where the host does not say.
 	Meta ShardStatus
-	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest that its build can follow; both are 0
-	// where the host does not say. LevelHeldBy names the hosts that keep the level from rising, and is empty where none does.
+	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest that its build can follow;
+	// both are 0 where the host does not say. LevelHeldBy names the hosts that keep the level from rising, and is empty
+	// where none does.
 	FeatureLevel int
 	NewestLevel  int
 	LevelHeldBy  string

@@ -28,8 +28,8 @@ type Report struct {
 	Errors     map[string]int64 `json:"errors"`
 	PerSecond  float64          `json:"per_second"`
 	LatencyUS  *Quantiles       `json:"latency_us,omitempty"`
-	// StagesUS is the latency of each part of an operation, such as acquire and release, and of each operation of a mix. It
-	// counts from the beginning of that part.
+	// StagesUS is the latency of each part of an operation, such as acquire and release, and of each operation of a mix.
+	// It counts from the beginning of that part.
 	StagesUS map[string]*Quantiles `json:"stages_us,omitempty"`
 
 	// Events are views that watchers were sent; Updates the changes that brought them about; Merged how many

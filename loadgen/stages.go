@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// stages are the parts of what a workload counts as one operation, such as its acquire and its release, or the operations of
-// a mix. Each has its own times, from its own beginning to its end, whenever the whole was due.
+// stages are the parts of what a workload counts as one operation, such as its acquire and its release, or the
+// operations of a mix. Each has its own times, from its own beginning to its end, whenever the whole was due.
 type stages struct {
 	callers int
 	names   []string

@@ -8,8 +8,8 @@ type example struct {
 	sample sample
 }
 
-// examples hold at least one message of every kind. They are the fuzzers' seeds too. laterExamples are the names of those of kinds that
-// came with a level which this build cannot follow.
+// examples hold at least one message of every kind. They are the fuzzers' seeds too. laterExamples are the names of
+// those of kinds that came with a level which this build cannot follow.
 var examples = []example{
 	{"hello", request(1, &Hello{
 		VersionMin: 1, VersionMax: 1,

@@ -19,8 +19,8 @@ func levelName(kind string) string {
 	return strings.TrimSuffix(kind, "_ANSWER")
 }
 
-// TestEveryMessageHasItsLevel: whoever adds a message says in protocol/level/table.go which level brings it. (A message that has no row
-// stops every program on its start.)
+// TestEveryMessageHasItsLevel: whoever adds a message says in protocol/level/table.go which level brings it. (A message
+// that has no row stops every program on its start.)
 func TestEveryMessageHasItsLevel(t *testing.T) {
 	var known, rows []string
 	for _, k := range knownKinds() {

@@ -8,8 +8,8 @@ type Owner struct {
 	Count     uint64
 	// Data is what the session attached to its acquire.
 	Data []byte
-	// SinceMillis is when it became an owner, in milliseconds since 1970 by the wall clock of a host; 0 where that is not known. It is
-	// for people, as is the client. Only a SEMAPHORE_DESCRIBE tells them.
+	// SinceMillis is when it became an owner, in milliseconds since 1970 by the wall clock of a host; 0 where that is not
+	// known. It is for people, as is the client. Only a SEMAPHORE_DESCRIBE tells them.
 	SinceMillis uint64
 	Client      ClientInfo
 }
@@ -38,8 +38,8 @@ type Waiter struct {
 	Data []byte
 	// TimeoutMillis is that of the session's latest acquire.
 	TimeoutMillis uint64
-	// SinceMillis is when it began to wait, in milliseconds since 1970 by the wall clock of a host; 0 where that is not known. It is
-	// for people, as is the client.
+	// SinceMillis is when it began to wait, in milliseconds since 1970 by the wall clock of a host; 0 where that is not
+	// known. It is for people, as is the client.
 	SinceMillis uint64
 	Client      ClientInfo
 }

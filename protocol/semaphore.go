@@ -72,8 +72,8 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 }
 
-// SemaphoreResize changes the limit of a persistent semaphore. A higher one grants those who wait and fit; a lower one takes nothing
-// away, and takes effect as owners give back.
+// SemaphoreResize changes the limit of a persistent semaphore. A higher one grants those who wait and fit; a lower one
+// takes nothing away, and takes effect as owners give back.
 type SemaphoreResize struct {
 	Mutation
 	NodeID uint64

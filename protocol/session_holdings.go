@@ -48,8 +48,8 @@ type Holding struct {
 	Count   uint64
 	// Waiting: the session is a waiter, not an owner.
 	Waiting bool
-	// SinceMillis is when it began to own, or to wait, in milliseconds since 1970 by the wall clock of a host; 0 where that is not
-	// known. It is for people.
+	// SinceMillis is when it began to own, or to wait, in milliseconds since 1970 by the wall clock of a host; 0 where
+	// that is not known. It is for people.
 	SinceMillis uint64
 }
 

@@ -12,13 +12,14 @@ type Session struct {
 	// for, over the shards that the host that answers holds.
 	Owned   uint64
 	Waiting uint64
-	// SinceMillis is when the session was made, in milliseconds since 1970 by the wall clock of a host; 0 where that is not known. It is
-	// for people, as is the client.
+	// SinceMillis is when the session was made, in milliseconds since 1970 by the wall clock of a host; 0 where that is
+	// not known. It is for people, as is the client.
 	SinceMillis uint64
 	Client      ClientInfo
 }
 
-// ClientInfo says of a session's client from where it speaks and what it calls itself. Texts are empty where they are not known.
+// ClientInfo says of a session's client from where it speaks and what it calls itself. Texts are empty where they are
+// not known.
 type ClientInfo struct {
 	// Address is the one that the client's connection comes from, as the host sees it.
 	Address []byte

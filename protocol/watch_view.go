@@ -46,8 +46,8 @@ type WatchDelta struct {
 	Gone OrderIDs
 	// Joined are the owners that came, and those whose count or data changed.
 	Joined Owners
-	// Ephemeral and Limit are those of a semaphore that was created. Limit, if it is not 0, is the limit of one that was there too: it
-	// was changed.
+	// Ephemeral and Limit are those of a semaphore that was created. Limit, if it is not 0, is the limit of one that was
+	// there too: it was changed.
 	Ephemeral bool
 	Limit     uint64
 }

@@ -58,8 +58,8 @@ func (everything) Allows(string, Right) bool { return true }
 func (everything) Valid() bool               { return true }
 func (everything) Version() uint64           { return 0 }
 
-// rightOf is the right that a request needs. What is not in it needs none, or is not known: nothing is asked for its right
-// that is not in it.
+// rightOf is the right that a request needs. What is not in it needs none, or is not known: nothing is asked for its
+// right that is not in it.
 var rightOf = [requestKinds]Right{
 	protocol.KindHostStatus:        RightRead,
 	protocol.KindNodeCreate:        RightAdmin,

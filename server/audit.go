@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own, and
-// ends sessions. Each is logged with its outcome on the host that answered. So are refused attempts, but not all where they
-// are many: whoever makes them could fill a disk with lines.
+// act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
+// and ends sessions. Each is logged with its outcome on the host that answered. So are refused attempts, but not all
+// where they are many: whoever makes them could fill a disk with lines.
 type act struct {
 	verb, object string
 	config       string // that a node is given; empty where none is

@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// What lists and descriptions say of a session's client. The session keeps who made it, or changed it last; while it is attached, the
-// host that leads its home shard knows better: the connection that it is attached over.
+// What lists and descriptions say of a session's client. The session keeps who made it, or changed it last; while it is
+// attached, the host that leads its home shard knows better: the connection that it is attached over.
 
 // clientRef is the connection's client as commands carry it.
 func (c *conn) clientRef() shard.ClientRef {

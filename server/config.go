@@ -24,7 +24,8 @@ type Config struct {
 	RaftAddress   string
 	AdminAddress  string
 	Version       string
-	// Level is the highest feature level that the host says it can follow. Zero means level.Newest, which is what this build can.
+	// Level is the highest feature level that the host says it can follow. Zero means level.Newest, which is what this
+	// build can.
 	Level level.Level
 	// Hosts are the ids of all hosts of the cluster; each holds every shard.
 	Hosts []shard.HostID
@@ -52,8 +53,8 @@ type Config struct {
 	Guard func() error
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
-	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It should end the
-	// process with the error, since the log stops feeding the replica. May be nil.
+	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It should
+	// end the process with the error, since the log stops feeding the replica. May be nil.
 	Halt func(error)
 	// Access decides who may do what. Nil lets everybody do everything.
 	Access Access

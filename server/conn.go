@@ -71,8 +71,8 @@ type binding struct {
 	node     shard.NodeID
 	home     *replica
 	attached bool // over this connection; else only bound to it
-	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only hears of its
-	// end. The connection's lock guards this and stop.
+	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only
+	// hears of its end. The connection's lock guards this and stop.
 	silent bool
 	stop   *stop // the SESSION_STOP that is under way over this connection
 }

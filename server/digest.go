@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Replicas of a shard that applied the same log must hold the same. The leader of each shard has this checked every ten minutes: a
-// command marks a place of the log, every replica takes a digest of its state there beside applying, and a second command brings the
-// digest of the leader, with which the others compare theirs. A replica that differs stops its host, before anybody reads from it what
-// is not so.
+// Replicas of a shard that applied the same log must hold the same. The leader of each shard has this checked every ten
+// minutes: a command marks a place of the log, every replica takes a digest of its state there beside applying, and a
+// second command brings the digest of the leader, with which the others compare theirs. A replica that differs stops
+// its host, before anybody reads from it what is not so.
 
 const (
 	// digestInterval is the time between two checks of a shard.
@@ -57,8 +57,8 @@ func (d *digests) due(now time.Time) (number uint64, due bool) {
 	return d.asked, true
 }
 
-// take begins the digest that a command asks for. take is called where batches are applied; step is then called by a goroutine of its
-// own until it is done.
+// take begins the digest that a command asks for. take is called where batches are applied; step is then called by a
+// goroutine of its own until it is done.
 func (d *digests) take(number uint64, step func() (done, ok bool), sum func() uint64, end func()) {
 	stop := make(chan struct{})
 	var once sync.Once

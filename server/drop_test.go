@@ -23,8 +23,8 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 	want(t, "why the session goes", s.await(0, protocol.KindSessionEnded).SessionEnded.Reason, protocol.EndNodeDropped)
 }
 
-// A host that has not heard of a drop yet starts no session in the node: one that is asked for after the drop was answered
-// is refused by every host.
+// A host that has not heard of a drop yet starts no session in the node: one that is asked for after the drop was
+// answered is refused by every host.
 func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {

@@ -224,8 +224,8 @@ func (d *duty) expire(now time.Time) {
 	}
 }
 
-// proposeEnd proposes the end of sessions that were silent for too long, and again of those that were too much for one command. It
-// returns false where the queue of the shard is full.
+// proposeEnd proposes the end of sessions that were silent for too long, and again of those that were too much for one
+// command. It returns false where the queue of the shard is full.
 func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	r := d.r
 	done := func(e *shard.Effect, failed protocol.Status) {

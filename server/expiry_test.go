@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// The sessions that expire together, and what they have in another shard, are too much for one command. All of them end, and all that
-// they have is released.
+// The sessions that expire together, and what they have in another shard, are too much for one command. All of them
+// end, and all that they have is released.
 func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Shards(2))

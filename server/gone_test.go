@@ -31,8 +31,8 @@ func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	})
 }
 
-// BAD_SESSION says that the session lives, and makes a client attach it. One that is over never gets it, whoever ended it
-// and whichever request comes.
+// BAD_SESSION says that the session lives, and makes a client attach it. One that is over never gets it, whoever ended
+// it and whichever request comes.
 func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	node := nodeAt(t, c, "/jobs")

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// freeGuesses is how many wrong keys of sessions a connection may send in a row, and guessPause how long it takes until
-	// it may send one more. A client that has lost its key has a few sessions, whoever guesses has one.
+	// freeGuesses is how many wrong keys of sessions a connection may send in a row, and guessPause how long it takes
+	// until it may send one more. A client that has lost its key has a few sessions, whoever guesses has one.
 	freeGuesses = 8
 	guessPause  = time.Second
 )

@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// The feature level of the cluster is in the meta shard. Its leader raises it when every host of the cluster has reported that it can
-// follow. The leader of each data shard then raises the level of its shard: by a command, so that it rises at the same place of the log
-// on every replica. A host proposes nothing above the level of a shard.
+// The feature level of the cluster is in the meta shard. Its leader raises it when every host of the cluster has
+// reported that it can follow. The leader of each data shard then raises the level of its shard: by a command, so that
+// it rises at the same place of the log on every replica. A host proposes nothing above the level of a shard.
 
 // Level is what a host knows of the feature levels.
 type Level struct {
 	// Cluster is the level of the cluster, Newest the highest that this host can follow.
 	Cluster, Newest level.Level
-	// Next is the level to which the cluster could rise if the hosts of HeldBy could follow it: the highest that any host can. It is
-	// Cluster where nobody holds it.
+	// Next is the level to which the cluster could rise if the hosts of HeldBy could follow it: the highest that any host
+	// can. It is Cluster where nobody holds it.
 	Next   level.Level
 	HeldBy []LevelHolder
 }

@@ -42,7 +42,8 @@ const (
 	spareFlows    = 512
 	spareCommands = 64
 	spareBytes    = 8 << 10
-	// keptBytes and keptOps are how much room of a shard's queue is kept for what comes next. What a burst took is given back.
+	// keptBytes and keptOps are how much room of a shard's queue is kept for what comes next. What a burst took is given
+	// back.
 	keptBytes = 2 * maxBatchBytes
 	keptOps   = 2 * maxBatchCommands
 	// overloadWait is what a client is asked to wait where a queue is full.

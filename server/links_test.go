@@ -61,7 +61,8 @@ func acquireOf(id shard.SessionID, i int) shard.Command {
 	}
 }
 
-// The leader under which a session ended may be gone before all that the session had is released. The next one finds that in the state.
+// The leader under which a session ended may be gone before all that the session had is released. The next one finds
+// that in the state.
 func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.replicas[0]
@@ -101,7 +102,8 @@ func TestAnAcquireBeyondTheLimitOfLinksIsToldTheLimit(t *testing.T) {
 	}
 }
 
-// What dead guests have is more than one command releases; the rest is proposed at once, and does not wait for the next look at all.
+// What dead guests have is more than one command releases; the rest is proposed at once, and does not wait for the next
+// look at all.
 func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	h := standalone(t, 2)
 	r := h.replicas[0]

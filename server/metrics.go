@@ -216,9 +216,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	newSemaphoreWriter(h, w).write()
 }
 
-// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is not
-// printable is quoted, since clients choose it and a terminal may show it; so is one that begins like a quoted one, for
-// two values must not become the same.
+// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is
+// not printable is quoted, since clients choose it and a terminal may show it; so is one that begins like a quoted one,
+// for two values must not become the same.
 func label(v string) string {
 	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 		v = strconv.Quote(v)

@@ -86,8 +86,8 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 		})
 }
 
-// nodeExists answers whoever may read a node, and not create it, that it exists: nothing is created then. It refuses where
-// the node does not.
+// nodeExists answers whoever may read a node, and not create it, that it exists: nothing is created then. It refuses
+// where the node does not.
 func (c *conn) nodeExists(r *protocol.Request, path string) {
 	id, kind := r.ID, r.Kind
 	c.host.findNode(path, func(n meta.Node, ok, sure bool) {

@@ -73,8 +73,8 @@ var (
 	mixed = parts{scale: 1, large: largePerBatch}
 )
 
-// nextShared takes the next batch out of the flows. Where it may be the turn of a connection that asks for little, large
-// commands are under way in one batch at a time. It takes nothing where only such wait meanwhile.
+// nextShared takes the next batch out of the flows. Where it may be the turn of a connection that asks for little,
+// large commands are under way in one batch at a time. It takes nothing where only such wait meanwhile.
 func (p *pipeline) nextShared() (ops []op, bytes []byte) {
 	if n := len(p.spare); n > 0 {
 		ops, p.spare = p.spare[n-1], p.spare[:n-1]

@@ -130,8 +130,8 @@ func (r *replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that this replica
-// must not go on.
+// complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that
+// this replica must not go on.
 func (r *replica) complete(ops []op) (differs error) {
 	for i := range r.effects.List {
 		e := &r.effects.List[i]

@@ -49,8 +49,8 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	})
 }
 
-// bindTo lets a session act over a connection that it is not attached over, or only hear of its end where the binding is
-// silent. False: it has just ended.
+// bindTo lets a session act over a connection that it is not attached over, or only hear of its end where the binding
+// is silent. False: it has just ended.
 func (r *replica) bindTo(id shard.SessionID, b *binding, c *conn) bool {
 	if c.binding(id) != nil {
 		return true

@@ -30,8 +30,8 @@ func (c *conn) sessionStop(r *protocol.Request) {
 	c.endSession(r, id, 0, c.stopping(b))
 }
 
-// stop is a SESSION_STOP under way. What the session asks for behind it over the same connection waits for its outcome: in
-// another shard it could take effect before the end does.
+// stop is a SESSION_STOP under way. What the session asks for behind it over the same connection waits for its outcome:
+// in another shard it could take effect before the end does.
 type stop struct{ held []heldRequest }
 
 type heldRequest struct {
@@ -39,7 +39,8 @@ type heldRequest struct {
 	kind protocol.Kind
 }
 
-// stopping holds back what comes for the session from now on. What it returns answers that, once the stop has its outcome.
+// stopping holds back what comes for the session from now on. What it returns answers that, once the stop has its
+// outcome.
 func (c *conn) stopping(b *binding) (over func(ended bool)) {
 	s := &stop{}
 	c.mu.Lock()

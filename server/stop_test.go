@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// An acquire that is sent behind the stop of its session never takes effect, though its semaphore's shard may be faster than
-// the session's.
+// An acquire that is sent behind the stop of its session never takes effect, though its semaphore's shard may be faster
+// than the session's.
 func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s, other := speak(t, c, 1), speak(t, c, 1)
@@ -44,7 +44,8 @@ func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	}
 }
 
-// Where the outcome of the stop is not known, that of what was sent behind it is: nothing happened, and it may be sent again.
+// Where the outcome of the stop is not known, that of what was sent behind it is: nothing happened, and it may be sent
+// again.
 func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -96,8 +97,8 @@ func TestASilentSessionChangesNothingMore(t *testing.T) {
 	})
 }
 
-// A session that is detached lives on until its end, and acts over the connections that it is bound to. They do not keep
-// it alive.
+// A session that is detached lives on until its end, and acts over the connections that it is bound to. They do not
+// keep it alive.
 func TestADetachedSessionActsOverBoundConnectionsUntilItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))

@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// TestTheWatchesOfAHostShareABudget opens watches of both kinds, over several connections and in several shards, until one
-// is refused, and ends them in every way.
+// TestTheWatchesOfAHostShareABudget opens watches of both kinds, over several connections and in several shards, until
+// one is refused, and ends them in every way.
 func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 10 // watches of names of four bytes

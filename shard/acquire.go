@@ -159,7 +159,8 @@ func (m *Machine) resumeAcquire(c *Command, t *target) bool {
 	return true
 }
 
-// resumeDeleted is resumeAcquire where the semaphore is deleted and its session has not been told: whatever gave the ownership is over.
+// resumeDeleted is resumeAcquire where the semaphore is deleted and its session has not been told: whatever gave the
+// ownership is over.
 func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
 	l := m.links.at(h)
 	a := m.sessions.at(t.session).kept(c.Number)

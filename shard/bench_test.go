@@ -300,7 +300,8 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		sn.Discard()
 	})
-	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of a host.
+	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of a
+	// host.
 	b.Run("digest-step", func(b *testing.B) {
 		d := m.BeginDigest()
 		steps := 0

@@ -37,15 +37,16 @@ const (
 
 	// CmdLevel raises the feature level of the shard to Count, from the next batch on. Uses Count.
 	CmdLevel CommandKind = 9
-	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses Count: a
-	// number that tells digests apart.
+	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses
+	// Count: a number that tells digests apart.
 	CmdDigestTake CommandKind = 10
-	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes nothing. Uses
-	// Count, Sum.
+	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes
+	// nothing. Uses Count, Sum.
 	CmdDigestCompare CommandKind = 11
 
-	// CmdContinue goes on with what commands have begun and were too much for one: sessions that ended, semaphores that were deleted,
-	// waiters that are to be granted. The answer tells with FlagMore that there is more; the leader proposes it until there is not.
+	// CmdContinue goes on with what commands have begun and were too much for one: sessions that ended, semaphores that
+	// were deleted, waiters that are to be granted. The answer tells with FlagMore that there is more; the leader proposes
+	// it until there is not.
 	CmdContinue CommandKind = 12
 
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
@@ -63,8 +64,8 @@ const (
 	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
 	// mutation fields, Node, Name, and Order as a guard where it is not zero.
 	CmdRelease CommandKind = 20
-	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the limit), and
-	// Revision as a guard where it is not zero.
+	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the
+	// limit), and Revision as a guard where it is not zero.
 	CmdSemaphoreResize CommandKind = 21
 )
 
@@ -87,9 +88,9 @@ var flagNames = [...]string{"ephemeral", "force", "operator"}
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client and the
 // lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
 type Command struct {
-	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the shard. The rules
-	// that the command follows are those of its level, so that a log replays to what it did. Where DecodeBatch finds it above the
-	// shard's, nothing else is set.
+	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the
+	// shard. The rules that the command follows are those of its level, so that a log replays to what it did. Where
+	// DecodeBatch finds it above the shard's, nothing else is set.
 	Level level.Level
 	Kind  CommandKind
 	Flags CommandFlags
@@ -113,8 +114,9 @@ type Command struct {
 	Revision Revision
 	// Sum is a digest.
 	Sum uint64
-	// Time is the wall clock of the host that proposes, in milliseconds since 1970, or 0. Commands carry it that make sessions or
-	// links, or let waiters own: it is kept as "since when", for people. Nothing is decided by it, and it may go back.
+	// Time is the wall clock of the host that proposes, in milliseconds since 1970, or 0. Commands carry it that make
+	// sessions or links, or let waiters own: it is kept as "since when", for people. Nothing is decided by it, and it may
+	// go back.
 	Time uint64
 	// Client says who made a session, for people.
 	Client ClientRef
@@ -190,8 +192,8 @@ func (k CommandKind) String() string {
 	return "command-" + strconv.Itoa(int(k))
 }
 
-// TakesTime tells whether commands of the kind carry the Time at which they were proposed: those that make a session or a link, or
-// may let a waiter own.
+// TakesTime tells whether commands of the kind carry the Time at which they were proposed: those that make a session or
+// a link, or may let a waiter own.
 func (k CommandKind) TakesTime() bool { return takesTime[k] }
 
 var takesTime = [256]bool{

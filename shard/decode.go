@@ -17,10 +17,10 @@ var ErrBadBatch = errors.New("not a batch of commands")
 // waiterMin is the fewest bytes that one waiter of a list takes.
 const waiterMin = 1 + 1 + 8 + 1 + 1
 
-// DecodeBatch reads a batch into b, whose memory is used again, for a shard that is at a level. What it reads are views into data.
-// Commands above the level are passed over: only their Level is set. After an error b holds no commands. It is an ErrNewerFormat where
-// a command at or below the level has something that this build does not know, or raises the level beyond what this build can follow:
-// then the replica must not go on.
+// DecodeBatch reads a batch into b, whose memory is used again, for a shard that is at a level. What it reads are views
+// into data. Commands above the level are passed over: only their Level is set. After an error b holds no commands. It
+// is an ErrNewerFormat where a command at or below the level has something that this build does not know, or raises the
+// level beyond what this build can follow: then the replica must not go on.
 func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
 	b.sessions, b.waiters = b.sessions[:0], b.waiters[:0]

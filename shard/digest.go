@@ -6,9 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Digest sums up what a machine held when it was begun in one number: replicas of one shard that applied the same log have the same,
-// however their memory is laid out. It is taken in steps beside Apply, as a snapshot is saved, and in the form of the shard's level, so
-// that builds which know more agree with those that do not.
+// Digest sums up what a machine held when it was begun in one number: replicas of one shard that applied the same log
+// have the same, however their memory is laid out. It is taken in steps beside Apply, as a snapshot is saved, and in
+// the form of the shard's level, so that builds which know more agree with those that do not.
 type Digest struct {
 	fixed *snapshot
 	sum   uint64
@@ -16,14 +16,16 @@ type Digest struct {
 	buf   []byte
 }
 
-// BeginDigest fixes the state as it is now. It costs next to nothing, however much there is. The digest must be ended with Close.
+// BeginDigest fixes the state as it is now. It costs next to nothing, however much there is. The digest must be ended
+// with Close.
 func (m *Machine) BeginDigest() *Digest {
 	d := &Digest{fixed: m.fix(withNames)}
 	d.sum = xxhash.Sum64(d.fixed.header.append(nil))
 	return d
 }
 
-// Step takes the next few records, under the read lock. ok is false where the state was replaced meanwhile: then there is no digest.
+// Step takes the next few records, under the read lock. ok is false where the state was replaced meanwhile: then there
+// is no digest.
 func (d *Digest) Step() (done, ok bool) {
 	if d.buf, done, ok = d.fixed.step(d.buf[:0], d.at); !ok {
 		return true, false

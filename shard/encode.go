@@ -8,7 +8,8 @@ import "encoding/binary"
 //	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not zero), a third byte
 //	of such bits where hasMore says so, the fields in the order below
 //
-// The level stands first, so that a command above the shard's can be passed over by builds that know nothing of what it says. Count and Timeout are stored plus one, so that Forever takes one byte.
+// The level stands first, so that a command above the shard's can be passed over by builds that know nothing of what it
+// says. Count and Timeout are stored plus one, so that Forever takes one byte.
 //
 // Version 1, which logs of before the levels have, lacks level and length: its commands are of the first level.
 const (

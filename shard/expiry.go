@@ -34,8 +34,8 @@ func (m *Machine) sessionsForget(c *Command) {
 	m.answerMore(!m.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
-// endAll ends those of the sessions that are known here and at home, or guests, as asked. It returns false where the rest of the list
-// is more work than the command may do.
+// endAll ends those of the sessions that are known here and at home, or guests, as asked. It returns false where the
+// rest of the list is more work than the command may do.
 func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
 		if m.left <= 0 {

@@ -27,8 +27,8 @@ type kind interface {
 	// this is told to whom it concerns.
 	leave(m *Machine, link handle)
 
-	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left to another
-	// remove.
+	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left to
+	// another remove.
 	remove(m *Machine, object handle)
 
 	// resume: a command left something to be done with the object, which is not deleted.
@@ -133,8 +133,8 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	s.keep(c.Number, &m.out.List[m.result])
 }
 
-// named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing new gets the
-// name. Whoever asks for that is refused for the moment, and nothing is recorded.
+// named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing
+// new gets the name. Whoever asks for that is refused for the moment, and nothing is recorded.
 func (m *Machine) named(c *Command, t *target) bool {
 	if t.object == 0 || !m.objects.at(t.object).deleting {
 		return true

@@ -74,8 +74,8 @@ func rule(name string) level.Level {
 // unknown is above every level: that of what is not in the table.
 const unknown level.Level = 255
 
-// LevelOf returns the level that a command needs: the lowest at which its kind, its flags and its fields are known. A host proposes
-// no command above the level of the shard.
+// LevelOf returns the level that a command needs: the lowest at which its kind, its flags and its fields are known. A
+// host proposes no command above the level of the shard.
 func LevelOf(c *Command) level.Level { return levelOf(c, fieldsOf(c)) }
 
 func levelOf(c *Command, fields uint32) level.Level {

@@ -71,8 +71,8 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 	}
 }
 
-// The same batch raises the level and has a command above the old one: all replicas refuse it, those too that decode it when the
-// level has risen elsewhere.
+// The same batch raises the level and has a command above the old one: all replicas refuse it, those too that decode it
+// when the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	m := New(Options{})
 	to := min(level.First+1, level.Newest)

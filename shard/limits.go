@@ -27,8 +27,9 @@ const (
 	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
 	// saw them. More numbered mutations are refused until it does.
 	MaxUnacknowledged = 1024
-	// MaxWork is how many pieces of work one command does: links that it releases or grants, sessions and objects that it takes out.
-	// CmdContinue does the rest. With the link that the command itself is about it touches no more than MaxTouched.
+	// MaxWork is how many pieces of work one command does: links that it releases or grants, sessions and objects that it
+	// takes out. CmdContinue does the rest. With the link that the command itself is about it touches no more than
+	// MaxTouched.
 	MaxWork    = 2000
 	MaxTouched = 2048
 	// MaxLinksPerSession is how many semaphores a session may own and wait for in one shard.

@@ -114,8 +114,8 @@ func (m *Machine) clear() {
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out. The
-// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning. Between two commands readers get in where
-// much was done.
+// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning. Between two commands
+// readers get in where much was done.
 func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,12 +7,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A command does a bounded amount of work. Each link that is released or granted, and each session and object that is taken out, is a
-// piece of it. What a command has begun and does not come to is pending: it is part of the state, and CmdContinue goes on with it, in
-// the order in which it came to be pending. DESIGN.md, section 6, says what holds meanwhile.
+// A command does a bounded amount of work. Each link that is released or granted, and each session and object that is
+// taken out, is a piece of it. What a command has begun and does not come to is pending: it is part of the state, and
+// CmdContinue goes on with it, in the order in which it came to be pending. DESIGN.md, section 6, says what holds
+// meanwhile.
 
-// pendingWork is either a session that has ended and still has links, or an object: one that is deleted and still has links, or one
-// with waiters at its head that fit.
+// pendingWork is either a session that has ended and still has links, or an object: one that is deleted and still has
+// links, or one with waiters at its head that fit.
 type pendingWork struct {
 	session, object handle
 }
@@ -85,7 +86,8 @@ func (m *Machine) answerMore(more bool) {
 	}
 }
 
-// Pending returns how much CmdContinue has to go on with: the sessions and objects that a command did not come to the end of.
+// Pending returns how much CmdContinue has to go on with: the sessions and objects that a command did not come to the
+// end of.
 func (m *Machine) Pending() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -15,7 +15,8 @@ import (
 var burdens = []struct {
 	name string
 	make func(b *bed, n int)
-	// run is proposed again for as long as it says that there is more, as its leader does; of some commands the rest is pending only.
+	// run is proposed again for as long as it says that there is more, as its leader does; of some commands the rest is
+	// pending only.
 	run  func(b *bed, n int) Command
 	over func(c Counts) bool
 }{
@@ -118,8 +119,8 @@ func burdened(at level.Level, i, n int) *bed {
 	return b
 }
 
-// carry proposes the command and what it leaves until nothing is left, and returns the most links that one command touched, and the
-// longest that one took.
+// carry proposes the command and what it leaves until nothing is left, and returns the most links that one command
+// touched, and the longest that one took.
 func (b *bed) carry(at level.Level, c Command) (touched int, longest time.Duration) {
 	step := func(c Command) {
 		c.Level = at
@@ -162,7 +163,8 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 	}
 }
 
-// The worst of each kind: how long the machine's lock is held by the longest command of a run, in the median and at the worst of all runs.
+// The worst of each kind: how long the machine's lock is held by the longest command of a run, in the median and at the
+// worst of all runs.
 func BenchmarkWorstCommands(b *testing.B) {
 	bounded(b)
 	const n = 20_000

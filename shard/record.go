@@ -8,14 +8,15 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The records of a snapshot. Each stands behind its own length. What a record holds follows from the level of the shard, which the
-// snapshot's header says: a reader takes all of a record, or refuses the file.
+// The records of a snapshot. Each stands behind its own length. What a record holds follows from the level of the
+// shard, which the snapshot's header says: a reader takes all of a record, or refuses the file.
 
 // recordForm says how records name other things.
 type recordForm uint8
 
 const (
-	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with their own place.
+	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with
+	// their own place.
 	withPlaces recordForm = 1
 	// withNames: by what they are called, so that equal things have equal records in every replica.
 	withNames recordForm = 2
@@ -275,8 +276,8 @@ func (st *semaphores) load(src []byte) (handle, bool) {
 	return h, true
 }
 
-// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which those that are
-// there were granted, or began to wait.
+// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
+// those that are there were granted, or began to wait.
 func (st *semaphores) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	s := st.at(o.body)

@@ -73,9 +73,10 @@ func (st *semaphores) resume(m *Machine, object handle) {
 	}
 }
 
-// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. Where that is more than the command may
-// do the rest is pending. The grant of the link own is the current command's answer; the others are told. A head that waits for more
-// than the limit, which was lowered meanwhile, is aborted, so that it does not stand in the way of those behind it.
+// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. Where that is more than
+// the command may do the rest is pending. The grant of the link own is the current command's answer; the others are
+// told. A head that waits for more than the limit, which was lowered meanwhile, is aborted, so that it does not stand
+// in the way of those behind it.
 func (m *Machine) runQueue(object, own handle) bool {
 	o := m.objects.at(object)
 	s := m.semaphore(o)

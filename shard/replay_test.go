@@ -25,9 +25,10 @@ const (
 	replaySeed      = 16 // of a long run
 )
 
-// TestLogsOfEarlierBuildsReplayToWhatTheyDid replays the logs that earlier builds wrote, from every snapshot that they saved on the
-// way, and compares the state at every later snapshot with what those builds had there. A rule of an existing command that was
-// changed in place shows here. Each directory was made by the build that it is named after, with
+// TestLogsOfEarlierBuildsReplayToWhatTheyDid replays the logs that earlier builds wrote, from every snapshot that they
+// saved on the way, and compares the state at every later snapshot with what those builds had there. A rule of an
+// existing command that was changed in place shows here. Each directory was made by the build that it is named after,
+// with
 //
 //	go test ./shard -run TestLogsOfEarlierBuildsReplayToWhatTheyDid -replay.write NAME
 func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
@@ -54,8 +55,8 @@ func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
 	}
 }
 
-// replayFrom restores the snapshot that was saved after the first batches, replays the rest, and tells where the state is not what it
-// was. Each batch may be changed before it is applied.
+// replayFrom restores the snapshot that was saved after the first batches, replays the rest, and tells where the state
+// is not what it was. Each batch may be changed before it is applied.
 func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func(m *shard.Machine, b *shard.Batch)) error {
 	t.Helper()
 	m := restoredFrom(t, snapshots[from])
@@ -87,8 +88,8 @@ func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func
 	}
 }
 
-// A rule that is changed in place does with old entries what it should do with those of its level only. Here the rules of the newest
-// level are followed by the log of an earlier build: the replay must notice.
+// A rule that is changed in place does with old entries what it should do with those of its level only. Here the rules
+// of the newest level are followed by the log of an earlier build: the replay must notice.
 func TestARuleThatWasChangedInPlaceIsNoticed(t *testing.T) {
 	if level.Newest == level.First {
 		t.Skip("this build has no rule of a later level")

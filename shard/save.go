@@ -15,8 +15,8 @@ import (
 // of each phase; between them blocks of records, each record behind its length as uint32.
 const (
 	snapshotMagic = "signalbox shard\n"
-	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands in the records
-	// of shards of that level only, and needs no other format.
+	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands in
+	// the records of shards of that level only, and needs no other format.
 	snapshotFormat    = 2
 	formatBeforeLevel = 1
 

@@ -130,7 +130,8 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 	m.changed(t.object, FlagData)
 }
 
-// semaphoreResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was given back.
+// semaphoreResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
+// given back.
 func (m *Machine) semaphoreResize(c *Command, t *target) {
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
@@ -171,8 +172,8 @@ func (m *Machine) semaphoreDelete(c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// remove deletes a semaphore with its owners and waiters, who are told: the waiters first. Where there are too many of them for the
-// command it is deleted all the same, and the others are pending.
+// remove deletes a semaphore with its owners and waiters, who are told: the waiters first. Where there are too many of
+// them for the command it is deleted all the same, and the others are pending.
 func (st *semaphores) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
 	for o.linkCount > 0 && m.left > 0 {
@@ -197,8 +198,8 @@ func (st *semaphores) remove(m *Machine, object handle) {
 	m.leaveObject(object)
 }
 
-// lose tells an owner that its semaphore is deleted. Its acquire may not have been answered yet: sent again, it must not say that it
-// owns.
+// lose tells an owner that its semaphore is deleted. Its acquire may not have been answered yet: sent again, it must
+// not say that it owns.
 func (m *Machine) lose(h handle) {
 	m.tell(EffectLost, h)
 	if m.rules >= answersEndWithOwnership {

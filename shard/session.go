@@ -108,7 +108,8 @@ func (m *Machine) endSession(h handle, reason protocol.EndReason) {
 	m.releaseLinks(h)
 }
 
-// releaseLinks releases what a session that has ended has here, in order of order id, and forgets the session when that is all.
+// releaseLinks releases what a session that has ended has here, in order of order id, and forgets the session when that
+// is all.
 func (m *Machine) releaseLinks(h handle) {
 	s := m.sessions.at(h)
 	for s.linkCount > 0 {

@@ -342,7 +342,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// Where limits can be lowered owners may have more than the limit. At the first level they cannot, so that a file which says so is wrong.
+// Where limits can be lowered owners may have more than the limit. At the first level they cannot, so that a file which
+// says so is wrong.
 func TestOwnersAboveTheLimitAreRestoredWhereLimitsCanBeLowered(t *testing.T) {
 	for at := level.First; at <= level.Newest; at++ {
 		b := newBed(2)

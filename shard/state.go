@@ -19,8 +19,8 @@ type State struct {
 	Pending      []PendingState   // in the order in which it is gone on with
 }
 
-// PendingState is something that commands have begun and not come to the end of: a session that has ended and still has links, or a
-// semaphore. That is deleted and still has links, or has waiters that fit.
+// PendingState is something that commands have begun and not come to the end of: a session that has ended and still has
+// links, or a semaphore. That is deleted and still has links, or has waiters that fit.
 type PendingState struct {
 	Session  SessionID // zero where it is a semaphore
 	Node     NodeID

@@ -41,8 +41,8 @@ type reading struct {
 // need not exist yet. It ends with an error when the context ends, the node is dropped, or the client is
 // closed.
 //
-// It begins with who leads when it is called, and never goes back behind that, whichever host it watches at. A change is
-// seen a moment after it was made; it takes as long as a connection that is lost is not noticed at the worst.
+// It begins with who leads when it is called, and never goes back behind that, whichever host it watches at. A change
+// is seen a moment after it was made; it takes as long as a connection that is lost is not noticed at the worst.
 //
 // A loop that is slow is given the newest leader, and not those who have come and gone meanwhile.
 func Observe(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) iter.Seq2[Leader, error] {

@@ -15,13 +15,13 @@
 //
 // Slots are granted first come, first served. Each goroutine that waits stands for one place in the cluster's
 // queue, beside those of other processes; what is granted to any session of the process goes to the goroutine that has
-// waited longest in it. Where more goroutines wait than the limiter may have sessions, those in excess stand in the queue of
-// the process only, until a session is free.
+// waited longest in it. Where more goroutines wait than the limiter may have sessions, those in excess stand in the
+// queue of the process only, until a session is free.
 //
 // # Loss
 //
 // A slot is a lease, and what package lock says of locks holds for it. Its context ends, with the reason, before the
 // cluster gives the slot to another. Its fence is larger than those of all slots that were granted before it. Slots
-// that are held together have different fences, so a receiver keeps the largest fence of each thing that is written, and
-// not one for all.
+// that are held together have different fences, so a receiver keeps the largest fence of each thing that is written,
+// and not one for all.
 package limiter

@@ -27,8 +27,8 @@ type Limiter struct {
 }
 
 // New returns the limiter of that name in the node of that path. It asks no host. The limit is that of the semaphore
-// that the first use makes; one that exists keeps the limit that it has, and a Resize of the semaphore changes it while limiters are used. The
-// client says so where it is another one: see client.OtherLimit.
+// that the first use makes; one that exists keeps the limit that it has, and a Resize of the semaphore changes it while
+// limiters are used. The client says so where it is another one: see client.OtherLimit.
 func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
 	config, err := newConfig(limit, options)
 	if err != nil {
@@ -40,8 +40,8 @@ func New(c *client.Client, path, name string, limit uint64, options ...Option) (
 	return l, nil
 }
 
-// Do waits for a slot, holds it while the function runs, and releases it. The context of the function ends with ctx, and
-// when the slot is lost, with ErrLost in its cause; lock.Err asks by the clock. The errors are those of lock.Do.
+// Do waits for a slot, holds it while the function runs, and releases it. The context of the function ends with ctx,
+// and when the slot is lost, with ErrLost in its cause; lock.Err asks by the clock. The errors are those of lock.Do.
 func (l *Limiter) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	s, err := l.Acquire(ctx)
 	if err != nil {

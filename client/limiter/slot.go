@@ -27,7 +27,8 @@ func (s *Slot) Context() context.Context { return s.hold.Context() }
 func (s *Slot) Err() error { return s.hold.Err() }
 
 // Release gives the slot back. From the call on it is not held; where the context ends before the cluster has answered,
-// the release goes on by itself. ErrLost says that the slot was lost before, lock.ErrNotHeld that it was released before.
+// the release goes on by itself. ErrLost says that the slot was lost before, lock.ErrNotHeld that it was released
+// before.
 func (s *Slot) Release(ctx context.Context) error {
 	err := s.hold.Unlock(ctx)
 	if !errors.Is(err, lock.ErrNotHeld) {

@@ -35,7 +35,8 @@ func TryDo(ctx context.Context, s *client.Session, name string, fn func(ctx cont
 	return true, h.Do(ctx, fn)
 }
 
-// Obtain waits for the lock of that name in the session's node, as Do does, for work that does not fit into one function.
+// Obtain waits for the lock of that name in the session's node, as Do does, for work that does not fit into one
+// function.
 func Obtain(ctx context.Context, s *client.Session, name string, options ...Option) (*Hold, error) {
 	return obtain(ctx, s, name, options, false)
 }

@@ -40,8 +40,8 @@ func Data(data []byte) Option {
 }
 
 // Slots makes the lock a counting semaphore: the holder takes count of a limit. It is made by its first use,
-// and stays. The limit of one that exists counts: a Resize of the semaphore lets programs that run go on under another limit than
-// they were started with. The client says so where it is another one: see client.OtherLimit.
+// and stays. The limit of one that exists counts: a Resize of the semaphore lets programs that run go on under another
+// limit than they were started with. The client says so where it is another one: see client.OtherLimit.
 func Slots(limit, count uint64) Option {
 	return func(a *ask) { a.slots, a.limit, a.count = true, limit, count }
 }

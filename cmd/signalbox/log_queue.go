@@ -16,8 +16,8 @@ const (
 )
 
 // logQueue is a writer that never blocks who writes to it: a host logs with locks held, and whoever reads its standard
-// error may stop reading. Lines wait in a queue that one goroutine writes from. Where the queue is full they are dropped
-// and counted, and a line says how many when the writer takes lines again.
+// error may stop reading. Lines wait in a queue that one goroutine writes from. Where the queue is full they are
+// dropped and counted, and a line says how many when the writer takes lines again.
 type logQueue struct {
 	to      io.Writer
 	report  *slog.Logger  // writes to the writer directly
@@ -33,7 +33,8 @@ type logQueue struct {
 	done chan struct{} // closed when nothing is written any more
 }
 
-// newLogQueue returns a queue of lines for a writer. Its own words are formatted by the handler that newHandler returns.
+// newLogQueue returns a queue of lines for a writer. Its own words are formatted by the handler that newHandler
+// returns.
 func newLogQueue(to io.Writer, newHandler func(io.Writer) slog.Handler) *logQueue {
 	q := &logQueue{to: to, report: slog.New(newHandler(to)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()

@@ -88,8 +88,8 @@ func start(s *settings.Settings, log *slog.Logger, lines *logQueue) (_ *running,
 	return r, nil
 }
 
-// keepFilesPrivate makes all that this process writes 0640 and 0750 at the most, whatever the umask it was started with:
-// the engine and its store make their files open to all.
+// keepFilesPrivate makes all that this process writes 0640 and 0750 at the most, whatever the umask it was started
+// with: the engine and its store make their files open to all.
 func keepFilesPrivate() { syscall.Umask(syscall.Umask(0o077) | 0o027) }
 
 func (r *running) raiseFileLimit() {

@@ -127,8 +127,8 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 	d.hasPrompt("after")
 }
 
-// beating is a command that says that it runs, again and again, and starts nothing for that: a shell that waits for a child
-// of vfork cannot be stopped.
+// beating is a command that says that it runs, again and again, and starts nothing for that: a shell that waits for a
+// child of vfork cannot be stopped.
 const beating = `bash -c 'exec 9<> <(:); while :; do echo $1 >> beats; read -t 0.01 -u 9; done' bash `
 
 func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {

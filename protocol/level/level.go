@@ -1,8 +1,9 @@
-// Package level names the feature levels of a cluster. A level is a number that all hosts agree on before anybody uses what came with
-// it: it is kept in the meta shard, rises when every host has reported that it can follow, and stands in the log of every shard.
+// Package level names the feature levels of a cluster. A level is a number that all hosts agree on before anybody uses
+// what came with it: it is kept in the meta shard, rises when every host has reported that it can follow, and stands in
+// the log of every shard.
 //
-// Start with Rows: the one table of what each level brought. The state machines, their codecs and their snapshots look up there whether
-// a command, a flag or a field exists at a level.
+// Start with Rows: the one table of what each level brought. The state machines, their codecs and their snapshots look
+// up there whether a command, a flag or a field exists at a level.
 package level
 
 import "fmt"

@@ -1,7 +1,7 @@
 package level
 
-// rows is the table. What a level brought is written once: a row is added with the thing, and never changes after a release. A tidy test
-// in each package compares the table with the code.
+// rows is the table. What a level brought is written once: a row is added with the thing, and never changes after a
+// release. A tidy test in each package compares the table with the code.
 var rows = []struct {
 	level Level
 	kind  Kind
@@ -37,7 +37,8 @@ var rows = []struct {
 		"LinkState.Since",
 	}},
 	{2, Rule, []string{
-		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as acquired.
+		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as
+		// acquired.
 		"answers-end-with-ownership",
 		// No command does more than so many pieces of work; "continue" does what is left.
 		"bounded-work",

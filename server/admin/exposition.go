@@ -10,8 +10,8 @@ import (
 // family is what is said of all series of one name.
 type family struct{ kind, help string }
 
-// familyTable has a line for each family of this program: its name, its type and its help, between tabs. A test holds it
-// against docs/metrics.md, from which -update writes it anew.
+// familyTable has a line for each family of this program: its name, its type and its help, between tabs. A test holds
+// it against docs/metrics.md, from which -update writes it anew.
 //
 //go:embed families.txt
 var familyTable string
@@ -33,8 +33,8 @@ var foreign = map[string]string{
 	"dragonboat": "of the Raft engine",
 }
 
-// exposition brings metrics into the form of Prometheus: the series of each family together, below its help and type. What
-// writes the metrics need not know either.
+// exposition brings metrics into the form of Prometheus: the series of each family together, below its help and type.
+// What writes the metrics need not know either.
 type exposition struct {
 	order []string
 	found map[string]*exposed

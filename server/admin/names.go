@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Names are the names that a host is asked for by. A browser that a hostile page has led here, by a name of its own that
-// resolves to this address, says that name in its request and is refused: DNS rebinding.
+// Names are the names that a host is asked for by. A browser that a hostile page has led here, by a name of its own
+// that resolves to this address, says that name in its request and is refused: DNS rebinding.
 type Names []string
 
-// allows tells whether a request may say that it is for this host: by a number, as localhost, or by one of the names. No name
-// at all comes from no browser.
+// allows tells whether a request may say that it is for this host: by a number, as localhost, or by one of the names.
+// No name at all comes from no browser.
 func (n Names) allows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -8,8 +8,8 @@ import (
 // ErrBudget: the watches of all connections hold as much memory as they may.
 var ErrBudget = errors.New("hub: the watches of all connections hold too much memory")
 
-// WatchBytes is about the memory that an open watch holds, beside the name of its semaphore: 720 bytes were measured for
-// watches of semaphores that nobody else watches.
+// WatchBytes is about the memory that an open watch holds, beside the name of its semaphore: 720 bytes were measured
+// for watches of semaphores that nobody else watches.
 const WatchBytes = 768
 
 // Budget bounds the memory that open watches hold, over all hubs that share it. Any goroutine may use it. A nil Budget

@@ -133,8 +133,8 @@ func (d *Directory) logLost(id *Identity) error {
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
-// makeDirectory makes a directory with those above it that are missing, and tells whether it was not there. Each name that it
-// makes is synced, so that a power failure leaves all of them or those above one.
+// makeDirectory makes a directory with those above it that are missing, and tells whether it was not there. Each name
+// that it makes is synced, so that a power failure leaves all of them or those above one.
 func makeDirectory(path string, sync func(dir string) error) (made bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return false, nil

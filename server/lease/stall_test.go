@@ -88,8 +88,8 @@ func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 	}
 }
 
-// stallClient is a client that never falls silent: a ping every third of its timeout arrives at the host, which reads it
-// at once, or when it has stood still.
+// stallClient is a client that never falls silent: a ping every third of its timeout arrives at the host, which reads
+// it at once, or when it has stood still.
 type stallClient struct {
 	holder  *lease.Holder
 	timeout time.Duration

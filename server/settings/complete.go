@@ -70,8 +70,8 @@ func (s *Settings) AdminAdvertise() string {
 	return net.JoinHostPort(client, port)
 }
 
-// NamesOverHTTP are the names that this host may be asked for by over HTTP: those that were given, its own, and those in the
-// addresses that other hosts and clients get.
+// NamesOverHTTP are the names that this host may be asked for by over HTTP: those that were given, its own, and those
+// in the addresses that other hosts and clients get.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPNames), s.Name)
 	for _, address := range []string{s.AdminListen, s.ClientAdvertise, s.RaftAdvertise} {

@@ -21,8 +21,8 @@ type Plan struct {
 	Node   client.NodeConfig
 	Graces []time.Duration // that the operator alters the node's to
 
-	// Upgrades are when the hosts get a build that can follow the newest feature level, in place of one of the level before. A host
-	// begins to follow when it is started the next time.
+	// Upgrades are when the hosts get a build that can follow the newest feature level, in place of one of the level
+	// before. A host begins to follow when it is started the next time.
 	Upgrades []time.Duration
 
 	Clients []ClientPlan

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// aboveLevel: hosts propose commands above the level of their shard, and one of them does not check the level: it carries out what
-// the others refuse, as a build would that knows what came with the level.
+// aboveLevel: hosts propose commands above the level of their shard, and one of them does not check the level: it
+// carries out what the others refuse, as a build would that knows what came with the level.
 func aboveLevel() *simulation.Bug {
 	proposers := withLog(func(l *crookedLog) {
 		l.alter = func(c *shard.Command) {
@@ -47,8 +47,8 @@ func lowered(batch []byte) []byte {
 	return shard.AppendBatch(nil, &b)
 }
 
-// snapshotOfAnotherLevel: a host writes snapshots that say the first level, whatever the level of the shard is. Who restores one is
-// at another level than the others.
+// snapshotOfAnotherLevel: a host writes snapshots that say the first level, whatever the level of the shard is. Who
+// restores one is at another level than the others.
 func snapshotOfAnotherLevel() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
@@ -70,7 +70,8 @@ func (m *misleadingMachine) PrepareSnapshot() (shard.Snapshot, error) {
 
 type misleadingSnapshot struct{ shard.Snapshot }
 
-// Save writes the file with the first level in its header: behind the first bytes of the file and the head of its first block.
+// Save writes the file with the first level in its header: behind the first bytes of the file and the head of its first
+// block.
 func (s *misleadingSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	var file bytes.Buffer
 	if err := s.Snapshot.Save(&file, stop); err != nil {
@@ -97,8 +98,8 @@ func restores(p *simulation.Plan) {
 	}
 }
 
-// driftingReplica: one host keeps other descriptions of sessions than the others. No client ever reads them: nothing but a comparison
-// of digests notices.
+// driftingReplica: one host keeps other descriptions of sessions than the others. No client ever reads them: nothing
+// but a comparison of digests notices.
 func driftingReplica() *simulation.Bug {
 	return withMachine(func(m *crookedMachine, e shard.Entry) error {
 		if m.host == 2 {

@@ -16,8 +16,8 @@ import (
 // exitData is the code of a host that cannot use what it has.
 const exitData = 65
 
-// TestAClusterIsUpgradedHostByHostUnderLoad starts three hosts of the build before the newest level, upgrades them one by one, takes one
-// upgrade back before the level has risen, and finds that it cannot be taken back afterwards.
+// TestAClusterIsUpgradedHostByHostUnderLoad starts three hosts of the build before the newest level, upgrades them one
+// by one, takes one upgrade back before the level has risen, and finds that it cannot be taken back afterwards.
 func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	previous, err := process.BuildPrevious(scratch)
 	if err != nil {
@@ -60,8 +60,8 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err := c.create("changing", ""); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest level brought is refused by hosts of both builds until the level has risen: those that do not know the
-	// message, and those that know it.
+	// What the newest level brought is refused by hosts of both builds until the level has risen: those that do not know
+	// the message, and those that know it.
 	refused := func() {
 		t.Helper()
 		if err := c.resize("changing", 9); !errors.Is(err, protocol.ErrUnsupported) {

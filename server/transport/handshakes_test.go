@@ -41,8 +41,8 @@ func openSilent(t *testing.T, listener Listener, wanted int) []net.Conn {
 	return conns
 }
 
-// TestSilentConnectionsShutNobodyOut has valid clients connect one after the other beside 5,000 half-open connections of
-// the same address, as many at least as there may be by the limit of open files.
+// TestSilentConnectionsShutNobodyOut has valid clients connect one after the other beside 5,000 half-open connections
+// of the same address, as many at least as there may be by the limit of open files.
 func TestSilentConnectionsShutNobodyOut(t *testing.T) {
 	limit, err := RaiseFileLimit()
 	if err != nil {

@@ -128,8 +128,8 @@ func (c *stream) read() error {
 // busyRooms holds what connections read into that have more to read than fits in readRoom.
 var busyRooms = sync.Pool{New: func() any { return new([busyReadRoom]byte) }}
 
-// busyRoomsHeld is how many of them connections have. Where those are many, a connection gives its own back before it waits
-// for more: thousands may have sent much once and then nothing.
+// busyRoomsHeld is how many of them connections have. Where those are many, a connection gives its own back before it
+// waits for more: thousands may have sent much once and then nothing.
 var busyRoomsHeld atomic.Int64
 
 func getBusyRoom() *[busyReadRoom]byte {

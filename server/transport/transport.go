@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// Buffers is where buffers that are given to Conn.Send and Conn.Queue are to be taken from: they are put back here when they
-// are sent.
+// Buffers is where buffers that are given to Conn.Send and Conn.Queue are to be taken from: they are put back here when
+// they are sent.
 var Buffers bytebufferpool.Pool
 
 // Conn is one client connection, as the server sees it.

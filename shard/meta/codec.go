@@ -20,15 +20,15 @@ var ErrBatch = errors.New("meta: bad batch")
 //	count     varint
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand. Version 1, which logs of before the
-// levels have, has the kind in the place of the level, and its commands are of the first level.
+// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand. Version 1, which logs
+// of before the levels have, has the kind in the place of the level, and its commands are of the first level.
 const (
 	batchVersion       = 2
 	batchWithoutLevels = 1
 )
 
-// ErrNewer is wrapped where a command at or below the level has something that this build does not know, or raises the level beyond
-// what this build can follow: then the replica must not go on.
+// ErrNewer is wrapped where a command at or below the level has something that this build does not know, or raises the
+// level beyond what this build can follow: then the replica must not go on.
 var ErrNewer = fmt.Errorf("a newer host proposed it: %w", shard.ErrNewerFormat)
 
 // AppendBatch appends the encoded batch to dst.
@@ -59,8 +59,9 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeBatch decodes into b, whose memory it uses again, for a machine that is at a level. Commands above it are passed over: only
-// their Level is set. The result shares nothing with src. An error is an ErrBatch that names the offence; b is empty then.
+// DecodeBatch decodes into b, whose memory it uses again, for a machine that is at a level. Commands above it are
+// passed over: only their Level is set. The result shares nothing with src. An error is an ErrBatch that names the
+// offence; b is empty then.
 func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 	clear(b.Commands)
 	*b = Batch{Commands: b.Commands[:0]}

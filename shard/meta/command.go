@@ -34,8 +34,9 @@ const (
 
 	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses Raise.
 	CmdClusterLevel CommandKind = 18
-	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. Uses Digest. CmdDigestCompare gives the
-	// leader's digest of that number, which replicas compare with their own. Uses Digest, Sum. Both change nothing.
+	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. Uses Digest.
+	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. Uses Digest, Sum.
+	// Both change nothing.
 	CmdDigestTake    CommandKind = 19
 	CmdDigestCompare CommandKind = 20
 
@@ -51,8 +52,8 @@ type ShardID uint64
 
 // Command is one operation. Which fields count depends on Kind.
 type Command struct {
-	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the cluster. Where
-	// DecodeBatch finds it above the machine's, nothing else is set.
+	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the
+	// cluster. Where DecodeBatch finds it above the machine's, nothing else is set.
 	Level level.Level
 	Kind  CommandKind
 

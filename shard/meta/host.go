@@ -17,7 +17,8 @@ type Host struct {
 	ClientAddress string // where clients reach it
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // of its program
-	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0 until it registers.
+	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0 until
+	// it registers.
 	Level level.Level
 
 	// The machine fills in the rest.

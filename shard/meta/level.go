@@ -35,8 +35,8 @@ func (m *Machine) Level() level.Level {
 	return m.level
 }
 
-// LevelHolders returns the level that every host on record which is not expelled can follow, and the hosts that can follow no more
-// than it. Without hosts the level is 0.
+// LevelHolders returns the level that every host on record which is not expelled can follow, and the hosts that can
+// follow no more than it. Without hosts the level is 0.
 func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestEverythingHasItsLevel: whoever adds a command or a field of what the machine keeps says in protocol/level/table.go which level
-// brings it.
+// TestEverythingHasItsLevel: whoever adds a command or a field of what the machine keeps says in
+// protocol/level/table.go which level brings it.
 func TestEverythingHasItsLevel(t *testing.T) {
 	have := map[level.Kind][]string{
 		level.MetaCommand: leveltest.Named(commandNames[:]),

@@ -18,8 +18,8 @@ const (
 	replayEvery    = 400 // commands from snapshot to snapshot
 )
 
-// TestLogsOfEarlierBuildsReplayToWhatTheyDid is the test of the same name of package shard, for this machine. Each directory was
-// made by the build that it is named after, with
+// TestLogsOfEarlierBuildsReplayToWhatTheyDid is the test of the same name of package shard, for this machine. Each
+// directory was made by the build that it is named after, with
 //
 //	go test ./shard/meta -run TestLogsOfEarlierBuildsReplayToWhatTheyDid -replay.write NAME
 func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {

@@ -122,8 +122,8 @@ type Config struct {
 	Synced func(time.Duration)
 	// Transfers is told, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
-	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as soon as it
-	// returns, without the name of the file.
+	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as
+	// soon as it returns, without the name of the file.
 	Damaged func(error)
 	// Refused is called, if set, with what came over connections of other hosts and was kept from the engine. It must not
 	// block, and is called from many goroutines.

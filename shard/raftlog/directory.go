@@ -17,7 +17,8 @@ import (
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
-	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals. 3: what the log holds has levels.
+	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals. 3: what the log holds
+	// has levels.
 	recordFormat       = 3
 	formatBeforeLevels = 2
 )
@@ -139,8 +140,8 @@ func (found directoryRecord) compare(want directoryRecord, dir string) error {
 	return nil
 }
 
-// record writes down whose the directory is, once the engine has accepted it. A directory of before the levels gets the record of
-// this format: from then on an earlier version refuses it.
+// record writes down whose the directory is, once the engine has accepted it. A directory of before the levels gets the
+// record of this format: from then on an earlier version refuses it.
 func (l *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
 	if text, err := os.ReadFile(path); err == nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A connection between hosts begins with four steps: both sides say hello, and then each proves that it has the secret of
-// the cluster, the one that dialled first, so that who has no secret is given nothing to try secrets on. A hello is
+// A connection between hosts begins with four steps: both sides say hello, and then each proves that it has the secret
+// of the cluster, the one that dialled first, so that who has no secret is given nothing to try secrets on. A hello is
 //
 //	bytes 0..2    "SBX"
 //	byte  3       3, a kind that no frame has
@@ -209,8 +209,8 @@ func boundHandshake(ctx context.Context, conn net.Conn) (done func()) {
 	}
 }
 
-// frameMAC authenticates the frames of a connection: GMAC with AES-256 over the payload, and a nonce of the number of the
-// frame and its kind. Frames go one way, so each side counts one row of them.
+// frameMAC authenticates the frames of a connection: GMAC with AES-256 over the payload, and a nonce of the number of
+// the frame and its kind. Frames go one way, so each side counts one row of them.
 type frameMAC struct {
 	aead   cipher.AEAD
 	next   uint64

@@ -63,8 +63,8 @@ func verifyBelow(disk vfs.FS, dir string) error {
 	return syncDirectory(disk, dir)
 }
 
-// usedStore tells whether the directory is that of a store that has been complete: one that a process was killed over while it
-// was made has no table, and its log is that of the beginning.
+// usedStore tells whether the directory is that of a store that has been complete: one that a process was killed over
+// while it was made has no table, and its log is that of the beginning.
 func usedStore(disk vfs.FS, dir string, names []string) bool {
 	manifests, logs := 0, uint32(0)
 	for _, name := range names {

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// pending is what a command has begun and not come to the end of: a session that has ended, or else a semaphore that was deleted or has
-// waiters that fit.
+// pending is what a command has begun and not come to the end of: a session that has ended, or else a semaphore that
+// was deleted or has waiters that fit.
 type pending struct {
 	session *session
 	sem     *semaphore

@@ -135,8 +135,8 @@ func (t *Twin) changedOwners(sem *semaphore) {
 	t.changed(sem, shard.FlagOwners)
 }
 
-// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any. Heads that want more than the
-// limit are aborted.
+// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any. Heads that want
+// more than the limit are aborted.
 func (t *Twin) runQueue(sem *semaphore) bool {
 	granted := false
 	for l := sem.head(); l != nil && (l.count > sem.limit || l.count <= sem.free()); l = sem.head() {
@@ -197,8 +197,8 @@ func (t *Twin) ownershipEnds(l *link, reason protocol.AbortReason) {
 	}
 }
 
-// destroy is a forced delete without R: the waiters hear of it, then the owners, as many as the work allows. An acquire that was not
-// heard of yet must not say, when it is sent again, that it owns what is gone.
+// destroy is a forced delete without R: the waiters hear of it, then the owners, as many as the work allows. An acquire
+// that was not heard of yet must not say, when it is sent again, that it owns what is gone.
 func (t *Twin) destroy(sem *semaphore) {
 	for len(sem.links) > 0 && t.left > 0 {
 		if l := sem.head(); l != nil {

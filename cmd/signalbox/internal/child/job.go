@@ -22,7 +22,8 @@ import (
 //     lease is looked at first, and the command goes on only where it is still held.
 //   - Where no shell could continue the job the command goes on at once. If it wants a terminal that it cannot have,
 //     it gets SIGHUP, as the kernel sends it to stopped processes that no shell can continue.
-//   - A command that another process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard error says so.
+//   - A command that another process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
+//     error says so.
 
 // Change is something that has happened to a command, of which people should hear.
 type Change int
@@ -146,8 +147,8 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 }
 
 // suspend stops the command's group and then this process, as the shell above expects it, and returns when that has
-// continued it. Where there is no such shell it does nothing and returns false. halted tells that the command was stopped
-// first: then the others of this process's group have not been, and are now.
+// continued it. Where there is no such shell it does nothing and returns false. halted tells that the command was
+// stopped first: then the others of this process's group have not been, and are now.
 func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
@@ -165,7 +166,8 @@ func (j *job) suspend(halted bool) bool {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 	stopSelf()
-	// What was asked for while the job was being stopped is done. That the command stopped is reported no more once it goes on.
+	// What was asked for while the job was being stopped is done. That the command stopped is reported no more once it
+	// goes on.
 	for range len(j.signals) {
 		<-j.signals
 	}
@@ -182,8 +184,8 @@ func (j *job) goOn() {
 	j.process.Signal(syscall.SIGCONT)
 }
 
-// StopIdly has this process stopped from its terminal, as by default, while it runs no command, until the returned function is
-// called. A Go program that has watched a signal does not get its default action back.
+// StopIdly has this process stopped from its terminal, as by default, while it runs no command, until the returned
+// function is called. A Go program that has watched a signal does not get its default action back.
 func StopIdly() (over func()) {
 	stops, done := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
@@ -209,8 +211,8 @@ func StopIdly() (over func()) {
 	}
 }
 
-// underShell tells whether there is a process that could continue the group of this one: a parent of one of its processes
-// that is in the same session, and not in the group.
+// underShell tells whether there is a process that could continue the group of this one: a parent of one of its
+// processes that is in the same session, and not in the group.
 func underShell() bool {
 	own := syscall.Getpgrp()
 	session, err := unix.Getsid(0)

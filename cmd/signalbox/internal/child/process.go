@@ -21,8 +21,8 @@ type Process struct {
 	once sync.Once
 }
 
-// start starts a command, with the foreground of the terminal or without it. Its Dir, Env and streams are those that the
-// command gets.
+// start starts a command, with the foreground of the terminal or without it. Its Dir, Env and streams are those that
+// the command gets.
 //
 // A process is killed with its parent when the parent's thread ends that started it. So that thread is kept
 // for as long as the command runs.

@@ -75,7 +75,8 @@ func parentOf(pid int) int {
 	if err != nil {
 		return 0
 	}
-	// The name of the program is in brackets, and may have brackets and blanks in it. The state is next, and then the parent.
+	// The name of the program is in brackets, and may have brackets and blanks in it. The state is next, and then the
+	// parent.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 2 {
 		return 0

@@ -44,8 +44,8 @@ func certificateOf(ctx context.Context, endpoint string, config *tls.Config) (*x
 	return shown[0], nil
 }
 
-// certificateHint says what to do where one side does not accept the certificate of the other, nothing where that is not
-// why a host cannot be reached. What the other side refuses is known by its text only.
+// certificateHint says what to do where one side does not accept the certificate of the other, nothing where that is
+// not why a host cannot be reached. What the other side refuses is known by its text only.
 func certificateHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "--tls-ca names the file with the authority that signed the certificates of the hosts"

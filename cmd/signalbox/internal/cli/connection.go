@@ -58,8 +58,8 @@ func (f *Frame) Connection() (*Connection, error) {
 	return k, nil
 }
 
-// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: whoever is given a
-// token can use it, and how one cluster speaks TLS says nothing of another.
+// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: whoever is given
+// a token can use it, and how one cluster speaks TLS says nothing of another.
 func (f *Frame) keepOwn(k *Connection, context Context) {
 	own := context[settingEndpoints]
 	if own == "" || within(k.Endpoints(), own) {

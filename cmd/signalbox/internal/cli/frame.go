@@ -42,8 +42,8 @@ func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// AddBefore lets the flags of all commands stand before the command as well: so --tls there is not taken for a flag whose
-// value is the command's name.
+// AddBefore lets the flags of all commands stand before the command as well: so --tls there is not taken for a flag
+// whose value is the command's name.
 func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags) }
 
 // chooseFormat looks at --output and its variable.

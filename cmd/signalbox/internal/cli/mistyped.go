@@ -26,8 +26,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return ExitWith(ExitUsage, fmt.Errorf("%w; %s", err, hint))
 }
 
-// nearestFlag is the flag that is most like a name, empty where none is. As many letters may be wrong as leave the word to
-// be seen; the beginning of one flag stands for it.
+// nearestFlag is the flag that is most like a name, empty where none is. As many letters may be wrong as leave the word
+// to be seen; the beginning of one flag stands for it.
 func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	if len(name) < 2 {
 		return ""

@@ -41,8 +41,8 @@ func (f *Frame) colours() bool {
 	return f.Variable("NO_COLOR") == "" && f.Variable("TERM") != "dumb" && IsTerminal(f.Out)
 }
 
-// Escape returns a text of one line or several, in which nothing gives orders to a terminal: what is not printable is written
-// as Go writes it in a string, but for ends of lines and tabulators.
+// Escape returns a text of one line or several, in which nothing gives orders to a terminal: what is not printable is
+// written as Go writes it in a string, but for ends of lines and tabulators.
 func Escape(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
