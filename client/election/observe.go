@@ -24,7 +24,7 @@ type ReadOption func(*readConfig)
 type readConfig struct{ consistency client.Consistency }
 
 // Relaxed saves the round among the hosts that the reading of the present leader costs. What is read may be of the past
-// by the node's grace period: they may return a leader whose term is over.
+// by the node's grace period: a leader may be read whose term is over.
 func Relaxed() ReadOption {
 	return func(c *readConfig) { c.consistency = client.Relaxed }
 }
