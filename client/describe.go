@@ -16,8 +16,8 @@ type Owner struct {
 	Count     uint64
 	// Data is that of the session's latest acquire.
 	Data []byte
-	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for people, and come
-	// with a description only: views of a watch have neither.
+	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for people,
+	// and come with a description only: views of a watch have neither.
 	Since  time.Time
 	Client ClientInfo
 }

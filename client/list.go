@@ -72,8 +72,8 @@ type SessionInfo struct {
 	// that the host that answered holds.
 	Owned   int
 	Waiting int
-	// Since is when the session was made, by the wall clock of a host; the zero time where that is not known. Client is who holds it, or
-	// who made it or changed it last. They are for people.
+	// Since is when the session was made, by the wall clock of a host; the zero time where that is not known. Client is
+	// who holds it, or who made it or changed it last. They are for people.
 	Since  time.Time
 	Client ClientInfo
 }

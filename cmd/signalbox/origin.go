@@ -9,7 +9,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// origin is since when something is what it is, and whose it is: of which client, at which address. What hosts do not know is left out.
+// origin is since when something is what it is, and whose it is: of which client, at which address. What hosts do not
+// know is left out.
 type origin struct {
 	Since   *time.Time `json:"since,omitempty"`
 	Address string     `json:"address,omitempty"`
@@ -60,8 +61,8 @@ type placed[T any] struct {
 	thing T
 }
 
-// inNodes lists what the node of the path has, or, where no path is given, what all nodes have that may be listed and looked into. A
-// node that is dropped meanwhile has nothing.
+// inNodes lists what the node of the path has, or, where no path is given, what all nodes have that may be listed and
+// looked into. A node that is dropped meanwhile has nothing.
 func inNodes[T any](ctx context.Context, box *client.Client, args []string, list func(*client.Node) iter.Seq2[T, error]) iter.Seq2[placed[T], error] {
 	return func(yield func(placed[T], error) bool) {
 		all := len(args) == 0

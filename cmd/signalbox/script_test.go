@@ -14,7 +14,8 @@ import (
 
 // TestScripts runs the command lines of testdata/scripts in a shell, each file against a host of its own, and compares
 // what is printed with what stands below them. A line of standard error begins with "! ", and a code other than 0 is
-// in brackets. Ids of sessions, times and addresses are replaced by one each. go test ./cmd/signalbox -run Scripts -update writes the files anew.
+// in brackets. Ids of sessions, times and addresses are replaced by one each. go test ./cmd/signalbox -run Scripts
+// -update writes the files anew.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/scripts/*.txt")
 	if err != nil || len(files) == 0 {
