@@ -42,6 +42,7 @@ func (h *Host) run() {
 			}
 		}
 		for _, r := range h.replicas {
+			r.pipeline.wall.Store(time.Now().UnixMilli())
 			r.duty.turn(now)
 		}
 		if h.pending.due() || h.pending.over.Load() {

@@ -26,6 +26,7 @@ type pipeline struct {
 	patience time.Duration
 	proposer uint64        // tells the batches of this run of this host from all others
 	level    atomic.Uint32 // of the shard: nothing above it is proposed
+	wall     atomic.Int64  // the time of day in milliseconds, a little old
 
 	mu       sync.Mutex
 	sequence uint64
@@ -90,7 +91,7 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	}
 	before := len(p.bytes)
 	c.Level = level.Level(p.level.Load())
-	withTime(c)
+	p.withTime(c)
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
 		p.bytes = p.bytes[:before]
@@ -110,13 +111,14 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	return true
 }
 
-// withTime gives the command what people want to know later, where its level has room for that.
-func withTime(c *shard.Command) {
+// withTime gives the command what people want to know later, where its level has room for that. The time is that of the last turn of
+// the host's loop: it is for people, and to ask for it with every command costs more than all else here.
+func (p *pipeline) withTime(c *shard.Command) {
 	switch {
 	case c.Level < shard.TimeLevel:
 		c.Client = shard.ClientRef{}
 	case c.Kind.TakesTime():
-		c.Time = uint64(time.Now().UnixMilli())
+		c.Time = uint64(p.wall.Load())
 	}
 }
 
@@ -317,6 +319,7 @@ func fail(ops []op, why protocol.Result) {
 
 // init makes the pipeline of a shard whose batches carry the proposer.
 func (p *pipeline) init(id int, proposer uint64, window int, patience time.Duration) {
+	p.wall.Store(time.Now().UnixMilli())
 	p.id, p.proposer, p.window, p.patience = id, proposer, window, patience
 	p.flows.init()
 	p.timer = time.AfterFunc(time.Hour, p.hurry)
