@@ -64,11 +64,25 @@ func (k *Connection) Open(ctx context.Context) (*client.Client, error) {
 	if config != nil {
 		options = append(options, client.WithTLS(config))
 	}
+	if k.say != nil {
+		options = append(options, client.WithHooks(notes{say: k.say}))
+	}
 	box, err := client.Open(ctx, k.Endpoints(), options...)
 	if err != nil {
 		return nil, k.notOpened(ctx, err)
 	}
 	return box, nil
+}
+
+// notes are what a client notices and people should know.
+type notes struct {
+	client.NoHooks
+	say func(format string, args ...any)
+}
+
+// OtherLimit implements client.Hooks.
+func (n notes) OtherLimit(o client.OtherLimit) {
+	n.say("signalbox: %v; signalbox semaphore resize %s %s gives it another", &o, o.Node, o.Name)
 }
 
 // notOpened says what to do about a cluster that cannot be reached.

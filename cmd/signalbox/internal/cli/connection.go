@@ -17,6 +17,7 @@ type Connection struct {
 	Context string
 	said    map[string]Said
 	token   string // of the environment
+	say     func(format string, args ...any)
 }
 
 // Said is the text of a setting, and where it is from.
@@ -35,7 +36,7 @@ func (f *Frame) Connection() (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Connection{said: make(map[string]Said), token: f.Variable(TokenVariable)}
+	k := &Connection{said: make(map[string]Said), token: f.Variable(TokenVariable), say: f.Say}
 	var context Context
 	name, from := f.contextName(contexts)
 	if name != "" {
