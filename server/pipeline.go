@@ -26,7 +26,7 @@ type pipeline struct {
 	patience time.Duration
 	proposer uint64        // tells the batches of this run of this host from all others
 	level    atomic.Uint32 // of the shard: nothing above it is proposed
-	wall     atomic.Int64  // the time of day in milliseconds, a little old
+	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds, as its last turn had it; 0 before
 
 	mu       sync.Mutex
 	sequence uint64
@@ -91,7 +91,7 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	}
 	before := len(p.bytes)
 	c.Level = level.Level(p.level.Load())
-	p.withTime(c)
+	p.withTime(c, o.started)
 	p.bytes = shard.AppendCommand(p.bytes, c)
 	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
 		p.bytes = p.bytes[:before]
@@ -111,14 +111,17 @@ func (p *pipeline) add(o op, c *shard.Command) bool {
 	return true
 }
 
-// withTime gives the command what people want to know later, where its level has room for that. The time is that of the last turn of
-// the host's loop: it is for people, and to ask for it with every command costs more than all else here.
-func (p *pipeline) withTime(c *shard.Command) {
+// withTime gives the command what people want to know later, where its level has room for that. The time of day follows from when the
+// request came by the host's clock: to ask for it with every command costs more than all else here.
+func (p *pipeline) withTime(c *shard.Command, started int64) {
 	switch {
 	case c.Level < shard.TimeLevel:
 		c.Client = shard.ClientRef{}
-	case c.Kind.TakesTime():
-		c.Time = uint64(p.wall.Load())
+	case !c.Kind.TakesTime():
+	case started != 0 && p.wall.Load() != 0:
+		c.Time = uint64((p.wall.Load() + started) / int64(time.Millisecond))
+	default:
+		c.Time = uint64(time.Now().UnixMilli())
 	}
 }
 
@@ -319,7 +322,6 @@ func fail(ops []op, why protocol.Result) {
 
 // init makes the pipeline of a shard whose batches carry the proposer.
 func (p *pipeline) init(id int, proposer uint64, window int, patience time.Duration) {
-	p.wall.Store(time.Now().UnixMilli())
 	p.id, p.proposer, p.window, p.patience = id, proposer, window, patience
 	p.flows.init()
 	p.timer = time.AfterFunc(time.Hour, p.hurry)

@@ -20,7 +20,7 @@ func during(do func()) moment {
 	return moment{from, time.Now()}
 }
 
-// aTurn is how old the time of day may be that a host knows: it asks for it in each turn of its loop.
+// aTurn is by how much a host's time of day may differ: it sets its clock by it in each turn of its loop.
 const aTurn = time.Second
 
 // wantIn fails the test where a time of the protocol is not in the stretch.
