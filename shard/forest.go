@@ -26,9 +26,19 @@ func (f *forest) enter(h handle) *treeNode {
 	for int(h>>chunkBits) >= len(f.chunks) {
 		f.chunks = append(f.chunks, new([chunkSize]treeNode))
 	}
+	if f.chunks[h>>chunkBits] == nil {
+		f.chunks[h>>chunkBits] = new([chunkSize]treeNode)
+	}
 	n := f.at(h)
 	*n = treeNode{}
 	return n
+}
+
+// release gives back a chunk of handles that are in no tree.
+func (f *forest) release(chunk uint32) {
+	if int(chunk) < len(f.chunks) {
+		f.chunks[chunk] = nil
+	}
 }
 
 func priority(h handle) uint64 { return mix(uint64(h)) }

@@ -105,6 +105,9 @@ func (m *Machine) clear() {
 	m.sessions = newSessionStore()
 	m.objects = newObjectStore()
 	m.links = newLinkStore()
+	m.sessions.trees = []*forest{&m.sessions.byID}
+	m.objects.trees = []*forest{&m.objects.byName}
+	m.links.trees = []*forest{&m.links.byObject, &m.links.bySession}
 	m.history = history{limit: m.history.limit}
 	for i, maker := range kindMakers {
 		if maker != nil {

@@ -7,14 +7,27 @@ type handle = uint32
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
+	// spareChunks is how many empty chunks a slab keeps besides as many as it has chunks in use. What is beyond goes back to
+	// the memory of the process: what a burst took does not stay, and a slab that breathes allocates nothing.
+	spareChunks = 16
 )
 
 // slab holds things of one type in chunks that never move, so that a pointer into it is good until
 // its place is freed, and growing by a chunk is the only time that it allocates.
+//
+// A chunk that is given back leaves a chunk of zeros in its place, which all of them share and only reads may reach.
 type slab[T any] struct {
 	chunks []*[chunkSize]T
 	used   handle // places handed out so far, with place 0, which is never handed out
 	free   []handle
+
+	live   []uint16 // how many places of each chunk are in use
+	inUse  int      // how many chunks have places in use
+	spare  int      // how many chunks are there and have none
+	empty  []uint32 // the spare chunks, and some that are in use again
+	listed []bool   // which chunks are in empty
+	zeros  *[chunkSize]T
+	trees  []*forest // of its handles; they give their chunks back with those of the slab
 }
 
 // at returns the place of a handle that is not zero.
@@ -24,19 +37,30 @@ func (s *slab[T]) at(h handle) *T {
 
 // take hands out a place; its content is the zero value.
 func (s *slab[T]) take() handle {
+	var h handle
 	if n := len(s.free); n > 0 {
-		h := s.free[n-1]
+		h = s.free[n-1]
 		s.free = s.free[:n-1]
-		return h
+	} else {
+		s.used = max(s.used, 1)
+		h = s.used
+		s.used++
 	}
-	if s.used == 0 {
-		s.used = 1
-	}
-	h := s.used
-	if int(h>>chunkBits) == len(s.chunks) {
+	c := h >> chunkBits
+	if int(c) == len(s.chunks) {
 		s.chunks = append(s.chunks, new([chunkSize]T))
+		s.live, s.listed = append(s.live, 0), append(s.listed, false)
+		s.spare++
 	}
-	s.used++
+	if s.live[c] == 0 {
+		if s.chunks[c] == s.zeros {
+			s.chunks[c] = new([chunkSize]T)
+			s.spare++
+		}
+		s.spare--
+		s.inUse++
+	}
+	s.live[c]++
 	return h
 }
 
@@ -45,7 +69,41 @@ func (s *slab[T]) put(h handle) {
 	var zero T
 	*s.at(h) = zero
 	s.free = append(s.free, h)
+	c := h >> chunkBits
+	assert(s.live[c] > 0, "a place is freed once")
+	s.live[c]--
+	if s.live[c] > 0 {
+		return
+	}
+	s.inUse--
+	s.spare++
+	if !s.listed[c] {
+		s.listed[c] = true
+		s.empty = append(s.empty, c)
+	}
+	s.shrink()
 }
 
-// live returns how many places are in use.
-func (s *slab[T]) live() int { return max(int(s.used)-1, 0) - len(s.free) }
+// shrink gives back the empty chunks that are more than the slab keeps.
+func (s *slab[T]) shrink() {
+	for s.spare > s.inUse+spareChunks {
+		n := len(s.empty) - 1
+		c := s.empty[n]
+		s.empty = s.empty[:n]
+		s.listed[c] = false
+		if s.live[c] > 0 {
+			continue // it is in use again
+		}
+		if s.zeros == nil {
+			s.zeros = new([chunkSize]T)
+		}
+		s.chunks[c] = s.zeros
+		s.spare--
+		for _, f := range s.trees {
+			f.release(c)
+		}
+	}
+}
+
+// size returns how many places are in use.
+func (s *slab[T]) size() int { return max(int(s.used)-1, 0) - len(s.free) }

@@ -77,7 +77,7 @@ type Counts struct {
 func (m *Machine) Sessions() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.sessions.live() - m.guests
+	return m.sessions.size() - m.guests
 }
 
 // Count returns how much the machine holds.
@@ -85,8 +85,8 @@ func (m *Machine) Count() Counts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return Counts{
-		Nodes: len(m.nodes), Sessions: m.sessions.live() - m.guests, Guests: m.guests,
-		Objects: m.objects.live(), Links: m.links.live(), Waiters: m.waiters,
+		Nodes: len(m.nodes), Sessions: m.sessions.size() - m.guests, Guests: m.guests,
+		Objects: m.objects.size(), Links: m.links.size(), Waiters: m.waiters,
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.term,
 	}
 }

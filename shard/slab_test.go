@@ -1,0 +1,89 @@
+package shard
+
+import "testing"
+
+// TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
+func TestASlabGivesBackWhatABurstTook(t *testing.T) {
+	var s slab[link]
+	var tree forest
+	s.trees = []*forest{&tree}
+	var handles []handle
+	for range 1000 * chunkSize {
+		h := s.take()
+		s.at(h).order = OrderID(h)
+		tree.enter(h)
+		handles = append(handles, h)
+	}
+	kept := handles[:0]
+	for i, h := range handles {
+		if i%(100*chunkSize) == 0 {
+			kept = append(kept, h) // ten that stay, each in a chunk of its own
+			continue
+		}
+		s.put(h)
+	}
+	if most := 2*len(kept) + spareChunks; held(&s) > most {
+		t.Errorf("%d chunks stay for %d things; %d are enough", held(&s), len(kept), most)
+	}
+	nodes := 0
+	for _, c := range tree.chunks {
+		if c != nil {
+			nodes++
+		}
+	}
+	if most := 2*len(kept) + spareChunks; nodes > most {
+		t.Errorf("the tree keeps %d chunks; %d are enough", nodes, most)
+	}
+	for _, h := range kept {
+		if s.at(h).order != OrderID(h) {
+			t.Fatalf("the thing at place %d is lost", h)
+		}
+	}
+	// What was given back is handed out again, and is empty.
+	for range 500 * chunkSize {
+		h := s.take()
+		if *s.at(h) != (link{}) {
+			t.Fatalf("place %d is not empty", h)
+		}
+		s.at(h).order = OrderID(h)
+		tree.enter(h).left = h
+		handles = append(handles, h)
+	}
+	if got, want := s.size(), 500*chunkSize+len(kept); got != want {
+		t.Errorf("%d places are in use, %d were handed out", got, want)
+	}
+	if s.zeros != nil && *s.zeros != ([chunkSize]link{}) {
+		t.Error("the shared chunk of zeros was written to")
+	}
+}
+
+// held counts the chunks that a slab has memory for.
+func held[T any](s *slab[T]) (n int) {
+	for _, c := range s.chunks {
+		if c != s.zeros {
+			n++
+		}
+	}
+	return n
+}
+
+// TestASlabThatBreathesAllocatesNothing: neither one thing that comes and goes, nor a burst within what is kept.
+func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
+	var s slab[link]
+	for _, size := range []int{1, (spareChunks - 1) * chunkSize} {
+		handles := make([]handle, 0, size)
+		breathe := func() {
+			for range size {
+				handles = append(handles, s.take())
+			}
+			for _, h := range handles {
+				s.put(h)
+			}
+			handles = handles[:0]
+		}
+		breathe()
+		if n := testing.AllocsPerRun(10, breathe); n > 0 {
+			t.Errorf("%v allocations where %d come and go", n, size)
+		}
+	}
+}
