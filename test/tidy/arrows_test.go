@@ -1,0 +1,78 @@
+package tidy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the path that the imports of the tree begin with.
+const module = "github.com/signalbox/signalbox/"
+
+// floors says what each top-level room may import of the others. Arrows point down only.
+var floors = map[string][]string{
+	"protocol": {},
+	"shard":    {"protocol"},
+	"server":   {"protocol", "shard"},
+	"client":   {"protocol"},
+	"loadgen":  {"client", "protocol"},
+	"bench":    {"client", "loadgen", "protocol", "server", "shard", "test"},
+	"test":     {"client", "loadgen", "protocol", "server", "shard"},
+	"cmd":      {"client", "loadgen", "protocol", "server", "shard"},
+	"deploy":   {},
+	"docs":     {"server"},
+	".ci":      {},
+}
+
+// forTests are what only tests may import, whatever floor they are on.
+var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/internal/twin", "protocol/level/leveltest", "client/internal/clienttest"}
+
+// TestArrowsPointDown: a room knows what it stands on, and nothing of what stands on it.
+func TestArrowsPointDown(t *testing.T) {
+	for _, s := range sources(t) {
+		from, _, _ := strings.Cut(s.path, "/")
+		allowed, known := floors[from]
+		if !known {
+			t.Errorf("%s: the room %s is not on the plan of floors", s.path, from)
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			what, ours := strings.CutPrefix(imported, module)
+			if !ours {
+				continue
+			}
+			to, _, _ := strings.Cut(what, "/")
+			if to != from && !slices.Contains(allowed, to) && !s.test() && !rig(s.path) {
+				t.Errorf("%s:%d: %s must not import %s", s.path, s.line(spec.Pos()), from, what)
+			}
+			if !s.test() && !rig(s.path) && rigOnly(what) {
+				t.Errorf("%s:%d: %s is for tests", s.path, s.line(spec.Pos()), what)
+			}
+		}
+	}
+}
+
+// rig reports whether a file is part of what tests are made of.
+func rig(file string) bool {
+	for _, folder := range forTests {
+		if strings.HasPrefix(file, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// rigOnly reports whether a package may be imported by tests and rigs alone.
+func rigOnly(what string) bool {
+	for _, folder := range forTests {
+		if strings.HasPrefix(what+"/", strings.TrimSuffix(folder, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

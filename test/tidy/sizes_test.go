@@ -1,0 +1,57 @@
+package tidy
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	// widest is how many columns a line may have, a tab counting for tabColumns.
+	widest     = 120
+	tabColumns = 4
+	// smallest is how many lines a file has at the least. What is less belongs to a neighbour.
+	smallest = 40
+	// largest is from how many lines on a file has to be two.
+	largest = 500
+)
+
+// TestLinesAreNotTooWide: code and its comments can be read side by side. Lines that hold a raw string may be wider: tests
+// compare them with output.
+func TestLinesAreNotTooWide(t *testing.T) {
+	for _, s := range sources(t) {
+		for i, line := range strings.Split(s.text, "\n") {
+			columns := utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
+			if columns > widest && !strings.Contains(line, "`") && !strings.Contains(line, "//go:") {
+				t.Errorf("%s:%d: the line has %d columns; %d are allowed", s.path, i+1, columns, widest)
+			}
+		}
+	}
+}
+
+var constraint = regexp.MustCompile(`(?m)^//go:build `)
+
+// TestFilesAreNeitherTinyNorHuge: a file is a noun that a reader looks for.
+func TestFilesAreNeitherTinyNorHuge(t *testing.T) {
+	inFolder := make(map[string]int)
+	all := sources(t)
+	for _, s := range all {
+		if !s.test() {
+			inFolder[s.folder()]++
+		}
+	}
+	for _, s := range all {
+		lines := strings.Count(s.text, "\n")
+		name := path.Base(s.path)
+		platform := constraint.MatchString(s.text) || strings.HasSuffix(name, "_linux.go")
+		alone := inFolder[s.folder()] == 1
+		if lines < smallest && !s.test() && !platform && !alone && name != "doc.go" && name != "main.go" {
+			t.Errorf("%s has %d lines: it belongs to a neighbour", s.path, lines)
+		}
+		if lines > largest && !s.test() {
+			t.Errorf("%s has %d lines: it asks to be two", s.path, lines)
+		}
+	}
+}

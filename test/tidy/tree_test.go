@@ -1,0 +1,96 @@
+// Package tidy holds the tree to the rules of CONTRIBUTING.md that a program can check: words, comments, sizes, and which
+// room may import which.
+package tidy
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root is the top of the tree.
+const root = "../.."
+
+// room limits what is checked to a folder, for those who clean up there.
+var room = flag.String("room", "", "check only the files under this folder, such as server/hub")
+
+// untidy are the rooms that are checked only where -room names them.
+var untidy = []string{"bench/", "client/", "cmd/", "deploy/", "docs/", "loadgen/", "protocol/", "server/", "shard/", "test/", ".ci/"}
+
+// passed reports whether a file is not checked in this run.
+func passed(file string) bool {
+	if *room != "" {
+		return false
+	}
+	for _, folder := range untidy {
+		if strings.HasPrefix(file, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// source is a Go file of the tree.
+type source struct {
+	path string // from the top of the tree, with slashes
+	text string
+	file *ast.File
+	set  *token.FileSet
+}
+
+// line returns the line of a position.
+func (s *source) line(p token.Pos) int { return s.set.Position(p).Line }
+
+// test reports whether the file is compiled for tests alone.
+func (s *source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// folder is the folder of the file, from the top of the tree.
+func (s *source) folder() string { return path.Dir(s.path) }
+
+// sources parses every Go file of the tree, or of the room that was asked for.
+func sources(t *testing.T) (all []*source) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(*room)), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			hidden := strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".." && entry.Name() != ".ci"
+			if hidden || entry.Name() == "testdata" || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if passed(filepath.ToSlash(relative)) {
+			return nil
+		}
+		s := &source{path: filepath.ToSlash(relative), text: string(text), set: token.NewFileSet()}
+		if s.file, err = parser.ParseFile(s.set, name, text, parser.ParseComments); err != nil {
+			return err
+		}
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
