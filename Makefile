@@ -52,7 +52,7 @@ bench-peers: ## the race against etcd and ZooKeeper, half an hour; flags in BENC
 	cd bench && $(GO) build -o ../bin/bench . && ../bin/bench run $(BENCH_PEERS)
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
-	$(GO) test ./server/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
+	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
-	$(GO) test ./server/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v
+	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v

@@ -1,0 +1,172 @@
+//go:build linux
+
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var (
+	duration = flag.Duration("duration", 0, "for how long TestChaos takes a cluster apart")
+	seedFlag = flag.Uint64("seed", 0, "the seed that TestChaos draws acts from; one of its own where it is not given")
+	actFlag  = flag.Int("act", 0, "the only act that TestChaos plays, over and over; all where it is not given")
+	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
+	keep     = flag.String("keep", "", "the directory below which a run that finds something leaves all that there is of it; a temporary one where it is not given")
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(CrewVariable) != "" {
+		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// signalbox is the program under test.
+var signalbox = sync.OnceValues(func() (process.Program, error) {
+	if *other != "" {
+		return process.Program{Path: *other}, nil
+	}
+	dir, err := os.MkdirTemp("", "signalbox-chaos-program-")
+	if err != nil {
+		return process.Program{}, err
+	}
+	built = dir
+	return process.Build(dir)
+})
+
+// built is the directory of the program, once there is one.
+var built string
+
+// play plays acts on a cluster of its own. The directory is left where something was found, or lies were expected.
+func play(t *testing.T, c Config) *Result {
+	t.Helper()
+	dir, err := os.MkdirTemp(*keep, "signalbox-chaos-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Dir, c.Tell = dir, t.Logf
+	if c.Program, err = signalbox(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	result, err := Run(ctx, c)
+	if err != nil {
+		t.Fatalf("%v\nall there is: %s", err, dir)
+	}
+	var text bytes.Buffer
+	result.Summary.Print(&text)
+	t.Logf("\n%s", text.String())
+	if len(result.Found) == 0 {
+		_ = os.RemoveAll(dir)
+	}
+	return result
+}
+
+// report fails the test for what a run found.
+func report(t *testing.T, r *Result) {
+	t.Helper()
+	for i, f := range r.Found {
+		if i == 10 {
+			t.Errorf("and %d more", len(r.Found)-i)
+			break
+		}
+		t.Error(f)
+	}
+	if len(r.Found) > 0 {
+		for _, f := range r.Act.Faults {
+			t.Log(f)
+		}
+		t.Errorf("history: %s\nlogs: %s\nagain: %s", r.History, filepath.Dir(r.History), r.Act.Again)
+	}
+}
+
+func TestChaos(t *testing.T) {
+	if *duration == 0 && *actFlag == 0 {
+		t.Skip("takes a cluster apart for the time of -duration")
+	}
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().Unix())
+	}
+	again := fmt.Sprintf("make chaos SEED=%d DURATION=%v", seed, *duration)
+	report(t, play(t, Config{Duration: *duration, Mount: true, Again: again, Acts: func(n int) Act {
+		if *actFlag != 0 {
+			n = *actFlag
+		}
+		return Draw(seed, n)
+	}}))
+}
+
+// fixed is an act of a test whose faults are given.
+func fixed(t *testing.T, length time.Duration, faults ...Fault) func(int) Act {
+	for i := range faults {
+		f := &faults[i]
+		if f.Order == nil {
+			f.Order = []int{0, 1, 2}
+		}
+	}
+	a := Act{Seed: 1, Length: length, Faults: faults, Again: "go test ./test/chaos -run " + t.Name()}
+	return func(int) Act { return a }
+}
+
+func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	acts := fixed(t, 18*time.Second,
+		Fault{Kind: KillLeader, At: time.Second, For: time.Second},
+		Fault{Kind: PauseClient, At: 2 * time.Second, For: longestLease},
+		Fault{Kind: IsolateLeader, At: 5 * time.Second, For: 2 * time.Second},
+		Fault{Kind: ApartOneWay, At: 5 * time.Second, For: 4 * time.Second, Client: 1, Order: []int{1, 0, 2}},
+		Fault{Kind: PauseLeader, At: 9 * time.Second, For: 3 * time.Second},
+		Fault{Kind: KillClient, At: 12 * time.Second, For: time.Second, Client: 1},
+		Fault{Kind: HandOver, At: 14 * time.Second, For: 500 * time.Millisecond},
+	)
+	r := play(t, Config{Acts: func(n int) Act {
+		a := acts(n)
+		a.Batches = leastBatches
+		return a
+	}})
+	report(t, r)
+	// The hunter of snapshots has hosts of its own choice down, so that now and then there is no leader to be had.
+	var missing []string
+	for kind, sum := range r.Summary.Faults {
+		if sum.Skipped > 0 && kind != KillSaving {
+			missing = append(missing, string(kind))
+		}
+	}
+	if len(missing) > 2 {
+		t.Errorf("%v did not happen", missing)
+	}
+	if done := r.Summary.Operations["acquire"]["done"]; done < 100 {
+		t.Errorf("%d acquires were granted: nobody worked", done)
+	}
+	if r.Summary.Saved == 0 || r.Summary.Loads == 0 {
+		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load", r.Summary.Saved, r.Summary.Loads)
+	}
+	if !strings.Contains(r.Summary.GapIn, " ") {
+		t.Errorf("the longest time without an operation was during %q", r.Summary.GapIn)
+	}
+}

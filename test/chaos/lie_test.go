@@ -1,0 +1,227 @@
+//go:build linux
+
+package chaos
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// rulesOf are the rules that findings say are broken.
+func rulesOf(found []history.Finding) (rules []string) {
+	for _, f := range found {
+		rules = append(rules, f.Rule)
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}
+
+// lastState is what is known of a semaphore in the end.
+func lastState(h *history.History, name string) history.State {
+	for _, f := range h.Finals {
+		if f.Semaphore.Name == name {
+			return f.State
+		}
+	}
+	return history.State{}
+}
+
+// earlier is a description of a semaphore that shows other data than there is in the end.
+func earlier(t *testing.T, h *history.History, name string) *history.Operation {
+	t.Helper()
+	last := lastState(h, name)
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		if o.Semaphore.Name == name && o.Found != nil && o.Found.Exists && o.Found.Data != last.Data && o.Age == 0 {
+			return o
+		}
+	}
+	t.Fatalf("nobody ever saw other data of %s than the last: %q", name, last.Data)
+	return nil
+}
+
+// longHold is a hold of a semaphore that lasted for a moment.
+func longHold(t *testing.T, h *history.History, name string) history.Hold {
+	t.Helper()
+	for _, x := range h.Holds {
+		if x.Semaphore.Name == name && x.To > x.From+time.Millisecond {
+			return x
+		}
+	}
+	t.Fatalf("nobody held %s", name)
+	return history.Hold{}
+}
+
+// TestLiesAreFound plants lies in the history of a real act, one at a time.
+func TestLiesAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster for some seconds")
+	}
+	var truth *history.History
+	report(t, play(t, Config{Acts: fixed(t, 4*time.Second), Heard: func(h *history.History) { truth = h }}))
+	if t.Failed() {
+		t.FailNow()
+	}
+	end := truth.Operations[len(truth.Operations)-1].Returned
+	for _, lie := range []struct {
+		name, rule string
+		tell       func(t *testing.T, h *history.History)
+	}{
+		{"a second holder", "holders", func(t *testing.T, h *history.History) {
+			x := longHold(t, h, "lock-0")
+			x.Session++
+			h.Holds = append(h.Holds, x)
+		}},
+		{"a fencing token that goes back", "writes", func(t *testing.T, h *history.History) {
+			w := h.Writes[len(h.Writes)-1]
+			w.Order, w.At, w.Accepted = w.Order-1, end, true
+			h.Writes = append(h.Writes, w)
+		}},
+		{"a holder whose write is refused", "writes", func(t *testing.T, h *history.History) {
+			w := h.Writes[len(h.Writes)-1]
+			w.At, w.Accepted, w.Believed = end, false, true
+			h.Writes = append(h.Writes, w)
+		}},
+		{"an order id that goes back", "order", func(t *testing.T, h *history.History) {
+			h.Operations = append(h.Operations, history.Operation{
+				Kind: history.Acquire, Semaphore: longHold(t, h, "lock-0").Semaphore, Session: 1, Count: 1, Wait: -1,
+				Called: end, Returned: end + 1, Outcome: history.Done, Order: 1,
+			})
+		}},
+		{"more owners than the limit allows", "states", func(t *testing.T, h *history.History) {
+			o := *earlier(t, h, "pool-1")
+			o.Found = &history.State{Exists: true, Limit: 7, Revision: 1, Owners: []history.Link{{Session: 1, Order: 1, Count: 8}}}
+			h.Operations = append(h.Operations, o)
+		}},
+		{"data that comes back", "once", func(t *testing.T, h *history.History) {
+			o := *earlier(t, h, "pool-1")
+			found := *o.Found
+			found.Revision = lastState(h, "pool-1").Revision + 1
+			o.Found = &found
+			h.Operations = append(h.Operations, o)
+		}},
+		{"a strict read that misses what was acknowledged", "linear", func(t *testing.T, h *history.History) {
+			for _, o := range h.Operations {
+				if strings.HasPrefix(o.Semaphore.Name, workload.Ledger) && o.Outcome == history.Done {
+					h.Operations = append(h.Operations, history.Operation{
+						Kind: history.Describe, Semaphore: o.Semaphore, Called: end, Returned: end + 1, Outcome: history.Done, Found: &history.State{},
+					})
+					return
+				}
+			}
+			t.Fatal("nobody made an entry of the ledger")
+		}},
+		{"a revision that is replaced twice", "revisions", func(t *testing.T, h *history.History) {
+			h.Operations = append(h.Operations, history.Operation{Kind: history.Update, Revision: 7, Data: "x", Outcome: history.Done},
+				history.Operation{Kind: history.Update, Revision: 7, Data: "y", Outcome: history.Done})
+		}},
+		{"a session that ends though its client believes in it", "sessions", func(t *testing.T, h *history.History) {
+			h.Sessions = append(h.Sessions, history.Session{ID: 1, Timeout: time.Second, From: 1, To: 2, End: history.Expired})
+		}},
+		{"a session that is given up though nothing is wrong", "sessions", func(t *testing.T, h *history.History) {
+			h.Sessions = append(h.Sessions, history.Session{ID: 1, Timeout: time.Second, From: end, To: end + time.Minute, End: history.Silent})
+		}},
+		{"a watcher that sees a revision again", "watches", func(t *testing.T, h *history.History) {
+			h.Views = append(h.Views, h.Views[len(h.Views)-1])
+		}},
+		{"a watcher that misses the last change", "watches", func(t *testing.T, h *history.History) {
+			for i := range h.Finals {
+				if f := &h.Finals[i]; len(f.Watchers) > 0 {
+					f.State.Data = "changed"
+					return
+				}
+			}
+			t.Fatal("there are no watchers")
+		}},
+		{"an owner that nobody knows of", "finals", func(t *testing.T, h *history.History) {
+			f := &h.Finals[0]
+			f.State.Owners = append(slices.Clone(f.State.Owners), history.Link{Session: 1, Order: 1 << 60, Count: 1})
+		}},
+	} {
+		t.Run(lie.name, func(t *testing.T) {
+			h := *truth
+			h.Operations, h.Holds, h.Writes = slices.Clone(h.Operations), slices.Clone(h.Holds), slices.Clone(h.Writes)
+			h.Views, h.Sessions, h.Finals = slices.Clone(h.Views), slices.Clone(h.Sessions), slices.Clone(h.Finals)
+			lie.tell(t, &h)
+			if found, _ := judge(&h); !slices.Contains(rulesOf(found), lie.rule) {
+				t.Errorf("it breaks the rules %v, want %s among them", rulesOf(found), lie.rule)
+			}
+		})
+	}
+}
+
+// forget lets the whole cluster come back with what it had on its disks some time ago.
+func forget(s *stage, f Fault) (heal func()) {
+	free, ok := s.cluster.claim(f.Order...)
+	if !ok {
+		return nil
+	}
+	exchange := func(swap func(data, aside string) error) {
+		for _, h := range f.Order {
+			s.cluster.kill(h)
+			if err := swap(s.cluster.places[h].Dir, s.cluster.places[h].Dir+".aside"); err != nil {
+				s.cluster.note(err.Error())
+			}
+		}
+		s.up(f.Order...)
+	}
+	exchange(func(data, aside string) error { return os.CopyFS(aside, os.DirFS(data)) })
+	return func() {
+		defer free()
+		exchange(func(data, aside string) error {
+			if err := os.RemoveAll(data); err != nil {
+				return err
+			}
+			return os.Rename(aside, data)
+		})
+	}
+}
+
+// stab kills a host behind the back of the cluster.
+func stab(s *stage, f Fault) (heal func()) {
+	_ = syscall.Kill(s.cluster.host(f.host()).PID(), syscall.SIGKILL)
+	return func() {}
+}
+
+// TestAClusterThatBreaksItsPromisesIsFound lets real clusters lie.
+func TestAClusterThatBreaksItsPromisesIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs clusters for some seconds")
+	}
+	for _, lie := range []struct {
+		name string
+		lie  func(*stage, Fault) func()
+		says string // some finding
+	}{
+		{"all hosts forget the last two seconds", forget, "though that was acknowledged"},
+		{"a host ends by itself", stab, "ended by itself"},
+	} {
+		t.Run(lie.name, func(t *testing.T) {
+			r := play(t, Config{
+				Acts:     fixed(t, 5*time.Second, Fault{Kind: "lie", At: time.Second, For: 2 * time.Second}),
+				patience: 3 * time.Second, // it never settles
+				lies:     map[Kind]func(*stage, Fault) func(){"lie": lie.lie},
+			})
+			if !slices.ContainsFunc(r.Found, func(f history.Finding) bool { return strings.Contains(f.Text, lie.says) }) {
+				t.Errorf("nothing that was found says %q: %v", lie.says, r.Found)
+			}
+			if len(r.Found) == 0 {
+				return
+			}
+			if h, err := history.LoadFile(r.History); err != nil {
+				t.Error(err)
+			} else if found, _ := judge(h); len(found) == 0 {
+				t.Error("the history that was kept breaks no rule")
+			}
+			_ = os.RemoveAll(filepath.Dir(r.History))
+		})
+	}
+}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// Summary is what a run amounted to.
+type Summary struct {
+	Acts       int
+	Took       time.Duration
+	Operations map[history.Kind]map[history.Outcome]int
+	Sessions   map[history.End]int // how they ended
+	Holds      int
+	Writes     int
+	Views      int
+	Faults     map[Kind]*FaultSum
+	// Gap is the longest time in which no operation of any client was done, and GapIn what was wrong meanwhile.
+	Gap   time.Duration
+	GapIn string
+	// Judged semaphores' orders, and those that could not be decided in time.
+	Judged, Undecided int
+	Started           int            // processes of hosts
+	Errors            map[string]int // that hosts logged
+	// Saved and Received are snapshots that were seen while that was under way, Loads starts of hosts that had one to
+	// load, and Moments what kills interrupted, as the disks showed. A kill may interrupt more than one thing.
+	Saved, Received, Loads int
+	Moments                map[Moment]int
+	// Stalls are what hindered everybody though nobody let it happen.
+	Stalls map[string]*StallSum
+}
+
+// StallSum is how often something stood still, and for how long at the most.
+type StallSum struct {
+	Times   int
+	Longest time.Duration
+}
+
+// FaultSum is what faults of a kind amounted to.
+type FaultSum struct {
+	Times   int
+	Skipped int           // it made no sense at the moment
+	Gap     time.Duration // the longest in which no operation was done while one was under way
+}
+
+func newSummary() *Summary {
+	return &Summary{
+		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int), Faults: make(map[Kind]*FaultSum),
+		Stalls: make(map[string]*StallSum),
+	}
+}
+
+// add adds a history.
+func (s *Summary) add(h *history.History) {
+	s.Holds += len(h.Holds)
+	s.Writes += len(h.Writes)
+	s.Views += len(h.Views)
+	semaphores := make(map[history.Semaphore]bool)
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		if s.Operations[o.Kind] == nil {
+			s.Operations[o.Kind] = make(map[history.Outcome]int)
+		}
+		s.Operations[o.Kind][o.Outcome]++
+		semaphores[o.Semaphore] = true
+	}
+	s.Judged += len(semaphores)
+	for i := range h.Sessions {
+		s.Sessions[h.Sessions[i].End]++
+	}
+}
+
+// addAct adds an act. Its programs worked until they rested.
+func (s *Summary) addAct(h *history.History, faults []played, rested history.Time) {
+	s.add(h)
+	s.Acts++
+	for _, f := range faults {
+		sum := s.Faults[f.Kind]
+		if sum == nil {
+			sum = &FaultSum{}
+			s.Faults[f.Kind] = sum
+		}
+		if sum.Times++; f.skipped {
+			sum.Skipped++
+		}
+	}
+	s.addStalls(h)
+	last := history.Time(-1)
+	for i := range h.Operations { // they are in the order of their returns
+		o := &h.Operations[i]
+		if o.Outcome != history.Done || o.Returned > rested {
+			continue
+		}
+		if last >= 0 {
+			s.addGap(last, o.Returned, faults)
+		}
+		last = o.Returned
+	}
+}
+
+// addStalls adds what hindered everybody.
+func (s *Summary) addStalls(h *history.History) {
+	for _, f := range h.Faults {
+		if f.What != machineBusy && f.What != diskBusy {
+			continue
+		}
+		sum := s.Stalls[f.What]
+		if sum == nil {
+			sum = &StallSum{}
+			s.Stalls[f.What] = sum
+		}
+		sum.Times++
+		sum.Longest = max(sum.Longest, f.To-f.From)
+	}
+}
+
+func (s *Summary) addGap(from, to history.Time, faults []played) {
+	gap := to - from
+	longest := gap > s.Gap
+	if longest {
+		s.Gap, s.GapIn = gap, "nothing"
+	}
+	var in []string
+	for _, f := range faults {
+		if f.skipped || f.from > to || f.to < from {
+			continue
+		}
+		sum := s.Faults[f.Kind]
+		sum.Gap = max(sum.Gap, gap)
+		in = append(in, string(f.Kind))
+	}
+	if longest && len(in) > 0 {
+		s.GapIn = strings.Join(in, ", ")
+	}
+}
+
+// addSnapshots adds what became of snapshots.
+func (s *Summary) addSnapshots(c *cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range c.seen {
+		if u.received {
+			s.Received++
+		} else {
+			s.Saved++
+		}
+	}
+	s.Loads, s.Moments = c.loads, c.moments
+}
+
+// Print writes the summary as tables.
+func (s *Summary) Print(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintf(w, "%d acts in %v, %d processes of hosts, %d holds, %d writes to guarded stores, %d views of watchers\n",
+		s.Acts, s.Took.Round(time.Second), s.Started, s.Holds, s.Writes, s.Views)
+	fmt.Fprintf(w, "%d rules on each act; orders of %d semaphores judged, %d of them undecided\n", Rules, s.Judged, s.Undecided)
+	fmt.Fprintf(w, "longest time without an operation done: %v, during: %s\n\noperation\toutcomes\n", s.Gap.Round(time.Millisecond), s.GapIn)
+	for _, kind := range slices.Sorted(maps.Keys(s.Operations)) {
+		fmt.Fprintf(w, "%s\t%s\n", kind, counts(s.Operations[kind]))
+	}
+	fmt.Fprintf(w, "sessions\t%s\n\nfault\ttimes\tnot possible\tlongest time without an operation done\n", counts(s.Sessions))
+	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {
+		f := s.Faults[kind]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", kind, f.Times-f.Skipped, f.Skipped, f.Gap.Round(time.Millisecond))
+	}
+	fmt.Fprintf(w, "\nsnapshots\t%d seen while they were saved, %d while they were received; %d starts of hosts had one to load\n", s.Saved, s.Received, s.Loads)
+	fmt.Fprintf(w, "interrupted by kills\t%s\n", cmp.Or(counts(s.Moments), "none"))
+	for _, what := range slices.Sorted(maps.Keys(s.Stalls)) {
+		fmt.Fprintf(w, "%s\t%d times, for %v at the most\n", what, s.Stalls[what].Times, s.Stalls[what].Longest.Round(time.Millisecond))
+	}
+	for _, text := range slices.Sorted(maps.Keys(s.Errors)) {
+		fmt.Fprintf(w, "%d times a host logged as an error: %s\n", s.Errors[text], text)
+	}
+}
+
+// counts draws how often there was what, the most frequent first.
+func counts[K ~string](m map[K]int) string {
+	keys := slices.SortedFunc(maps.Keys(m), func(a, b K) int {
+		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
+	})
+	var list []string
+	for _, k := range keys {
+		name := string(k)
+		if name == "" {
+			name = "living"
+		}
+		list = append(list, fmt.Sprintf("%d %s", m[k], name))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,233 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	// BadLinks: messages between hosts are slow, lost, and overtake each other.
+	BadLinks FaultKind = "bad links"
+	// Isolation: a host and the others do not hear each other.
+	Isolation FaultKind = "isolation"
+	// OneWay: a host hears another one no more, which hears it.
+	OneWay FaultKind = "one-way partition"
+	// Split: the hosts fall into two halves.
+	Split FaultKind = "split"
+	// Kill: a host's process ends and is started again later.
+	Kill FaultKind = "kill"
+	// PowerFailure: the same, and what the host had not synced is lost.
+	PowerFailure FaultKind = "power failure"
+	// Blackout: all hosts lose their power at once.
+	Blackout FaultKind = "blackout"
+	// HostPause: a host stands still, for its clients and for other hosts.
+	HostPause FaultKind = "pause of a host"
+	// SlowDisk, StuckDisk: a host's fsync takes long, or for ever.
+	SlowDisk  FaultKind = "slow disk"
+	StuckDisk FaultKind = "stuck disk"
+	// Election: another host comes to lead a shard.
+	Election FaultKind = "election"
+	// Restart: a host hands over what it leads, stops in peace and is started again.
+	Restart FaultKind = "restart"
+
+	// CutClient, CutHost: the connections of a client, or of a host with clients, break.
+	CutClient FaultKind = "cut of a client's connections"
+	CutHost   FaultKind = "cut of a host's connections"
+	// ClientPause: nothing that a client sends arrives, and nothing reaches it, until the end.
+	ClientPause FaultKind = "pause of a client"
+	// Apart: a client and a host do not reach each other, or one not the other.
+	Apart FaultKind = "client and host apart"
+	// SlowClient: a client's messages take long.
+	SlowClient FaultKind = "slow client"
+	// ClientDeath: a client's process ends; another one takes its place.
+	ClientDeath FaultKind = "death of a client"
+)
+
+// Fault is something that goes wrong at some time, for a while.
+type Fault struct {
+	Kind   FaultKind
+	At     time.Duration
+	For    time.Duration
+	Host   shard.HostID
+	Other  shard.HostID
+	Client int
+	Shard  uint64
+	Amount float64 // 0 to 1: how bad it is
+}
+
+// String tells the fault in a line.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s, host %d, other %d, client %d, shard %d, amount %.2f, at %v for %v",
+		f.Kind, f.Host, f.Other, f.Client, f.Shard, f.Amount, f.At, f.For)
+}
+
+// clientOnly tells whether one client alone suffers from the fault.
+func (f Fault) clientOnly() bool {
+	switch f.Kind {
+	case CutClient, ClientPause, Apart, SlowClient, ClientDeath:
+		return true
+	}
+	return false
+}
+
+var hostFaults = []FaultKind{
+	BadLinks, BadLinks, Isolation, Isolation, OneWay, Split, Kill, Kill, PowerFailure, Blackout,
+	HostPause, HostPause, SlowDisk, StuckDisk, Election, Election, Restart, CutHost,
+}
+
+var clientFaults = []FaultKind{CutClient, CutClient, ClientPause, ClientPause, Apart, Apart, SlowClient, ClientDeath}
+
+// drawFaults draws what goes wrong. A pace of n is one nth of the faults in the same time.
+func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) {
+	gap, long := time.Duration(0), time.Duration(0)
+	switch w {
+	case calm:
+		return nil
+	case breezy:
+		gap, long = 20*time.Second, 500*time.Millisecond
+	case stormy:
+		gap, long = workload.Pick(dice, 2*time.Second, 5*time.Second), workload.Pick(dice, time.Second, 5*time.Second, 25*time.Second)
+	}
+	gap *= time.Duration(pace)
+	for at := gap; at < p.Length; at += time.Duration(dice.Int64N(int64(2 * gap))) {
+		kinds := hostFaults
+		if dice.IntN(5) < 2 {
+			kinds = clientFaults
+		}
+		f := Fault{
+			Kind: workload.Pick(dice, kinds...), At: at, For: time.Duration(dice.Int64N(int64(long))),
+			Host: shard.HostID(1 + dice.IntN(p.Hosts)), Other: shard.HostID(1 + dice.IntN(p.Hosts)),
+			Client: dice.IntN(len(p.Clients)), Shard: uint64(dice.IntN(p.Shards + 1)), Amount: dice.Float64(),
+		}
+		if f.Kind == ClientDeath && w != stormy {
+			f.Kind = CutClient
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// begin lets a fault happen, and returns what ends it; nil where it makes no sense at the moment.
+func (w *world) begin(f Fault) (end func()) {
+	net := w.cluster.Net()
+	switch f.Kind {
+	case BadLinks:
+		return w.badLinks(f)
+	case Isolation:
+		if w.plan.Hosts == 1 {
+			return nil
+		}
+		net.Isolate(f.Host)
+		return func() {
+			for _, other := range w.hostIDs() {
+				if other != f.Host {
+					net.Heal(f.Host, other)
+					net.Heal(other, f.Host)
+				}
+			}
+		}
+	case OneWay:
+		if f.Host == f.Other {
+			return nil
+		}
+		net.Cut(f.Host, f.Other)
+		return func() { net.Heal(f.Host, f.Other) }
+	case Split:
+		if w.plan.Hosts == 1 {
+			return nil
+		}
+		net.Partition([]shard.HostID{f.Host, f.Other})
+		return net.HealAll
+	case Kill, PowerFailure:
+		return w.crash(f.Kind == PowerFailure, f.Host)
+	case Blackout:
+		return w.crash(true, w.hostIDs()...)
+	case HostPause:
+		w.wires.holdHost(f.Host, true)
+		net.Pause(f.Host)
+		return func() {
+			net.Resume(f.Host)
+			w.wires.holdHost(f.Host, false)
+		}
+	case SlowDisk:
+		net.SetDisk(f.Host, memlog.Between(0, time.Duration(f.Amount*float64(time.Second))))
+		return func() { net.SetDisk(f.Host, w.plan.Log.Disk) }
+	case StuckDisk:
+		net.StickDisk(f.Host)
+		return func() { net.FreeDisk(f.Host) }
+	case Election:
+		_ = w.cluster.Elect(f.Shard, f.Host) // where no majority can, there is none
+		return func() {}
+	case Restart:
+		return w.restart(f.Host)
+	case CutHost:
+		w.cluster.CutClients(f.Host)
+		return func() {}
+	case CutClient:
+		w.wires.cut(f.Client)
+		return func() {}
+	case ClientPause:
+		w.wires.holdClient(f.Client, true)
+		return func() { w.wires.holdClient(f.Client, false) }
+	case Apart:
+		return w.wires.part(f.Client, f.Host, f.Amount)
+	case SlowClient:
+		w.wires.slow(f.Client, time.Duration(f.Amount*float64(500*time.Millisecond)))
+		return func() { w.wires.slow(f.Client, w.plan.Clients[f.Client].Wire) }
+	case ClientDeath:
+		w.clients[f.Client].die()
+		return func() { w.clients[f.Client].rise() }
+	}
+	panic("simulation: a fault of an unknown kind: " + f.String())
+}
+
+func (w *world) badLinks(f Fault) func() {
+	net := w.cluster.Net()
+	net.SetLinks(memlog.Link{
+		Delay: memlog.Between(0, time.Duration(f.Amount*float64(300*time.Millisecond))), Loss: f.Amount / 3, Reorder: true,
+	})
+	return func() { net.SetLinks(w.plan.Log.Link) }
+}
+
+// crash ends hosts. One that is down already is left to who ended it.
+func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
+	var down []shard.HostID
+	for _, id := range hosts {
+		if w.takeDown(id) {
+			w.cluster.Crash(id, loseUnsynced)
+			down = append(down, id)
+		}
+	}
+	return func() {
+		for _, id := range down {
+			w.start(id)
+		}
+	}
+}
+
+// restart lets a host leave and stop. One that is down already is left to who ended it.
+func (w *world) restart(id shard.HostID) func() {
+	if !w.takeDown(id) {
+		return nil
+	}
+	w.cluster.Host(id).Leave(time.Second)
+	w.cluster.Stop(id)
+	return func() { w.start(id) }
+}
+
+// start starts a host that is down.
+func (w *world) start(id shard.HostID) {
+	if err := w.cluster.Restart(id); err != nil {
+		w.record.Note("host %d did not start again: %v", id, err)
+	}
+	w.bringUp(id)
+}

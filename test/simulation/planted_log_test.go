@@ -1,0 +1,243 @@
+package simulation_test
+
+import (
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// crookedLog is the log of a data shard with a mistake in it, between the host and the real one.
+type crookedLog struct {
+	shard.Log
+	alter   func(*shard.Command) // what is proposed
+	barrier func(l shard.Log, done func(error)) error
+}
+
+func (l *crookedLog) Propose(batch []byte, done func(shard.Outcome)) error {
+	if l.alter == nil {
+		return l.Log.Propose(batch, done)
+	}
+	var b shard.Batch
+	if err := shard.DecodeBatch(batch, &b, level.Newest); err != nil {
+		panic(err)
+	}
+	for i := range b.Commands {
+		l.alter(&b.Commands[i])
+	}
+	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
+}
+
+func (l *crookedLog) Barrier(done func(error)) error {
+	if l.barrier == nil {
+		return l.Log.Barrier(done)
+	}
+	return l.barrier(l.Log, done)
+}
+
+// crookedMachine is a data shard's state machine that does not get all that its log says.
+type crookedMachine struct {
+	shard.StateMachine
+	host  shard.HostID
+	apply func(m *crookedMachine, e shard.Entry) error
+
+	mu     sync.Mutex // guards what follows
+	leader shard.HostID
+	count  int
+}
+
+func (m *crookedMachine) Apply(entries []shard.Entry) error {
+	for _, e := range entries {
+		if err := m.apply(m, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *crookedMachine) LeadershipChanged(l shard.Leadership) {
+	m.mu.Lock()
+	m.leader = l.Leader
+	m.mu.Unlock()
+	m.StateMachine.LeadershipChanged(l)
+}
+
+// withLog plants a mistake into the logs of all data shards.
+func withLog(crook func(*crookedLog)) *simulation.Bug {
+	return &simulation.Bug{Config: func(c *server.Config) {
+		open := c.Logs
+		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+			l, err := open(id, sm)
+			if err != nil || id == 0 {
+				return l, err
+			}
+			x := &crookedLog{Log: l}
+			crook(x)
+			return x, nil
+		}
+	}}
+}
+
+// withMachine plants a mistake between the log and the machines of all data shards.
+func withMachine(apply func(m *crookedMachine, e shard.Entry) error) *simulation.Bug {
+	return &simulation.Bug{Config: func(c *server.Config) {
+		open, host := c.Logs, c.ID
+		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+			if id != 0 {
+				sm = &crookedMachine{StateMachine: sm, host: host, apply: apply}
+			}
+			return open(id, sm)
+		}
+	}}
+}
+
+// withCommand plants a mistake into what hosts propose.
+func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation.Bug {
+	return withLog(func(l *crookedLog) {
+		l.alter = func(c *shard.Command) {
+			if c.Kind == kind {
+				alter(c)
+			}
+		}
+	})
+}
+
+// freshnessOff: every barrier passes, whether or not a majority would agree.
+func freshnessOff() *simulation.Bug {
+	return withLog(func(l *crookedLog) {
+		l.barrier = func(_ shard.Log, done func(error)) error {
+			go done(nil)
+			return nil
+		}
+	})
+}
+
+// graceOff: a new leader expires sessions after their timeout alone. Its clock runs ahead by a grace period when
+// it has begun to lead.
+func graceOff() *simulation.Bug {
+	var mu sync.Mutex
+	leaps := make(map[shard.HostID]time.Duration)
+	bug := withMachine(func(m *crookedMachine, e shard.Entry) error {
+		var b shard.Batch
+		if err := shard.DecodeBatch(e.Data, &b, level.Newest); err != nil {
+			return err
+		}
+		leads := false
+		for i := range b.Commands {
+			leads = leads || b.Commands[i].Kind == shard.CmdLead
+		}
+		err := m.StateMachine.Apply([]shard.Entry{e})
+		m.mu.Lock()
+		mine := m.leader == m.host
+		m.mu.Unlock()
+		if leads && mine {
+			// In steps too small to look like a stall, until all of a grace of 10 seconds is gone.
+			for n := range 25 {
+				time.AfterFunc(time.Duration(n)*60*time.Millisecond, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					leaps[m.host] += 400 * time.Millisecond
+				})
+			}
+		}
+		return err
+	})
+	logs := bug.Config
+	bug.Config = func(c *server.Config) {
+		logs(c)
+		clock, host := c.Clock, c.ID
+		c.Clock = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return clock().Add(leaps[host])
+		}
+	}
+	return bug
+}
+
+// fastClocks: the clocks of hosts run at double speed.
+func fastClocks() *simulation.Bug {
+	return &simulation.Bug{Config: func(c *server.Config) {
+		began := time.Now()
+		c.Clock = func() time.Time { return began.Add(2 * time.Since(began)) }
+	}}
+}
+
+// noDedupe: a change that is sent again is carried out again.
+func noDedupe() *simulation.Bug {
+	type number struct {
+		session shard.SessionID
+		number  uint64
+	}
+	var mu sync.Mutex
+	seen := make(map[number]bool)
+	return withLog(func(l *crookedLog) {
+		l.alter = func(c *shard.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			n := number{c.Session, c.Number}
+			switch c.Kind {
+			case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete:
+				if seen[n] {
+					c.Session, c.Number, c.Acked = 0, 0, 0
+				}
+				seen[n] = true
+			}
+		}
+	})
+}
+
+// wrongSession: another session than the silent one expires.
+func wrongSession() *simulation.Bug {
+	return withLog(func(l *crookedLog) {
+		var mu sync.Mutex
+		var lively shard.SessionID
+		l.alter = func(c *shard.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Session != 0 {
+				lively = c.Session
+			}
+			if c.Kind == shard.CmdSessionsExpire && lively != 0 {
+				c.Sessions = append([]shard.SessionID{lively}, c.Sessions...)
+			}
+		}
+	})
+}
+
+// staleRelease: a release gives back whatever the latest to ask has, not what its token stands for.
+func staleRelease() *simulation.Bug {
+	var mu sync.Mutex
+	latest := make(map[string]shard.SessionID)
+	return withLog(func(l *crookedLog) {
+		l.alter = func(c *shard.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch c.Kind {
+			case shard.CmdAcquire:
+				latest[string(c.Name)] = c.Session
+			case shard.CmdRelease:
+				if other := latest[string(c.Name)]; other != 0 && other != c.Session {
+					c.Session, c.Order, c.Number, c.Acked = other, 0, c.Number+1<<40, 0
+				}
+			}
+		}
+	})
+}
+
+// lostChange: a host that follows misses a batch now and then.
+func lostChange() *simulation.Bug {
+	return withMachine(func(m *crookedMachine, e shard.Entry) error {
+		m.mu.Lock()
+		m.count++
+		lose := m.leader != m.host && m.count%50 == 0
+		m.mu.Unlock()
+		if lose {
+			return nil
+		}
+		return m.StateMachine.Apply([]shard.Entry{e})
+	})
+}

@@ -1,0 +1,145 @@
+package simulation_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+var seek = flag.Int("seek", 0, "for each planted bug, how many seeds TestPlantedBugs looks through to tell which catch it")
+
+// planted are mistakes that were made on purpose. Each must be noticed, in the world of its seed.
+var planted = []struct {
+	name string
+	seed uint64
+	make func() *simulation.Bug
+	// shape, if it is set, makes a world of the plan in which it matters.
+	shape func(*simulation.Plan)
+}{
+	{name: "a barrier passes without a quorum", seed: 2, make: freshnessOff},
+	{name: "a new leader gives no grace", seed: 1, make: graceOff, shape: isolations},
+	{name: "a lease is counted from a ping that no host has answered yet", seed: 4, make: latePong},
+	{name: "a host answers pings without making sure that it leads", seed: 1, make: unprovenPong, shape: isolations},
+	{name: "a change that is sent again is made again", seed: 4, make: noDedupe},
+	{name: "the wrong session expires", seed: 4, make: wrongSession},
+	{name: "nobody expires", seed: 1, make: func() *simulation.Bug {
+		return withCommand(shard.CmdSessionsExpire, func(c *shard.Command) { c.Sessions = nil })
+	}},
+	{name: "the dead keep what they have in other shards", seed: 1, make: func() *simulation.Bug {
+		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
+	}},
+	{name: "clocks of hosts run at double speed", seed: 4, make: fastClocks},
+	{name: "who was promoted is not told", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindGranted, 3) }},
+	{name: "a release takes what another one has", seed: 1, make: staleRelease},
+	{name: "a release is answered and not made", seed: 1, make: releaseSwallowed},
+	{name: "less is counted than was asked for", seed: 1, make: func() *simulation.Bug {
+		return withCommand(shard.CmdAcquire, func(c *shard.Command) { c.Count = (c.Count + 1) / 2 })
+	}},
+	{name: "a host misses a batch", seed: 2, make: lostChange},
+	{name: "a watch misses a change", seed: 5, make: func() *simulation.Bug { return dropping(protocol.KindWatchDelta, 3) }},
+	{name: "a one-shot watch is not told", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindChanged, 1) }},
+	{name: "an owner is not told that he lost it", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindHoldingLost, 1) }},
+	{name: "a host carries out what is above the level", seed: 1, make: aboveLevel, shape: several},
+	{name: "a snapshot says another level than its shard has", seed: 1, make: snapshotOfAnotherLevel, shape: restores},
+	{name: "a replica drifts where no client looks", seed: 1, make: driftingReplica, shape: several},
+	{name: "a STRICT read is answered like a RELAXED one", seed: 11, make: relaxedForStrict, shape: longWindows},
+}
+
+// isolations cuts off one of three hosts after the other, each for long. Its clients still reach it, and nothing
+// but a barrier tells it that it leads no more.
+func isolations(p *simulation.Plan) {
+	p.Hosts, p.Rates, p.Log.CheckQuorum = 3, []float64{1, 1, 1}, false
+	p.Graces = []time.Duration{p.Node.SessionGracePeriod}
+	p.Faults = nil
+	for at := 20 * time.Second; at < p.Length; at += 30 * time.Second {
+		host := shard.HostID(1 + len(p.Faults)%3)
+		p.Faults = append(p.Faults, simulation.Fault{Kind: simulation.Isolation, At: at, For: 20 * time.Second, Host: host})
+	}
+}
+
+// longWindows is isolations where what a host knew counts for long.
+func longWindows(p *simulation.Plan) {
+	p.Node.SessionGracePeriod = 10 * time.Second
+	isolations(p)
+	for i := range p.Clients {
+		p.Clients[i].Think = 50 * time.Millisecond
+	}
+}
+
+// tries is how often the world of a seed is played until the mistake in it is noticed: seeds do not fix everything.
+const tries = 12
+
+func TestPlantedBugsAreNoticed(t *testing.T) {
+	for _, x := range planted {
+		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
+			if *seek > 0 {
+				seekSeed(t, x.make, x.shape)
+				return
+			}
+			for range tries {
+				if found := noticed(t, x.seed, x.make(), x.shape); len(found) > 0 {
+					t.Log(found[0])
+					return
+				}
+			}
+			t.Errorf("not noticed in %d runs of seed %d", tries, x.seed)
+		})
+	}
+}
+
+func noticed(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulation.Plan)) []history.Finding {
+	t.Helper()
+	p := simulation.Draw(seed)
+	if shape != nil {
+		shape(&p)
+	}
+	found, _ := history.Check(play(t, p, bug, &tally{}))
+	return found
+}
+
+// seekSeed tells which seeds notice a mistake, and by which rules.
+func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan)) {
+	for seed := range uint64(*seek) {
+		rules, times := make(map[string]bool), 0
+		for range 2 {
+			found := noticed(t, seed+1, bug(), shape)
+			for _, f := range found {
+				rules[f.Rule] = true
+			}
+			if len(found) > 0 {
+				times++
+			}
+		}
+		if times > 0 {
+			t.Logf("seed %d: %d of 2, %v", seed+1, times, rules)
+		}
+		if times == 2 {
+			return
+		}
+	}
+	t.Errorf("no seed up to %d notices it twice", *seek)
+}
+
+// Clients so slow that they give up one session after the other, though their connections live: none of these
+// sessions may live on at its host, whatever the client's last tries to come back have done there.
+func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
+	for _, seed := range []uint64{3, 4} {
+		p := simulation.Draw(seed)
+		p.Length, p.Faults, p.Upgrades = time.Minute, nil, nil
+		p.Node.SessionGracePeriod, p.Graces, p.Operator = 2*time.Second, []time.Duration{2 * time.Second}, false
+		for i := range p.Clients {
+			p.Clients[i].Timeouts = []time.Duration{2 * time.Second, 10 * time.Second, 2 * time.Second, 10 * time.Second}
+			p.Faults = append(p.Faults, simulation.Fault{
+				Kind: simulation.SlowClient, Client: i, At: 20 * time.Second, For: 39 * time.Second, Amount: 0.6 + 0.05*float64(i),
+			})
+		}
+		sum := &tally{}
+		judge(t, p, play(t, p, nil, sum), sum)
+	}
+}

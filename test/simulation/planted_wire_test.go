@@ -1,0 +1,265 @@
+package simulation_test
+
+import (
+	"context"
+	"net"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// crookedConn is a client's connection with somebody in the middle, who sees every message.
+type crookedConn struct {
+	net.Conn
+	middle *middle
+
+	in, out, ready []byte // what has not made a whole frame yet, and what may be read
+	answers        *protocol.AnswerDecoder
+	requests       *protocol.RequestDecoder
+	// arrived is what the host sends, injected what the middle sends to the client by itself.
+	arrived, injected chan []byte
+	done              context.Context
+	end               context.CancelFunc
+	failed            error // why nothing arrives any more, once arrived is closed
+}
+
+// middle decides about messages. What it returns goes on in place of the frame.
+type middle struct {
+	answer  func(a *protocol.Answer, frame []byte) []byte
+	request func(r *protocol.Request, frame []byte) (on, back []byte)
+}
+
+const frameLimit = 8 << 20
+
+// withMiddle plants somebody in the middle of every connection.
+func withMiddle(make func() *middle) *simulation.Bug {
+	return &simulation.Bug{Dial: func(dial client.DialFunc) client.DialFunc {
+		return func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := dial(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			return newCrookedConn(c, make()), nil
+		}
+	}}
+}
+
+func newCrookedConn(c net.Conn, m *middle) net.Conn {
+	x := &crookedConn{
+		Conn: c, middle: m, answers: protocol.NewAnswerDecoder(), requests: protocol.NewRequestDecoder(protocol.MaxDataBytes),
+		arrived: make(chan []byte), injected: make(chan []byte, 1024),
+	}
+	x.done, x.end = context.WithCancel(context.Background())
+	go x.pump()
+	return x
+}
+
+// pump reads what the host sends, until the connection ends.
+func (x *crookedConn) pump() {
+	defer close(x.arrived)
+	for {
+		chunk := make([]byte, 64<<10)
+		n, err := x.Conn.Read(chunk)
+		if n == 0 && err != nil {
+			x.failed = err
+			return
+		}
+		select {
+		case x.arrived <- chunk[:n]:
+		case <-x.done.Done():
+			x.failed = net.ErrClosed
+			return
+		}
+	}
+}
+
+func (x *crookedConn) Close() error {
+	x.end()
+	return x.Conn.Close()
+}
+
+func (x *crookedConn) Read(b []byte) (int, error) {
+	for len(x.ready) == 0 {
+		select {
+		case frame := <-x.injected:
+			x.ready = append(x.ready, frame...)
+			continue
+		case chunk, ok := <-x.arrived:
+			if !ok {
+				return 0, x.failed
+			}
+			x.in = append(x.in, chunk...)
+		}
+		x.in = frames(x.in, func(frame, payload []byte) {
+			a, err := x.answers.Decode(payload)
+			if err != nil || x.middle.answer == nil {
+				x.ready = append(x.ready, frame...)
+				return
+			}
+			x.ready = append(x.ready, x.middle.answer(a, frame)...)
+		})
+	}
+	n := copy(b, x.ready)
+	x.ready = x.ready[n:]
+	return n, nil
+}
+
+func (x *crookedConn) Write(b []byte) (int, error) {
+	if x.middle.request == nil {
+		return x.Conn.Write(b)
+	}
+	x.out = append(x.out, b...)
+	var on []byte
+	x.out = frames(x.out, func(frame, payload []byte) {
+		r, err := x.requests.Decode(payload)
+		if err != nil {
+			on = append(on, frame...)
+			return
+		}
+		pass, back := x.middle.request(r, frame)
+		on = append(on, pass...)
+		if back != nil {
+			x.injected <- back
+		}
+	})
+	if len(on) > 0 {
+		if _, err := x.Conn.Write(on); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// frames calls f for every whole frame, and returns the rest.
+func frames(b []byte, f func(frame, payload []byte)) []byte {
+	for {
+		payload, size, err := protocol.ScanFrame(b, frameLimit)
+		if err != nil {
+			panic(err)
+		}
+		if payload == nil {
+			return b
+		}
+		f(append([]byte(nil), b[:size]...), payload)
+		b = b[size:]
+	}
+}
+
+// dropping loses one of so many pushes of a kind.
+func dropping(kind protocol.Kind, one int) *simulation.Bug {
+	return withMiddle(func() *middle {
+		count := 0
+		return &middle{answer: func(a *protocol.Answer, frame []byte) []byte {
+			if a.Kind == kind {
+				if count++; count%one == 0 {
+					return nil
+				}
+			}
+			return frame
+		}}
+	})
+}
+
+// latePong: a ping is answered at once, with the answer to the one before it. So a lease is counted from a later
+// moment than that of which the host has spoken.
+func latePong() *simulation.Bug {
+	return withMiddle(func() *middle {
+		encoder, reserve := protocol.NewEncoder(), make(chan struct{}, 1)
+		return &middle{
+			request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+				if r.Kind != protocol.KindPing {
+					return frame, nil
+				}
+				select {
+				case <-reserve:
+					var buf bytebufferpool.ByteBuffer
+					encoder.Answer(&buf, r.ID, &protocol.Pong{})
+					return encodeRequest(encoder, mine+r.ID, &protocol.Ping{}), buf.B
+				default:
+					return frame, nil
+				}
+			},
+			answer: func(a *protocol.Answer, frame []byte) []byte {
+				if a.Kind == protocol.KindPing.Answer() && a.Result.Status == protocol.StatusSuccess {
+					select {
+					case reserve <- struct{}{}:
+					default:
+					}
+					if a.ID >= mine {
+						return nil
+					}
+				}
+				return frame
+			},
+		}
+	})
+}
+
+// mine is where the ids of the requests begin that the middle sends.
+const mine = 1 << 40
+
+// unprovenPong: a host answers pings without making sure that it leads.
+func unprovenPong() *simulation.Bug {
+	return withMiddle(func() *middle {
+		encoder := protocol.NewEncoder()
+		return &middle{
+			request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+				if r.Kind != protocol.KindPing {
+					return frame, nil
+				}
+				// Any answer of the host does, such as that about the routing.
+				return encodeRequest(encoder, mine+r.ID, &protocol.Routing{}), nil
+			},
+			answer: func(a *protocol.Answer, frame []byte) []byte {
+				if a.ID < mine {
+					return frame
+				}
+				var buf bytebufferpool.ByteBuffer
+				protocol.NewEncoder().Answer(&buf, a.ID-mine, &protocol.Pong{})
+				return buf.B
+			},
+		}
+	})
+}
+
+// releaseSwallowed: a release is answered, and not carried out.
+func releaseSwallowed() *simulation.Bug {
+	return withMiddle(func() *middle {
+		encoder, count := protocol.NewEncoder(), 0
+		return &middle{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+			if r.Kind != protocol.KindRelease {
+				return frame, nil
+			}
+			if count++; count%10 != 0 {
+				return frame, nil
+			}
+			var buf bytebufferpool.ByteBuffer
+			encoder.Answer(&buf, r.ID, &protocol.ReleaseAnswer{Released: true})
+			return encodeRequest(encoder, mine+r.ID, &protocol.Ping{}), buf.B
+		}}
+	})
+}
+
+// relaxedForStrict: STRICT reads are answered like RELAXED ones.
+func relaxedForStrict() *simulation.Bug {
+	return withMiddle(func() *middle {
+		encoder := protocol.NewEncoder()
+		return &middle{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+			if r.Kind != protocol.KindSemaphoreDescribe {
+				return frame, nil
+			}
+			m := r.SemaphoreDescribe
+			m.Consistency = protocol.ConsistencyRelaxed
+			return encodeRequest(encoder, r.ID, &m), nil
+		}}
+	})
+}
+
+func encodeRequest(e *protocol.Encoder, id uint64, m protocol.RequestMessage) []byte {
+	var buf bytebufferpool.ByteBuffer
+	e.Request(&buf, id, m)
+	return buf.B
+}

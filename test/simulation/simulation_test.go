@@ -1,0 +1,179 @@
+package simulation_test
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "the seed that TestWorld plays")
+	again    = flag.Int("again", 5, "how often TestWorld plays its seed")
+	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
+	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
+	keep     = flag.String("keep", "", "the directory for histories that break a rule; a temporary one where it is not given")
+	file     = flag.String("history", "", "the history that TestHistory judges")
+	logs     = flag.Bool("logs", false, "let hosts and clients log")
+)
+
+// patience is how much real time one world may take.
+const patience = 5 * time.Minute
+
+// tally is what worlds amounted to.
+type tally struct {
+	worlds, operations, views atomic.Int64
+	simulated                 atomic.Int64
+	undecided                 atomic.Int64
+}
+
+func (t *tally) String() string {
+	return fmt.Sprintf("%d worlds, %.2f simulated hours, %d operations, %d views, %d of %d semaphores' orders undecided",
+		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
+		t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
+}
+
+// play plays a plan and returns its history.
+func play(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *tally) (h *history.History) {
+	t.Helper()
+	watch := time.AfterFunc(patience, func() {
+		all := make([]byte, 16<<20)
+		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s", p, patience, simulation.Again(p.Seed), all[:runtime.Stack(all, true)])
+		os.Exit(3)
+	})
+	defer watch.Stop()
+	options := simulation.Options{Bug: bug}
+	if *logs {
+		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var err error
+		if h, err = simulation.Run(p, options); err != nil {
+			t.Fatalf("%v: %v", p, err)
+		}
+		sum.simulated.Add(int64(time.Since(began)))
+	})
+	sum.worlds.Add(1)
+	sum.operations.Add(int64(len(h.Operations)))
+	sum.views.Add(int64(len(h.Views)))
+	return h
+}
+
+// judge checks a history, and saves it if it breaks a rule.
+func judge(t *testing.T, p simulation.Plan, h *history.History, sum *tally) bool {
+	t.Helper()
+	found, undecided := history.Check(h)
+	sum.undecided.Add(int64(len(undecided)))
+	if len(found) == 0 {
+		return true
+	}
+	path := filepath.Join(keepIn(t), fmt.Sprintf("seed-%d-%d.history", p.Seed, time.Now().UnixNano()))
+	if err := h.SaveFile(path); err != nil {
+		t.Error(err)
+	}
+	for i, f := range found {
+		if i == 10 {
+			t.Errorf("and %d more", len(found)-i)
+			break
+		}
+		t.Error(f)
+	}
+	t.Errorf("%v\nhistory: %s\nagain: %s", p, path, simulation.Again(p.Seed))
+	return false
+}
+
+// keepIn is where histories are saved.
+func keepIn(t *testing.T) string {
+	if *keep != "" {
+		return *keep
+	}
+	dir, err := os.MkdirTemp("", "signalbox-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestWorld plays one seed.
+func TestWorld(t *testing.T) {
+	if *seedFlag == 0 {
+		t.Skip("plays the seed of -seed")
+	}
+	p := simulation.Draw(*seedFlag)
+	for n := range *again {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			sum := &tally{}
+			began := time.Now()
+			h := play(t, p, nil, sum)
+			played := time.Since(began)
+			judge(t, p, h, sum)
+			t.Logf("%v, played in %v, judged in %v", sum, played, time.Since(began)-played)
+		})
+	}
+}
+
+// fresh plays the fresh seeds whose plans are wanted on all cores, from a first one on, for some time.
+func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulation.Plan) bool) {
+	sum := &tally{}
+	began := time.Now()
+	var next atomic.Uint64
+	next.Store(first)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for time.Since(began) < long && !t.Failed() {
+				p := simulation.Draw(next.Add(1) - 1)
+				if !wanted(p) {
+					continue
+				}
+				t.Run(fmt.Sprint("seed=", p.Seed), func(t *testing.T) {
+					judge(t, p, play(t, p, nil, sum), sum)
+				})
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%v in %v", sum, time.Since(began).Round(time.Second))
+}
+
+func TestWorlds(t *testing.T) {
+	long := 60 * time.Second
+	if testing.Short() {
+		long = 5 * time.Second
+	}
+	fresh(t, 1, long, func(simulation.Plan) bool { return true })
+}
+
+func TestSoak(t *testing.T) {
+	if *soak == 0 {
+		t.Skip("plays fresh seeds for the time of -soak")
+	}
+	fresh(t, uint64(time.Now().Unix())*1000, *soak, func(p simulation.Plan) bool { return !*days || p.LongDay() })
+}
+
+// TestHistory judges a history that was saved.
+func TestHistory(t *testing.T) {
+	if *file == "" {
+		t.Skip("judges the history of -history")
+	}
+	h, err := history.LoadFile(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, undecided := history.Check(h)
+	for _, f := range found {
+		t.Error(f)
+	}
+	t.Logf("%s: %d findings; undecided %v", h.Title, len(found), undecided)
+}

@@ -1,0 +1,297 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// path is the node that programs work in.
+const path = "/jobs"
+
+// digestInterval is how often replicas are compared.
+const digestInterval = 20 * time.Second
+
+// world is one run of a plan.
+type world struct {
+	plan    Plan
+	bug     *Bug
+	record  *history.Recorder
+	cluster *servertest.Cluster
+	wires   *wires
+	clients []*process
+	store   workload.Store
+	work    sync.WaitGroup // the operator and faults
+	began   time.Time
+
+	mu       sync.Mutex // guards what follows
+	down     map[shard.HostID]bool
+	watchers int // how many there were
+}
+
+// Options are what a world is played with that its plan does not say.
+type Options struct {
+	// Bug is planted, if it is set.
+	Bug *Bug
+	// Log hears what hosts and clients log, if it is set.
+	Log *slog.Logger
+}
+
+// Run plays a plan, in the bubble of its caller, and returns what happened.
+func Run(p Plan, o Options) (*history.History, error) {
+	w := &world{plan: p, bug: o.Bug, began: time.Now(), down: make(map[shard.HostID]bool)}
+	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)))
+	w.record.Grace(p.Node.SessionGracePeriod)
+	w.store = make(workload.Store)
+	if err := w.open(o); err != nil {
+		return nil, err
+	}
+	defer w.cluster.Close()
+	if err := w.prepare(); err != nil {
+		return nil, err
+	}
+	w.play()
+	w.judge()
+	return w.record.History(), nil
+}
+
+// Again is the command that plays a seed once more.
+func Again(seed uint64) string {
+	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d", seed)
+}
+
+func (w *world) open(o Options) error {
+	p := w.plan
+	cluster, err := servertest.Run(
+		servertest.Hosts(p.Hosts), servertest.Shards(p.Shards), servertest.Seed(p.Seed), servertest.Log(o.Log),
+		servertest.Network(func(c *memlog.Config) {
+			hosts := c.Hosts
+			*c = p.Log
+			c.Hosts = hosts
+		}),
+		servertest.Config(func(c *server.Config) {
+			c.Patience = server.DefaultPatience
+			c.Clock = clock(p.Rates[c.ID-1])
+			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
+				c.Level = level.Newest - 1
+			}
+			c.DigestInterval = digestInterval
+			id := c.ID
+			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
+			w.bug.infest(c)
+		}),
+	)
+	if err != nil {
+		return err
+	}
+	w.cluster = cluster
+	for i, rate := range p.Rates {
+		cluster.Net().SetClockRate(shard.HostID(i+1), rate)
+	}
+	if err := cluster.WaitReady(time.Minute); err != nil {
+		cluster.Close()
+		return err
+	}
+	w.wires = newWires(cluster)
+	return nil
+}
+
+// clock is a host's clock, which runs at a speed of its own.
+func clock(rate float64) func() time.Time {
+	began := time.Now()
+	return func() time.Time {
+		return began.Add(time.Duration(float64(time.Since(began)) * rate))
+	}
+}
+
+// prepare makes the node and its semaphores.
+func (w *world) prepare() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
+		return err
+	}
+	for _, s := range scenery {
+		if s.Ephemeral {
+			continue
+		}
+		o := history.Operation{Kind: history.Create, Semaphore: place(s.Name), Limit: s.Limit, Data: s.Name, Called: w.record.Now()}
+		if err := workload.Make(ctx, c.Node(path), s.Name, s.Limit, []byte(s.Name)); err != nil {
+			return err
+		}
+		o.Outcome = history.Done
+		w.record.Operation(o)
+	}
+	return nil
+}
+
+// place is how the history names a semaphore of the node.
+func place(name string) history.Semaphore { return history.Semaphore{Node: path, Name: name} }
+
+// play lets programs work and faults happen, until the time is up and everything is mended.
+func (w *world) play() {
+	ctx, cancel := context.WithCancel(context.Background())
+	for i, p := range w.plan.Clients {
+		w.wires.slow(i, p.Wire)
+		w.clients = append(w.clients, newProcess(w, i, p))
+	}
+	for _, c := range w.clients {
+		c.rise()
+	}
+	if w.plan.Operator {
+		w.background(func() { w.operate(ctx, w.dice(500)) })
+	}
+	for _, f := range w.plan.Faults {
+		w.background(func() { w.happen(ctx, f) })
+	}
+	for i, at := range w.plan.Upgrades {
+		if at > 0 && i < w.plan.Hosts {
+			w.background(func() { w.happen(ctx, Fault{Kind: Restart, At: at, Host: shard.HostID(i + 1)}) })
+		}
+	}
+	time.Sleep(w.plan.Length)
+	cancel()
+	for _, c := range w.clients {
+		c.rest()
+	}
+	w.work.Wait()
+	w.cluster.Net().HealAll()
+	time.Sleep(w.plan.Settle)
+}
+
+// happen lets a fault happen when it is time.
+func (w *world) happen(ctx context.Context, f Fault) {
+	if !workload.Sleep(ctx, f.At) {
+		return
+	}
+	client := -1
+	if f.clientOnly() {
+		client = f.Client
+	}
+	over := w.record.Fault(f.String(), client)
+	defer over()
+	if end := w.begin(f); end != nil {
+		workload.Sleep(ctx, f.For)
+		end()
+	}
+}
+
+func (w *world) nextWatcher() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watchers++
+	return w.watchers
+}
+
+// background runs something that play waits for.
+func (w *world) background(f func()) { w.work.Go(f) }
+
+// dice draws for one part of the world, by its number.
+func (w *world) dice(part int) *rand.Rand {
+	return rand.New(rand.NewPCG(w.plan.Seed, uint64(1000+part)))
+}
+
+func (w *world) hostIDs() []shard.HostID {
+	ids := make([]shard.HostID, w.plan.Hosts)
+	for i := range ids {
+		ids[i] = shard.HostID(i + 1)
+	}
+	return ids
+}
+
+// takeDown notes that a host is down, and tells whether it was up.
+func (w *world) takeDown(id shard.HostID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.down[id]
+	w.down[id] = true
+	return !was
+}
+
+func (w *world) bringUp(id shard.HostID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.down, id)
+}
+
+// judge looks at how everything stands in the end, and ends the clients.
+func (w *world) judge() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := w.cluster.WaitReady(10 * time.Second); err != nil {
+		w.record.Note("in the end a host is not ready: %v", err)
+	}
+	for _, id := range w.hostIDs() {
+		if at := w.cluster.Host(id).Level(); at.Cluster != level.Newest {
+			w.record.Note("in the end all hosts can follow level %d, and host %d knows of %v", level.Newest, id, at)
+		}
+	}
+	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	if err != nil {
+		w.record.Note("in the end no host lets a client in: %v", err)
+		return
+	}
+	revisions := make(map[string]uint64)
+	for _, s := range scenery {
+		o := history.Operation{Kind: history.Describe, Semaphore: place(s.Name), Called: w.record.Now()}
+		d, err := c.Node(path).Describe(ctx, s.Name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+		o.Found, o.Outcome, o.Error = workload.StateOf(d, err)
+		w.record.Operation(o)
+		if o.Found == nil {
+			w.record.Note("in the end %v cannot be described: %v", o.Semaphore, err)
+			continue
+		}
+		revisions[s.Name] = o.Found.Revision
+		f := history.Final{Semaphore: o.Semaphore, State: *o.Found}
+		for _, p := range w.clients {
+			f.Watchers = append(f.Watchers, p.watchersOf(s.Name)...)
+		}
+		w.record.Final(f)
+	}
+	w.checkSessions(ctx, c)
+	for _, p := range w.clients {
+		p.checkNotices(revisions)
+		p.leave()
+	}
+	if err := c.Close(); err != nil {
+		w.record.Note("the last client did not end in peace: %v", err)
+	}
+}
+
+// checkSessions looks for sessions that live on at their hosts though no client has them any more.
+func (w *world) checkSessions(ctx context.Context, c *client.Client) {
+	known := make(map[uint64]bool)
+	for _, p := range w.clients {
+		p.mu.Lock()
+		for _, id := range p.sessions {
+			known[id] = true
+		}
+		p.mu.Unlock()
+	}
+	for s, err := range c.Node(path).Sessions(ctx) {
+		if err != nil {
+			w.record.Note("in the end sessions cannot be listed: %v", err)
+			return
+		}
+		if !known[s.ID] {
+			w.record.Note("in the end session %x lives, and no client has it", s.ID)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// Watch is a watcher: it takes down how a semaphore looks, until the context ends.
+func Watch(ctx context.Context, c *client.Client, of history.Semaphore, watcher int, to Recorder) {
+	var before []history.Link
+	for v, err := range c.Node(of.Node).Watch(ctx, of.Name) {
+		if err != nil {
+			if ctx.Err() == nil {
+				to.Note("watcher %d of %s ended: %v", watcher, of.Name, err)
+			}
+			return
+		}
+		now := owners(v)
+		to.View(history.View{
+			Watcher: watcher, Semaphore: of, Broken: broken(before, now, v.Changes()),
+			State: history.State{Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now},
+		})
+		before = now
+	}
+}
+
+func owners(v *client.View) (links []history.Link) {
+	for o := range v.Owners() {
+		links = append(links, linkOf(o))
+	}
+	return links
+}
+
+// broken tells how changes do not lead from the owners before to those of now.
+func broken(before, now []history.Link, c client.Changes) string {
+	have := make(map[uint64]history.Link)
+	if !c.First {
+		for _, l := range before {
+			have[l.Order] = l
+		}
+	}
+	for _, o := range c.Gone {
+		if _, there := have[o.OrderID]; !there {
+			return fmt.Sprintf("owner %d is gone, and was not there", o.OrderID)
+		}
+		delete(have, o.OrderID)
+	}
+	for _, o := range c.Joined {
+		if _, there := have[o.OrderID]; there {
+			return fmt.Sprintf("owner %d has joined, and was there", o.OrderID)
+		}
+		have[o.OrderID] = linkOf(o)
+	}
+	for _, o := range c.Changed {
+		if _, there := have[o.OrderID]; !there {
+			return fmt.Sprintf("owner %d has changed, and was not there", o.OrderID)
+		}
+		have[o.OrderID] = linkOf(o)
+	}
+	for _, l := range now {
+		if have[l.Order] != l {
+			return fmt.Sprintf("%v owns, and by the changes %v", l, have[l.Order])
+		}
+	}
+	if len(now) != len(have) {
+		return fmt.Sprintf("%d own, and by the changes %d", len(now), len(have))
+	}
+	return ""
+}
