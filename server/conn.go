@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -44,7 +45,7 @@ type conn struct {
 	heard    atomic.Int64 // when frames last came
 	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
 
-	flows []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
+	source *pipeline.Source // of its commands; set by HELLO
 
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
@@ -83,7 +84,6 @@ func (h *Host) newConn(peer transport.Conn) *conn {
 		decoder:  protocol.NewRequestDecoder(h.config.Limits.DataBytes),
 		encoder:  protocol.NewEncoder(),
 		sessions: make(map[shard.SessionID]*binding),
-		flows:    make([]*flow, len(h.replicas)),
 		opened:   h.clock(),
 	}
 	c.holder = lease.NewHolder(h.now())
@@ -151,14 +151,14 @@ func (c *conn) refused(err error) bool {
 	}
 	c.inFlight.Add(1)
 	result := bad.Result()
-	c.fail(bad.ID, bad.Kind, &result)
+	c.Fail(bad.ID, bad.Kind, &result)
 	return true
 }
 
 // flushTouched proposes what the frames of this round asked of the shards.
 func (c *conn) flushTouched() {
 	for i, r := range c.touched {
-		r.pipeline.flush()
+		r.pipeline.Flush()
 		c.touched[i] = nil
 	}
 	c.touched = c.touched[:0]
@@ -223,8 +223,8 @@ func (c *conn) answerBound(session shard.SessionID, id uint64, m protocol.Answer
 	return true
 }
 
-// fail appends the answer to a request that was not.
-func (c *conn) fail(id uint64, kind protocol.Kind, r *protocol.Result) {
+// Fail implements pipeline.Caller: it appends the answer to a request that was not.
+func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	c.host.metrics.failed(kind, r.Status)
 	c.inFlight.Add(-1)
 	c.mu.Lock()

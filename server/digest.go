@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -147,16 +148,16 @@ func (d *duty) checkDigest(now time.Time) {
 		return
 	}
 	c := shard.Command{Kind: shard.CmdDigestTake, Count: number}
-	if d.r.pipeline.add(op{done: func(*shard.Effect, protocol.Status) {}}, &c) {
-		d.r.pipeline.flush()
+	if d.r.pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
+		d.r.pipeline.Flush()
 	}
 }
 
 func (r *replica) initDigests() {
 	r.digests.init(r.host, r.id, func(number, sum uint64) {
 		c := shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}
-		if r.pipeline.add(op{done: func(*shard.Effect, protocol.Status) {}}, &c) {
-			r.pipeline.flush()
+		if r.pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
+			r.pipeline.Flush()
 		}
 	})
 }

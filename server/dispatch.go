@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -123,12 +124,12 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 
 // failure answers a request that the host refuses, with a word for people.
 func (c *conn) failure(r *protocol.Request, s protocol.Status, message string) {
-	c.fail(r.ID, r.Kind, &protocol.Result{Status: s, Message: clip(message)})
+	c.Fail(r.ID, r.Kind, &protocol.Result{Status: s, Message: clip(message)})
 }
 
 // overloaded refuses a request because of a limit of this host.
 func (c *conn) overloaded(id uint64, k protocol.Kind, message string) {
-	c.fail(id, k, &protocol.Result{
+	c.Fail(id, k, &protocol.Result{
 		Status: protocol.StatusOverloaded, Message: message,
 		WaitMillis: uint64(overloadWait.Milliseconds()),
 	})
@@ -155,9 +156,11 @@ func (c *conn) hello(r *protocol.Request) bool {
 	}
 	c.rights, c.name, c.greeted, c.reviewed = rights, name, true, rights.Version()
 	c.client = shard.ClientState{Name: string(r.Hello.ClientName), Version: string(r.Hello.ClientVersion)}
-	if from := c.peer.RemoteAddr(); from != nil {
+	from := c.peer.RemoteAddr()
+	if from != nil {
 		c.client.Address = clipAddress(from.String())
 	}
+	c.source = pipeline.NewSource(name, from, len(h.replicas))
 	c.mu.Lock()
 	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
 	c.mu.Unlock()
@@ -220,11 +223,11 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	lives := protocol.Result{Status: protocol.StatusBadSession, Message: message}
 	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 	if _, known := c.session(home, id); known {
-		c.fail(r.ID, r.Kind, &lives)
+		c.Fail(r.ID, r.Kind, &lives)
 		return
 	}
 	if home.machine.Liveness(id) == shard.Dead {
-		c.fail(r.ID, r.Kind, &over)
+		c.Fail(r.ID, r.Kind, &over)
 		return
 	}
 	request, kind := r.ID, r.Kind
@@ -232,11 +235,11 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 		_, known := c.session(home, id)
 		switch {
 		case !ok:
-			c.fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
+			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
 		case known:
-			c.fail(request, kind, &lives)
+			c.Fail(request, kind, &lives)
 		default:
-			c.fail(request, kind, &over)
+			c.Fail(request, kind, &over)
 		}
 		c.flush()
 	})
@@ -280,8 +283,8 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 		return
 	}
 	rp := h.replicaOf(shard.SlotOf(id, name))
-	o := op{conn: c, request: r.ID, kind: r.Kind, started: c.started}
-	o.patient = r.Kind == protocol.KindAcquire && !rp.pipeline.hurried() && rp.machine.WillQueue(&command)
+	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
+	o.Delayable = r.Kind == protocol.KindAcquire && !rp.pipeline.Urgent() && rp.machine.WillQueue(&command)
 	if c.submit(o, rp, &command) {
 		c.touch(rp)
 	}
@@ -295,16 +298,16 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 		return
 	}
 	command.Name, command.Data = slices.Clone(command.Name), slices.Clone(command.Data)
-	o := op{conn: c, request: r.ID, kind: r.Kind, started: c.started}
+	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
 	h.meta.confirm(func(sure bool) {
 		rp := h.replicaOf(shard.SlotOf(command.Node, command.Name))
 		switch {
 		case !sure:
-			c.fail(o.request, o.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		case h.meta.machine.NodeAlive(command.Node) != nodeAlive:
-			c.fail(o.request, o.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchNode})
+			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchNode})
 		case c.submit(o, rp, &command):
-			rp.pipeline.flush()
+			rp.pipeline.Flush()
 		}
 		c.flush()
 	})
@@ -319,17 +322,17 @@ const (
 
 // submit queues a command whose result answers a request, or answers it. It tells whether the shard's pipeline has
 // to be flushed.
-func (c *conn) submit(o op, rp *replica, command *shard.Command) bool {
+func (c *conn) submit(o pipeline.Op, rp *replica, command *shard.Command) bool {
 	if !rp.leads() {
-		c.moved(o.request, o.kind, rp)
+		c.moved(o.Request, o.Kind, rp)
 		return false
 	}
 	if needs := shard.LevelOf(command); needs > rp.currentLevel() {
-		c.fail(o.request, o.kind, c.host.aboveLevel(needs))
+		c.Fail(o.Request, o.Kind, c.host.aboveLevel(needs))
 		return false
 	}
-	if !rp.pipeline.add(o, command) {
-		c.overloaded(o.request, o.kind, "the shard's queue is full")
+	if !rp.pipeline.Add(o, command) {
+		c.overloaded(o.Request, o.Kind, "the shard's queue is full")
 		return false
 	}
 	return true
@@ -338,5 +341,5 @@ func (c *conn) submit(o op, rp *replica, command *shard.Command) bool {
 // moved tells where the leader of a shard is.
 func (c *conn) moved(id uint64, k protocol.Kind, rp *replica) {
 	result := c.host.movedResult(rp)
-	c.fail(id, k, &result)
+	c.Fail(id, k, &result)
 }

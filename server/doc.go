@@ -3,7 +3,7 @@
 //
 // How a request travels. A connection's event loop decodes it (conn.go, dispatch.go). A read is answered
 // from the memory of the shard's replica on this host, after a read barrier where it must be strict
-// (read.go). A mutation goes into the pipeline of its shard (pipeline.go), which proposes many at once to
+// (read.go). A mutation goes into the pipeline of its shard (package pipeline), which proposes many at once to
 // the log. When the batch is applied here (replica.go), its results go straight to the connections that
 // wait for them, and its other effects to waiting acquires (waiting.go), watches (watch.go) and the
 // session machinery (session.go, duty.go).

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -75,7 +76,7 @@ func (d *duty) end() {
 	d.mu.Unlock()
 	r := d.r
 	result := r.host.movedResult(r)
-	r.pipeline.abandon(result)
+	r.pipeline.Abandon(result)
 	r.disown(result)
 	r.unlead(result)
 }
@@ -167,11 +168,11 @@ func (d *duty) propose(term uint64) {
 			d.r.host.wake() // else the next tick is soon enough
 		}
 	}
-	if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
+	if !d.r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	d.r.pipeline.flush()
+	d.r.pipeline.Flush()
 }
 
 // assume takes the sessions and the waiters over: every session gets its timeout and the grace of its
@@ -249,11 +250,11 @@ func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
 		}
 	}
 	command := shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}
-	if !r.pipeline.add(op{done: done}, &command) {
+	if !r.pipeline.Add(pipeline.Op{Done: done}, &command) {
 		done(nil, protocol.StatusOverloaded)
 		return false
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 	return true
 }
 
@@ -264,11 +265,11 @@ func (d *duty) goOn() {
 		return
 	}
 	done := func(*shard.Effect, protocol.Status) { d.continuing.Store(false) } // what is left then wakes the loop
-	if !r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdContinue}) {
+	if !r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdContinue}) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 }
 
 // tellSilent tells a client that was silent for too long that its session is no longer attached. The
@@ -309,11 +310,11 @@ func (d *duty) timeOut(term uint64, now time.Time) {
 				d.mu.Unlock()
 			}
 		}
-		if !r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}) {
+		if !r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}) {
 			done(nil, protocol.StatusOverloaded)
 			return
 		}
-		r.pipeline.flush()
+		r.pipeline.Flush()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/memlog"
 )
@@ -81,8 +82,8 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	// As a turn that had seen the command of the next term applied, when that leadership was over.
 	done := make(chan struct{})
 	r.duty.begin(term + 1)
-	r.pipeline.add(op{done: func(*shard.Effect, protocol.Status) { close(done) }}, &shard.Command{Kind: shard.CmdLead, Term: term + 1})
-	r.pipeline.flush()
+	r.pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) { close(done) }}, &shard.Command{Kind: shard.CmdLead, Term: term + 1})
+	r.pipeline.Flush()
 	<-done
 	r.duty.end()
 	r.duty.act(h.now(), stage{term: term + 1, proposed: true, begun: true})
@@ -144,7 +145,7 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 	queue := func() chan outcome {
 		told := make(chan outcome, 2)
-		ok := r.pipeline.add(op{done: func(e *shard.Effect, failed protocol.Status) { told <- outcome{e, failed} }}, &command)
+		ok := r.pipeline.Add(pipeline.Op{Done: func(e *shard.Effect, failed protocol.Status) { told <- outcome{e, failed} }}, &command)
 		if !ok {
 			t.Fatal("the queue is full")
 		}
@@ -160,12 +161,12 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	default:
 		t.Fatal("it was not answered")
 	}
-	if commands, batches := r.pipeline.waiting(); commands != 0 || batches != 0 {
+	if commands, batches := r.pipeline.Waiting(); commands != 0 || batches != 0 {
 		t.Fatalf("%d commands and %d batches wait", commands, batches)
 	}
 	// What comes next takes nothing of it along.
 	second := queue()
-	r.pipeline.flush()
+	r.pipeline.Flush()
 	if got := <-second; got.effect == nil || got.effect.Status != protocol.StatusSuccess {
 		t.Fatalf("the next one was answered with %+v", got)
 	}

@@ -63,6 +63,17 @@ func (g *gate) hold(held bool) {
 	g.mu.Unlock()
 }
 
+// What a connection has of a batch beside one that asks for little: commands of 100 bytes, and bytes of large ones.
+const (
+	commandsPerShare = 27
+	largePerBatch    = 64 << 10
+)
+
+func queuedAt(h *Host) int {
+	commands, _ := h.replicas[0].pipeline.Waiting()
+	return commands
+}
+
 // Connections that ask for much do not keep another one waiting for longer than a few small batches.
 func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testing.T) {
 	data := bytes.Repeat([]byte("x"), 60_000)
@@ -134,11 +145,11 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 						}
 						p.pass()
 					case <-time.After(10 * time.Second):
-						t.Fatalf("round %d: no batch is proposed, of %d commands that wait", n, h.replicas[0].pipeline.queued())
+						t.Fatalf("round %d: no batch is proposed, of %d commands that wait", n, queuedAt(h))
 					}
 				}
 				// Two batches that are under way and the next, each with a part of both flooders and of the host itself.
-				if commands > 9*inAPart || size > 3*largePerBatch {
+				if commands > 9*commandsPerShare || size > 3*largePerBatch {
 					t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)
 				}
 			}
@@ -148,54 +159,11 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 				case p := <-g.proposed:
 					p.pass()
 				case <-time.After(10 * time.Millisecond):
-					if commands, batches := h.replicas[0].pipeline.waiting(); commands+batches == 0 {
+					if commands, batches := h.replicas[0].pipeline.Waiting(); commands+batches == 0 {
 						return
 					}
 				}
 			}
 		})
-	}
-}
-
-// Connections that ask for as much as each other go into the log as they come, in batches as large as ever.
-func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
-	p := &pipeline{}
-	p.init(0, 1, 1, 0)
-	p.level.Store(uint32(level.Newest))
-	const conns, requests = 8, 64
-	now := int64(time.Hour)
-	all := make([]*conn, conns)
-	for i := range all {
-		all[i] = &conn{flows: make([]*flow, 1), peer: newSink()}
-	}
-	round := func() {
-		for _, c := range all {
-			for range requests {
-				now += int64(time.Microsecond)
-				if !p.add(op{conn: c, started: now}, &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}) {
-					t.Fatal("the queue is full")
-				}
-			}
-		}
-		now += int64(10 * time.Millisecond)
-	}
-	take := func() {
-		for p.queued() > 0 {
-			p.next()
-		}
-	}
-	for range 2 * sharedFor / (10 * time.Millisecond) { // until it is known of all that they ask for much
-		round()
-		take()
-	}
-	before := p.shared.Load()
-	for range 1000 {
-		round()
-		if ops, _ := p.next(); len(ops) != conns*requests {
-			t.Fatalf("a batch has %d commands; want all %d", len(ops), conns*requests)
-		}
-	}
-	if n := p.shared.Load() - before; n != 0 {
-		t.Fatalf("%d batches were shared out", n)
 	}
 }

@@ -59,7 +59,7 @@ func (c *conn) tryKey(home *replica, id shard.SessionID, key []byte, request uin
 			WaitMillis: uint64(wait.Milliseconds()) + 1,
 		}
 	}
-	c.fail(request, k, &refusal)
+	c.Fail(request, k, &refusal)
 	c.flush()
 	return false
 }

@@ -110,7 +110,7 @@ func (h *Host) openLogs() error {
 
 func (h *Host) closeLogs() {
 	for _, r := range h.replicas {
-		r.pipeline.close()
+		r.pipeline.Close()
 		if r.log != nil {
 			_ = r.log.Close()
 		}
@@ -242,7 +242,7 @@ func (h *Host) admitsWrites(c *conn, r *protocol.Request) bool {
 		return true
 	}
 	if err := h.config.Guard(); err != nil {
-		c.fail(r.ID, r.Kind, &protocol.Result{
+		c.Fail(r.ID, r.Kind, &protocol.Result{
 			Status: protocol.StatusStorageFull, Message: clip(err.Error()), WaitMillis: 1000,
 		})
 		return false

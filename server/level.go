@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -127,18 +128,18 @@ func (d *duty) raiseLevel() {
 		return
 	}
 	done := func(*shard.Effect, protocol.Status) { d.raising.Store(false) }
-	if !r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
+	if !r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 }
 
 // currentLevel is the level of the shard, as far as this replica has applied its log.
-func (r *replica) currentLevel() level.Level { return level.Level(r.pipeline.level.Load()) }
+func (r *replica) currentLevel() level.Level { return r.pipeline.Level() }
 
 // noteLevel has the pipeline know the level of the machine.
-func (r *replica) noteLevel() { r.pipeline.level.Store(uint32(r.machine.Level())) }
+func (r *replica) noteLevel() { r.pipeline.SetLevel(r.machine.Level()) }
 
 // aboveLevel is the answer to a request that needs a level which the cluster has not reached.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {

@@ -4,48 +4,6 @@ import "time"
 
 // The limits of a host. Those that users may change are in Config; docs/operating.md lists them all.
 const (
-	// alone and among are how many batches of one shard are under way at once, on the only host of a
-	// cluster and on one of several; the next batch gathers what arrives meanwhile. Alone a second one
-	// keeps the disk busy; among others a round costs so many messages that larger batches pay more.
-	alone = 2
-	among = 1
-	// maxBatchCommands and maxBatchBytes bound one batch: who comes when it has just gone waits until it is through.
-	maxBatchCommands = 2048
-	maxBatchBytes    = 1 << 20
-	// maxQueuedCommands and maxQueuedBytes bound what waits for the next batches of one shard. More is
-	// refused with OVERLOADED.
-	maxQueuedCommands = 65_536
-	maxQueuedBytes    = 64 << 20
-	// sharedCommands and sharedBytes are from when on the queue is shared out, in any case.
-	sharedCommands = maxQueuedCommands / 8
-	sharedBytes    = maxQueuedBytes / 8
-	// lightCommands and lightBytes are what may wait for one connection though others have filled their part of the queue.
-	lightCommands = 64
-	lightBytes    = 64 << 10
-	// commandCost is what a command costs besides its bytes, in bytes, when turns are shared out.
-	commandCost = 512
-	// flowQuantum is what one connection may have in a batch while another one that asks for little is there;
-	// addressQuantum and tokenQuantum, all connections of an address and of a token, where there are others.
-	flowQuantum    = 16 << 10
-	addressQuantum = 32 << 10
-	tokenQuantum   = 64 << 10
-	// largeCommand is from how many bytes on a command is large; such commands have largePerBatch of a batch,
-	// and only one batch at a time, while a connection that asks for little has commands queued.
-	largeCommand  = 8 << 10
-	largePerBatch = 64 << 10
-	// heavyCost is from when on a connection asks for much at a time, and sharedFor how long that is remembered. One that
-	// had little in more than lightBatches batches is taken for one that asks for little.
-	heavyCost    = 8 << 10
-	sharedFor    = time.Second
-	lightBatches = 2
-	// spareFlows is for how many flows memory is kept, for so many commands and bytes each.
-	spareFlows    = 512
-	spareCommands = 64
-	spareBytes    = 8 << 10
-	// keptBytes and keptOps are how much room of a shard's queue is kept for what comes next. What a burst took is given
-	// back.
-	keptBytes = 2 * maxBatchBytes
-	keptOps   = 2 * maxBatchCommands
 	// overloadWait is what a client is asked to wait where a queue is full.
 	overloadWait = 20 * time.Millisecond
 

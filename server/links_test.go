@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -25,11 +26,11 @@ func propose(t *testing.T, r *replica, commands ...shard.Command) shard.Effect {
 				last <- e
 			}
 		}
-		if !r.pipeline.add(op{done: done}, &commands[i]) {
+		if !r.pipeline.Add(pipeline.Op{Done: done}, &commands[i]) {
 			t.Fatal("the queue is full")
 		}
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 	e := <-last
 	if e == nil {
 		t.Fatal("a command was not applied")
@@ -124,34 +125,6 @@ func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	for late := time.Now().Add(30 * time.Second); r.machine.Count().Guests > 0; time.Sleep(time.Millisecond) { // no event tells of it
 		if time.Now().After(late) {
 			t.Fatalf("%d dead guests are left", r.machine.Count().Guests)
-		}
-	}
-}
-
-// The memory of a queue that was long is given back when it has been worked off.
-func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
-	h := standalone(t, 1)
-	r := h.replicas[0]
-	data := make([]byte, 1000)
-	commands := make([]shard.Command, maxQueuedCommands/2)
-	for i := range commands {
-		commands[i] = shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 1, Name: nameIn(r, 1), Data: data}
-	}
-	propose(t, r, commands...)
-	propose(t, r, commands[:10]...)
-	p := &r.pipeline
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) { // no event tells that the batch has landed
-		p.mu.Lock()
-		bytes, ops := cap(p.bytes)+cap(p.other), cap(p.queue)
-		for _, spare := range p.spare {
-			ops += cap(spare)
-		}
-		p.mu.Unlock()
-		if bytes <= 2*keptBytes && ops <= (p.window+1)*keptOps {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("room for %d bytes and %d commands is kept", bytes, ops)
 		}
 	}
 }

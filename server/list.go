@@ -64,7 +64,7 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 		view, known := c.session(rp, id)
 		switch {
 		case !known:
-			c.fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
+			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
 		default:
 			c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.wireSession(rp, &view)})
 		}

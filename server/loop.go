@@ -42,7 +42,7 @@ func (h *Host) run() {
 			}
 		}
 		for _, r := range h.replicas {
-			r.pipeline.wall.Store(time.Now().UnixNano() - h.clock())
+			r.pipeline.SetWall(time.Now().UnixNano() - h.clock())
 			r.duty.turn(now)
 		}
 		if h.pending.due() || h.pending.over.Load() {

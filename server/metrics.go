@@ -179,7 +179,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	for _, r := range h.replicas {
 		l := fmt.Sprintf(`{shard="%d"}`, r.id)
 		count := r.machine.Count()
-		queued, flying := r.pipeline.waiting()
+		queued, flying := r.pipeline.Waiting()
 		leads := 0.0
 		if r.leads() {
 			leads = 1
@@ -193,7 +193,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
 		gauge("signalbox_shard_pending"+l, float64(r.machine.Pending()))
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
-		gauge("signalbox_shard_shared_batches_total"+l, float64(r.pipeline.shared.Load()))
+		gauge("signalbox_shard_shared_batches_total"+l, float64(r.pipeline.Shared()))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))
 		leases := r.leases.Counts()
 		gauge("signalbox_shard_sessions_attached"+l, float64(leases.Attached))

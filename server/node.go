@@ -44,16 +44,16 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 				RoutingVersion: h.routes.version(),
 			}}
 		}
-		c.fail(r.ID, r.Kind, &result)
+		c.Fail(r.ID, r.Kind, &result)
 		return
 	}
 	id, kind := r.ID, r.Kind
 	h.meta.propose(command, func(e *meta.Effect, failed protocol.Status) {
 		switch {
 		case e == nil:
-			c.fail(id, kind, &protocol.Result{Status: failed})
+			c.Fail(id, kind, &protocol.Result{Status: failed})
 		case e.Status != protocol.StatusSuccess:
-			c.fail(id, kind, &protocol.Result{Status: e.Status, Message: clip(e.Message)})
+			c.Fail(id, kind, &protocol.Result{Status: e.Status, Message: clip(e.Message)})
 		default:
 			c.answer(id, done(e))
 		}
@@ -96,9 +96,9 @@ func (c *conn) nodeExists(r *protocol.Request, path string) {
 			c.forget(id)
 			c.answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
 		default:
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
 		c.flush()
 	})
@@ -137,9 +137,9 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 		case ok && (node == 0 || n.ID == node):
 			c.answer(id, &protocol.NodeDescribeAnswer{Node: wireNode(&n)})
 		case sure:
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no such node"})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no such node"})
 		default:
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
 		c.flush()
 	}
@@ -174,7 +174,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 	kind := r.Kind
 	c.host.meta.confirm(func(ok bool) {
 		if !ok {
-			c.fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 			c.flush()
 			return
 		}

@@ -23,7 +23,7 @@ func (c *conn) read(r *protocol.Request, rp *replica, consistency protocol.Consi
 		if ok {
 			answer()
 		} else {
-			c.fail(id, kind, &notUpToDate)
+			c.Fail(id, kind, &notUpToDate)
 		}
 		c.flush()
 	})
@@ -129,7 +129,7 @@ func (d *describe) run() {
 		if d.c.host.Liveness(shard.SessionID(d.m.SessionID)) == shard.Dead {
 			result = protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 		}
-		d.c.fail(d.request, d.kind, &result)
+		d.c.Fail(d.request, d.kind, &result)
 	}
 }
 
@@ -142,7 +142,7 @@ func (d *describe) read() bool {
 }
 
 func (d *describe) notFound() {
-	d.c.fail(d.request, d.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"})
+	d.c.Fail(d.request, d.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no semaphore of this name"})
 }
 
 func (d *describe) reply(watched bool) {

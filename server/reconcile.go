@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -89,11 +90,11 @@ func (d *duty) forget(dead []shard.SessionID) {
 				d.forget(d.known(batch))
 			}
 		}
-		if !d.r.pipeline.add(op{done: done}, &shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}) {
+		if !d.r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}) {
 			done(nil, protocol.StatusOverloaded)
 			return
 		}
-		d.r.pipeline.flush()
+		d.r.pipeline.Flush()
 	}
 }
 
@@ -129,11 +130,11 @@ func (d *duty) dropNodes() {
 		}
 		done := func(e *shard.Effect, _ protocol.Status) { d.dropMore(e != nil) }
 		command := shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}
-		if !r.pipeline.add(op{done: done}, &command) {
+		if !r.pipeline.Add(pipeline.Op{Done: done}, &command) {
 			d.dropMore(false)
 			return
 		}
-		r.pipeline.flush()
+		r.pipeline.Flush()
 	}
 	for after, more := shard.NodeID(0), true; more; {
 		var page []meta.Dropped

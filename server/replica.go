@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -22,7 +23,7 @@ type replica struct {
 	slots    shard.SlotSet
 	machine  *shard.Machine
 	log      shard.Log
-	pipeline pipeline
+	pipeline *pipeline.Pipeline
 	leases   *lease.Table
 	fresh    *freshness
 	hub      *hub.Hub
@@ -77,11 +78,13 @@ func (h *Host) newReplica(id uint64, slots shard.SlotSet) *replica {
 	r.hub = hub.New(m, hub.Options{Budget: h.watches})
 	r.waiters.init()
 	r.timers.init()
-	window := alone
+	window := pipeline.Alone
 	if len(h.config.Hosts) > 1 {
-		window = among
+		window = pipeline.Among
 	}
-	r.pipeline.init(int(id-1), h.proposer, window, h.config.Patience)
+	r.pipeline = pipeline.New(pipeline.Options{
+		Shard: int(id - 1), Proposer: h.proposer, Window: window, Delay: h.config.Patience,
+	})
 	r.duty.init(r)
 	r.initDigests()
 	r.noteLevel()
@@ -95,7 +98,7 @@ func (r *replica) open() error {
 		return fmt.Errorf("server: opening shard %d: %w", r.id, err)
 	}
 	r.log = log
-	r.pipeline.open(log)
+	r.pipeline.Open(log)
 	return nil
 }
 
@@ -109,11 +112,15 @@ func (r *replica) Apply(entries []shard.Entry) error {
 			return r.host.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err))
 		}
 		r.applied.Store(entries[i].Index)
-		var ops []op
+		var ops []pipeline.Op
 		began := r.host.now()
 		if r.batch.Proposer == r.host.proposer {
 			var proposed time.Time
-			if ops, proposed = r.pipeline.land(r.batch.Sequence); ops != nil {
+			var err error
+			if ops, proposed, err = r.pipeline.Land(r.batch.Sequence, len(r.batch.Commands)); err != nil {
+				return r.host.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.id, entries[i].Index, err))
+			}
+			if ops != nil {
 				r.host.metrics.commit.observe(int64(began.Sub(proposed)))
 			}
 		}
@@ -124,7 +131,7 @@ func (r *replica) Apply(entries []shard.Entry) error {
 		}
 		r.effects.Reset() // at once: what a burst took is not kept until the next batch
 		if ops != nil {
-			r.pipeline.landed(ops)
+			r.pipeline.Completed(ops)
 		}
 	}
 	return nil
@@ -132,11 +139,17 @@ func (r *replica) Apply(entries []shard.Entry) error {
 
 // complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that
 // this replica must not go on.
-func (r *replica) complete(ops []op) (differs error) {
+func (r *replica) complete(ops []pipeline.Op) (differs error) {
+	results := 0
 	for i := range r.effects.List {
 		e := &r.effects.List[i]
 		switch e.Kind {
 		case shard.EffectResult:
+			if int(e.Op) != results || results == len(r.batch.Commands) {
+				return fmt.Errorf("%w: result %d of a batch of %d commands is for command %d",
+					errBrokenBatch, results, len(r.batch.Commands), e.Op)
+			}
+			results++
 			command := &r.batch.Commands[e.Op]
 			switch {
 			case e.Flags&shard.FlagQueued != 0:
@@ -181,6 +194,9 @@ func (r *replica) complete(ops []op) (differs error) {
 			}
 		}
 	}
+	if results != len(r.batch.Commands) {
+		return fmt.Errorf("%w: a batch of %d commands has %d results", errBrokenBatch, len(r.batch.Commands), results)
+	}
 	if r.leads() && r.machine.Pending() > 0 {
 		r.host.wake()
 	}
@@ -188,6 +204,9 @@ func (r *replica) complete(ops []op) (differs error) {
 	r.flushDirty()
 	return differs
 }
+
+// errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
+var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
 
 // overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
 // been with the whole node.
@@ -213,22 +232,22 @@ var waitsElsewhere = protocol.Result{
 }
 
 // result answers one request.
-func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
-	c := o.conn
-	if c == nil {
-		o.done(e, 0)
+func (r *replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect) {
+	if o.Caller == nil {
+		o.Done(e, 0)
 		return
 	}
+	c := o.Caller.(*conn)
 	if e.Status != protocol.StatusSuccess {
 		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(command, e.Status)}
 		if e.Status == protocol.StatusOverloaded {
 			result.WaitMillis = uint64(overloadWait.Milliseconds())
 		}
-		c.fail(o.request, o.kind, &result)
+		c.Fail(o.Request, o.Kind, &result)
 		r.mark(c)
 		return
 	}
-	switch o.kind {
+	switch o.Kind {
 	case protocol.KindAcquire:
 		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
 		queued := e.Flags&shard.FlagQueued != 0
@@ -239,32 +258,32 @@ func (r *replica) result(o *op, command *shard.Command, e *shard.Effect) {
 			r.acquired.Outcome = protocol.Acquired
 		}
 		if !queued {
-			c.answer(o.request, &r.acquired)
+			c.answer(o.Request, &r.acquired)
 			break
 		}
-		if !c.answerBound(command.Session, o.request, &r.acquired) {
-			c.fail(o.request, o.kind, &waitsElsewhere)
+		if !c.answerBound(command.Session, o.Request, &r.acquired) {
+			c.Fail(o.Request, o.Kind, &waitsElsewhere)
 			r.mark(c)
 			return
 		}
 		// After the answer: from here on others may push the outcome.
-		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.request, since: o.started})
+		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
 	case protocol.KindRelease:
 		r.released.Released = e.Flags&shard.FlagReleased != 0
-		c.answer(o.request, &r.released)
+		c.answer(o.Request, &r.released)
 	case protocol.KindSemaphoreCreate:
 		r.created.Revision = uint64(e.Revision)
-		c.answer(o.request, &r.created)
+		c.answer(o.Request, &r.created)
 	case protocol.KindSemaphoreUpdate:
 		r.updated.Revision = uint64(e.Revision)
-		c.answer(o.request, &r.updated)
+		c.answer(o.Request, &r.updated)
 	case protocol.KindSemaphoreResize:
 		r.resized.Revision = uint64(e.Revision)
-		c.answer(o.request, &r.resized)
+		c.answer(o.Request, &r.resized)
 	case protocol.KindSemaphoreDelete:
-		c.answer(o.request, &r.deleted)
+		c.answer(o.Request, &r.deleted)
 	}
-	r.host.metrics.answered(o.kind, r.host.clock()-o.started)
+	r.host.metrics.answered(o.Kind, r.host.clock()-o.Started)
 	r.mark(c)
 }
 

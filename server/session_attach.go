@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -76,7 +77,7 @@ func (a *attach) fail(s protocol.Status, message string) {
 	if s == protocol.StatusUnavailable {
 		result.WaitMillis = uint64(overloadWait.Milliseconds())
 	}
-	a.c.fail(a.request, a.kind, &result)
+	a.c.Fail(a.request, a.kind, &result)
 	a.c.flush()
 }
 
@@ -97,7 +98,7 @@ func (a *attach) commit() {
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
 		Client: a.c.clientRef(),
 	}
-	ok := a.rp.pipeline.add(op{from: a.c, done: func(e *shard.Effect, failed protocol.Status) {
+	ok := a.rp.pipeline.Add(pipeline.Op{Source: a.c.source, Done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
 			a.c.moved(a.request, a.kind, a.rp)
@@ -114,7 +115,7 @@ func (a *attach) commit() {
 		a.fail(protocol.StatusOverloaded, "the shard's queue is full")
 		return
 	}
-	a.rp.pipeline.flush()
+	a.rp.pipeline.Flush()
 }
 
 // take attaches the session over this connection and takes it from the one before.

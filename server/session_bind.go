@@ -13,7 +13,7 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	home := c.host.replicaOf(id.Slot())
 	request, kind, key := r.ID, r.Kind, slices.Clone(r.SessionBind.Key)
 	fail := func(s protocol.Status, message string) {
-		c.fail(request, kind, &protocol.Result{Status: s, Message: message})
+		c.Fail(request, kind, &protocol.Result{Status: s, Message: message})
 		c.flush()
 	}
 	try := func(sure bool) bool {

@@ -4,20 +4,21 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
-// end proposes the end of a session at once, for a connection or, where it is nil, for the host itself.
-func (r *replica) end(from *conn, id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
+// end proposes the end of a session at once, for the commands of a connection or, where that is nil, for the host itself.
+func (r *replica) end(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
 	if done == nil {
 		done = func(*shard.Effect, protocol.Status) {}
 	}
 	command := shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}
-	if !r.pipeline.add(op{from: from, done: done}, &command) {
+	if !r.pipeline.Add(pipeline.Op{Source: from, Done: done}, &command) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 }
 
 func (c *conn) sessionStop(r *protocol.Request) {
@@ -64,7 +65,7 @@ func (c *conn) stopping(b *binding) (over func(ended bool)) {
 			}
 		}
 		for _, r := range held {
-			c.fail(r.id, r.kind, &result)
+			c.Fail(r.id, r.kind, &result)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 			if _, known := rp.machine.Session(id); known || !led {
 				status = protocol.StatusUnavailable
 			}
-			c.fail(request, kind, &protocol.Result{Status: status})
+			c.Fail(request, kind, &protocol.Result{Status: status})
 			c.flush()
 		})
 	}
@@ -116,14 +117,14 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 		return
 	}
 	request, kind, started := r.ID, r.Kind, c.started
-	rp.end(c, id, flags, func(e *shard.Effect, failed protocol.Status) {
+	rp.end(c.source, id, flags, func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
 			c.moved(request, kind, rp)
 		case e == nil:
-			c.fail(request, kind, &protocol.Result{Status: failed})
+			c.Fail(request, kind, &protocol.Result{Status: failed})
 		case e.Status != protocol.StatusSuccess:
-			c.fail(request, kind, &protocol.Result{Status: e.Status})
+			c.Fail(request, kind, &protocol.Result{Status: e.Status})
 		case kind == protocol.KindSessionStop:
 			c.answer(request, &protocol.SessionStopAnswer{})
 		default:
@@ -218,7 +219,9 @@ func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 	c.holder.Close(now)
 	for _, r := range h.replicas {
 		r.hub.Gone(c)
-		r.pipeline.leave(c)
+		if c.source != nil {
+			r.pipeline.Remove(c.source)
+		}
 	}
 	h.remove(c)
 	h.wake()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -28,11 +29,11 @@ func (c *conn) sessionStart(r *protocol.Request) {
 	h.meta.confirm(func(sure bool) {
 		switch n, ok := h.meta.machine.Node(path); {
 		case !sure:
-			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			c.Fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		case ok:
 			start.in(n)
 		default:
-			c.fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
+			c.Fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no node " + path})
 		}
 		c.flush()
 	})
@@ -55,16 +56,16 @@ func (s *sessionStart) in(n meta.Node) {
 	rp := h.someLed()
 	if rp == nil {
 		result := h.movedResult(h.replicas[rand.IntN(len(h.replicas))])
-		s.c.fail(s.id, s.kind, &result)
+		s.c.Fail(s.id, s.kind, &result)
 		return
 	}
 	s.command.Node = n.ID
 	s.command.Slot = rp.someSlot()
-	if !rp.pipeline.add(op{from: s.c, started: s.started, done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
+	if !rp.pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started, Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
 		return
 	}
-	rp.pipeline.flush()
+	rp.pipeline.Flush()
 }
 
 // done runs where the creation is applied.
@@ -76,11 +77,11 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 		c.flush()
 		return
 	case e == nil:
-		c.fail(s.id, s.kind, &protocol.Result{Status: failed})
+		c.Fail(s.id, s.kind, &protocol.Result{Status: failed})
 		c.flush()
 		return
 	case e.Status != protocol.StatusSuccess:
-		c.fail(s.id, s.kind, &protocol.Result{Status: e.Status})
+		c.Fail(s.id, s.kind, &protocol.Result{Status: e.Status})
 		rp.mark(c)
 		return
 	}

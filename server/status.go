@@ -52,7 +52,7 @@ func (h *Host) Status() Status {
 	}
 	for _, r := range h.replicas {
 		l, count := r.leadership.Load(), r.machine.Count()
-		queued, flying := r.pipeline.waiting()
+		queued, flying := r.pipeline.Waiting()
 		if r.leads() && !r.leases.Fresh(now) {
 			s.Fresh = false
 		}

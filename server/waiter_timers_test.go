@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -19,10 +20,10 @@ func carryOut(t *testing.T, r *replica, c shard.Command) shard.Effect {
 		}
 		results <- *e
 	}
-	if !r.pipeline.add(op{done: done}, &c) {
+	if !r.pipeline.Add(pipeline.Op{Done: done}, &c) {
 		t.Fatal("the queue is full")
 	}
-	r.pipeline.flush()
+	r.pipeline.Flush()
 	e := <-results
 	if e.Status != protocol.StatusSuccess {
 		t.Fatalf("%v: %v", c.Kind, e.Status)

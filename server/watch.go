@@ -149,7 +149,7 @@ func (c *conn) watch(r *protocol.Request) {
 		if ok {
 			c.openWatch(rp, request, &open)
 		} else {
-			c.fail(request, protocol.KindWatch, &notUpToDate)
+			c.Fail(request, protocol.KindWatch, &notUpToDate)
 		}
 		c.stopOpened(rp, request)
 		c.flush()
@@ -170,7 +170,7 @@ func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
 	}
 	if h.meta.machine.NodeAlive(id) == nodeDead {
 		c.Ended(request)
-		c.fail(request, protocol.KindWatch, &nodeGone)
+		c.Fail(request, protocol.KindWatch, &nodeGone)
 		return
 	}
 	err := rp.hub.Open(c, request, m)
@@ -194,7 +194,7 @@ func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
 	if errors.Is(err, hub.ErrInUse) {
 		status = protocol.StatusBadRequest
 	}
-	c.fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
+	c.Fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
 }
 
 // opens notes that a watch waits to be opened. False: one of this id does already.
@@ -249,7 +249,7 @@ func (c *conn) stopWatch(request, id uint64, at ...*replica) {
 			return
 		}
 	}
-	c.fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchWatch})
+	c.Fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchWatch})
 }
 
 // Append implements hub.Sink.

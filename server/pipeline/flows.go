@@ -1,21 +1,21 @@
-package server
+package pipeline
 
-// flows share the batches of a shard fairly among those who ask for commands: by token, within a token by address,
-// within an address by connection. What the host itself asks for has the part of a token.
+// flows share the batches of a shard fairly among the sources of commands: by token, within a token by address,
+// within an address by source. What the host itself asks for has the share of a token.
 //
-// It is deficit round robin at each level. A flow whose turn it is may have commands taken while it has credit, and
-// the last of them may cost more than is left: the debt is paid with later turns. Then its credit is replenished and
-// it goes behind all others, at the most once in a batch. A flow that comes with credit goes before those that have
-// had a turn: who asks for little is served by the next batch, however much waits of others. Nobody starves: credit is
-// replenished in the order of the list only.
+// It is deficit round robin at each level. The flow that is served has commands taken while it has credit, and
+// the last of them may cost more than is left: the debt is paid with later credit. Then its credit is replenished and
+// it goes behind all others, at the most once in a batch. A flow that comes with credit goes before those that were
+// served: a source that asks for little is served by the next batch, however much waits of others. No flow starves: credit
+// is replenished in the order of the list only.
 //
-// Within a connection, commands keep their order.
+// Within a source, commands keep their order.
 type flows struct {
 	root  flow
 	host  *flow
 	batch uint64 // counts the batches, for the marks of the flows
 
-	ops  [][]op // memory of flows that were emptied
+	ops  [][]Op // memory of flows that were emptied
 	data [][]byte
 }
 
@@ -24,8 +24,8 @@ func (q *flows) init() {
 	q.host = &flow{parent: &q.root, quantum: tokenQuantum, credit: tokenQuantum}
 }
 
-// join makes a flow for a connection.
-func (q *flows) join(token, address string) *flow {
+// add makes a flow for a source.
+func (q *flows) add(token, address string) *flow {
 	t := q.root.find(token, tokenQuantum)
 	a := t.find(address, addressQuantum)
 	a.members++
@@ -43,16 +43,16 @@ func (f *flow) find(key string, quantum int) *flow {
 	return x
 }
 
-// leave says that the connection of a flow has gone. What waits in it is still carried out.
-func (q *flows) leave(f *flow) {
+// close says that the source of a flow has gone. What waits in it is still carried out.
+func (q *flows) close(f *flow) {
 	f.closed = true
 	if f.queued == 0 {
-		q.forget(f)
+		q.remove(f)
 	}
 }
 
-// forget takes the flow of a connection that has gone out of the tree.
-func (q *flows) forget(f *flow) {
+// remove takes the flow of a source that has gone out of the tree.
+func (q *flows) remove(f *flow) {
 	for x := f.parent; x != &q.root; x = x.parent {
 		if x.members--; x.members == 0 {
 			delete(x.parent.below, x.key)
@@ -60,8 +60,8 @@ func (q *flows) forget(f *flow) {
 	}
 }
 
-// admits tells whether a command may be queued. Whoever has little waiting is refused only where the whole queue is
-// full. Whoever has much is refused where its token has as much waiting as there is room left: so half of the queue is
+// admits returns whether a command may be queued. A source with little waiting is refused only where the whole queue is
+// full. One with much is refused where its token has as much waiting as there is room left: so half of the queue is
 // left for others, however many connections one token has.
 func (q *flows) admits(f *flow) bool {
 	if f == q.host {
@@ -79,22 +79,22 @@ func (q *flows) admits(f *flow) bool {
 }
 
 // push queues an encoded command.
-func (q *flows) push(f *flow, o op, encoded []byte) {
+func (q *flows) push(f *flow, o Op, encoded []byte) {
 	if f.queued == 0 {
-		q.lend(f)
+		q.allocate(f)
 	}
 	f.put(o, encoded)
 	for x := f; x != nil; x = x.parent {
 		if x.queued == 0 && x.parent != nil {
-			x.parent.enter(x)
+			x.parent.activate(x)
 		}
 		x.queued++
 		x.bytes += len(encoded)
 	}
 }
 
-// enter puts a flow that has commands now into the list that its credit gives it a place in.
-func (f *flow) enter(x *flow) {
+// activate puts a flow that has commands now into the list that its credit gives it a place in.
+func (f *flow) activate(x *flow) {
 	f.active++
 	if x.credit > 0 {
 		f.fresh.push(x)
@@ -103,23 +103,23 @@ func (f *flow) enter(x *flow) {
 	}
 }
 
-// parts is what the flows may have of a batch.
-type parts struct {
+// share is what each flow may have of a batch.
+type share struct {
 	scale int // by how much more than its quantum the credit of a flow is replenished
 	large int // how many bytes of large commands there may be; one is always taken where there may be any
 }
 
 // take appends the commands of the next batch: at least one, unless only large ones wait and there may be none.
-func (q *flows) take(ops []op, data []byte, p parts) ([]op, []byte) {
+func (q *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	q.batch++
 	large, left := 0, false
 	for from, size := len(ops), len(data); q.root.queued > 0 && len(ops)-from < maxBatchCommands; {
-		f := q.pick(&q.root, p.scale)
+		f := q.pick(&q.root, by.scale)
 		if f == nil {
 			if len(ops) > from || left {
 				break
 			}
-			q.batch++ // all are in debt: another turn for each
+			q.batch++ // all are in debt: credit for each once more
 			continue
 		}
 		n := int(f.ops[f.opsAt].size)
@@ -127,22 +127,22 @@ func (q *flows) take(ops []op, data []byte, p parts) ([]op, []byte) {
 			break
 		}
 		if n > largeCommand {
-			if p.large == 0 || large > 0 && large+n > p.large {
+			if by.large == 0 || large > 0 && large+n > by.large {
 				f.done, left = q.batch, true
 				continue
 			}
 			large += n
 		}
 		ops, data = append(ops, f.ops[f.opsAt]), append(data, f.data[f.dataAt:f.dataAt+n]...)
-		q.remove(f, n)
+		q.pop(f, n)
 	}
 	return ops, data
 }
 
-// pick returns the connection whose turn it is, of those below; nil where all have had their part of the batch.
+// pick returns the flow of the source that is served next, of those below; nil where all have had their share of the batch.
 func (q *flows) pick(f *flow, scale int) *flow {
 	for !f.holds() {
-		x := q.turn(f, scale)
+		x := q.pickBelow(f, scale)
 		if x != nil {
 			f = x
 			continue
@@ -156,8 +156,8 @@ func (q *flows) pick(f *flow, scale int) *flow {
 	return f
 }
 
-// turn returns the flow whose turn it is among those right below. It is the head of its list.
-func (q *flows) turn(f *flow, scale int) *flow {
+// pickBelow returns the flow that is served next among those right below. It is the head of its list.
+func (q *flows) pickBelow(f *flow, scale int) *flow {
 	for passed := 0; passed < f.active; {
 		x, list := f.first()
 		if x.done == q.batch {
@@ -180,9 +180,9 @@ func (q *flows) turn(f *flow, scale int) *flow {
 	return nil
 }
 
-// remove takes the first command, of so many bytes, out of the flow that was picked.
-func (q *flows) remove(f *flow, n int) {
-	f.ops[f.opsAt] = op{}
+// pop removes the first command, of so many bytes, from the flow that was picked.
+func (q *flows) pop(f *flow, n int) {
+	f.ops[f.opsAt] = Op{}
 	f.opsAt++
 	f.dataAt += n
 	for x := f; x != &q.root; x = x.parent {
@@ -201,22 +201,22 @@ func (q *flows) remove(f *flow, n int) {
 		x.credit = min(x.credit, x.quantum)
 	}
 	if f.queued == 0 {
-		q.giveBack(f)
+		q.release(f)
 		if f.closed {
-			q.forget(f)
+			q.remove(f)
 		}
 	}
 }
 
-// lend gives a flow memory, giveBack takes it from one that was emptied. Much of it is left to the garbage collector.
-func (q *flows) lend(f *flow) {
+// allocate gives a flow memory, release takes it from one that was emptied. Much of it is left to the garbage collector.
+func (q *flows) allocate(f *flow) {
 	if n := len(q.ops); n > 0 {
 		f.ops, f.data = q.ops[n-1], q.data[n-1]
 		q.ops, q.data = q.ops[:n-1], q.data[:n-1]
 	}
 }
 
-func (q *flows) giveBack(f *flow) {
+func (q *flows) release(f *flow) {
 	if len(q.ops) < spareFlows && cap(f.ops) <= spareCommands && cap(f.data) <= spareBytes {
 		q.ops, q.data = append(q.ops, f.ops[:0]), append(q.data, f.data[:0])
 	}

@@ -1,32 +1,30 @@
-package server
+package pipeline
 
-import "net"
-
-// flow is what waits in a shard's queue for one principal: a token, an address of a token, or a connection of an
-// address. Connections hold the commands; the others share out turns among those below them. It is guarded by the lock
-// of its pipeline.
+// flow is what waits in a shard's queue for one principal: a token, an address of a token, or a source of an
+// address. Flows of sources hold the commands; the others share a batch out among those below them. It is guarded by the
+// lock of its pipeline.
 type flow struct {
 	parent  *flow
 	key     string
 	below   map[string]*flow // by token, or by address; nil where the flow holds commands
-	members int              // how many connections are in it
+	members int              // how many sources are in it
 	quantum int              // what one replenishment of its credit is
-	closed  bool             // its connection has gone: it goes when it is empty
+	closed  bool             // its source has gone: it is removed when it is empty
 
-	// Turns. A flow with commands is in one list of its parent: fresh where it has credit left from before it came,
-	// stale otherwise.
+	// The order of service. A flow with commands is in one list of its parent: fresh where it has credit left from before
+	// it got commands, stale otherwise.
 	credit       int
 	fresh, stale flowList // those below that have commands
 	active       int      // how many are in the two
 	next         *flow
 	replenished  uint64 // the batch in which its credit was replenished
-	done         uint64 // the batch that it has had its part of
+	done         uint64 // the batch that it has had its share of
 
 	// What waits, in the flow or below.
 	queued, bytes int
 
-	// The commands of a connection in the order in which they came, and how they are encoded.
-	ops    []op
+	// The commands of a source in the order in which they came, and how they are encoded.
+	ops    []Op
 	opsAt  int
 	data   []byte
 	dataAt int
@@ -60,7 +58,7 @@ func (l *flowList) pop() *flow {
 	return f
 }
 
-// first returns the flow below whose turn it is, and the list that it is the head of.
+// first returns the flow below that is served next, and the list that it is the head of.
 func (f *flow) first() (*flow, *flowList) {
 	if f.fresh.head != nil {
 		return f.fresh.head, &f.fresh
@@ -68,14 +66,14 @@ func (f *flow) first() (*flow, *flowList) {
 	return f.stale.head, &f.stale
 }
 
-// holds tells whether commands are in the flow itself.
+// holds returns whether commands are in the flow itself.
 func (f *flow) holds() bool { return f.below == nil }
 
-// alone tells whether the flow has nobody to share with at its level. A connection never counts as alone: the
+// alone returns whether no other flow of its level has commands. That of a source never counts as alone: the
 // next command may be of another.
 func (f *flow) alone() bool { return !f.holds() && f.parent.active == 1 }
 
-// token returns the flow of the token that a connection's flow belongs to.
+// token returns the flow of the token that a source's flow belongs to.
 func (f *flow) token() *flow {
 	for f.parent.parent != nil {
 		f = f.parent
@@ -84,7 +82,7 @@ func (f *flow) token() *flow {
 }
 
 // put appends an encoded command.
-func (f *flow) put(o op, encoded []byte) {
+func (f *flow) put(o Op, encoded []byte) {
 	f.ops, f.opsAt = appendAt(f.ops, f.opsAt, o)
 	f.data, f.dataAt = appendAt(f.data, f.dataAt, encoded...)
 }
@@ -98,16 +96,4 @@ func appendAt[T any](s []T, at int, x ...T) ([]T, int) {
 		s, at = s[:n], 0
 	}
 	return append(s, x...), at
-}
-
-// addressOf returns the address that a client's connections share.
-func addressOf(a net.Addr) string {
-	if a == nil {
-		return ""
-	}
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	return host
 }

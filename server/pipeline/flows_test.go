@@ -1,4 +1,4 @@
-package server
+package pipeline
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ type asked struct {
 	all   map[string]*flow
 	sent  map[string]uint64
 	got   map[string]uint64
-	of    map[*conn]string
-	conns map[string]*conn
+	of    map[*Source]string
+	conns map[string]*Source
 }
 
 func newAsked(t *testing.T) *asked {
 	a := &asked{
 		t: t, all: map[string]*flow{}, sent: map[string]uint64{}, got: map[string]uint64{},
-		of: map[*conn]string{}, conns: map[string]*conn{},
+		of: map[*Source]string{}, conns: map[string]*Source{},
 	}
 	a.flows.init()
 	return a
@@ -28,8 +28,8 @@ func newAsked(t *testing.T) *asked {
 
 // join makes the flow of a connection.
 func (a *asked) join(name, token, address string) {
-	c := &conn{}
-	a.all[name], a.conns[name], a.of[c] = a.flows.join(token, address), c, name
+	c := &Source{}
+	a.all[name], a.conns[name], a.of[c] = a.flows.add(token, address), c, name
 }
 
 // ask queues commands of so many bytes.
@@ -38,20 +38,20 @@ func (a *asked) ask(name string, n, size int) {
 		a.sent[name]++
 		encoded := make([]byte, size)
 		encoded[0] = byte(a.sent[name])
-		a.flows.push(a.all[name], op{conn: a.conns[name], request: a.sent[name], size: int32(size)}, encoded)
+		a.flows.push(a.all[name], Op{Source: a.conns[name], Request: a.sent[name], size: int32(size)}, encoded)
 	}
 }
 
 // batch takes a batch and returns how many commands of each flow are in it. Those of a flow must be in order.
-func (a *asked) batch(p parts) map[string]int {
+func (a *asked) batch(p share) map[string]int {
 	a.t.Helper()
 	ops, data := a.flows.take(nil, nil, p)
 	counts := map[string]int{}
 	for _, o := range ops {
-		name := a.of[o.conn]
+		name := a.of[o.Source]
 		a.got[name]++
-		if o.request != a.got[name] || data[0] != byte(o.request) {
-			a.t.Fatalf("command %d of %s comes, as %d; want %d", o.request, name, data[0], a.got[name])
+		if o.Request != a.got[name] || data[0] != byte(o.Request) {
+			a.t.Fatalf("command %d of %s comes, as %d; want %d", o.Request, name, data[0], a.got[name])
 		}
 		data = data[o.size:]
 		counts[name]++
@@ -62,7 +62,7 @@ func (a *asked) batch(p parts) map[string]int {
 	return counts
 }
 
-const inAPart = flowQuantum/(100+commandCost) + 1 // commands of 100 bytes; the last may go into debt
+const inAShare = flowQuantum/(100+commandCost) + 1 // commands of 100 bytes; the last may go into debt
 
 func TestWhoAsksForLittleIsInTheNextBatch(t *testing.T) {
 	a := newAsked(t)
@@ -72,7 +72,7 @@ func TestWhoAsksForLittleIsInTheNextBatch(t *testing.T) {
 	for range 20 {
 		a.ask("victim", 1, 100)
 		counts := a.batch(mixed)
-		if counts["victim"] != 1 || counts["flood"] == 0 || counts["flood"] > 2*inAPart {
+		if counts["victim"] != 1 || counts["flood"] == 0 || counts["flood"] > 2*inAShare {
 			t.Fatalf("a batch has %v", counts)
 		}
 	}
@@ -155,7 +155,7 @@ func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
 			t.Errorf("flood %d had %d of %d", i, n, floods)
 		}
 	}
-	if none := a.batch(parts{scale: 1}); len(none) != 0 {
+	if none := a.batch(share{scale: 1}); len(none) != 0 {
 		t.Fatalf("a batch has %v; only large commands wait, and there may be none", none)
 	}
 }
@@ -168,7 +168,7 @@ func TestTheHostHasAPartOfItsOwn(t *testing.T) {
 		a.join(name, "token", "here")
 		a.ask(name, 8_000, 100)
 	}
-	a.all["host"], a.conns["host"] = a.flows.host, &conn{}
+	a.all["host"], a.conns["host"] = a.flows.host, &Source{}
 	a.of[a.conns["host"]] = "host"
 	a.ask("host", 10_000, 1000)
 	host, others := 0, 0
@@ -235,12 +235,12 @@ func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 			names = append(names, name)
 		case roll == 1 && len(names) > 0:
 			at := random.IntN(len(names))
-			a.flows.leave(a.all[names[at]])
+			a.flows.close(a.all[names[at]])
 			names = append(names[:at], names[at+1:]...)
 		case roll < 6 && len(names) > 0:
 			a.ask(names[random.IntN(len(names))], 1+random.IntN(100), 1+random.IntN(1+random.IntN(20_000)))
 		default:
-			p := []parts{calm, mixed, {scale: 1}}[random.IntN(3)]
+			p := []share{calm, mixed, {scale: 1}}[random.IntN(3)]
 			if counts := a.batch(p); len(counts) == 0 && a.flows.root.queued > 0 && p.large > 0 {
 				t.Fatalf("step %d: an empty batch, and %d wait", step, a.flows.root.queued)
 			}
@@ -255,7 +255,7 @@ func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		a.flows.leave(a.all[name])
+		a.flows.close(a.all[name])
 	}
 	if len(a.flows.root.below) != 0 || a.flows.root.bytes != 0 || a.flows.root.active != 0 {
 		t.Errorf("%d tokens, %d bytes, %d active are left", len(a.flows.root.below), a.flows.root.bytes, a.flows.root.active)
@@ -268,14 +268,14 @@ func BenchmarkFlows(b *testing.B) {
 	q.init()
 	all := make([]*flow, 512)
 	for i := range all {
-		all[i] = q.join("", fmt.Sprint(i%10))
+		all[i] = q.add("", fmt.Sprint(i%10))
 	}
 	command := make([]byte, 60)
-	var ops []op
+	var ops []Op
 	var data []byte
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		q.push(all[n%len(all)], op{size: 60}, command)
+		q.push(all[n%len(all)], Op{size: 60}, command)
 		if n%len(all) == 0 {
 			for q.root.queued > 0 {
 				ops, data = q.take(ops[:0], data[:0], mixed)

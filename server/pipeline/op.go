@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"net"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Caller gets the answers to commands. Its methods are called from any goroutine, and with no lock of a pipeline held.
+type Caller interface {
+	// Fail answers a request that was not carried out, or of which that is not certain.
+	Fail(request uint64, kind protocol.Kind, why *protocol.Result)
+	// Flush sends what was answered; few says that it is for few callers, as in hub.Sink.
+	Flush(few bool)
+}
+
+// Source is a connection as the pipelines of all shards see it: commands of one source keep their order, and share
+// batches with those of other sources. A nil Source is the host itself.
+type Source struct {
+	token, address string
+	flows          []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
+}
+
+// NewSource returns the source of a connection that came from an address and named itself by a token, for so many shards.
+func NewSource(token string, address net.Addr, shards int) *Source {
+	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
+}
+
+// hostOf returns the address that a client's connections share.
+func hostOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}
+
+// Op is a command under way, and who gets its result.
+type Op struct {
+	Caller  Caller  // nil where Done is called
+	Source  *Source // nil: the command is the host's own
+	Request uint64
+	Kind    protocol.Kind
+	Started int64 // in nanoseconds of the host's clock
+	size    int32 // of the encoded command
+	// Delayable: the command may wait for the next one.
+	Delayable bool
+	// Done is called where there is no Caller, with the result, or with nil and why it is not known. It runs where
+	// batches are applied and must not block.
+	Done func(e *shard.Effect, failed protocol.Status)
+}
+
+// fail answers ops that were not, or not certainly, carried out.
+func fail(ops []Op, why protocol.Result) {
+	if len(ops) == 0 {
+		return
+	}
+	answered := make(map[Caller]struct{})
+	for i := range ops {
+		o := &ops[i]
+		if o.Caller == nil {
+			o.Done(nil, why.Status)
+			continue
+		}
+		o.Caller.Fail(o.Request, o.Kind, &why)
+		answered[o.Caller] = struct{}{}
+	}
+	for c := range answered {
+		c.Flush(false)
+	}
+}

@@ -1,0 +1,324 @@
+package pipeline
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Pipeline gathers the commands of one shard into batches and proposes them. While fewer than its window are in flight
+// what is queued goes out at once; otherwise it grows into the next batch. So an idle shard adds no waiting, and a
+// busy one shares each fsync among many.
+//
+// An acquire that will be queued by the machine can be delayed: the owner must release first. While there is nothing else
+// to propose it waits, for a short time, for the next command, which may be that release. Without this the new acquire of a
+// former owner would occupy the log when the next owner releases, and every second hand-off would take two rounds.
+//
+// Its methods may be called from any goroutine.
+type Pipeline struct {
+	log      shard.Log
+	window   int // how many batches may be in flight
+	delay    time.Duration
+	proposer uint64        // distinguishes the batches of this run of this host from all others
+	level    atomic.Uint32 // of the shard: nothing above it is proposed
+	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds; 0: not known yet
+
+	mu       sync.Mutex // guards what follows
+	sequence uint64
+	queue    []Op
+	bytes    []byte // the queued commands, encoded
+	other    []byte // the memory that bytes had before
+	inflight []inflight
+	spare    [][]Op // for the queues to come
+	closed   bool
+	encoded  []byte
+	urgent   atomic.Int32 // how many of the queued commands cannot be delayed; set under the lock
+	timer    *time.Timer  // ends the delay of those that can
+	delaying bool         // the timer runs
+
+	// Commands are in the queue, or in the flows, never in both.
+	shard  int // index of the shard's flow among those of a source
+	flows  flows
+	latest int64         // when the latest command of a client came; times are the host's nanoseconds
+	heavy  int64         // when a source last asked for much
+	mixed  int64         // when one that asks for little last came beside one that asks for much
+	epoch  uint64        // counts the batches
+	shared atomic.Uint64 // how many batches were taken out of the flows
+}
+
+// inflight is a batch that was proposed and not applied yet.
+type inflight struct {
+	sequence uint64
+	large    bool // with large commands
+	ops      []Op
+	proposed time.Time
+}
+
+// Options are what a pipeline is made of.
+type Options struct {
+	Shard    int    // index of the shard among the data shards
+	Proposer uint64 // its batches carry this number
+	Window   int    // how many batches may be in flight; Alone or Among
+	// Delay is how long a command that can be delayed waits for others; zero or less: not at all.
+	Delay time.Duration
+}
+
+// New returns a pipeline without a log: Open comes before Flush.
+func New(o Options) *Pipeline {
+	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, window: o.Window, delay: o.Delay}
+	p.flows.init()
+	p.timer = time.AfterFunc(time.Hour, p.flushNow)
+	p.timer.Stop()
+	return p
+}
+
+// Open gives the pipeline its log.
+func (p *Pipeline) Open(log shard.Log) { p.log = log }
+
+// Level is the level of the shard's machine; nothing above it is queued.
+func (p *Pipeline) Level() level.Level { return level.Level(p.level.Load()) }
+
+// SetLevel is called where batches are applied, and at a restore.
+func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }
+
+// SetWall says at which time of day, in nanoseconds, the host's clock began.
+func (p *Pipeline) SetWall(nanos int64) { p.wall.Store(nanos) }
+
+// Add queues a command. It returns false where the queue, or the share of it that the source may fill, is full, and
+// where the command is above the level of the shard.
+func (p *Pipeline) Add(o Op, c *shard.Command) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	f := p.flowOf(&o)
+	if len(p.queue) >= sharedCommands || len(p.bytes) >= sharedBytes {
+		p.shareOut()
+	}
+	shared := p.flows.root.queued > 0
+	if shared && !p.flows.admits(f) {
+		return false
+	}
+	before := len(p.bytes)
+	c.Level = p.Level()
+	p.setTime(c, o.Started)
+	p.bytes = shard.AppendCommand(p.bytes, c)
+	if p.bytes[before] > byte(c.Level) { // a command begins with the level that it needs
+		p.bytes = p.bytes[:before]
+		return false
+	}
+	o.size = int32(len(p.bytes) - before)
+	if shared {
+		p.flows.push(f, o, p.bytes)
+		p.bytes = p.bytes[:0]
+	} else {
+		p.queue = append(p.queue, o)
+	}
+	p.classify(f, &o)
+	if !o.Delayable {
+		p.urgent.Add(1)
+	}
+	return true
+}
+
+// setTime gives the command the time of day and the client, where its level has room for them. The time of day follows from
+// when the request came by the host's clock: to ask for it with every command costs more than all else here.
+func (p *Pipeline) setTime(c *shard.Command, started int64) {
+	switch {
+	case c.Level < shard.TimeLevel:
+		c.Client = shard.ClientRef{}
+	case !c.Kind.TakesTime():
+	case started != 0 && p.wall.Load() != 0:
+		c.Time = uint64((p.wall.Load() + started) / int64(time.Millisecond))
+	default:
+		c.Time = uint64(time.Now().UnixMilli())
+	}
+}
+
+// Urgent returns whether what is queued will be proposed as soon as it can be: nothing that is added now is delayed.
+func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
+
+// Flush proposes what is queued if there is room for another batch, and anything of it is urgent.
+func (p *Pipeline) Flush() {
+	p.mu.Lock()
+	var failed []Op
+	if p.Urgent() {
+		failed = p.propose()
+	} else if p.queued() > 0 && len(p.inflight) == 0 && !p.delaying {
+		p.delaying = true
+		p.timer.Reset(p.delay) // what is queued goes with the next batch where one is in flight
+	}
+	p.mu.Unlock()
+	fail(failed, unavailable)
+}
+
+// flushNow proposes what was delayed for long enough.
+func (p *Pipeline) flushNow() {
+	p.mu.Lock()
+	p.delaying = false
+	failed := p.propose()
+	p.mu.Unlock()
+	fail(failed, unavailable)
+}
+
+var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
+
+// propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held. Where
+// nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
+func (p *Pipeline) propose() (failed []Op) {
+	for p.queued() > 0 && len(p.inflight) < p.window && !p.closed {
+		ops, bytes := p.next()
+		if len(ops) == 0 {
+			break // what is left waits for a batch that is in flight
+		}
+		p.sequence++
+		sequence := p.sequence
+		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
+		p.inflight = append(p.inflight, inflight{sequence: sequence, ops: ops, proposed: time.Now(), large: hasLarge(ops, bytes)})
+		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.recordOutcome(sequence, o) }); err == nil {
+			break
+		}
+		p.inflight = p.inflight[:len(p.inflight)-1]
+		failed = append(failed, ops...)
+	}
+	return failed
+}
+
+// queued returns how many commands wait.
+func (p *Pipeline) queued() int { return len(p.queue) + p.flows.root.queued }
+
+// next removes the next batch from the queue: all of it, as a rule, or as much as one batch may hold.
+func (p *Pipeline) next() (ops []Op, bytes []byte) {
+	p.epoch++
+	if p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
+		p.shareOut()
+	}
+	if p.flows.root.queued > 0 {
+		return p.nextShared()
+	}
+	ops = p.queue
+	p.queue = nil
+	if n := len(p.spare); n > 0 {
+		p.queue, p.spare = p.spare[n-1], p.spare[:n-1]
+	}
+	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
+		p.urgent.Store(0)
+		if p.delaying { // what comes next has a delay of its own
+			p.timer.Stop()
+			p.delaying = false
+		}
+		bytes = p.bytes
+		p.bytes, p.other = p.other[:0], kept(bytes)
+		return ops, bytes
+	}
+	n, size := 0, 0
+	for n < len(ops) && n < maxBatchCommands && (n == 0 || size+int(ops[n].size) <= maxBatchBytes) {
+		size += int(ops[n].size)
+		if !ops[n].Delayable {
+			p.urgent.Add(-1)
+		}
+		n++
+	}
+	p.queue = append(p.queue, ops[n:]...)
+	bytes = p.bytes
+	p.bytes, p.other = append(p.other[:0], bytes[size:]...), kept(bytes)
+	return ops[:n], bytes[:size]
+}
+
+// kept returns memory that is to be used again, nil where it is that of a burst.
+func kept(bytes []byte) []byte {
+	if cap(bytes) > keptBytes {
+		return nil
+	}
+	return bytes
+}
+
+// Land returns the ops of a batch of this pipeline that is being applied, and when it was proposed; nil where they were
+// answered already. An error says that the batch is none that was proposed: the replica must not go on.
+func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if sequence == 0 || sequence > p.sequence {
+		return nil, proposed, fmt.Errorf("pipeline: batch %d is applied, and only %d were proposed", sequence, p.sequence)
+	}
+	ops, proposed = p.remove(sequence)
+	if ops != nil && len(ops) != commands {
+		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d", sequence, commands, len(ops))
+	}
+	return ops, proposed, nil
+}
+
+func (p *Pipeline) remove(sequence uint64) (ops []Op, proposed time.Time) {
+	for i := range p.inflight {
+		if b := p.inflight[i]; b.sequence == sequence {
+			p.inflight = append(p.inflight[:i], p.inflight[i+1:]...)
+			return b.ops, b.proposed
+		}
+	}
+	return nil, proposed
+}
+
+// Completed is called when all ops of a batch that landed were answered: it reuses their memory and proposes what came
+// meanwhile.
+func (p *Pipeline) Completed(ops []Op) {
+	clear(ops)
+	p.mu.Lock()
+	if len(p.spare) < p.window && cap(ops) <= keptOps {
+		p.spare = append(p.spare, ops[:0])
+	}
+	failed := p.propose()
+	p.mu.Unlock()
+	fail(failed, unavailable)
+}
+
+// recordOutcome is called by the log with what became of a batch. Where it was applied, Land was called before.
+func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
+	if o == shard.OutcomeApplied {
+		return
+	}
+	p.mu.Lock()
+	ops, _ := p.remove(sequence)
+	failed := p.propose()
+	p.mu.Unlock()
+	fail(ops, unavailable)
+	fail(failed, unavailable)
+}
+
+// Abandon answers all that is queued: this host does not lead the shard any more. Batches in flight get their outcome
+// from the log.
+func (p *Pipeline) Abandon(why protocol.Result) {
+	p.mu.Lock()
+	ops := p.queue
+	for p.flows.root.queued > 0 {
+		ops, p.other = p.flows.take(ops, p.other[:0], calm)
+	}
+	p.queue, p.bytes = nil, nil
+	p.urgent.Store(0)
+	p.mu.Unlock()
+	fail(ops, why)
+}
+
+// Close makes the pipeline refuse everything.
+func (p *Pipeline) Close() {
+	p.mu.Lock()
+	p.closed = true
+	p.timer.Stop()
+	p.mu.Unlock()
+	p.Abandon(unavailable)
+}
+
+// Waiting returns how many commands are queued and how many batches are in flight.
+func (p *Pipeline) Waiting() (commands, batches int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queued(), len(p.inflight)
+}
+
+// Shared returns how many batches were shared out.
+func (p *Pipeline) Shared() uint64 { return p.shared.Load() }

@@ -1,0 +1,159 @@
+package pipeline
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// newPipeline returns a pipeline of a window of one, with a level, on a log.
+func newPipeline(log shard.Log) *Pipeline {
+	p := New(Options{Proposer: 1, Window: 1})
+	p.SetLevel(level.Newest)
+	p.Open(log)
+	return p
+}
+
+// heldLog is a log that keeps what is proposed until the test lands it.
+type heldLog struct {
+	shard.Log
+	t        *testing.T
+	p        *Pipeline
+	proposed [][]byte
+}
+
+func (l *heldLog) Propose(data []byte, _ func(shard.Outcome)) error {
+	l.proposed = append(l.proposed, bytes.Clone(data))
+	return nil
+}
+
+// land has every batch that is proposed applied, and returns how many commands those were.
+func (l *heldLog) land() (commands int) {
+	l.t.Helper()
+	var b shard.Batch
+	for len(l.proposed) > 0 {
+		data := l.proposed[0]
+		l.proposed = l.proposed[1:]
+		if err := shard.DecodeBatch(data, &b, level.Newest); err != nil {
+			l.t.Fatal(err)
+		}
+		ops, _, err := l.p.Land(b.Sequence, len(b.Commands))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		commands += len(ops)
+		l.p.Completed(ops)
+	}
+	return commands
+}
+
+func newHeld(t *testing.T) *heldLog {
+	l := &heldLog{t: t}
+	l.p = newPipeline(l)
+	return l
+}
+
+func (l *heldLog) add(n int, c *shard.Command) {
+	l.t.Helper()
+	for range n {
+		if !l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, c) {
+			l.t.Fatal("the queue is full")
+		}
+	}
+}
+
+// The memory of a queue that was long is given back when it has been worked off.
+func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
+	l := newHeld(t)
+	c := &shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 1, Name: []byte("data"), Data: make([]byte, 1000)}
+	for _, n := range []int{maxQueuedCommands / 2, 10} {
+		l.add(n, c)
+		l.p.Flush()
+		if landed := l.land(); landed != n {
+			t.Fatalf("%d of %d commands landed", landed, n)
+		}
+	}
+	p := l.p
+	room, ops := cap(p.bytes)+cap(p.other), cap(p.queue)
+	for _, spare := range p.spare {
+		ops += cap(spare)
+	}
+	if room > 2*keptBytes || ops > (p.window+1)*keptOps {
+		t.Fatalf("room for %d bytes and %d commands is kept", room, ops)
+	}
+}
+
+// A batch that lands is one that was proposed, with the commands that it was proposed with.
+func TestABatchThatWasNotProposedDoesNotLand(t *testing.T) {
+	for what, land := range map[string]func(*Pipeline) error{
+		"a batch that comes later": func(p *Pipeline) error { _, _, err := p.Land(2, 3); return err },
+		"a batch without a number": func(p *Pipeline) error { _, _, err := p.Land(0, 3); return err },
+		"a batch that lost one":    func(p *Pipeline) error { _, _, err := p.Land(1, 2); return err },
+		"a batch that gained one":  func(p *Pipeline) error { _, _, err := p.Land(1, 4); return err },
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := newHeld(t)
+			l.add(3, &shard.Command{Kind: shard.CmdContinue})
+			l.p.Flush()
+			if err := land(l.p); err == nil {
+				t.Fatal("it landed")
+			}
+		})
+	}
+}
+
+// A batch whose ops were answered, because its outcome was not known, may be applied all the same.
+func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
+	l := newHeld(t)
+	l.add(3, &shard.Command{Kind: shard.CmdContinue})
+	l.p.Flush()
+	l.p.recordOutcome(1, shard.OutcomeUnknown)
+	if ops, _, err := l.p.Land(1, 3); err != nil || ops != nil {
+		t.Fatalf("%d ops, %v", len(ops), err)
+	}
+}
+
+// Connections that ask for as much as each other go into the log as they come, in batches as large as ever.
+func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
+	p := newPipeline(nil)
+	const conns, requests = 8, 64
+	now := int64(time.Hour)
+	all := make([]*Source, conns)
+	for i := range all {
+		all[i] = NewSource("", nil, 1)
+	}
+	round := func() {
+		for _, source := range all {
+			for range requests {
+				now += int64(time.Microsecond)
+				if !p.Add(Op{Source: source, Started: now}, &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}) {
+					t.Fatal("the queue is full")
+				}
+			}
+		}
+		now += int64(10 * time.Millisecond)
+	}
+	take := func() {
+		for p.queued() > 0 {
+			p.next()
+		}
+	}
+	for range 2 * sharedFor / (10 * time.Millisecond) { // until it is known of all that they ask for much
+		round()
+		take()
+	}
+	before := p.shared.Load()
+	for range 1000 {
+		round()
+		if ops, _ := p.next(); len(ops) != conns*requests {
+			t.Fatalf("a batch has %d commands; want all %d", len(ops), conns*requests)
+		}
+	}
+	if n := p.shared.Load() - before; n != 0 {
+		t.Fatalf("%d batches were shared out", n)
+	}
+}

@@ -1,0 +1,104 @@
+package pipeline
+
+import "slices"
+
+// flowOf returns the flow of a command.
+func (p *Pipeline) flowOf(o *Op) *flow {
+	s := o.Source
+	if s == nil {
+		return p.flows.host
+	}
+	f := s.flows[p.shard]
+	if f == nil {
+		f = p.flows.add(s.token, s.address)
+		s.flows[p.shard] = f
+	}
+	return f
+}
+
+// Remove says that a source has gone. What comes from it from now on is the host's.
+func (p *Pipeline) Remove(s *Source) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) > 0 {
+		p.shareOut() // while the sources of the commands are known
+	}
+	if f := s.flows[p.shard]; f != nil && f != p.flows.host {
+		p.flows.close(f)
+	}
+	s.flows[p.shard] = p.flows.host
+}
+
+// classify records which source asks for much, and that another one does not.
+func (p *Pipeline) classify(f *flow, o *Op) {
+	if f == p.flows.host {
+		return
+	}
+	if f.epoch != p.epoch {
+		f.epoch, f.pending = p.epoch, 0
+		f.light++
+	}
+	f.pending += int(o.size) + commandCost
+	p.latest = max(p.latest, o.Started)
+	switch {
+	case f.pending > heavyCost:
+		f.heavyAt, p.heavy, f.light = p.latest, p.latest, 0
+	case f.light > lightBatches && p.recently(p.heavy) && !p.recently(f.heavyAt):
+		p.mixed = p.latest
+	}
+}
+
+// recently returns whether something happened so lately that the queue is shared out because of it.
+func (p *Pipeline) recently(at int64) bool { return at > 0 && p.latest-at < int64(sharedFor) }
+
+// shareOut moves the queue into the flows.
+func (p *Pipeline) shareOut() {
+	at := 0
+	for i := range p.queue {
+		o := &p.queue[i]
+		p.flows.push(p.flowOf(o), *o, p.bytes[at:at+int(o.size)])
+		at += int(o.size)
+	}
+	clear(p.queue)
+	p.queue, p.bytes = p.queue[:0], p.bytes[:0]
+}
+
+// What a batch is shared out by: where no source asks for little beside those that ask for much, and where one does.
+var (
+	calm  = share{scale: maxBatchBytes / flowQuantum, large: maxBatchBytes}
+	mixed = share{scale: 1, large: largePerBatch}
+)
+
+// nextShared removes the next batch from the flows. Where a source that asks for little may be there, large commands are
+// in flight in one batch at a time. The batch is empty where only such wait meanwhile.
+func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
+	if n := len(p.spare); n > 0 {
+		ops, p.spare = p.spare[n-1], p.spare[:n-1]
+	}
+	by := calm
+	if p.recently(p.mixed) {
+		by = mixed
+		for i := range p.inflight {
+			if p.inflight[i].large {
+				by.large = 0
+			}
+		}
+	}
+	ops, p.other = p.flows.take(ops, p.other[:0], by)
+	if len(ops) == 0 {
+		p.spare = append(p.spare, ops)
+		return nil, nil
+	}
+	p.shared.Add(1)
+	for i := range ops {
+		if !ops[i].Delayable {
+			p.urgent.Add(-1)
+		}
+	}
+	return ops, p.other
+}
+
+// hasLarge returns whether large commands are in a batch.
+func hasLarge(ops []Op, bytes []byte) bool {
+	return len(bytes) > largeCommand && slices.ContainsFunc(ops, func(o Op) bool { return o.size > largeCommand })
+}
