@@ -7,11 +7,9 @@ type Acquire struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Count is how much is wanted: 1 up to the semaphore's limit, or Shared or Exclusive for an
-	// ephemeral one.
+	// Count is how much is wanted: 1 up to the semaphore's limit, or Shared or Exclusive for an ephemeral one.
 	Count uint64
-	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at
-	// most a day.
+	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at most a day.
 	TimeoutMillis uint64
 	// Data is attached to the owner or waiter for others to read.
 	Data []byte
@@ -71,10 +69,9 @@ func (*TimedOut) Kind() Kind { return KindTimedOut }
 
 func (*TimedOut) pushFields(*codec) {}
 
-// Aborted is pushed with the id of an Acquire that was queued, when nothing more will come for that
-// request. With StatusAborted the result's reason says what overtook it. With StatusMoved or
-// StatusUnavailable the session may still wait, or own, elsewhere: the client sends the acquire again,
-// under its number.
+// Aborted is pushed with the id of an Acquire that was queued, when nothing more will come for that request. With
+// StatusAborted the result's reason says what overtook it. With StatusMoved or StatusUnavailable the session may still
+// wait, or own, elsewhere: the client sends the acquire again, under its number.
 type Aborted struct {
 	Result Result
 }
@@ -84,4 +81,55 @@ func (*Aborted) Kind() Kind { return KindAborted }
 
 func (m *Aborted) pushFields(c *codec) {
 	c.result(&m.Result)
+}
+
+// AcquireOutcome says what became of an acquire when it was answered.
+type AcquireOutcome uint8
+
+const (
+	// NotAcquired: the session neither owns nor waits. The acquire was not to wait, or, sent again after
+	// a reconnect, has timed out meanwhile.
+	NotAcquired AcquireOutcome = 0
+	// Acquired: the session owns what it asked for.
+	Acquired AcquireOutcome = 1
+	// Queued: the session waits, and the outcome will be pushed.
+	Queued AcquireOutcome = 2
+)
+
+// String returns the outcome as the docs write it, or its number where it is not known here.
+func (o AcquireOutcome) String() string {
+	return nameOf(o, "ACQUIRE_OUTCOME", "NOT_ACQUIRED", "ACQUIRED", "QUEUED")
+}
+
+// Release gives back all that the session owns of a semaphore, or ends its waiting.
+type Release struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	// OrderID, if it is not 0, is the fencing token: the release is refused unless the session owns or
+	// waits under that order id.
+	OrderID uint64
+}
+
+// Kind returns KindRelease.
+func (*Release) Kind() Kind { return KindRelease }
+
+func (m *Release) requestFields(c *codec) {
+	c.mutation(&m.Mutation)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("order_id", &m.OrderID)
+}
+
+// ReleaseAnswer answers a Release.
+type ReleaseAnswer struct {
+	// Released: there was something to release.
+	Released bool
+}
+
+// Kind returns the kind of the answer to a Release.
+func (*ReleaseAnswer) Kind() Kind { return KindRelease.Answer() }
+
+func (m *ReleaseAnswer) answerFields(c *codec) {
+	c.bool("released", &m.Released)
 }

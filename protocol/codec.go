@@ -9,12 +9,12 @@ import (
 // codec writes or reads the fields of one message.
 //
 // A message names its fields once, in the order of the wire, with one call for each (its fields method);
-// the same calls write them and read them, so that the two directions cannot drift apart. Writing leaves
+// the same calls write them and read them, so that the two directions cannot differ. Writing leaves
 // out trailing fields that are zero. Reading gives missing trailing fields their zero value, skips
 // trailing ones that it does not know, and keeps the first error: everything after it reads as zero.
 //
-// Of the msgpack library only the calls for single values are used. Those that take or make containers
-// believe the lengths that a peer sends, and one frame of five bytes can make them allocate gigabytes.
+// Of the msgpack library only the calls for single values are used. Those that read containers trust the lengths that a
+// peer sends, and one frame of five bytes can make them allocate gigabytes.
 type codec struct {
 	writing bool
 
@@ -39,8 +39,7 @@ type openArray struct {
 	end    int // offset behind that one
 }
 
-// maxFields is what msgpack's shortest array form can count. It binds what this package writes, not what
-// it reads.
+// maxFields is what msgpack's shortest array form can count. It binds what this package writes, not what it reads.
 const maxFields = 15
 
 func newCodec() *codec {
@@ -57,7 +56,7 @@ func (c *codec) startWriting(b []byte) {
 	c.array = openArray{}
 }
 
-// written returns what startWriting was given and all that was appended since, and lets go of it.
+// written returns what startWriting was given and all that was appended since. The codec does not keep it.
 func (c *codec) written() []byte {
 	b := c.out.B
 	c.out.B = nil
@@ -118,17 +117,17 @@ func (c *codec) next() bool {
 	return true
 }
 
-// enter reads the head of an array and makes its fields the ones that are read next. The field that
-// holds the array has already been counted; leave goes back behind it.
-func (c *codec) enter() (outer int) {
+// openRead reads the head of an array and makes its fields the ones that are read next. The field that holds the array
+// has already been counted. It returns what closeRead needs to go back to the array around it.
+func (c *codec) openRead() (outer int) {
 	outer = c.left
 	c.left = c.arrayLen("")
 	return outer
 }
 
-// leave skips the fields of the array that nobody asked for, and goes back to the array around it. An
-// error inside is told with the name of the field that holds the array in front.
-func (c *codec) leave(field string, outer int) {
+// closeRead skips the fields of the array that are not known here, and goes back to the array around it. An error
+// inside gets the name of the field that holds the array in front.
+func (c *codec) closeRead(field string, outer int) {
 	if c.err == nil && c.left > 0 {
 		c.skip(c.left)
 	}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/valyala/bytebufferpool"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // RequestMessage is a message from a client to a host.
@@ -31,9 +32,8 @@ type PushMessage interface {
 // nothing but what the buffer needs to grow. Messages are only read, but the compiler cannot see that;
 // to allocate nothing for them either, use one variable many times.
 //
-// Nothing is held against the limits in force: a peer refuses what is over them. A client compares data
-// with the limits that the Welcome told before it sends it, because a host closes the connection over a
-// frame that is too large.
+// Nothing is compared with the limits in force: a peer refuses what is over them. A client compares data with the
+// limits of the Welcome before it sends it, because a host closes the connection over a frame that is too large.
 //
 // An Encoder serves one goroutine at a time.
 type Encoder struct {
@@ -108,7 +108,51 @@ func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
 }
 
 // View returns the bytes of a string without a copy, for a field of a message that is to be sent.
-// Encoding only reads them, and so must everybody else.
+// They must not be written to.
 func View(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// SharedPush is a push that many requests get: it is encoded once, and only its head is written for each
+// of them. It may be used by many goroutines; it does not change.
+type SharedPush struct {
+	kind   Kind
+	count  int
+	fields []byte
+}
+
+// SharedPush encodes a push for many.
+func (e *Encoder) SharedPush(m PushMessage) SharedPush {
+	c := e.codec
+	c.startWriting(nil)
+	c.openArray()
+	m.pushFields(c)
+	c.closeArray(openArray{})
+	array := c.written()
+	return SharedPush{
+		kind:   m.Kind(),
+		count:  int(array[0] & msgpcode.FixedArrayMask),
+		fields: array[1:],
+	}
+}
+
+// Size returns how many bytes the push takes in a frame at the most, its length included.
+func (p *SharedPush) Size() int {
+	return FrameHeaderBytes + len(p.fields) + maxHeadBytes
+}
+
+// maxHeadBytes is the longest head of a message: its array, its kind, and its request id.
+const maxHeadBytes = 1 + 3 + 9
+
+// Push appends the push with the id of a request, if it may be sent to the client that the encoder is for.
+func (p *SharedPush) Push(e *Encoder, buf *bytebufferpool.ByteBuffer, id uint64) {
+	if !e.pushes.Allows(p.kind) {
+		return
+	}
+	start := e.open(buf, p.kind, id)
+	c := e.codec
+	c.out.B = append(c.out.B, p.fields...)
+	c.array.fields += p.count
+	c.keepAll()
+	e.close(buf, start)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // The calls below are the types of docs/protocol.md: uint, bool, text, bytes, and record. Each takes the
-// field's name as the docs write it, for errors. Errors of the library's encoder are not looked at: it
-// has none of its own, and a ByteBuffer takes everything.
+// field's name as the docs write it, for errors. Errors of the library's encoder are ignored: it
+// has none of its own, and writing to a ByteBuffer never fails.
 //
 // Values of one byte (small numbers, bools, heads of short arrays) are most of what a message consists
 // of, and they are their own encoding. They are handled here, without the library's way through several
@@ -70,6 +70,14 @@ func enum[E ~uint8](c *codec, field string, v *E) {
 	*v = E(wide)
 }
 
+// nameOf returns the name of a small number as the docs write it, or the number itself where it has none here.
+func nameOf[E ~uint8](e E, what string, names ...string) string {
+	if int(e) < len(names) {
+		return names[e]
+	}
+	return what + "_" + strconv.Itoa(int(e))
+}
+
 // bool is a field of type bool.
 func (c *codec) bool(field string, v *bool) {
 	if c.writing {
@@ -90,7 +98,7 @@ func (c *codec) bool(field string, v *bool) {
 // text is a field of type text: UTF-8, at most so many bytes. What is read is a view into the frame.
 func (c *codec) text(field string, v *[]byte, most uint64) {
 	if c.writing {
-		// The library wants a string; this one is looked at only until the call returns.
+		// The library wants a string; this one is read only until the call returns.
 		_ = c.enc.EncodeString(unsafe.String(unsafe.SliceData(*v), len(*v)))
 		c.wrote(len(*v) != 0)
 		return
@@ -102,7 +110,7 @@ func (c *codec) text(field string, v *[]byte, most uint64) {
 }
 
 // textCopy is a field of type text that is copied out of the frame, for what outlives it: errors. Since
-// errors quote what users send, what is not UTF-8 or too long is mended when it is written.
+// errors quote what users send, what is not UTF-8 or too long is corrected when it is written.
 func (c *codec) textCopy(field string, v *string, most uint64) {
 	if c.writing {
 		_ = c.enc.EncodeString(clip(*v, int(most)))
@@ -146,9 +154,9 @@ func (c *codec) record(field string, fields func(*codec)) {
 		fields(c) // the array has no fields left, so this makes all of them zero
 		return
 	}
-	outer := c.enter()
+	outer := c.openRead()
 	fields(c)
-	c.leave(field, outer)
+	c.closeRead(field, outer)
 }
 
 // clip returns text as UTF-8 of at most so many bytes.

@@ -20,11 +20,10 @@ var (
 
 // ScanFrame looks for one frame at the start of b, the bytes that a connection has received.
 //
-// Where the frame is complete, payload is its msgpack array, a view into b, and size is the number of
-// bytes of b that the frame takes. Where it is not, payload is nil and size is the number of bytes that
-// b must have before it is worth another look. The announced length is held against limit, the most
-// bytes that a payload may have, as soon as it is there: no caller needs room for more than
-// FrameHeaderBytes+limit.
+// Where the frame is complete, payload is its msgpack array, a view into b, and size is the number of bytes of b that
+// the frame takes. Where it is not, payload is nil and size is the number of bytes that b must have before another scan
+// is of use. The announced length is compared with limit, the most bytes that a payload may have, as soon as it is
+// there: no caller needs room for more than FrameHeaderBytes+limit.
 func ScanFrame(b []byte, limit int) (payload []byte, size int, err error) {
 	if len(b) < FrameHeaderBytes {
 		return nil, FrameHeaderBytes, nil

@@ -1,63 +1,18 @@
 package protocol
 
-import "strconv"
+import (
+	"strconv"
 
-// Kind says what a message is. The numbers are part of the protocol: they never change their meaning and
-// are never used again.
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// Kind says what a message is. The numbers are part of the protocol: they never change their meaning and are never used
+// again. Those that are known are in operations.go.
 //
-// There are two blocks of them. Those of the first fit into msgpack's one-byte integers, and every peer of this
-// version of the protocol can be sent them. A message of the second goes only to a peer that has announced its
-// kind, see KindSet.
+// There are two blocks of them. Those of the first fit into msgpack's one-byte integers, and every peer of this version
+// of the protocol can be sent them. A message of the second goes only to a peer that has announced its kind, see
+// KindSet.
 type Kind uint16
-
-// Requests go from the client to the host. Each is answered once, with the kind that is larger by
-// AnswerOffset.
-const (
-	KindHello             Kind = 1
-	KindPing              Kind = 2
-	KindRouting           Kind = 3
-	KindHostStatus        Kind = 4
-	KindNodeCreate        Kind = 8
-	KindNodeDescribe      Kind = 9
-	KindNodeAlter         Kind = 10
-	KindNodeDrop          Kind = 11
-	KindNodeList          Kind = 12
-	KindSessionStart      Kind = 16
-	KindSessionAttach     Kind = 17
-	KindSessionBind       Kind = 18
-	KindSessionStop       Kind = 19
-	KindSessionDestroy    Kind = 20
-	KindSessionDescribe   Kind = 21
-	KindSessionList       Kind = 22
-	KindSessionHoldings   Kind = 23
-	KindSemaphoreCreate   Kind = 24
-	KindSemaphoreUpdate   Kind = 25
-	KindSemaphoreDelete   Kind = 26
-	KindAcquire           Kind = 27
-	KindRelease           Kind = 28
-	KindSemaphoreDescribe Kind = 29
-	KindSemaphoreList     Kind = 30
-	KindSemaphoreResize   Kind = 31
-	KindWatch             Kind = 32
-	KindWatchStop         Kind = 33
-)
-
-// Pushes go from the host to the client, unasked or as the later outcome of a request.
-const (
-	KindGranted         Kind = 112
-	KindTimedOut        Kind = 113
-	KindAborted         Kind = 114
-	KindChanged         Kind = 115
-	KindHoldingLost     Kind = 116
-	KindWatchSnapshot   Kind = 117
-	KindWatchDelta      Kind = 118
-	KindWatchResync     Kind = 119
-	KindWatchEnd        Kind = 120
-	KindSessionDetached Kind = 121
-	KindSessionEnded    Kind = 122
-	KindRoutingChanged  Kind = 123
-	KindGoingAway       Kind = 124
-)
 
 // AnswerOffset is the distance from a request's kind to its answer's.
 const AnswerOffset Kind = 64
@@ -95,27 +50,137 @@ func (k Kind) Answer() Kind {
 	return k + AnswerOffset
 }
 
-// String returns the kind as the docs write it, or its number where it is not known here. An answer has
-// the name of its request with _ANSWER behind it, but for WELCOME and PONG.
+// String returns the kind as the docs write it, or its number where it is not known here. An answer has the name of its
+// request with _ANSWER behind it, but for WELCOME and PONG.
 func (k Kind) String() string {
-	name := ""
+	request, push := requestOf(k), pushOf(k)
 	switch {
+	case request != nil:
+		return request.name
+	case push != nil:
+		return push.name
 	case k == KindHello.Answer():
-		name = "WELCOME"
+		return "WELCOME"
 	case k == KindPing.Answer():
-		name = "PONG"
-	case k.IsRequest():
-		name = requestTable[k].name
-	case k.IsAnswer():
-		name = requestTable[k-AnswerOffset].name
-		if name != "" {
-			name += "_ANSWER"
-		}
-	case k.IsPush():
-		name = pushTable[k-minPush1].name
+		return "PONG"
 	}
-	if name == "" {
-		return "KIND_" + strconv.Itoa(int(k))
+	if request = requestOf(k - AnswerOffset); request != nil {
+		return request.name + "_ANSWER"
 	}
-	return name
+	return "KIND_" + strconv.Itoa(int(k))
 }
+
+// IsKnown says whether this build knows the message: what a level brings that it cannot follow it does not know.
+func (k Kind) IsKnown() bool {
+	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || pushOf(k) != nil
+}
+
+// Right returns what a client must be allowed for a request of this kind. It is RightNone for a kind that is not known.
+func (k Kind) Right() Right {
+	if row := requestOf(k); row != nil {
+		return row.right
+	}
+	return RightNone
+}
+
+// requestOf returns the row of a kind of request, nil where it is not known.
+func requestOf(k Kind) *requestRow {
+	if k > maxRequest2 || requests[k].name == "" || requests[k].level > level.Newest {
+		return nil
+	}
+	return &requests[k]
+}
+
+// pushOf returns the row of a kind of push, nil where it is not known.
+func pushOf(k Kind) *pushRow {
+	at := k - minPush1 // of a lower kind a number above all
+	if at > maxPush2-minPush1 || pushes[at].name == "" || pushes[at].level > level.Newest {
+		return nil
+	}
+	return &pushes[at]
+}
+
+// Right is what a token can allow. Several are the sum of their bits.
+type Right uint8
+
+const (
+	// RightNone is that of a request which shows and changes nothing of any node: a token that is good is enough.
+	RightNone Right = 0
+	// RightRead allows to describe, list and watch.
+	RightRead Right = 1
+	// RightWrite allows sessions, and to create, update, resize, acquire and release.
+	RightWrite Right = 2
+	// RightAdmin allows to create, alter and drop nodes, to delete semaphores, and to end the sessions of others.
+	RightAdmin Right = 4
+)
+
+// String returns the role that gives the right.
+func (r Right) String() string {
+	switch r {
+	case RightRead:
+		return "read"
+	case RightWrite:
+		return "write"
+	case RightAdmin:
+		return "admin"
+	}
+	return "right " + strconv.Itoa(int(r))
+}
+
+// KindSet holds kinds of the second block: those that a peer has announced. A host announces in its Welcome which
+// requests it answers, a client announces in its Hello which pushes it understands. The zero value holds none, as
+// do the announcements of peers that do not know the second block.
+type KindSet struct {
+	words [(maxPush2 - minRequest2 + 1) / 64]uint64
+}
+
+// Allows says whether a message of the kind may be sent to the peer that announced the set. Kinds of the first block
+// may be sent to every peer.
+func (s *KindSet) Allows(k Kind) bool {
+	return k < minRequest2 || s.has(k)
+}
+
+func (s *KindSet) has(k Kind) bool {
+	at := k - minRequest2
+	return k <= maxPush2 && s.words[at/64]&(1<<(at%64)) != 0
+}
+
+// ReadKinds returns the set that a peer announced. Numbers that lie in no block known here are left out.
+func ReadKinds(announced *Kinds) KindSet {
+	var s KindSet
+	for n := range announced.All() {
+		if n >= KindNumber(minRequest2) && n <= KindNumber(maxPush2) {
+			at := n - KindNumber(minRequest2)
+			s.words[at/64] |= 1 << (at % 64)
+		}
+	}
+	return s
+}
+
+// RequestKinds are the requests of the second block that are known here, for the Welcome of a host.
+func RequestKinds() (known Kinds) {
+	for k := minRequest2; k <= maxRequest2; k++ {
+		if k.IsKnown() {
+			known.Append(KindNumber(k))
+		}
+	}
+	return known
+}
+
+// PushKinds are the pushes of the second block that are known here, for the Hello of a client.
+func PushKinds() (known Kinds) {
+	for k := minPush2; k <= maxPush2; k++ {
+		if k.IsKnown() {
+			known.Append(KindNumber(k))
+		}
+	}
+	return known
+}
+
+// Kinds is a list of kinds.
+type Kinds = List[KindNumber, *KindNumber]
+
+// KindNumber is a kind as an item of a list. It holds every number that a peer can send.
+type KindNumber uint64
+
+func (n *KindNumber) item(c *codec) { c.uint("", (*uint64)(n)) }

@@ -44,25 +44,46 @@ func TestEveryKindHasItsMessage(t *testing.T) {
 	}
 }
 
-// Every field of the unions must be the message of some kind.
+// Every field of the unions must be the message of some kind, those included that this build does not know.
 func TestUnionsHoldNothingElse(t *testing.T) {
-	requests, pushes := 0, 0
-	for _, r := range level.Rows() { // those too that came with a later level
-		if r.Kind != level.Message {
+	requestRows, pushRows := 0, 0
+	for _, row := range requests {
+		if row.name != "" {
+			requestRows++
+		}
+	}
+	for _, row := range pushes {
+		if row.name != "" {
+			pushRows++
+		}
+	}
+	if got, want := reflect.TypeFor[Request]().NumField(), requestRows+2; got != want {
+		t.Errorf("Request has %d fields, want %d: a kind, an id, and %d messages", got, want, requestRows)
+	}
+	if got, want := reflect.TypeFor[Answer]().NumField(), requestRows+pushRows+3; got != want {
+		t.Errorf("Answer has %d fields, want %d: a kind, an id, a result, and %d messages", got, want, requestRows+pushRows)
+	}
+}
+
+// Every row says which level brings its message, none that this build could not know of. One without a right is of a
+// request that shows and changes nothing of any node.
+func TestEveryRowIsComplete(t *testing.T) {
+	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop}
+	for k, row := range requests {
+		if row.name == "" {
 			continue
 		}
-		if slices.ContainsFunc(pushTable[:], func(row pushRow) bool { return row.name == r.Name }) {
-			pushes++
-		} else {
-			requests++
+		if row.level < level.First || row.level > level.Newest+1 {
+			t.Errorf("%s comes with level %d, the newest is %d", row.name, row.level, level.Newest)
+		}
+		if (row.right == RightNone) != slices.Contains(free, Kind(k)) {
+			t.Errorf("%s needs the right %v", row.name, row.right)
 		}
 	}
-	answers := requests + pushes
-	if got, want := reflect.TypeFor[Request]().NumField(), requests+2; got != want {
-		t.Errorf("Request has %d fields, want %d: a kind, an id, and %d messages", got, want, requests)
-	}
-	if got, want := reflect.TypeFor[Answer]().NumField(), answers+3; got != want {
-		t.Errorf("Answer has %d fields, want %d: a kind, an id, a result, and %d messages", got, want, answers)
+	for _, row := range pushes {
+		if row.name != "" && (row.level < level.First || row.level > level.Newest+1) {
+			t.Errorf("%s comes with level %d, the newest is %d", row.name, row.level, level.Newest)
+		}
 	}
 }
 
@@ -80,30 +101,30 @@ func (laterPush) Kind() Kind    { return 270 }
 // A row in the table is all that a kind needs besides its messages: then it is read, printed and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
-	requestTable[ask.Kind()] = requestRow{"LATER",
+	requests[ask.Kind()] = requestRow{"LATER", level.First, RightRead,
 		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
 		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} }}
-	pushTable[word.Kind()-minPush1] = pushRow{"LATER_WORD",
+	pushes[word.Kind()-minPush1] = pushRow{"LATER_WORD", level.First,
 		func(a *Answer) PushMessage { return laterPush{&a.RoutingChanged} }}
-	t.Cleanup(func() { requestTable[ask.Kind()], pushTable[word.Kind()-minPush1] = requestRow{}, pushRow{} })
+	t.Cleanup(func() { requests[ask.Kind()], pushes[word.Kind()-minPush1] = requestRow{}, pushRow{} })
 
 	if got := []string{ask.Kind().String(), ask.Kind().Answer().String(), word.Kind().String()}; !slices.Equal(got,
 		[]string{"LATER", "LATER_ANSWER", "LATER_WORD"}) {
 		t.Errorf("names %v", got)
 	}
-	requests, pushes := RequestKinds(), PushKinds()
-	for n := range requests.All() {
+	knownRequests, knownPushes := RequestKinds(), PushKinds()
+	for n := range knownRequests.All() {
 		if n != KindNumber(ask.Kind()) {
 			t.Errorf("%d is announced as a request", n)
 		}
 	}
-	for n := range pushes.All() {
+	for n := range knownPushes.All() {
 		if n != KindNumber(word.Kind()) {
 			t.Errorf("%d is announced as a push", n)
 		}
 	}
-	if requests.Len() != 1 || pushes.Len() != 1 {
-		t.Errorf("%d requests and %d pushes are announced, want one of each", requests.Len(), pushes.Len())
+	if knownRequests.Len() != 1 || knownPushes.Len() != 1 {
+		t.Errorf("%d requests and %d pushes are announced, want one of each", knownRequests.Len(), knownPushes.Len())
 	}
 	r, err := NewRequestDecoder(MaxDataBytes).Decode(sample{id: 7, message: laterRequest{&Routing{KnownVersion: 3}}}.payload())
 	if err != nil || r.Kind != ask.Kind() || r.Routing.KnownVersion != 3 {
@@ -138,5 +159,26 @@ func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	e.Understands(KindSet{})
 	if n := send(e); n != 0 {
 		t.Errorf("%d bytes were sent to a client that announced nothing", n)
+	}
+}
+
+// What came with a level that this build cannot follow is answered and ignored as any unknown kind is.
+func TestMessagesOfLaterLevelsAreNotKnown(t *testing.T) {
+	for k := Kind(1); k <= maxPush2; k++ {
+		r, a := Request{Kind: k}, Answer{Kind: k}
+		if has := r.Message() != nil || a.Message() != nil || a.Push() != nil; has != k.IsKnown() {
+			t.Errorf("%s: it has a message: %v", k, has)
+		}
+	}
+	resize := SemaphoreResize{}
+	_, err := NewRequestDecoder(MaxDataBytes).Decode(sample{kind: resize.Kind(), id: 3, message: &resize}.payload())
+	want := level.Newest >= requests[KindSemaphoreResize].level
+	if want != (err == nil) || want != KindSemaphoreResize.IsKnown() {
+		t.Errorf("a resize is read: %v", err)
+	}
+	if err != nil {
+		if then, _ := afterRequest(t, err); then != "UNSUPPORTED" {
+			t.Errorf("%s (%v), want UNSUPPORTED", then, err)
+		}
 	}
 }

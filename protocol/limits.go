@@ -49,17 +49,16 @@ const (
 )
 
 const (
-	// Exclusive is the count of an acquire that shares a semaphore with nobody. It is also the limit of
+	// Exclusive is the count of an acquire that shares a semaphore with no other. It is also the limit of
 	// ephemeral semaphores.
 	Exclusive = math.MaxUint64
 	// Shared is the count of an acquire that shares an ephemeral semaphore with others of that count.
 	Shared = 1
 )
 
-// Limits are those in force on a host; its Welcome tells them.
+// Limits are those in force on a host, as its Welcome gives them.
 type Limits struct {
-	// RequestFrameBytes is the longest payload that the host reads. It closes the connection over a
-	// longer one.
+	// RequestFrameBytes is the longest payload that the host reads. It closes the connection over a longer one.
 	RequestFrameBytes uint64
 	// AnswerFrameBytes is the longest payload that the host sends.
 	AnswerFrameBytes uint64

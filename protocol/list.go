@@ -8,10 +8,10 @@ import (
 
 // List is a field that holds many items of one type.
 //
-// It is kept in the form of the wire. To send one, append the items: each is encoded at once, so that a
-// page can be cut by its size while it is built. To read one, range over All: each item is decoded when
-// its turn comes. So a list costs no more memory than its bytes, which matters where they come from a
-// stranger: an item of a byte can stand for a struct of a hundred.
+// It is kept in the form of the wire. To send one, append the items: each is encoded at once, so that a page can be cut
+// by its size while it is built. To read one, range over All: each item is decoded when the iteration reaches it. So a
+// list costs no more memory than its bytes, which matters because a peer chooses them: an item of a byte can stand for
+// a struct of a hundred.
 //
 // The zero value is an empty list. A list that was read is a view into its frame, as are the texts and
 // bytes of its items.
@@ -63,7 +63,7 @@ func (l *List[T, P]) Append(item T) {
 	l.forget()
 }
 
-// forget lets go of what the last item pointed to.
+// forget clears the last item, so that what it pointed to can be collected.
 func (l *List[T, P]) forget() {
 	var zero T
 	l.one = zero

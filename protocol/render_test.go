@@ -56,8 +56,7 @@ func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
 	return tree
 }
 
-// collect finds the fields of a struct by their names on the wire. A Result is a status and the record
-// with the rest.
+// collect finds the fields of a struct by their names on the wire. A Result is a status and the record with the rest.
 func collect(values map[string]reflect.Value, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

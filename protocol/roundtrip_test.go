@@ -35,8 +35,7 @@ func TestEveryMessageSurvivesTheWire(t *testing.T) {
 	}
 }
 
-// A peer of an earlier version sends fewer fields. Whatever the decoder read before must not shine
-// through.
+// A peer of an earlier version sends fewer fields. Whatever the decoder read before must not shine through.
 func TestMissingTrailingFieldsAreZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, kind := range knownKinds() {

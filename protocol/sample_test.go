@@ -75,8 +75,7 @@ func (s sample) render(t *testing.T) map[string]any {
 	return renderMessage(t, s.kind, &s.result, s.message)
 }
 
-// decodeSample decodes a payload in the direction that kind goes. The sample is valid for as long as the
-// payload.
+// decodeSample decodes a payload in the direction that kind goes. The sample is valid for as long as the payload.
 func decodeSample(kind Kind, payload []byte) (sample, error) {
 	if kind.IsRequest() {
 		r, err := NewRequestDecoder(MaxDataBytes).Decode(payload)

@@ -1,5 +1,53 @@
 package protocol
 
+// Semaphore is a semaphore without its owners and waiters.
+type Semaphore struct {
+	Name  []byte
+	Limit uint64
+	// Count is how much of the limit is owned.
+	Count    uint64
+	Revision uint64
+	// Owners and Waiters are how many there are.
+	Owners    uint64
+	Waiters   uint64
+	Ephemeral bool
+	Data      []byte
+}
+
+func (s *Semaphore) item(c *codec) { c.record("", s.fields) }
+
+func (s *Semaphore) fields(c *codec) {
+	c.text("name", &s.Name, MaxNameBytes)
+	c.uint("limit", &s.Limit)
+	c.uint("count", &s.Count)
+	c.uint("revision", &s.Revision)
+	c.uint("owners", &s.Owners)
+	c.uint("waiters", &s.Waiters)
+	c.bool("ephemeral", &s.Ephemeral)
+	c.data("data", &s.Data)
+}
+
+// Semaphores is a list of semaphores.
+type Semaphores = List[Semaphore, *Semaphore]
+
+// Mutation is what makes a change happen exactly once, however often its request is sent. Every request
+// that changes a semaphore begins with it.
+type Mutation struct {
+	// SessionID is the session that acts. 0 is none: allowed for creating, updating, resizing and deleting a semaphore,
+	// with Number 0. Then a request that is sent again is a new one to the host.
+	SessionID uint64
+	// Number grows with every mutation of the session, whichever semaphore and shard it is for.
+	Number uint64
+	// Acknowledged is a number up to which, itself included, the client has all answers.
+	Acknowledged uint64
+}
+
+func (c *codec) mutation(m *Mutation) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
+}
+
 // SemaphoreCreate creates a persistent semaphore.
 type SemaphoreCreate struct {
 	Mutation
@@ -42,8 +90,7 @@ type SemaphoreUpdate struct {
 	// OrderID, if it is not 0, is the fencing token: the update is refused unless the session owns the
 	// semaphore under that order id.
 	OrderID uint64
-	// ExpectedRevision, if it is not 0, is compared: the update is refused unless the semaphore has this
-	// revision.
+	// ExpectedRevision, if it is not 0, is compared: the update is refused unless the semaphore has this revision.
 	ExpectedRevision uint64
 }
 
@@ -80,8 +127,7 @@ type SemaphoreResize struct {
 	Name   []byte
 	// Limit is the new limit; at least 1.
 	Limit uint64
-	// ExpectedRevision, if it is not 0, is compared: the resize is refused unless the semaphore has this
-	// revision.
+	// ExpectedRevision, if it is not 0, is compared: the resize is refused unless the semaphore has this revision.
 	ExpectedRevision uint64
 }
 
@@ -114,7 +160,7 @@ type SemaphoreDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Force deletes the semaphore though somebody owns or waits for it. They are told.
+	// Force deletes the semaphore though sessions own or wait for it. They are notified.
 	Force bool
 }
 
@@ -135,3 +181,46 @@ type SemaphoreDeleteAnswer struct{}
 func (*SemaphoreDeleteAnswer) Kind() Kind { return KindSemaphoreDelete.Answer() }
 
 func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
+
+// SemaphoreList asks for the semaphores of a node that one shard holds and whose name begins with
+// Prefix, ordered by name. All semaphores of a node are the lists of all data shards.
+type SemaphoreList struct {
+	NodeID  uint64
+	ShardID uint64
+	Prefix  []byte
+	// After is the Next of the page before; empty for the first page.
+	After []byte
+	// Limit is the most semaphores that the page may have; 0 leaves it to the host.
+	Limit uint64
+	// IncludeData asks for the semaphores' data.
+	IncludeData bool
+	Consistency Consistency
+}
+
+// Kind returns KindSemaphoreList.
+func (*SemaphoreList) Kind() Kind { return KindSemaphoreList }
+
+func (m *SemaphoreList) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.bool("include_data", &m.IncludeData)
+	enum(c, "consistency", &m.Consistency)
+}
+
+// SemaphoreListAnswer answers a SemaphoreList.
+type SemaphoreListAnswer struct {
+	Semaphores Semaphores
+	// Next is where the next page begins; empty where this is the last one.
+	Next []byte
+}
+
+// Kind returns the kind of the answer to a SemaphoreList.
+func (*SemaphoreListAnswer) Kind() Kind { return KindSemaphoreList.Answer() }
+
+func (m *SemaphoreListAnswer) answerFields(c *codec) {
+	m.Semaphores.list(c, "semaphores")
+	c.text("next", &m.Next, MaxNameBytes)
+}

@@ -14,8 +14,8 @@ import (
 var unknown = []struct {
 	To      string `json:"to"`
 	Payload string `json:"payload"`
-	// Then is what the peer does: a host answers with UNSUPPORTED or closes the connection; a client ignores the message,
-	// takes it for the refusal of its request, or closes the connection where it is that of one.
+	// Then is what the peer does: a host answers with UNSUPPORTED or closes the connection; a client ignores the
+	// message, takes it for the refusal of its request, or closes the connection where it is that of one.
 	Then string `json:"then"`
 	// Answer is how the host's answer begins: kind, request id and status.
 	Answer string `json:"answer,omitempty"`

@@ -1,14 +1,15 @@
 package protocol
 
 import (
+	"io"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below read one value each. They look at its code first, so that the library is asked only for
-// what is there, and at every length before anything believes it.
+// The calls below read one value each. They check its code first, so that the library is asked only for what is
+// there, and every length before it is used.
 
 func (c *codec) readUint(field string) uint64 {
 	code, ok := c.in.peek()
@@ -73,8 +74,7 @@ func (c *codec) readBytes(field string, most uint64) []byte {
 	return c.readString(field, "bytes", most)
 }
 
-// readString reads a byte string of either msgpack family, str or bin: not every language can tell them
-// apart.
+// readString reads a byte string of either msgpack family, str or bin: not every language distinguishes them.
 func (c *codec) readString(field, want string, most uint64) []byte {
 	code, ok := c.in.peek()
 	if !ok {
@@ -103,7 +103,7 @@ func (c *codec) readString(field, want string, most uint64) []byte {
 }
 
 // arrayLen reads the head of an array. Every item takes a byte at least, so that a count above the bytes
-// that are left is a lie and is refused before anything believes it.
+// that are left is wrong, and is refused before it is used.
 func (c *codec) arrayLen(field string) int {
 	code, ok := c.in.peek()
 	if !ok {
@@ -137,4 +137,65 @@ func (c *codec) arrayLen(field string) int {
 // failType says that a value is not of the type its field has.
 func (c *codec) failType(field, want string, code byte) {
 	c.fail(field, codeName(code)+" where "+want+" is wanted")
+}
+
+// view reads one frame's payload where it lies. It is what the msgpack library reads from, and because
+// the library never reads ahead of it, byte strings can be taken out of it without a copy.
+type view struct {
+	bytes []byte
+	off   int
+}
+
+func (v *view) reset(b []byte) {
+	v.bytes, v.off = b, 0
+}
+
+// rest returns how many bytes are still unread.
+func (v *view) rest() int {
+	return len(v.bytes) - v.off
+}
+
+// peek returns the next byte, the code of the next value, without moving on.
+func (v *view) peek() (code byte, ok bool) {
+	if v.off >= len(v.bytes) {
+		return 0, false
+	}
+	return v.bytes[v.off], true
+}
+
+// take returns the next n bytes, which the caller knows to be there. The slice cannot be appended to in
+// place, so that an append never writes into the frame.
+func (v *view) take(n int) []byte {
+	b := v.bytes[v.off : v.off+n : v.off+n]
+	v.off += n
+	return b
+}
+
+// Read implements io.Reader.
+func (v *view) Read(p []byte) (int, error) {
+	if v.off >= len(v.bytes) && len(p) > 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, v.bytes[v.off:])
+	v.off += n
+	return n, nil
+}
+
+// ReadByte implements io.ByteReader.
+func (v *view) ReadByte() (byte, error) {
+	if v.off >= len(v.bytes) {
+		return 0, io.EOF
+	}
+	b := v.bytes[v.off]
+	v.off++
+	return b, nil
+}
+
+// UnreadByte implements io.ByteScanner.
+func (v *view) UnreadByte() error {
+	if v.off == 0 {
+		return io.ErrNoProgress
+	}
+	v.off--
+	return nil
 }

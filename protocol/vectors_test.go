@@ -39,8 +39,7 @@ func TestVectorsHoldEveryKind(t *testing.T) {
 	}
 }
 
-// Every field of every message must differ from zero in some example, or the vectors prove nothing about
-// it.
+// Every field of every message must differ from zero in some example, or the vectors prove nothing about it.
 func TestVectorsShowEveryField(t *testing.T) {
 	for _, k := range knownKinds() {
 		shown := make(map[string]bool)

@@ -8,44 +8,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Right is what a client may be allowed to do.
-type Right uint8
-
-const (
-	// RightRead allows to describe, list and watch.
-	RightRead Right = 1 << iota
-	// RightWrite allows sessions, and to create, update, resize, acquire and release.
-	RightWrite
-	// RightAdmin allows to create, alter and drop nodes, to delete semaphores, and to end the sessions
-	// of others.
-	RightAdmin
-)
-
-// String returns the role that gives the right.
-func (r Right) String() string {
-	switch r {
-	case RightRead:
-		return "read"
-	case RightWrite:
-		return "write"
-	case RightAdmin:
-		return "admin"
-	}
-	return fmt.Sprintf("right %d", uint8(r))
-}
-
 // Rights are what one token allows, under which paths.
 type Rights interface {
-	// Allows tells whether the rights hold for the node of that path; an empty path asks whether they
-	// hold for any.
-	Allows(path string, need Right) bool
-	// Valid tells whether the token is still good: it may have been taken away.
+	// Allows reports whether the rights hold for the node of that path; an empty path asks whether they hold for any.
+	Allows(path string, need protocol.Right) bool
+	// Valid reports whether the token is still good: it may have been withdrawn.
 	Valid() bool
-	// Version is another one whenever the rights are: what is open under them is looked at again then.
+	// Version is another one whenever the rights are: what is open under them is reviewed then.
 	Version() uint64
 }
 
-// Access knows tokens.
+// Access is who may do what, by token.
 type Access interface {
 	// Enter returns what a token allows, and who it belongs to; ok is false for an unknown one.
 	Enter(token []byte) (rights Rights, name string, ok bool)
@@ -54,50 +27,22 @@ type Access interface {
 // everything is what clients may do where there is no Access.
 type everything struct{}
 
-func (everything) Allows(string, Right) bool { return true }
-func (everything) Valid() bool               { return true }
-func (everything) Version() uint64           { return 0 }
+func (everything) Allows(string, protocol.Right) bool { return true }
+func (everything) Valid() bool                        { return true }
+func (everything) Version() uint64                    { return 0 }
 
-// rightOf is the right that a request needs. What is not in it needs none, or is not known: nothing is asked for its
-// right that is not in it.
-var rightOf = [requestKinds]Right{
-	protocol.KindHostStatus:        RightRead,
-	protocol.KindNodeCreate:        RightAdmin,
-	protocol.KindNodeAlter:         RightAdmin,
-	protocol.KindNodeDrop:          RightAdmin,
-	protocol.KindNodeDescribe:      RightRead,
-	protocol.KindNodeList:          RightRead,
-	protocol.KindSessionStart:      RightWrite,
-	protocol.KindSessionAttach:     RightWrite,
-	protocol.KindSessionBind:       RightWrite,
-	protocol.KindSessionStop:       RightWrite,
-	protocol.KindSessionDestroy:    RightAdmin,
-	protocol.KindSessionDescribe:   RightRead,
-	protocol.KindSessionList:       RightRead,
-	protocol.KindSessionHoldings:   RightRead,
-	protocol.KindSemaphoreCreate:   RightWrite,
-	protocol.KindSemaphoreUpdate:   RightWrite,
-	protocol.KindSemaphoreDelete:   RightAdmin,
-	protocol.KindSemaphoreResize:   RightWrite,
-	protocol.KindAcquire:           RightWrite,
-	protocol.KindRelease:           RightWrite,
-	protocol.KindSemaphoreDescribe: RightRead,
-	protocol.KindSemaphoreList:     RightRead,
-	protocol.KindWatch:             RightRead,
-}
-
-// permits tells whether the client may do something in the node of a path; an empty path asks for any node. A kind
+// permits reports whether the client may do something in the node of a path; an empty path asks for any node. A kind
 // without a right of its own is refused.
 func (c *conn) permits(k protocol.Kind, path string) bool {
-	need := rightOf[k]
-	return need != 0 && c.rights.Valid() && c.rights.Allows(path, need)
+	need := k.Right()
+	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, need)
 }
 
 // lacking says what a token lacks that does not permit something: by the token's name, never by itself.
 func (c *conn) lacking(k protocol.Kind, path string) string {
-	need := rightOf[k]
+	need := k.Right()
 	switch {
-	case need == 0:
+	case need == protocol.RightNone:
 		return clip(fmt.Sprintf("no role allows %v", k))
 	case !c.rights.Valid():
 		return clip(fmt.Sprintf("the token of %q is not good any more", c.name))
@@ -107,13 +52,40 @@ func (c *conn) lacking(k protocol.Kind, path string) string {
 	return clip(fmt.Sprintf("the token of %q has the role %v, which %v needs, but not for %s", c.name, need, k, path))
 }
 
+// may reports whether the client may do this in the node of that path, and answers where it may not.
+func (c *conn) may(r *protocol.Request, path string) bool {
+	if c.permits(r.Kind, path) {
+		return true
+	}
+	c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, path))
+	return false
+}
+
+// mayIn is may for a node that is named by its id.
+func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
+	if _, all := c.rights.(everything); all {
+		return true
+	}
+	node, ok := c.host.meta.machine.NodeByID(id)
+	switch {
+	case ok && c.permits(r.Kind, node.Path):
+		return true
+	case !c.permits(r.Kind, ""):
+		return c.may(r, "") // it may do so in no node at all
+	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path):
+		c.failure(r, protocol.StatusNotFound, noSuchNode)
+		return false
+	}
+	return c.may(r, node.Path)
+}
+
 // allowed is permits for a node that is named by its id.
 func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
 	n, _ := c.host.meta.machine.NodeByID(id)
 	return c.permits(k, n.Path)
 }
 
-// sees tells whether the client may know that the node is there. What it may not know of it is answered as what is
+// sees reports whether the client may know that the node is there. What it may not know of it is answered as what is
 // not there.
 func (c *conn) sees(id shard.NodeID) bool {
 	return c.allowed(protocol.KindNodeDescribe, id)
@@ -147,7 +119,7 @@ func (c *conn) review() {
 
 func (c *conn) mayWatch(id shard.NodeID) bool { return c.allowed(protocol.KindWatch, id) }
 
-// reviewSession takes a session away from the connection that may not act in its node any more.
+// reviewSession detaches a session from the connection that may not act in its node any more.
 func (c *conn) reviewSession(id shard.SessionID, b *binding) {
 	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, b.node) && c.sees(b.node) {
 		return

@@ -19,9 +19,11 @@ func (readers) Enter(token []byte) (server.Rights, string, bool) {
 
 type reader struct{ admin bool }
 
-func (r reader) Allows(_ string, need server.Right) bool { return r.admin || need != server.RightAdmin }
-func (reader) Valid() bool                               { return true }
-func (reader) Version() uint64                           { return 0 }
+func (r reader) Allows(_ string, need protocol.Right) bool {
+	return r.admin || need != protocol.RightAdmin
+}
+func (reader) Valid() bool     { return true }
+func (reader) Version() uint64 { return 0 }
 
 func TestEveryAdministrativeActIsAudited(t *testing.T) {
 	var log logbook

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,7 +146,7 @@ func (c *conn) frameLimit() int {
 // refused deals with a request that could not be decoded, and tells whether the connection may live.
 func (c *conn) refused(err error) bool {
 	var bad *protocol.DecodeError
-	if !asDecodeError(err, &bad) || !bad.Answerable() || !c.greeted {
+	if !errors.As(err, &bad) || !bad.Answerable() || !c.greeted {
 		c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
 		return false
 	}

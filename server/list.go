@@ -13,13 +13,22 @@ func (h *Host) replicaByID(id uint64) *replica {
 	return h.replicas[id-1]
 }
 
-// listed returns the shard that a list is asked of, and answers where there is none.
-func (c *conn) listed(r *protocol.Request, id uint64) *replica {
+// shardToList returns the shard that a list is asked of, and answers where there is none.
+func (c *conn) shardToList(r *protocol.Request, id uint64) *replica {
 	rp := c.host.replicaByID(id)
 	if rp == nil {
 		c.failure(r, protocol.StatusNotFound, "no data shard of this id")
 	}
 	return rp
+}
+
+// endsPage says whether a page of a list, whose items take so many bytes by now, ends with item i of the n that were
+// read: where it is full, or where more follow than were read.
+func endsPage(bytes, i, n int, more bool) bool {
+	if i == n-1 {
+		return more
+	}
+	return bytes >= protocol.PageBytes
 }
 
 func (c *conn) semaphoreList(r *protocol.Request) {
@@ -28,7 +37,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 	if !c.mayIn(r, id) {
 		return
 	}
-	rp := c.listed(r, m.ShardID)
+	rp := c.shardToList(r, m.ShardID)
 	if rp == nil {
 		return
 	}
@@ -36,10 +45,9 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
 		page, more := rp.machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
-		var item protocol.Semaphore
 		for i := range page {
 			s := &page[i]
-			item = protocol.Semaphore{
+			item := protocol.Semaphore{
 				Name: []byte(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
 				Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
 			}
@@ -47,7 +55,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 				item.Data = protocol.View(s.Data)
 			}
 			a.Semaphores.Append(item)
-			if full := a.Semaphores.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+			if endsPage(a.Semaphores.Size(), i, len(page), more) {
 				a.Next = []byte(s.Name)
 				break
 			}
@@ -62,12 +70,11 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 	request, kind := r.ID, r.Kind
 	c.read(r, rp, protocol.ConsistencyUnset, func() {
 		view, known := c.session(rp, id)
-		switch {
-		case !known:
+		if !known {
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
-		default:
-			c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.wireSession(rp, &view)})
+			return
 		}
+		c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.sessionInfo(rp, &view)})
 	})
 }
 
@@ -77,7 +84,7 @@ func (c *conn) sessionList(r *protocol.Request) {
 	if !c.mayIn(r, id) {
 		return
 	}
-	rp := c.listed(r, m.ShardID)
+	rp := c.shardToList(r, m.ShardID)
 	if rp == nil {
 		return
 	}
@@ -86,8 +93,7 @@ func (c *conn) sessionList(r *protocol.Request) {
 		page, last, more := rp.machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
 		var a protocol.SessionListAnswer
 		for i := range page {
-			item := c.host.wireSession(rp, &page[i])
-			a.Sessions.Append(item)
+			a.Sessions.Append(c.host.sessionInfo(rp, &page[i]))
 			if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
 				last, more = page[i].ID, true
 				break
@@ -100,17 +106,17 @@ func (c *conn) sessionList(r *protocol.Request) {
 	})
 }
 
-// wireSession tells of a session what the shards of this host know together.
-func (h *Host) wireSession(home *replica, v *shard.SessionView) protocol.Session {
+// sessionInfo returns what the shards of this host know together of a session.
+func (h *Host) sessionInfo(home *replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
 		SinceMillis: v.Created,
 	}
 	s.Client, s.Attached = home.clientOf(v)
 	for _, r := range h.replicas {
-		if part, known := r.machine.Session(v.ID); known {
-			s.Owned += uint64(part.Owns)
-			s.Waiting += uint64(part.Waits)
+		if here, known := r.machine.Session(v.ID); known {
+			s.Owned += uint64(here.Owns)
+			s.Waiting += uint64(here.Waits)
 		}
 	}
 	return s
@@ -118,7 +124,7 @@ func (h *Host) wireSession(home *replica, v *shard.SessionView) protocol.Session
 
 func (c *conn) sessionHoldings(r *protocol.Request) {
 	m := r.SessionHoldings
-	rp := c.listed(r, m.ShardID)
+	rp := c.shardToList(r, m.ShardID)
 	if rp == nil {
 		return
 	}
@@ -135,7 +141,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 			a.Holdings.Append(protocol.Holding{
 				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner, SinceMillis: x.Since,
 			})
-			if full := a.Holdings.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+			if endsPage(a.Holdings.Size(), i, len(page), more) {
 				a.Next = uint64(x.Order)
 				break
 			}
@@ -155,9 +161,13 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		UptimeMillis: uint64(now.Sub(h.started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,
 	}
 	at := h.Level()
-	a.Level = protocol.FeatureLevel{Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders()))}
+	a.Level = protocol.FeatureLevel{
+		Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders())),
+	}
 	l := h.meta.leadership.Load()
-	a.Meta = protocol.ShardStatus{ID: metaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.applied.Load()}
+	a.Meta = protocol.ShardStatus{
+		ID: metaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.applied.Load(),
+	}
 	for _, rp := range h.replicas {
 		if rp.leads() && !rp.leases.Fresh(now) {
 			a.Fresh = false

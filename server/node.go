@@ -181,7 +181,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 		var answer protocol.NodeListAnswer
 		page, more := c.host.meta.machine.Nodes(prefix, after, limit)
 		for i := range page {
-			if c.rights.Allows(page[i].Path, RightRead) {
+			if c.rights.Allows(page[i].Path, protocol.RightRead) {
 				node := wireNode(&page[i])
 				answer.Nodes.Append(node)
 			}

@@ -14,7 +14,7 @@ import (
 // needsResize skips a test where this build cannot follow the level that brings it.
 func needsResize(t *testing.T) {
 	t.Helper()
-	if level.Newest < level.Of(level.Message, "SEMAPHORE_RESIZE") {
+	if !protocol.KindSemaphoreResize.IsKnown() {
 		t.Skip("limits cannot change")
 	}
 }

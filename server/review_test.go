@@ -35,7 +35,7 @@ func (x *scopes) narrow(token, path string) {
 	x.count++
 }
 
-func (s scope) Allows(path string, _ server.Right) bool {
+func (s scope) Allows(path string, _ protocol.Right) bool {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
 	return path == "" || strings.HasPrefix(path, s.of.paths[s.token])

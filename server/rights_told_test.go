@@ -18,10 +18,10 @@ func (tokens) Enter(token []byte) (server.Rights, string, bool) {
 
 type limited string
 
-func (l limited) Allows(path string, need server.Right) bool {
-	have := map[limited]server.Right{
-		"reader": server.RightRead, "writer": server.RightRead | server.RightWrite,
-		"admin": server.RightRead | server.RightWrite | server.RightAdmin,
+func (l limited) Allows(path string, need protocol.Right) bool {
+	have := map[limited]protocol.Right{
+		"reader": protocol.RightRead, "writer": protocol.RightRead | protocol.RightWrite,
+		"admin": protocol.RightRead | protocol.RightWrite | protocol.RightAdmin,
 	}[l]
 	return have&need == need && (path == "" || strings.HasPrefix(path+"/", "/prod/"))
 }

@@ -19,7 +19,8 @@ type Kind uint8
 
 // The kinds of rows.
 const (
-	// Command is a command of a data shard, Flag one of its flags, Field one of the fields that it may carry in the log.
+	// Command is a command of a data shard, Flag one of its flags, Field one of the fields that it may carry in the
+	// log.
 	Command Kind = 1 + iota
 	Flag
 	Field
@@ -30,8 +31,8 @@ const (
 	// MetaCommand and MetaRecord are those of the meta shard.
 	MetaCommand
 	MetaRecord
-	// Message is a request with its answer, or a push, between clients and hosts; MessageField a field of one.
-	Message
+	// MessageField is a field of a record in messages between clients and hosts. The level of a message stands in the
+	// table of messages, protocol/operations.go.
 	MessageField
 
 	kinds
@@ -39,7 +40,7 @@ const (
 
 var kindNames = [kinds]string{
 	Command: "command", Flag: "flag", Field: "field", Record: "record", Rule: "rule", MetaCommand: "meta command",
-	MetaRecord: "meta record", Message: "message", MessageField: "message field",
+	MetaRecord: "meta record", MessageField: "message field",
 }
 
 // String returns the kind as errors and tables write it.

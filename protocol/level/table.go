@@ -1,7 +1,8 @@
 package level
 
 // rows is the table. What a level brought is written once: a row is added with the thing, and never changes after a
-// release. A tidy test in each package compares the table with the code.
+// release. A tidy test in each package compares the table with the code. Levels of messages
+// stand in protocol/operations.go.
 var rows = []struct {
 	level Level
 	kind  Kind
@@ -65,15 +66,6 @@ var rows = []struct {
 		"Timing.Since", "Timing.GraceFloorMillis", "Timing.GraceCeilingMillis", "Timing.SelfCheckCeilingMillis",
 		"Dropped.ID", "Dropped.Version", "Dropped.Pending",
 	}},
-	{1, Message, []string{
-		"HELLO", "PING", "ROUTING", "HOST_STATUS", "NODE_CREATE", "NODE_DESCRIBE", "NODE_ALTER", "NODE_DROP",
-		"NODE_LIST", "SESSION_START", "SESSION_ATTACH", "SESSION_BIND", "SESSION_STOP", "SESSION_DESTROY",
-		"SESSION_DESCRIBE", "SESSION_LIST", "SESSION_HOLDINGS", "SEMAPHORE_CREATE", "SEMAPHORE_UPDATE",
-		"SEMAPHORE_DELETE", "ACQUIRE", "RELEASE", "SEMAPHORE_DESCRIBE", "SEMAPHORE_LIST", "WATCH", "WATCH_STOP",
-		"GRANTED", "TIMED_OUT", "ABORTED", "CHANGED", "HOLDING_LOST", "WATCH_SNAPSHOT", "WATCH_DELTA",
-		"WATCH_RESYNC", "WATCH_END", "SESSION_DETACHED", "SESSION_ENDED", "ROUTING_CHANGED", "GOING_AWAY",
-	}},
-	{2, Message, []string{"SEMAPHORE_RESIZE"}},
 	{2, MessageField, []string{
 		"Session.since_ms", "Session.client", "Holding.since_ms", "Owner.since_ms", "Owner.client", "Waiter.since_ms", "Waiter.client",
 	}},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 )
 
@@ -84,22 +85,22 @@ func TestATokenHoldsForItsRolesUnderItsPaths(t *testing.T) {
 	for _, c := range []struct {
 		rights server.Rights
 		path   string
-		need   server.Right
+		need   protocol.Right
 		want   bool
 	}{
-		{one, "/anything", server.RightRead, true},
-		{one, "/anything", server.RightWrite, false},
-		{one, "/prod/a/b", server.RightWrite, true},
-		{one, "/prod/b", server.RightWrite, false},
-		{one, "", server.RightWrite, true},
-		{one, "", server.RightAdmin, false},
-		{two, "/prod/x", server.RightRead, true},
-		{two, "/prod/x", server.RightWrite, true},
-		{two, "/prod/x", server.RightAdmin, false},
-		{two, "/test", server.RightWrite, true},
-		{two, "/production", server.RightRead, false},
-		{two, "/other", server.RightRead, false},
-		{two, "", server.RightRead, true},
+		{one, "/anything", protocol.RightRead, true},
+		{one, "/anything", protocol.RightWrite, false},
+		{one, "/prod/a/b", protocol.RightWrite, true},
+		{one, "/prod/b", protocol.RightWrite, false},
+		{one, "", protocol.RightWrite, true},
+		{one, "", protocol.RightAdmin, false},
+		{two, "/prod/x", protocol.RightRead, true},
+		{two, "/prod/x", protocol.RightWrite, true},
+		{two, "/prod/x", protocol.RightAdmin, false},
+		{two, "/test", protocol.RightWrite, true},
+		{two, "/production", protocol.RightRead, false},
+		{two, "/other", protocol.RightRead, false},
+		{two, "", protocol.RightRead, true},
 	} {
 		if got := c.rights.Allows(c.path, c.need); got != c.want {
 			t.Errorf("%q, right %d: %v", c.path, c.need, got)
@@ -112,7 +113,7 @@ func TestARemovedTokenIsNoMoreValidWhereItIsHeld(t *testing.T) {
 	x := begin(t, a, b)
 	one, two := x.enter("one"), x.enter("two")
 	x.change(text(b))
-	if one.Valid() || one.Allows("/x", server.RightRead) || one.Allows("", server.RightRead) || x.enter("one") != nil {
+	if one.Valid() || one.Allows("/x", protocol.RightRead) || one.Allows("", protocol.RightRead) || x.enter("one") != nil {
 		t.Error("the removed token is still good")
 	}
 	if !two.Valid() || x.enter("two") != two {
@@ -135,7 +136,7 @@ func TestChangedRightsActWhereTheTokenIsHeld(t *testing.T) {
 	x := begin(t, entry("a", "one", RoleRead, "/prod"))
 	one := x.enter("one")
 	x.change(text(entry("a", "one", RoleAdmin, "/test")))
-	if one.Allows("/prod", server.RightRead) || !one.Allows("/test", server.RightAdmin) || !one.Valid() {
+	if one.Allows("/prod", protocol.RightRead) || !one.Allows("/test", protocol.RightAdmin) || !one.Valid() {
 		t.Error("the held token has its old rights")
 	}
 	changed := one.Version()
@@ -244,7 +245,7 @@ func BenchmarkAllows(b *testing.B) {
 	rights, _, _ := f.Enter([]byte("one"))
 	b.ReportAllocs()
 	for b.Loop() {
-		if !rights.Valid() || !rights.Allows("/prod/jobs/a", server.RightWrite) {
+		if !rights.Valid() || !rights.Allows("/prod/jobs/a", protocol.RightWrite) {
 			b.Fatal("not allowed")
 		}
 	}

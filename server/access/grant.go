@@ -3,7 +3,7 @@ package access
 import (
 	"sync/atomic"
 
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // grant is what connections that came with one token hold on to. The file changes it under them. Any
@@ -17,7 +17,7 @@ type grant struct {
 }
 
 // Allows implements server.Rights.
-func (g *grant) Allows(path string, need server.Right) bool {
+func (g *grant) Allows(path string, need protocol.Right) bool {
 	rules := g.rules.Load()
 	if rules == nil {
 		return false

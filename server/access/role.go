@@ -3,7 +3,7 @@ package access
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // Role is what an entry of the file gives. Each role has the rights of those before it.
@@ -20,14 +20,14 @@ const (
 const Roles = "read, write or admin"
 
 // rights returns what the role allows.
-func (r Role) rights() (server.Right, error) {
+func (r Role) rights() (protocol.Right, error) {
 	switch r {
 	case RoleRead:
-		return server.RightRead, nil
+		return protocol.RightRead, nil
 	case RoleWrite:
-		return server.RightRead | server.RightWrite, nil
+		return protocol.RightRead | protocol.RightWrite, nil
 	case RoleAdmin:
-		return server.RightRead | server.RightWrite | server.RightAdmin, nil
+		return protocol.RightRead | protocol.RightWrite | protocol.RightAdmin, nil
 	}
 	return 0, fmt.Errorf("there is no role %q; give %s", string(r), Roles)
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // rule is what one entry allows.
 type rule struct {
-	rights server.Right
+	rights protocol.Right
 	// prefixes are paths in their one form with a slash at the end, so that /prod/ is the beginning of
 	// /prod/x and not of /production. The one of all paths is "/".
 	prefixes []string

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // entry returns an entry that is right.
@@ -56,7 +56,7 @@ func TestWhichPathsAPathCovers(t *testing.T) {
 }
 
 func TestWhatARoleAllows(t *testing.T) {
-	all := []server.Right{server.RightRead, server.RightWrite, server.RightAdmin}
+	all := []protocol.Right{protocol.RightRead, protocol.RightWrite, protocol.RightAdmin}
 	for role, want := range map[Role]int{RoleRead: 1, RoleWrite: 2, RoleAdmin: 3} {
 		rights, err := role.rights()
 		if err != nil {

@@ -84,3 +84,22 @@ func (s *ShardStatus) fields(c *codec) {
 	c.uint("semaphores", &s.Semaphores)
 	c.uint("waiters", &s.Waiters)
 }
+
+// HostState says whether a host takes part in its cluster.
+type HostState uint8
+
+const (
+	// HostUnknown: the host that answers does not know.
+	HostUnknown HostState = 0
+	// HostOnline: the host serves.
+	HostOnline HostState = 1
+	// HostOffline: the host does not serve, and is expected back.
+	HostOffline HostState = 2
+	// HostExpelled: the host has left for ever.
+	HostExpelled HostState = 3
+)
+
+// String returns the state as the docs write it, or its number where it is not known here.
+func (s HostState) String() string {
+	return nameOf(s, "HOST_STATE", "UNKNOWN", "ONLINE", "OFFLINE", "EXPELLED")
+}

@@ -33,7 +33,7 @@ type Welcome struct {
 	// HostID and HostName are those of the host that answers.
 	HostID   uint64
 	HostName []byte
-	// ClusterID tells clusters apart. A client that meets another one than before has been sent astray.
+	// ClusterID distinguishes clusters. A client that finds another one than before has reached the wrong cluster.
 	ClusterID []byte
 	// RoutingVersion is that of the routing that the host has.
 	RoutingVersion uint64
@@ -65,4 +65,41 @@ func (m *Welcome) answerFields(c *codec) {
 func (m *Hello) CommonVersion() (version uint64, ok bool) {
 	version = min(m.VersionMax, MaxVersion)
 	return version, version >= max(m.VersionMin, MinVersion)
+}
+
+// Ping asks the host to vouch for the sessions that are attached over the connection.
+type Ping struct{}
+
+// Kind returns KindPing.
+func (*Ping) Kind() Kind { return KindPing }
+
+func (*Ping) requestFields(*codec) {}
+
+// Pong answers a Ping. A host sends it only while it is fresh for the home shards of all sessions that
+// are attached over the connection and that it has not reported, before the Pong, as detached. The lease
+// of those sessions counts from the moment the Ping was sent.
+type Pong struct{}
+
+// Kind returns the kind of the answer to a Ping.
+func (*Pong) Kind() Kind { return KindPing.Answer() }
+
+func (*Pong) answerFields(*codec) {}
+
+// GoingAway is pushed, with id 0, before the host closes the connection. Its result says why, and how
+// long to wait before coming back:
+//
+//   - StatusUnavailable: the host stops; other hosts take over.
+//   - StatusTimeout: the client was silent for too long.
+//   - StatusOverloaded: there are too many connections, or the client reads too slowly.
+//   - StatusBadRequest: the client broke the protocol.
+//   - StatusUnauthorized: the client's token is not good, or no longer.
+type GoingAway struct {
+	Result Result
+}
+
+// Kind returns KindGoingAway.
+func (*GoingAway) Kind() Kind { return KindGoingAway }
+
+func (m *GoingAway) pushFields(c *codec) {
+	c.result(&m.Result)
 }

@@ -1,0 +1,262 @@
+package protocol
+
+import "github.com/signalbox/signalbox/protocol/level"
+
+// This file is the table of the protocol. A new operation gets its number, its row, and its places in Request and
+// Answer here. With its row a kind is read and printed, and announced where its number is of the second block. Tests
+// name what is still missing elsewhere.
+
+// Requests go from the client to the host. Each is answered once, with the kind that is larger by AnswerOffset.
+const (
+	KindHello             Kind = 1
+	KindPing              Kind = 2
+	KindRouting           Kind = 3
+	KindHostStatus        Kind = 4
+	KindNodeCreate        Kind = 8
+	KindNodeDescribe      Kind = 9
+	KindNodeAlter         Kind = 10
+	KindNodeDrop          Kind = 11
+	KindNodeList          Kind = 12
+	KindSessionStart      Kind = 16
+	KindSessionAttach     Kind = 17
+	KindSessionBind       Kind = 18
+	KindSessionStop       Kind = 19
+	KindSessionDestroy    Kind = 20
+	KindSessionDescribe   Kind = 21
+	KindSessionList       Kind = 22
+	KindSessionHoldings   Kind = 23
+	KindSemaphoreCreate   Kind = 24
+	KindSemaphoreUpdate   Kind = 25
+	KindSemaphoreDelete   Kind = 26
+	KindAcquire           Kind = 27
+	KindRelease           Kind = 28
+	KindSemaphoreDescribe Kind = 29
+	KindSemaphoreList     Kind = 30
+	KindSemaphoreResize   Kind = 31
+	KindWatch             Kind = 32
+	KindWatchStop         Kind = 33
+)
+
+// Pushes go from the host to the client, unasked or as the later outcome of a request.
+const (
+	KindGranted         Kind = 112
+	KindTimedOut        Kind = 113
+	KindAborted         Kind = 114
+	KindChanged         Kind = 115
+	KindHoldingLost     Kind = 116
+	KindWatchSnapshot   Kind = 117
+	KindWatchDelta      Kind = 118
+	KindWatchResync     Kind = 119
+	KindWatchEnd        Kind = 120
+	KindSessionDetached Kind = 121
+	KindSessionEnded    Kind = 122
+	KindRoutingChanged  Kind = 123
+	KindGoingAway       Kind = 124
+)
+
+// requestRow is what there is to know of one kind of request: its name, the level that brings it, the right that it
+// needs, and where the request and its answer lie in what the decoders return.
+type requestRow struct {
+	name    string
+	level   level.Level
+	right   Right
+	request func(*Request) RequestMessage
+	answer  func(*Answer) AnswerMessage
+}
+
+// pushRow is the same of one kind of push.
+type pushRow struct {
+	name  string
+	level level.Level
+	push  func(*Answer) PushMessage
+}
+
+// requests has a row for every kind of request, in both blocks.
+var requests = [maxRequest2 + 1]requestRow{
+	KindHello: {"HELLO", 1, RightNone,
+		func(r *Request) RequestMessage { return &r.Hello },
+		func(a *Answer) AnswerMessage { return &a.Welcome }},
+	KindPing: {"PING", 1, RightNone,
+		func(r *Request) RequestMessage { return &r.Ping },
+		func(a *Answer) AnswerMessage { return &a.Pong }},
+	KindRouting: {"ROUTING", 1, RightNone,
+		func(r *Request) RequestMessage { return &r.Routing },
+		func(a *Answer) AnswerMessage { return &a.Routing }},
+	KindHostStatus: {"HOST_STATUS", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.HostStatus },
+		func(a *Answer) AnswerMessage { return &a.HostStatus }},
+	KindNodeCreate: {"NODE_CREATE", 1, RightAdmin,
+		func(r *Request) RequestMessage { return &r.NodeCreate },
+		func(a *Answer) AnswerMessage { return &a.NodeCreate }},
+	KindNodeDescribe: {"NODE_DESCRIBE", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.NodeDescribe },
+		func(a *Answer) AnswerMessage { return &a.NodeDescribe }},
+	KindNodeAlter: {"NODE_ALTER", 1, RightAdmin,
+		func(r *Request) RequestMessage { return &r.NodeAlter },
+		func(a *Answer) AnswerMessage { return &a.NodeAlter }},
+	KindNodeDrop: {"NODE_DROP", 1, RightAdmin,
+		func(r *Request) RequestMessage { return &r.NodeDrop },
+		func(a *Answer) AnswerMessage { return &a.NodeDrop }},
+	KindNodeList: {"NODE_LIST", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.NodeList },
+		func(a *Answer) AnswerMessage { return &a.NodeList }},
+	KindSessionStart: {"SESSION_START", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SessionStart },
+		func(a *Answer) AnswerMessage { return &a.SessionStart }},
+	KindSessionAttach: {"SESSION_ATTACH", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SessionAttach },
+		func(a *Answer) AnswerMessage { return &a.SessionAttach }},
+	KindSessionBind: {"SESSION_BIND", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SessionBind },
+		func(a *Answer) AnswerMessage { return &a.SessionBind }},
+	KindSessionStop: {"SESSION_STOP", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SessionStop },
+		func(a *Answer) AnswerMessage { return &a.SessionStop }},
+	KindSessionDestroy: {"SESSION_DESTROY", 1, RightAdmin,
+		func(r *Request) RequestMessage { return &r.SessionDestroy },
+		func(a *Answer) AnswerMessage { return &a.SessionDestroy }},
+	KindSessionDescribe: {"SESSION_DESCRIBE", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.SessionDescribe },
+		func(a *Answer) AnswerMessage { return &a.SessionDescribe }},
+	KindSessionList: {"SESSION_LIST", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.SessionList },
+		func(a *Answer) AnswerMessage { return &a.SessionList }},
+	KindSessionHoldings: {"SESSION_HOLDINGS", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.SessionHoldings },
+		func(a *Answer) AnswerMessage { return &a.SessionHoldings }},
+	KindSemaphoreCreate: {"SEMAPHORE_CREATE", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SemaphoreCreate },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreCreate }},
+	KindSemaphoreUpdate: {"SEMAPHORE_UPDATE", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.SemaphoreUpdate },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreUpdate }},
+	KindSemaphoreDelete: {"SEMAPHORE_DELETE", 1, RightAdmin,
+		func(r *Request) RequestMessage { return &r.SemaphoreDelete },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreDelete }},
+	KindAcquire: {"ACQUIRE", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.Acquire },
+		func(a *Answer) AnswerMessage { return &a.Acquire }},
+	KindRelease: {"RELEASE", 1, RightWrite,
+		func(r *Request) RequestMessage { return &r.Release },
+		func(a *Answer) AnswerMessage { return &a.Release }},
+	KindSemaphoreDescribe: {"SEMAPHORE_DESCRIBE", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.SemaphoreDescribe },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreDescribe }},
+	KindSemaphoreList: {"SEMAPHORE_LIST", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.SemaphoreList },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreList }},
+	KindSemaphoreResize: {"SEMAPHORE_RESIZE", 2, RightWrite,
+		func(r *Request) RequestMessage { return &r.SemaphoreResize },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreResize }},
+	KindWatch: {"WATCH", 1, RightRead,
+		func(r *Request) RequestMessage { return &r.Watch },
+		func(a *Answer) AnswerMessage { return &a.Watch }},
+	KindWatchStop: {"WATCH_STOP", 1, RightNone,
+		func(r *Request) RequestMessage { return &r.WatchStop },
+		func(a *Answer) AnswerMessage { return &a.WatchStop }},
+}
+
+// pushes has a row for every kind of push, by its distance from the first of all.
+var pushes = [maxPush2 - minPush1 + 1]pushRow{
+	KindGranted - minPush1:         {"GRANTED", 1, func(a *Answer) PushMessage { return &a.Granted }},
+	KindTimedOut - minPush1:        {"TIMED_OUT", 1, func(a *Answer) PushMessage { return &a.TimedOut }},
+	KindAborted - minPush1:         {"ABORTED", 1, func(a *Answer) PushMessage { return &a.Aborted }},
+	KindChanged - minPush1:         {"CHANGED", 1, func(a *Answer) PushMessage { return &a.Changed }},
+	KindHoldingLost - minPush1:     {"HOLDING_LOST", 1, func(a *Answer) PushMessage { return &a.HoldingLost }},
+	KindWatchSnapshot - minPush1:   {"WATCH_SNAPSHOT", 1, func(a *Answer) PushMessage { return &a.WatchSnapshot }},
+	KindWatchDelta - minPush1:      {"WATCH_DELTA", 1, func(a *Answer) PushMessage { return &a.WatchDelta }},
+	KindWatchResync - minPush1:     {"WATCH_RESYNC", 1, func(a *Answer) PushMessage { return &a.WatchResync }},
+	KindWatchEnd - minPush1:        {"WATCH_END", 1, func(a *Answer) PushMessage { return &a.WatchEnd }},
+	KindSessionDetached - minPush1: {"SESSION_DETACHED", 1, func(a *Answer) PushMessage { return &a.SessionDetached }},
+	KindSessionEnded - minPush1:    {"SESSION_ENDED", 1, func(a *Answer) PushMessage { return &a.SessionEnded }},
+	KindRoutingChanged - minPush1:  {"ROUTING_CHANGED", 1, func(a *Answer) PushMessage { return &a.RoutingChanged }},
+	KindGoingAway - minPush1:       {"GOING_AWAY", 1, func(a *Answer) PushMessage { return &a.GoingAway }},
+}
+
+// Request is one message from a client, as a host reads it: the field that Kind names is filled, the others hold what
+// they held before.
+type Request struct {
+	Kind Kind
+	ID   uint64
+
+	Hello             Hello
+	Ping              Ping
+	Routing           Routing
+	HostStatus        HostStatus
+	NodeCreate        NodeCreate
+	NodeDescribe      NodeDescribe
+	NodeAlter         NodeAlter
+	NodeDrop          NodeDrop
+	NodeList          NodeList
+	SessionStart      SessionStart
+	SessionAttach     SessionAttach
+	SessionBind       SessionBind
+	SessionStop       SessionStop
+	SessionDestroy    SessionDestroy
+	SessionDescribe   SessionDescribe
+	SessionList       SessionList
+	SessionHoldings   SessionHoldings
+	SemaphoreCreate   SemaphoreCreate
+	SemaphoreUpdate   SemaphoreUpdate
+	SemaphoreDelete   SemaphoreDelete
+	Acquire           Acquire
+	Release           Release
+	SemaphoreDescribe SemaphoreDescribe
+	SemaphoreList     SemaphoreList
+	SemaphoreResize   SemaphoreResize
+	Watch             Watch
+	WatchStop         WatchStop
+}
+
+// Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
+// names is filled, the others hold what they held before.
+type Answer struct {
+	Kind Kind
+	// ID is that of the request that the message belongs to; 0 for a push that belongs to none.
+	ID uint64
+	// Result is the outcome that an answer begins with. Where it is not a success, the field that Kind names is zero.
+	// For a push it is success: pushes that carry an outcome have it in their own field.
+	Result Result
+
+	Welcome           Welcome
+	Pong              Pong
+	Routing           RoutingAnswer
+	HostStatus        HostStatusAnswer
+	NodeCreate        NodeCreateAnswer
+	NodeDescribe      NodeDescribeAnswer
+	NodeAlter         NodeAlterAnswer
+	NodeDrop          NodeDropAnswer
+	NodeList          NodeListAnswer
+	SessionStart      SessionStartAnswer
+	SessionAttach     SessionAttachAnswer
+	SessionBind       SessionBindAnswer
+	SessionStop       SessionStopAnswer
+	SessionDestroy    SessionDestroyAnswer
+	SessionDescribe   SessionDescribeAnswer
+	SessionList       SessionListAnswer
+	SessionHoldings   SessionHoldingsAnswer
+	SemaphoreCreate   SemaphoreCreateAnswer
+	SemaphoreUpdate   SemaphoreUpdateAnswer
+	SemaphoreDelete   SemaphoreDeleteAnswer
+	Acquire           AcquireAnswer
+	Release           ReleaseAnswer
+	SemaphoreDescribe SemaphoreDescribeAnswer
+	SemaphoreList     SemaphoreListAnswer
+	SemaphoreResize   SemaphoreResizeAnswer
+	Watch             WatchAnswer
+	WatchStop         WatchStopAnswer
+
+	Granted         Granted
+	TimedOut        TimedOut
+	Aborted         Aborted
+	Changed         Changed
+	HoldingLost     HoldingLost
+	WatchSnapshot   WatchSnapshot
+	WatchDelta      WatchDelta
+	WatchResync     WatchResync
+	WatchEnd        WatchEnd
+	SessionDetached SessionDetached
+	SessionEnded    SessionEnded
+	RoutingChanged  RoutingChanged
+	GoingAway       GoingAway
+}

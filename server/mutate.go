@@ -1,0 +1,146 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// hasName reports whether the name of a semaphore can be one, and answers where it cannot.
+func (c *conn) hasName(r *protocol.Request, name []byte) bool {
+	if len(name) == 0 {
+		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
+		return false
+	}
+	return true
+}
+
+// refuseSession answers a request of a session that does not act over this connection. A session that is over is never
+// said to live: a client would attach it again. One that the client may not know of is answered as one that is over.
+func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
+	home := c.host.replicaOf(id.Slot())
+	alive := protocol.Result{Status: protocol.StatusBadSession, Message: message}
+	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
+	if _, known := c.session(home, id); known {
+		c.Fail(r.ID, r.Kind, &alive)
+		return
+	}
+	if home.machine.Liveness(id) == shard.Dead {
+		c.Fail(r.ID, r.Kind, &over)
+		return
+	}
+	request, kind := r.ID, r.Kind
+	home.fresh.confirm(func(ok, _ bool) {
+		_, known := c.session(home, id)
+		switch {
+		case !ok:
+			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
+		case known:
+			c.Fail(request, kind, &alive)
+		default:
+			c.Fail(request, kind, &over)
+		}
+		c.flush()
+	})
+}
+
+// mutate queues a change of a semaphore at its shard.
+func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, name []byte, command shard.Command) {
+	h := c.host
+	id := shard.NodeID(node)
+	if !c.mayIn(r, id) {
+		return
+	}
+	if !c.hasName(r, name) {
+		return
+	}
+	session := shard.SessionID(m.SessionID)
+	command.Node, command.Name = id, name
+	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
+	if session != 0 {
+		b, held := c.bindingOf(r, session)
+		if held {
+			return
+		}
+		if b == nil {
+			c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
+			return
+		}
+		if b.node != id {
+			c.failure(r, protocol.StatusBadSession, "the session is of another node")
+			return
+		}
+	} else if alive := h.meta.machine.NodeAlive(id); alive == nodeLater {
+		c.mutateLater(r, command)
+		return
+	} else if alive != nodeAlive {
+		c.failure(r, protocol.StatusNotFound, noSuchNode)
+		return
+	}
+	// What is owned can be released although the disk is full: a little room is kept for that.
+	if r.Kind != protocol.KindRelease && !h.admitsWrites(c, r) {
+		return
+	}
+	rp := h.replicaOf(shard.SlotOf(id, name))
+	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
+	o.Delayable = r.Kind == protocol.KindAcquire && !rp.pipeline.Urgent() && rp.machine.WillQueue(&command)
+	if c.submit(o, rp, &command) {
+		c.touch(rp)
+	}
+}
+
+// mutateLater is mutate in a node that this host does not know: it may have been made a moment ago, through another
+// host. It asks the meta shard first.
+func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
+	h := c.host
+	if !h.admitsWrites(c, r) {
+		return
+	}
+	command.Name, command.Data = slices.Clone(command.Name), slices.Clone(command.Data)
+	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
+	h.meta.confirm(func(sure bool) {
+		rp := h.replicaOf(shard.SlotOf(command.Node, command.Name))
+		switch {
+		case !sure:
+			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+		case h.meta.machine.NodeAlive(command.Node) != nodeAlive:
+			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchNode})
+		case c.submit(o, rp, &command):
+			rp.pipeline.Flush()
+		}
+		c.flush()
+	})
+}
+
+// Why a request about a node or a session is refused, in words for people.
+const (
+	noSuchNode = "no node of this id"
+	metaAway   = "the meta shard cannot be asked at the moment"
+	homeAway   = "the session's home shard cannot be asked at the moment"
+)
+
+// submit queues a command whose result answers a request, or answers it. It reports whether the shard's pipeline has
+// to be flushed.
+func (c *conn) submit(o pipeline.Op, rp *replica, command *shard.Command) bool {
+	if !rp.leads() {
+		c.moved(o.Request, o.Kind, rp)
+		return false
+	}
+	if needs := shard.LevelOf(command); needs > rp.currentLevel() {
+		c.Fail(o.Request, o.Kind, c.host.aboveLevel(needs))
+		return false
+	}
+	if !rp.pipeline.Add(o, command) {
+		c.overloaded(o.Request, o.Kind, "the shard's queue is full")
+		return false
+	}
+	return true
+}
+
+// moved answers with where the leader of a shard is.
+func (c *conn) moved(id uint64, k protocol.Kind, rp *replica) {
+	result := c.host.movedResult(rp)
+	c.Fail(id, k, &result)
+}
