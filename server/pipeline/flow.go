@@ -1,8 +1,8 @@
 package pipeline
 
-// flow is what waits in a shard's queue for one principal: a token, an address of a token, or a source of an
-// address. Flows of sources hold the commands; the others share a batch out among those below them. It is guarded by the
-// lock of its pipeline.
+// flow is what waits in a shard's queue for one principal: a token, an address of a token, or a source of an address.
+// Flows of sources hold the commands; the others share a batch out among those below them. It is guarded by the lock of
+// its pipeline.
 type flow struct {
 	parent  *flow
 	key     string
@@ -11,8 +11,8 @@ type flow struct {
 	quantum int              // what one replenishment of its credit is
 	closed  bool             // its source has gone: it is removed when it is empty
 
-	// The order of service. A flow with commands is in one list of its parent: fresh where it has credit left from before
-	// it got commands, stale otherwise.
+	// The order of service. A flow with commands is in one list of its parent: fresh where it has credit left from
+	// before it got commands, stale otherwise.
 	credit       int
 	fresh, stale flowList // those below that have commands
 	active       int      // how many are in the two

@@ -3,11 +3,11 @@ package pipeline
 // flows share the batches of a shard fairly among the sources of commands: by token, within a token by address,
 // within an address by source. What the host itself asks for has the share of a token.
 //
-// It is deficit round robin at each level. The flow that is served has commands taken while it has credit, and
-// the last of them may cost more than is left: the debt is paid with later credit. Then its credit is replenished and
-// it goes behind all others, at the most once in a batch. A flow that comes with credit goes before those that were
-// served: a source that asks for little is served by the next batch, however much waits of others. No flow starves: credit
-// is replenished in the order of the list only.
+// It is deficit round robin at each level. The flow that is served has commands taken while it has credit, and the last
+// of them may cost more than is left: the debt is paid with later credit. Then its credit is replenished and it goes
+// behind all others, at the most once in a batch. A flow that comes with credit goes before those that were served: a
+// source that asks for little is served by the next batch, however much waits of others. No flow starves: credit is
+// replenished in the order of the list only.
 //
 // Within a source, commands keep their order.
 type flows struct {
@@ -139,7 +139,8 @@ func (q *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	return ops, data
 }
 
-// pick returns the flow of the source that is served next, of those below; nil where all have had their share of the batch.
+// pick returns the flow of the source that is served next, of those below; nil where all have had their share of the
+// batch.
 func (q *flows) pick(f *flow, scale int) *flow {
 	for !f.holds() {
 		x := q.pickBelow(f, scale)
@@ -208,7 +209,8 @@ func (q *flows) pop(f *flow, n int) {
 	}
 }
 
-// allocate gives a flow memory, release takes it from one that was emptied. Much of it is left to the garbage collector.
+// allocate gives a flow memory, release takes it from one that was emptied. Much of it is left to the garbage
+// collector.
 func (q *flows) allocate(f *flow) {
 	if n := len(q.ops); n > 0 {
 		f.ops, f.data = q.ops[n-1], q.data[n-1]

@@ -93,12 +93,12 @@ func TestConnectionsOfOneAddressShareAlike(t *testing.T) {
 	}
 	for name := range sizes {
 		if share := float64(cost[name]) / (400 * flowQuantum); share < 0.97 || share > 1.03 {
-			t.Errorf("%s had %.2f of its part", name, share)
+			t.Errorf("%s had %.2f of its share", name, share)
 		}
 	}
 }
 
-// However many connections a token or an address has, it has one part.
+// TestTokensAndThenAddressesShareAlike: however many connections a token or an address has, it has one part.
 func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 	a := newAsked(t)
 	a.join("lonely", "one", "x")
@@ -123,7 +123,8 @@ func TestTokensAndThenAddressesShareAlike(t *testing.T) {
 	}
 }
 
-// Large commands are in one batch at a time, one after the other, and nobody else waits for them.
+// TestLargeCommandsLeaveRoomForOthers: large commands are in one batch at a time, one after the other, and no other
+// source waits for them.
 func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
 	a := newAsked(t)
 	for i := range 4 {
@@ -160,7 +161,7 @@ func TestLargeCommandsLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-// The host neither starves nor is starved.
+// TestTheHostHasAPartOfItsOwn: the host neither starves nor is starved.
 func TestTheHostHasAPartOfItsOwn(t *testing.T) {
 	a := newAsked(t)
 	for i := range 8 {
@@ -188,7 +189,7 @@ func TestTheHostHasAPartOfItsOwn(t *testing.T) {
 	}
 }
 
-// Who fills its part of the queue is refused; who has little in it is not.
+// TestWhoHasMuchQueuedIsRefusedFirst: who fills its part of the queue is refused; who has little in it is not.
 func TestWhoHasMuchQueuedIsRefusedFirst(t *testing.T) {
 	a := newAsked(t)
 	for i := range 4 {
@@ -222,7 +223,8 @@ func TestWhoHasMuchQueuedIsRefusedFirst(t *testing.T) {
 	}
 }
 
-// Whatever is asked, everything comes, each connection's in order; and nothing is left of those that have gone.
+// TestEverythingComesInTheOrderOfItsConnection: whatever is asked, everything comes, each connection's in order; and
+// nothing is left of those that have gone.
 func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	a := newAsked(t)
@@ -258,7 +260,8 @@ func TestEverythingComesInTheOrderOfItsConnection(t *testing.T) {
 		a.flows.close(a.all[name])
 	}
 	if len(a.flows.root.below) != 0 || a.flows.root.bytes != 0 || a.flows.root.active != 0 {
-		t.Errorf("%d tokens, %d bytes, %d active are left", len(a.flows.root.below), a.flows.root.bytes, a.flows.root.active)
+		r := &a.flows.root
+		t.Errorf("%d tokens, %d bytes, %d active are left", len(r.below), r.bytes, r.active)
 	}
 }
 

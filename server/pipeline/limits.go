@@ -7,7 +7,7 @@ const (
 	// of several; the next batch gathers what arrives meanwhile. Alone a second one keeps the disk busy; among others a
 	// round costs so many messages that larger batches pay more.
 	Alone = 2
-	Among = 1
+	Among = 1 // see Alone
 	// maxBatchCommands and maxBatchBytes bound one batch: what comes when it has just gone waits until it is applied.
 	maxBatchCommands = 2048
 	maxBatchBytes    = 1 << 20
@@ -41,8 +41,8 @@ const (
 	spareFlows    = 512
 	spareCommands = 64
 	spareBytes    = 8 << 10
-	// keptBytes and keptOps are how much room of a shard's queue is kept for what comes next. What a burst took is given
-	// back.
+	// keptBytes and keptOps are how much room of a shard's queue is kept for what comes next. What a burst took is
+	// given back.
 	keptBytes = 2 * maxBatchBytes
 	keptOps   = 2 * maxBatchCommands
 )

@@ -22,7 +22,8 @@ type Source struct {
 	flows          []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
 }
 
-// NewSource returns the source of a connection that came from an address and named itself by a token, for so many shards.
+// NewSource returns the source of a connection that came from an address and named itself by a token, for so many
+// shards.
 func NewSource(token string, address net.Addr, shards int) *Source {
 	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
 }

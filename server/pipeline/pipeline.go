@@ -15,9 +15,10 @@ import (
 // what is queued goes out at once; otherwise it grows into the next batch. So an idle shard adds no waiting, and a
 // busy one shares each fsync among many.
 //
-// An acquire that will be queued by the machine can be delayed: the owner must release first. While there is nothing else
-// to propose it waits, for a short time, for the next command, which may be that release. Without this the new acquire of a
-// former owner would occupy the log when the next owner releases, and every second hand-off would take two rounds.
+// An acquire that will be queued by the machine can be delayed: the owner must release first. While there is nothing
+// else to propose it waits, for a short time, for the next command, which may be that release. Without this the new
+// acquire of a former owner would occupy the log when the next owner releases, and every second hand-off would take two
+// rounds.
 //
 // Its methods may be called from any goroutine.
 type Pipeline struct {
@@ -127,8 +128,8 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	return true
 }
 
-// setTime gives the command the time of day and the client, where its level has room for them. The time of day follows from
-// when the request came by the host's clock: to ask for it with every command costs more than all else here.
+// setTime gives the command the time of day and the client, where its level has room for them. The time of day follows
+// from when the request came by the host's clock: to ask for it with every command costs more than all else here.
 func (p *Pipeline) setTime(c *shard.Command, started int64) {
 	switch {
 	case c.Level < shard.TimeLevel:
@@ -169,8 +170,8 @@ func (p *Pipeline) flushNow() {
 
 var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
 
-// propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held. Where
-// nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
+// propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held.
+// Where nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
 func (p *Pipeline) propose() (failed []Op) {
 	for p.queued() > 0 && len(p.inflight) < p.window && !p.closed {
 		ops, bytes := p.next()
@@ -180,7 +181,9 @@ func (p *Pipeline) propose() (failed []Op) {
 		p.sequence++
 		sequence := p.sequence
 		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
-		p.inflight = append(p.inflight, inflight{sequence: sequence, ops: ops, proposed: time.Now(), large: hasLarge(ops, bytes)})
+		p.inflight = append(p.inflight, inflight{
+			sequence: sequence, ops: ops, proposed: time.Now(), large: hasLarge(ops, bytes),
+		})
 		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.recordOutcome(sequence, o) }); err == nil {
 			break
 		}
@@ -245,11 +248,12 @@ func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sequence == 0 || sequence > p.sequence {
-		return nil, proposed, fmt.Errorf("pipeline: batch %d is applied, and only %d were proposed", sequence, p.sequence)
+		return nil, proposed, fmt.Errorf("pipeline: batch %d of %d is applied", sequence, p.sequence)
 	}
 	ops, proposed = p.remove(sequence)
 	if ops != nil && len(ops) != commands {
-		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d", sequence, commands, len(ops))
+		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d",
+			sequence, commands, len(ops))
 	}
 	return ops, proposed, nil
 }

@@ -66,7 +66,7 @@ func (l *heldLog) add(n int, c *shard.Command) {
 	}
 }
 
-// The memory of a queue that was long is given back when it has been worked off.
+// TestAQueueGivesTheMemoryOfABurstBack: the memory of a queue that was long is given back when it has been worked off.
 func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
 	l := newHeld(t)
 	c := &shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: 1, Name: []byte("data"), Data: make([]byte, 1000)}
@@ -87,7 +87,8 @@ func TestAQueueGivesTheMemoryOfABurstBack(t *testing.T) {
 	}
 }
 
-// A batch that lands is one that was proposed, with the commands that it was proposed with.
+// TestABatchThatWasNotProposedDoesNotLand: a batch that lands is one that was proposed, with the commands that it was
+// proposed with.
 func TestABatchThatWasNotProposedDoesNotLand(t *testing.T) {
 	for what, land := range map[string]func(*Pipeline) error{
 		"a batch that comes later": func(p *Pipeline) error { _, _, err := p.Land(2, 3); return err },
@@ -106,7 +107,8 @@ func TestABatchThatWasNotProposedDoesNotLand(t *testing.T) {
 	}
 }
 
-// A batch whose ops were answered, because its outcome was not known, may be applied all the same.
+// TestABatchThatWasAnsweredBeforeLandsWithoutOps: a batch whose ops were answered, because its outcome was not known,
+// may be applied all the same.
 func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
 	l := newHeld(t)
 	l.add(3, &shard.Command{Kind: shard.CmdContinue})
@@ -117,7 +119,8 @@ func TestABatchThatWasAnsweredBeforeLandsWithoutOps(t *testing.T) {
 	}
 }
 
-// Connections that ask for as much as each other go into the log as they come, in batches as large as ever.
+// TestCallersThatAreAlikeAreNotSharedOut: connections that ask for as much as each other go into the log as they come,
+// in batches as large as ever.
 func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 	p := newPipeline(nil)
 	const conns, requests = 8, 64
@@ -126,11 +129,12 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 	for i := range all {
 		all[i] = NewSource("", nil, 1)
 	}
+	release := &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}
 	round := func() {
 		for _, source := range all {
 			for range requests {
 				now += int64(time.Microsecond)
-				if !p.Add(Op{Source: source, Started: now}, &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}) {
+				if !p.Add(Op{Source: source, Started: now}, release) {
 					t.Fatal("the queue is full")
 				}
 			}

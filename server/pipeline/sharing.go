@@ -69,8 +69,8 @@ var (
 	mixed = share{scale: 1, large: largePerBatch}
 )
 
-// nextShared removes the next batch from the flows. Where a source that asks for little may be there, large commands are
-// in flight in one batch at a time. The batch is empty where only such wait meanwhile.
+// nextShared removes the next batch from the flows. Where a source that asks for little may be there, large commands
+// are in flight in one batch at a time. The batch is empty where only such wait meanwhile.
 func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 	if n := len(p.spare); n > 0 {
 		ops, p.spare = p.spare[n-1], p.spare[:n-1]
