@@ -25,6 +25,9 @@ const (
 	replaySeed      = 16 // of a long run
 )
 
+// replayBounds are so small that the logs have much that is pending, and sessions with all the links that they may have.
+var replayBounds = shard.Bounds{Work: 3, SessionLinks: 4}
+
 // TestLogsOfEarlierBuildsReplayToWhatTheyDid replays the logs that earlier builds wrote, from every snapshot that they
 // saved on the way, and compares the state at every later snapshot with what those builds had there. A rule of an
 // existing command that was changed in place shows here. Each directory was made by the build that it is named after,
@@ -111,7 +114,7 @@ func TestARuleThatWasChangedInPlaceIsNoticed(t *testing.T) {
 
 func restoredFrom(t *testing.T, snapshot []byte) *shard.Machine {
 	t.Helper()
-	m := shard.New(shard.Options{})
+	m := shard.New(shard.Options{Bounds: replayBounds})
 	if err := m.Restore(bytes.NewReader(snapshot)); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,7 @@ func writeReplayMaterial(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	source := twin.NewGenerator(replaySeed)
-	m := shard.New(shard.Options{Slots: source.Slots()})
+	m := shard.New(shard.Options{Slots: source.Slots(), Bounds: replayBounds})
 	var log []byte
 	var effects shard.Effects
 	batches, commands := 0, 0
