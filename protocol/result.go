@@ -106,6 +106,7 @@ var (
 	ErrUnsupported        error = &Error{Status: StatusUnsupported}
 	ErrTimeout            error = &Error{Status: StatusTimeout}
 	ErrInternal           error = &Error{Status: StatusInternal}
+	ErrQuotaExceeded      error = &Error{Status: StatusQuotaExceeded}
 )
 
 // Error says what happened, and what to do where the host said so.

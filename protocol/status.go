@@ -48,6 +48,9 @@ const (
 	StatusTimeout Status = 16
 	// StatusInternal: the host found itself in a state that it must not be in. Please report it.
 	StatusInternal Status = 17
+	// StatusQuotaExceeded: the request would make a node or a shard hold more than its quota. Nothing happened. Free
+	// something, or have the quota raised.
+	StatusQuotaExceeded Status = 18
 )
 
 var statusNames = [...]string{
@@ -69,6 +72,7 @@ var statusNames = [...]string{
 	StatusUnsupported:        "UNSUPPORTED",
 	StatusTimeout:            "TIMEOUT",
 	StatusInternal:           "INTERNAL",
+	StatusQuotaExceeded:      "QUOTA_EXCEEDED",
 }
 
 // String returns the status as the docs write it, or its number where it is not known here.

@@ -24,7 +24,7 @@ func TestStatusNumbersAreStable(t *testing.T) {
 	want := []string{
 		"SUCCESS", "BAD_REQUEST", "UNAUTHORIZED", "NOT_FOUND", "ALREADY_EXISTS", "PRECONDITION_FAILED",
 		"ABORTED", "FENCED", "BAD_SESSION", "SESSION_EXPIRED", "STALE", "MOVED", "UNAVAILABLE",
-		"OVERLOADED", "STORAGE_FULL", "UNSUPPORTED", "TIMEOUT", "INTERNAL",
+		"OVERLOADED", "STORAGE_FULL", "UNSUPPORTED", "TIMEOUT", "INTERNAL", "QUOTA_EXCEEDED",
 	}
 	for i, name := range want {
 		if got := Status(i).String(); got != name {
@@ -40,7 +40,7 @@ func TestEveryStatusHasItsSentinel(t *testing.T) {
 	sentinels := []error{
 		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrAlreadyExists, ErrPreconditionFailed, ErrAborted,
 		ErrFenced, ErrBadSession, ErrSessionExpired, ErrStale, ErrMoved, ErrUnavailable, ErrOverloaded,
-		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal,
+		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal, ErrQuotaExceeded,
 	}
 	for _, s := range knownStatuses()[1:] {
 		result := Result{Status: s, Message: "because", WaitMillis: 5, Moved: Moved{ShardID: 1}}
@@ -83,6 +83,7 @@ func TestErrorsSayWhatTheHostSaid(t *testing.T) {
 		{Result{Status: StatusTimeout}, "TIMEOUT", RetrySame},
 		{Result{Status: StatusOverloaded, Message: "queue full", WaitMillis: 250}, "OVERLOADED: queue full (try again in 250ms)", RetryLater},
 		{Result{Status: StatusStorageFull}, "STORAGE_FULL", RetryLater},
+		{Result{Status: StatusQuotaExceeded, Message: "node bytes"}, "QUOTA_EXCEEDED: node bytes", RetryNever},
 		{
 			Result{Status: StatusMoved, Moved: Moved{ShardID: 2, LeaderHostID: 5, LeaderAddress: "10.0.0.5:7400"}},
 			"MOVED (shard 2 is led by host 5 at 10.0.0.5:7400)", RetryElsewhere,

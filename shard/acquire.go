@@ -101,9 +101,7 @@ func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) 
 	l := m.links.at(h)
 	l.number = c.Number
 	lowered, replaced := c.Count < l.count, l.data != string(c.Data)
-	if replaced {
-		l.data = string(c.Data)
-	}
+	m.setData(h, c.Data)
 	m.answerAcquired(h, s.told())
 	if lowered {
 		s.taken -= l.count - c.Count
@@ -122,9 +120,7 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 	m.touchLink(h)
 	l := m.links.at(h)
 	l.count, l.timeout, l.number = c.Count, c.Timeout, c.Number
-	if l.data != string(c.Data) {
-		l.data = string(c.Data)
-	}
+	m.setData(h, c.Data)
 	head := o.firstWaiter == h
 	switch {
 	case head && s.fits(l.count):

@@ -14,6 +14,7 @@ type answer struct {
 	status   protocol.Status
 	flags    EffectFlags
 	abort    protocol.AbortReason
+	quota    Quota
 }
 
 // keep records the result of a mutation. Numbers are kept in growing order.
@@ -23,7 +24,7 @@ func (s *session) keep(number uint64, e *Effect) {
 	}
 	s.answers = append(s.answers, answer{
 		number: number, order: e.Order, revision: e.Revision,
-		status: e.Status, flags: e.Flags, abort: e.Abort,
+		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
 	})
 }
 
@@ -39,8 +40,8 @@ func (s *session) kept(number uint64) *answer {
 // idleAnswers is how much room for answers a session keeps while it has none.
 const idleAnswers = 16
 
-// acknowledge forgets the answers up to the number.
-func (s *session) acknowledge(number uint64) {
+// acknowledge forgets the answers up to the number and returns how many they were.
+func (s *session) acknowledge(number uint64) (forgotten int) {
 	s.acked = number
 	n := 0
 	for n < len(s.answers) && s.answers[n].number <= number {
@@ -51,6 +52,7 @@ func (s *session) acknowledge(number uint64) {
 	if rest == 0 && cap(s.answers) > idleAnswers {
 		s.answers = nil
 	}
+	return n
 }
 
 // endAnswers writes into all answers which say that the session acquired what the link stands for that this is over.

@@ -46,6 +46,9 @@ func randomCommand(rng *rand.Rand) Command {
 		c.Time = number()
 		c.Client = ClientRef{Address: some(30), Name: some(200), Version: some(10)}
 	}
+	if level.Newest >= quotas {
+		c.Bytes = number()
+	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, SessionID(number()))
 		c.Waiters = append(c.Waiters, WaiterRef{

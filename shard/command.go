@@ -49,6 +49,10 @@ const (
 	// it until there is not.
 	CmdContinue CommandKind = 12
 
+	// CmdNodeLimits sets the quotas of a node in this shard, or those of the shard itself where Node is 0. Zeros mean the
+	// defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
+	CmdNodeLimits CommandKind = 13
+
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.
 	CmdSemaphoreCreate CommandKind = 16
@@ -120,6 +124,8 @@ type Command struct {
 	Time uint64
 	// Client says who made a session, for people.
 	Client ClientRef
+	// Bytes is a quota of bytes.
+	Bytes uint64
 
 	Sessions []SessionID
 	Waiters  []WaiterRef
@@ -176,6 +182,7 @@ var commandNames = [...]string{
 	CmdDigestTake:      "digest-take",
 	CmdDigestCompare:   "digest-compare",
 	CmdContinue:        "continue",
+	CmdNodeLimits:      "node-limits",
 	CmdSemaphoreCreate: "semaphore-create",
 	CmdSemaphoreUpdate: "semaphore-update",
 	CmdSemaphoreDelete: "semaphore-delete",

@@ -165,6 +165,9 @@ func (r *reader) fields(c *Command, b *Batch, fields uint32) {
 	if fields&hasClient != 0 {
 		c.Client = ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
 	}
+	if fields&hasBytes != 0 {
+		c.Bytes = r.uvarint()
+	}
 }
 
 func (r *reader) sessions(b *Batch) []SessionID {

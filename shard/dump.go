@@ -13,9 +13,12 @@ func (m *Machine) State() State {
 	s := State{
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision,
 		LastSession: m.lastSession, Term: m.term, Level: m.level, Pending: m.pendingState(),
+		ObjectLimit: m.limits.Objects, ByteLimit: m.limits.Bytes,
 	}
 	for _, n := range m.nodes {
-		s.Nodes = append(s.Nodes, NodeState{ID: n.id, Dropping: n.dropping})
+		s.Nodes = append(s.Nodes, NodeState{
+			ID: n.id, Dropping: n.dropping, ObjectLimit: n.limits.Objects, ByteLimit: n.limits.Bytes,
+		})
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeState) int { return cmp.Compare(a.ID, b.ID) })
 	for _, n := range s.Nodes {
@@ -39,7 +42,7 @@ func (s *session) state() SessionState {
 	for _, a := range s.answers {
 		out.Answers = append(out.Answers, AnswerState{
 			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
-			Order: a.order, Revision: a.revision,
+			Order: a.order, Revision: a.revision, Quota: a.quota,
 		})
 	}
 	return out

@@ -68,6 +68,7 @@ type Effect struct {
 	Status   protocol.Status
 	Abort    protocol.AbortReason
 	End      protocol.EndReason
+	Quota    Quota // which one stood in the way of what was refused with StatusQuotaExceeded
 	Op       int32 // index of the command in its batch
 	Node     NodeID
 	Name     string

@@ -38,6 +38,7 @@ const (
 	hasSum
 	hasTime
 	hasClient
+	hasBytes
 
 	knownFields = 1<<iota - 1
 )
@@ -45,7 +46,7 @@ const (
 // fieldNames are the names of the fields in the table of levels, by bit. More is not a field.
 var fieldNames = [...]string{
 	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
-	"sessions", "waiters", "", "revision", "sum", "time", "client",
+	"sessions", "waiters", "", "revision", "sum", "time", "client", "bytes",
 }
 
 // AppendBatch appends the batch in the form that the log carries.
@@ -160,6 +161,9 @@ func appendBody(dst []byte, c *Command, fields uint32) []byte {
 		dst = appendBytes(dst, c.Client.Name)
 		dst = appendBytes(dst, c.Client.Version)
 	}
+	if fields&hasBytes != 0 {
+		dst = binary.AppendUvarint(dst, c.Bytes)
+	}
 	return dst
 }
 
@@ -204,5 +208,6 @@ func fieldsOf(c *Command) uint32 {
 	set(hasMore|hasSum, c.Sum != 0)
 	set(hasMore|hasTime, c.Time != 0)
 	set(hasMore|hasClient, !c.Client.isZero())
+	set(hasMore|hasBytes, c.Bytes != 0)
 	return f
 }

@@ -46,6 +46,7 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	answer := shard.AnswerState{
 		Status: e.Status, Flags: e.Flags &^ shard.FlagMore, Abort: e.Abort, Order: e.Order, Revision: e.Revision,
+		Quota: e.Quota,
 	}
 	line := drawAnswer(&answer)
 	if line == "ok" {
@@ -70,7 +71,7 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	if c.Kind == shard.CmdAcquire && e.Status == protocol.StatusSuccess {
 		e.Limit = 0
 	}
-	e.Status, e.Flags, e.Abort, e.Order, e.Revision = 0, 0, 0, 0, 0
+	e.Status, e.Flags, e.Abort, e.Order, e.Revision, e.Quota = 0, 0, 0, 0, 0, 0
 	return line
 }
 
@@ -92,6 +93,9 @@ func drawAnswer(a *shard.AnswerState) string {
 	}
 	if a.Status == protocol.StatusAborted || a.Abort != 0 {
 		words = append(words, a.Abort.String())
+	}
+	if a.Quota != 0 {
+		words = append(words, a.Quota.String())
 	}
 	if a.Order != 0 {
 		words = append(words, fmt.Sprintf("order=%d", a.Order))

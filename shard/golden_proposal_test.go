@@ -29,6 +29,7 @@ func init() {
 		"expire":   (*goldenStage).expire,
 		"forget":   (*goldenStage).forget,
 		"lead":     (*goldenStage).lead,
+		"limits":   (*goldenStage).limits,
 		"raise":    (*goldenStage).raise,
 		"session":  (*goldenStage).createSessions,
 		"time-out": (*goldenStage).timeOut,
@@ -99,6 +100,16 @@ func (st *goldenStage) goOn(_ *goldenLine, b *goldenBatch) {
 // raise lets the level rise to that of the word, and stays for the commands behind it.
 func (st *goldenStage) raise(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLevel, Count: l.number("to", uint64(level.Newest))})
+}
+
+// limits sets the quotas of a node, or, with the word shard, those of the shard.
+func (st *goldenStage) limits(l *goldenLine, b *goldenBatch) {
+	c := shard.Command{Kind: shard.CmdNodeLimits, Node: shard.NodeID(l.number("node", 1))}
+	if l.flag("shard") {
+		c.Node = 0
+	}
+	c.Count, c.Bytes = l.number("objects", 0), l.number("bytes", 0)
+	b.add(c)
 }
 
 func (st *goldenStage) expire(l *goldenLine, b *goldenBatch) {

@@ -175,3 +175,13 @@ func (st *goldenStage) slotOf(l *goldenLine) ([]string, error) {
 	name := l.word("semaphore")
 	return []string{fmt.Sprintf("slot %d", shard.SlotOf(node, []byte(name)))}, l.end()
 }
+
+// usage draws what a node, or the shard, takes of its quotas.
+func (st *goldenStage) usage(l *goldenLine) ([]string, error) {
+	n := shard.NodeID(l.number("node", 1))
+	if l.flag("shard") {
+		n = 0
+	}
+	u := st.machine().Usage(n)
+	return []string{fmt.Sprintf("objects %d of %d, bytes %d of %d", u.Objects, u.ObjectLimit, u.Bytes, u.ByteLimit)}, l.end()
+}

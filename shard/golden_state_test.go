@@ -19,12 +19,13 @@ const answersShown = 8
 
 func (d goldenDrawing) lines() []string {
 	lines := []string{fmt.Sprintf("last order=%d rev=%d session=%d term=%d",
-		d.LastOrder, d.LastRevision, d.LastSession, d.Term)}
+		d.LastOrder, d.LastRevision, d.LastSession, d.Term) + drawLimits(shard.Limits{Objects: d.ObjectLimit, Bytes: d.ByteLimit})}
 	for _, n := range d.Nodes {
 		line := fmt.Sprintf("node %d", n.ID)
 		if n.Dropping {
 			line += " is being dropped"
 		}
+		line += drawLimits(shard.Limits{Objects: n.ObjectLimit, Bytes: n.ByteLimit})
 		lines = append(lines, line)
 	}
 	for i := range d.Sessions {
@@ -44,6 +45,18 @@ func (d goldenDrawing) lines() []string {
 		}
 	}
 	return lines
+}
+
+// drawLimits draws quotas that were set.
+func drawLimits(l shard.Limits) string {
+	line := ""
+	if l.Objects != 0 {
+		line += fmt.Sprintf(" objects=%d", l.Objects)
+	}
+	if l.Bytes != 0 {
+		line += fmt.Sprintf(" bytes=%d", l.Bytes)
+	}
+	return line
 }
 
 func (d goldenDrawing) session(s *shard.SessionState) []string {

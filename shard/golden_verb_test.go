@@ -28,6 +28,7 @@ func init() {
 		"slot":       (*goldenStage).slot,
 		"slot-of":    (*goldenStage).slotOf,
 		"state":      (*goldenStage).state,
+		"usage":      (*goldenStage).usage,
 		"waiters":    (*goldenStage).waiters,
 
 		"ask":       (*goldenStage).ask,

@@ -34,6 +34,9 @@ type kind interface {
 	// resume: a command left something to be done with the object, which is not deleted.
 	resume(m *Machine, object handle)
 
+	// bodySize is what an object counts for in its node's quota of bytes, beside what objects of every kind do.
+	bodySize(body handle) int
+
 	// free takes back what the kind's store holds for the object.
 	free(body handle)
 
@@ -117,7 +120,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	}
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
-		s.acknowledge(c.Acked)
+		m.charge(s.node, -AnswerBytes*s.acknowledge(c.Acked))
 	}
 	if c.Number <= s.applied {
 		m.repeat(c, mu, t)
@@ -131,6 +134,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	s.applied = c.Number
 	mu.run(m, c, t)
 	s.keep(c.Number, &m.out.List[m.result])
+	m.charge(s.node, AnswerBytes)
 }
 
 // named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing
@@ -193,7 +197,7 @@ func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
 	s := m.sessions.at(t.session)
 	if a := s.kept(c.Number); a != nil {
 		e := m.answer(a.status)
-		e.Flags, e.Abort, e.Order, e.Revision = a.flags, a.abort, a.order, a.revision
+		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
 		return
 	}
 	if mu.resume != nil && c.Number <= s.acked {

@@ -61,6 +61,8 @@ func (st *rosters) remove(m *Machine, h handle) {
 
 func (st *rosters) resume(*Machine, handle) {}
 
+func (st *rosters) bodySize(handle) int { return 0 }
+
 func (st *rosters) free(body handle) { st.put(body) }
 
 func (st *rosters) save(dst []byte, body handle) []byte {

@@ -59,8 +59,10 @@ var (
 	answersEndWithOwnership = rule("answers-end-with-ownership")
 	boundedWork             = rule("bounded-work")
 	linksPerSession         = rule("links-per-session")
+	quotas                  = rule("quotas")
 
 	pendingRecorded = level.Of(level.Record, "State.Pending")
+	limitsRecorded  = level.Of(level.Record, "State.ByteLimit")
 )
 
 // rules are the names of all rules that came after the first level.

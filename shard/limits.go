@@ -24,6 +24,19 @@ const (
 	// MaxSessionsPerNode and MaxSemaphoresPerNode bound one node within one shard.
 	MaxSessionsPerNode   = 1_000_000
 	MaxSemaphoresPerNode = 1_000_000
+	// DefaultNodeObjects, DefaultNodeBytes, DefaultShardObjects and DefaultShardBytes are the quotas of a node within one
+	// shard, and of a shard, where none were set. MaxSemaphoresPerNode is the most objects that a quota allows a node.
+	DefaultNodeObjects  = MaxSemaphoresPerNode
+	DefaultNodeBytes    = 1 << 30
+	DefaultShardObjects = 10_000_000
+	DefaultShardBytes   = 4 << 30
+	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are what each of these counts for in a quota of bytes, beside
+	// the bytes of its name, its data and its other strings. They stand for the memory that it takes with its places in
+	// tables and trees: what a quota allows is near the heap that it needs (TestQuotasCountWhatTheHeapHolds).
+	ObjectBytes  = 192
+	LinkBytes    = 128
+	SessionBytes = 256
+	AnswerBytes  = 32
 	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
 	// saw them. More numbered mutations are refused until it does.
 	MaxUnacknowledged = 1024

@@ -51,12 +51,9 @@ func (st *linkStore) find(o *object, object, session handle) handle {
 // addLink makes the session the last owner or waiter of the object under the next order id.
 func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle {
 	m.lastOrder++
-	h := m.linkUp(session, object, m.lastOrder)
+	h := m.linkUp(session, object, m.lastOrder, string(c.Data))
 	l := m.links.at(h)
 	l.count, l.timeout, l.number, l.owner, l.since = c.Count, c.Timeout, c.Number, owner, c.Time
-	if len(c.Data) > 0 {
-		l.data = string(c.Data)
-	}
 	if !owner {
 		m.countWaiter(session, 1)
 	}
@@ -64,11 +61,12 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 }
 
 // linkUp puts a new link behind all others of its session and of its object.
-func (m *Machine) linkUp(session, object handle, order OrderID) handle {
+func (m *Machine) linkUp(session, object handle, order OrderID, data string) handle {
 	h := m.links.take()
 	l := m.links.at(h)
 	s, o := m.sessions.at(session), m.objects.at(object)
-	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
+	l.session, l.object, l.order, l.data, l.stamp = session, object, order, data, m.epoch
+	m.charge(o.node, l.size())
 	m.links.byObject.insertLast(&o.links, o.lastLink, h)
 	m.links.bySession.insertLast(&s.links, s.lastLink, h)
 	o.lastLink, s.lastLink = h, h
@@ -79,6 +77,16 @@ func (m *Machine) linkUp(session, object handle, order OrderID) handle {
 		m.links.enterIndex(o, object, h)
 	}
 	return h
+}
+
+// setData gives a link other data.
+func (m *Machine) setData(h handle, data []byte) {
+	l := m.links.at(h)
+	if l.data == string(data) {
+		return
+	}
+	m.charge(m.objects.at(l.object).node, len(data)-len(l.data))
+	l.data = string(data)
 }
 
 // keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
@@ -127,6 +135,7 @@ func (m *Machine) removeLink(h handle) {
 	if !l.owner {
 		m.countWaiter(l.session, -1)
 	}
+	m.charge(o.node, -l.size())
 	m.links.put(h)
 	m.left--
 	s.linkCount--

@@ -43,9 +43,12 @@ type Machine struct {
 	term         uint64
 	level        level.Level // commands above it are refused
 	nextLevel    level.Level // takes its place when the batch is through
+	limits       Limits      // of the shard, as they were set
+	bytes        uint64      // what all of its nodes take together
 
 	nodes    map[NodeID]*node
 	dropping []NodeID // those of them that are being dropped
+	limited  []*node  // those of them that have a quota of their own, by id
 	sessions sessionStore
 	objects  objectStore
 	links    linkStore
@@ -100,7 +103,8 @@ func New(o Options) *Machine {
 func (m *Machine) clear() {
 	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
 	m.level, m.nextLevel = level.First, level.First
-	m.nodes, m.dropping, m.pending = make(map[NodeID]*node), nil, nil
+	m.nodes, m.dropping, m.limited, m.pending = make(map[NodeID]*node), nil, nil, nil
+	m.limits, m.bytes = Limits{}, 0
 	m.guests, m.waiters = 0, 0
 	m.sessions = newSessionStore()
 	m.objects = newObjectStore()
@@ -165,6 +169,8 @@ func (m *Machine) apply(c *Command) {
 		m.waitersTimeOut(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
+	case CmdNodeLimits:
+		m.nodeLimits(c)
 	case CmdContinue:
 		m.continueWork()
 	case CmdLevel:

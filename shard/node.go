@@ -15,6 +15,8 @@ type node struct {
 	ids      handle // root of its sessions by id
 	sessions int
 	objects  int
+	limits   Limits // as they were set
+	bytes    uint64 // what counts in its quota of bytes
 }
 
 // nodeFor returns the node, known from now on.
@@ -28,9 +30,13 @@ func (m *Machine) nodeFor(id NodeID) *node {
 	return n
 }
 
-// forgetIfEmpty drops the node from the list of the known when nothing of it is left.
+// forgetIfEmpty drops the node from the list of the known when nothing of it is left and it has no quota of its own.
 func (m *Machine) forgetIfEmpty(n *node) {
-	if n.sessions == 0 && n.objects == 0 && !n.dropping {
+	if n.sessions > 0 || n.objects > 0 {
+		return
+	}
+	assert(n.bytes == 0, "a node that has nothing here takes no bytes")
+	if !n.dropping && n.limits == (Limits{}) {
 		delete(m.nodes, n.id)
 	}
 }
@@ -68,5 +74,6 @@ func (m *Machine) nodeDrop(c *Command) {
 		return
 	}
 	m.dropping = slices.DeleteFunc(m.dropping, func(id NodeID) bool { return id == n.id })
+	m.limit(n, Limits{})
 	delete(m.nodes, n.id)
 }

@@ -69,6 +69,7 @@ func (m *Machine) addObject(k objectKind, t *target, id NodeID, name string, bod
 	m.objects.slots[o.slot].insert(o.hash, h)
 	m.objects.byName.insert(&t.node.names, h, &m.objects)
 	t.node.objects++
+	m.charge(t.node, m.objectSize(o))
 	return h
 }
 
@@ -82,6 +83,7 @@ func (m *Machine) removeObject(h handle) {
 	}
 	m.left--
 	n := o.node
+	m.charge(n, -m.objectSize(o))
 	m.kinds[o.kind].free(o.body)
 	m.objects.slots[o.slot].remove(o.hash, h)
 	m.objects.byName.remove(&n.names, h)

@@ -57,6 +57,9 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 		dst = append(dst, byte(a.status), byte(a.flags), byte(a.abort))
 		dst = binary.AppendUvarint(dst, uint64(a.order))
 		dst = binary.AppendUvarint(dst, uint64(a.revision))
+		if at >= limitsRecorded {
+			dst = append(dst, byte(a.quota))
+		}
 	}
 	if at < TimeLevel || !s.home {
 		return dst
@@ -118,6 +121,7 @@ type restorer struct {
 	sessions map[handle]handle // place in the snapshot -> place now
 	objects  map[handle]handle
 	pending  []PendingState
+	bytes    uint64 // what all nodes took together when it was saved, where the snapshot says so
 	links    []link // put back when all are read, in order of order id
 }
 
@@ -165,6 +169,9 @@ func (rs *restorer) session(r *reader) error {
 		a.status, a.flags = protocol.Status(r.byte()), EffectFlags(r.byte())
 		a.abort = protocol.AbortReason(r.byte())
 		a.order, a.revision = OrderID(r.uvarint()), Revision(r.uvarint())
+		if m.level >= limitsRecorded {
+			a.quota = Quota(r.byte())
+		}
 		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
 		last = a.number
 	}
@@ -191,6 +198,7 @@ func (rs *restorer) session(r *reader) error {
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
 	s.created, s.client = created, client.state()
+	m.charge(s.node, s.size()-SessionBytes)
 	rs.sessions[place] = h
 	return nil
 }

@@ -34,6 +34,7 @@ func (m *Machine) Restore(r io.Reader) error {
 	}
 	m.snapshots = nil
 	m.slots, m.dropping, m.pending = fresh.slots, fresh.dropping, fresh.pending
+	m.limits, m.limited, m.bytes = fresh.limits, fresh.limited, fresh.bytes
 	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
 	m.lastSession, m.term = fresh.lastSession, fresh.term
 	m.level, m.nextLevel = fresh.level, fresh.level
@@ -67,11 +68,10 @@ func (m *Machine) read(r io.Reader) error {
 	if kind != blockHeader {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
-	pending, err := m.readHeader(payload, format)
-	if err != nil {
+	rs := restorer{m: m, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
+	if err := rs.header(payload, format); err != nil {
 		return err
 	}
-	rs := restorer{m: m, pending: pending, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
 	var counts [phases]uint64
 	at := phase(0)
 	for {
@@ -95,15 +95,15 @@ func (m *Machine) read(r io.Reader) error {
 	}
 }
 
-func (m *Machine) readHeader(payload []byte, format uint32) (pending []PendingState, _ error) {
-	r := reader{data: payload}
+func (rs *restorer) header(payload []byte, format uint32) error {
+	m, r := rs.m, reader{data: payload}
 	if format > formatBeforeLevel {
 		m.level = level.Level(r.byte())
 		m.nextLevel = m.level
 		r.must(m.level != 0, "level 0")
 	}
 	if m.level > level.Newest {
-		return nil, fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
+		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
 	}
 	for i := range m.slots {
 		m.slots[i] = r.uint64()
@@ -121,14 +121,37 @@ func (m *Machine) readHeader(payload []byte, format uint32) (pending []PendingSt
 		m.dropping = append(m.dropping, id)
 	}
 	if m.level >= pendingRecorded {
-		pending = r.pending()
+		rs.pending = r.pending()
+	}
+	if m.level >= limitsRecorded {
+		m.readLimits(&r)
+		rs.bytes = r.uvarint()
 	}
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
-		return nil, badSnapshot("its header is wrong: %s", r.bad)
+		return badSnapshot("its header is wrong: %s", r.bad)
 	}
-	return pending, nil
+	return nil
 }
+
+// readLimits reads the quotas, those of the nodes in order of their ids.
+func (m *Machine) readLimits(r *reader) {
+	m.limits = r.limits()
+	const limitedMin = 1 + 1 + 1
+	n := r.uvarint()
+	r.must(n <= uint64(len(r.data))/limitedMin, "more nodes with quotas than it has bytes")
+	last := NodeID(0)
+	for range n {
+		id, limits := NodeID(r.uvarint()), r.limits()
+		if !r.must(id > last && limits != (Limits{}) && limits.Objects <= MaxSemaphoresPerNode, "quotas of nodes that are not sound") {
+			return
+		}
+		last = id
+		m.limit(m.nodeQuietly(id), limits)
+	}
+}
+
+func (r *reader) limits() Limits { return Limits{Objects: r.uvarint(), Bytes: r.uvarint()} }
 
 func (r *reader) pending() (list []PendingState) {
 	const pendingMin = 8 + 1 + 1 + 1
@@ -189,9 +212,9 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 			return badSnapshot("object %q has an owner behind a waiter", o.name)
 		}
 		last = l.order
-		h := m.linkUp(l.session, l.object, l.order)
+		h := m.linkUp(l.session, l.object, l.order, l.data)
 		to := m.links.at(h)
-		to.count, to.timeout, to.number, to.data, to.owner, to.since = l.count, l.timeout, l.number, l.data, l.owner, l.since
+		to.count, to.timeout, to.number, to.owner, to.since = l.count, l.timeout, l.number, l.owner, l.since
 		if !l.owner {
 			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {
@@ -206,6 +229,19 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
 			return err
 		}
+	}
+	return rs.checkUsage()
+}
+
+// checkUsage compares what was counted while the records were put back with what the machine had counted that saved them.
+func (rs *restorer) checkUsage() error {
+	sum := uint64(0)
+	for _, n := range rs.m.nodes {
+		sum += n.bytes
+	}
+	assert(sum == rs.m.bytes, "what the nodes take is what the shard counts")
+	if rs.m.level >= limitsRecorded && rs.m.bytes != rs.bytes {
+		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", rs.m.bytes, rs.bytes)
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
 		if m.isOlder(p, sn.cursor, sn.epoch) {
 			buf = m.appendRecord(buf, p, sn.cursor, sn.form, sn.header.level)
+			sn.size += uint64(m.sizeOf(p, sn.cursor))
 		}
 		sn.cursor++
 	}
@@ -86,6 +87,9 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 		return buf, false, true
 	}
 	sn.at, sn.cursor = p+1, 1
+	if sn.at == phases {
+		assert(sn.size == sn.header.bytes, "what counts in quotas is what the records of a snapshot come to")
+	}
 	return buf, true, true
 }
 
@@ -123,7 +127,21 @@ func (hd *snapshotHeader) append(dst []byte) []byte {
 			dst = p.append(dst)
 		}
 	}
+	if hd.level >= limitsRecorded {
+		dst = hd.limits.append(dst)
+		dst = binary.AppendUvarint(dst, uint64(len(hd.limited)))
+		for _, l := range hd.limited {
+			dst = binary.AppendUvarint(dst, uint64(l.Node))
+			dst = l.append(dst)
+		}
+		dst = binary.AppendUvarint(dst, hd.bytes)
+	}
 	return dst
+}
+
+func (l Limits) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, l.Objects)
+	return binary.AppendUvarint(dst, l.Bytes)
 }
 
 func (p PendingState) append(dst []byte) []byte {

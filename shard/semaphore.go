@@ -125,6 +125,7 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 		return
 	}
 	m.touchObject(t.object)
+	m.charge(o.node, len(c.Data)-len(s.data))
 	s.data, s.dataRevision = string(c.Data), m.lastRevision+1
 	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
 	m.changed(t.object, FlagData)
@@ -216,6 +217,9 @@ func (m *Machine) abort(h handle, reason protocol.AbortReason) {
 	l := m.links.at(h)
 	m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
 }
+
+// bodySize is the length of the semaphore's data.
+func (st *semaphores) bodySize(body handle) int { return len(st.at(body).data) }
 
 // free gives the store's place back.
 func (st *semaphores) free(body handle) { st.put(body) }

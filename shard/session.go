@@ -77,6 +77,7 @@ func (m *Machine) addSession(id SessionID, n *node) handle {
 	m.sessions.slots[id.Slot()].insert(sessionHash(id), h)
 	m.sessions.byID.insert(&n.ids, h, &m.sessions)
 	n.sessions++
+	m.charge(n, SessionBytes)
 	return h
 }
 
@@ -93,6 +94,7 @@ func (m *Machine) dropSession(h handle) {
 	}
 	m.left--
 	n := s.node
+	m.charge(n, -s.size())
 	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
 	m.sessions.byID.remove(&n.ids, h)
 	m.sessions.put(h)
@@ -152,6 +154,7 @@ func (m *Machine) sessionCreate(c *Command) {
 	s.describe(c)
 	s.keyLen = uint8(copy(s.key[:], c.Key))
 	s.created = c.Time
+	m.charge(s.node, s.size()-SessionBytes)
 	m.answer(protocol.StatusSuccess).Session = id
 }
 
@@ -186,7 +189,9 @@ func (m *Machine) sessionUpdate(c *Command) {
 		return
 	}
 	m.touchSession(h)
+	before := s.size()
 	s.describe(c)
+	m.charge(s.node, s.size()-before)
 	m.answer(protocol.StatusSuccess)
 }
 

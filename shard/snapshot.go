@@ -37,6 +37,7 @@ type snapshot struct {
 	cursor handle // the places before this one are done
 	ends   [phases]handle
 	aside  [phases][]byte // records of things that changed before Save came to them
+	size   uint64         // what the things of all records count for
 	over   bool           // the machine's content was replaced: there is nothing left to save
 
 	once sync.Once
@@ -52,6 +53,9 @@ type snapshotHeader struct {
 	term         uint64
 	dropping     []NodeID
 	pending      []PendingState
+	limits       Limits
+	limited      []NodeLimits
+	bytes        uint64 // what all nodes take together, which the records must come to
 }
 
 // PrepareSnapshot fixes the state as it is now. It costs next to nothing, however much there is.
@@ -69,6 +73,7 @@ func (m *Machine) fix(form recordForm) *snapshot {
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
 			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
+			limits: m.limits, limited: m.limitedNodes(nil), bytes: m.bytes,
 		},
 		ends: [phases]handle{m.sessions.used, m.objects.used, m.links.used},
 	}
@@ -117,6 +122,7 @@ func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
 			sn.aside[p] = m.appendRecord(sn.aside[p], p, h, sn.form, sn.header.level)
+			sn.size += uint64(m.sizeOf(p, h))
 		}
 	}
 }

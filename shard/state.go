@@ -17,6 +17,8 @@ type State struct {
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name
 	Pending      []PendingState   // in the order in which it is gone on with
+	ObjectLimit  uint64           // quotas of the shard, as they were set: 0 means the default
+	ByteLimit    uint64
 }
 
 // PendingState is something that commands have begun and not come to the end of: a session that has ended and still has
@@ -30,8 +32,10 @@ type PendingState struct {
 
 // NodeState is a node that is known in the shard.
 type NodeState struct {
-	ID       NodeID
-	Dropping bool
+	ID          NodeID
+	Dropping    bool
+	ObjectLimit uint64 // quotas of the node, as they were set: 0 means the default
+	ByteLimit   uint64
 }
 
 // SessionState is one session: at home, or a guest.
@@ -64,6 +68,7 @@ type AnswerState struct {
 	Abort    protocol.AbortReason
 	Order    OrderID
 	Revision Revision
+	Quota    Quota // that the mutation was refused for
 }
 
 // SemaphoreState is one semaphore with its owners and waiters.

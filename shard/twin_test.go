@@ -109,6 +109,9 @@ func (d *duel) apply(b *shard.Batch) error {
 		if err := d.compare(m, after); err != nil {
 			return err
 		}
+		if err := d.compareUsage(m); err != nil {
+			return err
+		}
 	}
 	if err := twin.Check(after, d.slots); err != nil {
 		return fmt.Errorf("twin: %w", err)
@@ -158,6 +161,19 @@ func (d *duel) compare(m *contestant, want shard.State) error {
 		diff = fmt.Sprintf("in what the text does not show, or in the order:\nmachine %+v\ntwin %+v", got, want)
 	}
 	return fmt.Errorf("%s: states differ (- twin, + machine)\n%s", m.name, diff)
+}
+
+// compareUsage compares what counts in quotas. The twin counts it anew.
+func (d *duel) compareUsage(m *contestant) error {
+	if got, want := m.Usage(0), d.naive.ShardUsage(); got != want {
+		return fmt.Errorf("%s: the shard takes %+v, to the twin %+v", m.name, got, want)
+	}
+	for _, n := range m.State().Nodes {
+		if got, want := m.Usage(n.ID), d.naive.NodeUsage(n.ID); n.ID != 0 && got != want {
+			return fmt.Errorf("%s: node %d takes %+v, to the twin %+v", m.name, n.ID, got, want)
+		}
+	}
+	return nil
 }
 
 // read compares what readers see.
@@ -351,6 +367,9 @@ func (r *run) restore() (err error) {
 		}
 	}
 	if err := r.compare(fresh, r.state); err != nil {
+		return fmt.Errorf("caught up: %w", err)
+	}
+	if err := r.compareUsage(fresh); err != nil {
 		return fmt.Errorf("caught up: %w", err)
 	}
 	r.machines = []*contestant{fresh, r.machines[0]}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	feature "github.com/signalbox/signalbox/protocol/level"
 )
 
 func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
@@ -54,7 +56,8 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	text = regexp.MustCompile(`led by [abc]\n`).ReplaceAllString(text, "led by X\n")
 	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 	for _, line := range []string{
-		"hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level 2\n\nHosts\n ID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n 1 a ADDRESS ",
+		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ", feature.Newest) +
+			"\n\nHosts\n ID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n 1 a ADDRESS ",
 		"\nShards\n ID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS\n 1 ",
 		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
 	} {

@@ -50,6 +50,15 @@ var rows = []struct {
 	{2, Record, []string{
 		"State.Pending", "PendingState.Session", "PendingState.Node", "PendingState.Name", "PendingState.Deleting",
 	}},
+	{3, Command, []string{"node-limits"}},
+	{3, Field, []string{"bytes"}},
+	{3, Record, []string{
+		"State.ObjectLimit", "State.ByteLimit", "NodeState.ObjectLimit", "NodeState.ByteLimit", "AnswerState.Quota",
+	}},
+	{3, Rule, []string{
+		// What would make a node or the shard hold more than its quota is refused.
+		"quotas",
+	}},
 	{1, MetaCommand, []string{
 		"node-create", "node-alter", "node-drop", "settle-grace", "node-cleared", "host-register", "host-seen", "cluster-level",
 		"digest-take", "digest-compare", "routing-init", "slots-assign",

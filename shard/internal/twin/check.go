@@ -227,7 +227,7 @@ func (c *checker) checkNodes() error {
 		if i > 0 && n.ID <= c.state.Nodes[i-1].ID {
 			return fmt.Errorf("node %d: out of order", n.ID)
 		}
-		if !n.Dropping && !c.inhabited[n.ID] {
+		if !n.Dropping && !c.inhabited[n.ID] && n.ObjectLimit == 0 && n.ByteLimit == 0 {
 			return fmt.Errorf("node %d: known and empty", n.ID)
 		}
 	}

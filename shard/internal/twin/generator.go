@@ -134,18 +134,18 @@ func (g *Generator) command() shard.Command {
 		shard.CmdAcquire, shard.CmdRelease, shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate,
 		shard.CmdSemaphoreDelete, shard.CmdSessionCreate, shard.CmdSessionUpdate, shard.CmdSessionEnd,
 		shard.CmdSessionsExpire, shard.CmdSessionsForget, shard.CmdWaitersTimeOut, shard.CmdLead, shard.CmdNodeDrop,
-		shard.CmdSemaphoreResize, shard.CmdContinue,
+		shard.CmdSemaphoreResize, shard.CmdContinue, shard.CmdNodeLimits,
 	}
 	var weights []int
 	switch g.phase {
 	case phaseMixed:
-		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5, 40, 0}
+		weights = []int{500, 140, 50, 60, 20, 20, 20, 8, 8, 8, 50, 10, 5, 40, 0, 15}
 	case phaseCrowded:
-		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0, 40, 0}
+		weights = []int{650, 80, 50, 60, 10, 20, 20, 1, 1, 1, 20, 10, 0, 40, 0, 10}
 	case phaseChurning:
-		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40, 0}
+		weights = []int{400, 140, 50, 60, 30, 80, 20, 30, 30, 30, 60, 20, 15, 40, 0, 25}
 	case phaseHoarding:
-		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20, 0}
+		weights = []int{700, 200, 50, 50, 10, 1, 1, 0, 0, 0, 10, 2, 0, 20, 0, 2}
 	}
 	if len(g.state.Sessions) < fewSessions {
 		weights[5] += 150
@@ -182,6 +182,8 @@ func (g *Generator) command() shard.Command {
 		return g.waitersTimeOut()
 	case shard.CmdNodeDrop:
 		return g.nodeDrop()
+	case shard.CmdNodeLimits:
+		return g.nodeLimits()
 	case shard.CmdContinue:
 		return shard.Command{Kind: shard.CmdContinue}
 	}

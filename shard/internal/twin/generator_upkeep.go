@@ -255,3 +255,47 @@ func (g *Generator) aboutLevels() shard.Command {
 	}
 	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
 }
+
+// nodeLimits draws quotas of a node, or of the shard: mostly such as what is there comes near, or is beyond already; often
+// none, so that not all is refused in the end.
+func (g *Generator) nodeLimits() shard.Command {
+	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.dice, g.nodes)}
+	if g.chance(200) {
+		c.Node = 0
+	}
+	if g.chance(50) {
+		c.Node = 78 // that nothing ever was in
+	}
+	objects, bytes := g.held(c.Node)
+	if g.chance(400) {
+		c.Count = 1 + objects + uint64(g.between(-1, 2))
+	}
+	if g.chance(400) {
+		c.Bytes = max(1, bytes+g.Uint64N(2000)-g.Uint64N(min(bytes, 400)+1))
+	}
+	if g.chance(50) {
+		c.Count = oneOf(g.dice, []uint64{1, shard.MaxSemaphoresPerNode, shard.MaxSemaphoresPerNode + 1, shard.Forever})
+		c.Bytes = oneOf(g.dice, []uint64{0, 1, shard.Forever})
+	}
+	return c
+}
+
+// held is about how much a node has, or all of them.
+func (g *Generator) held(node shard.NodeID) (objects, bytes uint64) {
+	for _, sem := range g.state.Semaphores {
+		if sem.Node != node && node != 0 {
+			continue
+		}
+		objects++
+		bytes += shard.ObjectBytes + uint64(len(sem.Name)+len(sem.Data))
+		for _, l := range sem.Links {
+			bytes += shard.LinkBytes + uint64(len(l.Data))
+		}
+	}
+	for _, s := range g.state.Sessions {
+		if s.Node == node || node == 0 {
+			bytes += shard.SessionBytes + uint64(len(s.Description)+shard.AnswerBytes*len(s.Answers))
+		}
+	}
+	return objects, bytes
+}

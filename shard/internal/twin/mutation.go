@@ -153,6 +153,7 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 			Abort:    a.Abort,
 			Order:    a.Order,
 			Revision: a.Revision,
+			Quota:    a.Quota,
 		})
 		return
 	}
@@ -176,6 +177,7 @@ func (m *mutation) answer(e shard.Effect) {
 		Abort:    e.Abort,
 		Order:    e.Order,
 		Revision: e.Revision,
+		Quota:    e.Quota,
 	}
 }
 

@@ -9,10 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// knownNodes returns, in order of id, the nodes that have something here or are being dropped.
+// knownNodes returns, in order of id, the nodes that have something here, or quotas of their own, or are being dropped.
 func (t *Twin) knownNodes() []shard.NodeID {
 	known := make(map[shard.NodeID]bool)
 	for id := range t.dropping {
+		known[id] = true
+	}
+	for id := range t.limited {
 		known[id] = true
 	}
 	for _, s := range t.sessions {
@@ -96,5 +99,6 @@ func (t *Twin) nodeDrop(c *shard.Command) {
 		return
 	}
 	delete(t.dropping, c.Node)
+	delete(t.limited, c.Node)
 	t.answer(shard.Effect{})
 }

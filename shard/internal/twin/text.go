@@ -65,6 +65,7 @@ func CommandText(c *shard.Command) string {
 	l.wordIf(len(c.Client.Address) > 0, "address=%s", quote(c.Client.Address))
 	l.wordIf(len(c.Client.Name) > 0, "client=%s", quote(c.Client.Name))
 	l.wordIf(len(c.Client.Version) > 0, "version=%s", quote(c.Client.Version))
+	l.wordIf(c.Bytes != 0, "bytes=%s", amount(c.Bytes))
 	l.wordIf(len(c.Data) > 0, "data=%s", quote(c.Data))
 	l.wordIf(len(c.Key) > 0, "key=%s", quote(c.Key))
 	l.wordIf(c.Flags&shard.FlagEphemeral != 0, "ephemeral")
@@ -114,6 +115,7 @@ func EffectText(e *shard.Effect) string {
 	var l line
 	l.word("%d: %v", e.Op, e.Kind)
 	l.wordIf(e.Kind == shard.EffectResult || e.Status != 0, "%v", e.Status)
+	l.wordIf(e.Quota != 0, "quota=%v", e.Quota)
 	l.flags(e.Flags)
 	l.wordIf(e.Kind == shard.EffectAborted || e.Abort != 0, "abort=%v", e.Abort)
 	l.wordIf(e.Kind == shard.EffectSessionEnded || e.End != 0, "end=%v", e.End)
@@ -131,11 +133,11 @@ func EffectText(e *shard.Effect) string {
 // StateText writes a state, one thing on each line; a line says what it belongs to, so that lines can
 // be compared one by one.
 func StateText(state *shard.State) []string {
-	lines := []string{fmt.Sprintf("last order %d, revision %d, session %d, term %d, level %d",
-		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level)}
+	lines := []string{fmt.Sprintf("last order %d, revision %d, session %d, term %d, level %d, quotas of %d objects and %d bytes",
+		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level, state.ObjectLimit, state.ByteLimit)}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, n := range state.Nodes {
-		add("node %d dropping=%v", n.ID, n.Dropping)
+		add("node %d dropping=%v quotas of %d objects and %d bytes", n.ID, n.Dropping, n.ObjectLimit, n.ByteLimit)
 	}
 	for _, s := range state.Sessions {
 		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d created=%d client=%s/%s/%s", s.ID, s.Node,
@@ -145,7 +147,7 @@ func StateText(state *shard.State) []string {
 			var l line
 			l.word("session %v answer %d %v", s.ID, a.Number, a.Status)
 			l.flags(a.Flags)
-			l.word("abort=%v order=%d revision=%d", a.Abort, a.Order, a.Revision)
+			l.word("abort=%v order=%d revision=%d quota=%v", a.Abort, a.Order, a.Revision, a.Quota)
 			lines = append(lines, l.String())
 		}
 	}

@@ -21,6 +21,8 @@ type Twin struct {
 	level        level.Level
 	raised       level.Level // the level from the next batch on
 
+	limits     shard.Limits                  // of the shard, zeros where they were not set
+	limited    map[shard.NodeID]shard.Limits // of the nodes for which some were set
 	dropping   map[shard.NodeID]bool
 	sessions   map[shard.SessionID]*session
 	semaphores map[place]*semaphore
@@ -49,6 +51,7 @@ func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
 		bounds:     bounds,
 		level:      level.First,
 		raised:     level.First,
+		limited:    make(map[shard.NodeID]shard.Limits),
 		dropping:   make(map[shard.NodeID]bool),
 		sessions:   make(map[shard.SessionID]*session),
 		semaphores: make(map[place]*semaphore),
@@ -89,6 +92,8 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.waitersTimeOut(c)
 	case shard.CmdNodeDrop:
 		t.nodeDrop(c)
+	case shard.CmdNodeLimits:
+		t.nodeLimits(c)
 	case shard.CmdContinue:
 		t.goOn()
 	case shard.CmdLevel:
@@ -146,9 +151,13 @@ func (t *Twin) State() shard.State {
 		Term:         t.term,
 		Level:        t.level,
 		Pending:      t.pendingState(),
+		ObjectLimit:  t.limits.Objects,
+		ByteLimit:    t.limits.Bytes,
 	}
 	for _, id := range t.knownNodes() {
-		state.Nodes = append(state.Nodes, shard.NodeState{ID: id, Dropping: t.dropping[id]})
+		state.Nodes = append(state.Nodes, shard.NodeState{
+			ID: id, Dropping: t.dropping[id], ObjectLimit: t.limited[id].Objects, ByteLimit: t.limited[id].Bytes,
+		})
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.sessions)) {
 		state.Sessions = append(state.Sessions, t.sessions[id].state())

@@ -1,0 +1,82 @@
+package twin
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// nodeLimits sets the quotas of a node, or of the shard.
+func (t *Twin) nodeLimits(c *shard.Command) {
+	limits := shard.Limits{Objects: c.Count, Bytes: c.Bytes}
+	if c.Node == 0 {
+		t.limits = limits
+		t.answer(shard.Effect{})
+		return
+	}
+	if c.Count > shard.MaxSemaphoresPerNode {
+		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
+		return
+	}
+	if t.dropping[c.Node] {
+		t.answer(shard.Effect{Status: protocol.StatusNotFound})
+		return
+	}
+	if limits == (shard.Limits{}) {
+		delete(t.limited, c.Node)
+	} else {
+		t.seeNode(c.Node)
+		t.limited[c.Node] = limits
+	}
+	t.answer(shard.Effect{})
+}
+
+// NodeUsage counts what a node has, and says which limits hold for it.
+func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
+	used := shard.Usage{ObjectLimit: 1_000_000, ByteLimit: 1 << 30}
+	if set := t.limited[node]; set.Objects != 0 {
+		used.ObjectLimit = set.Objects
+	}
+	if set := t.limited[node]; set.Bytes != 0 {
+		used.ByteLimit = set.Bytes
+	}
+	for _, sem := range t.semaphoresOf(node) {
+		used.Objects++
+		used.Bytes += sem.size()
+	}
+	for _, s := range t.sessionsOf(node) {
+		used.Bytes += s.size()
+	}
+	return used
+}
+
+// ShardUsage counts what all nodes have, and says which limits hold for the shard.
+func (t *Twin) ShardUsage() shard.Usage {
+	used := shard.Usage{ObjectLimit: 10_000_000, ByteLimit: 4 << 30}
+	if t.limits.Objects != 0 {
+		used.ObjectLimit = t.limits.Objects
+	}
+	if t.limits.Bytes != 0 {
+		used.ByteLimit = t.limits.Bytes
+	}
+	for _, node := range t.knownNodes() {
+		of := t.NodeUsage(node)
+		used.Objects += of.Objects
+		used.Bytes += of.Bytes
+	}
+	return used
+}
+
+// size is what a semaphore counts for with its links.
+func (sem *semaphore) size() uint64 {
+	size := 192 + len(sem.name) + len(sem.data)
+	for _, l := range sem.links {
+		size += 128 + len(l.data)
+	}
+	return uint64(size)
+}
+
+// size is what a session counts for with the answers that are kept for it.
+func (s *session) size() uint64 {
+	strings := len(s.description) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
+	return uint64(256 + strings + 32*len(s.answers))
+}

@@ -1,0 +1,122 @@
+package shard
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Limits are the quotas of a node in this shard, or of the shard itself: how many objects it may hold, and how many
+// bytes. A zero stands for the default.
+type Limits struct {
+	Objects, Bytes uint64
+}
+
+// orDefault returns the limits that are in force.
+func (l Limits) orDefault(otherwise Limits) Limits {
+	return Limits{Objects: cmp.Or(l.Objects, otherwise.Objects), Bytes: cmp.Or(l.Bytes, otherwise.Bytes)}
+}
+
+var (
+	defaultNodeLimits  = Limits{Objects: DefaultNodeObjects, Bytes: DefaultNodeBytes}
+	defaultShardLimits = Limits{Objects: DefaultShardObjects, Bytes: DefaultShardBytes}
+)
+
+// Quota names one of the limits that a command can be refused for. The numbers stand in snapshots.
+type Quota uint8
+
+const (
+	// QuotaNone: none.
+	QuotaNone Quota = 0
+	// QuotaNodeObjects and QuotaNodeBytes: what the node may hold in this shard.
+	QuotaNodeObjects Quota = 1
+	QuotaNodeBytes   Quota = 2
+	// QuotaShardObjects and QuotaShardBytes: what the shard may hold.
+	QuotaShardObjects Quota = 3
+	QuotaShardBytes   Quota = 4
+)
+
+var quotaNames = [...]string{
+	QuotaNone: "none", QuotaNodeObjects: "node-objects", QuotaNodeBytes: "node-bytes", QuotaShardObjects: "shard-objects",
+	QuotaShardBytes: "shard-bytes",
+}
+
+// String returns the quota as logs and golden scripts write it.
+func (q Quota) String() string {
+	if int(q) < len(quotaNames) {
+		return quotaNames[q]
+	}
+	return "quota-" + strconv.Itoa(int(q))
+}
+
+// nodeLimits sets the quotas of a node, or of the shard. A node that has some is known though nothing of it is here, so
+// that they hold for the first that comes.
+func (m *Machine) nodeLimits(c *Command) {
+	set := Limits{Objects: c.Count, Bytes: c.Bytes}
+	n := m.nodes[c.Node]
+	switch {
+	case c.Node == 0:
+		m.limits = set
+	case set.Objects > MaxSemaphoresPerNode:
+		m.answer(protocol.StatusBadRequest)
+		return
+	case n != nil && n.dropping:
+		m.answer(protocol.StatusNotFound)
+		return
+	case set != (Limits{}):
+		m.limit(m.nodeFor(c.Node), set)
+	case n != nil:
+		m.limit(n, set)
+		m.forgetIfEmpty(n)
+	}
+	m.answer(protocol.StatusSuccess)
+}
+
+// limit gives a node its quotas, and keeps the list of the nodes that have some.
+func (m *Machine) limit(n *node, limits Limits) {
+	n.limits = limits
+	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of *node, id NodeID) int { return cmp.Compare(of.id, id) })
+	switch is := limits != (Limits{}); {
+	case is && !listed:
+		m.limited = slices.Insert(m.limited, i, n)
+	case !is && listed:
+		m.limited = slices.Delete(m.limited, i, i+1)
+	}
+}
+
+// NodeLimits are the quotas of a node as they were set.
+type NodeLimits struct {
+	Node NodeID
+	Limits
+}
+
+// Limits returns the quotas of a node as they were set: zeros where they were not, or where the node is not known here.
+// Node 0 stands for the shard.
+func (m *Machine) Limits(n NodeID) Limits {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if n == 0 {
+		return m.limits
+	}
+	if known := m.nodes[n]; known != nil {
+		return known.limits
+	}
+	return Limits{}
+}
+
+// LimitedNodes appends the nodes that have quotas of their own here, with these, in order of id.
+func (m *Machine) LimitedNodes(dst []NodeLimits) []NodeLimits {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.limitedNodes(dst)
+}
+
+func (m *Machine) limitedNodes(dst []NodeLimits) []NodeLimits {
+	dst = slices.Grow(dst, len(m.limited))
+	for _, n := range m.limited {
+		dst = append(dst, NodeLimits{Node: n.id, Limits: n.limits})
+	}
+	return dst
+}

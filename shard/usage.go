@@ -1,0 +1,100 @@
+package shard
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Usage is how much of its quotas a node takes in this shard, or all of the shard, and which limits are in force.
+type Usage struct {
+	Objects, Bytes         uint64
+	ObjectLimit, ByteLimit uint64
+}
+
+// Share returns how much of the fuller quota is taken: 1 where nothing more fits. It is above 1 where a limit was set
+// lower than what was there.
+func (u Usage) Share() float64 {
+	return max(float64(u.Objects)/float64(u.ObjectLimit), float64(u.Bytes)/float64(u.ByteLimit))
+}
+
+// NodeUsage is the Usage of a node.
+type NodeUsage struct {
+	Node NodeID
+	Usage
+}
+
+// charge counts bytes of a node in, or out where they are below zero.
+func (m *Machine) charge(n *node, bytes int) {
+	n.bytes += uint64(bytes)
+	m.bytes += uint64(bytes)
+}
+
+// size is what the session counts for in its node's quota of bytes.
+func (s *session) size() int {
+	return SessionBytes + len(s.description) + int(s.keyLen) +
+		len(s.client.Address) + len(s.client.Name) + len(s.client.Version) + AnswerBytes*len(s.answers)
+}
+
+// size is what the link counts for, beside its object.
+func (l *link) size() int { return LinkBytes + len(l.data) }
+
+// objectSize is what an object counts for, without its links.
+func (m *Machine) objectSize(o *object) int {
+	return ObjectBytes + len(o.name) + m.kinds[o.kind].bodySize(o.body)
+}
+
+// sizeOf returns what the thing of a record counts for.
+func (m *Machine) sizeOf(p phase, h handle) int {
+	switch p {
+	case phaseSessions:
+		return m.sessions.at(h).size()
+	case phaseObjects:
+		return m.objectSize(m.objects.at(h))
+	default:
+		return m.links.at(h).size()
+	}
+}
+
+// Usage returns how much a node has here; zeros, and the default limits, where it is not known. Node 0 stands for the
+// shard.
+func (m *Machine) Usage(n NodeID) Usage {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if n == 0 {
+		limits := m.limits.orDefault(defaultShardLimits)
+		return Usage{
+			Objects: uint64(m.objects.size()), Bytes: m.bytes, ObjectLimit: limits.Objects, ByteLimit: limits.Bytes,
+		}
+	}
+	if known := m.nodes[n]; known != nil {
+		return known.usage()
+	}
+	return new(node).usage()
+}
+
+func (n *node) usage() Usage {
+	limits := n.limits.orDefault(defaultNodeLimits)
+	return Usage{Objects: uint64(n.objects), Bytes: n.bytes, ObjectLimit: limits.Objects, ByteLimit: limits.Bytes}
+}
+
+// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so many.
+// It goes through all nodes under the read lock, as Nodes does.
+func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeUsage {
+	from := len(dst)
+	dst = m.nodesOver(share, dst)
+	slices.SortFunc(dst[from:], func(a, b NodeUsage) int {
+		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(a.Node, b.Node))
+	})
+	return dst[:min(len(dst), from+most)]
+}
+
+func (m *Machine) nodesOver(share float64, dst []NodeUsage) []NodeUsage {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, n := range m.nodes {
+		if u := n.usage(); u.Share() >= share {
+			dst = append(dst, NodeUsage{Node: n.id, Usage: u})
+		}
+	}
+	return dst
+}
