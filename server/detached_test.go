@@ -24,7 +24,7 @@ func homeOf(t *testing.T, c *servertest.Cluster, session uint64) uint64 {
 func TestNobodyIsToldToWaitWhereNothingMoreIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2), servertest.Network(func(n *memlog.Config) {
-			n.Link.Delay = memlog.Exactly(20 * time.Millisecond) // so that an acquire is under way for a while
+			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that an acquire is under way for a while
 		}))
 		nodeAt(t, c, "/jobs")
 		leader := c.Leader(1)

@@ -28,7 +28,7 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
-			n.Link.Delay = memlog.Exactly(20 * time.Millisecond) // so that hosts hear of the drop one after the other
+			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that hosts hear of the drop one after the other
 		}))
 		nodeAt(t, c, "/jobs")
 		if err := c.Elect(0, c.Leader(1)%3+1); err != nil {

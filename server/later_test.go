@@ -15,7 +15,7 @@ import (
 func TestANodeIsThereForAllOnceItsMakerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
-			n.Link.Delay = memlog.Exactly(20 * time.Millisecond)
+			n.Path.Delay = memlog.Exactly(20 * time.Millisecond)
 		}))
 		for id, host := range map[uint64]shard.HostID{0: 1, 1: 2} {
 			if err := c.Elect(id, host); err != nil {

@@ -10,21 +10,21 @@ import (
 
 // barrier is a read barrier begun on one host.
 type barrier struct {
-	done     func(error) // nil once it is decided
-	deadline time.Duration
-	floor    uint64 // what had been known to be committed, by anybody, when it was begun
-	index    uint64 // once a majority confirmed it: what this host must have applied
+	done    func(error) // nil once it is decided
+	expires time.Duration
+	floor   uint64 // the highest index that any replica knew to be committed when the barrier was begun
+	index   uint64 // what this host must have applied; zero until a majority has confirmed the leader
 }
 
-func (b *barrier) over() bool         { return b.done == nil }
-func (b *barrier) due() time.Duration { return b.deadline }
+func (b *barrier) decided() bool           { return b.done == nil }
+func (b *barrier) deadline() time.Duration { return b.expires }
 
 // read is a barrier as its leader sees it.
 type read struct {
 	barrier *barrier
-	log     *Log // where it was begun
-	index   uint64
-	round   uint64 // the round of questions that confirms it
+	log     *Log   // where it was begun
+	index   uint64 // what was committed when the leader took it up
+	round   uint64 // the round of heartbeats that confirms it
 }
 
 func (l *Log) barrier(done func(error)) error {
@@ -36,48 +36,48 @@ func (l *Log) barrier(done func(error)) error {
 		return shard.ErrLogBusy
 	}
 	b := &barrier{
-		done: done, floor: l.group.known,
-		deadline: n.now + l.host.virtual(n.cfg.BarrierTimeout),
+		done: done, floor: l.group.knownCommitted,
+		expires: n.now + l.host.virtual(n.cfg.BarrierTimeout),
 	}
 	l.barriers.add(b)
-	l.onHost(func() { l.route(b) })
+	l.onHost(func() { l.startBarrier(b) })
 	if !l.barriers.armed {
-		l.barriers.expire(l, func(b *barrier) { l.finishBarrier(b, shard.ErrNoQuorum) })
+		l.barriers.expire(l, func(b *barrier) { l.completeBarrier(b, shard.ErrNoQuorum) })
 	}
 	return nil
 }
 
-// route takes a barrier to the leader that this host knows.
-func (l *Log) route(b *barrier) {
+// startBarrier begins a barrier here if this host leads, and otherwise at the leader that it knows.
+func (l *Log) startBarrier(b *barrier) {
 	switch {
-	case b.over():
+	case b.decided():
 	case l.leading != nil:
 		l.beginRead(&read{barrier: b, log: l})
-	case l.belief.Leader == 0:
-		l.finishBarrier(b, shard.ErrNoQuorum)
+	case l.leadership.Leader == 0:
+		l.completeBarrier(b, shard.ErrNoQuorum)
 	default:
 		l.unconfirmed = append(l.unconfirmed, b)
-		l.askLeader(b)
-		if !l.askArmed {
-			l.askArmed = true
-			l.after(l.net.cfg.Heartbeat, l.askAgain)
+		l.sendBarrier(b)
+		if !l.resendArmed {
+			l.resendArmed = true
+			l.after(l.net.cfg.Heartbeat, l.resendBarriers)
 		}
 	}
 }
 
-// askLeader passes a barrier on to the leader that this host knows.
-func (l *Log) askLeader(b *barrier) {
-	l.sendTo(l.group.replicaOn(l.belief.Leader), func(at *Log) {
+// sendBarrier sends a barrier to the leader that this host knows.
+func (l *Log) sendBarrier(b *barrier) {
+	l.sendTo(l.group.replicaOn(l.leadership.Leader), func(at *Log) {
 		if at.leading != nil {
 			at.beginRead(&read{barrier: b, log: l})
 		}
 	})
 }
 
-// askAgain repeats what may have been lost, to whoever leads by now.
-func (l *Log) askAgain() {
-	l.askArmed = false
-	l.unconfirmed = slices.DeleteFunc(l.unconfirmed, func(b *barrier) bool { return b.over() || b.index > 0 })
+// resendBarriers repeats the questions that no leader has answered, since they may be lost, to the leader of now.
+func (l *Log) resendBarriers() {
+	l.resendArmed = false
+	l.unconfirmed = slices.DeleteFunc(l.unconfirmed, func(b *barrier) bool { return b.decided() || b.index > 0 })
 	if len(l.unconfirmed) == 0 {
 		return
 	}
@@ -89,18 +89,18 @@ func (l *Log) askAgain() {
 		}
 		return
 	}
-	if l.belief.Leader != 0 {
+	if l.leadership.Leader != 0 {
 		for _, b := range l.unconfirmed {
-			l.askLeader(b)
+			l.sendBarrier(b)
 		}
 	}
-	l.askArmed = true
-	l.after(l.net.cfg.Heartbeat, l.askAgain)
+	l.resendArmed = true
+	l.after(l.net.cfg.Heartbeat, l.resendBarriers)
 }
 
-// beginRead asks the followers whether this host still leads. What is committed is taken down before
-// the question goes out; a majority that answers it had, when it did, not heard of a later leader. A
-// leader that has committed nothing in its own term yet does not know what is committed: it waits.
+// beginRead asks the followers whether this host still leads. The read notes what is committed before the question goes
+// out: a majority that answers had not heard of a later leader when it did. A leader that has committed nothing in its
+// own term does not know yet what is committed, so the read waits for that.
 func (l *Log) beginRead(r *read) {
 	ld := l.leading
 	if l.replica.store.commit < ld.first {
@@ -111,24 +111,21 @@ func (l *Log) beginRead(r *read) {
 	r.round = ld.round + 1
 	ld.reads = append(ld.reads, r)
 	if ld.round == ld.confirmed {
-		l.askAround()
+		l.beginRound()
 	}
 }
 
-// askAround begins the next round: it serves every read that was waiting for one.
-func (l *Log) askAround() {
-	ld := l.leading
-	ld.round++
-	for _, r := range l.group.replicas {
-		if r != l.replica {
-			l.sendAppend(r, true)
-		}
+// beginRound begins the next round, which serves every read that waits for one.
+func (l *Log) beginRound() {
+	l.leading.round++
+	for r := range l.peers() {
+		l.sendAppend(r, true)
 	}
 	l.keepTicking()
 	l.confirmReads()
 }
 
-// confirmReads lets the reads go of which a majority has answered the round.
+// confirmReads confirms the reads whose round a majority has answered.
 func (l *Log) confirmReads() {
 	ld := l.leading
 	confirmed := l.group.majority(func(r *replica) uint64 {
@@ -157,13 +154,13 @@ func (l *Log) confirmReads() {
 	}
 	ld.reads = slices.Delete(ld.reads, 0, k)
 	if len(ld.reads) > 0 {
-		l.askAround()
+		l.beginRound()
 	}
 }
 
-// readConfirmed lets a barrier go as soon as the state machine has got to the index.
+// readConfirmed lets a barrier wait until the state machine has applied the index.
 func (l *Log) readConfirmed(b *barrier, index uint64) {
-	if b.over() || b.index > 0 {
+	if b.decided() || b.index > 0 {
 		return
 	}
 	b.index = index
@@ -171,55 +168,57 @@ func (l *Log) readConfirmed(b *barrier, index uint64) {
 	l.releaseBarriers()
 }
 
-// releaseBarriers ends the barriers for which everything needed is applied, or queued before them.
+// releaseBarriers ends the barriers whose index is applied, or queued to be applied before their callback runs.
 func (l *Log) releaseBarriers() {
-	if len(l.confirmed) == 0 {
-		return
-	}
 	l.confirmed = slices.DeleteFunc(l.confirmed, func(b *barrier) bool {
 		if b.index <= l.queued {
-			l.finishBarrier(b, nil)
+			l.completeBarrier(b, nil)
 		}
-		return b.over()
+		return b.decided()
 	})
 }
 
-// failReads ends the reads of a leader that leads no more. Those of other hosts are asked again by
-// these.
-func (l *Log) failReads(ld *lead) {
+// failReads ends this host's own reads when it steps down. Other hosts ask again for theirs.
+func (l *Log) failReads(ld *leaderState) {
 	for _, r := range append(ld.early, ld.reads...) {
 		if r.log == l {
-			l.finishBarrier(r.barrier, shard.ErrNoQuorum)
+			l.completeBarrier(r.barrier, shard.ErrNoQuorum)
 		}
 	}
 }
 
-// finishBarrier decides a barrier. It may be decided already.
-func (l *Log) finishBarrier(b *barrier, err error) {
-	if b.over() {
+// completeBarrier decides a barrier, unless it is decided already.
+func (l *Log) completeBarrier(b *barrier, err error) {
+	if b.decided() {
 		return
 	}
-	l.addCall(call{kind: callBarrier, barrier: b, barrierDone: b.done, err: err})
+	done := b.done
 	b.done = nil
 	l.barriers.count--
+	l.enqueue(func() {
+		err := l.checkBarrier(b, err)
+		l.net.unlocked(func() { done(err) })
+	})
 	kind := RecordBarrierFailed
 	if err == nil {
 		kind = RecordBarrierPassed
 	}
-	l.net.trace.add(l.net.now, Record{Kind: kind, Group: l.group.id, Host: l.host.id, Term: l.belief.Term, Index: b.index})
+	l.record(Record{Kind: kind, Term: l.leadership.Term, Index: b.index})
 }
 
-// checkBarrier looks once more at a barrier before its callback is made: whether the state machine
-// really got there.
-func (l *Log) checkBarrier(c *call) {
+// checkBarrier checks, before the callback of a barrier runs, that the state machine really has what the barrier
+// promises.
+func (l *Log) checkBarrier(b *barrier, err error) error {
 	switch {
-	case c.err != nil:
+	case err != nil:
+		return err
 	case l.ended:
-		c.err = shard.ErrLogClosed
+		return shard.ErrLogClosed
 	case l.failed != nil:
-		c.err = fmt.Errorf("%w: %w", shard.ErrNoQuorum, l.failed)
-	case l.applied < c.barrier.floor:
+		return fmt.Errorf("%w: %w", shard.ErrNoQuorum, l.failed)
+	case l.applied < b.floor:
 		l.group.violated("a barrier passes on host %d at entry %d: %d was committed before it began",
-			l.host.id, l.applied, c.barrier.floor)
+			l.host.id, l.applied, b.floor)
 	}
+	return nil
 }

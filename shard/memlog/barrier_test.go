@@ -10,7 +10,7 @@ import (
 )
 
 func TestBarrierPassesOnEveryHost(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	c.wantOutcome(c.propose(1, "a"), shard.OutcomeApplied)
 	for h := range c.logs {
@@ -26,7 +26,7 @@ func TestBarrierPassesOnEveryHost(t *testing.T) {
 
 func TestBarrierTakesARoundThatBeginsAfterIt(t *testing.T) {
 	const delay = 5 * time.Millisecond
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(delay)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(delay)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
 
@@ -63,7 +63,7 @@ func TestBarrierWithoutAMajorityFailsInTime(t *testing.T) {
 }
 
 func TestBarrierOfAPausedOldLeaderNeverPasses(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Pause(1)
 	before := c.barrier(1) // its process is called, and sleeps
@@ -81,7 +81,7 @@ func TestBarrierOfAPausedOldLeaderNeverPasses(t *testing.T) {
 			t.Errorf("the old leader's barrier: %v", err)
 		}
 	}
-	c.until("it hears of the new leader", func() bool { return c.logs[1].Leadership().Leader == next })
+	c.until("it learns of the new leader", func() bool { return c.logs[1].Leadership().Leader == next })
 	if err := await(c, c.barrier(1)); err != nil || !c.machines[1].holds("a") {
 		t.Errorf("as a follower: %v, applied %v", err, c.machines[1].applied())
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// void is a state machine that forgets everything.
-type void struct{}
+// nullMachine is a state machine that forgets everything.
+type nullMachine struct{}
 
-func (void) Apply([]shard.Entry) error                    { return nil }
-func (void) PrepareSnapshot() (shard.Snapshot, error)     { return void{}, nil }
-func (void) Restore(io.Reader) error                      { return nil }
-func (void) LeadershipChanged(shard.Leadership)           {}
-func (void) Save(w io.Writer, stop <-chan struct{}) error { return nil }
-func (void) Discard()                                     {}
+func (nullMachine) Apply([]shard.Entry) error                    { return nil }
+func (nullMachine) PrepareSnapshot() (shard.Snapshot, error)     { return nullMachine{}, nil }
+func (nullMachine) Restore(io.Reader) error                      { return nil }
+func (nullMachine) LeadershipChanged(shard.Leadership)           {}
+func (nullMachine) Save(w io.Writer, stop <-chan struct{}) error { return nil }
+func (nullMachine) Discard()                                     {}
 
 func benchNetwork(b *testing.B, hosts int, realTime bool) (*memlog.Network, *memlog.Log) {
 	cfg := memlog.Config{SnapshotEvery: 10_000}
@@ -34,7 +34,7 @@ func benchNetwork(b *testing.B, hosts int, realTime bool) (*memlog.Network, *mem
 	}
 	var leader *memlog.Log
 	for _, h := range cfg.Hosts {
-		l, err := n.Open(h, 1, void{})
+		l, err := n.Open(h, 1, nullMachine{})
 		if err != nil {
 			b.Fatal(err)
 		}

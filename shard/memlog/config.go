@@ -11,12 +11,11 @@ import (
 
 // The limits and defaults of a Network.
 const (
-	// DefaultElectionTimeout is short because a simulated host is never late on its own account: only
-	// the faults that a test sets make it so.
+	// DefaultElectionTimeout is short because a simulated host is never late unless a test sets a fault.
 	DefaultElectionTimeout = 150 * time.Millisecond
 	// DefaultProposalTimeout is how long a batch may be under way before its proposer gives up.
 	DefaultProposalTimeout = 2 * time.Second
-	// DefaultBarrierTimeout is how long a barrier looks for a majority.
+	// DefaultBarrierTimeout is how long a barrier waits for a majority.
 	DefaultBarrierTimeout = time.Second
 	// DefaultMaxInFlight bounds the proposals, and apart from them the barriers, of one log.
 	DefaultMaxInFlight = 1024
@@ -27,17 +26,17 @@ const (
 
 	// maxAppendEntries is the most entries that one message to a follower carries.
 	maxAppendEntries = 256
-	// maxHeld is how much waits for a paused host; messages beyond it are lost, as when the buffers of
-	// its sockets are full.
+	// maxHeld is how many events wait for a paused host. Further messages are lost, as when the buffers of its sockets
+	// are full.
 	maxHeld = 10_000
-	// maxAtOnce is how many events may happen in one call of Step, Advance or RunUntil without time
-	// moving on. More than that is a callback that repeats something at once and for ever.
-	maxAtOnce = 1_000_000
+	// maxEventsAtOnce is how many events may happen in one call of Step, Advance or RunUntil while time stands still.
+	// More come only from a callback that repeats something at once and for ever.
+	maxEventsAtOnce = 1_000_000
 	// heartbeatsPerTimeout is how many heartbeats fit into the default election timeout.
 	heartbeatsPerTimeout = 5
 )
 
-// ErrConfig is what Validate and NewNetwork return wrapped for a config that makes no sense.
+// ErrConfig is returned wrapped by Validate and NewNetwork for an invalid config.
 var ErrConfig = errors.New("memlog: bad config")
 
 // Delay is a range that delays are drawn from, evenly, both ends included.
@@ -51,7 +50,7 @@ func Exactly(d time.Duration) Delay { return Delay{Min: d, Max: d} }
 // Between is a delay of lo to hi.
 func Between(lo, hi time.Duration) Delay { return Delay{Min: lo, Max: hi} }
 
-// draw takes no number from the generator where there is nothing to choose.
+// draw returns a delay of the range. Where only one is possible it draws no random number.
 func (d Delay) draw(rng *rand.Rand) time.Duration {
 	if d.Max <= d.Min {
 		return d.Min
@@ -68,24 +67,24 @@ func (d Delay) validate(what string) error {
 
 // Config describes a Network at its beginning. The zero value of every field but Hosts is useful.
 type Config struct {
-	// Seed decides everything that chance decides.
+	// Seed decides all random choices.
 	Seed uint64
-	// Hosts are the hosts there are. At least one; no zero, no duplicates.
+	// Hosts are the hosts of the network. At least one; no zero, no duplicates.
 	Hosts []shard.HostID
 
-	// Link is what every direction between two hosts is like until SetLink changes it.
-	Link Link
+	// Path is what every direction between two hosts is like until SetPath changes it.
+	Path Path
 	// Disk is how long an fsync takes on every host until SetDisk changes it.
 	Disk Delay
 
 	// ElectionTimeout T: a follower that heard of no leader for a random time of T to 2T tries to
 	// become one. Default DefaultElectionTimeout.
 	ElectionTimeout time.Duration
-	// Heartbeat is how often a leader calls its followers, which is when lost messages are noticed and
-	// repeated. It must be shorter than ElectionTimeout. Default a fifth of it.
+	// Heartbeat is how often a leader sends heartbeats, which is when lost messages are noticed and repeated. It must
+	// be shorter than ElectionTimeout. Default a fifth of it.
 	Heartbeat time.Duration
-	// CheckQuorum makes a leader that no majority answered for ElectionTimeout give up its belief.
-	// Without it, which is harder on users, it believes until it hears of a higher term.
+	// CheckQuorum makes a leader step down that no majority answered for ElectionTimeout. Without it, which is harder
+	// on users, it believes that it leads until it hears of a higher term.
 	CheckQuorum bool
 
 	// ProposalTimeout ends a batch that is still under way as OutcomeUnknown. Default
@@ -98,8 +97,8 @@ type Config struct {
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// LateOutcome is the probability (0..1) that a proposer loses patience with a batch at the moment
-	// its leader takes it: OutcomeUnknown is reported, and the batch goes its way all the same.
+	// LateOutcome is the probability (0..1) that a batch is reported as OutcomeUnknown at the moment its leader appends
+	// it. It is replicated all the same.
 	LateOutcome float64
 	// UnknownOnTermChange is the probability (0..1) that a batch under way ends as OutcomeUnknown at
 	// the moment its host learns of a newer term. Otherwise it ends when it is applied after all, when
@@ -114,12 +113,12 @@ type Config struct {
 	// SnapshotSave is how long after PrepareSnapshot a snapshot is saved.
 	SnapshotSave Delay
 
-	// Trace, where set, is given what happens as it happens. It is called under the network's lock: it
-	// must return soon and must not call the network.
+	// Trace, where set, is given every record as it is made. It is called under the network's lock: it must return soon
+	// and must not call the network.
 	Trace func(Record)
 }
 
-// Validate tells what is wrong with the config, if something is.
+// Validate returns an error that says what is wrong with the config, if something is.
 func (c Config) Validate() error {
 	if len(c.Hosts) == 0 || len(c.Hosts) > MaxHosts {
 		return fmt.Errorf("%w: %d hosts: want 1 to %d", ErrConfig, len(c.Hosts), MaxHosts)
@@ -144,7 +143,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%w: probability %v: want 0 to 1", ErrConfig, p)
 		}
 	}
-	return errors.Join(c.Link.validate(), c.Disk.validate("Disk"), c.SnapshotSave.validate("SnapshotSave"))
+	return errors.Join(c.Path.validate(), c.Disk.validate("Disk"), c.SnapshotSave.validate("SnapshotSave"))
 }
 
 func (c Config) withDefaults() Config {

@@ -11,16 +11,16 @@ import (
 type electionKind uint8
 
 const (
-	// electTimedOut: it heard of no leader. Who heard of one votes for nobody.
+	// electTimedOut: it heard of no leader. A host that heard of one does not vote for it.
 	electTimedOut electionKind = iota + 1
-	// electHandedOver: its leader told it to.
+	// electHandedOver: its leader transferred leadership to it.
 	electHandedOver
-	// electForced: the test wants it, or there never was a leader.
+	// electForced: the test asked for it, or the group never had a leader.
 	electForced
 )
 
-// heardLeader takes note that the leader lives, and puts off the next election.
-func (l *Log) heardLeader() {
+// resetElectionTimer is called when the host heard of its leader: it puts off the next election.
+func (l *Log) resetElectionTimer() {
 	l.lastHeard = l.net.now
 	l.armElection()
 }
@@ -41,7 +41,7 @@ func (l *Log) scheduleElection() {
 
 // electionDue stands for election unless a leader was heard since the timer was set.
 func (l *Log) electionDue() {
-	if l.leading != nil || l.quiet {
+	if l.leading != nil || l.heartbeatsElided {
 		l.electionArmed = false
 		return
 	}
@@ -50,22 +50,19 @@ func (l *Log) electionDue() {
 		return
 	}
 	l.electionArmed = false
-	l.setBelief(0, l.belief.Term)
+	l.setLeadership(0, l.leadership.Term)
 	l.campaign(electTimedOut)
 	l.armElection()
 }
 
-// campaign holds an election when the answers of the nearest majority would have come. All of it is
-// decided in that one moment; one that fails changes nothing.
+// campaign schedules an election for when the votes of the nearest majority would have arrived. All of it is decided in
+// that one moment, and an election that fails changes nothing.
 func (l *Log) campaign(kind electionKind) {
 	n, term := l.net, l.replica.store.term
 	needed := l.host.disk.draw(n.rng)
 	var others []time.Duration
-	for _, r := range l.group.replicas {
-		if r == l.replica {
-			continue
-		}
-		out, back := n.links[l.host.pos][r.host.pos], n.links[r.host.pos][l.host.pos]
+	for r := range l.peers() {
+		out, back := n.paths[l.host.pos][r.host.pos], n.paths[r.host.pos][l.host.pos]
 		others = append(others, out.Delay.draw(n.rng)+r.host.disk.draw(n.rng)+back.Delay.draw(n.rng))
 	}
 	slices.Sort(others)
@@ -73,15 +70,15 @@ func (l *Log) campaign(kind electionKind) {
 		needed = max(needed, others[k-1])
 	}
 	n.schedule(needed, event{host: l.host, log: l, run: func() {
-		// What the candidate has learned meanwhile makes its candidacy void.
-		if l.leading == nil && l.replica.store.term == term && (kind != electTimedOut || l.belief.Leader == 0) {
-			_ = l.elect(kind) // it fails for want of votes, and is tried again after a timeout
+		// The candidacy is void where the candidate has learned of a term or a leader meanwhile.
+		if l.leading == nil && l.replica.store.term == term && (kind != electTimedOut || l.leadership.Leader == 0) {
+			_ = l.elect(kind) // where votes are missing the next timeout tries again
 		}
 	}})
 }
 
-// elect makes this host the leader if a majority votes for it. The voters take note of the term at
-// once; who leads it they hear from the leader.
+// elect makes this host the leader if a majority votes for it. The voters adopt the term at once, and learn who leads
+// it from the leader's first message.
 func (l *Log) elect(kind electionKind) error {
 	g := l.group
 	if l.leading != nil && l.leading.term == g.term {
@@ -108,16 +105,16 @@ func (l *Log) elect(kind electionKind) error {
 	})
 	for _, r := range voters {
 		if r != l.replica {
-			r.log.enterTerm(term, 0)
-			r.log.heardLeader()
+			r.log.adoptTerm(term, 0)
+			r.log.resetElectionTimer()
 		}
 	}
-	l.enterTerm(term, l.host.id)
-	l.lead(term)
+	l.adoptTerm(term, l.host.id)
+	l.becomeLeader(term)
 	return nil
 }
 
-// refusal tells why a replica would not vote for this host now, or nothing if it would.
+// refusal returns why a replica would not vote for this host now, or "".
 func (l *Log) refusal(r *replica, kind electionKind) string {
 	n := l.net
 	switch {
@@ -138,16 +135,16 @@ func (l *Log) refusal(r *replica, kind electionKind) string {
 	if kind == electTimedOut && r.log.hearsLeader() {
 		return "hears a leader"
 	}
-	if n.links[l.host.pos][r.host.pos].lose(n) || n.links[r.host.pos][l.host.pos].lose(n) {
+	if n.paths[l.host.pos][r.host.pos].lose(n) || n.paths[r.host.pos][l.host.pos].lose(n) {
 		return "was not heard: a message was lost"
 	}
 	return ""
 }
 
-// hearsLeader tells whether the host leads, or has heard its leader within the election timeout.
+// hearsLeader reports whether the host leads, or has heard its leader within the election timeout.
 func (l *Log) hearsLeader() bool {
-	if l.leading != nil || l.quiet {
+	if l.leading != nil || l.heartbeatsElided {
 		return true
 	}
-	return l.belief.Leader != 0 && l.net.now < l.lastHeard+l.host.virtual(l.net.cfg.ElectionTimeout)
+	return l.leadership.Leader != 0 && l.net.now < l.lastHeard+l.host.virtual(l.net.cfg.ElectionTimeout)
 }

@@ -37,8 +37,8 @@ func TestNewLeaderIsElectedAfterOneToTwoTimeouts(t *testing.T) {
 	}
 }
 
-func TestLeaderElectIsToldBeforeItHasAppliedEverything(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(10 * time.Millisecond)}}, 3)
+func TestLeaderElectIsNotifiedBeforeItHasAppliedEverything(t *testing.T) {
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(10 * time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
 	synced := c.status(2).Synced
@@ -47,8 +47,8 @@ func TestLeaderElectIsToldBeforeItHasAppliedEverything(t *testing.T) {
 	if err := c.group.Elect(2); err != nil {
 		t.Fatal(err)
 	}
-	c.until("host 2 is told", func() bool {
-		b := c.machines[2].beliefs
+	c.until("host 2 is notified", func() bool {
+		b := c.machines[2].leaderships
 		return len(b) > 0 && b[len(b)-1].Leader == 2
 	})
 	if c.machines[2].holds("a") {
@@ -59,7 +59,7 @@ func TestLeaderElectIsToldBeforeItHasAppliedEverything(t *testing.T) {
 }
 
 func TestLeadershipIsTransferredWithoutLosingABatch(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
 	before := c.propose(1, "before")
@@ -132,7 +132,7 @@ func TestHostWithoutAllCommittedEntriesIsNotElectable(t *testing.T) {
 	}
 }
 
-func TestMinorityElectsNobody(t *testing.T) {
+func TestMinorityElectsNoLeader(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 5)
 	c.led(1)
 	c.net.Partition([]shard.HostID{4, 5})
@@ -167,15 +167,16 @@ func TestCutOffLeaderGivesUpOnlyWithCheckQuorum(t *testing.T) {
 func TestFollowersOfALossyLinkLoseTheirLeaderNowAndThen(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)
-	c.net.SetLinks(memlog.Link{Loss: 0.85})
+	c.net.SetPaths(memlog.Path{Loss: 0.85})
 	c.net.Advance(time.Minute)
 	if term := c.group.Leader().Term; term < 5 {
 		t.Errorf("with 85%% loss there was term %d after a minute", term)
 	}
-	c.net.SetLinks(memlog.Link{})
-	c.until("somebody leads", func() bool {
+	c.net.SetPaths(memlog.Path{})
+	c.until("all believe in one leader", func() bool {
 		l := c.group.Leader().Leader
-		return c.logs[1].Leadership().Leader == l && c.logs[2].Leadership().Leader == l && c.logs[3].Leadership().Leader == l
+		believes := func(h shard.HostID) bool { return c.logs[h].Leadership().Leader == l }
+		return believes(1) && believes(2) && believes(3)
 	})
 	term := c.group.Leader().Term
 	c.net.Advance(time.Hour)

@@ -1,30 +1,28 @@
 package memlog
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
-// event is something that happens at a moment of virtual time. Its function runs under the lock of
-// the network.
+// event is something that happens at a moment of virtual time. Its function runs under the network's lock.
 type event struct {
 	at  time.Duration
 	seq uint64 // orders events of the same moment by when they were scheduled
 	run func()
 
-	host *host  // on which it happens: held back while that is paused; nil for the network's own
-	boot uint64 // the run of the host that it was scheduled for: it is void in a later one
-	log  *Log   // the open log that it is a timer or a call of: it is void when that has ended
+	host *host  // on which it happens, and which holds it back while it is paused; nil for the network's own events
+	boot uint64 // the run of the host's process that the event belongs to: it is void in a later one
+	log  *Log   // the open log that the event is a timer or a call of: it is void once that log has ended
 
-	link *link    // a message on its way: lost when the link is cut as it arrives
-	to   *replica // whom the message is for
-	came bool     // it has arrived, and was held back: a cut does not concern it any more
+	path    *path    // the event is a message, which is lost if the path is cut when it arrives
+	to      *replica // the receiver of the message
+	arrived bool     // the message has arrived and was held back: a cut no longer concerns it
 
-	anyway bool // it happens even while the log hangs on a stuck disk
+	despiteStuckDisk bool // it happens even while the log hangs on a stuck disk
 }
 
-func (e *event) before(o *event) bool {
-	return e.at < o.at || e.at == o.at && e.seq < o.seq
-}
-
-// schedule puts an event into the queue, the delay from now.
+// schedule adds an event to the queue, to happen after the delay.
 func (n *Network) schedule(delay time.Duration, e event) {
 	e.at = n.now + max(delay, 0)
 	n.lastSeq++
@@ -33,37 +31,38 @@ func (n *Network) schedule(delay time.Duration, e event) {
 		e.boot = e.host.boot
 	}
 	var p *event
-	if k := len(n.spare); k > 0 {
-		p, n.spare = n.spare[k-1], n.spare[:k-1]
+	if k := len(n.free); k > 0 {
+		p, n.free = n.free[k-1], n.free[:k-1]
 	} else {
 		p = new(event)
 	}
 	*p = e
-	n.events.push(p)
+	heap.Push(&n.events, p)
 }
 
-// fire lets the event happen, unless a fault is in its way.
+// fire runs the event, drops it, or holds it back, as the faults in force require.
 func (n *Network) fire(e *event) {
-	wait := e.waitingRoom()
-	full := wait != nil && len(*wait) >= maxHeld
+	held := e.heldIn()
+	full := held != nil && len(*held) >= maxHeld
 	switch {
-	case e.link != nil && !e.came && (e.link.cut || full):
-		n.trace.add(n.now, Record{Kind: RecordLost, Host: e.link.from.id, Peer: e.link.to.id})
+	case e.path != nil && !e.arrived && (e.path.cut || full):
+		n.trace.add(n.now, Record{Kind: RecordLost, Host: e.path.from.id, Peer: e.path.to.id})
 	case e.host != nil && e.host.boot != e.boot:
 	case e.log != nil && e.log.ended:
-	case wait != nil:
-		e.came = true
-		*wait = append(*wait, e)
+	case held != nil:
+		e.arrived = true
+		*held = append(*held, e)
 		return
 	default:
 		n.trace.fired(e)
 		e.run()
 	}
-	n.recycle(e)
+	*e = event{}
+	n.free = append(n.free, e)
 }
 
-// waitingRoom is where the event has to wait now, or nil.
-func (e *event) waitingRoom() *[]*event {
+// heldIn returns the list in which the event must wait for its host or its disk, or nil.
+func (e *event) heldIn() *[]*event {
 	l := e.log
 	if e.to != nil {
 		l = e.to.log
@@ -71,32 +70,27 @@ func (e *event) waitingRoom() *[]*event {
 	switch {
 	case e.host != nil && e.host.paused:
 		return &e.host.held
-	case l != nil && l.hangs() && !e.anyway:
+	case l != nil && l.hangs() && !e.despiteStuckDisk:
 		return &l.held
 	}
 	return nil
 }
 
-// release lets happen what was held back. The messages among it are read after as long as their links
-// take; the rest is overdue, so it comes before anything that is due now.
+// release puts held events back into the queue. Messages are read after another delay of their path. The rest is
+// overdue and so happens before everything that is due now.
 func (n *Network) release(held *[]*event) {
 	for _, e := range *held {
-		if e.link != nil {
-			e.at = e.link.arrival(n)
+		if e.path != nil {
+			e.at = e.path.arrival(n)
 			n.lastSeq++
 			e.seq = n.lastSeq
 		}
-		n.events.push(e)
+		heap.Push(&n.events, e)
 	}
 	*held = nil
 }
 
-func (n *Network) recycle(e *event) {
-	*e = event{}
-	n.spare = append(n.spare, e)
-}
-
-// eventHeap is a binary heap of events, the earliest on top.
+// eventHeap is the queue of events, the earliest first. It implements heap.Interface.
 type eventHeap []*event
 
 func (h eventHeap) peek() *event {
@@ -106,45 +100,20 @@ func (h eventHeap) peek() *event {
 	return h[0]
 }
 
-func (h *eventHeap) push(e *event) {
-	s := append(*h, e)
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !e.before(s[up]) {
-			break
-		}
-		s[i] = s[up]
-		i = up
-	}
-	s[i] = e
-	*h = s
+func (h eventHeap) Len() int      { return len(h) }
+func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h eventHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
 }
 
-func (h *eventHeap) pop() *event {
-	s := *h
-	top, last := s[0], s[len(s)-1]
-	s[len(s)-1] = nil
-	s = s[:len(s)-1]
-	*h = s
-	if len(s) == 0 {
-		return top
-	}
-	i := 0
-	for {
-		down := 2*i + 1
-		if down >= len(s) {
-			break
-		}
-		if right := down + 1; right < len(s) && s[right].before(s[down]) {
-			down = right
-		}
-		if !s[down].before(last) {
-			break
-		}
-		s[i] = s[down]
-		i = down
-	}
-	s[i] = last
-	return top
+// Push adds an event at the end.
+func (h *eventHeap) Push(e any) { *h = append(*h, e.(*event)) }
+
+// Pop removes the event at the end.
+func (h *eventHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
 }

@@ -23,13 +23,12 @@ func (p printer) LeadershipChanged(l shard.Leadership)     {}
 func (p printer) PrepareSnapshot() (shard.Snapshot, error) { return nil, io.EOF }
 func (p printer) Restore(io.Reader) error                  { return nil }
 
-// A leader is paused while the others go on. When it wakes it believes that it leads; its barrier
-// tells.
+// Example pauses a leader while the others go on. When it resumes it believes that it leads; its barrier fails.
 func Example() {
 	net, err := memlog.NewNetwork(memlog.Config{
 		Seed:  1,
 		Hosts: []shard.HostID{1, 2, 3},
-		Link:  memlog.Link{Delay: memlog.Exactly(time.Millisecond)},
+		Path:  memlog.Path{Delay: memlog.Exactly(time.Millisecond)},
 	})
 	if err != nil {
 		fmt.Println(err)

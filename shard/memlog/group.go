@@ -3,6 +3,7 @@ package memlog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -10,21 +11,22 @@ import (
 // GroupID names a group of replicas: one shard's log.
 type GroupID uint64
 
-// Group is the replicas of one shard, and the truth about them.
+// Group is the replicas of one shard, and what is committed in it, whatever the replicas know.
 type Group struct {
 	net      *Network
 	id       GroupID
 	replicas []*replica // the first one leads first
 
-	term   uint64   // of the latest election
-	leader *replica // who won it
-	truth  truth
-	known  uint64 // the highest index that any replica has known to be committed
+	term      uint64   // of the latest election
+	leader    *replica // who won it
+	committed committedLog
+	// knownCommitted is the highest index that any replica has known to be committed.
+	knownCommitted uint64
 
 	scratch []uint64 // for majority
 }
 
-// replica is one host's part in a group, open or not.
+// replica is a host's copy of a group's log, open or not.
 type replica struct {
 	group *Group
 	host  *host
@@ -32,29 +34,27 @@ type replica struct {
 	store *store
 	log   *Log // while it is open
 
-	accepted []acceptance // of the terms that may still commit something by it
+	accepted []acceptance // in the terms that may still commit something with this replica
 }
 
 // ID returns the group's id.
 func (g *Group) ID() GroupID { return g.id }
 
-// Leader returns who won the latest election, which is the truth, whatever any host believes. It may
-// be down, paused or cut off since.
+// Leader returns the winner of the latest election, whatever the hosts believe. It may be down, paused or cut off
+// since.
 func (g *Group) Leader() shard.Leadership {
-	var l shard.Leadership
-	g.net.do(func() {
+	return locked(g.net, func() (l shard.Leadership) {
 		if l.Term = g.term; g.leader != nil {
 			l.Leader = g.leader.host.id
 		}
+		return l
 	})
-	return l
 }
 
-// Elect makes a host the leader now, as an election that everybody was ready for would. It fails with
-// ErrNotElectable where no majority can vote for it.
+// Elect makes a host the leader now, without waiting for timeouts and messages. It fails with ErrNotElectable where no
+// majority can vote for it.
 func (g *Group) Elect(id shard.HostID) error {
-	var err error
-	g.net.do(func() {
+	return locked(g.net, func() (err error) {
 		r := g.replicaOn(id)
 		switch {
 		case r == nil:
@@ -67,10 +67,10 @@ func (g *Group) Elect(id shard.HostID) error {
 			err = r.log.elect(electForced)
 		}
 		if err != nil {
-			err = fmt.Errorf("electing host %d in group %d: %w", id, g.id, err)
+			return fmt.Errorf("electing host %d in group %d: %w", id, g.id, err)
 		}
+		return nil
 	})
-	return err
 }
 
 func (g *Group) replicaOn(id shard.HostID) *replica {
@@ -95,24 +95,24 @@ func (g *Group) majority(of func(*replica) uint64) uint64 {
 	return g.scratch[len(g.scratch)-g.quorum()]
 }
 
-// disturb makes the group's leaders and followers find out by messages whether they hear each other.
-func (g *Group) disturb() {
+// resumeHeartbeats makes leaders and followers exchange heartbeats again, where those were certain to arrive until now.
+func (g *Group) resumeHeartbeats() {
 	for _, r := range g.replicas {
 		if r.log != nil && r.log.leading != nil {
-			r.log.hearQuietFollowers()
+			r.log.countElidedHeartbeats()
 			r.log.keepTicking()
 		}
 	}
 	for _, r := range g.replicas {
-		if r.log != nil && r.log.quiet {
-			r.log.quiet = false
-			r.log.heardLeader()
+		if r.log != nil && r.log.heartbeatsElided {
+			r.log.heartbeatsElided = false
+			r.log.resetElectionTimer()
 		}
 	}
 }
 
-// bootstrap holds the first election as soon as all replicas are open, without waiting for a timeout:
-// there is nobody who could be disturbed. A group of one always does.
+// bootstrap holds the first election as soon as all replicas are open, without waiting for a timeout. A group of one
+// replica does so at every opening.
 func (g *Group) bootstrap() {
 	if g.term > 0 && len(g.replicas) > 1 {
 		return
@@ -125,9 +125,73 @@ func (g *Group) bootstrap() {
 	g.replicas[0].log.campaign(electForced)
 }
 
-// crashed leaves the replica as a restart will find it.
+// crashed leaves the replica in the state that a restart finds.
 func (r *replica) crashed(loseUnsynced bool) {
 	r.store.crash(loseUnsynced)
-	r.accepts()
+	r.recordAcceptance()
 	r.group.checkDurable()
+}
+
+// ReplicaStatus is where one replica of a group stands.
+type ReplicaStatus struct {
+	Host             shard.HostID
+	Open             bool
+	Running          bool   // its host is neither down nor paused
+	shard.Leadership        // what it believes; zero when it is not open
+	Leading          bool   // it believes that it leads
+	Last             uint64 // index of the last entry in its log
+	Synced           uint64 // the index up to which a power failure loses nothing
+	Commit           uint64 // the index up to which it knows the log to be committed
+	Applied          uint64 // the index up to which its state machine was given entries
+	Snapshot         uint64 // index of its last snapshot
+}
+
+// Status returns where every replica stands, and up to which index the group's log is committed, whether or not a
+// replica knows it.
+func (g *Group) Status() (committed uint64, replicas []ReplicaStatus) {
+	g.net.do(func() {
+		committed = g.committed.last()
+		replicas = g.status()
+	})
+	return committed, replicas
+}
+
+func (g *Group) status() []ReplicaStatus {
+	var all []ReplicaStatus
+	for _, r := range g.replicas {
+		s := ReplicaStatus{
+			Host: r.host.id, Running: r.host.runs(),
+			Last: r.store.last(), Synced: r.store.synced, Commit: r.store.commit,
+			Snapshot: r.store.snapshotIndex(),
+		}
+		if l := r.log; l != nil {
+			s.Open, s.Leadership, s.Leading, s.Applied = true, l.leadership, l.leading != nil, l.applied
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// String describes the group: a line for what is committed, then a line for each replica.
+func (g *Group) String() string { return locked(g.net, g.describe) }
+
+func (g *Group) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "group %d: term %d, committed %d\n", g.id, g.term, g.committed.last())
+	for _, s := range g.status() {
+		state := "closed"
+		switch {
+		case s.Open && s.Leading:
+			state = "leads"
+		case s.Open:
+			state = "follows"
+		}
+		if !s.Running {
+			state += ", stopped"
+		}
+		fmt.Fprintf(&b, "  host %d %s: believes %d in term %d; ", s.Host, state, s.Leader, s.Term)
+		fmt.Fprintf(&b, "last %d, synced %d, commit %d, applied %d, snapshot %d\n",
+			s.Last, s.Synced, s.Commit, s.Applied, s.Snapshot)
+	}
+	return b.String()
 }

@@ -2,6 +2,7 @@ package memlog
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
@@ -15,24 +16,24 @@ type host struct {
 	down   bool
 	paused bool
 	boot   uint64   // grows when the process ends and when it starts
-	held   []*event // what happened on the host while it was paused, in order
+	held   []*event // events that wait until the host resumes, in order
 
 	rate      float64 // local time per virtual time
 	clockSet  time.Duration
 	clockRead time.Duration // what the clock showed at clockSet
 
-	disk   Delay
-	stuck  bool
-	parked []diskWrite // writes that a stuck disk does not finish
+	disk        Delay
+	stuck       bool
+	stuckWrites []diskWrite // writes that a stuck disk does not finish
 }
 
-// diskWrite is what goes on once a write of a replica is durable.
+// diskWrite is a write of a replica, with what is done once it is durable.
 type diskWrite struct {
 	log  *Log
 	done func()
 }
 
-// virtual is how long a local duration takes.
+// virtual is how much virtual time passes while the host's clock moves on by local.
 func (h *host) virtual(local time.Duration) time.Duration {
 	if h.rate == 1 {
 		return local
@@ -49,12 +50,11 @@ func (h *host) clock(now time.Duration) time.Duration {
 	return h.clockRead + passed
 }
 
-// runs tells whether the process does anything now.
+// runs reports whether the process is neither down nor paused.
 func (h *host) runs() bool { return !h.down && !h.paused }
 
-// Pause stops a host as SIGSTOP would: nothing of it runs, and what arrives waits. A call of a state
-// machine that is under way is finished first. What is called on its logs meanwhile is done after
-// Resume. Its clock goes on.
+// Pause stops a host as SIGSTOP would: nothing of it runs, and what arrives waits. A call of a state machine that is
+// under way is finished first. Calls of its logs have their effect after Resume. Its clock goes on.
 func (n *Network) Pause(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -63,14 +63,13 @@ func (n *Network) Pause(id shard.HostID) {
 		}
 		h.paused = true
 		n.trace.add(n.now, Record{Kind: RecordPaused, Host: h.id})
-		n.disturb()
+		n.resumeHeartbeats()
 		n.awaitMachines(h)
 	})
 }
 
-// Resume lets a paused host go on. First happens, in order, what came due by its own clock and what
-// was called on its logs. The messages that arrived meanwhile are read after as long as their links
-// take: until then the host acts on what it believed before.
+// Resume lets a paused host go on. Its overdue timers and the calls of its logs come first, in order. It reads the
+// messages that arrived meanwhile after another delay of their paths, and until then acts on what it believed before.
 func (n *Network) Resume(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
@@ -80,18 +79,16 @@ func (n *Network) Resume(id shard.HostID) {
 		h.paused = false
 		n.trace.add(n.now, Record{Kind: RecordResumed, Host: h.id})
 		n.release(&h.held)
-		n.eachReplica(h, func(r *replica) { r.log.wakeCaller() })
-		n.disturb()
+		n.eachReplica(h, func(r *replica) { r.log.wakeCallbacks() })
+		n.resumeHeartbeats()
 	})
 }
 
-// Kill ends a host's process as SIGKILL would: all that was written, synced or not, is there after
-// Restart. Its logs are dead, and call nothing any more: no state machine, and callbacks only once
-// they are closed.
+// Kill ends a host's process as SIGKILL would: all that was written, synced or not, is there after Restart. Its logs
+// have ended: they call no state machine any more, and callbacks only once they are closed.
 func (n *Network) Kill(id shard.HostID) { n.crash(id, false) }
 
-// PowerFail ends a host as a power failure would: what its disk had not synced is lost. Apart from
-// that it is like Kill.
+// PowerFail is Kill with the loss of all that the host's disk had not synced.
 func (n *Network) PowerFail(id shard.HostID) { n.crash(id, true) }
 
 func (n *Network) crash(id shard.HostID, loseUnsynced bool) {
@@ -103,12 +100,12 @@ func (n *Network) crash(id shard.HostID, loseUnsynced bool) {
 		n.trace.add(n.now, Record{Kind: RecordDown, Host: h.id, Lost: loseUnsynced})
 		h.down, h.paused = true, false
 		h.boot++
-		h.held, h.parked = nil, nil
+		h.held, h.stuckWrites = nil, nil
 		n.eachReplica(h, func(r *replica) {
 			r.log.end()
 			r.crashed(loseUnsynced)
 		})
-		n.disturb()
+		n.resumeHeartbeats()
 		n.awaitMachines(h)
 	})
 }
@@ -123,7 +120,7 @@ func (n *Network) Restart(id shard.HostID) {
 		n.trace.add(n.now, Record{Kind: RecordUp, Host: h.id})
 		h.down = false
 		h.boot++
-		n.disturb()
+		n.resumeHeartbeats()
 	})
 }
 
@@ -135,10 +132,9 @@ func (n *Network) SetDisk(id shard.HostID, sync Delay) {
 	n.do(func() { n.mustHost(id).disk = sync })
 }
 
-// StickDisk lets no write of the host become durable until FreeDisk. A replica that has something to
-// write hangs from then on, as the loop of a real log does in its fsync: it reads no message, calls
-// nobody and votes for nobody. The rest of its host goes on, and the timeouts of what is in flight
-// there run out.
+// StickDisk lets no write of the host become durable until FreeDisk. A replica that has something to write hangs from
+// then on, as the loop of a real log does in its fsync: it reads and sends no message and does not vote. The rest of
+// its host goes on, and the timeouts of what is in flight there run out.
 func (n *Network) StickDisk(id shard.HostID) {
 	n.do(func() { n.mustHost(id).stuck = true })
 }
@@ -148,20 +144,20 @@ func (n *Network) FreeDisk(id shard.HostID) {
 	n.do(func() {
 		h := n.mustHost(id)
 		h.stuck = false
-		for _, w := range h.parked {
+		for _, w := range h.stuckWrites {
 			n.schedule(0, event{host: h, log: w.log, run: w.done})
 		}
-		h.parked = nil
+		h.stuckWrites = nil
 		n.eachReplica(h, func(r *replica) {
 			r.log.hanging = 0
 			n.release(&r.log.held)
 		})
-		n.disturb()
+		n.resumeHeartbeats()
 	})
 }
 
-// SetClockRate makes the host's clock and timers run fast (above 1) or slow. Timers that are set
-// already keep their time.
+// SetClockRate makes the host's clock and timers run fast (above 1) or slow. Timers that are set already keep their
+// time.
 func (n *Network) SetClockRate(id shard.HostID, rate float64) {
 	if !(rate > 0) {
 		panic(fmt.Sprintf("memlog: clock rate %v of host %d: want more than 0", rate, id))
@@ -170,15 +166,13 @@ func (n *Network) SetClockRate(id shard.HostID, rate float64) {
 		h := n.mustHost(id)
 		h.clockRead, h.clockSet = h.clock(n.now), n.now
 		h.rate = rate
-		n.disturb()
+		n.resumeHeartbeats()
 	})
 }
 
-// Now is what the host's clock shows. Clocks of two hosts tell nothing about each other.
+// Now is what the host's clock shows. The clocks of two hosts need not agree.
 func (n *Network) Now(id shard.HostID) time.Time {
-	var t time.Time
-	n.do(func() { t = n.epoch.Add(n.mustHost(id).clock(n.now)) })
-	return t
+	return locked(n, func() time.Time { return n.epoch.Add(n.mustHost(id).clock(n.now)) })
 }
 
 // eachReplica visits the open replicas of a host.
@@ -190,11 +184,54 @@ func (n *Network) eachReplica(h *host, visit func(*replica)) {
 	}
 }
 
-// awaitMachines waits until no state machine of the host is being called.
+// awaitMachines waits until no call of a state machine of the host is under way.
 func (n *Network) awaitMachines(h *host) {
-	for _, l := range n.logs {
+	for _, l := range slices.Clone(n.logs) { // waiting lets go of the lock
 		if l.host == h {
 			l.awaitMachine()
 		}
 	}
+}
+
+// write runs done when a write to the host's disk that begins now is durable.
+func (l *Log) write(done func()) {
+	h := l.host
+	l.net.schedule(h.disk.draw(l.net.rng), event{host: h, log: l, despiteStuckDisk: true, run: func() {
+		if !h.stuck {
+			done()
+			return
+		}
+		h.stuckWrites = append(h.stuckWrites, diskWrite{log: l, done: done})
+		l.hanging++
+		l.net.resumeHeartbeats()
+	}})
+}
+
+// hangs reports whether the replica waits for a stuck disk.
+func (l *Log) hangs() bool { return l.hanging > 0 }
+
+// sync makes the log durable. One fsync of a replica runs at a time, and covers all that was written before it began.
+func (l *Log) sync() {
+	s := l.replica.store
+	if l.syncing || s.synced >= s.last() {
+		return
+	}
+	l.syncing, l.syncTo = true, s.last()
+	l.write(l.onSynced)
+}
+
+func (l *Log) onSynced() {
+	s := l.replica.store
+	l.syncing = false
+	s.synced = max(s.synced, l.syncTo)
+	l.replica.recordAcceptance()
+	if l.leading != nil {
+		l.commit()
+	} else {
+		l.followCommit()
+		if l.leadership.Leader != 0 {
+			l.acknowledge(l.group.replicaOn(l.leadership.Leader), 0)
+		}
+	}
+	l.sync()
 }

@@ -16,12 +16,12 @@ func TestPausedHostDoesNothingAndCatchesUp(t *testing.T) {
 	c.led(1)
 	fired := false
 	c.net.AfterFunc(3, 10*time.Millisecond, func() { fired = true })
-	told := len(c.machines[3].beliefs)
+	before := len(c.machines[3].leaderships)
 	c.net.Pause(3)
 	c.wantOutcome(c.propose(1, "a"), shard.OutcomeApplied)
 	waiting := c.barrier(3)
 	c.net.Advance(5 * time.Second)
-	if c.machines[3].holds("a") || fired || waiting.count > 0 || len(c.machines[3].beliefs) != told {
+	if c.machines[3].holds("a") || fired || waiting.count > 0 || len(c.machines[3].leaderships) != before {
 		t.Error("something of the paused host ran")
 	}
 	c.net.Resume(3)
@@ -183,7 +183,7 @@ func TestPowerFailureOfAMinorityLosesNothingCommitted(t *testing.T) {
 }
 
 func TestPowerFailureLosesWhatIsNotSyncedAndNothingElse(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
 	c.propose(1, "synced")
@@ -200,17 +200,17 @@ func TestPowerFailureLosesWhatIsNotSyncedAndNothingElse(t *testing.T) {
 }
 
 func TestDeadHostCallsNothingUntilItsLogIsClosed(t *testing.T) {
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 3)
 	c.led(1)
 	b := c.barrier(1)
 	c.net.Advance(0) // its round is on the way
 	if err := c.group.Elect(2); err != nil {
 		t.Fatal(err) // which ends the barrier; its callback is to be made
 	}
-	told := len(c.machines[1].beliefs)
+	before := len(c.machines[1].leaderships)
 	c.net.Kill(1)
 	c.net.Advance(time.Minute)
-	if b.count > 0 || len(c.machines[1].beliefs) > told {
+	if b.count > 0 || len(c.machines[1].leaderships) > before {
 		t.Error("a dead host called back")
 	}
 	if err := c.logs[1].Close(); err != nil {
@@ -225,18 +225,18 @@ func TestCallsOfAPausedHostWait(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
-	told := len(c.machines[2].beliefs)
+	before := len(c.machines[2].leaderships)
 	if err := c.group.Elect(2); err != nil {
-		t.Fatal(err) // its state machine is to be told
+		t.Fatal(err) // its state machine is to be notified
 	}
 	c.net.Pause(2)
 	c.net.Advance(time.Millisecond)
-	if len(c.machines[2].beliefs) != told {
+	if len(c.machines[2].leaderships) != before {
 		t.Error("the paused host called its state machine")
 	}
 	c.net.Resume(2)
 	c.net.Advance(0)
-	if len(c.machines[2].beliefs) == told {
+	if len(c.machines[2].leaderships) == before {
 		t.Error("the resumed host did not")
 	}
 }

@@ -1,20 +1,23 @@
 package memlog
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
-// lead is what a host keeps while it believes that it leads.
-type lead struct {
+// leaderState is what a host keeps while it believes that it leads.
+type leaderState struct {
 	term  uint64
 	first uint64 // the empty entry that began the term
 	peers []peer // by position in the group; the leader's own is not used
 
-	transfer   *replica // to whom leadership is being handed over
+	transfer   *replica // the replica that leadership is being transferred to
 	transferBy time.Duration
 
-	ticking bool
+	ticking bool // a heartbeat is scheduled
 
-	// Questions whether it still leads go round one at a time.
-	round     uint64  // the latest begun
+	// A round asks the followers whether this host still leads. One round is out at a time.
+	round     uint64  // the latest that was begun
 	confirmed uint64  // the latest that a majority has answered
 	reads     []*read // waiting for a round, the earliest first
 	early     []*read // waiting for the first commit of the term
@@ -25,23 +28,32 @@ type peer struct {
 	probed bool          // it has said how far its log agrees
 	next   uint64        // the next entry to send
 	match  uint64        // up to here it has the leader's log, durably
-	round  uint64        // the latest question it has answered
+	round  uint64        // the latest round that it has answered
 	heard  time.Duration // when it last answered anything
 }
 
-// lead begins a leadership. The empty entry is what earlier entries are committed by.
-func (l *Log) lead(term uint64) {
+// peers yields the other replicas of the group.
+func (l *Log) peers() iter.Seq[*replica] {
+	return func(yield func(*replica) bool) {
+		for _, r := range l.group.replicas {
+			if r != l.replica && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// becomeLeader begins a leadership. Its empty entry commits the entries of earlier terms.
+func (l *Log) becomeLeader(term uint64) {
 	s := l.replica.store
-	ld := &lead{term: term, first: s.last() + 1, peers: make([]peer, len(l.group.replicas))}
+	ld := &leaderState{term: term, first: s.last() + 1, peers: make([]peer, len(l.group.replicas))}
 	for i := range ld.peers {
 		ld.peers[i] = peer{next: s.last() + 1, heard: l.net.now}
 	}
 	l.leading = ld
 	l.append(&entry{empty: true})
-	for _, r := range l.group.replicas {
-		if r != l.replica {
-			l.sendAppend(r, true)
-		}
+	for r := range l.peers() {
+		l.sendAppend(r, true)
 	}
 	l.sync()
 	l.keepTicking()
@@ -53,22 +65,22 @@ func (l *Log) append(e *entry) {
 	l.replica.store.append(e)
 }
 
-// replicate sends what is new to the followers. One whose log is not known yet is told at a tick.
+// replicate sends what is new to the followers. One that has not been probed yet gets it at a heartbeat.
 func (l *Log) replicate() {
-	for _, r := range l.group.replicas {
-		if r != l.replica && l.leading.peers[r.pos].probed {
+	for r := range l.peers() {
+		if l.leading.peers[r.pos].probed {
 			l.sendAppend(r, false)
 		}
 	}
-	l.keepTicking()
 }
 
-// sendAppend sends a follower what it lacks next, or the snapshot where that is compacted. A message
-// without entries tells what is committed; with answer set it also asks for a sign of life.
-func (l *Log) sendAppend(r *replica, answer bool) {
+// sendAppend sends a follower the entries that it lacks next, or the snapshot where those are compacted. A message
+// without entries still says what is committed; with reply set it is a heartbeat, which the follower answers in any
+// case.
+func (l *Log) sendAppend(r *replica, reply bool) {
 	s, p := l.replica.store, &l.leading.peers[r.pos]
 	if p.next <= s.before {
-		l.sendImage(r)
+		l.sendSnapshot(r)
 		p.next = s.snapshot.index + 1
 		return
 	}
@@ -76,7 +88,7 @@ func (l *Log) sendAppend(r *replica, answer bool) {
 		from: l.replica, term: l.leading.term,
 		prev: p.next - 1, prevTerm: s.termAt(p.next - 1),
 		entries: s.from(p.next, maxAppendEntries),
-		commit:  s.commit, round: l.leading.round, answer: answer,
+		commit:  s.commit, round: l.leading.round, reply: reply,
 	}
 	if p.probed {
 		p.next += uint64(len(m.entries))
@@ -84,15 +96,15 @@ func (l *Log) sendAppend(r *replica, answer bool) {
 	l.sendTo(r, func(at *Log) { at.onAppend(m) })
 }
 
-func (l *Log) sendImage(r *replica) {
-	img, term, from := l.replica.store.snapshot, l.leading.term, l.replica
-	l.sendTo(r, func(at *Log) { at.onImage(img, term, from) })
+func (l *Log) sendSnapshot(r *replica) {
+	snap, term, from := l.replica.store.snapshot, l.leading.term, l.replica
+	l.sendTo(r, func(at *Log) { at.onSnapshot(snap, term, from) })
 }
 
-// onAnswer takes what a follower says to a message of this host.
-func (l *Log) onAnswer(from *replica, a answer) {
+// onAppendReply handles a follower's reply to a message of this host.
+func (l *Log) onAppendReply(from *replica, a appendReply) {
 	if a.term > l.replica.store.term {
-		l.enterTerm(a.term, 0)
+		l.adoptTerm(a.term, 0)
 		return
 	}
 	if l.leading == nil || a.term != l.leading.term || a.outdated {
@@ -123,8 +135,8 @@ func (l *Log) onAnswer(from *replica, a answer) {
 	}
 }
 
-// commit moves on what is committed: what a majority and the leader itself have durable, as soon as
-// that reaches into its own term.
+// commit advances the commit index to what a majority and the leader itself have durable, once that reaches into the
+// leader's own term.
 func (l *Log) commit() {
 	s, ld := l.replica.store, l.leading
 	index := l.group.majority(func(r *replica) uint64 {
@@ -139,11 +151,7 @@ func (l *Log) commit() {
 	}
 	s.commit = index
 	l.enqueueCommitted()
-	for _, r := range l.group.replicas {
-		if r != l.replica && ld.peers[r.pos].probed {
-			l.sendAppend(r, false)
-		}
-	}
+	l.replicate()
 	early := ld.early
 	ld.early = nil
 	for _, r := range early {
@@ -151,7 +159,7 @@ func (l *Log) commit() {
 	}
 }
 
-// keepTicking starts the leader's heartbeats where they stand still.
+// keepTicking starts the leader's heartbeats if none is scheduled.
 func (l *Log) keepTicking() {
 	if len(l.group.replicas) > 1 && !l.leading.ticking {
 		l.leading.ticking = true
@@ -159,7 +167,7 @@ func (l *Log) keepTicking() {
 	}
 }
 
-func (l *Log) scheduleTick(ld *lead) {
+func (l *Log) scheduleTick(ld *leaderState) {
 	l.after(l.net.cfg.Heartbeat, func() {
 		if l.leading == ld {
 			l.tick()
@@ -167,33 +175,30 @@ func (l *Log) scheduleTick(ld *lead) {
 	})
 }
 
-// tick calls the followers, which say what they lack. Followers that are sure to hear
-// every heartbeat, and have everything, are left in peace: it would tell nobody anything. When all are
-// the ticking ends, so an idle group without faults costs nothing.
+// tick sends the heartbeats, whose replies say what the followers lack. A follower that has everything and is certain
+// to receive every heartbeat needs none. When no follower needs one the ticking ends, so an idle group without faults
+// has no events at all.
 func (l *Log) tick() {
 	ld, s := l.leading, l.replica.store
 	if ld.transfer != nil && l.net.now >= ld.transferBy {
 		ld.transfer = nil
 	}
 	busy := ld.transfer != nil || ld.round > ld.confirmed
-	for _, r := range l.group.replicas {
-		if r == l.replica {
-			continue
-		}
+	for r := range l.peers() {
 		p := &ld.peers[r.pos]
 		if l.surelyHeardBy(r) {
-			r.log.quiet = true
+			r.log.heartbeatsElided = true
 			p.heard = l.net.now
 			if p.match == s.last() && r.store.commit == s.commit && ld.round == ld.confirmed {
 				continue
 			}
 		}
 		busy = true
-		l.sendAppend(r, true) // if something before it was lost it does not connect, and is answered so
+		l.sendAppend(r, true) // where an earlier message was lost it does not connect, and the reply says so
 	}
 	if l.net.cfg.CheckQuorum && l.lostMajority() {
-		l.setBelief(0, ld.term)
-		l.stopLeading()
+		l.setLeadership(0, ld.term)
+		l.stepDown()
 		return
 	}
 	l.handOver()
@@ -202,48 +207,47 @@ func (l *Log) tick() {
 	}
 }
 
-// hearQuietFollowers counts those that needed no message as heard up to now.
-func (l *Log) hearQuietFollowers() {
+// countElidedHeartbeats counts the followers that needed no heartbeat as heard up to now.
+func (l *Log) countElidedHeartbeats() {
 	for _, r := range l.group.replicas {
-		if r.log != nil && r.log.quiet && r.log.belief == l.belief {
+		if r.log != nil && r.log.heartbeatsElided && r.log.leadership == l.leadership {
 			l.leading.peers[r.pos].heard = l.net.now
 		}
 	}
 }
 
-// surelyHeardBy tells whether heartbeats to a follower need not be played through: nothing could
-// happen to them.
+// surelyHeardBy reports whether heartbeats to a follower can be left out, because no fault can come between them.
 func (l *Log) surelyHeardBy(r *replica) bool {
 	cfg := &l.net.cfg
-	out, back := l.net.links[l.host.pos][r.host.pos], l.net.links[r.host.pos][l.host.pos]
+	out, back := l.net.paths[l.host.pos][r.host.pos], l.net.paths[r.host.pos][l.host.pos]
 	interval := l.host.virtual(cfg.Heartbeat)
 	timeout := r.host.virtual(cfg.ElectionTimeout)
-	return r.log != nil && r.host.runs() && !r.log.hangs() && r.log.belief == l.belief &&
-		out.clean(interval, timeout) && back.clean(interval, timeout)
+	return r.log != nil && r.host.runs() && !r.log.hangs() && r.log.leadership == l.leadership &&
+		out.sure(interval, timeout) && back.sure(interval, timeout)
 }
 
-// lostMajority tells that fewer than a majority, itself included, answered within the timeout.
+// lostMajority reports whether fewer than a majority, this host included, answered within the election timeout.
 func (l *Log) lostMajority() bool {
 	since := l.net.now - l.host.virtual(l.net.cfg.ElectionTimeout)
 	heard := 1
-	for _, r := range l.group.replicas {
-		if r != l.replica && l.leading.peers[r.pos].heard >= since {
+	for r := range l.peers() {
+		if l.leading.peers[r.pos].heard >= since {
 			heard++
 		}
 	}
 	return heard < l.group.quorum()
 }
 
-// stopLeading ends a leadership. The belief is changed already.
-func (l *Log) stopLeading() {
+// stepDown ends this host's leadership. The caller has changed the belief already.
+func (l *Log) stepDown() {
 	ld := l.leading
 	l.leading = nil
 	l.failReads(ld)
-	l.group.disturb()
-	l.heardLeader()
+	l.group.resumeHeartbeats()
+	l.resetElectionTimer()
 }
 
-// transferTo begins to hand over leadership.
+// transferTo begins to transfer leadership to a replica.
 func (l *Log) transferTo(r *replica) {
 	if l.leading == nil || r == l.replica {
 		return
@@ -254,7 +258,7 @@ func (l *Log) transferTo(r *replica) {
 	l.handOver()
 }
 
-// handOver tells the host that is to lead to stand for election, once it has everything.
+// handOver makes the target of a transfer stand for election once it has the whole log.
 func (l *Log) handOver() {
 	ld := l.leading
 	if ld.transfer == nil || ld.peers[ld.transfer.pos].match < l.replica.store.last() {

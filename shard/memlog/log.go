@@ -2,6 +2,7 @@ package memlog
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,8 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Log is one host's end of a group's log, from Open until it is closed or its host crashes. It
-// implements shard.Log.
+// Log is one host's end of a group's log, from Open until it is closed or its host crashes. It implements shard.Log.
 type Log struct {
 	net     *Network
 	group   *Group
@@ -18,55 +18,54 @@ type Log struct {
 	host    *host
 	machine shard.StateMachine
 
-	// shown is belief, for Leadership to read without the lock. All that follows is guarded by the
-	// network's mu.
-	shown  atomic.Pointer[shard.Leadership]
-	belief shard.Leadership
+	// published is leadership, for Leadership to read without the lock. The network's mu guards all that follows.
+	published  atomic.Pointer[shard.Leadership]
+	leadership shard.Leadership
 
-	ended  bool  // it was closed or its host crashed: nothing of it happens any more
-	closed bool  // Close was called: what is in flight has its outcome
-	failed error // why the state machine could not go on
+	ended  bool  // it was closed or its host crashed: none of its events happen any more
+	closed bool  // Close was called: what was in flight has its outcome
+	failed error // the error of the state machine, which is not called any more
 
-	leading *lead // while it believes that it leads
+	leading *leaderState // while it believes that it leads
 
-	// As a follower: how far the log is known to equal the leader's, and how far that one said it is
-	// committed.
+	// As a follower: how far the log is known to equal the leader's, and the leader's commit index.
 	verified uint64
 	known    uint64
 
 	lastHeard     time.Duration
 	electionAt    time.Duration
 	electionArmed bool // electionDue is in the queue of events
-	quiet         bool // its leader is sure to be heard, so neither sends nor waits for heartbeats
+	// heartbeatsElided: heartbeats are certain to arrive, so the leader sends none and this follower expects none.
+	heartbeatsElided bool
 
-	syncing bool     // an fsync is under way,
-	syncTo  uint64   // which makes the log durable up to here
-	hanging int      // writes that wait for a stuck disk,
-	held    []*event // and what waits for them
+	syncing bool // an fsync is under way, which makes the log durable up to syncTo
+	syncTo  uint64
+	hanging int      // writes that wait for a stuck disk
+	held    []*event // events that wait for those writes
 
-	proposals     waits[*proposal]
+	proposals     inFlight[*proposal]
 	proposalBytes int
-	barriers      waits[*barrier]
-	unconfirmed   []*barrier // with the leader, to be asked again
-	confirmed     []*barrier // waiting for the state machine to get to their index
-	askArmed      bool
-	forwards      int // batches of Forward that this host has not got round to, and their bytes
+	barriers      inFlight[*barrier]
+	unconfirmed   []*barrier // sent to the leader and not confirmed
+	confirmed     []*barrier // waiting until the state machine has applied their index
+	resendArmed   bool       // resendBarriers is scheduled
+	forwards      int        // batches of Forward that this host has not sent yet, and their bytes
 	forwardBytes  int
 
-	// The calls of the state machine and of callbacks. queued is the index of the last entry in them,
-	// applied that of the last one the machine was given.
-	calls     callQueue
+	// queued is the index of the last entry in the queue of callbacks, applied that of the last one that the state
+	// machine was given.
+	callbacks callbackQueue
 	queued    uint64
 	applied   uint64
 	inMachine int       // calls of the state machine or of Save under way
-	wake      sync.Cond // real time: told when there are calls to make
+	wake      sync.Cond // real time: signalled when a callback may run
 	isReady   bool      // simulated: it is in the network's ready queue
 	scratch   applyScratch
 
 	saving   bool           // a snapshot was prepared and is not saved yet
-	prepared shard.Snapshot // it, until Save is called
-	nextSave uint64         // no snapshot before this index: an attempt failed
-	stop     chan struct{}  // closed when it has ended
+	prepared shard.Snapshot // that snapshot, until Save is called
+	nextSave uint64         // an attempt failed: no snapshot before this index
+	stop     chan struct{}  // closed when the log has ended
 }
 
 var _ shard.Log = (*Log)(nil)
@@ -76,69 +75,62 @@ func startLog(r *replica, machine shard.StateMachine) *Log {
 	n, s := r.group.net, r.store
 	l := &Log{
 		net: n, group: r.group, replica: r, host: r.host, machine: machine,
-		belief: shard.Leadership{Term: s.term},
-		known:  s.commit, verified: s.commit,
+		leadership: shard.Leadership{Term: s.term},
+		known:      s.commit, verified: s.commit,
 		queued: s.snapshotIndex(), applied: s.snapshotIndex(),
 		stop: make(chan struct{}),
 	}
 	l.wake.L = &n.mu
-	shown := l.belief
-	l.shown.Store(&shown)
+	published := l.leadership
+	l.published.Store(&published)
 	r.log = l
 	n.logs = append(n.logs, l)
-	n.trace.add(n.now, Record{Kind: RecordOpened, Group: l.group.id, Host: l.host.id, Term: s.term, Index: s.last()})
+	l.record(Record{Kind: RecordOpened, Term: s.term, Index: s.last()})
 	if s.snapshot != nil {
-		l.addCall(call{kind: callRestore, image: s.snapshot})
+		snap := s.snapshot
+		l.enqueueMachine(func() { l.restore(snap) })
 	}
 	l.enqueueCommitted()
 	l.armElection()
 	l.group.bootstrap()
-	n.disturb()
+	n.resumeHeartbeats()
 	if n.real != nil {
 		n.real.startWorker(l)
 	}
 	return l
 }
 
-// Propose hands over a batch. It is taken by this host's replica if that believes to lead; otherwise
-// its outcome is shard.OutcomeDropped.
+// Propose proposes a batch. On a host that does not believe that it leads the outcome is shard.OutcomeDropped.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
-	var err error
-	l.net.do(func() { err = l.propose(batch, done) })
-	return err
+	return locked(l.net, func() error { return l.propose(batch, done) })
 }
 
-// Barrier asks a majority whether the leader still leads: this host where it believes to be that,
-// otherwise by way of the host that it believes leads. It fails with shard.ErrNoQuorum at once where
-// no leader is known, and when the term ends meanwhile.
+// Barrier asks a majority whether the leader that this host believes in still leads. It fails with shard.ErrNoQuorum at
+// once where no leader is known, and when the term ends meanwhile.
 func (l *Log) Barrier(done func(error)) error {
-	var err error
-	l.net.do(func() { err = l.barrier(done) })
-	return err
+	return locked(l.net, func() error { return l.barrier(done) })
 }
 
 // Leadership returns this host's belief.
-func (l *Log) Leadership() shard.Leadership { return *l.shown.Load() }
+func (l *Log) Leadership() shard.Leadership { return *l.published.Load() }
 
-// Transfer asks for leadership to move. Only the leader does something about it: it drops proposals
-// until the other host leads, or gives up after an election timeout.
+// Transfer asks for leadership to move. It has an effect on the leader only, which drops proposals until the other host
+// leads, or gives up after an election timeout.
 func (l *Log) Transfer(to shard.HostID) error {
-	var err error
-	l.net.do(func() {
+	return locked(l.net, func() error {
 		target := l.group.replicaOn(to)
 		switch {
 		case l.ended:
-			err = shard.ErrLogClosed
+			return shard.ErrLogClosed
 		case target == nil:
-			err = fmt.Errorf("transferring group %d to host %d: %w", l.group.id, to, shard.ErrNotMember)
-		default:
-			l.onHost(func() { l.transferTo(target) })
+			return fmt.Errorf("transferring group %d to host %d: %w", l.group.id, to, shard.ErrNotMember)
 		}
+		l.onHost(func() { l.transferTo(target) })
+		return nil
 	})
-	return err
 }
 
-// Follower returns up to which index another host is known to have the log, and whether it was heard of within an
+// Follower returns up to which index another host is known to have the log, and whether this host heard of it within an
 // election timeout. Both are zero where this host does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	l.net.do(func() {
@@ -153,9 +145,9 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	return index, near
 }
 
-// Close ends this host's part in the group, as a clean stop of its process would: all that was written
-// is synced first. Closing a log twice is no error. It may be called from a callback; callbacks of what
-// was in flight may come after it has returned.
+// Close closes the replica as a clean stop of its process would: all that was written is synced first. Closing a log
+// twice is no error. Close may be called from a callback. Callbacks of what was in flight may run after it has
+// returned.
 func (l *Log) Close() error {
 	l.net.do(func() {
 		l.close()
@@ -164,11 +156,9 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Err tells why the state machine is not fed any more, or nil. It is for tests that expect no error.
+// Err returns the error with which the state machine has failed, or nil. It is for tests that expect none.
 func (l *Log) Err() error {
-	var err error
-	l.net.do(func() { err = l.failed })
-	return err
+	return locked(l.net, func() error { return l.failed })
 }
 
 // Host returns the host whose log this is.
@@ -182,21 +172,21 @@ func (l *Log) close() {
 	if !l.ended {
 		l.end()
 		l.replica.crashed(false)
-		l.net.trace.add(l.net.now, Record{Kind: RecordClosed, Group: l.group.id, Host: l.host.id})
-		l.net.disturb()
+		l.record(Record{Kind: RecordClosed})
+		l.net.resumeHeartbeats()
 	}
 	l.closed = true
-	l.net.forget(l)
+	l.net.logs = slices.DeleteFunc(l.net.logs, func(o *Log) bool { return o == l })
 	for _, p := range l.proposals.items {
-		l.finish(p, shard.OutcomeUnknown)
+		l.complete(p, shard.OutcomeUnknown)
 	}
 	for _, b := range l.barriers.items {
-		l.finishBarrier(b, shard.ErrLogClosed)
+		l.completeBarrier(b, shard.ErrLogClosed)
 	}
-	l.wakeCaller()
+	l.wakeCallbacks()
 }
 
-// end takes the log out of everything that happens.
+// end makes every event of the log void.
 func (l *Log) end() {
 	l.ended = true
 	l.leading = nil
@@ -204,28 +194,17 @@ func (l *Log) end() {
 	close(l.stop)
 }
 
-// forget takes a closed log out of the list.
-func (n *Network) forget(l *Log) {
-	for i, o := range n.logs {
-		if o == l {
-			n.logs = append(n.logs[:i], n.logs[i+1:]...)
-			return
-		}
-	}
-}
-
-// onHost does something as the host's process would when it is called: after what was called before,
-// and not while the host is paused.
+// onHost runs f as the host's process would: after what was called before, and not while the host is paused.
 func (l *Log) onHost(f func()) {
 	l.net.schedule(0, event{host: l.host, log: l, run: f})
 }
 
-// after does something when a timer of the host has run for that long by its clock.
+// after runs f when that much time has passed by the host's clock.
 func (l *Log) after(local time.Duration, f func()) {
 	l.net.schedule(l.host.virtual(local), event{host: l.host, log: l, run: f})
 }
 
-// sendTo sends to another replica of the group. It does nothing there when that is not open.
+// sendTo runs f on another replica of the group as a message, if that replica is open when the message arrives.
 func (l *Log) sendTo(r *replica, f func(at *Log)) {
 	l.net.send(l.host, r, func() {
 		if r.log != nil {
@@ -234,17 +213,19 @@ func (l *Log) sendTo(r *replica, f func(at *Log)) {
 	})
 }
 
-// setBelief changes what the host believes, and tells the state machine.
-func (l *Log) setBelief(leader shard.HostID, term uint64) {
+// setLeadership changes what the host believes, and notifies the state machine.
+func (l *Log) setLeadership(leader shard.HostID, term uint64) {
 	b := shard.Leadership{Leader: leader, Term: term}
-	if b == l.belief {
+	if b == l.leadership {
 		return
 	}
-	if term < l.belief.Term {
-		l.group.violated("host %d goes back from term %d to %d", l.host.id, l.belief.Term, term)
+	if term < l.leadership.Term {
+		l.group.violated("host %d goes back from term %d to %d", l.host.id, l.leadership.Term, term)
 	}
-	l.belief = b
-	l.shown.Store(&b)
-	l.net.trace.add(l.net.now, Record{Kind: RecordBelief, Group: l.group.id, Host: l.host.id, Peer: leader, Term: term})
-	l.addCall(call{kind: callLeadership, leadership: b})
+	l.leadership = b
+	l.published.Store(&b)
+	l.record(Record{Kind: RecordLeadership, Peer: leader, Term: term})
+	l.enqueueMachine(func() {
+		_ = l.callMachine(func() error { l.machine.LeadershipChanged(b); return nil })
+	})
 }

@@ -29,33 +29,34 @@ var (
 type Network struct {
 	cfg Config
 
-	// mu guards all that follows, and every host, link, group, replica and log of the network. It is
-	// never held while a state machine or a callback runs.
+	// mu guards all that follows, and every host, path, group, replica and log of the network. It is never held while a
+	// state machine or a callback runs.
 	mu   sync.Mutex
-	idle sync.Cond // told whenever a call of a state machine has ended
+	idle sync.Cond // signalled whenever a call of a state machine has ended
 
 	rng     *rand.Rand
 	epoch   time.Time     // what the clocks of all hosts showed at the beginning
 	now     time.Duration // virtual time since then
 	events  eventHeap
-	spare   []*event
+	free    []*event
 	lastSeq uint64
 
 	hosts  []*host
-	links  [][]*link // by position of the sender, then of the receiver
+	paths  [][]*path // by position of the sender, then of the receiver
 	groups []*Group  // in the order in which they were made
-	logs   []*Log    // all that were opened and not closed, in that order
+	logs   []*Log    // the open logs, in the order of opening
 
 	timers   []func() // functions of AfterFunc that are due
-	ready    []*Log   // simulated: logs with calls to make, first come first served
-	stepping bool     // simulated: a Step is under way,
-	atOnce   int      // in which so many events have happened since time moved on
-	real     *realTime
-	closed   bool
-	trace    trace
+	ready    []*Log   // simulated: logs whose callbacks may run, in the order in which they became ready
+	stepping bool     // simulated: a Step is under way
+	// eventsAtNow counts the events of a Step since virtual time last moved on.
+	eventsAtNow int
+	real        *realTime
+	closed      bool
+	trace       trace
 }
 
-// NewNetwork makes a network at virtual time zero, with all its hosts up and nothing open.
+// NewNetwork makes a network at virtual time zero, with all its hosts up and no log open.
 func NewNetwork(cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -71,51 +72,50 @@ func NewNetwork(cfg Config) (*Network, error) {
 	for i, id := range cfg.Hosts {
 		n.hosts = append(n.hosts, &host{id: id, pos: i, rate: 1, disk: cfg.Disk})
 	}
-	n.links = make([][]*link, len(n.hosts))
+	n.paths = make([][]*path, len(n.hosts))
 	for i, from := range n.hosts {
 		for _, to := range n.hosts {
-			n.links[i] = append(n.links[i], &link{Link: cfg.Link, from: from, to: to})
+			n.paths[i] = append(n.paths[i], &path{Path: cfg.Path, from: from, to: to})
 		}
 	}
 	return n, nil
 }
 
-// do runs f under the lock. In real time it first brings the network up to now, and afterwards lets
-// everything happen that f made due.
+// do runs f under the lock. In real time it first brings the network up to now, and afterwards runs the events that f
+// made due.
 func (n *Network) do(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.real != nil {
-		n.pump()
+		n.runDue()
 	}
 	f()
 	if n.real != nil {
-		n.pump()
-		n.real.rearm()
+		n.runDue()
+		n.real.wakeDriver()
 	}
 }
 
-// outside runs f, which may call anything of the network, without the lock.
-func (n *Network) outside(f func()) {
+// locked returns the result of f, which runs as in do.
+func locked[T any](n *Network, f func() T) (result T) {
+	n.do(func() { result = f() })
+	return result
+}
+
+// unlocked runs f, which may call all methods of the network, without the lock.
+func (n *Network) unlocked(f func()) {
 	n.mu.Unlock()
 	defer n.mu.Lock()
 	f()
 }
 
-// Group returns the group of that id. One that does not exist yet is made, with a replica on every
-// host.
+// Group returns the group of that id. If there is none it makes one with a replica on every host.
 func (n *Network) Group(id GroupID) *Group {
-	var g *Group
-	n.do(func() {
-		if g = n.group(id); g == nil {
-			g = n.addGroup(id, n.hosts)
-		}
-	})
-	return g
+	return locked(n, func() *Group { return n.groupOf(id) })
 }
 
-// NewGroup makes a group with replicas on the named hosts only. The first of them leads first, where
-// all are open before an election timeout has passed.
+// NewGroup makes a group with replicas on the named hosts only. The first of them leads first, if all are open before
+// an election timeout has passed.
 func (n *Network) NewGroup(id GroupID, members ...shard.HostID) (*Group, error) {
 	var g *Group
 	var err error
@@ -150,9 +150,9 @@ func (n *Network) addGroup(id GroupID, hosts []*host) *Group {
 	return g
 }
 
-// Open starts the host's replica of a group, which is made with a replica on every host where it does
-// not exist yet. The state machine must be a new one: it is given the last snapshot and the entries
-// after it, possibly after Open has returned.
+// Open starts the host's replica of a group. If there is no such group it makes one with a replica on every host. The
+// state machine must be a new one: it is given the last snapshot and the entries after it, possibly after Open has
+// returned.
 func (n *Network) Open(host shard.HostID, group GroupID, machine shard.StateMachine) (*Log, error) {
 	var l *Log
 	var err error
@@ -174,10 +174,7 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	if h.down {
 		return fail(ErrHostDown)
 	}
-	g := n.group(group)
-	if g == nil {
-		g = n.addGroup(group, n.hosts)
-	}
+	g := n.groupOf(group)
 	r := g.replicaOn(id)
 	if r == nil {
 		return fail(shard.ErrNotMember)
@@ -188,8 +185,8 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	return startLog(r, machine), nil
 }
 
-// Close closes every log and stops the network. Callbacks that are outstanding are made before it
-// returns. It must not be called from a callback.
+// Close closes every log and stops the network. Outstanding callbacks run before it returns. It must not be called from
+// a callback.
 func (n *Network) Close() error {
 	n.do(func() {
 		n.closed = true
@@ -204,6 +201,14 @@ func (n *Network) Close() error {
 	})
 	n.stopRealTime()
 	return nil
+}
+
+// groupOf returns the group of that id, and makes it with a replica on every host if there is none.
+func (n *Network) groupOf(id GroupID) *Group {
+	if g := n.group(id); g != nil {
+		return g
+	}
+	return n.addGroup(id, n.hosts)
 }
 
 // group returns the group of that id, or nil.
@@ -226,7 +231,8 @@ func (n *Network) host(id shard.HostID) *host {
 	return nil
 }
 
-// mustHost is for the calls that set faults: a test that names a wrong host is wrong.
+// mustHost returns the host of that id. It is for the calls that set faults, where an unknown host is the test's
+// mistake.
 func (n *Network) mustHost(id shard.HostID) *host {
 	h := n.host(id)
 	if h == nil {
@@ -235,10 +241,9 @@ func (n *Network) mustHost(id shard.HostID) *host {
 	return h
 }
 
-// disturb is called after every change that may come between a leader and its followers: from now on
-// they find out by messages whether they still hear each other.
-func (n *Network) disturb() {
+// resumeHeartbeats is called after every change that may keep a heartbeat from arriving.
+func (n *Network) resumeHeartbeats() {
 	for _, g := range n.groups {
-		g.disturb()
+		g.resumeHeartbeats()
 	}
 }

@@ -21,7 +21,7 @@ func TestConfigThatMakesNoSenseIsRefused(t *testing.T) {
 		"heartbeat":      {Hosts: one, ElectionTimeout: time.Second, Heartbeat: time.Second},
 		"probability":    {Hosts: one, LateOutcome: 1.1},
 		"delay":          {Hosts: one, Disk: memlog.Between(2, 1)},
-		"loss":           {Hosts: one, Link: memlog.Link{Loss: 1}},
+		"loss":           {Hosts: one, Path: memlog.Path{Loss: 1}},
 		"bound":          {Hosts: one, MaxInFlight: -1},
 	} {
 		if _, err := memlog.NewNetwork(cfg); !errors.Is(err, memlog.ErrConfig) {
@@ -65,7 +65,7 @@ func TestFaultsOfAHostHitAllItsGroups(t *testing.T) {
 	})
 }
 
-func TestGroupLivesOnItsMembersOnly(t *testing.T) {
+func TestGroupHasReplicasOnItsMembersOnly(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	g, err := c.net.NewGroup(9, 3, 2)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestMessagesKeepTheirOrderUnlessReordered(t *testing.T) {
 		c := newCluster(t, memlog.Config{}, 3)
 		c.led(1)
 		c.until("host 2 follows", func() bool { return c.logs[2].Leadership().Leader == 1 })
-		c.net.SetLinks(memlog.Link{Delay: memlog.Between(0, 5*time.Millisecond), Reorder: reorder})
+		c.net.SetPaths(memlog.Path{Delay: memlog.Between(0, 5*time.Millisecond), Reorder: reorder})
 		for i := range 20 {
 			if err := c.logs[2].Forward([]byte{'a' + byte(i)}); err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-func TestBatchIsAppliedEverywhereAndItsProposerIsTold(t *testing.T) {
+func TestBatchIsAppliedEverywhereAndItsProposerIsNotified(t *testing.T) {
 	c := newCluster(t, memlog.Config{}, 3)
 	c.led(1)
 	a, b := c.propose(1, "a"), c.propose(1, "b")
@@ -141,8 +141,7 @@ func TestBatchOfACutOffLeaderIsUnknownAndOverwritten(t *testing.T) {
 }
 
 func TestBatchThatReachedTheNextLeaderIsCommittedLate(t *testing.T) {
-	// The fsyncs of the followers take longer than the proposer's patience, and the leader is gone
-	// before it hears of them.
+	// The fsyncs of the followers take longer than the proposal timeout, and the leader ends before it hears of them.
 	c := newCluster(t, memlog.Config{ProposalTimeout: 50 * time.Millisecond}, 3)
 	c.led(1)
 	for _, h := range []shard.HostID{2, 3} {
@@ -181,7 +180,7 @@ func TestOldLeaderHearsThatItsBatchWasCommittedByTheNext(t *testing.T) {
 func TestOldLeaderMayStillCommitWhatTheNextOneHas(t *testing.T) {
 	// The followers accepted the batch before one of them was elected. All that is missing is the old
 	// leader's own fsync, which is done after that, and which nothing forbids.
-	c := newCluster(t, memlog.Config{Link: memlog.Link{Delay: memlog.Exactly(10 * time.Millisecond)}}, 3)
+	c := newCluster(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(10 * time.Millisecond)}}, 3)
 	c.led(1)
 	c.net.Advance(time.Second)
 	c.net.SetDisk(1, memlog.Exactly(30*time.Millisecond))

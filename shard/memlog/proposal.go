@@ -7,16 +7,62 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// proposal is a batch whose proposer waits for its outcome.
-type proposal struct {
-	log      *Log
-	done     func(shard.Outcome) // nil once the outcome is decided
-	bytes    int
-	deadline time.Duration
+// operation is a proposal or a barrier of a log: it has one outcome, and a deadline.
+type operation interface {
+	decided() bool
+	deadline() time.Duration
 }
 
-func (p *proposal) over() bool         { return p.done == nil }
-func (p *proposal) due() time.Duration { return p.deadline }
+// inFlight is the operations of one kind that a log has under way, oldest first. A decided one stays in the list until
+// it is the oldest.
+type inFlight[T operation] struct {
+	items []T
+	count int  // of those that are not decided
+	armed bool // the timer is set
+}
+
+func (f *inFlight[T]) add(item T) {
+	f.trim()
+	f.items = append(f.items, item)
+	f.count++
+}
+
+func (f *inFlight[T]) trim() {
+	var none T
+	for len(f.items) > 0 && f.items[0].decided() {
+		f.items[0] = none
+		f.items = f.items[1:]
+	}
+}
+
+// expire gives up the operations whose deadline has passed, and sets the timer for the next one. One timer serves all,
+// because most operations are decided long before their deadline.
+func (f *inFlight[T]) expire(l *Log, giveUp func(T)) {
+	f.trim()
+	for len(f.items) > 0 && f.items[0].deadline() <= l.net.now {
+		giveUp(f.items[0])
+		f.trim()
+	}
+	if f.armed || len(f.items) == 0 {
+		return
+	}
+	f.armed = true
+	l.net.schedule(f.items[0].deadline()-l.net.now, event{host: l.host, log: l, despiteStuckDisk: true, run: func() {
+		f.armed = false
+		f.expire(l, giveUp)
+	}})
+}
+
+// proposal is a batch whose proposer waits for its outcome.
+type proposal struct {
+	log     *Log
+	done    func(shard.Outcome) // nil once the outcome is decided
+	bytes   int
+	expires time.Duration
+}
+
+func (p *proposal) decided() bool           { return p.done == nil }
+func (p *proposal) deadline() time.Duration { return p.expires }
 
 func (l *Log) propose(batch []byte, done func(shard.Outcome)) error {
 	n := l.net
@@ -28,84 +74,122 @@ func (l *Log) propose(batch []byte, done func(shard.Outcome)) error {
 	}
 	p := &proposal{
 		log: l, done: done, bytes: len(batch),
-		deadline: n.now + l.host.virtual(n.cfg.ProposalTimeout),
+		expires: n.now + l.host.virtual(n.cfg.ProposalTimeout),
 	}
 	l.proposals.add(p)
 	l.proposalBytes += p.bytes
 	data := append(make([]byte, 0, len(batch)), batch...)
-	l.onHost(func() { l.take(p, data) })
+	l.onHost(func() { l.appendProposal(p, data) })
 	if !l.proposals.armed {
-		l.proposals.expire(l, l.giveUpProposal)
+		l.proposals.expire(l, func(p *proposal) { l.complete(p, shard.OutcomeUnknown) })
 	}
 	return nil
 }
 
-// take appends a batch to the log of the leader that the host believes to be.
-func (l *Log) take(p *proposal, data []byte) {
-	if p.over() {
+// appendProposal appends a batch to the log if this host believes that it leads.
+func (l *Log) appendProposal(p *proposal, data []byte) {
+	if p.decided() {
 		return
 	}
 	if l.leading == nil || l.leading.transfer != nil {
-		l.finish(p, shard.OutcomeDropped)
+		l.complete(p, shard.OutcomeDropped)
 		return
 	}
 	l.appendBatch(data, p)
 	if late := l.net.cfg.LateOutcome; late > 0 && l.net.rng.Float64() < late {
-		l.finish(p, shard.OutcomeUnknown)
+		l.complete(p, shard.OutcomeUnknown)
 	}
 }
 
-// appendBatch appends a batch to the log of this leader, and sets about committing it. Where nobody
-// waits for its outcome the proposal is nil.
+// appendBatch appends a batch to this leader's log and starts replicating it. A forwarded batch has no proposal.
 func (l *Log) appendBatch(data []byte, p *proposal) {
 	n := l.net
 	e := &entry{data: data, proposal: p}
 	l.append(e)
 	n.trace.mix(xxhash.Sum64(data))
-	n.trace.add(n.now, Record{Kind: RecordProposed, Group: l.group.id, Host: l.host.id, Term: e.term, Index: e.index})
+	l.record(Record{Kind: RecordProposed, Term: e.term, Index: e.index})
 	l.replicate()
+	l.keepTicking()
 	l.sync()
 }
 
-// decide marks a proposal as decided and returns the callback to make.
+// decide marks a proposal as decided and returns its callback, which the caller must call or queue.
 func (l *Log) decide(p *proposal, o shard.Outcome) func(shard.Outcome) {
 	done := p.done
 	p.done = nil
 	l.proposals.count--
 	l.proposalBytes -= p.bytes
-	l.net.trace.add(l.net.now, Record{Kind: RecordOutcome, Group: l.group.id, Host: l.host.id, Outcome: o})
+	l.record(Record{Kind: RecordOutcome, Outcome: o})
 	return done
 }
 
-// finish decides a proposal by anything but applying it. It may be decided already.
-func (l *Log) finish(p *proposal, o shard.Outcome) {
-	if !p.over() {
-		l.addCall(call{kind: callOutcome, done: l.decide(p, o), outcome: o})
+// complete decides a proposal that was not applied, unless it is decided already.
+func (l *Log) complete(p *proposal, o shard.Outcome) {
+	if !p.decided() {
+		done := l.decide(p, o)
+		l.enqueue(func() { l.net.unlocked(func() { done(o) }) })
 	}
 }
 
-func (l *Log) giveUpProposal(p *proposal) { l.finish(p, shard.OutcomeUnknown) }
-
-// doubtProposals is called when the host learns of a newer term: some proposers are told right away
-// that they cannot know what becomes of their batch.
-func (l *Log) doubtProposals() {
-	doubt := l.net.cfg.UnknownOnTermChange
-	if doubt == 0 {
+// giveUpSomeProposals is called when the host learns of a newer term: as many proposals as the config says end as
+// unknown at once.
+func (l *Log) giveUpSomeProposals() {
+	probability := l.net.cfg.UnknownOnTermChange
+	if probability == 0 {
 		return
 	}
 	for _, p := range l.proposals.items {
-		if !p.over() && l.net.rng.Float64() < doubt {
-			l.finish(p, shard.OutcomeUnknown)
+		if !p.decided() && l.net.rng.Float64() < probability {
+			l.complete(p, shard.OutcomeUnknown)
 		}
 	}
 }
 
-// loseProposals tells the proposers of entries that this log will not apply as entries: overwritten
-// ones, and those that came with a snapshot. It cannot say what became of them elsewhere.
-func (l *Log) loseProposals(gone []*entry) {
+// giveUpProposalsOf ends the proposals of entries that this log will not apply one by one: overwritten ones, and those
+// that a snapshot replaced. Their outcome is unknown here.
+func (l *Log) giveUpProposalsOf(gone []*entry) {
 	for _, e := range gone {
 		if p := e.proposal; p != nil && p.log == l {
-			l.finish(p, shard.OutcomeUnknown)
+			l.complete(p, shard.OutcomeUnknown)
 		}
 	}
+}
+
+// Forward hands a batch to the leader that this host knows, in one message that is not repeated. The batch is lost with
+// that message, where no leader is known or that host no longer leads or hands over, and where more than
+// Config.MaxInFlight entries already wait for a majority.
+func (l *Log) Forward(batch []byte) error {
+	return locked(l.net, func() error { return l.forward(batch) })
+}
+
+func (l *Log) forward(batch []byte) error {
+	if l.ended {
+		return shard.ErrLogClosed
+	}
+	if l.forwards >= l.net.cfg.MaxInFlight || l.forwardBytes+len(batch) > l.net.cfg.MaxInFlightBytes {
+		return shard.ErrLogBusy
+	}
+	l.forwards++
+	l.forwardBytes += len(batch)
+	data := append(make([]byte, 0, len(batch)), batch...)
+	l.onHost(func() {
+		l.forwards--
+		l.forwardBytes -= len(data)
+		switch {
+		case l.leading != nil:
+			l.appendForwarded(data)
+		case l.leadership.Leader != 0:
+			l.sendTo(l.group.replicaOn(l.leadership.Leader), func(at *Log) { at.appendForwarded(data) })
+		}
+	})
+	return nil
+}
+
+// appendForwarded appends a forwarded batch if this host leads and has room for it.
+func (l *Log) appendForwarded(data []byte) {
+	s := l.replica.store
+	if l.leading == nil || l.leading.transfer != nil || s.last()-s.commit >= uint64(l.net.cfg.MaxInFlight) {
+		return
+	}
+	l.appendBatch(data, nil)
 }

@@ -1,15 +1,16 @@
 package memlog
 
 import (
+	"container/heap"
 	"math"
 	"sync"
 	"time"
 )
 
-// realTime lets the events of a network happen when they are due by the clock. Events run on whatever
-// goroutine comes by: one that calls the network, one that has just called a state machine, or, when
-// nobody does, the driver's own. Calls are made by one goroutine for each open log. So a batch without
-// delays changes goroutines once, from its proposer to the one that applies it.
+// realTime runs the events of a network when they are due by the clock. Events run on the next goroutine that has the
+// network's lock: a caller of the network, one that has just called a state machine, or else the driver. Each open log
+// has one goroutine that runs its callbacks. So a batch without delays changes goroutines once, from its proposer to
+// the goroutine that applies it.
 type realTime struct {
 	net   *Network
 	start time.Time // when virtual time was zero
@@ -19,12 +20,11 @@ type realTime struct {
 	wake  chan struct{}
 
 	stop chan struct{}
-	done sync.WaitGroup // the driver, the callers of logs, saves under way
+	done sync.WaitGroup // the driver, the goroutines of logs, saves under way
 }
 
-// Start makes the network run in real time, from now until it is closed. Started inside a
-// testing/synctest bubble it runs on the bubble's clock. From here on Step, Advance and RunUntil
-// panic. Starting it twice does nothing.
+// Start makes the network run in real time, from now until it is closed. Started inside a testing/synctest bubble it
+// runs on the bubble's clock. From here on Step, Advance and RunUntil panic. A second Start does nothing.
 func (n *Network) Start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -35,102 +35,102 @@ func (n *Network) Start() {
 		panic("memlog: a network is started while it is being stepped")
 	}
 	now := time.Now()
-	rt := &realTime{
+	r := &realTime{
 		net: n, start: now.Add(-n.now), until: math.MaxInt64,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
-	n.real, n.epoch, n.ready = rt, rt.start, nil
+	n.real, n.epoch, n.ready = r, r.start, nil
 	for _, l := range n.logs {
 		l.isReady = false
-		rt.startWorker(l)
+		r.startWorker(l)
 	}
-	rt.done.Go(rt.run)
+	r.done.Go(r.run)
 }
 
 // stopRealTime ends the goroutines of a network whose logs are closed.
 func (n *Network) stopRealTime() {
 	n.mu.Lock()
-	rt := n.real
+	r := n.real
 	n.mu.Unlock()
-	if rt == nil {
+	if r == nil {
 		return
 	}
 	select {
-	case <-rt.stop:
+	case <-r.stop:
 	default:
-		close(rt.stop)
+		close(r.stop)
 	}
-	rt.done.Wait()
+	r.done.Wait()
 }
 
-// pump lets everything happen that is due by now. An event happens at the moment it was due, however
-// late it really is: a test on a starved machine sees no timeouts that the network did not have.
-func (n *Network) pump() {
+// runDue runs every event that is due by now. An event happens at the virtual time at which it was due, however late it
+// really is, so a test on a starved machine sees no timeouts that the network did not have.
+func (n *Network) runDue() {
 	limit := time.Since(n.real.start)
 	for {
 		e := n.events.peek()
 		if e == nil || e.at > limit {
 			break
 		}
-		n.events.pop()
+		heap.Pop(&n.events)
 		n.now = max(n.now, e.at)
 		n.fire(e)
 	}
 	n.now = max(n.now, limit)
 }
 
-// rearm wakes the driver if it sleeps for too long.
-func (rt *realTime) rearm() {
-	if e := rt.net.events.peek(); len(rt.net.timers) == 0 && (e == nil || e.at >= rt.until) {
+// wakeDriver wakes the driver if it would sleep past the next event.
+func (r *realTime) wakeDriver() {
+	if e := r.net.events.peek(); len(r.net.timers) == 0 && (e == nil || e.at >= r.until) {
 		return
 	}
-	rt.until = math.MinInt64 // it is awake from now on
+	r.until = math.MinInt64 // the driver is awake from now on
 	select {
-	case rt.wake <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
 // run is the driver.
-func (rt *realTime) run() {
-	n := rt.net
+func (r *realTime) run() {
+	n := r.net
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-rt.stop:
+		case <-r.stop:
 			return
-		case <-rt.wake:
+		case <-r.wake:
 		case <-timer.C:
 		}
 		n.mu.Lock()
-		n.pump()
+		n.runDue()
 		for len(n.timers) > 0 {
 			n.runTimer()
-			n.pump()
+			n.runDue()
 		}
-		rt.until = math.MaxInt64
+		r.until = math.MaxInt64
 		if e := n.events.peek(); e != nil {
-			rt.until = e.at
+			r.until = e.at
 			timer.Reset(e.at - n.now)
 		}
 		n.mu.Unlock()
 	}
 }
 
-// startWorker starts the goroutine that makes a log's calls. It ends when the log is closed and has
-// nothing left to say.
-func (rt *realTime) startWorker(l *Log) {
-	n := rt.net
-	rt.done.Go(func() {
+// startWorker starts the goroutine that runs a log's callbacks. It ends when the log is closed and has no callback
+// left.
+func (r *realTime) startWorker(l *Log) {
+	n := r.net
+	r.done.Go(func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for {
 			switch {
-			case l.callable():
-				l.makeCall()
-				n.pump()
-				rt.rearm()
+			case l.hasCallback():
+				l.runCallback()
+				n.runDue()
+				r.wakeDriver()
 			case l.closed:
 				return
 			default:
@@ -140,12 +140,12 @@ func (rt *realTime) startWorker(l *Log) {
 	})
 }
 
-// startSave saves a snapshot beside everything else.
-func (rt *realTime) startSave(l *Log, img *image) {
-	n := rt.net
-	rt.done.Go(func() {
+// startSave saves a snapshot on a goroutine of its own.
+func (r *realTime) startSave(l *Log, snap *savedSnapshot) {
+	n := r.net
+	r.done.Go(func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		l.save(img)
+		l.save(snap)
 	})
 }

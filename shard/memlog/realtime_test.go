@@ -13,16 +13,16 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// live is a cluster in real time. Its machines tell of every change of leadership.
-type live struct {
+// realCluster is a cluster in real time. Its machines signal every change of leadership.
+type realCluster struct {
 	t        *testing.T
 	net      *memlog.Network
 	logs     map[shard.HostID]*memlog.Log
-	machines map[shard.HostID]*liveRecorder
-	changes  chan struct{} // told of every change of belief, as far as somebody listens
+	machines map[shard.HostID]*realRecorder
+	changes  chan struct{} // holds a token after a change of leadership
 }
 
-type liveRecorder struct {
+type realRecorder struct {
 	*recorder
 	changes chan struct{}
 	held    chan struct{} // where not nil: Apply waits for it
@@ -30,7 +30,7 @@ type liveRecorder struct {
 	stall   chan struct{} // where not nil: closed by the first Save, which waits to be stopped
 }
 
-func (r *liveRecorder) LeadershipChanged(l shard.Leadership) {
+func (r *realRecorder) LeadershipChanged(l shard.Leadership) {
 	r.recorder.LeadershipChanged(l)
 	select {
 	case r.changes <- struct{}{}:
@@ -38,7 +38,7 @@ func (r *liveRecorder) LeadershipChanged(l shard.Leadership) {
 	}
 }
 
-func (r *liveRecorder) Apply(entries []shard.Entry) error {
+func (r *realRecorder) Apply(entries []shard.Entry) error {
 	if r.held != nil {
 		defer r.enter("a held Apply")()
 		close(r.entered)
@@ -48,13 +48,13 @@ func (r *liveRecorder) Apply(entries []shard.Entry) error {
 	return r.recorder.Apply(entries)
 }
 
-func (r *liveRecorder) PrepareSnapshot() (shard.Snapshot, error) {
+func (r *realRecorder) PrepareSnapshot() (shard.Snapshot, error) {
 	s, err := r.recorder.PrepareSnapshot()
 	s.(*recording).saving = r.stall
 	return s, err
 }
 
-func newLive(t *testing.T, cfg memlog.Config, hosts int) *live {
+func newRealCluster(t *testing.T, cfg memlog.Config, hosts int) *realCluster {
 	t.Helper()
 	for h := range hosts {
 		cfg.Hosts = append(cfg.Hosts, shard.HostID(h+1))
@@ -64,72 +64,72 @@ func newLive(t *testing.T, cfg memlog.Config, hosts int) *live {
 		t.Fatal(err)
 	}
 	n.Start()
-	c := &live{
+	c := &realCluster{
 		t: t, net: n, changes: make(chan struct{}, 1),
-		logs: map[shard.HostID]*memlog.Log{}, machines: map[shard.HostID]*liveRecorder{},
+		logs: map[shard.HostID]*memlog.Log{}, machines: map[shard.HostID]*realRecorder{},
 	}
 	for _, h := range cfg.Hosts {
-		c.machines[h] = &liveRecorder{recorder: newRecorder(t), changes: c.changes}
+		c.machines[h] = &realRecorder{recorder: newRecorder(t), changes: c.changes}
 	}
 	return c
 }
 
-func (c *live) open(hosts ...shard.HostID) {
-	c.t.Helper()
+func (r *realCluster) open(hosts ...shard.HostID) {
+	r.t.Helper()
 	for _, h := range hosts {
-		l, err := c.net.Open(h, theGroup, c.machines[h])
+		l, err := r.net.Open(h, theGroup, r.machines[h])
 		if err != nil {
-			c.t.Fatal(err)
+			r.t.Fatal(err)
 		}
-		c.logs[h] = l
+		r.logs[h] = l
 	}
 }
 
 // leader waits for a leader other than the given one.
-func (c *live) leader(not shard.HostID) shard.HostID {
-	c.t.Helper()
+func (r *realCluster) leader(not shard.HostID) shard.HostID {
+	r.t.Helper()
 	deadline := time.After(30 * time.Second)
 	for {
-		for h, l := range c.logs {
+		for h, l := range r.logs {
 			if h != not && l.Leadership().Leader == h {
 				return h
 			}
 		}
 		select {
-		case <-c.changes:
+		case <-r.changes:
 		case <-deadline:
-			c.t.Fatal("no leader")
+			r.t.Fatal("no leader")
 		}
 	}
 }
 
 // believes waits until a host believes that another one leads.
-func (c *live) believes(h, leader shard.HostID) {
-	c.t.Helper()
+func (r *realCluster) believes(h, leader shard.HostID) {
+	r.t.Helper()
 	deadline := time.After(30 * time.Second)
-	for c.logs[h].Leadership().Leader != leader {
+	for r.logs[h].Leadership().Leader != leader {
 		select {
-		case <-c.changes:
+		case <-r.changes:
 		case <-deadline:
-			c.t.Fatalf("host %d believes %v", h, c.logs[h].Leadership())
+			r.t.Fatalf("host %d believes %v", h, r.logs[h].Leadership())
 		}
 	}
 }
 
-func (c *live) propose(h shard.HostID, batch string) shard.Outcome {
-	c.t.Helper()
+func (r *realCluster) propose(h shard.HostID, batch string) shard.Outcome {
+	r.t.Helper()
 	result := make(chan shard.Outcome, 1)
-	if err := c.logs[h].Propose([]byte(batch), func(o shard.Outcome) { result <- o }); err != nil {
-		c.t.Fatal(err)
+	if err := r.logs[h].Propose([]byte(batch), func(o shard.Outcome) { result <- o }); err != nil {
+		r.t.Fatal(err)
 	}
 	return <-result
 }
 
-func (c *live) barrier(h shard.HostID) error {
-	c.t.Helper()
+func (r *realCluster) barrier(h shard.HostID) error {
+	r.t.Helper()
 	result := make(chan error, 1)
-	if err := c.logs[h].Barrier(func(err error) { result <- err }); err != nil {
-		c.t.Fatal(err)
+	if err := r.logs[h].Barrier(func(err error) { result <- err }); err != nil {
+		r.t.Fatal(err)
 	}
 	return <-result
 }
@@ -142,7 +142,7 @@ func inBothTimes(t *testing.T, test func(*testing.T)) {
 
 func TestNetworkRunsInRealTime(t *testing.T) {
 	inBothTimes(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{
+		c := newRealCluster(t, memlog.Config{
 			ElectionTimeout: 20 * time.Millisecond, BarrierTimeout: 50 * time.Millisecond,
 		}, 3)
 		defer func() { _ = c.net.Close() }()
@@ -181,8 +181,8 @@ func TestNetworkRunsInRealTime(t *testing.T) {
 
 func TestVirtualTimeOfABubblePassesWhileNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{
-			Link: memlog.Link{Delay: memlog.Exactly(10 * time.Millisecond)},
+		c := newRealCluster(t, memlog.Config{
+			Path: memlog.Path{Delay: memlog.Exactly(10 * time.Millisecond)},
 		}, 3)
 		defer func() { _ = c.net.Close() }()
 		c.open(1, 2, 3)
@@ -211,7 +211,7 @@ func TestVirtualTimeOfABubblePassesWhileNothingHappens(t *testing.T) {
 
 func TestPausedHostIsQuietInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{}, 3)
+		c := newRealCluster(t, memlog.Config{}, 3)
 		defer func() { _ = c.net.Close() }()
 		c.open(1, 2, 3)
 		c.leader(0)
@@ -234,7 +234,7 @@ func TestPausedHostIsQuietInRealTime(t *testing.T) {
 
 func TestCloseWaitsForTheStateMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{}, 1)
+		c := newRealCluster(t, memlog.Config{}, 1)
 		defer func() { _ = c.net.Close() }()
 		m := c.machines[1]
 		m.held, m.entered = make(chan struct{}), make(chan struct{})
@@ -265,7 +265,7 @@ func TestCloseWaitsForTheStateMachine(t *testing.T) {
 
 func TestSaveRunsBesideApplyAndIsStoppedByClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{SnapshotEvery: 2}, 1)
+		c := newRealCluster(t, memlog.Config{SnapshotEvery: 2}, 1)
 		defer func() { _ = c.net.Close() }()
 		m := c.machines[1]
 		m.stall = make(chan struct{})
@@ -290,7 +290,7 @@ func TestSaveRunsBesideApplyAndIsStoppedByClose(t *testing.T) {
 }
 
 func TestEveryCallbackComesOnceWhateverIsClosedMeanwhile(t *testing.T) {
-	c := newLive(t, memlog.Config{
+	c := newRealCluster(t, memlog.Config{
 		SnapshotEvery: 50, ElectionTimeout: 20 * time.Millisecond,
 		ProposalTimeout: 20 * time.Millisecond, BarrierTimeout: 20 * time.Millisecond,
 	}, 3)
@@ -365,7 +365,7 @@ func TestEveryCallbackComesOnceWhateverIsClosedMeanwhile(t *testing.T) {
 
 func TestCallbackMayCallTheLog(t *testing.T) {
 	inBothTimes(t, func(t *testing.T) {
-		c := newLive(t, memlog.Config{}, 1)
+		c := newRealCluster(t, memlog.Config{}, 1)
 		defer func() { _ = c.net.Close() }()
 		c.open(1)
 		l := c.logs[1]
@@ -387,7 +387,7 @@ func TestCallbackMayCallTheLog(t *testing.T) {
 }
 
 func TestNetworkThatRunsInRealTimeCannotBeStepped(t *testing.T) {
-	c := newLive(t, memlog.Config{}, 1)
+	c := newRealCluster(t, memlog.Config{}, 1)
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")

@@ -24,15 +24,15 @@ type recorder struct {
 	busy   atomic.Int32 // calls of Apply, PrepareSnapshot, Restore under way
 	closed atomic.Bool  // set by the test once Close has returned
 
-	mu        sync.Mutex
-	batches   []string
-	has       map[string]bool
-	lastIndex uint64
-	beliefs   []shard.Leadership
-	restores  int
-	prepares  int
-	discards  int
-	failAt    string // the batch that Apply refuses
+	mu          sync.Mutex
+	batches     []string
+	has         map[string]bool
+	lastIndex   uint64
+	leaderships []shard.Leadership
+	restores    int
+	prepares    int
+	discards    int
+	failAt      string // the batch that Apply refuses
 }
 
 func newRecorder(t testing.TB) *recorder { return &recorder{t: t, has: map[string]bool{}} }
@@ -102,10 +102,10 @@ func (r *recorder) LeadershipChanged(l shard.Leadership) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k := len(r.beliefs); k > 0 && (l.Term < r.beliefs[k-1].Term || l == r.beliefs[k-1]) {
-		r.t.Errorf("told of %v after %v", l, r.beliefs[k-1])
+	if k := len(r.leaderships); k > 0 && (l.Term < r.leaderships[k-1].Term || l == r.leaderships[k-1]) {
+		r.t.Errorf("notified of %v after %v", l, r.leaderships[k-1])
 	}
-	r.beliefs = append(r.beliefs, l)
+	r.leaderships = append(r.leaderships, l)
 }
 
 func (r *recorder) applied() []string {

@@ -21,7 +21,7 @@ type attempt struct {
 	count   int
 }
 
-// simulation drives a cluster through random faults and keeps account of what it was told.
+// simulation drives a cluster through random faults and records the outcomes.
 type simulation struct {
 	*cluster
 	rng      *rand.Rand
@@ -61,11 +61,13 @@ func (a *tally) add(b tally) {
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	s := &simulation{rng: rng, down: map[shard.HostID]bool{}, opened: map[shard.HostID]int{}, forwards: map[string]bool{}}
+	s := &simulation{
+		rng: rng, down: map[shard.HostID]bool{}, opened: map[shard.HostID]int{}, forwards: map[string]bool{},
+	}
 	hosts := []int{3, 3, 5}[rng.IntN(3)]
 	cfg := memlog.Config{
 		Seed:                seed,
-		Link:                s.link(),
+		Path:                s.path(),
 		Disk:                memlog.Between(0, time.Duration(rng.IntN(10))*time.Millisecond),
 		CheckQuorum:         rng.IntN(2) == 0,
 		ProposalTimeout:     500 * time.Millisecond,
@@ -92,8 +94,8 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	return s
 }
 
-func (s *simulation) link() memlog.Link {
-	l := memlog.Link{Reorder: s.rng.IntN(2) == 0}
+func (s *simulation) path() memlog.Path {
+	l := memlog.Path{Reorder: s.rng.IntN(2) == 0}
 	l.Delay.Max = time.Duration(s.rng.IntN(20)) * time.Millisecond
 	l.Delay.Min = l.Delay.Max / time.Duration(1+s.rng.IntN(4))
 	if s.rng.IntN(2) == 0 {
@@ -109,7 +111,7 @@ func (s *simulation) fault() {
 	h, o := s.anyHost(), s.anyHost()
 	switch s.rng.IntN(16) {
 	case 0:
-		s.net.SetLink(h, o, s.link())
+		s.net.SetPath(h, o, s.path())
 	case 1:
 		s.net.Cut(h, o)
 	case 2:
@@ -192,7 +194,7 @@ func (s *simulation) proposeSomewhere() {
 		if o == shard.OutcomeApplied {
 			s.acked = append(s.acked, a.batch)
 			if !s.machines[h].holds(a.batch) {
-				s.t.Errorf("host %d is told that %s is applied before it is", h, a.batch)
+				s.t.Errorf("host %d reports %s as applied before it is", h, a.batch)
 			}
 		}
 	})
@@ -299,8 +301,8 @@ func (s *simulation) converge() []string {
 	return final
 }
 
-// judge compares what proposers were told with what became of their batches.
-func (s *simulation) judge(final []string) {
+// check compares the outcomes that were reported with what became of the batches.
+func (s *simulation) check(final []string) {
 	place := map[string]int{}
 	for i, b := range final {
 		if _, twice := place[b]; twice {
@@ -352,7 +354,7 @@ func (s *simulation) judge(final []string) {
 
 func (s *simulation) heal() {
 	s.net.HealAll()
-	s.net.SetLinks(memlog.Link{Delay: memlog.Between(0, time.Millisecond)})
+	s.net.SetPaths(memlog.Path{Delay: memlog.Between(0, time.Millisecond)})
 	for _, h := range s.hosts {
 		s.net.FreeDisk(h)
 		s.net.Resume(h)
@@ -369,7 +371,7 @@ func TestReplicasAgreeAndOutcomesAreTrueWhateverHappens(t *testing.T) {
 	for seed := range seeds {
 		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			s := newSimulation(t, seed)
-			s.judge(s.run(300))
+			s.check(s.run(300))
 			all.add(s.tally)
 		})
 		if !ok {
@@ -414,7 +416,7 @@ func TestSameSeedGivesTheSameRun(t *testing.T) {
 
 func TestSeedDecidesWhatChanceDecides(t *testing.T) {
 	run := func(seed uint64) uint64 {
-		c := newCluster(t, memlog.Config{Seed: seed, Link: memlog.Link{Delay: memlog.Between(0, time.Second)}}, 3)
+		c := newCluster(t, memlog.Config{Seed: seed, Path: memlog.Path{Delay: memlog.Between(0, time.Second)}}, 3)
 		c.net.Advance(10 * time.Second)
 		return c.net.TraceHash()
 	}

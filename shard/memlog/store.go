@@ -2,8 +2,8 @@ package memlog
 
 import "slices"
 
-// entry is one entry of a group's log. Replicas share entries, so two replicas have the same entry
-// where they have the same pointer. Only proposal changes after it was made.
+// entry is one entry of a group's log. Replicas share entries, so two replicas have the same entry if they have the
+// same pointer. Only the field proposal changes after the entry was made.
 type entry struct {
 	index uint64
 	term  uint64
@@ -13,15 +13,14 @@ type entry struct {
 	proposal *proposal // whose outcome it decides; nil for an empty entry
 }
 
-// image is a saved snapshot: the state after the entry at index. It is never changed.
-type image struct {
+// savedSnapshot is the state after the entry at index. It is never changed once it has its data.
+type savedSnapshot struct {
 	index uint64
 	term  uint64
 	data  []byte
 }
 
-// store is what one replica has on its disk, and what it has written but not synced. It outlives the
-// process.
+// store is what one replica has on its disk, and what it has written but not synced. It outlives the process.
 type store struct {
 	term   uint64 // the highest that the replica knows of; always durable
 	commit uint64 // known to be committed
@@ -31,7 +30,7 @@ type store struct {
 	entries []*entry
 	synced  uint64 // the index up to which all is durable
 
-	snapshot *image // nil before the first
+	snapshot *savedSnapshot // nil before the first
 }
 
 func newStore() *store { return &store{} }
@@ -39,7 +38,7 @@ func newStore() *store { return &store{} }
 // last is the index of the last entry.
 func (s *store) last() uint64 { return s.before + uint64(len(s.entries)) }
 
-// has tells whether the entry at index is held: neither compacted nor beyond the end.
+// has reports whether the entry at index is held: neither compacted nor beyond the end.
 func (s *store) has(index uint64) bool { return index > s.before && index <= s.last() }
 
 // at returns the entry at index, which must be held.
@@ -53,8 +52,7 @@ func (s *store) termAt(index uint64) uint64 {
 	return s.at(index).term
 }
 
-// from returns at most limit entries beginning at index. The slice stays as it is whatever happens to
-// the store.
+// from returns at most limit entries beginning at index. The slice never changes.
 func (s *store) from(index uint64, limit int) []*entry {
 	rest := s.entries[index-s.before-1:]
 	k := min(len(rest), limit)
@@ -72,7 +70,7 @@ func (s *store) append(e *entry) { s.entries = append(s.entries, e) }
 func (s *store) truncate(index uint64) []*entry {
 	k := int(index - s.before - 1)
 	gone := s.entries[k:]
-	s.entries = s.entries[:k:k] // slices handed out keep what they show: the next append moves away
+	s.entries = s.entries[:k:k] // the next append copies, so slices that were handed out do not change
 	s.synced = min(s.synced, s.last())
 	return gone
 }
@@ -84,20 +82,20 @@ func (s *store) compact(index uint64) {
 	s.before = index
 }
 
-// install replaces the log up to the image's index by the image, and returns the entries after it
-// that contradict it and so are dropped.
-func (s *store) install(img *image) (gone []*entry) {
-	s.snapshot = img
-	s.commit = max(s.commit, img.index)
-	if s.has(img.index) && s.termAt(img.index) == img.term {
-		s.compact(img.index)
-		s.synced = max(s.synced, img.index)
+// install replaces the log up to the snapshot's index by the snapshot, and returns the entries that it drops because
+// they follow another entry at that index.
+func (s *store) install(snap *savedSnapshot) (gone []*entry) {
+	s.snapshot = snap
+	s.commit = max(s.commit, snap.index)
+	if s.has(snap.index) && s.termAt(snap.index) == snap.term {
+		s.compact(snap.index)
+		s.synced = max(s.synced, snap.index)
 		return nil
 	}
-	if s.last() > img.index {
-		gone = s.entries[img.index-s.before:]
+	if s.last() > snap.index {
+		gone = s.entries[snap.index-s.before:]
 	}
-	s.entries, s.before, s.atTerm, s.synced = nil, img.index, img.term, img.index
+	s.entries, s.before, s.atTerm, s.synced = nil, snap.index, snap.term, snap.index
 	return gone
 }
 
@@ -109,14 +107,14 @@ func (s *store) snapshotIndex() uint64 {
 	return s.snapshot.index
 }
 
-// reaches tells whether this log is at least as far as the other: by its last term, then its length.
+// reaches reports whether this log is at least as far as the other: by its last term, then its length.
 func (s *store) reaches(o *store) bool {
 	mine, other := s.termAt(s.last()), o.termAt(o.last())
 	return mine > other || mine == other && s.last() >= o.last()
 }
 
-// crash leaves what a restarted process finds. What the operating system kept counts as durable once
-// the process is back.
+// crash leaves what a restarted process finds. Without a loss of power that is all that was written, which counts as
+// durable from then on.
 func (s *store) crash(loseUnsynced bool) {
 	if !loseUnsynced {
 		s.synced = s.last()

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// RecordKind says what a Record tells of.
+// RecordKind is what a Record reports.
 type RecordKind uint8
 
 // What is recorded. Every record has the time and, where it makes sense, group and host.
@@ -16,12 +16,12 @@ const (
 	RecordOpened        RecordKind = iota + 1 // Term, Index of the last entry
 	RecordClosed                              //
 	RecordElected                             // Term, Index of the last entry before the term
-	RecordBelief                              // Term, Peer: whom the host believes to lead
+	RecordLeadership                          // Term, Peer: the leader that the host believes in
 	RecordProposed                            // Term, Index
 	RecordOutcome                             // Outcome
-	RecordCommitted                           // the truth, which nobody may know yet: Term, Index
+	RecordCommitted                           // whether or not a replica knows it: Term, Index
 	RecordApplied                             // Term of the first, Index of the last entry
-	RecordOverwritten                         // Term, Index of the first entry that went
+	RecordOverwritten                         // Term, Index of the first entry that was dropped
 	RecordSaved                               // a snapshot: Term, Index
 	RecordSaveFailed                          // Index
 	RecordRestored                            // Term, Index
@@ -40,7 +40,7 @@ var recordNames = [...]string{
 	RecordOpened:        "opened",
 	RecordClosed:        "closed",
 	RecordElected:       "elected",
-	RecordBelief:        "believes",
+	RecordLeadership:    "believes",
 	RecordProposed:      "proposed",
 	RecordOutcome:       "outcome",
 	RecordCommitted:     "committed",
@@ -68,7 +68,7 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("record-%d", uint8(k))
 }
 
-// Record is one thing that happened.
+// Record is one thing that happened in a network.
 type Record struct {
 	At      time.Duration // virtual time
 	Kind    RecordKind
@@ -103,10 +103,10 @@ func (r Record) String() string {
 	return string(b)
 }
 
-// recentRecords is how many records a report of something impossible shows.
+// recentRecords is how many records the report of a violation shows.
 const recentRecords = 64
 
-// trace keeps a hash of everything that happened, and the latest of it.
+// trace keeps a hash of everything that happened, and the latest records.
 type trace struct {
 	sink  func(Record)
 	hash  uint64
@@ -127,7 +127,13 @@ func (t *trace) add(now time.Duration, r Record) {
 	}
 }
 
-// fired takes note of every event, records or not.
+// record adds what happened on the log's replica to the trace.
+func (l *Log) record(r Record) {
+	r.Group, r.Host = l.group.id, l.host.id
+	l.net.trace.add(l.net.now, r)
+}
+
+// fired mixes an event into the hash.
 func (t *trace) fired(e *event) {
 	t.mix(uint64(e.at))
 	t.mix(e.seq)
@@ -146,10 +152,8 @@ func (t *trace) recent() []Record {
 	return rs
 }
 
-// TraceHash is a hash of everything that happened so far. Two simulated runs that have the same one
-// went the same way, to the last message.
+// TraceHash is a hash of everything that happened so far. Two simulated runs with the same hash were the same run, to
+// the last message.
 func (n *Network) TraceHash() uint64 {
-	var h uint64
-	n.do(func() { h = n.trace.hash })
-	return h
+	return locked(n, func() uint64 { return n.trace.hash })
 }

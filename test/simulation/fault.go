@@ -192,10 +192,10 @@ func (w *world) begin(f Fault) (end func()) {
 
 func (w *world) badLinks(f Fault) func() {
 	net := w.cluster.Net()
-	net.SetLinks(memlog.Link{
+	net.SetPaths(memlog.Path{
 		Delay: memlog.Between(0, time.Duration(f.Amount*float64(300*time.Millisecond))), Loss: f.Amount / 3, Reorder: true,
 	})
-	return func() { net.SetLinks(w.plan.Log.Link) }
+	return func() { net.SetPaths(w.plan.Log.Path) }
 }
 
 // crash ends hosts. One that is down already is left to who ended it.

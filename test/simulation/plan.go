@@ -67,7 +67,7 @@ func Draw(seed uint64) Plan {
 		UnknownOnTermChange: workload.Pick(dice, 0, 0.5, 1),
 		SnapshotEvery:       workload.Pick(dice, uint64(0), 20, 200, 2000),
 		SnapshotKeep:        workload.Pick(dice, uint64(0), 10, 100),
-		Link:                memlog.Link{Delay: memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)), Reorder: dice.IntN(2) == 0},
+		Path:                memlog.Path{Delay: memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)), Reorder: dice.IntN(2) == 0},
 		Disk:                memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)),
 	}
 	// Clocks of hosts differ by up to half a percent, which is what their proof allows, and from those of the

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// deaf is a state machine that takes everything and keeps nothing.
-type deaf struct{}
+// discarding is a state machine that accepts everything and keeps nothing.
+type discarding struct{}
 
-func (deaf) Apply([]shard.Entry) error                { return nil }
-func (deaf) PrepareSnapshot() (shard.Snapshot, error) { return nil, io.EOF }
-func (deaf) Restore(io.Reader) error                  { return nil }
-func (deaf) LeadershipChanged(shard.Leadership)       {}
+func (discarding) Apply([]shard.Entry) error                { return nil }
+func (discarding) PrepareSnapshot() (shard.Snapshot, error) { return nil, io.EOF }
+func (discarding) Restore(io.Reader) error                  { return nil }
+func (discarding) LeadershipChanged(shard.Leadership)       {}
 
-func TestImpossibleIsNoticedAndSaid(t *testing.T) {
+func TestViolationsAreReported(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(*Group)
@@ -54,11 +54,11 @@ func TestImpossibleIsNoticedAndSaid(t *testing.T) {
 			"host 2 wins term 2 without the committed entry 2",
 		}, {
 			"two hosts lead one term",
-			func(g *Group) { g.replicas[1].log.lead(1) },
+			func(g *Group) { g.replicas[1].log.becomeLeader(1) },
 			"both lead term 1",
 		}, {
 			"a term goes back",
-			func(g *Group) { g.replicas[1].log.setBelief(0, 0) },
+			func(g *Group) { g.replicas[1].log.setLeadership(0, 0) },
 			"host 2 goes back from term 1 to 0",
 		}, {
 			"an entry is skipped",
@@ -73,7 +73,7 @@ func TestImpossibleIsNoticedAndSaid(t *testing.T) {
 			}
 			var leader *Log
 			for _, h := range n.hosts {
-				l, err := n.Open(h.id, 1, deaf{})
+				l, err := n.Open(h.id, 1, discarding{})
 				if err != nil {
 					t.Fatal(err)
 				}
