@@ -36,7 +36,7 @@ func docsDefault(r *row) string {
 
 func docsHelp(r *row) string {
 	help := escapeCell(r.help)
-	if r.whole {
+	if r.clusterWide {
 		help += ". **The same on all hosts**"
 	}
 	return help

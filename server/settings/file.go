@@ -12,25 +12,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// said is what a source says of one setting.
-type said struct {
+// given is what a source has for one setting.
+type given struct {
 	texts []string
 	where string
 }
 
 // readFile reads a file of settings. What cannot be understood in it is noted.
-func (n *notebook) readFile(path, where string) map[string]said {
+func (c *checker) readFile(path, where string) map[string]given {
 	note := func(line int, setting, problem, remedy string) {
 		at := where
 		if line > 0 {
 			at = fmt.Sprintf("%s:%d: %s", path, line, setting)
 		}
-		n.mistakes = append(n.mistakes, Mistake{Setting: setting, Where: at, Problem: problem, Remedy: remedy})
+		c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: at, Problem: problem, Remedy: remedy})
 	}
 	root, err := parseFile(path)
 	switch {
 	case err != nil:
-		// Where it is has been said.
+		// The message shows the path already.
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			err = at.Err
 		}
@@ -42,7 +42,7 @@ func (n *notebook) readFile(path, where string) map[string]said {
 		note(0, fileSetting, "the file is not a list of settings", "write a setting on each line, such as name: a")
 		return nil
 	}
-	found := make(map[string]said)
+	found := make(map[string]given)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, content := root.Content[i], root.Content[i+1]
 		if content.Kind == yaml.AliasNode {
@@ -59,7 +59,7 @@ func (n *notebook) readFile(path, where string) map[string]said {
 		case problem != "":
 			note(key.Line, name, problem, "write it as docs/settings.md shows")
 		case len(texts) > 0:
-			found[name] = said{texts, fmt.Sprintf("%s:%d: %s: %s", path, key.Line, name, strings.Join(texts, ","))}
+			found[name] = given{texts, fmt.Sprintf("%s:%d: %s: %s", path, key.Line, name, strings.Join(texts, ","))}
 		}
 	}
 	return found

@@ -9,7 +9,7 @@ import (
 )
 
 // Flags are the flags of a command line that stand for settings. They keep the text that they were
-// given: what it means is for Load to say, together with all other mistakes.
+// given: Load parses it, and reports mistakes in it together with all others.
 type Flags struct {
 	texts  map[string]*flagText
 	config flagText
@@ -17,16 +17,16 @@ type Flags struct {
 
 // flagText implements pflag.Value.
 type flagText struct {
-	kind string
-	said []string
+	kind  string
+	texts []string
 }
 
 func (f *flagText) Set(text string) error {
-	f.said = append(f.said, text)
+	f.texts = append(f.texts, text)
 	return nil
 }
 
-func (f *flagText) String() string { return strings.Join(f.said, ",") }
+func (f *flagText) String() string { return strings.Join(f.texts, ",") }
 
 // Type is the word that stands for the value in the help.
 func (f *flagText) Type() string { return f.kind }
@@ -60,12 +60,12 @@ func (r *row) bare() string {
 	return ""
 }
 
-// said returns the texts of a setting's flag, none where it was not given.
-func (f *Flags) said(name string) []string {
+// textsOf returns the texts of a setting's flag, none where it was not given.
+func (f *Flags) textsOf(name string) []string {
 	if f == nil {
 		return nil
 	}
-	return f.texts[name].said
+	return f.texts[name].texts
 }
 
 // WriteUsage writes all flags under their headings, for the help of a command.

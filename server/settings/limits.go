@@ -1,10 +1,23 @@
 package settings
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
+
+// check notes everything that is wrong with complete settings.
+func (c *checker) check() {
+	c.checkHost()
+	c.checkHosts()
+	c.checkListeners()
+	c.checkClientTLS()
+	c.checkRaftTLS()
+	c.checkFiles()
+	c.checkLimits()
+	c.checkExposure()
+}
 
 // The bounds of what may be set.
 const (
@@ -41,3 +54,31 @@ const (
 	minRaftSnapshotBatches = 100
 	maxRaftSnapshotBatches = 1_000_000
 )
+
+func (c *checker) checkLimits() {
+	s := c.settings
+	c.checkRange("data-limit", int64(s.DataLimit), minDataLimit, maxDataLimit, func(v int64) string { return Size(v).String() })
+	if s.Connections != 0 {
+		c.checkRange("connections", int64(s.Connections), 1, maxConnections, decimal)
+	}
+	c.checkRange("requests-in-flight", int64(s.RequestsInFlight), 1, maxRequestsInFlight, decimal)
+	c.checkRange("watches", int64(s.Watches), 1, maxWatches, decimal)
+	c.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, func(v int64) string { return Size(v).String() })
+	c.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("ping-interval", int64(s.PingInterval), int64(minPingInterval), int64(maxPingInterval), span)
+	c.checkRange("raft-tick", int64(s.RaftTick), int64(minRaftTick), int64(maxRaftTick), span)
+	if s.RaftTick%time.Millisecond != 0 && !c.rejected("raft-tick") {
+		c.reject("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
+	}
+	c.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches, decimal)
+}
+
+func (c *checker) checkRange(setting string, v, least, most int64, show func(int64) string) {
+	if !c.rejected(setting) && (v < least || v > most) {
+		c.reject(setting, c.subject(setting, show(v))+" is out of bounds", "give "+show(least)+" to "+show(most))
+	}
+}
+
+func decimal(v int64) string { return strconv.FormatInt(v, 10) }
+func span(v int64) string    { return time.Duration(v).String() }

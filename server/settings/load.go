@@ -1,69 +1,73 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 )
 
-// Sources are where settings may be said. A flag goes before the environment, the environment before
-// the file, and the file before the defaults.
+// Sources are where settings may be given. A flag goes before the environment, the environment before the file, and the
+// file before the defaults.
 type Sources struct {
 	// Flags is what AddFlags returned, after the command line was parsed. Nil: there are no flags.
 	Flags *Flags
-	// Environment has lines of the form NAME=TEXT, as os.Environ returns them. An empty text counts as
-	// nothing said.
+	// Environment has lines of the form NAME=TEXT, as os.Environ returns them. A variable that is empty is not given.
 	Environment []string
 	// File is the path of a YAML file. Where it is empty, --config and SIGNALBOX_CONFIG name one.
 	File string
 }
 
-// Load returns the settings that the sources say, complete and checked. The error is Mistakes: all of
-// them. The settings are returned also then, as far as they could be understood, so that a message
-// about them can be written the way that they ask for.
+// Load returns the settings of the sources, complete and checked. The error is Mistakes: all of them. With an error it
+// returns the settings as far as they could be parsed, so that the error can be logged in the form that they ask for.
 func Load(from Sources) (Settings, error) {
 	s := Defaults()
 	s.origins = make(map[string]string)
-	n := &notebook{settings: &s}
+	c := &checker{settings: &s}
 	environment := variables(from.Environment)
 
-	var file map[string]said
+	var file map[string]given
 	if path, where := from.file(environment); path != "" {
-		file = n.readFile(path, where)
+		file = c.readFile(path, where)
 	}
 	for i := range table {
 		r := &table[i]
 		if found, ok := file[r.name]; ok {
-			n.take(r, found)
+			c.apply(r, found)
 		}
 		if text := environment[r.variable()]; text != "" {
-			n.take(r, said{[]string{text}, r.variable() + "=" + text})
+			c.apply(r, given{[]string{text}, r.variable() + "=" + text})
 		}
-		if texts := from.Flags.said(r.name); len(texts) > 0 {
-			n.take(r, said{texts, flagSaid(r, texts)})
+		if texts := from.Flags.textsOf(r.name); len(texts) > 0 {
+			c.apply(r, given{texts, asFlag(r, texts)})
 		}
 	}
-	s.warnStrangers(environment)
-	s.complete(n)
-	n.check()
-	return s, n.err()
+	s.warnMisspelt(environment)
+	s.complete(c)
+	c.check()
+	return s, c.err()
 }
 
-// Validate tells all that is wrong with the settings, with an error that is Mistakes, or nil. Fields
-// that are empty count as what follows from the others.
-func (s Settings) Validate() error {
-	n := &notebook{settings: &s}
-	s.complete(n)
-	n.check()
-	return n.err()
+// Complete returns the settings with what follows for fields that are empty, and all that is wrong with them: an error
+// that is Mistakes, or nil. What Load returned is complete; completed again after a change, what followed keeps its value.
+func (s Settings) Complete() (Settings, error) {
+	s.warnings = nil
+	if s.alone {
+		s.alone, s.Hosts = false, nil // they follow again
+	}
+	c := &checker{settings: &s}
+	s.complete(c)
+	c.check()
+	return s, c.err()
 }
 
-// take puts what a source says into the settings.
-func (n *notebook) take(r *row, from said) {
-	n.settings.origins[r.name] = from.where
-	err := r.field(n.settings).parse(from.texts)
+// apply puts what a source has into the settings.
+func (c *checker) apply(r *row, from given) {
+	c.settings.origins[r.name] = from.where
+	err := r.field(c.settings).parse(from.texts)
 	if err == nil {
 		return
 	}
@@ -71,7 +75,7 @@ func (n *notebook) take(r *row, from said) {
 	if !errors.As(err, &wrong) {
 		wrong = &badValue{problem: err.Error(), remedy: "docs/settings.md shows how it is written"}
 	}
-	n.blame(r.name, wrong.problem, wrong.remedy)
+	c.reject(r.name, wrong.problem, wrong.remedy)
 }
 
 // file is the path of the file of settings, and who named it.
@@ -80,8 +84,8 @@ func (from *Sources) file(environment map[string]string) (path, where string) {
 	switch {
 	case from.File != "":
 		return from.File, "--" + fileSetting + " " + from.File
-	case from.Flags != nil && len(from.Flags.config.said) > 0:
-		path = last(from.Flags.config.said)
+	case from.Flags != nil && len(from.Flags.config.texts) > 0:
+		path = last(from.Flags.config.texts)
 		return path, "--" + fileSetting + " " + path
 	case environment[variable] != "":
 		path = environment[variable]
@@ -101,9 +105,9 @@ func variables(environment []string) map[string]string {
 	return found
 }
 
-// warnStrangers warns of variables that look like misspelt settings. Others that begin like ours are
-// nobody's mistake: Kubernetes makes SIGNALBOX_PORT and its like for a service of that name.
-func (s *Settings) warnStrangers(environment map[string]string) {
+// warnMisspelt warns of variables that look like misspelt settings. Other variables with the same prefix are no mistake:
+// Kubernetes makes SIGNALBOX_PORT and its like for a service of that name.
+func (s *Settings) warnMisspelt(environment map[string]string) {
 	known := map[string]bool{variableOf(fileSetting): true}
 	for i := range table {
 		known[table[i].variable()] = true
@@ -113,17 +117,91 @@ func (s *Settings) warnStrangers(environment map[string]string) {
 			continue
 		}
 		if near := nearest(strings.TrimPrefix(name, variablePrefix)); near != "" {
-			s.warnings = append(s.warnings,
+			s.sourceWarnings = append(s.sourceWarnings,
 				fmt.Sprintf("%s is no setting and counts for nothing; did you mean %s?", name, variableOf(near)))
 		}
 	}
 }
 
-// flagSaid shows a flag as it was given.
-func flagSaid(r *row, texts []string) string {
+// asFlag shows a flag as it was given.
+func asFlag(r *row, texts []string) string {
 	flag := "--" + r.flagName()
 	if r.bare() != "" {
 		return flag + "=" + strings.Join(texts, ",")
 	}
 	return flag + " " + strings.Join(texts, " "+flag+" ")
+}
+
+// complete fills what follows from other settings. What would follow from wrong ones stays empty: check reports those.
+func (s *Settings) complete(c *checker) {
+	s.Hosts = slices.Clone(s.Hosts)
+	slices.SortStableFunc(s.Hosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
+	if s.Name == "" && !c.rejected("name", "hosts") {
+		switch len(s.Hosts) {
+		case 0:
+			s.Name = DefaultName
+		case 1:
+			s.Name = s.Hosts[0].Name
+		}
+	}
+	listed := addressOf(s.Hosts, s.Name)
+	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, DefaultRaftListen))
+	s.RaftAdvertise = cmp.Or(s.RaftAdvertise, listed, s.RaftListen)
+	if len(s.Hosts) == 0 && !c.rejected("hosts") {
+		s.alone = true
+		s.Hosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}
+	}
+
+	s.TLSListen = cmp.Or(s.TLSListen, Off)
+	if s.Listen == "" {
+		s.Listen = Off
+		if s.TLSListen == Off {
+			s.Listen = DefaultListen
+		}
+	}
+	s.AdminListen = cmp.Or(s.AdminListen, Off)
+	if s.ClientAdvertise == "" {
+		s.ClientAdvertise = s.TLSListen
+		if s.TLSListen == Off {
+			s.ClientAdvertise = s.Listen
+		}
+	}
+}
+
+// wildcard names the address that stands for all of a machine's, where only a port was given: the log
+// wants a name or a number before the port.
+func wildcard(address string) string {
+	if strings.HasPrefix(address, ":") {
+		return "0.0.0.0" + address
+	}
+	return address
+}
+
+// AdminAdvertise is the address of the admin listener as others may reach it, empty where there is none. A listener on
+// all addresses is reached at the host of ClientAdvertise.
+func (s *Settings) AdminAdvertise() string {
+	if !s.ServesAdmin() {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(s.AdminListen)
+	if err != nil || !isWildcard(host) {
+		return s.AdminListen
+	}
+	client, _, err := net.SplitHostPort(s.ClientAdvertise)
+	if err != nil {
+		return s.AdminListen
+	}
+	return net.JoinHostPort(client, port)
+}
+
+// NamesOverHTTP are the names that this host may be asked for by over HTTP: those that were given, its own, and those
+// in the addresses that other hosts and clients get.
+func (s *Settings) NamesOverHTTP() []string {
+	names := append(slices.Clone(s.HTTPNames), s.Name)
+	for _, address := range []string{s.AdminListen, s.ClientAdvertise, s.RaftAdvertise} {
+		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+			names = append(names, host)
+		}
+	}
+	return names
 }

@@ -147,8 +147,8 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			if got := c.show(s); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
-			if err := s.Validate(); err != nil {
-				t.Errorf("what Load accepts, Validate refuses: %v", err)
+			if _, err := s.Complete(); err != nil {
+				t.Errorf("what Load accepts, Complete refuses: %v", err)
 			}
 		})
 	}
@@ -214,16 +214,41 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestValidateWithoutLoad(t *testing.T) {
-	if err := Defaults().Validate(); err != nil {
-		t.Errorf("the defaults are refused: %v", err)
+func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
+	s, err := Defaults().Complete()
+	if err != nil || s.Listen != DefaultListen || s.Name != DefaultName || s.HostID() != 1 {
+		t.Errorf("the defaults are %+v, %v", s, err)
 	}
+	s.Name = "other"
+	again, err := s.Complete()
+	if err != nil || again.HostID() != 1 || again.Hosts[0].Name != "other" {
+		t.Errorf("completed again: %+v, %v", again, err)
+	}
+}
+
+func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
+	s := Defaults()
+	s.Listen, s.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
+	if _, err := s.Complete(); err == nil || !strings.Contains(err.Error(), "would get another port at every start") {
+		t.Errorf("without asking: %v", err)
+	}
+	s.AnyPort = true
+	if _, err := s.Complete(); err != nil {
+		t.Errorf("asked for: %v", err)
+	}
+	s.RaftAdvertise = "127.0.0.1:0"
+	if _, err := s.Complete(); err == nil {
+		t.Error("a Raft address without a port is accepted")
+	}
+}
+
+func TestWhatIsWrongIsReportedWithoutLoad(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.Shards = "x", 100
 	want := "2 settings must be changed:\n" +
 		"  - --shards: that is no possible number of data shards; give 1 to 64, or nothing for 1\n" +
 		"  - --listen: x is not an address; write HOST:PORT, such as 127.0.0.1:7420"
-	if err := s.Validate(); err == nil || err.Error() != want {
+	if _, err := s.Complete(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

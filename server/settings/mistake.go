@@ -9,9 +9,9 @@ import (
 type Mistake struct {
 	// Setting is the name of the setting, or what was taken for one.
 	Setting string
-	// Where is what was said and where: a flag, a variable, a line of the file.
+	// Where is what was given and where: a flag, a variable, a line of the file.
 	Where string
-	// Problem says what is wrong, Remedy what to say instead.
+	// Problem is what is wrong, Remedy what to give instead.
 	Problem, Remedy string
 }
 
@@ -37,34 +37,33 @@ func (m Mistakes) Error() string {
 	return b.String()
 }
 
-// notebook gathers mistakes while settings are read and checked.
-type notebook struct {
+// checker gathers mistakes while settings are read and checked.
+type checker struct {
 	settings *Settings
 	mistakes Mistakes
 }
 
-// blame notes what is wrong with a setting.
-func (n *notebook) blame(setting, problem, remedy string) {
-	where, said := n.settings.origins[setting]
-	if !said {
+// reject records what is wrong with a setting.
+func (c *checker) reject(setting, problem, remedy string) {
+	where, known := c.settings.origins[setting]
+	if !known {
 		where = "--" + rowOf(setting).flagName()
 	}
-	n.mistakes = append(n.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
+	c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
 }
 
-// it stands for the value of a setting in a sentence: where the value was said, the message shows it
-// already.
-func (n *notebook) it(setting, value string) string {
-	if _, said := n.settings.origins[setting]; said {
+// subject stands for the value of a setting in a sentence: where the value was given, the message shows it already.
+func (c *checker) subject(setting, value string) string {
+	if _, known := c.settings.origins[setting]; known {
 		return "it"
 	}
 	return value
 }
 
-// blamed tells whether something is known to be wrong with a setting: then its value is not what was
+// blamed reports whether something is known to be wrong with a setting: then its value is not what was
 // meant, and nothing is to be concluded from it.
-func (n *notebook) blamed(settings ...string) bool {
-	for _, m := range n.mistakes {
+func (c *checker) rejected(settings ...string) bool {
+	for _, m := range c.mistakes {
 		for _, s := range settings {
 			if m.Setting == s {
 				return true
@@ -75,12 +74,12 @@ func (n *notebook) blamed(settings ...string) bool {
 }
 
 // err returns what was gathered, in the order of the table; nil where nothing was.
-func (n *notebook) err() error {
-	if len(n.mistakes) == 0 {
+func (c *checker) err() error {
+	if len(c.mistakes) == 0 {
 		return nil
 	}
 	var sorted Mistakes
-	unknown := n.mistakes // those that are about no setting stay in front
+	unknown := c.mistakes // those that are about no setting stay in front
 	for _, r := range table {
 		var rest Mistakes
 		for _, m := range unknown {

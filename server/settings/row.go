@@ -1,6 +1,9 @@
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // row is one setting: what it is called everywhere, what it is for, and which field it fills.
 type row struct {
@@ -11,13 +14,13 @@ type row struct {
 	group group
 	// hint stands for the value in the help.
 	hint string
-	// help says what the setting is for, beginning with a small letter and without a full stop.
+	// help is what the setting is for, beginning with a small letter and without a full stop.
 	help string
-	// otherwise says what holds where nothing is said, for a default that depends on something.
+	// otherwise describes a default that depends on something.
 	otherwise string
-	// whole: the same on all hosts of a cluster.
-	whole bool
-	field func(*Settings) value
+	// clusterWide: the same on all hosts of a cluster.
+	clusterWide bool
+	field       func(*Settings) value
 }
 
 // group is a heading under which settings stand together in the help and in the docs.
@@ -56,7 +59,7 @@ const (
 	fileSetting = "config"
 )
 
-// fallback is what holds where nothing is said, as the help and the docs show it.
+// fallback is the default, as the help and the docs show it.
 func (r *row) fallback() string {
 	if r.otherwise != "" {
 		return r.otherwise
@@ -65,7 +68,7 @@ func (r *row) fallback() string {
 	return r.field(&s).text()
 }
 
-// rowOf returns the row of a setting. That there is one is for the caller to know.
+// rowOf returns the row of a setting, which must be there.
 func rowOf(name string) *row {
 	for i := range table {
 		if table[i].name == name {
@@ -82,4 +85,49 @@ func hasRow(name string) bool {
 		}
 	}
 	return false
+}
+
+// suggest returns what a name that is no setting's may be meant for.
+func suggest(name string) string {
+	if near := nearest(name); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "docs/settings.md and signalbox serve --help list all of them"
+}
+
+// nearest returns the setting whose name is at most two letters away, one for a short name; empty where
+// none is.
+func nearest(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	best, least := "", 3
+	if len(name) <= 5 {
+		least = 2
+	}
+	for i := range table {
+		r := &table[i]
+		if d := min(distance(name, r.name), distance(name, r.flagName())); d < least {
+			best, least = r.name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to put in, take out or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := slices.Clone(row)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
+		}
+	}
+	return row[len(b)]
 }

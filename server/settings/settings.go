@@ -2,25 +2,26 @@ package settings
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Settings are all that a host is told from outside. Defaults returns them with what holds where nothing
-// is said, Load fills them from flags, environment and file, and Validate tells everything that is wrong.
+// Settings are the configuration of a host. Defaults returns the defaults, Load fills them from flags, environment and
+// file, and Complete checks those that a program has made.
 //
 // A listener that is not wanted has the address Off.
 type Settings struct {
-	// Name says which of Hosts this host is. It never changes in the life of its data directory.
+	// Name is that of this host among Hosts. It never changes for a data directory.
 	Name string `yaml:"name"`
 	// DataDir holds all that the host must not forget. It belongs to this host alone.
 	DataDir string `yaml:"data-dir"`
 	// Hosts are the first hosts of the cluster, the same on all of them, with the addresses at which
 	// they reach each other. Empty means this host alone.
 	Hosts []FirstHost `yaml:"hosts"`
-	// Cluster is a name that keeps apart what would look alike: two clusters made of the same hosts, one
-	// after the other. The same on all hosts, and never changed.
+	// Cluster is a name for the cluster, so that two clusters made of the same hosts, one after the other, differ. The
+	// same on all hosts, and never changed.
 	Cluster string `yaml:"cluster"`
 	// Shards is the number of data shards, fixed when the cluster is born. Zero means the number that the
 	// data directory has, and DefaultShards for a new one.
@@ -30,7 +31,7 @@ type Settings struct {
 	Listen string `yaml:"listen"`
 	// TLSListen is where clients connect with TLS.
 	TLSListen string `yaml:"tls-listen"`
-	// ClientAdvertise is the address that clients are told for this host.
+	// ClientAdvertise is the address at which clients reach this host.
 	ClientAdvertise string `yaml:"client-advertise"`
 	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. They are read again when
 	// they change.
@@ -82,8 +83,7 @@ type Settings struct {
 	WatchMemory Size `yaml:"watch-memory"`
 	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
 	PartialLimit Size `yaml:"partial-limit"`
-	// PingInterval is how often a silent client must say that it is there. One that was silent for three
-	// of them is disconnected.
+	// PingInterval is how often an idle client must ping. One that was silent for three of them is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
 	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to
 	// accept changes. Zero derives it from the size of the file system.
@@ -97,15 +97,19 @@ type Settings struct {
 	// Insecure names what may be reached over a network without protection.
 	Insecure Parts `yaml:"insecure"`
 
+	// AnyPort allows port 0, any that is free, for the listeners of clients and of the admin pages. It is for programs
+	// that embed a host and ask it for its addresses; no flag and no line of a file sets it.
+	AnyPort bool `yaml:"-"`
+
 	// alone: no list of hosts was given, so this host makes the cluster.
 	alone bool
-	// origins tell where the settings that were said were said, by name.
+	// origins are where settings were given, by name.
 	origins map[string]string
-	// warnings are what is allowed and probably not meant.
-	warnings []string
+	// warnings are what is allowed and probably not meant: those of the sources, and those of the checks.
+	sourceWarnings, warnings []string
 }
 
-// What holds where nothing is said.
+// The defaults.
 const (
 	DefaultName        = "signalbox"
 	DefaultDataDir     = "signalbox-data"
@@ -142,7 +146,7 @@ const (
 	FormatJSON = "json"
 )
 
-// Defaults are the settings where nothing is said. What depends on other settings is still empty.
+// Defaults returns the default settings. What depends on other settings is still empty.
 func Defaults() Settings {
 	return Settings{
 		DataDir:             DefaultDataDir,
@@ -162,19 +166,19 @@ func Defaults() Settings {
 	}
 }
 
-// HasPeers tells whether there are other hosts. A host alone opens no port for any.
+// HasPeers reports whether there are other hosts. A host alone opens no port for any.
 func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
 
-// Warnings are what is allowed and probably not meant. They are known after Load.
-func (s *Settings) Warnings() []string { return s.warnings }
+// Warnings are what is allowed and probably not meant. They are known after Load and Complete.
+func (s *Settings) Warnings() []string { return slices.Concat(s.sourceWarnings, s.warnings) }
 
-// ServesPlain tells whether clients may connect without TLS.
+// ServesPlain reports whether clients may connect without TLS.
 func (s *Settings) ServesPlain() bool { return listens(s.Listen) }
 
-// ServesTLS tells whether clients may connect with TLS.
+// ServesTLS reports whether clients may connect with TLS.
 func (s *Settings) ServesTLS() bool { return listens(s.TLSListen) }
 
-// ServesAdmin tells whether there is a listener for health, metrics and status.
+// ServesAdmin reports whether there is a listener for health, metrics and status.
 func (s *Settings) ServesAdmin() bool { return listens(s.AdminListen) }
 
 func listens(address string) bool { return address != "" && address != Off }

@@ -14,19 +14,19 @@ var table = []row{
 		field: func(s *Settings) value { return textValue{&s.DataDir} },
 	},
 	{
-		name: "hosts", flag: "host", group: groupHost, hint: "NAME=ADDRESS", whole: true,
+		name: "hosts", flag: "host", group: groupHost, hint: "NAME=ADDRESS", clusterWide: true,
 		help: "a host that the cluster begins with, and the address at which other hosts reach it; " +
 			"repeated for every host, this one included",
 		otherwise: "this host alone",
 		field:     func(s *Settings) value { return hostsValue{&s.Hosts} },
 	},
 	{
-		name: "cluster", group: groupHost, hint: "NAME", whole: true,
+		name: "cluster", group: groupHost, hint: "NAME", clusterWide: true,
 		help:  "a name for the cluster, so that two made of the same hosts are never taken for one",
 		field: func(s *Settings) value { return textValue{&s.Cluster} },
 	},
 	{
-		name: "shards", group: groupHost, hint: "NUMBER", whole: true,
+		name: "shards", group: groupHost, hint: "NUMBER", clusterWide: true,
 		help:      "data shards, fixed for the life of the cluster at the first start",
 		otherwise: "what the data directory has; 1 in a new one",
 		field:     func(s *Settings) value { return countValue{&s.Shards} },
@@ -105,7 +105,7 @@ var table = []row{
 		field: func(s *Settings) value { return textValue{&s.RaftSecretFile} },
 	},
 	{
-		name: "raft-tick", group: groupRaft, hint: "DURATION", whole: true,
+		name: "raft-tick", group: groupRaft, hint: "DURATION", clusterWide: true,
 		help: "how often a leader calls the other hosts; after 15 to 30 ticks of silence another one leads; " +
 			"up to 250ms, and above the round trip between the hosts",
 		field: func(s *Settings) value { return durationValue{&s.RaftTick} },
@@ -140,7 +140,7 @@ var table = []row{
 	},
 
 	{
-		name: "data-limit", group: groupLimits, hint: "SIZE", whole: true,
+		name: "data-limit", group: groupLimits, hint: "SIZE", clusterWide: true,
 		help:  "the longest data of a semaphore, an owner or a waiter, up to 1MiB",
 		field: func(s *Settings) value { return sizeValue{&s.DataLimit} },
 	},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,26 +14,26 @@ import (
 // value is a field of Settings as text. Every source of settings hands over text, so the same rules hold
 // for all of them.
 type value interface {
-	// parse replaces the field by what a source said: one text, or as many as there are for a list.
-	parse(said []string) error
+	// parse replaces the field by the texts of a source: one, or as many as there are for a list.
+	parse(texts []string) error
 	// text is the field as the docs show it, empty where it is not set.
 	text() string
 }
 
-// badValue is what parse returns: what is wrong, and what to say instead.
+// badValue is an error of parse: what is wrong, and what to give instead.
 type badValue struct{ problem, remedy string }
 
 func (b *badValue) Error() string { return b.problem + "; " + b.remedy }
 
 func bad(problem, remedy string) error { return &badValue{problem, remedy} }
 
-// last is the text that counts where a setting that is no list was said more than once.
-func last(said []string) string { return strings.TrimSpace(said[len(said)-1]) }
+// last is the text that counts where a setting that is no list was given more than once.
+func last(texts []string) string { return strings.TrimSpace(texts[len(texts)-1]) }
 
 type textValue struct{ field *string }
 
-func (v textValue) parse(said []string) error {
-	*v.field = last(said)
+func (v textValue) parse(texts []string) error {
+	*v.field = last(texts)
 	return nil
 }
 
@@ -43,8 +44,8 @@ type wordValue struct {
 	allowed []string
 }
 
-func (v wordValue) parse(said []string) error {
-	word := strings.ToLower(last(said))
+func (v wordValue) parse(texts []string) error {
+	word := strings.ToLower(last(texts))
 	if !slices.Contains(v.allowed, word) {
 		return bad("there is no such choice", "give "+strings.Join(v.allowed, " or "))
 	}
@@ -56,8 +57,8 @@ func (v wordValue) text() string { return *v.field }
 
 type switchValue struct{ field *bool }
 
-func (v switchValue) parse(said []string) error {
-	on, err := strconv.ParseBool(last(said))
+func (v switchValue) parse(texts []string) error {
+	on, err := strconv.ParseBool(last(texts))
 	if err != nil {
 		return bad("it is neither true nor false", "give true or false")
 	}
@@ -69,8 +70,8 @@ func (v switchValue) text() string { return strconv.FormatBool(*v.field) }
 
 type countValue struct{ field *int }
 
-func (v countValue) parse(said []string) error {
-	n, err := strconv.Atoi(last(said))
+func (v countValue) parse(texts []string) error {
+	n, err := strconv.Atoi(last(texts))
 	if err != nil {
 		return bad("it is not a whole number", "give one, such as 4")
 	}
@@ -87,8 +88,8 @@ func (v countValue) text() string {
 
 type sizeValue struct{ field *Size }
 
-func (v sizeValue) parse(said []string) error {
-	size, err := ParseSize(last(said))
+func (v sizeValue) parse(texts []string) error {
+	size, err := ParseSize(last(texts))
 	if err != nil {
 		return bad("it is not a number of bytes", "write it like 65536, 64KiB or 2GiB")
 	}
@@ -105,8 +106,8 @@ func (v sizeValue) text() string {
 
 type durationValue struct{ field *time.Duration }
 
-func (v durationValue) parse(said []string) error {
-	d, err := time.ParseDuration(last(said))
+func (v durationValue) parse(texts []string) error {
+	d, err := time.ParseDuration(last(texts))
 	if err != nil {
 		return bad("it is not a length of time", "write it like 20ms, 10s or 2m")
 	}
@@ -118,8 +119,8 @@ func (v durationValue) text() string { return v.field.String() }
 
 type levelValue struct{ field *slog.Level }
 
-func (v levelValue) parse(said []string) error {
-	switch strings.ToLower(last(said)) {
+func (v levelValue) parse(texts []string) error {
+	switch strings.ToLower(last(texts)) {
 	case "debug":
 		*v.field = slog.LevelDebug
 	case "info":
@@ -138,8 +139,8 @@ func (v levelValue) text() string { return strings.ToLower(v.field.String()) }
 
 type partsValue struct{ field *Parts }
 
-func (v partsValue) parse(said []string) error {
-	parts, err := ParseParts(strings.Join(said, ","))
+func (v partsValue) parse(texts []string) error {
+	parts, err := ParseParts(strings.Join(texts, ","))
 	if err != nil {
 		return bad(err.Error(), "give clients, raft, admin or all, with commas between them")
 	}
@@ -151,8 +152,8 @@ func (v partsValue) text() string { return v.field.String() }
 
 type hostsValue struct{ field *[]FirstHost }
 
-func (v hostsValue) parse(said []string) error {
-	hosts, err := ParseHosts(strings.Join(said, ","))
+func (v hostsValue) parse(texts []string) error {
+	hosts, err := ParseHosts(strings.Join(texts, ","))
 	if err != nil {
 		var b *badValue
 		if errors.As(err, &b) {
@@ -169,9 +170,9 @@ func (v hostsValue) text() string { return FormatHosts(*v.field) }
 // namesValue is a list of host names, without ports.
 type namesValue struct{ field *[]string }
 
-func (v namesValue) parse(said []string) error {
+func (v namesValue) parse(texts []string) error {
 	var names []string
-	for _, name := range strings.Split(strings.Join(said, ","), ",") {
+	for _, name := range strings.Split(strings.Join(texts, ","), ",") {
 		if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
 			continue
 		}
@@ -185,3 +186,47 @@ func (v namesValue) parse(said []string) error {
 }
 
 func (v namesValue) text() string { return strings.Join(*v.field, ",") }
+
+// Size is a number of bytes. As text it is a number with or without a unit: 65536, 64KiB, 2GiB.
+type Size uint64
+
+var sizeUnits = []struct {
+	name  string
+	bytes Size
+}{
+	// The longest names first: every one of them ends with the last.
+	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3},
+	{"B", 1},
+}
+
+var errSize = errors.New("not a number of bytes; write it like 65536, 64KiB or 2GiB")
+
+// ParseSize reads a size from text.
+func ParseSize(text string) (Size, error) {
+	number, unit := strings.TrimSpace(text), Size(1)
+	for _, u := range sizeUnits {
+		if strings.HasSuffix(number, u.name) {
+			number, unit = strings.TrimSpace(strings.TrimSuffix(number, u.name)), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return 0, errSize
+	}
+	if n > math.MaxInt64/uint64(unit) {
+		return 0, fmt.Errorf("more bytes than there can be; %w", errSize)
+	}
+	return Size(n) * unit, nil
+}
+
+// String returns the size in the largest binary unit that shows it exactly.
+func (s Size) String() string {
+	for _, u := range sizeUnits[:4] {
+		if s >= u.bytes && s%u.bytes == 0 {
+			return strconv.FormatUint(uint64(s/u.bytes), 10) + u.name
+		}
+	}
+	return strconv.FormatUint(uint64(s), 10) + "B"
+}

@@ -2,19 +2,84 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 )
 
-func (n *notebook) checkClientTLS() {
-	s := n.settings
-	if n.blamed("tls-listen") {
+// Parts are the sides from which a host can be reached.
+type Parts uint8
+
+// The parts that may be left without protection.
+const (
+	PartClients Parts = 1 << iota
+	PartRaft
+	PartAdmin
+
+	PartsAll = PartClients | PartRaft | PartAdmin
+)
+
+var partNames = []struct {
+	name string
+	part Parts
+}{{"clients", PartClients}, {"raft", PartRaft}, {"admin", PartAdmin}}
+
+// ParseParts reads names with commas between them. A plain true means all of them, false and nothing
+// mean none.
+func ParseParts(text string) (Parts, error) {
+	var parts Parts
+	for name := range strings.SplitSeq(text, ",") {
+		part, err := parsePart(strings.ToLower(strings.TrimSpace(name)))
+		if err != nil {
+			return 0, err
+		}
+		parts |= part
+	}
+	return parts, nil
+}
+
+func parsePart(name string) (Parts, error) {
+	switch name {
+	case "", "false", "none":
+		return 0, nil
+	case "true", "all":
+		return PartsAll, nil
+	}
+	for _, p := range partNames {
+		if p.name == name {
+			return p.part, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no part of a host", name)
+}
+
+// Has reports whether all of these parts are among the parts.
+func (p Parts) Has(all Parts) bool { return p&all == all }
+
+// String returns the names with commas between them, empty for none.
+func (p Parts) String() string {
+	if p == PartsAll {
+		return "all"
+	}
+	var names []string
+	for _, known := range partNames {
+		if p.Has(known.part) {
+			names = append(names, known.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+func (c *checker) checkClientTLS() {
+	s := c.settings
+	if c.rejected("tls-listen") {
 		return
 	}
 	if s.ServesTLS() {
 		for _, f := range []struct{ setting, path string }{{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}} {
 			if f.path == "" {
-				n.blame(f.setting, "tls-listen needs it", "give --"+f.setting+" FILE, or leave --tls-listen out")
+				c.reject(f.setting, "tls-listen needs it", "give --"+f.setting+" FILE, or leave --tls-listen out")
 			}
 		}
 		return
@@ -23,13 +88,13 @@ func (n *notebook) checkClientTLS() {
 		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA},
 	} {
 		if f.path != "" {
-			n.blame(f.setting, "there is no listener for it", "give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
+			c.reject(f.setting, "there is no listener for it", "give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
 		}
 	}
 }
 
-func (n *notebook) checkRaftTLS() {
-	s := n.settings
+func (c *checker) checkRaftTLS() {
+	s := c.settings
 	files := []struct{ setting, path string }{
 		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
 	}
@@ -38,26 +103,26 @@ func (n *notebook) checkRaftTLS() {
 	}
 	for _, f := range files {
 		if f.path == "" {
-			n.blame(f.setting, "hosts prove who they are to each other with all three files or with none",
+			c.reject(f.setting, "hosts prove who they are to each other with all three files or with none",
 				"give --"+f.setting+" FILE as well")
 		}
 	}
 }
 
-// protectsRaft tells whether TLS between hosts is wanted.
+// protectsRaft reports whether TLS between hosts is wanted.
 func (s *Settings) protectsRaft() bool {
 	return s.RaftTLSCert != "" || s.RaftTLSKey != "" || s.RaftTLSCA != ""
 }
 
-// checkExposure refuses what can be reached over a network by anybody.
-func (n *notebook) checkExposure() {
-	s := n.settings
-	if n.blamed("insecure") {
+// checkExposure rejects listeners that anybody on a network can reach.
+func (c *checker) checkExposure() {
+	s := c.settings
+	if c.rejected("insecure") {
 		return
 	}
 	expose := func(setting, address string, part Parts, problem, remedy string) {
-		if listens(address) && !isLoopback(address) && !s.Insecure.Has(part) && !n.blamed(setting) {
-			n.blame(setting, n.it(setting, address)+" can be reached from other machines, and "+problem,
+		if listens(address) && !isLoopback(address) && !s.Insecure.Has(part) && !c.rejected(setting) {
+			c.reject(setting, c.subject(setting, address)+" can be reached from other machines, and "+problem,
 				remedy+", or say --insecure="+part.String()+" where that network is trusted")
 		}
 	}
@@ -93,25 +158,25 @@ func (n *notebook) checkExposure() {
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
 }
 
-// checkFiles looks whether the files that are named are there, so that all that are missing are told at
-// once. What is in them is for those to judge who read them.
-func (n *notebook) checkFiles() {
-	s := n.settings
+// checkFiles checks that the files that are named can be read, so that all that are missing are reported together. Their
+// content is checked by the packages that read them.
+func (c *checker) checkFiles() {
+	s := c.settings
 	for _, f := range []struct{ setting, path string }{
 		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA}, {"token-file", s.TokenFile},
 		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
 		{"raft-secret-file", s.RaftSecretFile},
 	} {
-		if f.path == "" || n.blamed(f.setting) {
+		if f.path == "" || c.rejected(f.setting) {
 			continue
 		}
 		if problem := unreadable(f.path); problem != "" {
-			n.blame(f.setting, problem, "give the path of a file that this process may read")
+			c.reject(f.setting, problem, "give the path of a file that this process may read")
 		}
 	}
 }
 
-// unreadable tells why a file cannot be read, nothing where it can.
+// unreadable returns why a file cannot be read, empty where it can.
 func unreadable(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

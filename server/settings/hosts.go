@@ -1,0 +1,180 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// FirstHost is a host that the cluster begins with.
+type FirstHost struct {
+	Name string `yaml:"name"`
+	// Raft is the address at which other hosts reach it.
+	Raft string `yaml:"raft"`
+}
+
+// ParseHosts reads NAME=ADDRESS, with commas between them, and returns the hosts sorted by name.
+func ParseHosts(text string) ([]FirstHost, error) {
+	var hosts []FirstHost
+	for item := range strings.SplitSeq(text, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		name, address, ok := strings.Cut(item, "=")
+		name, address = strings.TrimSpace(name), strings.TrimSpace(address)
+		if !ok || name == "" || address == "" {
+			return nil, bad(fmt.Sprintf("%q is no host with its address", item),
+				"write each host as NAME=ADDRESS, such as a=10.0.0.1:7421")
+		}
+		hosts = append(hosts, FirstHost{Name: name, Raft: address})
+	}
+	slices.SortStableFunc(hosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
+	return hosts, nil
+}
+
+// FormatHosts is the reverse of ParseHosts.
+func FormatHosts(hosts []FirstHost) string {
+	var items []string
+	for _, h := range hosts {
+		items = append(items, h.Name+"="+h.Raft)
+	}
+	return strings.Join(items, ",")
+}
+
+// HostID is the id of this host: its place among the names of all hosts, from 1 on. It is zero where
+// the name is not among them.
+func (s *Settings) HostID() shard.HostID {
+	for i, h := range s.Hosts {
+		if h.Name == s.Name {
+			return shard.HostID(i + 1)
+		}
+	}
+	return 0
+}
+
+// Members are the addresses of all hosts by their ids.
+func (s *Settings) Members() map[shard.HostID]string {
+	members := make(map[shard.HostID]string, len(s.Hosts))
+	for i, h := range s.Hosts {
+		members[shard.HostID(i+1)] = h.Raft
+	}
+	return members
+}
+
+// addressOf returns the address of a host in the list, empty where it is not in it.
+func addressOf(hosts []FirstHost, name string) string {
+	for _, h := range hosts {
+		if h.Name == name {
+			return h.Raft
+		}
+	}
+	return ""
+}
+
+func (c *checker) checkHost() {
+	s := c.settings
+	if s.DataDir == "" {
+		c.reject("data-dir", "there is no directory", "name one, such as ./"+DefaultDataDir)
+	}
+	if s.Name == "" && !c.rejected("name", "hosts") {
+		c.reject("name", "it is not said which of the hosts this one is", "give one of "+names(s.Hosts))
+	}
+	if s.Name != "" && !c.rejected("name") && !isName(s.Name, MaxHostName) {
+		c.reject("name", "it is not a name for a host", nameRule(MaxHostName))
+	}
+	if s.Cluster != "" && !isName(s.Cluster, MaxClusterName) {
+		c.reject("cluster", "it is not a name for a cluster", nameRule(MaxClusterName))
+	}
+	if !c.rejected("shards") && (s.Shards < 0 || s.Shards > MaxShards) {
+		c.reject("shards", "that is no possible number of data shards",
+			fmt.Sprintf("give 1 to %d, or nothing for %d", MaxShards, DefaultShards))
+	}
+}
+
+func (c *checker) checkHosts() {
+	s := c.settings
+	if c.rejected("hosts") || s.alone {
+		return
+	}
+	if len(s.Hosts) > MaxHosts {
+		c.reject("hosts", fmt.Sprintf("%d hosts", len(s.Hosts)), fmt.Sprintf("give at most %d; 3 or 5 are usual", MaxHosts))
+	}
+	if s.Name != "" && !c.rejected("name") && addressOf(s.Hosts, s.Name) == "" {
+		c.reject("name", c.subject("name", s.Name)+" is not in the list of hosts",
+			"give one of "+names(s.Hosts)+", or add --host "+s.Name+"=ADDRESS on every host")
+	}
+	for i, h := range s.Hosts {
+		c.checkFirstHost(h, s.Hosts[:i])
+	}
+	c.checkLoopback()
+	if len(s.Hosts) == 2 {
+		s.warnings = append(s.warnings, "a cluster of two hosts stops when either of them does; three go on without one")
+	}
+}
+
+// checkFirstHost checks a host of the list against itself and those before it.
+func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
+	if !isName(h.Name, MaxHostName) {
+		c.reject("hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
+	}
+	if problem, remedy := checkAddress(h.Raft, false); problem != "" {
+		c.reject("hosts", "the address "+h.Raft+" of "+h.Name+" "+problem, remedy)
+	} else if host, _, _ := net.SplitHostPort(h.Raft); isWildcard(host) {
+		c.reject("hosts",
+			"the address "+h.Raft+" of "+h.Name+" stands for all addresses of a machine, and nobody else can use it",
+			"give the address that the other hosts reach it by, and --raft-listen on "+h.Name)
+	}
+	for _, other := range before {
+		switch {
+		case other.Name == h.Name:
+			c.reject("hosts", h.Name+" stands there twice", "name every host once")
+		case other.Raft == h.Raft:
+			c.reject("hosts", other.Name+" and "+h.Name+" have the same address "+h.Raft, "give each its own")
+		}
+	}
+}
+
+// checkLoopback rejects a list with both loopback and other addresses: a loopback address means another machine on each
+// of them, so every host would find itself there.
+func (c *checker) checkLoopback() {
+	var inside, outside string
+	for _, h := range c.settings.Hosts {
+		if isLoopback(h.Raft) {
+			inside = h.Name
+		} else {
+			outside = h.Name
+		}
+	}
+	if inside != "" && outside != "" {
+		c.reject("hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on another", inside, outside),
+			"give an address of "+inside+" that all hosts can reach")
+	}
+}
+
+func names(hosts []FirstHost) string {
+	var list []string
+	for _, h := range hosts {
+		list = append(list, h.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// isName reports whether a text can name a host or a cluster: it stands in lists, addresses and labels of
+// metrics, so it has no character that means something there.
+func isName(s string, most int) bool {
+	if s == "" || len(s) > most {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
+	})
+}
+
+func nameRule(most int) string {
+	return fmt.Sprintf("use 1 to %d letters, digits, dots, dashes and underscores", most)
+}

@@ -1,0 +1,165 @@
+package settings
+
+import (
+	"net"
+	"strconv"
+	"strings"
+)
+
+// checkListeners checks where the host listens, and the addresses that it advertises.
+func (c *checker) checkListeners() {
+	s := c.settings
+	type listener struct{ setting, address string }
+	var all []listener
+	for _, l := range []listener{
+		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen}, {"admin-listen", s.AdminListen},
+	} {
+		switch {
+		case c.rejected(l.setting):
+			continue
+		case l.setting == "raft-listen":
+			if s.raftFromList() {
+				break // it was looked at in the list
+			}
+			if l.address == Off {
+				c.reject(l.setting, "a host cannot do without", "give an address, such as "+DefaultRaftListen)
+				continue
+			}
+			fallthrough
+		case l.address != Off:
+			if problem, remedy := checkAddress(l.address, s.AnyPort && l.setting != "raft-listen"); problem != "" {
+				c.reject(l.setting, c.subject(l.setting, l.address)+" "+problem, remedy)
+				continue
+			}
+		default:
+			continue
+		}
+		if l.setting == "raft-listen" && !s.HasPeers() {
+			continue // it is the host's address in the log, and nothing listens there
+		}
+		for _, other := range all {
+			if clash(other.address, l.address) {
+				c.reject(l.setting, c.subject(l.setting, l.address)+" clashes with "+other.setting+", "+other.address,
+					"give each a port of its own")
+			}
+		}
+		all = append(all, l)
+	}
+	if !s.ServesPlain() && !s.ServesTLS() {
+		c.reject("listen", "clients can connect nowhere", "give --listen ADDRESS or --tls-listen ADDRESS")
+	}
+	if s.Pprof && !s.ServesAdmin() {
+		c.reject("pprof", "there is no listener for it", "give --admin-listen ADDRESS as well, or leave --pprof out")
+	}
+	c.checkClientAdvertise()
+	c.checkRaftAdvertise()
+}
+
+func (c *checker) checkClientAdvertise() {
+	s := c.settings
+	if c.rejected("client-advertise", "listen", "tls-listen") {
+		return
+	}
+	if problem, remedy := checkAddress(s.ClientAdvertise, s.AnyPort); problem != "" {
+		c.reject("client-advertise", c.subject("client-advertise", s.ClientAdvertise)+" "+problem, remedy)
+		return
+	}
+	c.checkReachable("client-advertise", s.ClientAdvertise, "clients reach it by")
+}
+
+func (c *checker) checkRaftAdvertise() {
+	s := c.settings
+	if c.rejected("raft-advertise", "raft-listen", "hosts", "name") {
+		return
+	}
+	if s.alone {
+		if problem, remedy := checkAddress(s.RaftAdvertise, false); problem != "" {
+			c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+" "+problem, remedy)
+			return
+		}
+		c.checkReachable("raft-advertise", s.RaftAdvertise, "other hosts would reach it by")
+		return
+	}
+	if listed := addressOf(s.Hosts, s.Name); s.RaftAdvertise != listed {
+		c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+" is not "+listed+", which the list of hosts has for "+s.Name,
+			"give the same address in both, or only the list")
+	}
+}
+
+// checkReachable rejects an advertised address that other machines cannot use.
+func (c *checker) checkReachable(setting, address, purpose string) {
+	host, port, _ := net.SplitHostPort(address)
+	if isWildcard(host) {
+		c.reject(setting, c.subject(setting, address)+" stands for all addresses of this machine, and nobody else can use it",
+			"give the address that "+purpose+", such as --"+setting+" "+DefaultName+".example.com:"+port)
+	}
+}
+
+// raftFromList reports whether this host listens for others at the address that the list has for it.
+func (s *Settings) raftFromList() bool {
+	return !s.alone && s.RaftListen == wildcard(addressOf(s.Hosts, s.Name))
+}
+
+// checkAddress returns what is wrong with HOST:PORT, as the rest of a sentence that begins with it, or two empty texts.
+// Port 0 is wrong unless anyPort allows it.
+func checkAddress(address string, anyPort bool) (problem, remedy string) {
+	const form = "write HOST:PORT, such as 127.0.0.1:7420"
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		if strings.Count(address, ":") > 1 && !strings.ContainsAny(address, "[/") {
+			return "is not an address", "write an IPv6 address in brackets, such as [::1]:7420"
+		}
+		return "is not an address", form
+	}
+	number, err := strconv.Atoi(port)
+	switch {
+	case err != nil || number < 0 || number > 65535:
+		return "has no possible port", "give one from 1 to 65535"
+	case number == 0 && !anyPort:
+		return "would get another port at every start", "give one from 1 to 65535"
+	case len(address) > MaxAddress:
+		return "is longer than " + strconv.Itoa(MaxAddress) + " bytes", form
+	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`/\,;"'`, r) }):
+		return "has a character that no host has", form
+	}
+	return "", ""
+}
+
+// isWildcard reports whether the host part of an address stands for all addresses of a machine.
+func isWildcard(host string) bool {
+	if host == "" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
+}
+
+// isLoopback reports whether an address can be reached from this machine only. A name other than localhost would have to
+// be resolved first, so it does not count.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// clash reports whether two listeners cannot both have their addresses.
+func clash(a, b string) bool {
+	hostA, portA, errA := net.SplitHostPort(a)
+	hostB, portB, errB := net.SplitHostPort(b)
+	if errA != nil || errB != nil || portA != portB || portA == "0" {
+		return false
+	}
+	if hostA == hostB || isWildcard(hostA) || isWildcard(hostB) {
+		return true
+	}
+	return isLoopback(a) && isLoopback(b) && (isHostname(hostA) || isHostname(hostB))
+}
+
+// isHostname reports whether a host is given by name and not by number.
+func isHostname(host string) bool { return net.ParseIP(host) == nil }
