@@ -20,6 +20,9 @@ const (
 	clockApart    = 2 * time.Second
 )
 
+// certificateSeries is when the certificate ends that a host shows to clients or to other hosts.
+const certificateSeries = "signalbox_certificate_expires_seconds"
+
 // checkHosts judges what the admin pages of hosts show.
 func checkHosts(hosts []pages.Reading, x *findings) {
 	var earliest, latest *pages.Reading

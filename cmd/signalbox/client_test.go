@@ -154,7 +154,7 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var hosts []*host
+	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
 		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key, "--token-file", tokens,
 			"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", ca))

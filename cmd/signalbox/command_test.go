@@ -10,13 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/access"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -178,7 +178,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: code %d, %q", asked, code, out)
 		}
 	}
-	if v := programVersion(); v == "" || len(v) > 64 || strings.ContainsAny(v, " \n") {
+	if v := programVersion(); v == "" || len(v) > meta.MaxHostVersion || strings.ContainsAny(v, " \n") {
 		t.Errorf("version %q", v)
 	}
 }
@@ -206,44 +206,5 @@ func TestATokenWorksWithItsLine(t *testing.T) {
 	defer file.Close()
 	if _, name, ok := file.Enter([]byte(token)); !ok || name != "billing" {
 		t.Errorf("the token %q does not enter with %s", token, line)
-	}
-}
-
-func TestTheLogOfRaftIsForThoseWhoRunTheHost(t *testing.T) {
-	var b bytes.Buffer
-	plain := slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}})
-	log := newRaftLog(slog.New(plain)).With("host", "a")
-	say := func(level slog.Level, message string) { log.Log(t.Context(), level, message, "engine", "transport") }
-	say(slog.LevelInfo, "t2 became candidate")
-	say(slog.LevelWarn, "mutual TLS disabled, communication is insecure")
-	say(slog.LevelError, "Nodehost x failed to get a connection to b:1, refused")
-	say(slog.LevelWarn, "b:1 became unreachable, affected 0 nodes")
-	say(slog.LevelWarn, "b:1 became unreachable, affected 1 nodes")
-	say(slog.LevelWarn, "c:1 became unreachable, affected 0 nodes")
-	say(slog.LevelError, "the disk is gone")
-	for port := range 3 {
-		log.Warn("ended a connection", "remote", port, "error", "b is of deployment 1, this one of 2")
-	}
-	log.Warn("ended a connection", "remote", 4, "error", "c is of deployment 1, this one of 2")
-	log.Info("opened")
-	want := `level=WARN msg="b:1 became unreachable, affected 0 nodes" host=a engine=transport
-level=WARN msg="c:1 became unreachable, affected 0 nodes" host=a engine=transport
-level=ERROR msg="the disk is gone" host=a engine=transport
-level=WARN msg="ended a connection" host=a remote=0 error="b is of deployment 1, this one of 2" hint="were all hosts given the same list of hosts, --cluster and --shards?"
-level=WARN msg="ended a connection" host=a remote=4 error="c is of deployment 1, this one of 2" hint="were all hosts given the same list of hosts, --cluster and --shards?"
-level=INFO msg=opened host=a
-`
-	if b.String() != want {
-		t.Errorf("got:\n%swant:\n%s", b.String(), want)
-	}
-	now := time.Now()
-	memory := repeats{last: map[string]time.Time{"b": now}}
-	if memory.due("b", now.Add(repeatEvery-1)) || !memory.due("b", now.Add(repeatEvery)) {
-		t.Error("what stays so is told too often or not again")
 	}
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -14,12 +14,12 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/host"
 	"github.com/signalbox/signalbox/server/settings"
 )
 
@@ -43,10 +43,10 @@ type demo struct {
 	cli.Streams
 	dir   string
 	hosts []settings.Settings
-	lines *logQueue
-	says  *saying // to lines
+	lines *host.LogWriter
+	log   *mutableWriter // to lines
 
-	running []*running // those that have started
+	running []*host.Host // those that have started
 }
 
 // addDemoFlags adds what makes serve a demonstration.
@@ -87,11 +87,11 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help tells more", err, c.CommandPath()))
 }
 
-// serve runs the hosts until they are told to stop.
+// serve runs the hosts until a signal stops them.
 func (d *demo) serve() (err error) {
-	d.lines = newLogQueue(d.Err, func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) })
-	defer d.lines.close()
-	d.says = &saying{to: d.lines}
+	d.lines = newLogWriter(d.Err, new(settings.Settings))
+	defer d.lines.Close()
+	d.log = &mutableWriter{to: d.lines}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -109,12 +109,18 @@ func (d *demo) serve() (err error) {
 	if cli.IsTerminal(d.Err) {
 		fmt.Fprintf(d.Err, "signalbox demo: starting %d hosts; that takes some seconds\n", len(d.hosts))
 	}
-	err = d.start()
-	if err == nil && d.awaitReady(signals) {
-		fmt.Fprint(d.Out, d.greeting())
-		<-signals
+	if err = d.start(); err == nil {
+		interrupted, interrupt := context.WithCancel(context.Background())
+		go func() {
+			<-signals
+			interrupt()
+		}()
+		if d.awaitReady(interrupted) {
+			fmt.Fprint(d.Out, d.greeting())
+		}
+		<-interrupted.Done()
 	}
-	if stopped := d.stop(signals); err == nil {
+	if stopped := stopUnlessInterrupted(signals, d.stop); err == nil {
 		err = stopped
 	}
 	return err
@@ -175,10 +181,13 @@ func (d *demo) ports() ([]int, error) {
 // start starts the hosts, all at once: each may need the others.
 func (d *demo) start() error {
 	var all sync.WaitGroup
-	started, failed := make([]*running, len(d.hosts)), make([]error, len(d.hosts))
+	started, failed := make([]*host.Host, len(d.hosts)), make([]error, len(d.hosts))
 	for i := range d.hosts {
-		log := newLogger(d.says, &d.hosts[i])
-		all.Go(func() { started[i], failed[i] = start(&d.hosts[i], log, d.lines) })
+		log := newLogger(d.log, &d.hosts[i])
+		if i == 0 {
+			prepareProcess(log)
+		}
+		all.Go(func() { started[i], failed[i] = startHost(d.hosts[i], log, d.lines) })
 	}
 	all.Wait()
 	var problems []error
@@ -197,62 +206,46 @@ func (d *demo) start() error {
 	return cli.ExitWith(code, fmt.Errorf("%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on", errors.Join(problems...)))
 }
 
-// awaitReady waits until all hosts are ready. It returns false where they are to stop before.
-func (d *demo) awaitReady(signals <-chan os.Signal) bool {
-	poll := time.NewTicker(readyPoll)
-	defer poll.Stop()
-	for _, r := range d.running {
-		for r.notReady() != "" {
-			select {
-			case <-poll.C:
-			case <-signals:
-				return false
-			}
+// awaitReady waits until all hosts are ready. It returns false where it is interrupted before.
+func (d *demo) awaitReady(interrupted context.Context) bool {
+	for _, h := range d.running {
+		if h.WaitReady(interrupted) != nil {
+			return false
 		}
 	}
 	return true
 }
 
-// stop takes down the hosts that have started, all at once. Nothing is handed over: all of it goes. What they
-// say of each other's going is no news. A second signal, a moment later, leaves the rest to the end of the
-// process.
-func (d *demo) stop(signals <-chan os.Signal) error {
-	asked := time.Now()
-	d.says.mute()
+// stop closes the hosts that have started, all at once. Nothing is handed over, because all of them go, and what they
+// log about the others' going is left out.
+func (d *demo) stop(ctx context.Context) error {
+	d.log.mute()
 	stopped := make(chan struct{})
 	go func() {
+		defer close(stopped)
 		var all sync.WaitGroup
-		for _, r := range d.running {
-			r.phase.Store(phaseStopping)
-			all.Go(r.close)
+		for _, h := range d.running {
+			all.Go(h.Close)
 		}
 		all.Wait()
-		close(stopped)
 	}()
-	limit := time.After(stopWithin)
-	for {
-		select {
-		case <-stopped:
-			return nil
-		case <-limit:
-			return errStopTimeout
-		case again := <-signals:
-			if time.Since(asked) > cli.SameSignal {
-				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
-			}
-		}
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return host.ErrStopTimeout
 	}
 }
 
-// saying is where all hosts of a demonstration write their logs.
-type saying struct {
+// mutableWriter is where all hosts of a demonstration write their logs, until it is muted.
+type mutableWriter struct {
 	mu    sync.Mutex
 	to    io.Writer
 	muted bool
 }
 
 // Write implements io.Writer.
-func (w *saying) Write(line []byte) (int, error) {
+func (w *mutableWriter) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.muted {
@@ -261,7 +254,7 @@ func (w *saying) Write(line []byte) (int, error) {
 	return w.to.Write(line)
 }
 
-func (w *saying) mute() {
+func (w *mutableWriter) mute() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.muted = true

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/datadir"
-	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/host"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
@@ -29,41 +27,17 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{settings: &given, log: slog.New(slog.NewTextHandler(io.Discard, nil)), began: time.Now()}
-	var once bool
-	stop = func() {
-		if !once {
-			once = true
-			r.close()
-		}
-	}
-	t.Cleanup(stop)
-	if err := r.claim(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.settle(); err != nil {
-		t.Fatal(err)
-	}
-	r.raft, err = raftlog.Open(raftlog.Config{
-		Host: r.identity.HostID, DataDir: r.directory.LogPath(), Members: r.identity.Members(), Deployment: r.identity.Deployment(),
-		ListenAddress: given.RaftListen, SnapshotEntries: 5, KeepEntries: 1, Logger: newRaftLog(r.log),
-	})
+	h, err := host.Start(host.Options{Settings: given, Version: programVersion(), AdjustLog: func(c *raftlog.Config) {
+		c.SnapshotEntries, c.KeepEntries = 5, 1
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.directory.Started(); err != nil {
-		t.Fatal(err)
-	}
-	host, err := server.Open(r.config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.gate.host.Store(host)
-	r.phase.Store(phaseServing)
+	t.Cleanup(h.Close)
 	if box, err = client.Open(t.Context(), p.Client); err != nil {
 		t.Fatal(err)
 	}
-	return box, stop
+	return box, h.Close
 }
 
 // appliedIndex is how far the log of a shard has taken effect on a single host.

@@ -22,7 +22,7 @@ import (
 
 // lockPlace is a place with a host that is ready, and a node /jobs in it, whose sessions get little more than
 // their timeout when the host has stood still.
-func lockPlace(t *testing.T, more ...string) (*place, *host, *client.Client) {
+func lockPlace(t *testing.T, more ...string) (*place, *hostProcess, *client.Client) {
 	t.Helper()
 	p := newPlace(t, more...)
 	s := p.serve(t)

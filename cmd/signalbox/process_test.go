@@ -187,40 +187,40 @@ func (s *task) interruptAgain() (code int) {
 	return s.wait(0)
 }
 
-// host is the process of a host.
-type host struct {
+// hostProcess is the process of a host.
+type hostProcess struct {
 	*task
 	place *place
 	asked *process.Host // for its pages
 }
 
 // serve starts a host.
-func (p *place) serve(t *testing.T, more ...string) *host {
+func (p *place) serve(t *testing.T, more ...string) *hostProcess {
 	t.Helper()
 	h, err := p.Start(more...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &host{newTask(t, h.Process), p, h}
+	return &hostProcess{newTask(t, h.Process), p, h}
 }
 
 // stop stops the host as a supervisor does.
-func (h *host) stop() {
+func (h *hostProcess) stop() {
 	h.t.Helper()
 	h.endsBy(syscall.SIGTERM, cli.ExitDone)
 }
 
 // get asks the admin server.
-func (h *host) get(path string) (code int, text string) { return h.asked.Get(path) }
+func (h *hostProcess) get(path string) (code int, text string) { return h.asked.Get(path) }
 
 // awaitReady returns how long it took from the start of the process.
-func (h *host) awaitReady() time.Duration {
+func (h *hostProcess) awaitReady() time.Duration {
 	h.t.Helper()
 	h.must(h.asked.AwaitReady(patience))
 	return time.Since(h.Began)
 }
 
-func (h *host) status() admin.Status {
+func (h *hostProcess) status() admin.Status {
 	h.t.Helper()
 	status, err := h.asked.Status()
 	h.must(err)

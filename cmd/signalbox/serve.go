@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -14,12 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/host"
 	"github.com/signalbox/signalbox/server/settings"
 )
 
 const (
-	// readyPoll is how often a host that starts is asked whether it is ready.
-	readyPoll = 5 * time.Millisecond
 	// waitingReport is when the log first says why a host is not ready yet; each time it waits twice as
 	// long for the next.
 	waitingReport    = 5 * time.Second
@@ -102,94 +100,87 @@ cannot be used; 69 an address cannot be listened on; 1 anything else.`,
 	return c
 }
 
-// serve runs a host until it is told to stop.
+// serve runs a host until a signal stops it.
 func serve(flags *settings.Flags, s cli.Streams) error {
 	given, err := settings.Load(settings.Sources{Flags: flags, Environment: s.Environment})
 	if err != nil {
 		return cli.ExitWith(cli.ExitUsage, err)
 	}
-	lines := newLogQueue(s.Err, func(w io.Writer) slog.Handler { return newLogHandler(w, &given) })
-	defer lines.close()
+	lines := newLogWriter(s.Err, &given)
+	defer lines.Close()
 	log := newLogger(lines, &given)
-	for _, warning := range given.Warnings() {
-		log.Warn(warning)
-	}
-
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
 
+	prepareProcess(log)
 	type started struct {
-		*running
+		*host.Host
 		err error
 	}
+	began := time.Now()
 	starting := make(chan started, 1)
 	go func() {
-		r, err := start(&given, log, lines)
-		starting <- started{r, err}
+		h, err := startHost(given, log, lines)
+		starting <- started{h, err}
 	}()
-	var r *running
+	var h *host.Host
 	select {
 	case done := <-starting:
 		if done.err != nil {
 			return done.err
 		}
-		r = done.running
+		h = done.Host
 	case got := <-signals:
-		// Nothing was confirmed to anybody yet, so there is nothing to end in peace.
+		// Nothing was confirmed to any client yet, so there is nothing to hand over.
 		log.Info("stopped before the host had started", "signal", got.String())
 		return nil
 	}
-
-	got := awaitSignal(r, &given, s, log, signals)
+	interrupted, interrupt := context.WithCancel(context.Background())
+	var got os.Signal
+	go func() {
+		got = <-signals
+		interrupt()
+	}()
+	if awaitReady(interrupted, h, &given, log) {
+		logReady(h, &given, log, time.Since(began))
+		fmt.Fprintln(s.Out, greeting(&given))
+	}
+	<-interrupted.Done()
 	log.Info("the host stops", "signal", got.String())
-	asked := time.Now()
-	stopped := make(chan error, 1)
-	go func() { stopped <- r.stop(stopWithin) }()
-	for {
-		select {
-		case err := <-stopped:
-			if err == nil {
-				log.Info("the host has stopped")
-			}
-			return err
-		case again := <-signals:
-			if time.Since(asked) > cli.SameSignal {
-				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
-			}
+	err = stopUnlessInterrupted(signals, h.Stop)
+	if err == nil {
+		log.Info("the host has stopped")
+	}
+	return err
+}
+
+// awaitReady waits until the host serves, and says from time to time what it lacks. It returns false where it was
+// interrupted.
+func awaitReady(interrupted context.Context, h *host.Host, given *settings.Settings, log *slog.Logger) bool {
+	for pause := waitingReport; ; pause = min(2*pause, maxWaitingReport) {
+		waiting, cancel := context.WithTimeout(interrupted, pause)
+		err := h.WaitReady(waiting)
+		cancel()
+		switch {
+		case err == nil:
+			return true
+		case interrupted.Err() != nil:
+			return false
+		}
+		if lacks := h.Ready(); lacks != nil {
+			log.Info("not ready yet", "why", lacks, "hosts", settings.FormatHosts(given.Hosts))
 		}
 	}
 }
 
-// awaitSignal says when the host is ready, and returns when it is to stop.
-func awaitSignal(r *running, given *settings.Settings, s cli.Streams, log *slog.Logger, signals <-chan os.Signal) os.Signal {
-	poll := time.NewTicker(readyPoll)
-	defer poll.Stop()
-	lastReport, pause := time.Now(), waitingReport
-	for {
-		reason := r.notReady()
-		if reason == "" {
-			break
-		}
-		if time.Since(lastReport) >= pause {
-			lastReport, pause = time.Now(), min(2*pause, maxWaitingReport)
-			log.Info("not ready yet", "why", reason, "hosts", settings.FormatHosts(given.Hosts))
-		}
-		select {
-		case <-poll.C:
-		case got := <-signals:
-			return got
-		}
-	}
-	raft := settings.Off
+func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after time.Duration) {
+	raft, id := settings.Off, h.Identity()
 	if given.HasPeers() {
 		raft = given.RaftAdvertise
 	}
 	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", raft,
-		"admin", given.AdminListen, "shards", r.identity.Shards, "cluster", r.identity.Cluster,
-		"after", time.Since(r.began).Round(time.Millisecond).String())
-	fmt.Fprintln(s.Out, greeting(given))
-	return <-signals
+		"admin", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster, "after", after.Round(time.Millisecond).String())
 }
 
 // greeting is the line that a host says to whoever started it by hand.

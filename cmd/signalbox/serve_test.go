@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/identity"
@@ -170,7 +173,7 @@ func TestHostsShareASecret(t *testing.T) {
 	if code, _ := c.get("/health/ready"); code == 200 {
 		t.Error("a host with another secret is ready")
 	}
-	for _, s := range []*host{a, b, c} {
+	for _, s := range []*hostProcess{a, b, c} {
 		s.stop()
 	}
 }
@@ -261,7 +264,7 @@ func TestAClientThatDoesNotGoHoldsAHostUpForASecond(t *testing.T) {
 
 func TestThreeHostsMakeACluster(t *testing.T) {
 	places := newCluster(t, "a", "b", "c")
-	var hosts []*host
+	var hosts []*hostProcess
 	for _, p := range places {
 		hosts = append(hosts, p.serve(t))
 	}
@@ -328,14 +331,49 @@ func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
 
 func TestHostsThatWereToldDifferentThingsDoNotSpeak(t *testing.T) {
 	places := newCluster(t, "a", "b")
-	hosts := []*host{places[0].serve(t), places[1].serve(t, "--shards", "2")}
+	hosts := []*hostProcess{places[0].serve(t), places[1].serve(t, "--shards", "2")}
 	for _, s := range hosts {
-		s.remarks(strangerHint)
+		s.remarks("were all hosts given the same list of hosts, --cluster and --shards?")
 		if code, text := s.get("/health/ready"); code != 503 {
 			t.Errorf("%d %s", code, text)
 		}
 	}
 	for _, s := range hosts {
 		s.stop()
+	}
+}
+
+// TestAHostWhoseErrorsNobodyReadsServes starts a host whose standard error is a full pipe without a reader.
+func TestAHostWhoseErrorsNobodyReadsServes(t *testing.T) {
+	p := newPlace(t)
+	reader, full, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	defer full.Close()
+	for room := make([]byte, 4096); err == nil; {
+		_ = full.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, err = full.Write(room)
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	command := func(args ...string) *exec.Cmd {
+		c := exec.Command(program().Path, args...)
+		c.Env = append(os.Environ(), program().Env...)
+		return c
+	}
+	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen", p.Admin)
+	serve.Stderr = full
+	host := launch(t, serve)
+	host.awaitLine(1) // it is ready
+	node := launch(t, command("node", "create", "/jobs", "--endpoints", p.Client))
+	if code := node.wait(patience); code != 0 {
+		t.Errorf("a client ended with %d", code)
+	}
+	host.signal(syscall.SIGTERM)
+	if code := host.wait(patience); code != 0 {
+		t.Errorf("the host ended with %d", code)
 	}
 }

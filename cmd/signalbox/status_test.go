@@ -15,7 +15,7 @@ import (
 )
 
 func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
-	var hosts []*host
+	var hosts []*hostProcess
 	var endpoints []string
 	for _, p := range newCluster(t, "a", "b", "c") {
 		hosts = append(hosts, p.serve(t, "--shards", "2"))

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"testing"
@@ -9,10 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// What the settings promise is for others to keep. They are checked against each other here, where all of
-// them are known.
+// Settings repeat limits of packages that they do not import. They are compared here, where all of them are imported.
 func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
-	for name, c := range map[string]struct{ said, held any }{
+	for name, c := range map[string]struct{ settings, limit any }{
 		"shards":             {settings.MaxShards, server.MaxShards},
 		"hosts":              {settings.MaxHosts, raftlog.MaxHosts},
 		"name of a host":     {settings.MaxHostName, meta.MaxHostName},
@@ -24,11 +23,8 @@ func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 		"snapshots":          {settings.DefaultRaftSnapshotBatches, raftlog.DefaultSnapshotEntries},
 		"batches kept":       {keptBatches(settings.DefaultRaftSnapshotBatches), raftlog.DefaultKeepEntries},
 	} {
-		if c.said != c.held {
-			t.Errorf("%s: the settings say %v, the host has %v", name, c.said, c.held)
+		if c.settings != c.limit {
+			t.Errorf("%s: the settings have %v, the host has %v", name, c.settings, c.limit)
 		}
-	}
-	if len(programVersion()) > meta.MaxHostVersion {
-		t.Errorf("version %s", programVersion())
 	}
 }

@@ -1,14 +1,10 @@
-package main
+package host
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -29,13 +25,13 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return w.taken.Write(b)
 }
 
-func newStuckQueue() (*stuckWriter, *logQueue) {
+func newStuckLog() (*stuckWriter, *LogWriter) {
 	w := &stuckWriter{entered: make(chan struct{}, 1), release: make(chan struct{})}
-	return w, newLogQueue(w, func(to io.Writer) slog.Handler { return slog.NewTextHandler(to, nil) })
+	return w, NewLogWriter(w, func(to io.Writer) slog.Handler { return slog.NewTextHandler(to, nil) })
 }
 
 func TestALogThatNobodyReadsBlocksNobody(t *testing.T) {
-	w, q := newStuckQueue()
+	w, q := newStuckLog()
 	log := slog.New(slog.NewTextHandler(q, nil))
 	log.Info("first")
 	<-w.entered
@@ -50,14 +46,14 @@ func TestALogThatNobodyReadsBlocksNobody(t *testing.T) {
 	select {
 	case <-logged:
 	case <-time.After(time.Minute):
-		t.Fatal("who logs waits for who writes")
+		t.Fatal("the logger waits for the writer")
 	}
-	dropped := q.dropped.Load()
-	if kept := lines - int(dropped); kept*text > logQueueBytes || kept*text < logQueueBytes*9/10 {
+	dropped := q.Dropped()
+	if kept := lines - int(dropped); kept*text > logWriterBytes || kept*text < logWriterBytes*9/10 {
 		t.Errorf("%d of %d lines were kept", kept, lines)
 	}
 	close(w.release)
-	q.close()
+	q.Close()
 	log.Info("after the end")
 	got := w.taken.String()
 	if n := strings.Count(got, "\n"); n != lines-int(dropped)+2 {
@@ -72,11 +68,11 @@ func TestALogThatNobodyReadsBlocksNobody(t *testing.T) {
 }
 
 func TestTheEndWaitsForTheLastLinesButNotForEver(t *testing.T) {
-	w, q := newStuckQueue()
+	w, q := newStuckLog()
 	log := slog.New(slog.NewTextHandler(q, nil))
 	log.Info("last")
 	began := time.Now()
-	q.close()
+	q.Close()
 	if took := time.Since(began); took < logCloseTime {
 		t.Errorf("the end came after %v, and the writer is stuck", took)
 	}
@@ -84,40 +80,5 @@ func TestTheEndWaitsForTheLastLinesButNotForEver(t *testing.T) {
 	<-q.done
 	if !strings.Contains(w.taken.String(), "msg=last") {
 		t.Error("the last line was lost")
-	}
-}
-
-// TestAHostWhoseErrorsNobodyReadsServes starts a host whose standard error is a full pipe without a reader.
-func TestAHostWhoseErrorsNobodyReadsServes(t *testing.T) {
-	p := newPlace(t)
-	reader, full, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	defer full.Close()
-	for room := make([]byte, 4096); err == nil; {
-		_ = full.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-		_, err = full.Write(room)
-	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatal(err)
-	}
-	command := func(args ...string) *exec.Cmd {
-		c := exec.Command(program().Path, args...)
-		c.Env = append(os.Environ(), program().Env...)
-		return c
-	}
-	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen", p.Admin)
-	serve.Stderr = full
-	host := launch(t, serve)
-	host.awaitLine(1) // it is ready
-	node := launch(t, command("node", "create", "/jobs", "--endpoints", p.Client))
-	if code := node.wait(patience); code != 0 {
-		t.Errorf("a client ended with %d", code)
-	}
-	host.signal(syscall.SIGTERM)
-	if code := host.wait(patience); code != 0 {
-		t.Errorf("the host ended with %d", code)
 	}
 }

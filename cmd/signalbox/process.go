@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+const (
+	// stopWithin bounds the end of a process with hosts.
+	stopWithin = 5 * time.Second
+	// fewFiles is a limit of open files that is worth a warning: a busy host needs one for every client.
+	fewFiles = 8192
+)
+
+// prepareProcess makes the process fit for a host: its files are private, and its limit of open files is raised.
+func prepareProcess(log *slog.Logger) {
+	// All that this process writes is 0640 and 0750 at the most, whatever umask it was started with: the engine and its
+	// store make their files open to all.
+	syscall.Umask(syscall.Umask(0o077) | 0o027)
+	limit, err := transport.RaiseFileLimit()
+	if err != nil {
+		log.Warn("the limit of open files could not be raised", "limit", limit, "error", err)
+	}
+	if limit < fewFiles {
+		log.Warn("the limit of open files is low, and every client connection needs one; "+
+			"raise it with ulimit -n, or LimitNOFILE= in a unit of systemd", "limit", limit)
+	}
+}
+
+// startHost starts a host whose failures end the process. The error has its exit code.
+func startHost(s settings.Settings, log *slog.Logger, lines *host.LogWriter) (*host.Host, error) {
+	h, err := host.Start(host.Options{
+		Settings: s, Version: programVersion(), Log: log, LogLinesDropped: lines.Dropped, Halt: haltProcess,
+	})
+	return h, cli.ExitWith(hostCodes[host.KindOf(err)], err)
+}
+
+// hostCodes are the exit codes for the errors of a start.
+var hostCodes = map[host.Kind]int{
+	host.KindSettings: cli.ExitUsage,
+	host.KindData:     cli.ExitData,
+	host.KindAddress:  cli.ExitUnavailable,
+	host.KindOther:    cli.ExitFailed,
+}
+
+// haltProcess ends the process at once: its host must neither serve nor apply anything any more.
+func haltProcess(err error) {
+	fmt.Fprintf(os.Stderr, "signalbox: this host cannot go on and stops: %v\n", err)
+	os.Exit(cli.ExitData)
+}
+
+// stopUnlessInterrupted stops a host. A signal that comes a moment later than the one that asked for it, or the end of
+// stopWithin, leaves the rest to the end of the process.
+func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) error) error {
+	asked := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop(ctx) }()
+	for {
+		select {
+		case err := <-stopped:
+			return err
+		case again := <-signals:
+			if time.Since(asked) > cli.SameSignal {
+				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
+			}
+		}
+	}
+}
+
+// newLogger returns the logger that the settings ask for, and makes it the default one: packages that are
+// given none use that.
+func newLogger(w io.Writer, s *settings.Settings) *slog.Logger {
+	logger := slog.New(newLogHandler(w, s))
+	if s.Name != "" {
+		logger = logger.With("host", s.Name)
+	}
+	slog.SetDefault(logger)
+	return logger
+}
+
+// newLogWriter returns the writer of the log, which reports in the format that the settings ask for.
+func newLogWriter(to io.Writer, s *settings.Settings) *host.LogWriter {
+	return host.NewLogWriter(to, func(w io.Writer) slog.Handler { return newLogHandler(w, s) })
+}
+
+func newLogHandler(w io.Writer, s *settings.Settings) slog.Handler {
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == settings.FormatJSON {
+		return slog.NewJSONHandler(w, options)
+	}
+	return slog.NewTextHandler(w, options)
+}

@@ -1,0 +1,163 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/signalbox/signalbox/server/access"
+	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// claim takes what another process might have, the directory and the addresses, and reads the files that the settings
+// name. Everything that is wrong is reported together, and nothing has been written by then.
+func (h *Host) claim() (err error) {
+	var wrong problems
+	if h.directory, err = identity.Claim(h.settings.DataDir); err != nil {
+		wrong.add(KindData, err)
+	}
+	h.warnReadable()
+	wrong.add(KindSettings, h.openTokens(), h.loadCertificates(), h.checkRaftCertificates(), h.readRaftSecret())
+	wrong.add(KindAddress, h.listenAdmin(), h.listenPlain(), h.listenTLS(), h.probeRaft())
+	h.addresses.ClientAdvertise, h.addresses.AdminAdvertise = h.advertised()
+	return wrong.err()
+}
+
+func (h *Host) openTokens() (err error) {
+	if h.settings.TokenFile != "" {
+		h.tokens, err = access.Open(h.settings.TokenFile, h.log)
+	}
+	return err
+}
+
+func (h *Host) loadCertificates() (err error) {
+	s := &h.settings
+	if s.ServesTLS() {
+		h.certificates, err = transport.LoadCertificates(s.TLSCert, s.TLSKey, s.TLSClientCA)
+	}
+	return aboutSetting("tls-cert", err)
+}
+
+// checkRaftCertificates checks that the files are good. The log reads them itself.
+func (h *Host) checkRaftCertificates() error {
+	s := &h.settings
+	if s.RaftTLSCert == "" {
+		return nil
+	}
+	_, err := transport.LoadCertificates(s.RaftTLSCert, s.RaftTLSKey, s.RaftTLSCA)
+	return aboutSetting("raft-tls-cert", err)
+}
+
+// warnReadable warns of files with secrets that every user of the machine can read or change.
+func (h *Host) warnReadable() {
+	s := &h.settings
+	for _, f := range []struct{ setting, path string }{
+		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile}, {"token-file", s.TokenFile},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if info, err := os.Stat(f.path); err == nil && info.Mode().Perm()&0o006 != 0 {
+			h.log.Warn("every user of this machine can read or change a file that only the host should; chmod o= takes that away",
+				"setting", f.setting, "file", f.path, "mode", info.Mode().Perm().String())
+		}
+	}
+}
+
+// maxRaftSecret is the longest file of a secret, in bytes.
+const maxRaftSecret = 4096
+
+// readRaftSecret reads the secret of the cluster. White space around it does not count.
+func (h *Host) readRaftSecret() error {
+	path := h.settings.RaftSecretFile
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	h.raftSecret = bytes.TrimSpace(text)
+	if n := len(h.raftSecret); err == nil && (n < raftlog.MinSecretBytes || n > maxRaftSecret) {
+		err = fmt.Errorf("%s has a secret of %d bytes: it must have %d to %d; openssl rand -base64 32 makes one",
+			path, n, raftlog.MinSecretBytes, maxRaftSecret)
+	}
+	return aboutSetting("raft-secret-file", err)
+}
+
+func (h *Host) listenAdmin() (err error) {
+	if h.settings.ServesAdmin() {
+		pages := admin.Handler(h, admin.Options{Pprof: h.settings.Pprof, Names: h.settings.NamesOverHTTP()})
+		if h.admin, err = admin.Listen(h.settings.AdminListen, pages, h.log); err == nil {
+			h.addresses.Admin = h.admin.Addr().String()
+		}
+	}
+	return aboutSetting("admin-listen", err)
+}
+
+func (h *Host) listenPlain() error {
+	s := &h.settings
+	if !s.ServesPlain() {
+		return nil
+	}
+	l, err := transport.ListenGnet(s.Listen, h, transport.GnetOptions{
+		MaxConnections: s.Connections, Stats: &h.stats, Logger: h.log,
+	})
+	if err == nil {
+		h.listeners, h.addresses.Client = append(h.listeners, l), l.Addr().String()
+	}
+	return aboutSetting("listen", err)
+}
+
+func (h *Host) listenTLS() error {
+	s := &h.settings
+	if h.certificates == nil {
+		return nil
+	}
+	l, err := transport.ListenTLS(s.TLSListen, h, transport.TLSOptions{
+		Config: h.certificates.ServerConfig(), MaxConnections: s.Connections, Stats: &h.stats, Logger: h.log,
+	})
+	if err == nil {
+		h.listeners, h.addresses.TLS = append(h.listeners, l), l.Addr().String()
+	}
+	return aboutSetting("tls-listen", err)
+}
+
+// probeRaft checks that the log will be able to listen on its address.
+func (h *Host) probeRaft() error {
+	if !h.settings.HasPeers() {
+		return nil
+	}
+	l, err := net.Listen("tcp", h.settings.RaftListen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: another process listens there; stop it or choose another port", err)
+	}
+	if err == nil {
+		h.addresses.Raft = l.Addr().String()
+		err = l.Close()
+	}
+	return aboutSetting("raft-listen", err)
+}
+
+// advertised are the addresses that clients and other hosts are told. A port that the system chose is known only now.
+func (h *Host) advertised() (client, admin string) {
+	s := &h.settings
+	client, listens := s.ClientAdvertise, h.addresses.TLS
+	if listens == "" {
+		listens = h.addresses.Client
+	}
+	return withPort(client, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
+}
+
+// withPort returns the address, where its port is 0 with the port of the listener.
+func withPort(address, listener string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port != "0" {
+		return address
+	}
+	_, port, _ = net.SplitHostPort(listener)
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,273 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/access"
+	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/diskguard"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// Options are what a host is started with.
+type Options struct {
+	// Settings are those of signalbox serve: settings.Defaults with changes, or what settings.Load returned. Start
+	// completes and checks them. LogLevel and LogFormat are for who makes the logger, and change nothing here.
+	Settings settings.Settings
+	// Version is what the host tells other hosts and clients about the program: printable ASCII without spaces, up to 64
+	// bytes. Empty stands for "devel".
+	Version string
+	// Log receives the log. Its handler must not block: see LogWriter. Nil means no log.
+	Log *slog.Logger
+	// LogLinesDropped counts the lines of the log that were lost, for the metrics. May be nil.
+	LogLinesDropped func() uint64
+	// Halt is called when the host cannot go on, before Done is closed. It may end the process; where it returns, or is
+	// nil, the host closes its connections and serves no more. It may be called more than once and by any goroutine.
+	Halt func(error)
+	// AdjustLog changes what the Raft log is opened with, for tests that need what no setting allows. May be nil.
+	AdjustLog func(*raftlog.Config)
+}
+
+// Host is a host that runs. Start fills it from top to bottom, and Close takes it down from bottom to top. Its methods
+// may be called by many goroutines at once.
+type Host struct {
+	options  Options
+	settings settings.Settings
+	log      *slog.Logger
+	began    time.Time
+
+	directory    *identity.Directory
+	tokens       *access.File                 // nil: there are none
+	certificates *transport.CertificateSource // nil: clients do not use TLS
+	admin        *admin.Server                // nil: it is not wanted
+	stats        transport.Stats
+	listeners    []transport.Listener
+	addresses    Addresses
+	identity     identity.Identity
+	disk         *diskguard.Guard
+	logSyncs     *server.SyncTimes
+	logSnapshots *server.SnapshotTransfers
+	raftSecret   []byte // nil: there is none
+	raftRefused  [raftlog.Refusals]atomic.Uint64
+	raft         *raftlog.Host
+	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
+	core atomic.Pointer[server.Host]
+
+	stopping atomic.Bool
+	closed   sync.Once
+
+	halted  sync.Once
+	halting sync.WaitGroup // what halt began
+	failure error          // set before done is closed
+	done    chan struct{}  // closed when the host cannot go on
+}
+
+// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready. Where it
+// fails, it returns an *Error and leaves nothing behind but a directory, which another Start accepts.
+func Start(o Options) (_ *Host, err error) {
+	h := &Host{
+		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}),
+		logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers),
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.options.Version = cmp.Or(o.Version, "devel")
+	if h.settings, err = o.Settings.Complete(); err != nil {
+		return nil, &Error{KindSettings, err}
+	}
+	for _, warning := range h.settings.Warnings() {
+		h.log.Warn(warning)
+	}
+	defer func() {
+		if err != nil {
+			h.closed.Do(h.close)
+		}
+	}()
+	if err := h.claim(); err != nil {
+		return nil, err
+	}
+	if err := h.identify(); err != nil {
+		return nil, &Error{KindData, err}
+	}
+	if err := h.openLog(); err != nil {
+		return nil, err
+	}
+	core, err := server.Open(h.coreConfig())
+	if err != nil {
+		return nil, &Error{KindOther, err}
+	}
+	h.core.Store(core)
+	return h, nil
+}
+
+// Opened implements transport.Handler. The listeners are opened before the server is, so that an address that is taken
+// is known before anything is written: until then connections are refused. A program may give it connections of a
+// transport of its own, such as transport.NewMemory.
+func (h *Host) Opened(c transport.Conn) transport.Events {
+	core := h.core.Load()
+	if core == nil || h.Err() != nil {
+		return nil
+	}
+	return core.Opened(c)
+}
+
+// identify makes sure that the directory belongs to this host, and watches its disk.
+func (h *Host) identify() (err error) {
+	s := &h.settings
+	hosts := make([]identity.Host, 0, len(s.Hosts))
+	for i, first := range s.Hosts {
+		hosts = append(hosts, identity.Host{ID: shard.HostID(i + 1), Name: first.Name, Raft: first.Raft})
+	}
+	h.identity, err = h.directory.Settle(identity.Want{
+		HostName: s.Name, HostID: s.HostID(), Hosts: hosts, ClusterName: s.Cluster,
+		Shards: s.Shards, ShardsOtherwise: settings.DefaultShards, Version: h.options.Version,
+	})
+	if err != nil {
+		return err
+	}
+	h.disk = diskguard.Start(diskguard.Config{
+		Volume: diskguard.Directory(s.DataDir), Low: uint64(s.MinFreeDisk), Log: h.log,
+	})
+	return nil
+}
+
+func (h *Host) openLog() (err error) {
+	s := &h.settings
+	// Both must outlast an election, which a long tick makes long.
+	timeout := max(raftlog.DefaultProposalTimeout, 4*raftlog.DefaultElectionTicks*s.RaftTick)
+	config := raftlog.Config{
+		Host: h.identity.HostID, DataDir: h.directory.LogPath(), Members: h.identity.Members(),
+		Deployment: h.identity.Deployment(), ListenAddress: s.RaftListen, Secret: h.raftSecret,
+		Used: h.identity.Started, Damaged: h.halt,
+		Refused: func(reason raftlog.Refusal) { h.raftRefused[reason].Add(1) },
+		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
+		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
+		Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
+	}
+	if s.RaftTLSCert != "" {
+		config.TLS = &raftlog.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
+	}
+	if h.options.AdjustLog != nil {
+		h.options.AdjustLog(&config)
+	}
+	if h.raft, err = raftlog.Open(config); err != nil {
+		return &Error{logKind(err), err}
+	}
+	if err := h.directory.Started(); err != nil {
+		return &Error{KindOther, err}
+	}
+	return nil
+}
+
+// keptBatches is how many batches stay in the log behind a snapshot, where so many lie between two: enough that a host
+// which was away for a moment is not sent a snapshot, and little beside what is dropped.
+func keptBatches(between int) int { return between / 5 }
+
+// coreConfig is what the server is opened with.
+func (h *Host) coreConfig() server.Config {
+	s := &h.settings
+	c := server.Config{
+		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
+		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: h.addresses.AdminAdvertise,
+		Version: h.options.Version, Hosts: h.identity.HostIDs(), Shards: h.identity.Shards,
+		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
+		Limits: protocol.Limits{
+			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
+		},
+		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
+		PingInterval: s.PingInterval, Guard: h.disk.Guard,
+		Halt:     h.halt,
+		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,
+	}
+	if h.tokens != nil {
+		c.Access = h.tokens
+	}
+	return c
+}
+
+// Identity is whose the data directory is: the id of the cluster, the number of its shards, and the host's own id.
+func (h *Host) Identity() identity.Identity { return h.identity }
+
+// Addresses are where the host listens, and where others are told to reach it. One that is not wanted is empty.
+type Addresses struct {
+	// Client is for clients without TLS, TLS for those with it.
+	Client, TLS string
+	// Raft is for other hosts. A host alone listens for none.
+	Raft string
+	// Admin is for health, metrics and status over HTTP.
+	Admin string
+	// ClientAdvertise and AdminAdvertise are what clients and other hosts are told.
+	ClientAdvertise, AdminAdvertise string
+}
+
+// Addresses returns the addresses of the host, with the ports that it got.
+func (h *Host) Addresses() Addresses { return h.addresses }
+
+// Ready tells why the host does not serve, nil where it does.
+func (h *Host) Ready() error {
+	if reason := admin.NotReady(h.Checks()); reason != "" {
+		return errors.New(reason)
+	}
+	return nil
+}
+
+// readyPoll is how often WaitReady asks.
+const readyPoll = 5 * time.Millisecond
+
+// WaitReady waits until the host serves. It returns what the host lacks when the context ends, with the error of the
+// context, and the reason at once where the host cannot go on.
+func (h *Host) WaitReady(ctx context.Context) error {
+	poll := time.NewTicker(readyPoll)
+	defer poll.Stop()
+	for {
+		lacks := h.Ready()
+		if lacks == nil {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-h.done:
+			return h.failure
+		case <-ctx.Done():
+			return errors.Join(lacks, ctx.Err())
+		}
+	}
+}
+
+// Done is closed when the host cannot go on. Err then says why.
+func (h *Host) Done() <-chan struct{} { return h.done }
+
+// Err is why the host cannot go on, nil while it can.
+func (h *Host) Err() error {
+	select {
+	case <-h.done:
+		return h.failure
+	default:
+		return nil
+	}
+}
+
+// halt is called where the host must neither serve nor apply anything any more, possibly with locks of the server held.
+func (h *Host) halt(err error) {
+	if h.options.Halt != nil {
+		h.options.Halt(err)
+	}
+	h.halted.Do(func() {
+		h.failure = err
+		close(h.done)
+		h.halting.Go(h.closeListeners) // not here: it waits for calls of the server
+	})
+}

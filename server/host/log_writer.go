@@ -1,0 +1,102 @@
+package host
+
+import (
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// logWriterBytes bounds the lines that wait to be written. Further ones are dropped.
+	logWriterBytes = 1 << 20
+	// logCloseTime is how long the end of a host waits for its last lines to be written.
+	logCloseTime = time.Second
+)
+
+// LogWriter is a writer of log lines that never blocks its callers: a host logs with locks held, and the reader of its
+// standard error may stop reading. Lines wait in a queue that one goroutine writes from. Where the queue is full they
+// are dropped and counted, and a line says how many as soon as the underlying writer accepts lines again.
+type LogWriter struct {
+	to      io.Writer
+	report  *slog.Logger  // writes to the writer directly
+	dropped atomic.Uint64 // since the queue was made
+
+	mu         sync.Mutex // guards what follows
+	waiting    []byte
+	writing    int    // bytes that are being written
+	unreported uint64 // lines dropped since the last report
+	closed     bool
+
+	wake chan struct{} // has a value when there is something to do
+	done chan struct{} // closed when the last line is written
+}
+
+// NewLogWriter returns a LogWriter to a writer. What it reports itself is formatted by the handler that newHandler
+// returns.
+func NewLogWriter(to io.Writer, newHandler func(io.Writer) slog.Handler) *LogWriter {
+	w := &LogWriter{to: to, report: slog.New(newHandler(to)), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+// Dropped counts the lines that were dropped so far.
+func (w *LogWriter) Dropped() uint64 { return w.dropped.Load() }
+
+// Write implements io.Writer. It queues a whole line, or drops it.
+func (w *LogWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	if w.closed || len(w.waiting)+w.writing+len(line) > logWriterBytes {
+		w.unreported++
+		w.dropped.Add(1)
+	} else {
+		w.waiting = append(w.waiting, line...)
+	}
+	w.mu.Unlock()
+	w.signal()
+	return len(line), nil
+}
+
+func (w *LogWriter) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes until the queue is closed and empty. There is no place to report an error of the writer to.
+func (w *LogWriter) run() {
+	defer close(w.done)
+	var lines []byte
+	for range w.wake {
+		w.mu.Lock()
+		lines, w.waiting = w.waiting, lines[:0]
+		w.writing = len(lines)
+		dropped, closed := w.unreported, w.closed
+		w.unreported = 0
+		w.mu.Unlock()
+		_, _ = w.to.Write(lines)
+		if dropped > 0 {
+			w.report.Warn("lines of the log were dropped: they came faster than they could be written", "lines", dropped)
+		}
+		w.mu.Lock()
+		w.writing = 0
+		w.mu.Unlock()
+		if closed {
+			return
+		}
+	}
+}
+
+// Close writes what waits, for logCloseTime at the most where the underlying writer blocks. Later lines are dropped.
+func (w *LogWriter) Close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.signal()
+	select {
+	case <-w.done:
+	case <-time.After(logCloseTime):
+	}
+}

@@ -1,0 +1,160 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// Host is what the admin server shows.
+var _ admin.Host = (*Host)(nil)
+
+var (
+	errStarting = errors.New("the host is starting")
+	errStopping = errors.New("the host is stopping")
+)
+
+// Checks implements admin.Host.
+func (h *Host) Checks() []admin.Check {
+	core := h.core.Load()
+	running := h.Err()
+	switch {
+	case running != nil:
+	case h.stopping.Load():
+		running = errStopping
+	case core == nil:
+		running = errStarting
+	}
+	if running != nil {
+		return []admin.Check{{Name: "running", Err: running}}
+	}
+	return []admin.Check{
+		{Name: "running"},
+		{Name: "cluster", Err: core.Ready()},
+		{Name: "disk", Err: h.disk.Guard(), Advisory: true},
+	}
+}
+
+// WriteMetrics implements admin.Host.
+func (h *Host) WriteMetrics(w io.Writer) {
+	fmt.Fprintf(w, "signalbox_build_info{version=%q} 1\n", h.options.Version)
+	fmt.Fprintf(w, "signalbox_uptime_seconds %g\n", time.Since(h.began).Seconds())
+	ready := 0
+	if h.Ready() == nil {
+		ready = 1
+	}
+	fmt.Fprintf(w, "signalbox_ready %d\n", ready)
+	fmt.Fprintf(w, "signalbox_connections_accepted_total %d\n", h.stats.Accepted.Load())
+	fmt.Fprintf(w, "signalbox_connections_refused_total %d\n", h.stats.Refused.Load())
+	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", h.stats.AcceptErrors.Load())
+	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", h.stats.FailedHandshakes.Load())
+	fmt.Fprintf(w, "signalbox_evicted_handshakes_total %d\n", h.stats.EvictedHandshakes.Load())
+	for reason := range raftlog.Refusals {
+		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), h.raftRefused[reason].Load())
+	}
+	var dropped uint64
+	if h.options.LogLinesDropped != nil {
+		dropped = h.options.LogLinesDropped()
+	}
+	fmt.Fprintf(w, "signalbox_log_lines_dropped_total %d\n", dropped)
+	if h.certificates != nil {
+		writeCertificate(w, "clients", h.certificates.Expires())
+	}
+	if core := h.core.Load(); core != nil {
+		if end := h.raft.CertificateExpires(); !end.IsZero() {
+			writeCertificate(w, "hosts", end)
+		}
+		core.WriteMetrics(w)
+		h.disk.WriteMetrics(w)
+	}
+	if h.settings.RaftMetrics {
+		// The engine writes to the set that this library has for everybody.
+		vm.WritePrometheus(w, false)
+	}
+	vm.ExposeMetadata(true) // of what follows only the library knows the types
+	vm.WriteProcessMetrics(w)
+	vm.WriteFDMetrics(w)
+}
+
+// certificateSeries is when the certificate ends that is shown to clients or to other hosts.
+const certificateSeries = "signalbox_certificate_expires_seconds"
+
+func writeCertificate(w io.Writer, use string, end time.Time) {
+	fmt.Fprintf(w, "%s{use=%q} %d\n", certificateSeries, use, end.Unix())
+}
+
+// Status implements admin.Host.
+func (h *Host) Status() admin.Status {
+	s := &h.settings
+	status := admin.Status{
+		Host: admin.HostStatus{
+			ID: uint64(s.HostID()), Name: s.Name, Version: h.options.Version,
+			UptimeSeconds: time.Since(h.began).Seconds(), Started: h.began.UTC(),
+			ClientAddress: s.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(), DataDir: s.DataDir,
+		},
+		Connections: admin.Connections{
+			Open: h.stats.Open.Load(), Accepted: h.stats.Accepted.Load(),
+			Refused: h.stats.Refused.Load(), FailedHandshakes: h.stats.FailedHandshakes.Load(),
+		},
+	}
+	for i, first := range s.Hosts {
+		status.Cluster.Hosts = append(status.Cluster.Hosts,
+			admin.HostRecord{ID: uint64(i + 1), Name: first.Name, RaftAddress: first.Raft})
+	}
+	if core := h.core.Load(); core != nil {
+		status.Cluster.ID = h.identity.Cluster
+		status.Host.ClientAddress, status.Host.AdminAddress = h.addresses.ClientAdvertise, h.addresses.AdminAdvertise
+		if space, low, ok := h.disk.Space(); ok {
+			status.Disk = &admin.Disk{
+				FreeBytes: space.Free, TotalBytes: space.Total, LowMarkBytes: low, Refusing: h.disk.Guard() != nil,
+			}
+		}
+		h.addShards(&status, core.Status())
+	}
+	return status
+}
+
+// addShards adds what the log and the server know of each shard, and what the cluster knows of its hosts.
+func (h *Host) addShards(status *admin.Status, host server.Status) {
+	status.Fresh, status.Cluster.RoutingVersion = &host.Fresh, host.RoutingVersion
+	status.Cluster.FeatureLevel, status.Cluster.LevelHeldBy = int(host.Level.Cluster), host.Level.Holders()
+	status.Host.NewestLevel = int(host.Level.Newest)
+	for _, known := range host.Hosts {
+		for i := range status.Cluster.Hosts {
+			if to := &status.Cluster.Hosts[i]; to.ID == uint64(known.ID) {
+				to.ClientAddress, to.AdminAddress, to.Version = known.ClientAddress, known.AdminAddress, known.Version
+			}
+		}
+	}
+	for _, l := range h.raft.Status() {
+		shown := admin.ShardStatus{
+			ID: l.ShardID, Leader: uint64(l.Leader), Leads: l.Leader == h.identity.HostID, Term: l.Term,
+			Applied: l.AppliedIndex, Lag: l.Lag(),
+		}
+		for i := range host.Shards {
+			if host.Shards[i].ID == l.ShardID {
+				shown.ShardContent = contentOf(&host.Shards[i])
+			}
+		}
+		status.Shards = append(status.Shards, shown)
+	}
+}
+
+func contentOf(s *server.ShardStatus) *admin.ShardContent {
+	c := &admin.ShardContent{
+		Serving: s.Serving, Sessions: s.Sessions, Attached: s.Attached, Guests: s.Guests,
+		Semaphores: s.Semaphores, Waiters: s.Waiters, Watches: s.Watches, Queued: s.Queued, InFlight: s.InFlight,
+	}
+	if s.ProofAge >= 0 {
+		age := s.ProofAge.Seconds()
+		c.ProofAgeSeconds = &age
+	}
+	return c
+}

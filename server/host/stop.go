@@ -1,0 +1,89 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// leaveWithin is for other hosts to take over what this one leads.
+	leaveWithin = 2 * time.Second
+	// drainWithin is for clients to go after they were told to.
+	drainWithin = time.Second
+	// drainPoll is how often their number is checked.
+	drainPoll = 5 * time.Millisecond
+)
+
+// ErrStopTimeout: something of the host did not end in time. Nothing that was confirmed depends on it.
+var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
+	"nothing that it confirmed is lost")
+
+// Stop hands over what the host leads, tells its clients to go elsewhere, waits a moment for them, and closes it: some
+// three seconds at the most as a rule. Where the context ends before, Stop returns ErrStopTimeout and the rest goes on.
+func (h *Host) Stop(ctx context.Context) error {
+	h.stopping.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if core := h.core.Load(); core != nil && h.Err() == nil {
+			core.Leave(leaveWithin)
+			h.drain()
+		}
+		h.Close()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ErrStopTimeout
+	}
+}
+
+// drain waits for the clients to go.
+func (h *Host) drain() {
+	for deadline := time.Now().Add(drainWithin); h.stats.Open.Load() > 0 && time.Now().Before(deadline); {
+		time.Sleep(drainPoll)
+	}
+}
+
+// Close takes the host down at once, in the reverse order of Start: connections break, and other hosts notice that it
+// is gone. Nothing that was confirmed is lost. It returns when all of the host has ended; a second call does nothing.
+func (h *Host) Close() {
+	h.stopping.Store(true)
+	h.closed.Do(h.close)
+}
+
+func (h *Host) close() {
+	h.closeListeners()
+	// Its pages read what is taken down from here on.
+	if h.admin != nil {
+		h.admin.Close()
+	}
+	if core := h.core.Load(); core != nil {
+		core.Close()
+	}
+	if h.raft != nil {
+		if err := h.raft.Close(); err != nil {
+			h.log.Warn("closing the log", "error", err)
+		}
+	}
+	h.halting.Wait() // the log calls halt no more
+	if h.disk != nil {
+		h.disk.Close()
+	}
+	if h.tokens != nil {
+		h.tokens.Close()
+	}
+	if h.directory != nil {
+		h.directory.Release()
+	}
+}
+
+func (h *Host) closeListeners() {
+	for _, l := range h.listeners {
+		if err := l.Close(); err != nil {
+			h.log.Warn("closing a listener", "address", l.Addr().String(), "error", err)
+		}
+	}
+}
