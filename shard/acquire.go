@@ -49,12 +49,11 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
+	if m.isFullBeforeQuotas(t) || !m.mayLink(t.session) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	if !m.mayLink(t.session) {
-		m.answer(protocol.StatusPreconditionFailed)
+	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+LinkBytes+len(c.Data)) {
 		return
 	}
 	t.object = m.addSemaphore(t, c, Forever, nil, true)
@@ -65,14 +64,16 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 
 // acquireJoin is for a session that neither owns nor waits.
 func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
+	isGranted := o.firstWaiter == 0 && s.fits(c.Count)
 	switch {
 	case !m.mayLink(t.session):
 		m.answer(protocol.StatusPreconditionFailed)
-	case o.firstWaiter == 0 && s.fits(c.Count):
+	case !isGranted && c.Timeout == 0:
+		m.answer(protocol.StatusSuccess).Limit = s.told()
+	case !m.mayGrow(o.node, 0, LinkBytes+len(c.Data)):
+	case isGranted:
 		m.grantNew(c, t, s)
 		m.changed(t.object, FlagOwners)
-	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess).Limit = s.told()
 	default:
 		h := m.addLink(t.session, t.object, c, false)
 		if o.firstWaiter == 0 {
@@ -97,8 +98,11 @@ func (m *Machine) grantNew(c *Command, t *target, s *semaphore) {
 
 // acquireAsOwner lowers the count or replaces the data of what the session owns.
 func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) {
-	m.touchLink(h)
 	l := m.links.at(h)
+	if !m.mayGrow(t.node, 0, len(c.Data)-len(l.data)) {
+		return
+	}
+	m.touchLink(h)
 	l.number = c.Number
 	lowered, replaced := c.Count < l.count, l.data != string(c.Data)
 	m.setData(h, c.Data)
@@ -116,14 +120,18 @@ func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) 
 
 // acquireAsWaiter replaces the acquire that waits by a new one in the same place.
 func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore, h handle) {
+	l := m.links.at(h)
+	head := o.firstWaiter == h
+	isGranted := head && s.fits(c.Count)
+	if stays := isGranted || c.Timeout != 0; stays && !m.mayGrow(t.node, 0, len(c.Data)-len(l.data)) {
+		return
+	}
 	m.abort(h, protocol.AbortReplaced)
 	m.touchLink(h)
-	l := m.links.at(h)
 	l.count, l.timeout, l.number = c.Count, c.Timeout, c.Number
 	m.setData(h, c.Data)
-	head := o.firstWaiter == h
 	switch {
-	case head && s.fits(l.count):
+	case isGranted:
 		m.runQueue(t.object, h)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -116,5 +117,48 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 		if got := resultOf(t, m, step.command).Status; got != step.want {
 			t.Errorf("%s: %v, not %v", step.what, got, step.want)
 		}
+	}
+}
+
+// A command that says a lower level follows the rules of that level, also where its shard has quotas by now.
+func TestQuotasHoldForCommandsOfTheirLevelOnly(t *testing.T) {
+	if level.Newest < level.Of(level.Rule, "quotas") {
+		t.Skip("this build has no quotas")
+	}
+	m := shard.New(shard.Options{})
+	resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	limits := shard.Command{Kind: shard.CmdNodeLimits, Node: homeNode, Count: 1, Bytes: 1, Level: level.Newest}
+	if got := resultOf(t, m, limits).Status; got != protocol.StatusSuccess {
+		t.Fatal(got)
+	}
+	for at, want := range map[level.Level]protocol.Status{
+		level.Of(level.Rule, "quotas") - 1: protocol.StatusSuccess, level.Newest: protocol.StatusQuotaExceeded,
+	} {
+		c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte{'a' + byte(at)}, Count: 1, Level: at}
+		if got := resultOf(t, m, c); got.Status != want {
+			t.Errorf("level %d: %v %v, not %v", at, got.Status, got.Quota, want)
+		}
+	}
+}
+
+// The quota of objects of a node that has none of its own is the limit that nodes had before.
+func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
+	if testing.Short() || level.Newest < level.Of(level.Rule, "quotas") {
+		t.Skip("makes a million semaphores, from level 3 on")
+	}
+	m := shard.New(shard.Options{})
+	resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
+	create := func(i int) shard.Command {
+		return shard.Command{
+			Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i), 10), Count: 1, Level: level.Newest,
+		}
+	}
+	fill(t, m, shard.DefaultNodeObjects, create)
+	got := resultOf(t, m, create(shard.DefaultNodeObjects))
+	if got.Status != protocol.StatusQuotaExceeded || got.Quota != shard.QuotaNodeObjects {
+		t.Errorf("%v %v", got.Status, got.Quota)
+	}
+	if most := m.FullestNodes(0.5, 3, nil); len(most) != 1 || most[0].Node != homeNode || most[0].Share() != 1 {
+		t.Errorf("the fullest nodes are %+v", most)
 	}
 }

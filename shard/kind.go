@@ -182,6 +182,9 @@ func (m *Machine) enter(c *Command, t *target) bool {
 		m.answer(protocol.StatusPreconditionFailed)
 		return false
 	}
+	if frees := c.Kind == CmdRelease || c.Kind == CmdSemaphoreDelete; !frees && !m.mayGrow(t.node, 0, SessionBytes) {
+		return false
+	}
 	t.node = m.nodeFor(c.Node)
 	t.session = m.addSession(c.Session, t.node)
 	e := m.emit(EffectSessionSeen)

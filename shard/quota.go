@@ -74,6 +74,44 @@ func (m *Machine) nodeLimits(c *Command) {
 	m.answer(protocol.StatusSuccess)
 }
 
+// mayGrow tells whether the node and the shard may have so much more; where they may not it answers with the quota that
+// stands in the way. A command asks before it changes anything, and what does not grow always may. The node is nil where
+// it is not known yet.
+func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
+	if m.rules < quotas || objects <= 0 && bytes <= 0 {
+		return true
+	}
+	if q := m.exceeded(n, uint64(max(objects, 0)), uint64(max(bytes, 0))); q != QuotaNone {
+		m.answer(protocol.StatusQuotaExceeded).Quota = q
+		return false
+	}
+	return true
+}
+
+// exceeded returns the first quota that has no room for so much more.
+func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
+	ofNode := defaultNodeLimits
+	var has Limits
+	if n != nil {
+		ofNode, has = n.limits.orDefault(ofNode), Limits{Objects: uint64(n.objects), Bytes: n.bytes}
+	}
+	ofShard := m.limits.orDefault(defaultShardLimits)
+	switch {
+	case !hasRoom(ofNode.Objects, has.Objects, objects):
+		return QuotaNodeObjects
+	case !hasRoom(ofNode.Bytes, has.Bytes, bytes):
+		return QuotaNodeBytes
+	case !hasRoom(ofShard.Objects, uint64(m.objects.size()), objects):
+		return QuotaShardObjects
+	case !hasRoom(ofShard.Bytes, m.bytes, bytes):
+		return QuotaShardBytes
+	}
+	return QuotaNone
+}
+
+// hasRoom tells whether more fits below a limit, which may have been set below what is there.
+func hasRoom(limit, has, more uint64) bool { return more == 0 || has <= limit && more <= limit-has }
+
 // limit gives a node its quotas, and keeps the list of the nodes that have some.
 func (m *Machine) limit(n *node, limits Limits) {
 	n.limits = limits

@@ -86,13 +86,21 @@ func (m *Machine) semaphoreCreate(c *Command, t *target) {
 		m.answer(status)
 		return
 	}
-	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
+	if m.isFullBeforeQuotas(t) {
 		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
 	h := m.addSemaphore(t, c, c.Count, c.Data, false)
 	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
 	m.changed(h, FlagCreated)
+}
+
+// isFullBeforeQuotas tells whether the node has as many semaphores as it may have where quotas do not hold yet.
+func (m *Machine) isFullBeforeQuotas(t *target) bool {
+	return m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode
 }
 
 func (m *Machine) semaphoreUpdate(c *Command, t *target) {
@@ -122,6 +130,9 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 	s := m.semaphore(o)
 	if s.data == string(c.Data) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
+		return
+	}
+	if !m.mayGrow(o.node, 0, len(c.Data)-len(s.data)) {
 		return
 	}
 	m.touchObject(t.object)

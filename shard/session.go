@@ -147,6 +147,8 @@ func (m *Machine) sessionCreate(c *Command) {
 	case n != nil && n.sessions >= MaxSessionsPerNode:
 		m.answer(protocol.StatusPreconditionFailed)
 		return
+	case !m.mayGrow(n, 0, SessionBytes+len(c.Data)+len(c.Key)+c.Client.size()):
+		return
 	}
 	m.lastSession++
 	id := NewSessionID(c.Slot, m.lastSession)
@@ -186,6 +188,9 @@ func (m *Machine) sessionUpdate(c *Command) {
 	s := m.sessions.at(h)
 	if s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
 		m.answer(protocol.StatusBadSession)
+		return
+	}
+	if !m.mayGrow(s.node, 0, len(c.Data)-len(s.description)) {
 		return
 	}
 	m.touchSession(h)

@@ -436,6 +436,9 @@ func (c tally) count(b *shard.Batch, effects []shard.Effect) {
 		}
 		flags := e.Flags & (shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased | shard.FlagMore)
 		c[fmt.Sprintf("%v %v %b", kind, e.Status, flags)]++
+		if e.Quota != shard.QuotaNone {
+			c["refused for "+e.Quota.String()]++
+		}
 		if kind == shard.CmdAcquire {
 			c["acquires"]++
 			if e.Status == protocol.StatusSuccess {
@@ -465,6 +468,12 @@ func (c tally) judge(t *testing.T) {
 	if level.Newest >= level.Of(level.Rule, "bounded-work") {
 		outcomes = append(outcomes, "continue SUCCESS 0", "continue SUCCESS 10000000", "sessions-expire SUCCESS 10000000",
 			"sessions-forget SUCCESS 10000000", "waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0")
+	}
+	if level.Newest >= level.Of(level.Rule, "quotas") {
+		outcomes = append(outcomes, "node-limits SUCCESS 0", "node-limits BAD_REQUEST 0", "node-limits NOT_FOUND 0",
+			"semaphore-create QUOTA_EXCEEDED 0", "semaphore-update QUOTA_EXCEEDED 0", "acquire QUOTA_EXCEEDED 0",
+			"session-create QUOTA_EXCEEDED 0", "session-update QUOTA_EXCEEDED 0", "refused for node-objects",
+			"refused for node-bytes", "refused for shard-objects", "refused for shard-bytes")
 	}
 	for _, outcome := range outcomes {
 		if c[outcome] < 10 {

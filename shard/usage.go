@@ -31,9 +31,12 @@ func (m *Machine) charge(n *node, bytes int) {
 
 // size is what the session counts for in its node's quota of bytes.
 func (s *session) size() int {
-	return SessionBytes + len(s.description) + int(s.keyLen) +
-		len(s.client.Address) + len(s.client.Name) + len(s.client.Version) + AnswerBytes*len(s.answers)
+	return SessionBytes + len(s.description) + int(s.keyLen) + s.client.size() + AnswerBytes*len(s.answers)
 }
+
+func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
+
+func (c *ClientState) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
 
 // size is what the link counts for, beside its object.
 func (l *link) size() int { return LinkBytes + len(l.data) }

@@ -17,12 +17,11 @@ func (m *mutation) acquire() {
 		return
 	}
 	if m.sem == nil {
-		if len(t.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode {
+		if m.isFull() || m.isLinkedTooOften() {
 			m.refuse(protocol.StatusPreconditionFailed)
 			return
 		}
-		if m.isLinkedTooOften() {
-			m.refuse(protocol.StatusPreconditionFailed)
+		if m.lacksRoom(1, 192+len(m.Name)+128+len(m.Data)) {
 			return
 		}
 		m.sem = &semaphore{place: place{m.Node, string(m.Name)}, limit: shard.Forever, ephemeral: true}
@@ -77,10 +76,12 @@ func (m *mutation) isLinkedTooOften() bool {
 }
 
 func (m *mutation) acquireAnew() {
+	owns := m.sem.head() == nil && m.Count <= m.sem.free()
 	switch {
 	case m.isLinkedTooOften():
 		m.refuse(protocol.StatusPreconditionFailed)
-	case m.sem.head() == nil && m.Count <= m.sem.free():
+	case (owns || m.Timeout > 0) && m.lacksRoom(0, 128+len(m.Data)):
+	case owns:
 		m.acquired(m.join(true))
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
@@ -93,6 +94,9 @@ func (m *mutation) acquireAnew() {
 func (m *mutation) acquireAsOwner(l *link) {
 	if m.Count > l.count {
 		m.refuse(protocol.StatusBadRequest)
+		return
+	}
+	if m.lacksRoom(0, len(m.Data)-len(l.data)) {
 		return
 	}
 	sameCount, sameData := m.Count == l.count, string(m.Data) == l.data
@@ -110,6 +114,10 @@ func (m *mutation) acquireAsOwner(l *link) {
 func (m *mutation) acquireAsWaiter(l *link) {
 	if m.Count > l.count {
 		m.refuse(protocol.StatusBadRequest)
+		return
+	}
+	leaves := m.Timeout == 0 && (m.sem.head() != l || m.Count > m.sem.free())
+	if !leaves && m.lacksRoom(0, len(m.Data)-len(l.data)) {
 		return
 	}
 	m.twin.abort(m.sem, l, protocol.AbortReplaced)

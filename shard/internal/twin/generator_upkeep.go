@@ -267,11 +267,11 @@ func (g *Generator) nodeLimits() shard.Command {
 		c.Node = 78 // that nothing ever was in
 	}
 	objects, bytes := g.held(c.Node)
-	if g.chance(400) {
-		c.Count = 1 + objects + uint64(g.between(-1, 2))
+	if g.chance(250) {
+		c.Count = 1 + objects + uint64(g.between(-1, 3))
 	}
-	if g.chance(400) {
-		c.Bytes = max(1, bytes+g.Uint64N(2000)-g.Uint64N(min(bytes, 400)+1))
+	if g.chance(250) {
+		c.Bytes = max(1, bytes+g.Uint64N(3000)-g.Uint64N(min(bytes, 300)+1))
 	}
 	if g.chance(50) {
 		c.Count = oneOf(g.dice, []uint64{1, shard.MaxSemaphoresPerNode, shard.MaxSemaphoresPerNode + 1, shard.Forever})

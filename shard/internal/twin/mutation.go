@@ -51,6 +51,10 @@ func (t *Twin) mutate(c *shard.Command) {
 			t.answer(shard.Effect{Status: protocol.StatusPreconditionFailed})
 			return
 		}
+		grows := c.Kind != shard.CmdRelease && c.Kind != shard.CmdSemaphoreDelete
+		if s == nil && grows && t.refusedByQuota(c.Node, 0, 256) {
+			return
+		}
 		if s == nil {
 			s = t.admitGuest(c.Session, c.Node)
 		}
@@ -193,8 +197,11 @@ func (m *mutation) create() {
 		m.refuse(protocol.StatusAlreadyExists)
 		return
 	}
-	if len(t.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode {
+	if m.isFull() {
 		m.refuse(protocol.StatusPreconditionFailed)
+		return
+	}
+	if m.lacksRoom(1, 192+len(m.Name)+len(m.Data)) {
 		return
 	}
 	t.seeNode(m.Node)
@@ -222,6 +229,9 @@ func (m *mutation) update() {
 	}
 	if m.sem.data == string(m.Data) {
 		m.answer(shard.Effect{Revision: m.sem.revision})
+		return
+	}
+	if m.lacksRoom(0, len(m.Data)-len(m.sem.data)) {
 		return
 	}
 	m.sem.data = string(m.Data)

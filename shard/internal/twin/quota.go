@@ -80,3 +80,45 @@ func (s *session) size() uint64 {
 	strings := len(s.description) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
 	return uint64(256 + strings + 32*len(s.answers))
 }
+
+// lacking returns the first quota that has no room for so much more, from level 3 on.
+func (t *Twin) lacking(node shard.NodeID, objects, bytes int) shard.Quota {
+	if t.rules < 3 {
+		return shard.QuotaNone
+	}
+	ofNode, ofShard := t.NodeUsage(node), t.ShardUsage()
+	switch {
+	case objects > 0 && ofNode.Objects+uint64(objects) > ofNode.ObjectLimit:
+		return shard.QuotaNodeObjects
+	case bytes > 0 && ofNode.Bytes+uint64(bytes) > ofNode.ByteLimit:
+		return shard.QuotaNodeBytes
+	case objects > 0 && ofShard.Objects+uint64(objects) > ofShard.ObjectLimit:
+		return shard.QuotaShardObjects
+	case bytes > 0 && ofShard.Bytes+uint64(bytes) > ofShard.ByteLimit:
+		return shard.QuotaShardBytes
+	}
+	return shard.QuotaNone
+}
+
+// refusedByQuota answers where there is no room for so much more.
+func (t *Twin) refusedByQuota(node shard.NodeID, objects, bytes int) bool {
+	quota := t.lacking(node, objects, bytes)
+	if quota != shard.QuotaNone {
+		t.answer(shard.Effect{Status: protocol.StatusQuotaExceeded, Quota: quota})
+	}
+	return quota != shard.QuotaNone
+}
+
+// lacksRoom refuses the mutation where there is no room for so much more, and records that.
+func (m *mutation) lacksRoom(objects, bytes int) bool {
+	quota := m.twin.lacking(m.Node, objects, bytes)
+	if quota != shard.QuotaNone {
+		m.answer(shard.Effect{Status: protocol.StatusQuotaExceeded, Quota: quota})
+	}
+	return quota != shard.QuotaNone
+}
+
+// isFull tells whether the node has as many semaphores as it may have below level 3.
+func (m *mutation) isFull() bool {
+	return m.twin.rules < 3 && len(m.twin.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode
+}

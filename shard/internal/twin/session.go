@@ -88,6 +88,10 @@ func (t *Twin) sessionCreate(c *shard.Command) {
 		t.answer(shard.Effect{Status: refused})
 		return
 	}
+	client := len(c.Client.Address) + len(c.Client.Name) + len(c.Client.Version)
+	if t.refusedByQuota(c.Node, 0, 256+len(c.Data)+len(c.Key)+client) {
+		return
+	}
 	t.seeNode(c.Node)
 	t.lastSession++
 	id := shard.NewSessionID(c.Slot, t.lastSession)
@@ -134,6 +138,9 @@ func (t *Twin) sessionUpdate(c *shard.Command) {
 	}
 	if s.key != "" && s.key != string(c.Key) {
 		t.answer(shard.Effect{Status: protocol.StatusBadSession})
+		return
+	}
+	if t.refusedByQuota(s.node, 0, len(c.Data)-len(s.description)) {
 		return
 	}
 	s.timeout = c.Timeout
