@@ -39,7 +39,8 @@ func TestVectorsHoldEveryKind(t *testing.T) {
 	}
 }
 
-// Every field of every message must differ from zero in some example, or the vectors prove nothing about it.
+// TestVectorsShowEveryField: every field of every message must differ from zero in some example, or the vectors prove
+// nothing about it.
 func TestVectorsShowEveryField(t *testing.T) {
 	for _, k := range knownKinds() {
 		shown := make(map[string]bool)
@@ -61,7 +62,7 @@ func TestVectorsShowEveryField(t *testing.T) {
 	}
 }
 
-// The codec writes the frames of testdata/vectors, and reads them back.
+// TestVectorsAreWhatTheCodecWrites: the codec writes the frames of testdata/vectors, and reads them back.
 func TestVectorsAreWhatTheCodecWrites(t *testing.T) {
 	files := make(map[string]bool)
 	for _, e := range examples {
@@ -95,7 +96,8 @@ func TestVectorsAreWhatTheCodecWrites(t *testing.T) {
 	}
 }
 
-// Another implementation of msgpack finds in the frames what the files say is in them.
+// TestVectorsAreReadByAnotherImplementation: another implementation of msgpack finds in the frames what the files say
+// is in them.
 func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
@@ -109,7 +111,8 @@ func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 				t.Fatalf("%v, %d bytes left", err, len(rest))
 			}
 			values := decoded.([]any)
-			if kind, id := values[0].(int64), renderDecoded(t, values[1], wireField{Type: "uint"}); kind != int64(v.Number) || id != v.RequestID {
+			kind, id := values[0].(int64), renderDecoded(t, values[1], wireField{Type: "uint"})
+			if kind != int64(v.Number) || id != v.RequestID {
 				t.Errorf("got kind %v and id %v, want %d and %d", kind, id, v.Number, v.RequestID)
 			}
 			fields := schema(t, e.sample.kind)
@@ -192,7 +195,8 @@ func compareFile(t *testing.T, path string, want []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from what the codec makes; if that is meant to be, run the tests with -update\n got %s\nwant %s", path, got, want)
+		t.Errorf("%s differs from what the codec makes; if that is meant to be, run with -update\n got %s\nwant %s",
+			path, got, want)
 	}
 }
 
