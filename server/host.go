@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Host is one running server. It implements transport.Handler: connections of any transport are given
@@ -73,8 +74,13 @@ func Open(config Config) (*Host, error) {
 		h.access = open{}
 	}
 	h.meta = h.newMetaReplica()
-	for i := range config.Shards {
-		h.replicas = append(h.replicas, h.newReplica(uint64(i+1), h.birthSlots(i)))
+	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
+		for slot := int(g.First); slot <= int(g.Last); slot++ {
+			h.slots[slot] = uint8(i)
+		}
+		var slots shard.SlotSet
+		slots.Add(g.First, g.Last)
+		h.replicas = append(h.replicas, h.newReplica(uint64(g.Shard), slots))
 	}
 	if err := h.openLogs(); err != nil {
 		h.closeLogs()
@@ -84,16 +90,13 @@ func Open(config Config) (*Host, error) {
 	return h, nil
 }
 
-// birthSlots are the slots that data shard number i serves from the cluster's birth on.
-func (h *Host) birthSlots(i int) shard.SlotSet {
-	n := h.config.Shards
-	first, last := i*shard.Slots/n, (i+1)*shard.Slots/n-1
-	for slot := first; slot <= last; slot++ {
-		h.slots[slot] = uint8(i)
+// dataShards returns the ids of the data shards of a cluster that has n of them.
+func dataShards(n int) []meta.ShardID {
+	ids := make([]meta.ShardID, n)
+	for i := range ids {
+		ids[i] = meta.ShardID(i + 1)
 	}
-	var set shard.SlotSet
-	set.Add(shard.Slot(first), shard.Slot(last))
-	return set
+	return ids
 }
 
 func (h *Host) openLogs() error {

@@ -240,11 +240,7 @@ func (m *metaReplica) upkeep() {
 		return
 	}
 	if m.leads() && m.machine.Routing().Version == 0 {
-		ids := make([]meta.ShardID, h.config.Shards)
-		for i := range ids {
-			ids[i] = meta.ShardID(i + 1)
-		}
-		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: h.config.Cluster, Shards: ids})
+		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: h.config.Cluster, Shards: dataShards(h.config.Shards)})
 		return
 	}
 	if r := m.machine.Routing(); r.Version != 0 && (r.Cluster != h.config.Cluster || len(r.Shards) != h.config.Shards) {

@@ -134,7 +134,8 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	case LevelOf(&c) > of:
 		return c, fmt.Errorf("%v: it is of level %d and says %d", kind, LevelOf(&c), of)
 	case c.Raise > level.Newest:
-		return c, fmt.Errorf("a rise of the cluster's level to %d, and this build can follow up to level %d: %w", c.Raise, level.Newest, ErrNewer)
+		return c, fmt.Errorf("a rise of the cluster's level to %d, and this build can follow up to level %d: %w",
+			c.Raise, level.Newest, ErrNewer)
 	}
 	return c, nil
 }
@@ -152,7 +153,7 @@ func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
 	case CmdNodeDrop:
 		dst = appendText(dst, c.Path)
 		dst = binary.AppendUvarint(dst, uint64(c.Node))
-	case CmdSettleGrace:
+	case CmdGraceConfirmed:
 		dst = binary.AppendUvarint(dst, uint64(c.Node))
 		dst = binary.AppendUvarint(dst, c.Expected)
 	case CmdNodeCleared:
@@ -200,7 +201,7 @@ func readCommand(kind CommandKind, r *fieldReader, version byte) (c Command, kno
 	case CmdNodeDrop:
 		c.Path = r.text("path")
 		c.Node = shard.NodeID(r.number("node"))
-	case CmdSettleGrace:
+	case CmdGraceConfirmed:
 		c.Node = shard.NodeID(r.number("node"))
 		c.Expected = r.number("config version")
 	case CmdNodeCleared:

@@ -11,8 +11,7 @@ import (
 // ErrConfig is what is wrong with every config that Validate refuses.
 var ErrConfig = errors.New("bad config")
 
-// Config is what a node's users may set. A zero field is one that was never set; Effective tells what
-// holds for it.
+// Config is what a node's users may set. A zero field is one that was never set; Effective says what holds for it.
 type Config struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
@@ -32,8 +31,7 @@ func (c Config) Effective() Config {
 	}
 }
 
-// Merge returns the config with what is set in change put over it. A set field can be changed, not
-// unset again.
+// Merge returns the config with what is set in change put over it. A set field can be changed, not unset again.
 func (c Config) Merge(change Config) Config {
 	return Config{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, c.SelfCheckPeriodMillis),

@@ -70,7 +70,8 @@ func (m *Machine) clusterLevel(c *Command) {
 			continue
 		}
 		if some = true; h.Level < c.Raise {
-			m.refuse(protocol.StatusPreconditionFailed, "host %s can follow up to level %d, not %d", h.Name, h.Level, c.Raise)
+			m.refuse(protocol.StatusPreconditionFailed, "host %s can follow up to level %d, not %d", h.Name, h.Level,
+				c.Raise)
 			return
 		}
 	}

@@ -79,7 +79,7 @@ func (g *commands) one(m *Machine) Command {
 			c.Path, c.Node = pick(g, c.Path, ""), g.id(m)
 		}
 	case n < 67:
-		c = settle(g.id(m), g.r.Uint64N(4))
+		c = confirmed(g.id(m), g.r.Uint64N(4))
 		if node := m.byID.get(c.Node); node != nil {
 			c.Expected = g.near(node.Version)
 		}
@@ -99,7 +99,7 @@ func (g *commands) one(m *Machine) Command {
 		first := shard.Slot(g.r.IntN(40) * 105)
 		c = assign(first, first+shard.Slot(g.r.IntN(200)), ShardID(g.r.Uint64N(5)), ShardID(g.r.Uint64N(5)), 0)
 		if g.r.IntN(3) > 0 {
-			c.From = m.routing.ShardOf(c.First)
+			c.From = m.routing.table()[c.First]
 		}
 		if g.r.IntN(2) == 0 {
 			c.Expected = g.near(m.routing.Version)
@@ -198,11 +198,15 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	}
 	for _, k := range []string{
 		"node-create SUCCESS 2", "node-create SUCCESS 1", "node-create BAD_REQUEST 0",
-		"node-alter SUCCESS 2", "node-alter SUCCESS 0", "node-alter BAD_REQUEST 0", "node-alter NOT_FOUND 0", "node-alter PRECONDITION_FAILED 0",
+		"node-alter SUCCESS 2", "node-alter SUCCESS 0", "node-alter BAD_REQUEST 0", "node-alter NOT_FOUND 0",
+		"node-alter PRECONDITION_FAILED 0",
 		"node-drop SUCCESS 2", "node-drop NOT_FOUND 0",
-		"settle-grace SUCCESS 2", "settle-grace SUCCESS 0", "settle-grace NOT_FOUND 0", "settle-grace PRECONDITION_FAILED 0",
-		"node-cleared SUCCESS 2", "node-cleared SUCCESS 0", "node-cleared PRECONDITION_FAILED 0", "node-cleared NOT_FOUND 0",
-		"host-register SUCCESS 2", "host-register SUCCESS 1", "host-register SUCCESS 3", "host-register PRECONDITION_FAILED 0",
+		"settle-grace SUCCESS 2", "settle-grace SUCCESS 0", "settle-grace NOT_FOUND 0",
+		"settle-grace PRECONDITION_FAILED 0",
+		"node-cleared SUCCESS 2", "node-cleared SUCCESS 0", "node-cleared PRECONDITION_FAILED 0",
+		"node-cleared NOT_FOUND 0",
+		"host-register SUCCESS 2", "host-register SUCCESS 1", "host-register SUCCESS 3",
+		"host-register PRECONDITION_FAILED 0",
 		"routing-init SUCCESS 2", "routing-init SUCCESS 1", "routing-init PRECONDITION_FAILED 0",
 		"slots-assign SUCCESS 2", "slots-assign SUCCESS 1", "slots-assign PRECONDITION_FAILED 0",
 	} {
@@ -213,7 +217,8 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	t.Logf("%v", seen)
 }
 
-// Whatever page sizes a list is read with, the pages together are the nodes with the prefix.
+// TestPagesTogetherAreTheList: whatever page sizes a list is read with, the pages together are the nodes with the
+// prefix.
 func TestPagesTogetherAreTheList(t *testing.T) {
 	g := newCommands(5)
 	m := New()
@@ -222,7 +227,8 @@ func TestPagesTogetherAreTheList(t *testing.T) {
 	}
 	all := m.State().Nodes
 	for range 2000 {
-		prefix := ParsePrefix(pick(g, "", "/", "/a", "a/", "/b", "b-", "/b/", "/b/x", "/b/x/", "/c/y", "/zz", "/a/x/1z"))
+		prefix := ParsePrefix(pick(g, "", "/", "/a", "a/", "/b", "b-", "/b/", "/b/x", "/b/x/", "/c/y", "/zz",
+			"/a/x/1z"))
 		var want, got []string
 		for _, n := range all {
 			if len(n.Path) >= len(prefix) && n.Path[:len(prefix)] == prefix {
