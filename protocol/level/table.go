@@ -87,4 +87,6 @@ var rows = []struct {
 		"Session.since_ms", "Session.client", "Holding.since_ms", "Owner.since_ms", "Owner.client", "Waiter.since_ms",
 		"Waiter.client",
 	}},
+	{3, MetaRecord, []string{"Config.QuotaObjects", "Config.QuotaBytes"}},
+	{3, MessageField, []string{"NodeConfig.quota_objects", "NodeConfig.quota_bytes", "Detail.quota"}},
 }

@@ -19,6 +19,9 @@ func everyCommand() []Command {
 		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
 		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: 2, RateLimiterCountersMode: 255,
 	}
+	if level.Newest >= QuotaLevel {
+		full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
+	}
 	return []Command{
 		{Kind: CmdNodeCreate, Path: "/a/b", Config: full},
 		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
@@ -86,6 +89,35 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 	}
 	if !reflect.DeepEqual(b, old) {
 		t.Errorf("%+v\n%+v", b, old)
+	}
+}
+
+// A host of a cluster of a lower level must be able to read what it gets.
+func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
+	if level.Newest < QuotaLevel {
+		t.Skip("this build cannot follow the level that has quotas")
+	}
+	const below = "\x02/a\xe8\x07\x00\x00\x00\x00"
+	for _, c := range []struct {
+		command Command
+		want    string // level, length, kind and fields
+	}{
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)}, "\x01\x0a\x01" + below},
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel - 1}, "\x02\x0a\x01" + below},
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel}, "\x03\x0c\x01" + below + "\x00\x00"},
+		{
+			Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300}},
+			"\x03\x0d\x01" + below + "\x05\xac\x02",
+		},
+	} {
+		src := encoded(t, &Batch{Commands: []Command{c.command}})
+		if got := string(src[18:]); got != c.want {
+			t.Errorf("%+v: %x, want %x", c.command, got, c.want)
+		}
+		var b Batch
+		if err := DecodeBatch(src, &b, level.Newest); err != nil || b.Commands[0].Config != c.command.Config {
+			t.Errorf("%+v came back as %+v, %v", c.command, b.Commands, err)
+		}
 	}
 }
 

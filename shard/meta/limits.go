@@ -1,6 +1,9 @@
 package meta
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
 
 // The limits of the machine. They are part of what every replica must agree on, so they are
 // constants; a host may be configured to refuse earlier, never later.
@@ -42,4 +45,12 @@ const (
 	DefaultReadConsistency         = protocol.ConsistencyRelaxed
 	DefaultAttachConsistency       = protocol.ConsistencyStrict
 	DefaultRateLimiterCountersMode = protocol.CountersAggregated
+
+	MinQuotaObjects     = 1
+	MaxQuotaObjects     = shard.MaxSemaphoresPerNode
+	DefaultQuotaObjects = shard.DefaultNodeObjects
+
+	MinQuotaBytes     = 1 << 20
+	MaxQuotaBytes     = 1 << 40
+	DefaultQuotaBytes = shard.DefaultNodeBytes
 )

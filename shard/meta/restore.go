@@ -152,7 +152,8 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		}
 		return readRecords(r, &l.hosts, "host", readHost, l.checkHost)
 	case blockNodes:
-		return readRecords(r, &l.byPath, "node", readNode, l.checkNode)
+		read := func(r *fieldReader) Node { return readNode(r, l.level) }
+		return readRecords(r, &l.byPath, "node", read, l.checkNode)
 	case blockDropping:
 		return readRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
 	default:

@@ -115,7 +115,9 @@ func (f *frozen) save(b *blockWriter) error {
 	if err := saveRecords(b, blockHosts, f.hosts, appendHost); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockNodes, f.nodes, appendNode); err != nil {
+	if err := saveRecords(b, blockNodes, f.nodes, func(dst []byte, n *Node) []byte {
+		return appendNode(dst, n, f.level)
+	}); err != nil {
 		return err
 	}
 	if err := saveRecords(b, blockDropping, f.dropping, appendDropped); err != nil {

@@ -119,7 +119,8 @@ func twinConfig(c Config) bool {
 	return e.SelfCheckPeriodMillis >= 500 && e.SelfCheckPeriodMillis <= 10_000 &&
 		e.SessionGracePeriodMillis >= 1000 && e.SessionGracePeriodMillis <= 30_000 &&
 		e.SessionGracePeriodMillis > e.SelfCheckPeriodMillis &&
-		e.ReadConsistency <= 2 && e.AttachConsistency <= 2 && e.RateLimiterCountersMode <= 2
+		e.ReadConsistency <= 2 && e.AttachConsistency <= 2 && e.RateLimiterCountersMode <= 2 &&
+		e.QuotaObjects >= 1 && e.QuotaObjects <= 1_000_000 && e.QuotaBytes >= 1<<20 && e.QuotaBytes <= 1<<40
 }
 
 func (w *twin) byID(id shard.NodeID) (string, *twinNode) {
