@@ -199,6 +199,7 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"CountersMode":   func(n uint8) string { return CountersMode(n).String() },
 		"HostState":      func(n uint8) string { return HostState(n).String() },
 		"Existence":      func(n uint8) string { return Existence(n).String() },
+		"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {

@@ -80,6 +80,9 @@ var examples = []example{
 			AttachConsistency: ConsistencyStrict, RateLimiterCountersMode: CountersAggregated,
 		},
 	})},
+	{"node-create-quota", request(6, &NodeCreate{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{QuotaObjects: 50_000, QuotaBytes: 64 << 20},
+	})},
 	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
 	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
 	{"node-describe-answer", answer(7, &NodeDescribeAnswer{Node: exampleNode()})},
@@ -147,6 +150,10 @@ var examples = []example{
 	})},
 	{"semaphore-create-answer", answer(20, &SemaphoreCreateAnswer{Revision: 1})},
 	{"semaphore-create-no-session", request(21, &SemaphoreCreate{NodeID: 17, Name: []byte("slots"), Limit: 10})},
+	{"semaphore-create-answer-quota", failure(20, KindSemaphoreCreate, Result{
+		Status: StatusQuotaExceeded, Message: "node bytes: 67,108,700 of 67,108,864 are used",
+		Quota: Quota{Kind: QuotaNodeBytes, Limit: 64 << 20, Used: 67_108_700},
+	})},
 	{"semaphore-create-answer-exists", failure(21, KindSemaphoreCreate, Result{Status: StatusAlreadyExists})},
 	{"semaphore-update", request(22, &SemaphoreUpdate{
 		Mutation: exampleMutation(3), NodeID: 17, Name: []byte("slots"), Data: []byte{0, 1, 0xff}, OrderID: 5,
