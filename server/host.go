@@ -29,6 +29,7 @@ type Host struct {
 	slots    [shard.Slots]uint8
 	routes   routes
 	timing   *timing
+	quotas   quotas
 	metrics  *metrics
 	pending  pendingBytes
 	partial  partialBytes
@@ -61,7 +62,7 @@ func Open(config Config) (*Host, error) {
 	h := &Host{
 		config: config, log: config.Log, access: config.Access, proposer: rand.Uint64(),
 		timing: newTiming(), wakes: make(chan struct{}, 1), stop: make(chan struct{}),
-		conns: make(map[*conn]struct{}),
+		conns: make(map[*conn]struct{}), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
 	}
 	h.started = h.now()
 	h.routes.host = h

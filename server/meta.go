@@ -170,6 +170,7 @@ func (m *metaReplica) tell(e *meta.Effect) error {
 		}
 	case meta.EffectNodeChanged:
 		m.host.timing.changed(e.Node)
+		m.host.quotaChanged(&e.Node)
 		m.unsettled = true
 	case meta.EffectHostSeen:
 		m.unsettled = true
@@ -196,6 +197,7 @@ func (m *metaReplica) Restore(r io.Reader) error {
 		return err
 	}
 	m.host.timing.reload(m.machine)
+	m.host.quotas.reload(m.machine)
 	m.told.Store(m.machine.Version())
 	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
 	for _, r := range m.host.replicas {

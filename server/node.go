@@ -36,6 +36,10 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 	if !h.admitsWrites(c, r) {
 		return
 	}
+	if needs := meta.LevelOf(&command); needs > h.meta.machine.Level() {
+		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
+		return
+	}
 	if l := h.meta.leadership.Load(); l.Leader != h.config.ID {
 		result := protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard has no leader at the moment", WaitMillis: 20}
 		if l.Leader != 0 {
@@ -206,6 +210,7 @@ var nodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the no
 // nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
 func (h *Host) nodeDropped(id shard.NodeID) {
 	h.timing.forget(id)
+	h.quotas.forget(id)
 	for _, r := range h.replicas {
 		r.hub.EndNode(id, nodeGone)
 		r.duty.look()

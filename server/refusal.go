@@ -7,6 +7,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
+// refused is the answer to a command that the shard's machine refused.
+func (r *replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
+	switch e.Status {
+	case protocol.StatusQuotaExceeded:
+		return r.exceeded(c, e.Quota)
+	case protocol.StatusOverloaded:
+		return &protocol.Result{
+			Status: e.Status, Message: r.refusal(c, e.Status), WaitMillis: uint64(overloadWait.Milliseconds()),
+		}
+	}
+	return &protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(c, e.Status)}
+}
+
 // refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
 // all.
 func (r *replica) refusal(c *shard.Command, s protocol.Status) string {

@@ -166,6 +166,7 @@ func (r *replica) complete(ops []pipeline.Op) (differs error) {
 				r.host.timing.steady.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
+				r.duty.look() // the leader has to give the shard what came with the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -239,11 +240,7 @@ func (r *replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	}
 	c := o.Caller.(*conn)
 	if e.Status != protocol.StatusSuccess {
-		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(command, e.Status)}
-		if e.Status == protocol.StatusOverloaded {
-			result.WaitMillis = uint64(overloadWait.Milliseconds())
-		}
-		c.Fail(o.Request, o.Kind, &result)
+		c.Fail(o.Request, o.Kind, r.refused(command, e))
 		r.mark(c)
 		return
 	}

@@ -80,6 +80,10 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 		c.Fail(s.id, s.kind, &protocol.Result{Status: failed})
 		c.flush()
 		return
+	case e.Status == protocol.StatusQuotaExceeded:
+		c.Fail(s.id, s.kind, rp.exceeded(&s.command, e.Quota))
+		rp.mark(c)
+		return
 	case e.Status != protocol.StatusSuccess:
 		c.Fail(s.id, s.kind, &protocol.Result{Status: e.Status})
 		rp.mark(c)
