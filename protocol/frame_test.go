@@ -39,8 +39,7 @@ func TestScanFrame(t *testing.T) {
 	}
 }
 
-// TestFramesAreFoundHoweverTheyArrive: a receiver that keeps what ScanFrame has not taken yet finds the same frames,
-// however they arrive.
+// A receiver that keeps what ScanFrame has not taken yet finds the same frames, however they arrive.
 func TestFramesAreFoundHoweverTheyArrive(t *testing.T) {
 	var stream []byte
 	var want [][]byte

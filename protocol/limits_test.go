@@ -20,8 +20,7 @@ func TestCommonVersion(t *testing.T) {
 	}
 }
 
-// TestTheLargestMessagesFitTheirFrames: the limits on frames must leave room for everything that the limits on fields
-// allow.
+// The limits on frames must leave room for everything that the limits on fields allow.
 func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 	for _, dataBytes := range []uint64{0, DefaultDataBytes, MaxDataBytes} {
 		limits := FrameLimits(dataBytes)

@@ -114,8 +114,7 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 				WaitMillis uint64
 				Reason     AbortReason
 				Moved      Moved
-				Quota      Quota
-			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved, detail.Quota}
+			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved}
 			return renderStruct(t, &withoutStatus, f.Fields)
 		}
 		return renderStruct(t, v.Addr().Interface(), f.Fields)

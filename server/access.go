@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -66,14 +67,14 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 	if _, all := c.rights.(everything); all {
 		return true
 	}
-	node, ok := c.host.meta.machine.NodeByID(id)
+	node, ok := c.host.meta.Machine.NodeByID(id)
 	switch {
 	case ok && c.permits(r.Kind, node.Path):
 		return true
 	case !c.permits(r.Kind, ""):
 		return c.may(r, "") // it may do so in no node at all
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path):
-		c.failure(r, protocol.StatusNotFound, noSuchNode)
+		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return false
 	}
 	return c.may(r, node.Path)
@@ -81,7 +82,7 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 
 // allowed is permits for a node that is named by its id.
 func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
-	n, _ := c.host.meta.machine.NodeByID(id)
+	n, _ := c.host.meta.Machine.NodeByID(id)
 	return c.permits(k, n.Path)
 }
 
@@ -92,8 +93,8 @@ func (c *conn) sees(id shard.NodeID) bool {
 }
 
 // session returns what the machine of a shard knows of a session, where the client may know of it.
-func (c *conn) session(rp *replica, id shard.SessionID) (view shard.SessionView, known bool) {
-	view, known = rp.machine.Session(id)
+func (c *conn) session(rp *replica.Replica, id shard.SessionID) (view shard.SessionView, known bool) {
+	view, known = rp.Machine.Session(id)
 	return view, known && c.sees(view.Node)
 }
 
@@ -106,13 +107,13 @@ var withdrawn = protocol.Result{
 // for them. The sessions are detached; their time runs.
 func (c *conn) review() {
 	for _, rp := range c.host.replicas {
-		rp.hub.EndUnless(c, c.mayWatch, withdrawn)
+		rp.Hub.EndUnless(c, c.mayWatch, withdrawn)
 	}
 	c.mu.Lock()
 	sessions := maps.Clone(c.sessions)
 	c.mu.Unlock()
 	for id, b := range sessions {
-		c.reviewSession(id, b)
+		c.Review(id, b.node, b.home)
 	}
 	c.flush()
 }
@@ -120,12 +121,12 @@ func (c *conn) review() {
 func (c *conn) mayWatch(id shard.NodeID) bool { return c.allowed(protocol.KindWatch, id) }
 
 // reviewSession detaches a session from the connection that may not act in its node any more.
-func (c *conn) reviewSession(id shard.SessionID, b *binding) {
-	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, b.node) && c.sees(b.node) {
+func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
+	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, node) && c.sees(node) {
 		return
 	}
-	attached := b.home.leases.Withdraw(id, c.holder)
-	b.home.takeAway(id, c, withdrawn)
+	attached := home.Leases.Withdraw(id, c.holder)
+	home.Detach(id, c, withdrawn)
 	if attached {
 		c.holder.Told(1)
 	}

@@ -49,7 +49,7 @@ func (c *conn) nodeText(path []byte, id uint64) string {
 		}
 		return string(path)
 	}
-	if n, ok := c.host.meta.machine.NodeByID(shard.NodeID(id)); ok {
+	if n, ok := c.host.meta.Machine.NodeByID(shard.NodeID(id)); ok {
 		return n.Path
 	}
 	return fmt.Sprintf("node %d", id)

@@ -93,7 +93,7 @@ func BenchmarkRequestThroughTheHost(b *testing.B) {
 		send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	}
 	var ids []uint64
-	h.replicas[0].machine.WalkSessions(0, func(v shard.SessionView) { ids = append(ids, uint64(v.ID)) })
+	h.replicas[0].Machine.WalkSessions(0, func(v shard.SessionView) { ids = append(ids, uint64(v.ID)) })
 	buf := bytebufferpool.Get()
 	encoder := protocol.NewEncoder()
 	number, request := uint64(0), uint64(0)
@@ -133,7 +133,7 @@ func BenchmarkRelaxedDescribe(b *testing.B) {
 	send(c, s, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config")})
 	buf := bytebufferpool.Get()
 	protocol.NewEncoder().Request(buf, 1, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config"), IncludeOwners: true})
-	if !h.replicas[0].fresh.upToDate(h.now()) {
+	if !h.replicas[0].MayAnswer(protocol.ConsistencyRelaxed) {
 		b.Fatal("the host is not fresh")
 	}
 	b.ReportAllocs()

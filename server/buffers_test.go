@@ -48,7 +48,7 @@ func connectOverTCP(tb testing.TB, h *Host) (*conn, net.Conn) {
 func pongs(tb testing.TB, c *conn, client net.Conn, n int) {
 	var frame [7]byte
 	for range n {
-		c.answer(1, &protocol.Pong{})
+		c.Answer(1, &protocol.Pong{})
 		c.flushHere()
 		if _, err := io.ReadFull(client, frame[:]); err != nil {
 			tb.Fatal(err)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -15,9 +16,9 @@ func (c *conn) clientRef() shard.ClientRef {
 	}
 }
 
-// clientOf returns the client of a session whose home the shard is, and whether the session is attached here.
-func (r *replica) clientOf(v *shard.SessionView) (_ protocol.ClientInfo, attached bool) {
-	client, holder := &v.Client, r.leases.Holder(v.ID)
+// clientAt returns the client of a session at its home shard, and whether the session is attached there.
+func clientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInfo, attached bool) {
+	client, holder := &v.Client, home.Leases.Holder(v.ID)
 	if holder != nil {
 		if c, ok := holder.Owner.(*conn); ok {
 			client = &c.client
@@ -30,12 +31,12 @@ func (r *replica) clientOf(v *shard.SessionView) (_ protocol.ClientInfo, attache
 
 // clientOf returns the client of a session, wherever its home is: as this host's replica of the home shard knows it.
 func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
-	home := h.replicaOf(id.Slot())
-	v, known := home.machine.Session(id)
+	home := h.set.Of(id.Slot())
+	v, known := home.Machine.Session(id)
 	if !known {
 		return protocol.ClientInfo{}
 	}
-	client, _ := home.clientOf(&v)
+	client, _ := clientAt(home, &v)
 	return client
 }
 

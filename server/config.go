@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -44,11 +45,6 @@ type Config struct {
 	PartialBytes uint64
 	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
 	WatchBytes uint64
-	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects it may have, and
-	// how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. They should be the same on all
-	// hosts: those of the leader count.
-	ShardObjects uint64
-	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero means
@@ -128,7 +124,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.Patience = DefaultPatience
 	}
 	if c.DigestInterval == 0 {
-		c.DigestInterval = digestInterval
+		c.DigestInterval = replica.DigestInterval
+	}
+	if c.Level == 0 {
+		c.Level = level.Newest
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -148,4 +150,24 @@ const (
 	DefaultPartialBytes = 64 << 20
 	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 of short names.
 	DefaultWatchBytes = 512 << 20
+)
+
+// requestKinds is the length of what has a place for every kind of request.
+const requestKinds = protocol.MaxRequestKind + 1
+
+// The limits of a host. Those that users may change are in Config; docs/operating.md lists them all.
+const (
+	// maxPending is how many bytes may wait to be sent over one connection. A client that reads
+	// slower than that is cut off.
+	maxPending = 32 << 20
+	// slowPending is how many bytes may wait before further requests of the connection are refused with
+	// OVERLOADED: answers are much longer than requests, and a client must not run into maxPending by
+	// asking much at once.
+	slowPending = 16 << 20
+	// spillBytes is how much is gathered for a connection before it is handed over to be sent.
+	spillBytes = 256 << 10
+	// helloTime is how long a connection may stay without a Hello.
+	helloTime = 5 * time.Second
+	// silences is how many ping intervals a connection may be silent before it is closed.
+	silences = 3
 )

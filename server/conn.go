@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -28,7 +29,7 @@ type conn struct {
 	greeted    bool      // said, for the loop itself
 	heardAt    time.Time // when the frames that are being dispatched were read
 	started    int64     // the same, in the host's nanoseconds
-	touched    []*replica
+	touched    []*replica.Replica
 	opened     int64
 	rights     Rights
 	name       string
@@ -64,14 +65,14 @@ type conn struct {
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.
 type attachedHome struct {
-	home     *replica
+	home     *replica.Replica
 	sessions int
 }
 
 // binding is a session that may act over a connection.
 type binding struct {
 	node     shard.NodeID
-	home     *replica
+	home     *replica.Replica
 	attached bool // over this connection; else only bound to it
 	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only
 	// hears of its end. The connection's lock guards this and stop.
@@ -121,7 +122,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 			}
 			continue
 		}
-		h.metrics.requests[request.Kind].Inc()
+		h.metrics.Requested(request.Kind)
 		c.inFlight.Add(1)
 		if !c.dispatch(request) {
 			return -1
@@ -159,14 +160,14 @@ func (c *conn) refused(err error) bool {
 // flushTouched proposes what the frames of this round asked of the shards.
 func (c *conn) flushTouched() {
 	for i, r := range c.touched {
-		r.pipeline.Flush()
+		r.Pipeline.Flush()
 		c.touched[i] = nil
 	}
 	c.touched = c.touched[:0]
 }
 
 // touch remembers to flush the replica's pipeline at the end of the round.
-func (c *conn) touch(r *replica) {
+func (c *conn) touch(r *replica.Replica) {
 	for _, t := range c.touched {
 		if t == r {
 			return
@@ -194,7 +195,7 @@ func (c *conn) Closed(err error) {
 }
 
 // answer appends the answer to a request that was carried out.
-func (c *conn) answer(id uint64, m protocol.AnswerMessage) {
+func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	c.inFlight.Add(-1)
 	c.mu.Lock()
 	if !c.closed {
@@ -210,7 +211,7 @@ var succeeded protocol.Result
 
 // answerBound is answer for who will be told more over this connection, while the session is. It returns false, and
 // answers nothing, where the session does not act over this connection any more.
-func (c *conn) answerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
+func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed && c.acting(session) == nil {
@@ -226,7 +227,7 @@ func (c *conn) answerBound(session shard.SessionID, id uint64, m protocol.Answer
 
 // Fail implements pipeline.Caller: it appends the answer to a request that was not.
 func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
-	c.host.metrics.failed(kind, r.Status)
+	c.host.metrics.Failed(kind, r.Status)
 	c.inFlight.Add(-1)
 	c.mu.Lock()
 	if !c.closed {
@@ -238,7 +239,7 @@ func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 }
 
 // push appends a push.
-func (c *conn) push(id uint64, m protocol.PushMessage) {
+func (c *conn) Push(id uint64, m protocol.PushMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Push(c.buffer(), id, m)
@@ -271,7 +272,7 @@ func (c *conn) taken() *bytebufferpool.ByteBuffer {
 	out := c.out
 	c.out = nil
 	if c.host.pending.add(len(out.B)) {
-		c.host.wake()
+		c.host.set.Wake()
 	}
 	return out
 }
@@ -307,6 +308,42 @@ func (c *conn) unlockBounded() (open bool) {
 	return !cut && !slow
 }
 
+// Append implements hub.Sink.
+func (c *conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	write(c.encoder, c.buffer())
+	return true
+}
+
+// Ended implements hub.Sink.
+func (c *conn) Ended(uint64) {
+	c.mu.Lock()
+	c.watches--
+	c.mu.Unlock()
+}
+
+// Flush implements hub.Sink.
+func (c *conn) Flush(few bool) {
+	if few {
+		c.flushHere()
+	} else {
+		c.flush()
+	}
+}
+
+// Pending implements hub.Sink.
+func (c *conn) Pending() int { return c.peer.Pending() }
+
+// Mark implements replica.Conn.
+func (c *conn) Mark() bool { return c.marked.CompareAndSwap(false, true) }
+
+// Unmark implements replica.Conn.
+func (c *conn) Unmark() { c.marked.Store(false) }
+
 func clip(message string) string {
 	if len(message) > protocol.MaxMessageBytes {
 		return message[:protocol.MaxMessageBytes]
@@ -329,28 +366,47 @@ func (c *conn) acting(id shard.SessionID) *binding {
 	return nil
 }
 
-// bind lets a session act over this connection, if it does not already. It returns false where the
-// connection is gone. One that is silent takes the place of what is there.
-func (c *conn) bind(id shard.SessionID, b *binding) bool {
+// Acts implements replica.Conn.
+func (c *conn) Acts(id shard.SessionID) bool { return c.binding(id) != nil }
+
+// Bind implements replica.Conn. A silent binding takes the place of what is there.
+func (c *conn) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, silent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
 	if before := c.sessions[id]; before == nil || before.silent {
-		c.sessions[id] = b
+		c.sessions[id] = &binding{node: node, home: home, silent: silent}
 	}
 	return true
 }
 
-// unbind takes a session away from this connection.
-func (c *conn) unbind(id shard.SessionID) *binding {
+// Unbind implements replica.Conn.
+func (c *conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.remove(id)
+	b := c.remove(id)
+	if b == nil {
+		return 0, false
+	}
+	return b.node, true
 }
 
-// remove is unbind with the lock held.
+// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: its client has been
+// answered so, and what is said here would contradict it.
+func (c *conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions[id] == nil || home.Leases.Holder(id) == c.holder {
+		return false
+	}
+	c.remove(id)
+	c.encoder.Push(c.buffer(), 0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
+	return true
+}
+
+// remove is Unbind with the lock held.
 func (c *conn) remove(id shard.SessionID) *binding {
 	b := c.sessions[id]
 	delete(c.sessions, id)

@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -123,7 +124,7 @@ func (c *conn) failure(r *protocol.Request, s protocol.Status, message string) {
 func (c *conn) overloaded(id uint64, k protocol.Kind, message string) {
 	c.Fail(id, k, &protocol.Result{
 		Status: protocol.StatusOverloaded, Message: message,
-		WaitMillis: uint64(overloadWait.Milliseconds()),
+		WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 	})
 }
 
@@ -156,9 +157,9 @@ func (c *conn) hello(r *protocol.Request) bool {
 	c.mu.Lock()
 	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
 	c.mu.Unlock()
-	h.greeted(c)
-	routing := h.routes.version()
-	c.answer(r.ID, &protocol.Welcome{
+	h.metrics.Greeted.Inc()
+	routing := h.meta.RoutingVersion()
+	c.Answer(r.ID, &protocol.Welcome{
 		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
@@ -166,8 +167,8 @@ func (c *conn) hello(r *protocol.Request) bool {
 	})
 	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
 	c.said.Store(true)
-	if now := h.routes.version(); now != routing {
-		c.push(0, &protocol.RoutingChanged{Version: now})
+	if now := h.meta.RoutingVersion(); now != routing {
+		c.Push(0, &protocol.RoutingChanged{Version: now})
 	}
 	return true
 }

@@ -6,14 +6,14 @@ import "github.com/signalbox/signalbox/protocol"
 func (h *Host) Broadcast(m protocol.PushMessage) {
 	h.eachConn(func(c *conn) {
 		if c.said.Load() {
-			c.push(0, m)
+			c.Push(0, m)
 			c.flush()
 		}
 	})
 }
 
 // AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
-func (h *Host) AfterBind(f func()) { h.afterBind = f }
+func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }
 
 // Label is how the value of a label is written in /metrics.
 var Label = label

@@ -70,7 +70,7 @@ const (
 )
 
 func queuedAt(h *Host) int {
-	commands, _ := h.replicas[0].pipeline.Waiting()
+	commands, _ := h.replicas[0].Pipeline.Waiting()
 	return commands
 }
 
@@ -108,7 +108,7 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 			send(victim, answers, &protocol.NodeCreate{Path: []byte("/bench")})
 			send(victim, answers, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 			var id uint64
-			h.replicas[0].machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
+			h.replicas[0].Machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
 			for i := range c.conns {
 				send(victim, answers, &protocol.SemaphoreCreate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", i), Limit: 1})
 			}
@@ -159,7 +159,7 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 				case p := <-g.proposed:
 					p.pass()
 				case <-time.After(10 * time.Millisecond):
-					if commands, batches := h.replicas[0].pipeline.Waiting(); commands+batches == 0 {
+					if commands, batches := h.replicas[0].Pipeline.Waiting(); commands+batches == 0 {
 						return
 					}
 				}

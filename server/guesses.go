@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -44,10 +45,10 @@ func (g *guesses) wait(now time.Time) time.Duration {
 }
 
 // tryKey compares the key that came for a session with the one that it has, and answers where they differ.
-func (c *conn) tryKey(home *replica, id shard.SessionID, key []byte, request uint64, k protocol.Kind) bool {
+func (c *conn) tryKey(home *replica.Replica, id shard.SessionID, key []byte, request uint64, k protocol.Kind) bool {
 	now := c.host.now()
 	wait := c.guesses.wait(now)
-	if wait == 0 && home.machine.KeyMatches(id, key) {
+	if wait == 0 && home.Machine.KeyMatches(id, key) {
 		return true
 	}
 	refusal := protocol.Result{Status: protocol.StatusBadSession, Message: "the session has another key"}

@@ -3,16 +3,15 @@ package server
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -22,30 +21,18 @@ type Host struct {
 	config   Config
 	log      *slog.Logger
 	access   Access
-	proposer uint64
-	started  time.Time
-	meta     *metaReplica
-	replicas []*replica // data shard i+1 at i
-	slots    [shard.Slots]uint8
+	set      *replica.Set
+	meta     *replica.Meta      // of the set
+	replicas []*replica.Replica // of the set
 	routes   routes
-	timing   *timing
-	quotas   quotas
-	metrics  *metrics
+	metrics  *metrics.Metrics
 	pending  pendingBytes
 	partial  partialBytes
 	watches  *hub.Budget
 	cuts     cuts
 	refusals lineBudget // of administrative acts
 
-	wakes     chan struct{}
-	looking   atomic.Bool // the routing or the meta shard may need something
-	stop      chan struct{}
-	loop      sync.WaitGroup
-	digesting sync.WaitGroup // those who take digests
-	leaving   atomic.Bool    // this host is about to stop
-	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
-	// afterBind, where a test sets it, is called between the binding of a session and the look whether it still lives.
-	afterBind func()
+	leaving atomic.Bool // this host is about to stop
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
@@ -60,81 +47,39 @@ func Open(config Config) (*Host, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	h := &Host{
-		config: config, log: config.Log, access: config.Access, proposer: rand.Uint64(),
-		timing: newTiming(), wakes: make(chan struct{}, 1), stop: make(chan struct{}),
-		conns: make(map[*conn]struct{}), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
+		config: config, log: config.Log, access: config.Access, conns: make(map[*conn]struct{}),
+		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 	}
-	h.started = h.now()
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)
-	h.watches = hub.NewBudget(config.WatchBytes)
 	h.partial.limit = int64(config.PartialBytes)
-	h.metrics = newMetrics(h)
-	h.cuts.init(h, h.metrics.set)
+	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })
+	h.cuts.init(h, h.metrics.Set)
 	if h.access == nil {
 		h.access = open{}
 	}
-	h.meta = h.newMetaReplica()
-	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
-		for slot := int(g.First); slot <= int(g.Last); slot++ {
-			h.slots[slot] = uint8(i)
-		}
-		var slots shard.SlotSet
-		slots.Add(g.First, g.Last)
-		h.replicas = append(h.replicas, h.newReplica(uint64(g.Shard), slots))
-	}
-	if err := h.openLogs(); err != nil {
-		h.closeLogs()
+	h.set = replica.New(replica.Config{
+		Self: meta.Host{
+			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
+			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
+		},
+		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards, Logs: config.Logs, Delay: config.Patience,
+		DigestInterval: config.DigestInterval, Halt: config.Halt, Clock: config.Clock, Log: config.Log,
+		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
+	})
+	h.meta, h.replicas = h.set.Meta, h.set.Replicas
+	if err := h.set.Open(); err != nil {
 		return nil, err
 	}
-	h.loop.Go(h.run)
 	return h, nil
-}
-
-// dataShards returns the ids of the data shards of a cluster that has n of them.
-func dataShards(n int) []meta.ShardID {
-	ids := make([]meta.ShardID, n)
-	for i := range ids {
-		ids[i] = meta.ShardID(i + 1)
-	}
-	return ids
-}
-
-func (h *Host) openLogs() error {
-	if err := h.meta.open(); err != nil {
-		return err
-	}
-	for _, r := range h.replicas {
-		if err := r.open(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Host) closeLogs() {
-	for _, r := range h.replicas {
-		r.pipeline.Close()
-		if r.log != nil {
-			_ = r.log.Close()
-		}
-	}
-	if h.meta.log != nil {
-		_ = h.meta.log.Close()
-	}
 }
 
 // Close stops the host. Transports should be closed before; Leave before them lets clients and leadership
 // go in peace.
-func (h *Host) Close() {
-	close(h.stop)
-	h.loop.Wait()
-	h.closeLogs()
-	h.digesting.Wait()
-	for _, r := range h.replicas {
-		r.hub.Close()
-	}
-}
+func (h *Host) Close() { h.set.Close() }
+
+// Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
+func (h *Host) Ready() error { return h.set.Ready() }
 
 // Leave hands the leadership of every shard to another host where there is one, tells the clients that
 // this host goes, and returns when no shard is led from here any more or the time is up.
@@ -143,58 +88,26 @@ func (h *Host) Leave(within time.Duration) {
 	deadline := h.now().Add(within)
 	push := protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}}
 	for {
-		led := h.handOver()
+		led := h.set.HandOver()
 		if !led || !h.now().Before(deadline) {
 			break
 		}
-		time.Sleep(tick)
+		time.Sleep(replica.Tick)
 	}
 	h.eachConn(func(c *conn) {
-		c.push(0, &push)
+		c.Push(0, &push)
 		c.flush()
 	})
 }
 
-// handOver asks other hosts to lead what this one leads, and tells whether it still leads anything that
-// another host could.
-func (h *Host) handOver() (led bool) {
-	others := slices.DeleteFunc(slices.Clone(h.config.Hosts), func(id shard.HostID) bool { return id == h.config.ID })
-	if len(others) == 0 {
-		return false
-	}
-	if h.meta.leads() {
-		led = true
-		_ = h.meta.log.Transfer(successor(h.meta.log, others))
-	}
-	for _, r := range h.replicas {
-		if r.leads() {
-			led = true
-			_ = r.log.Transfer(successor(r.log, others))
-		}
-	}
-	return led
-}
-
-// now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a
-// clock of its own where a simulation wants it to be.
-func (h *Host) now() time.Time {
-	if h.config.Clock != nil {
-		return h.config.Clock()
-	}
-	return time.Now()
-}
-
-// since turns a time into nanoseconds since the host began.
-func (h *Host) since(t time.Time) int64 { return int64(t.Sub(h.started)) }
-
-func (h *Host) clock() int64 { return h.since(h.now()) }
-
-// replicaOf returns the replica of the shard that serves a slot.
-func (h *Host) replicaOf(slot shard.Slot) *replica { return h.replicas[h.slots[slot%shard.Slots]] }
+// now is the host's time, since the nanoseconds that had passed at a time since it began, clock those until now.
+func (h *Host) now() time.Time          { return h.set.Now() }
+func (h *Host) since(t time.Time) int64 { return h.set.Since(t) }
+func (h *Host) clock() int64            { return h.set.Clock() }
 
 // Opened implements transport.Handler.
 func (h *Host) Opened(peer transport.Conn) transport.Events {
-	if h.leaving.Load() || h.foreign.Load() {
+	if h.leaving.Load() || h.set.Foreign() {
 		return nil
 	}
 	c := h.newConn(peer)
@@ -202,10 +115,6 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	h.conns[c] = struct{}{}
 	h.mu.Unlock()
 	return c
-}
-
-func (h *Host) greeted(c *conn) {
-	h.metrics.greeted.Inc()
 }
 
 func (h *Host) remove(c *conn) {
@@ -236,7 +145,7 @@ func (h *Host) eachConn(fn func(*conn)) {
 // drained is told by a connection that keeps up again.
 func (h *Host) drained(c *conn) {
 	for _, r := range h.replicas {
-		r.hub.Drained(c)
+		r.Hub.Drained(c)
 	}
 }
 

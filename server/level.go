@@ -6,9 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // The feature level of the cluster is in the meta shard. Its leader raises it when every host of the cluster has
@@ -67,9 +65,9 @@ func (h LevelHolder) String() string {
 
 // Level returns the feature level of the cluster, and the hosts that keep it from rising.
 func (h *Host) Level() Level {
-	l := Level{Cluster: h.meta.machine.Level(), Newest: h.newest()}
+	l := Level{Cluster: h.meta.Machine.Level(), Newest: h.config.Level}
 	l.Next = l.Cluster
-	hosts := h.meta.machine.Hosts()
+	hosts := h.meta.Machine.Hosts()
 	known := make(map[shard.HostID]bool)
 	for _, x := range hosts {
 		known[x.ID] = true
@@ -93,65 +91,8 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// newest is the highest level that this host can follow.
-func (h *Host) newest() level.Level {
-	if h.config.Level != 0 {
-		return h.config.Level
-	}
-	return level.Newest
-}
-
-// mayRaise tells whether every host of the cluster can follow a higher level than there is.
-func (m *metaReplica) mayRaise() bool {
-	for _, id := range m.host.config.Hosts {
-		if _, known := m.machine.Host(id); !known {
-			return false
-		}
-	}
-	lowest, _ := m.machine.LevelHolders()
-	return lowest > m.machine.Level()
-}
-
-// raiseLevel raises the level of the cluster where every host of it can follow.
-func (m *metaReplica) raiseLevel() {
-	if m.leads() && m.mayRaise() {
-		lowest, _ := m.machine.LevelHolders()
-		m.say(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
-	}
-}
-
-// raiseLevel raises the level of the shard to that of the cluster.
-func (d *duty) raiseLevel() {
-	r := d.r
-	to := r.host.meta.machine.Level()
-	if to <= r.currentLevel() || d.raising.Swap(true) {
-		return
-	}
-	done := func(*shard.Effect, protocol.Status) { d.raising.Store(false) }
-	if !r.pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
-		done(nil, protocol.StatusOverloaded)
-		return
-	}
-	r.pipeline.Flush()
-}
-
-// currentLevel is the level of the shard, as far as this replica has applied its log.
-func (r *replica) currentLevel() level.Level { return r.pipeline.Level() }
-
-// noteLevel has the pipeline know the level of the machine.
-func (r *replica) noteLevel() { r.pipeline.SetLevel(r.machine.Level()) }
-
 // aboveLevel is the answer to a request that needs a level which the cluster has not reached.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	return &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
 		"this needs feature level %d of the cluster, which is at %v", needs, h.Level()))}
-}
-
-// halt stops a host that cannot go on with a shard: what its replica does would differ from what the others do.
-func (h *Host) halt(err error) error {
-	h.log.Error("this host cannot go on", "error", err)
-	if h.config.Halt != nil {
-		h.config.Halt(err)
-	}
-	return err
 }

@@ -2,11 +2,12 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // replicaByID returns the data shard of that id, nil where there is none.
-func (h *Host) replicaByID(id uint64) *replica {
+func (h *Host) replicaByID(id uint64) *replica.Replica {
 	if id == 0 || id > uint64(len(h.replicas)) {
 		return nil
 	}
@@ -14,7 +15,7 @@ func (h *Host) replicaByID(id uint64) *replica {
 }
 
 // shardToList returns the shard that a list is asked of, and answers where there is none.
-func (c *conn) shardToList(r *protocol.Request, id uint64) *replica {
+func (c *conn) shardToList(r *protocol.Request, id uint64) *replica.Replica {
 	rp := c.host.replicaByID(id)
 	if rp == nil {
 		c.failure(r, protocol.StatusNotFound, "no data shard of this id")
@@ -43,7 +44,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 	}
 	prefix, after, request := string(m.Prefix), string(m.After), r.ID
 	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
-		page, more := rp.machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
+		page, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
 		for i := range page {
 			s := &page[i]
@@ -60,13 +61,13 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 				break
 			}
 		}
-		c.answer(request, &a)
+		c.Answer(request, &a)
 	})
 }
 
 func (c *conn) sessionDescribe(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDescribe.SessionID)
-	rp := c.host.replicaOf(id.Slot())
+	rp := c.host.set.Of(id.Slot())
 	request, kind := r.ID, r.Kind
 	c.read(r, rp, protocol.ConsistencyUnset, func() {
 		view, known := c.session(rp, id)
@@ -74,7 +75,7 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
 			return
 		}
-		c.answer(request, &protocol.SessionDescribeAnswer{Session: c.host.sessionInfo(rp, &view)})
+		c.Answer(request, &protocol.SessionDescribeAnswer{Session: c.host.sessionInfo(rp, &view)})
 	})
 }
 
@@ -90,7 +91,7 @@ func (c *conn) sessionList(r *protocol.Request) {
 	}
 	request := r.ID
 	c.read(r, rp, c.host.consistency(0, id), func() {
-		page, last, more := rp.machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
+		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
 		var a protocol.SessionListAnswer
 		for i := range page {
 			a.Sessions.Append(c.host.sessionInfo(rp, &page[i]))
@@ -102,19 +103,19 @@ func (c *conn) sessionList(r *protocol.Request) {
 		if more {
 			a.Next = uint64(last)
 		}
-		c.answer(request, &a)
+		c.Answer(request, &a)
 	})
 }
 
 // sessionInfo returns what the shards of this host know together of a session.
-func (h *Host) sessionInfo(home *replica, v *shard.SessionView) protocol.Session {
+func (h *Host) sessionInfo(home *replica.Replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
 		SinceMillis: v.Created,
 	}
-	s.Client, s.Attached = home.clientOf(v)
+	s.Client, s.Attached = clientAt(home, v)
 	for _, r := range h.replicas {
-		if here, known := r.machine.Session(v.ID); known {
+		if here, known := r.Machine.Session(v.ID); known {
 			s.Owned += uint64(here.Owns)
 			s.Waiting += uint64(here.Waits)
 		}
@@ -132,10 +133,10 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 	c.read(r, rp, m.Consistency, func() {
 		var a protocol.SessionHoldingsAnswer
 		if _, known := c.session(rp, id); !known {
-			c.answer(request, &a)
+			c.Answer(request, &a)
 			return
 		}
-		page, more := rp.machine.ListHoldings(id, shard.OrderID(m.After), itemLimit(m.Limit), nil)
+		page, more := rp.Machine.ListHoldings(id, shard.OrderID(m.After), itemLimit(m.Limit), nil)
 		for i := range page {
 			x := &page[i]
 			a.Holdings.Append(protocol.Holding{
@@ -146,7 +147,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 				break
 			}
 		}
-		c.answer(request, &a)
+		c.Answer(request, &a)
 	})
 }
 
@@ -158,26 +159,26 @@ func (c *conn) hostStatus(r *protocol.Request) {
 	now := h.now()
 	a := protocol.HostStatusAnswer{
 		HostID: uint64(h.config.ID), HostName: []byte(h.config.Name), Version: []byte(h.config.Version),
-		UptimeMillis: uint64(now.Sub(h.started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,
+		UptimeMillis: uint64(now.Sub(h.set.Started).Milliseconds()), Connections: uint64(h.connections()), Fresh: true,
 	}
 	at := h.Level()
 	a.Level = protocol.FeatureLevel{
 		Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders())),
 	}
-	l := h.meta.leadership.Load()
+	l := h.meta.Leader()
 	a.Meta = protocol.ShardStatus{
-		ID: metaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.applied.Load(),
+		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),
 	}
 	for _, rp := range h.replicas {
-		if rp.leads() && !rp.leases.Fresh(now) {
+		if rp.Leads() && !rp.Leases.Fresh(now) {
 			a.Fresh = false
 		}
-		a.Sessions += uint64(rp.leases.Counts().Attached)
-		count, l := rp.machine.Count(), rp.leadership.Load()
+		a.Sessions += uint64(rp.Leases.Counts().Attached)
+		count, l := rp.Machine.Count(), rp.Leader()
 		a.Shards.Append(protocol.ShardStatus{
-			ID: rp.id, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.applied.Load(),
+			ID: rp.ID, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.AppliedIndex(),
 			Sessions: uint64(count.Sessions), Semaphores: uint64(count.Objects), Waiters: uint64(count.Waiters),
 		})
 	}
-	c.answer(r.ID, &a)
+	c.Answer(r.ID, &a)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -39,7 +40,7 @@ func (w *semaphoreWriter) write() {
 	for _, asked := range []bool{true, false} {
 		for after, more := "", true; more && !w.full(); {
 			var page []meta.Node
-			page, more = w.host.meta.machine.Nodes("", after, semaphorePage)
+			page, more = w.host.meta.Machine.Nodes("", after, semaphorePage)
 			for i := range page {
 				after = page[i].Path
 				if asks(&page[i]) == asked {
@@ -57,12 +58,12 @@ func (w *semaphoreWriter) full() bool { return w.series <= 0 || w.looks <= 0 }
 
 func (w *semaphoreWriter) node(n *meta.Node) {
 	for _, r := range w.host.replicas {
-		if !r.leads() {
+		if !r.Leads() {
 			continue
 		}
 		for after, more := "", true; more && !w.full(); {
 			var page []shard.SemaphoreView
-			page, more = r.machine.ListSemaphores(n.ID, "", after, min(semaphorePage, w.looks), nil)
+			page, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, w.looks), nil)
 			w.looks -= max(len(page), 1) // a node without any costs a look too
 			for i := range page {
 				after = page[i].Name
@@ -74,7 +75,7 @@ func (w *semaphoreWriter) node(n *meta.Node) {
 	}
 }
 
-func (w *semaphoreWriter) semaphore(r *replica, n *meta.Node, s *shard.SemaphoreView) {
+func (w *semaphoreWriter) semaphore(r *replica.Replica, n *meta.Node, s *shard.SemaphoreView) {
 	w.series--
 	labels := "{node=" + label(n.Path) + ",semaphore=" + label(s.Name) + "}"
 	fmt.Fprintf(w.to, "signalbox_semaphore_taken%s %d\nsignalbox_semaphore_waiters%s %d\n", labels, s.Count, labels, s.Waiters)
@@ -83,9 +84,9 @@ func (w *semaphoreWriter) semaphore(r *replica, n *meta.Node, s *shard.Semaphore
 	}
 }
 
-func (w *semaphoreWriter) owners(r *replica, n *meta.Node, name string) {
+func (w *semaphoreWriter) owners(r *replica.Replica, n *meta.Node, name string) {
 	var d shard.Description
-	if !r.machine.Describe(n.ID, []byte(name), shard.DescribeOptions{Owners: true, Limit: w.series}, &d) {
+	if !r.Machine.Describe(n.ID, []byte(name), shard.DescribeOptions{Owners: true, Limit: w.series}, &d) {
 		return
 	}
 	for _, o := range d.Links {

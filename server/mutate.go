@@ -5,7 +5,9 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // hasName reports whether the name of a semaphore can be one, and answers where it cannot.
@@ -20,19 +22,19 @@ func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 // refuseSession answers a request of a session that does not act over this connection. A session that is over is never
 // said to live: a client would attach it again. One that the client may not know of is answered as one that is over.
 func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
-	home := c.host.replicaOf(id.Slot())
+	home := c.host.set.Of(id.Slot())
 	alive := protocol.Result{Status: protocol.StatusBadSession, Message: message}
 	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 	if _, known := c.session(home, id); known {
 		c.Fail(r.ID, r.Kind, &alive)
 		return
 	}
-	if home.machine.Liveness(id) == shard.Dead {
+	if home.Machine.Liveness(id) == shard.Dead {
 		c.Fail(r.ID, r.Kind, &over)
 		return
 	}
 	request, kind := r.ID, r.Kind
-	home.fresh.confirm(func(ok, _ bool) {
+	home.Confirm(func(ok, _ bool) {
 		_, known := c.session(home, id)
 		switch {
 		case !ok:
@@ -72,20 +74,20 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 			c.failure(r, protocol.StatusBadSession, "the session is of another node")
 			return
 		}
-	} else if alive := h.meta.machine.NodeAlive(id); alive == nodeLater {
+	} else if alive := h.meta.Machine.NodeAlive(id); alive == meta.NodeLater {
 		c.mutateLater(r, command)
 		return
-	} else if alive != nodeAlive {
-		c.failure(r, protocol.StatusNotFound, noSuchNode)
+	} else if alive != meta.NodeIsAlive {
+		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return
 	}
 	// What is owned can be released although the disk is full: a little room is kept for that.
 	if r.Kind != protocol.KindRelease && !h.admitsWrites(c, r) {
 		return
 	}
-	rp := h.replicaOf(shard.SlotOf(id, name))
+	rp := h.set.Of(shard.SlotOf(id, name))
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
-	o.Delayable = r.Kind == protocol.KindAcquire && !rp.pipeline.Urgent() && rp.machine.WillQueue(&command)
+	o.Delayable = r.Kind == protocol.KindAcquire && !rp.Pipeline.Urgent() && rp.Machine.WillQueue(&command)
 	if c.submit(o, rp, &command) {
 		c.touch(rp)
 	}
@@ -100,15 +102,15 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	}
 	command.Name, command.Data = slices.Clone(command.Name), slices.Clone(command.Data)
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
-	h.meta.confirm(func(sure bool) {
-		rp := h.replicaOf(shard.SlotOf(command.Node, command.Name))
+	h.meta.Confirm(func(sure bool) {
+		rp := h.set.Of(shard.SlotOf(command.Node, command.Name))
 		switch {
 		case !sure:
 			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
-		case h.meta.machine.NodeAlive(command.Node) != nodeAlive:
-			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchNode})
+		case h.meta.Machine.NodeAlive(command.Node) != meta.NodeIsAlive:
+			c.Fail(o.Request, o.Kind, &protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode})
 		case c.submit(o, rp, &command):
-			rp.pipeline.Flush()
+			rp.Pipeline.Flush()
 		}
 		c.flush()
 	})
@@ -116,23 +118,22 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 
 // Why a request about a node or a session is refused, in words for people.
 const (
-	noSuchNode = "no node of this id"
-	metaAway   = "the meta shard cannot be asked at the moment"
-	homeAway   = "the session's home shard cannot be asked at the moment"
+	metaAway = "the meta shard cannot be asked at the moment"
+	homeAway = "the session's home shard cannot be asked at the moment"
 )
 
 // submit queues a command whose result answers a request, or answers it. It reports whether the shard's pipeline has
 // to be flushed.
-func (c *conn) submit(o pipeline.Op, rp *replica, command *shard.Command) bool {
-	if !rp.leads() {
+func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command) bool {
+	if !rp.Leads() {
 		c.moved(o.Request, o.Kind, rp)
 		return false
 	}
-	if needs := shard.LevelOf(command); needs > rp.currentLevel() {
+	if needs := shard.LevelOf(command); needs > rp.Level() {
 		c.Fail(o.Request, o.Kind, c.host.aboveLevel(needs))
 		return false
 	}
-	if !rp.pipeline.Add(o, command) {
+	if !rp.Pipeline.Add(o, command) {
 		c.overloaded(o.Request, o.Kind, "the shard's queue is full")
 		return false
 	}
@@ -140,7 +141,7 @@ func (c *conn) submit(o pipeline.Op, rp *replica, command *shard.Command) bool {
 }
 
 // moved answers with where the leader of a shard is.
-func (c *conn) moved(id uint64, k protocol.Kind, rp *replica) {
-	result := c.host.movedResult(rp)
+func (c *conn) moved(id uint64, k protocol.Kind, rp *replica.Replica) {
+	result := c.host.set.Moved(rp)
 	c.Fail(id, k, &result)
 }

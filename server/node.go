@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -36,30 +37,26 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 	if !h.admitsWrites(c, r) {
 		return
 	}
-	if needs := meta.LevelOf(&command); needs > h.meta.machine.Level() {
-		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
-		return
-	}
-	if l := h.meta.leadership.Load(); l.Leader != h.config.ID {
+	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		result := protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard has no leader at the moment", WaitMillis: 20}
 		if l.Leader != 0 {
 			result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-				ShardID: metaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.routes.address(l.Leader),
-				RoutingVersion: h.routes.version(),
+				ShardID: replica.MetaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.meta.AddressOf(l.Leader),
+				RoutingVersion: h.meta.RoutingVersion(),
 			}}
 		}
 		c.Fail(r.ID, r.Kind, &result)
 		return
 	}
 	id, kind := r.ID, r.Kind
-	h.meta.propose(command, func(e *meta.Effect, failed protocol.Status) {
+	h.meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
 		switch {
 		case e == nil:
 			c.Fail(id, kind, &protocol.Result{Status: failed})
 		case e.Status != protocol.StatusSuccess:
 			c.Fail(id, kind, &protocol.Result{Status: e.Status, Message: clip(e.Message)})
 		default:
-			c.answer(id, done(e))
+			c.Answer(id, done(e))
 		}
 		c.flush()
 	})
@@ -98,7 +95,7 @@ func (c *conn) nodeExists(r *protocol.Request, path string) {
 		switch {
 		case ok:
 			c.forget(id)
-			c.answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
+			c.Answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
 		default:
@@ -139,7 +136,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 	done := func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok && (node == 0 || n.ID == node):
-			c.answer(id, &protocol.NodeDescribeAnswer{Node: wireNode(&n)})
+			c.Answer(id, &protocol.NodeDescribeAnswer{Node: wireNode(&n)})
 		case sure:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: "no such node"})
 		default:
@@ -151,19 +148,19 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 		c.host.findNode(path, done)
 		return
 	}
-	n, ok := c.host.meta.machine.NodeByID(node)
-	done(n, ok, c.host.meta.machine.NodeAlive(node) != nodeLater)
+	n, ok := c.host.meta.Machine.NodeByID(node)
+	done(n, ok, c.host.meta.Machine.NodeAlive(node) != meta.NodeLater)
 }
 
 // findNode looks a path up, at once where it is known here, else behind a barrier. sure tells whether a
 // node that was not found does not exist.
 func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
-	if n, ok := h.meta.machine.Node(path); ok {
+	if n, ok := h.meta.Machine.Node(path); ok {
 		done(n, true, true)
 		return
 	}
-	h.meta.confirm(func(sure bool) {
-		n, ok := h.meta.machine.Node(path)
+	h.meta.Confirm(func(sure bool) {
+		n, ok := h.meta.Machine.Node(path)
 		done(n, ok, sure)
 	})
 }
@@ -176,14 +173,14 @@ func (c *conn) nodeList(r *protocol.Request) {
 	}
 	id, after, limit := r.ID, string(m.After), itemLimit(m.Limit)
 	kind := r.Kind
-	c.host.meta.confirm(func(ok bool) {
+	c.host.meta.Confirm(func(ok bool) {
 		if !ok {
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 			c.flush()
 			return
 		}
 		var answer protocol.NodeListAnswer
-		page, more := c.host.meta.machine.Nodes(prefix, after, limit)
+		page, more := c.host.meta.Machine.Nodes(prefix, after, limit)
 		for i := range page {
 			if c.rights.Allows(page[i].Path, protocol.RightRead) {
 				node := wireNode(&page[i])
@@ -194,7 +191,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 				break
 			}
 		}
-		c.answer(id, &answer)
+		c.Answer(id, &answer)
 		c.flush()
 	})
 }
@@ -202,17 +199,5 @@ func (c *conn) nodeList(r *protocol.Request) {
 func wireNode(n *meta.Node) protocol.Node {
 	return protocol.Node{
 		ID: uint64(n.ID), Path: []byte(n.Path), Config: protocol.NodeConfig(n.Config), ConfigVersion: n.Version,
-	}
-}
-
-var nodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
-
-// nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
-func (h *Host) nodeDropped(id shard.NodeID) {
-	h.timing.forget(id)
-	h.quotas.forget(id)
-	for _, r := range h.replicas {
-		r.hub.EndNode(id, nodeGone)
-		r.duty.look()
 	}
 }

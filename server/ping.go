@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 )
 
 // ping answers that this host may still speak for every session that is attached over the connection.
 // Where it has not made sure lately it does so first, and the answer waits until it has.
 func (c *conn) ping(id uint64) {
 	if c.holder.MayPong(c.heardAt) {
-		c.answer(id, &pong)
+		c.Answer(id, &pong)
 		return
 	}
 	c.mu.Lock()
@@ -34,7 +35,7 @@ func (c *conn) vouch() {
 		may := led && c.holder.MayPong(c.host.now())
 		if may {
 			for _, id := range pings {
-				c.answer(id, &pong)
+				c.Answer(id, &pong)
 			}
 			c.flush()
 		}
@@ -46,7 +47,7 @@ func (c *conn) vouch() {
 		again := c.vouching
 		c.mu.Unlock()
 		if again {
-			time.AfterFunc(tick, c.vouch)
+			time.AfterFunc(replica.Tick, c.vouch)
 		}
 	})
 }
@@ -54,12 +55,12 @@ func (c *conn) vouch() {
 var pong protocol.Pong
 
 // confirmAll makes a barrier on each of the shards, one after the other.
-func (c *conn) confirmAll(homes []*replica, done func(led bool)) {
+func (c *conn) confirmAll(homes []*replica.Replica, done func(led bool)) {
 	if len(homes) == 0 {
 		done(true)
 		return
 	}
-	homes[0].fresh.confirm(func(_, led bool) {
+	homes[0].Confirm(func(_, led bool) {
 		switch {
 		case !led:
 			done(false)
@@ -70,10 +71,10 @@ func (c *conn) confirmAll(homes []*replica, done func(led bool)) {
 }
 
 // homes returns the home shards of the sessions that are attached over the connection.
-func (c *conn) homes() []*replica {
+func (c *conn) homes() []*replica.Replica {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var homes []*replica
+	var homes []*replica.Replica
 	for _, h := range c.attached {
 		if h.sessions > 0 {
 			homes = append(homes, h.home)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -13,13 +14,13 @@ import (
 
 // read runs answer when the replica is as fresh as asked for. It may run on another goroutine, after
 // the request's bytes are gone.
-func (c *conn) read(r *protocol.Request, rp *replica, consistency protocol.Consistency, answer func()) {
-	if rp.answers(consistency) {
+func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protocol.Consistency, answer func()) {
+	if rp.MayAnswer(consistency) {
 		answer()
 		return
 	}
 	id, kind := r.ID, r.Kind
-	rp.fresh.confirm(func(ok, _ bool) {
+	rp.Confirm(func(ok, _ bool) {
 		if ok {
 			answer()
 		} else {
@@ -33,17 +34,12 @@ var notUpToDate = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
 }
 
-// answers tells whether the replica may answer a read at once.
-func (r *replica) answers(consistency protocol.Consistency) bool {
-	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.host.now())
-}
-
 // consistency is the one asked for, or the node's.
 func (h *Host) consistency(asked protocol.Consistency, id shard.NodeID) protocol.Consistency {
 	if asked != protocol.ConsistencyUnset {
 		return asked
 	}
-	n, _ := h.meta.machine.NodeByID(id)
+	n, _ := h.meta.Machine.NodeByID(id)
 	return n.Config.Effective().ReadConsistency
 }
 
@@ -51,7 +47,7 @@ func (h *Host) consistency(asked protocol.Consistency, id shard.NodeID) protocol
 // once.
 type describe struct {
 	c       *conn
-	rp      *replica
+	rp      *replica.Replica
 	request uint64
 	kind    protocol.Kind
 	m       protocol.SemaphoreDescribe
@@ -79,9 +75,9 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 			return
 		}
 	}
-	rp := h.replicaOf(shard.SlotOf(id, m.Name))
+	rp := h.set.Of(shard.SlotOf(id, m.Name))
 	consistency := h.consistency(m.Consistency, id)
-	if rp.answers(consistency) {
+	if rp.MayAnswer(consistency) {
 		d := &c.describing
 		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
 		d.run()
@@ -110,23 +106,24 @@ func (d *describe) run() {
 		d.reply(false)
 		return
 	}
-	r := d.rp
-	r.mu.Lock()
-	defer r.unlockFired()
-	r.watching.Add(1)
+	d.rp.WithWatches(d.runWatched)
+}
+
+// runWatched is run with a watch.
+func (d *describe) runWatched() {
 	if !d.read() {
 		d.notFound()
 		return
 	}
 	switch status, why := d.c.admitWatch(shard.SessionID(d.m.SessionID), len(d.m.Name)); status {
 	case protocol.StatusSuccess:
-		r.addWatch(d.c, d.request, &d.m)
+		d.rp.AddWatch(d.c, d.request, &d.m)
 		d.reply(true)
 	case protocol.StatusOverloaded:
 		d.c.overloaded(d.request, d.kind, why)
 	default:
 		result := protocol.Result{Status: status, Message: why}
-		if d.c.host.Liveness(shard.SessionID(d.m.SessionID)) == shard.Dead {
+		if d.c.host.set.Liveness(shard.SessionID(d.m.SessionID)) == shard.Dead {
 			result = protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 		}
 		d.c.Fail(d.request, d.kind, &result)
@@ -135,7 +132,7 @@ func (d *describe) run() {
 
 func (d *describe) read() bool {
 	m := &d.m
-	return d.rp.machine.Describe(shard.NodeID(m.NodeID), m.Name, shard.DescribeOptions{
+	return d.rp.Machine.Describe(shard.NodeID(m.NodeID), m.Name, shard.DescribeOptions{
 		Owners: m.IncludeOwners, Waiters: m.IncludeWaiters,
 		After: shard.OrderID(m.After), Limit: int(min(m.Limit, shard.MaxPage)),
 	}, &d.page)
@@ -174,7 +171,7 @@ func (d *describe) reply(watched bool) {
 			break
 		}
 	}
-	d.c.answer(d.request, a)
+	d.c.Answer(d.request, a)
 }
 
 func appendOwner(to *protocol.Owners, l *shard.LinkView, client protocol.ClientInfo) {

@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -14,8 +15,8 @@ import (
 func (c *conn) sessionAttach(r *protocol.Request) {
 	h, m := c.host, &r.SessionAttach
 	id := shard.SessionID(m.SessionID)
-	rp := h.replicaOf(id.Slot())
-	if !rp.leads() {
+	rp := h.set.Of(id.Slot())
+	if !rp.Leads() {
 		c.moved(r.ID, r.Kind, rp)
 		return
 	}
@@ -23,7 +24,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
 	}
-	if !rp.duty.ready() {
+	if !rp.Serving() {
 		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
 		return
 	}
@@ -35,7 +36,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	if !c.mayIn(r, view.Node) {
 		return
 	}
-	node, ok := h.meta.machine.NodeByID(view.Node)
+	node, ok := h.meta.Machine.NodeByID(view.Node)
 	if !ok {
 		a.fail(protocol.StatusSessionExpired, "its node was dropped")
 		return
@@ -43,14 +44,14 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	a.node = node
 	switch {
 	case !c.tryKey(rp, id, a.key, r.ID, r.Kind):
-	case a.change && rp.leases.Late(id, a.sequence):
+	case a.change && rp.Leases.Late(id, a.sequence):
 		// What it asks for was overtaken, and must not undo what a later one has changed.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
 		if h.admitsWrites(c, r) {
 			a.commit()
 		}
-	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.leases.Fresh(h.now()):
+	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):
 		a.take()
 	default:
 		a.confirm(a.take)
@@ -60,7 +61,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 // attach is an attach under way.
 type attach struct {
 	c           *conn
-	rp          *replica
+	rp          *replica.Replica
 	request     uint64
 	kind        protocol.Kind
 	id          shard.SessionID
@@ -75,7 +76,7 @@ type attach struct {
 func (a *attach) fail(s protocol.Status, message string) {
 	result := protocol.Result{Status: s, Message: message}
 	if s == protocol.StatusUnavailable {
-		result.WaitMillis = uint64(overloadWait.Milliseconds())
+		result.WaitMillis = uint64(replica.OverloadWait.Milliseconds())
 	}
 	a.c.Fail(a.request, a.kind, &result)
 	a.c.flush()
@@ -83,7 +84,7 @@ func (a *attach) fail(s protocol.Status, message string) {
 
 // confirm goes on when this host has made sure that it leads.
 func (a *attach) confirm(then func()) {
-	a.rp.fresh.confirm(func(_, led bool) {
+	a.rp.Confirm(func(_, led bool) {
 		if !led {
 			a.fail(protocol.StatusUnavailable, "this host could not make sure that it leads the shard")
 			return
@@ -98,16 +99,13 @@ func (a *attach) commit() {
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
 		Client: a.c.clientRef(),
 	}
-	ok := a.rp.pipeline.Add(pipeline.Op{Source: a.c.source, Done: func(e *shard.Effect, failed protocol.Status) {
+	ok := a.rp.Pipeline.Add(pipeline.Op{Source: a.c.source, Done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
 			a.c.moved(a.request, a.kind, a.rp)
 			a.c.flush()
 		case e == nil:
 			a.fail(failed, "")
-		case e.Status == protocol.StatusQuotaExceeded:
-			a.c.Fail(a.request, a.kind, a.rp.exceeded(&command, e.Quota))
-			a.c.flush()
 		case e.Status != protocol.StatusSuccess:
 			a.fail(e.Status, "")
 		default:
@@ -118,37 +116,37 @@ func (a *attach) commit() {
 		a.fail(protocol.StatusOverloaded, "the shard's queue is full")
 		return
 	}
-	a.rp.pipeline.Flush()
+	a.rp.Pipeline.Flush()
 }
 
 // take attaches the session over this connection and takes it from the one before.
 func (a *attach) take() {
 	c, rp := a.c, a.rp
 	now := c.host.now()
-	view, known := rp.machine.Session(a.id)
+	view, known := rp.Machine.Session(a.id)
 	if !known {
 		a.fail(protocol.StatusSessionExpired, "")
 		return
 	}
-	if !rp.machine.KeyMatches(a.id, a.key) {
+	if !rp.Machine.KeyMatches(a.id, a.key) {
 		a.fail(protocol.StatusBadSession, "the session has another key")
 		return
 	}
-	rp.rely()
+	rp.RelyOnGrace()
 	answer := protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)}
 	var lost *lease.Holder
 	verdict := c.hold(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
-		lost, v = rp.leases.Attach(a.id, c.holder, a.sequence, now)
+		lost, v = rp.Leases.Attach(a.id, c.holder, a.sequence, now)
 		return v
 	})
 	if lost != nil {
-		rp.tellLost(a.id, lost, protocol.Result{
+		rp.ReportLost(a.id, lost, protocol.Result{
 			Status: protocol.StatusBadSession, Message: "the session was attached over another connection",
 		})
 	}
 	switch verdict {
 	case lease.Attached:
-		c.reviewSession(a.id, &binding{node: view.Node, home: rp}) // the right may have been taken away meanwhile
+		c.Review(a.id, view.Node, rp) // the right may have been taken away meanwhile
 		c.flush()
 	case lease.OutOfSequence:
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
@@ -158,21 +156,11 @@ func (a *attach) take() {
 	}
 }
 
-// tellLost tells a client that a session is not attached over its connection any more, and the holder
-// that it was told.
-func (r *replica) tellLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
-	if c, ok := holder.Owner.(*conn); ok {
-		r.takeAway(id, c, why)
-		c.flush()
-	}
-	holder.Told(1)
-}
-
 // hold attaches a session over the connection and answers, in one step under the connection's lock. Whoever
 // takes the session away from then on finds it here, and what it tells the client comes after the answer:
 // otherwise the client could believe in an attach that is over, and take every later pong for it.
 func (c *conn) hold(
-	id shard.SessionID, n shard.NodeID, home *replica, request uint64, answer protocol.AnswerMessage, attach func() lease.Verdict,
+	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage, attach func() lease.Verdict,
 ) lease.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +177,7 @@ func (c *conn) hold(
 }
 
 // own binds a session to the connection that it is attached over. The lock is held.
-func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica) {
+func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
 	if b := c.sessions[id]; b != nil && b.attached {
 		return
 	}
@@ -201,20 +189,4 @@ func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica) {
 		}
 	}
 	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
-}
-
-// takeAway ends a session's part in a connection, and says why; the caller flushes. Where the session has come back over the same
-// connection meanwhile its client has heard so already, and must not be told otherwise.
-func (r *replica) takeAway(id shard.SessionID, c *conn, why protocol.Result) {
-	c.mu.Lock()
-	gone := c.sessions[id] != nil && r.leases.Holder(id) != c.holder
-	if gone {
-		c.remove(id)
-		c.encoder.Push(c.buffer(), 0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
-	}
-	c.mu.Unlock()
-	if gone {
-		r.unbound(id, c)
-		r.host.dropSession(id, c)
-	}
 }

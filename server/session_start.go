@@ -3,10 +3,12 @@ package server
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -26,8 +28,8 @@ func (c *conn) sessionStart(r *protocol.Request) {
 		},
 	}
 	// Behind a barrier, also where the node is known here: another host may have answered its drop a moment ago.
-	h.meta.confirm(func(sure bool) {
-		switch n, ok := h.meta.machine.Node(path); {
+	h.meta.Confirm(func(sure bool) {
+		switch n, ok := h.meta.Machine.Node(path); {
 		case !sure:
 			c.Fail(start.id, start.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		case ok:
@@ -53,23 +55,23 @@ type sessionStart struct {
 func (s *sessionStart) in(n meta.Node) {
 	h := s.c.host
 	s.node = n
-	rp := h.someLed()
+	rp := h.set.SomeLed()
 	if rp == nil {
-		result := h.movedResult(h.replicas[rand.IntN(len(h.replicas))])
+		result := h.set.Moved(h.replicas[rand.IntN(len(h.replicas))])
 		s.c.Fail(s.id, s.kind, &result)
 		return
 	}
 	s.command.Node = n.ID
-	s.command.Slot = rp.someSlot()
-	if !rp.pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started, Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
+	s.command.Slot = rp.SomeSlot()
+	if !rp.Pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started, Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
 		return
 	}
-	rp.pipeline.Flush()
+	rp.Pipeline.Flush()
 }
 
 // done runs where the creation is applied.
-func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status) {
+func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protocol.Status) {
 	c := s.c
 	switch {
 	case e == nil && failed == protocol.StatusMoved:
@@ -80,34 +82,30 @@ func (s *sessionStart) done(rp *replica, e *shard.Effect, failed protocol.Status
 		c.Fail(s.id, s.kind, &protocol.Result{Status: failed})
 		c.flush()
 		return
-	case e.Status == protocol.StatusQuotaExceeded:
-		c.Fail(s.id, s.kind, rp.exceeded(&s.command, e.Quota))
-		rp.mark(c)
-		return
 	case e.Status != protocol.StatusSuccess:
 		c.Fail(s.id, s.kind, &protocol.Result{Status: e.Status})
-		rp.mark(c)
+		rp.Mark(c)
 		return
 	}
 	id := e.Session
 	answer := protocol.SessionStartAnswer{SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout)}
-	rp.rely()
+	rp.RelyOnGrace()
 	verdict := c.hold(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
-		return rp.leases.Start(id, s.node.ID, millis(s.command.Timeout), c.holder, s.sequence, c.host.now())
+		return rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence, c.host.now())
 	})
 	switch verdict {
 	case lease.Attached:
-		c.reviewSession(id, &binding{node: s.node.ID, home: rp}) // the right may have been taken away meanwhile
+		c.Review(id, s.node.ID, rp) // the right may have been taken away meanwhile
 	case lease.Closed:
 		// Nobody is there to hear of it. It would only be in the way until its timeout.
-		rp.end(nil, id, 0, nil)
+		rp.EndSession(nil, id, 0, nil)
 		return
 	default:
-		c.answer(s.id, &answer)
-		c.push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: c.host.movedResult(rp)})
+		c.Answer(s.id, &answer)
+		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: c.host.set.Moved(rp)})
 	}
-	c.host.metrics.answered(s.kind, c.host.clock()-s.started)
-	rp.mark(c)
+	c.host.metrics.Answered(s.kind, c.host.clock()-s.started)
+	rp.Mark(c)
 }
 
 // lease is what a client may count on.
@@ -115,26 +113,5 @@ func (h *Host) lease(n *meta.Node, timeout uint64) protocol.Lease {
 	return protocol.Lease{
 		NodeID: uint64(n.ID), TimeoutMillis: timeout,
 		GraceMillis: n.Config.Effective().SessionGracePeriodMillis, Config: protocol.NodeConfig(n.Config),
-	}
-}
-
-// someLed returns a shard that this host leads, nil where it leads none.
-func (h *Host) someLed() *replica {
-	n := len(h.replicas)
-	from := rand.IntN(n)
-	for i := range n {
-		if r := h.replicas[(from+i)%n]; r.leads() && r.duty.ready() {
-			return r
-		}
-	}
-	return nil
-}
-
-// someSlot returns one of the shard's slots.
-func (r *replica) someSlot() shard.Slot {
-	for {
-		if s := shard.Slot(rand.IntN(shard.Slots)); r.slots.Has(s) {
-			return s
-		}
 	}
 }

@@ -43,28 +43,28 @@ type ShardStatus struct {
 // Status returns the state of the host now.
 func (h *Host) Status() Status {
 	now := h.now()
-	s := Status{Fresh: true, RoutingVersion: h.routes.version(), Level: h.Level()}
-	for _, x := range h.meta.machine.Hosts() {
+	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level()}
+	for _, x := range h.meta.Machine.Hosts() {
 		s.Hosts = append(s.Hosts, HostRecord{
 			ID: x.ID, Name: x.Name, ClientAddress: x.ClientAddress, RaftAddress: x.RaftAddress,
 			AdminAddress: x.AdminAddress, Version: x.Version,
 		})
 	}
 	for _, r := range h.replicas {
-		l, count := r.leadership.Load(), r.machine.Count()
-		queued, flying := r.pipeline.Waiting()
-		if r.leads() && !r.leases.Fresh(now) {
+		l, count := r.Leader(), r.Machine.Count()
+		queued, flying := r.Pipeline.Waiting()
+		if r.Leads() && !r.Leases.Fresh(now) {
 			s.Fresh = false
 		}
-		age := r.fresh.age(now)
+		age := r.ProofAge(now)
 		if age > 1<<62 {
 			age = -1
 		}
 		s.Shards = append(s.Shards, ShardStatus{
-			ID: r.id, Leader: l.Leader, Term: l.Term, Applied: r.applied.Load(),
-			Serving: r.leads() && r.duty.ready(), ProofAge: age,
-			Sessions: count.Sessions, Attached: r.leases.Counts().Attached, Guests: count.Guests,
-			Semaphores: count.Objects, Waiters: count.Waiters, Watches: r.hub.Len(),
+			ID: r.ID, Leader: l.Leader, Term: l.Term, Applied: r.AppliedIndex(),
+			Serving: r.Leads() && r.Serving(), ProofAge: age,
+			Sessions: count.Sessions, Attached: r.Leases.Counts().Attached, Guests: count.Guests,
+			Semaphores: count.Objects, Waiters: count.Waiters, Watches: r.Hub.Len(),
 			Queued: queued, InFlight: flying,
 		})
 	}

@@ -4,32 +4,12 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/valyala/bytebufferpool"
-
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
-
-// watchRef is where a one-shot watch is to be told.
-type watchRef struct {
-	conn    *conn
-	request uint64
-	name    int // bytes of the semaphore's name, which the host's budget of watches counts
-}
-
-// addWatch leaves a one-shot watch. The one that it replaces is told that nothing is known. The
-// replica's lock is held.
-func (r *replica) addWatch(c *conn, request uint64, m *protocol.SemaphoreDescribe) {
-	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
-		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request, name: len(m.Name)})
-	if was {
-		r.fire(replaced, false, false)
-	}
-}
-
-// countWatches says how many one-shot watches there are. The lock is held.
-func (r *replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
 
 const (
 	tooManyWatches = "too many watches are open on this connection"
@@ -55,76 +35,6 @@ func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why 
 	return protocol.StatusSuccess, ""
 }
 
-// endWatch counts a one-shot watch off.
-func (c *conn) endWatch(ref watchRef) {
-	c.host.watches.Give(ref.name)
-	c.Ended(ref.request)
-}
-
-// fire appends the one notification of a watch. The lock is held, and is let go of with unlockFired.
-func (r *replica) fire(ref watchRef, data, owners bool) {
-	ref.conn.endWatch(ref)
-	ref.conn.push(ref.request, &protocol.Changed{Data: data, Owners: owners})
-	r.fired = append(r.fired, ref.conn)
-}
-
-// unlockFired lets go of the lock, and then flushes the connections whose watches were fired: that may cut off a client
-// that reads too slowly, which is logged, and nothing that could wait is done with the lock held.
-func (r *replica) unlockFired() {
-	fired := r.fired
-	r.fired = nil
-	r.countWatches()
-	r.mu.Unlock()
-	for _, c := range fired {
-		c.flush()
-	}
-}
-
-// noticed tells the one-shot watches of a change, and drops those of a session that ended.
-func (r *replica) noticed(e *shard.Effect) {
-	if r.watching.Load() == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.unlockFired()
-	if e.Kind == shard.EffectSessionEnded {
-		r.dropWatches(e.Session, nil)
-		return
-	}
-	r.one[0] = *e
-	r.watches.Apply(r.one[:], r.fire)
-}
-
-// dropWatches drops the watches that a session has over one connection, or over any where c is nil, without
-// a word. The lock is held.
-func (r *replica) dropWatches(id shard.SessionID, c *conn) {
-	r.watches.DropWhere(id, func(ref watchRef) bool {
-		if c != nil && ref.conn != c {
-			return false
-		}
-		ref.conn.endWatch(ref)
-		return true
-	})
-}
-
-// forgetSessionWatches drops the watches of a session that is leaving a connection.
-func (r *replica) forgetSessionWatches(id shard.SessionID, c *conn) {
-	if r.watching.Load() == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.dropWatches(id, c)
-	r.countWatches()
-}
-
-// forgetWatches tells all one-shot watches that something may have been missed.
-func (r *replica) forgetWatches() {
-	r.mu.Lock()
-	defer r.unlockFired()
-	r.watches.DropAll(func(ref watchRef) { r.fire(ref, false, false) })
-}
-
 func (c *conn) watch(r *protocol.Request) {
 	h, m := c.host, &r.Watch
 	id := shard.NodeID(m.NodeID)
@@ -134,8 +44,8 @@ func (c *conn) watch(r *protocol.Request) {
 	if !c.hasName(r, m.Name) {
 		return
 	}
-	rp := h.replicaOf(shard.SlotOf(id, m.Name))
-	if rp.answers(h.consistency(0, id)) {
+	rp := h.set.Of(shard.SlotOf(id, m.Name))
+	if rp.MayAnswer(h.consistency(0, id)) {
 		c.openWatch(rp, r.ID, m)
 		return
 	}
@@ -145,7 +55,7 @@ func (c *conn) watch(r *protocol.Request) {
 		c.failure(r, protocol.StatusBadRequest, "a watch of this id is being opened")
 		return
 	}
-	rp.fresh.confirm(func(ok, _ bool) {
+	rp.Confirm(func(ok, _ bool) {
 		if ok {
 			c.openWatch(rp, request, &open)
 		} else {
@@ -157,7 +67,7 @@ func (c *conn) watch(r *protocol.Request) {
 }
 
 // openWatch opens a watch at a replica that is up to date, and answers.
-func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
+func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch) {
 	h, id := c.host, shard.NodeID(m.NodeID)
 	c.mu.Lock()
 	c.watches++
@@ -168,20 +78,20 @@ func (c *conn) openWatch(rp *replica, request uint64, m *protocol.Watch) {
 		c.overloaded(request, protocol.KindWatch, tooManyWatches)
 		return
 	}
-	if h.meta.machine.NodeAlive(id) == nodeDead {
+	if h.meta.Machine.NodeAlive(id) == meta.NodeIsDead {
 		c.Ended(request)
-		c.Fail(request, protocol.KindWatch, &nodeGone)
+		c.Fail(request, protocol.KindWatch, &replica.NodeGone)
 		return
 	}
-	err := rp.hub.Open(c, request, m)
+	err := rp.Hub.Open(c, request, m)
 	if err == nil {
 		c.inFlight.Add(-1) // the hub has answered
-		if h.meta.machine.NodeAlive(id) == nodeDead {
+		if h.meta.Machine.NodeAlive(id) == meta.NodeIsDead {
 			// It was dropped while the watch was opened, perhaps too early to end it.
-			rp.hub.EndNode(id, nodeGone)
+			rp.Hub.EndNode(id, replica.NodeGone)
 		}
 		if !c.mayWatch(id) {
-			rp.hub.EndUnless(c, c.mayWatch, withdrawn) // the right was taken away while the watch was opened
+			rp.Hub.EndUnless(c, c.mayWatch, withdrawn) // the right was taken away while the watch was opened
 		}
 		return
 	}
@@ -212,7 +122,7 @@ func (c *conn) opens(id uint64) bool {
 }
 
 // stopOpened carries out the WATCH_STOP that came while the watch was being opened.
-func (c *conn) stopOpened(rp *replica, id uint64) {
+func (c *conn) stopOpened(rp *replica.Replica, id uint64) {
 	c.mu.Lock()
 	stop := c.opening[id]
 	delete(c.opening, id)
@@ -241,43 +151,13 @@ func (c *conn) watchStop(r *protocol.Request) {
 }
 
 // stopWatch stops a watch at one of these replicas, and answers.
-func (c *conn) stopWatch(request, id uint64, at ...*replica) {
+func (c *conn) stopWatch(request, id uint64, at ...*replica.Replica) {
 	for _, rp := range at {
-		if rp.hub.Stop(c, id) {
+		if rp.Hub.Stop(c, id) {
 			c.Ended(id)
-			c.answer(request, &protocol.WatchStopAnswer{})
+			c.Answer(request, &protocol.WatchStopAnswer{})
 			return
 		}
 	}
 	c.Fail(request, protocol.KindWatchStop, &protocol.Result{Status: protocol.StatusNotFound, Message: noSuchWatch})
 }
-
-// Append implements hub.Sink.
-func (c *conn) Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	write(c.encoder, c.buffer())
-	return true
-}
-
-// Ended implements hub.Sink.
-func (c *conn) Ended(uint64) {
-	c.mu.Lock()
-	c.watches--
-	c.mu.Unlock()
-}
-
-// Flush implements hub.Sink.
-func (c *conn) Flush(few bool) {
-	if few {
-		c.flushHere()
-	} else {
-		c.flush()
-	}
-}
-
-// Pending implements hub.Sink.
-func (c *conn) Pending() int { return c.peer.Pending() }

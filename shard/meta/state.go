@@ -50,7 +50,7 @@ func (f *frozen) digest() uint64 {
 		hash()
 	}
 	for _, n := range f.nodes {
-		buf = appendNode(buf, n, f.level)
+		buf = appendNode(buf, n)
 		hash()
 	}
 	for _, n := range f.dropping {

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+)
+
+// openAlone opens a host by itself on a log in memory, and waits until it serves its shard. Whoever opens it closes it.
+func openAlone(tb testing.TB) *Host {
+	tb.Helper()
+	return openShards(tb, 1, func(_ uint64, l shard.Log) shard.Log { return l })
+}
+
+// openShards is openAlone with so many data shards, on logs that the test may put something around.
+func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log) *Host {
+	tb.Helper()
+	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = network.Close() })
+	network.Start()
+	h, err := Open(Config{
+		ID: 1, Name: "host-1", Cluster: "test", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
+		Hosts: []shard.HostID{1}, Shards: shards,
+		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
+			l, err := network.Open(1, memlog.GroupID(group+1), sm)
+			return around(group, l), err
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	const within = 30 * time.Second
+	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event tells of it
+		if time.Now().After(late) {
+			tb.Fatalf("not within %v: the host is ready: %v", within, h.Ready())
+		}
+	}
+	return h
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// chores are what a turn of the loop does for connections.
+func (h *Host) chores(now time.Time, changed bool) {
+	if changed {
+		h.routes.tell()
+	}
+	if h.pending.due() || h.pending.over.Load() {
+		h.relieve()
+	}
+	h.listen(now)
+}
+
+// listenStep is how many connections one turn looks at.
+const listenStep = 1000
+
+// listen closes connections that have been silent for too long, and those whose token was taken away, and reviews those
+// whose token was given other rights, a few in each turn.
+func (h *Host) listen(now time.Time) {
+	h.mu.Lock()
+	if len(h.silent) == 0 {
+		for c := range h.conns {
+			h.silent = append(h.silent, c)
+		}
+	}
+	n := min(len(h.silent), listenStep)
+	look := h.silent[len(h.silent)-n:]
+	h.mu.Unlock()
+	for i, c := range look {
+		look[i] = nil
+		silence := time.Duration(h.since(now) - c.heard.Load())
+		switch {
+		case silence > silences*h.config.PingInterval:
+			c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
+		case !c.said.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
+			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
+		case c.said.Load() && !c.rights.Valid():
+			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
+		case c.said.Load() && c.rights.Version() != c.reviewed:
+			c.reviewed = c.rights.Version()
+			c.review()
+		}
+	}
+	h.mu.Lock()
+	h.silent = h.silent[:len(h.silent)-n]
+	h.mu.Unlock()
+}

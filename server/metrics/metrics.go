@@ -1,0 +1,120 @@
+// Package metrics is what a host counts: requests, batches, snapshots, and how long they take. Everything on the path of a
+// request is an atomic add.
+package metrics
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// RequestKinds is the length of what has a place for every kind of request.
+const RequestKinds = protocol.MaxRequestKind + 1
+
+// Metrics are the counters of one host. They may be used by many goroutines.
+type Metrics struct {
+	Set      *vm.Set
+	requests [RequestKinds]*vm.Counter
+	failures [RequestKinds][32]atomic.Pointer[vm.Counter]
+	latency  [RequestKinds]*Histogram
+	// Acquire is the time from queued to granted, Apply that of one batch, Commit that from proposing a batch to applying
+	// it: the disks and the way between hosts. Saves and Loads are those of one snapshot of a log.
+	Acquire, Apply, Commit, Saves, Loads *Histogram
+
+	LeaderChanges *vm.Counter
+	Digests       *vm.Counter // checks of replicas that did not differ
+	Greeted       *vm.Counter // connections
+	commands      *vm.Counter
+	batches       *vm.Counter
+	ended         [8]*vm.Counter
+	snapshots     []snapshotCounts // those of the logs, by shard
+}
+
+// New returns the metrics of a host with so many data shards.
+func New(shards int) *Metrics {
+	m := &Metrics{Set: vm.NewSet(), snapshots: make([]snapshotCounts, shards+1)}
+	m.commands = m.Set.NewCounter(`signalbox_commands_applied_total`)
+	m.batches = m.Set.NewCounter(`signalbox_batches_applied_total`)
+	m.Greeted = m.Set.NewCounter(`signalbox_connections_greeted_total`)
+	m.Acquire = NewHistogram("signalbox_acquire_wait_seconds", "")
+	m.Apply = NewHistogram("signalbox_apply_seconds", "")
+	m.Commit = NewHistogram("signalbox_commit_seconds", "")
+	m.Saves = NewHistogram("signalbox_log_snapshot_save_seconds", "")
+	m.Loads = NewHistogram("signalbox_log_snapshot_load_seconds", "")
+	m.Digests = m.Set.NewCounter(`signalbox_digest_checks_total`)
+	m.LeaderChanges = m.Set.NewCounter(`signalbox_leader_changes_total`)
+	for k := range m.requests {
+		kind := protocol.Kind(k)
+		known := (&protocol.Request{Kind: kind}).Message() != nil
+		name := "UNKNOWN"
+		if known {
+			name = kind.String()
+		}
+		m.requests[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_total{kind=%q}`, name))
+		if known {
+			m.latency[k] = NewHistogram("signalbox_request_seconds", fmt.Sprintf(`kind=%q`, kind))
+		}
+	}
+	for i := range m.ended {
+		reason := min(protocol.EndReason(i), protocol.EndNodeDropped)
+		m.ended[i] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, reason))
+	}
+	return m
+}
+
+// Requested counts a request.
+func (m *Metrics) Requested(k protocol.Kind) { m.requests[k].Inc() }
+
+// Failed counts a request that was not carried out.
+func (m *Metrics) Failed(k protocol.Kind, s protocol.Status) {
+	at := &m.failures[k][s&31]
+	c := at.Load()
+	if c == nil {
+		c = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_requests_failed_total{kind=%q,status=%q}`, k, s))
+		at.Store(c)
+	}
+	c.Inc()
+}
+
+// Answered counts the time from a request's arrival to its answer.
+func (m *Metrics) Answered(k protocol.Kind, nanos int64) {
+	if h := m.latency[k]; h != nil {
+		h.Observe(nanos)
+	}
+}
+
+// Applied counts a batch and the time that it took to apply.
+func (m *Metrics) Applied(commands int, nanos int64) {
+	m.commands.Add(commands)
+	m.batches.Inc()
+	m.Apply.Observe(nanos)
+}
+
+// SessionEnded counts the end of a session.
+func (m *Metrics) SessionEnded(why protocol.EndReason) { m.ended[why&7].Inc() }
+
+// Write writes the counters and times, but for those of requests; each is called with every shard, and adds what else is
+// known of its log.
+func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
+	m.Set.WritePrometheus(w)
+	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads} {
+		h.Write(w)
+	}
+	for id := range m.snapshots {
+		m.snapshots[id].write(w, uint64(id))
+		each(uint64(id))
+	}
+}
+
+// WriteRequests writes the times of requests.
+func (m *Metrics) WriteRequests(w io.Writer) {
+	for _, h := range m.latency {
+		if h != nil {
+			h.Write(w)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// snapshotCounts are what became of the snapshots of one shard's log at this host.
+type snapshotCounts struct {
+	saved  atomic.Uint64
+	failed atomic.Uint64 // could not be saved
+	loaded atomic.Uint64
+	bytes  atomic.Int64 // in the latest one that was saved or loaded
+}
+
+func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
+	l := fmt.Sprintf(`{shard="%d"}`, shardID)
+	fmt.Fprintf(w, "signalbox_log_snapshots_saved_total%s %d\n", l, c.saved.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshot_saves_failed_total%s %d\n", l, c.failed.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshots_loaded_total%s %d\n", l, c.loaded.Load())
+	fmt.Fprintf(w, "signalbox_log_snapshot_bytes%s %d\n", l, c.bytes.Load())
+}
+
+// CountSnapshots puts between a log and a state machine what counts the snapshots that the log asks for and brings back.
+// Times are those of the clock.
+func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
+	return countedMachine{to, m, &m.snapshots[shardID], clock}
+}
+
+type countedMachine struct {
+	shard.StateMachine
+	metrics *Metrics
+	counts  *snapshotCounts
+	clock   func() time.Time
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (m countedMachine) PrepareSnapshot() (shard.Snapshot, error) {
+	s, err := m.StateMachine.PrepareSnapshot()
+	if err != nil {
+		m.counts.failed.Add(1)
+		return nil, err
+	}
+	return countedSnapshot{s, m}, nil
+}
+
+// Restore implements shard.StateMachine.
+func (m countedMachine) Restore(r io.Reader) error {
+	from, began := sizedReader{Reader: r}, m.clock()
+	if err := m.StateMachine.Restore(&from); err != nil {
+		return err
+	}
+	m.metrics.Loads.Observe(int64(m.clock().Sub(began)))
+	m.counts.bytes.Store(from.size)
+	m.counts.loaded.Add(1)
+	return nil
+}
+
+type countedSnapshot struct {
+	shard.Snapshot
+	machine countedMachine
+}
+
+// Save implements shard.Snapshot.
+func (s countedSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
+	m := s.machine
+	to, began := sizedWriter{Writer: w}, m.clock()
+	err := s.Snapshot.Save(&to, stop)
+	switch {
+	case err == nil:
+		m.metrics.Saves.Observe(int64(m.clock().Sub(began)))
+		m.counts.bytes.Store(to.size)
+		m.counts.saved.Add(1)
+	case !errors.Is(err, shard.ErrSnapshotStopped):
+		m.counts.failed.Add(1)
+	}
+	return err
+}
+
+type sizedWriter struct {
+	io.Writer
+	size int64
+}
+
+func (w *sizedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.size += int64(n)
+	return n, err
+}
+
+type sizedReader struct {
+	io.Reader
+	size int64
+}
+
+func (r *sizedReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.size += int64(n)
+	return n, err
+}

@@ -1,0 +1,191 @@
+package replica
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Replicas of a shard that applied the same log must hold the same. The leader of each shard has this checked every ten
+// minutes: a command marks a place of the log, every replica takes a digest of its state there beside applying, and a
+// second command brings the digest of the leader, with which the others compare theirs. A replica that differs stops
+// its host, before anybody reads from it what is not so.
+
+const (
+	// digestInterval is the time between two checks of a shard.
+	DigestInterval = 10 * time.Minute
+	// digestPause is the pause between two steps, each of which holds the machine's read lock for some microseconds.
+	digestPause = time.Millisecond
+)
+
+// digests checks one shard at this host.
+type digests struct {
+	set   *Set
+	shard uint64
+	// propose hands a digest of this host, which asked for it as leader, to all replicas.
+	propose func(number, sum uint64)
+
+	mu       sync.Mutex // guards what follows
+	number   uint64     // of the latest digest that was asked for
+	asked    uint64     // the number that this host proposed
+	sum      uint64     // of the latest digest, when taken
+	taken    bool
+	expected uint64 // the leader's, when known
+	compared bool
+	cancel   func() // ends the taking of a digest
+	last     time.Time
+}
+
+func (d *digests) init(s *Set, id uint64, propose func(number, sum uint64)) {
+	d.set, d.shard, d.propose, d.last = s, id, propose, s.Now()
+}
+
+// due tells whether a leader is to ask for the next digest, and under which number.
+func (d *digests) due(now time.Time) (number uint64, due bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now.Sub(d.last) < d.set.config.DigestInterval {
+		return 0, false
+	}
+	d.last = now
+	d.asked = rand.Uint64()>>1 | 1
+	return d.asked, true
+}
+
+// take begins the digest that a command asks for. take is called where batches are applied; step is then called by a
+// goroutine of its own until it is done.
+func (d *digests) take(number uint64, step func() (done, ok bool), sum func() uint64, end func()) {
+	stop := make(chan struct{})
+	var once sync.Once
+	d.mu.Lock()
+	before := d.cancel
+	d.number, d.taken, d.compared = number, false, false
+	d.last = d.set.Now()
+	d.cancel = func() { once.Do(func() { close(stop) }) }
+	d.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	d.set.digesting.Go(func() {
+		defer end()
+		pause := time.NewTicker(digestPause)
+		defer pause.Stop()
+		for {
+			done, ok := step()
+			if !ok {
+				return // the state was replaced by a snapshot
+			}
+			if done {
+				break
+			}
+			select {
+			case <-stop:
+				return
+			case <-d.set.stop:
+				return
+			case <-pause.C:
+			}
+		}
+		d.finish(number, sum())
+	})
+}
+
+// finish notes a digest of this host.
+func (d *digests) finish(number, sum uint64) {
+	d.mu.Lock()
+	if d.number != number {
+		d.mu.Unlock()
+		return
+	}
+	d.sum, d.taken = sum, true
+	asked := d.asked == number
+	err := d.verdict()
+	d.mu.Unlock()
+	switch {
+	case err != nil:
+		_ = d.set.halt(err)
+	case asked:
+		d.propose(number, sum)
+	}
+}
+
+// compare takes the leader's digest. The error says that this replica differs.
+func (d *digests) compare(number, sum uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.number != number {
+		return nil // this replica was not there when it was asked for
+	}
+	d.expected, d.compared = sum, true
+	return d.verdict()
+}
+
+func (d *digests) verdict() error {
+	if !d.taken || !d.compared {
+		return nil
+	}
+	if d.sum == d.expected {
+		d.set.metrics.Digests.Inc()
+		return nil
+	}
+	return fmt.Errorf("%w: shard %d has the digest %016x on this host and %016x on its leader; keep the data directory aside "+
+		"for those who look into it, and start this host on an empty one", errDiffers, d.shard, d.sum, d.expected)
+}
+
+// errDiffers is wrapped by the error about a replica whose state is not what the log makes of it elsewhere.
+var errDiffers = fmt.Errorf("server: the replicas of a shard differ")
+
+// checkDigest has a leader ask for a digest of its shard when one is due.
+func (d *duty) checkDigest(now time.Time) {
+	number, due := d.r.digests.due(now)
+	if !due {
+		return
+	}
+	c := shard.Command{Kind: shard.CmdDigestTake, Count: number}
+	if d.r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
+		d.r.Pipeline.Flush()
+	}
+}
+
+func (r *Replica) initDigests() {
+	r.digests.init(r.set, r.ID, func(number, sum uint64) {
+		c := shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}
+		if r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
+			r.Pipeline.Flush()
+		}
+	})
+}
+
+// takeDigest begins a digest of the state as it is after the batch.
+func (r *Replica) takeDigest(number uint64) {
+	d := r.Machine.BeginDigest()
+	r.digests.take(number, d.Step, d.Sum, d.Close)
+}
+
+// checkDigest has the leader of the meta shard ask for a digest when one is due.
+func (m *Meta) checkDigest() {
+	if !m.leads() {
+		return
+	}
+	if number, due := m.digests.due(m.set.Now()); due {
+		m.say(meta.Command{Kind: meta.CmdDigestTake, Digest: number})
+	}
+}
+
+func (m *Meta) initDigests() {
+	m.digests.init(m.set, MetaShard, func(number, sum uint64) {
+		m.say(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
+	})
+}
+
+// takeDigest begins a digest of the state as it is after the batch.
+func (m *Meta) takeDigest(number uint64) {
+	sum := m.Machine.BeginDigest()
+	m.digests.take(number, func() (bool, bool) { return true, true }, sum, func() {})
+}

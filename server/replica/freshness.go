@@ -1,0 +1,116 @@
+package replica
+
+import (
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// freshness is what a replica knows of how far it may be trusted with reads: a read barrier that began at
+// some moment and succeeded proves that what is here has everything that was committed before that
+// moment. The proof holds for a window no longer than any grace period. Whether this host may speak as
+// the leader is the lease table's to say; the same barriers tell it.
+type freshness struct {
+	r *Replica
+
+	mu    sync.Mutex // guards what follows
+	begun time.Time  // when the latest barrier that succeeded began
+	busy  bool       // a self-check is under way
+	next  time.Time  // when the next one is due
+	used  time.Time  // when somebody last relied on the replica
+}
+
+func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
+
+// upToDate tells whether reads may be answered from here without asking anybody.
+func (f *freshness) upToDate(now time.Time) bool {
+	window, _ := f.r.set.timing.window()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used = now
+	return !f.begun.IsZero() && now.Sub(f.begun) < window
+}
+
+// confirm makes a read barrier. ok tells whether the replica is up to date with the moment of the call,
+// led whether this host may speak as the leader.
+func (f *freshness) confirm(done func(ok, led bool)) {
+	r := f.r
+	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
+	round := r.Leases.Begin(begun)
+	err := r.log.Barrier(func(err error) {
+		if err != nil {
+			done(false, false)
+			return
+		}
+		f.succeeded(begun)
+		// Whoever watches since a revision that is not here by now made it up, or has it from another life.
+		r.Hub.EndAhead(asked, protocol.Result{
+			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
+		})
+		done(true, r.Leases.Succeeded(round, r.Machine.Term()))
+	})
+	if err != nil {
+		done(false, false)
+	}
+}
+
+// confirmed is confirm for who can wait.
+func (f *freshness) confirmed(limit time.Duration) bool {
+	done := make(chan bool, 1)
+	f.confirm(func(ok, _ bool) { done <- ok })
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case ok := <-done:
+		return ok
+	case <-timer.C:
+		return false
+	}
+}
+
+func (f *freshness) succeeded(begun time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if begun.After(f.begun) {
+		f.begun = begun
+	}
+}
+
+// check repeats the barrier when its period is over, as long as somebody relies on the replica: a leader
+// with sessions, a host whose clients read or watch.
+func (f *freshness) check(now time.Time, needed bool) {
+	_, period := f.r.set.timing.window()
+	f.mu.Lock()
+	relied := needed || now.Sub(f.used) < 5*period
+	if f.busy || !relied || now.Before(f.next) {
+		f.mu.Unlock()
+		return
+	}
+	f.busy = true
+	f.next = now.Add(period)
+	f.mu.Unlock()
+	f.confirm(func(ok, _ bool) {
+		f.mu.Lock()
+		f.busy = false
+		if !ok {
+			f.next = time.Time{} // at once, at the next tick
+		}
+		f.mu.Unlock()
+	})
+}
+
+// age is how old the last proof is; a very long time where there is none.
+func (f *freshness) age(now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.begun.IsZero() {
+		return 1<<63 - 1
+	}
+	return now.Sub(f.begun)
+}
+
+// MayAnswer tells whether the replica may answer a read at once.
+func (r *Replica) MayAnswer(consistency protocol.Consistency) bool {
+	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.set.Now())
+}

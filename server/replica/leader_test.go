@@ -1,0 +1,231 @@
+package replica
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// openSet opens the replicas of a host by itself on logs in memory, and waits until it serves its shards.
+func openSet(tb testing.TB, shards int) *Set {
+	tb.Helper()
+	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = network.Close() })
+	network.Start()
+	s := New(Config{
+		Self:    meta.Host{ID: 1, Name: "host-1", ClientAddress: "host-1:1", RaftAddress: "host-1:2", Level: level.Newest},
+		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
+		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards), Watches: hub.NewBudget(1 << 20),
+		Chores: func(time.Time, bool) {},
+		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
+			return network.Open(1, memlog.GroupID(group+1), sm)
+		},
+	})
+	if err := s.Open(); err != nil {
+		tb.Fatal(err)
+	}
+	const within = 30 * time.Second
+	for late := time.Now().Add(within); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event tells of it
+		if time.Now().After(late) {
+			tb.Fatalf("not within %v: the host is ready: %v", within, s.Ready())
+		}
+	}
+	return s
+}
+
+// standalone opens replicas whose loop the test takes the place of, when they serve.
+func standalone(t *testing.T, shards int) *Set {
+	t.Helper()
+	s := openSet(t, shards)
+	close(s.stop)
+	s.loop.Wait()
+	t.Cleanup(s.closeLogs)
+	return s
+}
+
+// A turn looks at the leadership and then acts; in between the leadership may end.
+func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
+	h := standalone(t, 1)
+	r := h.Replicas[0]
+	found := r.duty.stage()
+	if !found.serving || found.term == 0 {
+		t.Fatalf("the host serves, and the stage is %+v", found)
+	}
+	r.duty.end()
+	r.duty.act(h.Now(), found)
+	if r.duty.ready() || r.Leases.Fresh(h.Now()) {
+		t.Fatal("a host whose leadership has ended serves the shard")
+	}
+	if now := r.duty.stage(); now != (stage{}) {
+		t.Fatalf("the stage is %+v", now)
+	}
+}
+
+func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
+	h := standalone(t, 1)
+	r := h.Replicas[0]
+	term := r.duty.stage().term
+	r.duty.end()
+	// As a turn that had seen the command of the next term applied, when that leadership was over.
+	done := make(chan struct{})
+	r.duty.begin(term + 1)
+	r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) { close(done) }}, &shard.Command{Kind: shard.CmdLead, Term: term + 1})
+	r.Pipeline.Flush()
+	<-done
+	r.duty.end()
+	r.duty.act(h.Now(), stage{term: term + 1, proposed: true, begun: true})
+	if r.duty.ready() {
+		t.Fatal("a host whose leadership has ended serves the shard")
+	}
+	if lost := r.Leases.Unlead(); lost != nil {
+		t.Fatal("the books of a leadership that has ended are open")
+	}
+}
+
+// What it knows of nodes and their grace may be old until then.
+func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
+	h := standalone(t, 1)
+	d := &h.Replicas[0].duty
+	term := d.stage().term + 1
+	d.end()
+	h.Meta.caughtUp.Store(false)
+	d.begin(term)
+	d.turn(h.Now())
+	if now := d.stage(); now.term != term || now.proposed {
+		t.Fatalf("before it is up to date the stage is %+v", now)
+	}
+	h.Meta.caughtUp.Store(true)
+	d.turn(h.Now())
+	if now := d.stage(); !now.proposed {
+		t.Fatalf("when it is up to date the stage is %+v", now)
+	}
+}
+
+// The command of a host that led before may be applied when this one leads already.
+func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
+	h := standalone(t, 1)
+	r := h.Replicas[0]
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}
+	batch := shard.AppendGathered(nil, h.proposer+1, 1, 1, shard.AppendCommand(nil, &command))
+	done := make(chan shard.Outcome, 1)
+	if err := r.log.Propose(batch, func(o shard.Outcome) { done <- o }); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-done; o != shard.OutcomeApplied {
+		t.Fatal(o)
+	}
+	if n := r.Machine.Sessions(); n != 1 {
+		t.Fatalf("%d sessions", n)
+	}
+	if counts := r.Leases.Counts(); counts.Detached != 1 {
+		t.Fatalf("it would never end: %+v", counts)
+	}
+}
+
+func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
+	h := standalone(t, 1)
+	r := h.Replicas[0]
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}
+	type outcome struct {
+		effect *shard.Effect
+		failed protocol.Status
+	}
+	queue := func() chan outcome {
+		told := make(chan outcome, 2)
+		ok := r.Pipeline.Add(pipeline.Op{Done: func(e *shard.Effect, failed protocol.Status) { told <- outcome{e, failed} }}, &command)
+		if !ok {
+			t.Fatal("the queue is full")
+		}
+		return told
+	}
+	first := queue() // and not proposed
+	r.duty.end()
+	select {
+	case got := <-first:
+		if got.effect != nil || got.failed == protocol.StatusSuccess {
+			t.Fatalf("it was answered with %+v", got)
+		}
+	default:
+		t.Fatal("it was not answered")
+	}
+	if commands, batches := r.Pipeline.Waiting(); commands != 0 || batches != 0 {
+		t.Fatalf("%d commands and %d batches wait", commands, batches)
+	}
+	// What comes next takes nothing of it along.
+	second := queue()
+	r.Pipeline.Flush()
+	if got := <-second; got.effect == nil || got.effect.Status != protocol.StatusSuccess {
+		t.Fatalf("the next one was answered with %+v", got)
+	}
+	if n := r.Machine.Sessions(); n != 1 || len(first) != 0 {
+		t.Fatalf("%d sessions; the first was answered %d times more", n, len(first))
+	}
+}
+
+// A host with a million guests must not be taken for one that stands still while it asks about them.
+func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
+	h := standalone(t, 2)
+	here, home := h.Replicas[0], h.Replicas[1]
+	var effects shard.Effects
+	const counters, slots = 16, 1024 // of the sessions, none of which lives at its home
+	for range counters {
+		home.Machine.Apply(&shard.Batch{Commands: []shard.Command{
+			{Kind: shard.CmdSessionCreate, Slot: shard.Slots - 1, Node: 1, Timeout: 60_000, Key: []byte("key")},
+		}}, &effects)
+	}
+	for n := range uint64(counters * slots) {
+		id := shard.NewSessionID(shard.Slot(shard.Slots/2+n%slots), n/slots+1)
+		here.Machine.Apply(&shard.Batch{Commands: []shard.Command{{
+			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here, 1), Count: 1, Timeout: shard.Forever,
+			Flags: shard.FlagEphemeral,
+		}}}, &effects)
+	}
+	if n := here.Machine.Count().Guests; n != counters*slots {
+		t.Fatalf("%d guests; want %d", n, counters*slots)
+	}
+	d, turns := &here.duty, 0
+	for d.look(); turns == 0 || d.sweep.running; turns++ {
+		before := d.sweep.at
+		select {
+		case <-h.wakes:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the loop is not asked to go on")
+		}
+		d.reconcile(h.Now())
+		if step := d.sweep.at - before; d.sweep.running && step > sweepPages*shard.MaxPage+1 { // places are counted from 1
+			t.Fatalf("a turn asks about %d sessions", step)
+		}
+	}
+	if turns < 2 {
+		t.Fatalf("all guests were asked about in %d turn", turns)
+	}
+	for late := time.Now().Add(30 * time.Second); here.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%d dead guests are left", here.Machine.Count().Guests)
+		}
+	}
+}
+
+// nameIn returns the name of the nth semaphore of node 1 that is in the shard.
+func nameIn(r *Replica, nth int) []byte {
+	for i := 0; ; i++ {
+		if name := fmt.Appendf(nil, "lock/%d", i); r.slots.Has(shard.SlotOf(1, name)) {
+			if nth--; nth <= 0 {
+				return name
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package replica
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// mayRaise tells whether every host of the cluster can follow a higher level than there is.
+func (m *Meta) mayRaise() bool {
+	for _, id := range m.set.config.Hosts {
+		if _, known := m.Machine.Host(id); !known {
+			return false
+		}
+	}
+	lowest, _ := m.Machine.LevelHolders()
+	return lowest > m.Machine.Level()
+}
+
+// raiseLevel raises the level of the cluster where every host of it can follow.
+func (m *Meta) raiseLevel() {
+	if m.leads() && m.mayRaise() {
+		lowest, _ := m.Machine.LevelHolders()
+		m.say(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
+	}
+}
+
+// raiseLevel raises the level of the shard to that of the cluster.
+func (d *duty) raiseLevel() {
+	r := d.r
+	to := r.set.Meta.Machine.Level()
+	if to <= r.Level() || d.raising.Swap(true) {
+		return
+	}
+	done := func(*shard.Effect, protocol.Status) { d.raising.Store(false) }
+	if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	r.Pipeline.Flush()
+}
+
+// Level is the level of the shard, as far as this replica has applied its log.
+func (r *Replica) Level() level.Level { return r.Pipeline.Level() }
+
+// noteLevel has the pipeline know the level of the machine.
+func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }

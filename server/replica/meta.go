@@ -1,0 +1,288 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// MetaShard is the id of the meta shard; data shards count from 1.
+const MetaShard = 0
+
+// Meta is this host's copy of the meta shard.
+type Meta struct {
+	set     *Set
+	Machine *meta.Machine
+	log     shard.Log
+
+	leadership atomic.Pointer[shard.Leadership]
+	applied    atomic.Uint64 // the index of the last entry
+	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
+	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
+	caughtUp atomic.Bool
+	digests  digests
+	// told is the version of the machine that the host's timing has taken in.
+	told atomic.Uint64
+
+	// Used where batches are applied.
+	batch     meta.Batch
+	effects   meta.Effects
+	unsettled bool // what a change of timing waits for may be there
+
+	mu       sync.Mutex // guards what follows
+	sequence uint64
+	flights  map[uint64]metaDone
+}
+
+// metaDone gets the result of a command, or nil and what kept it from being known. It runs where
+// batches are applied and must not block.
+type metaDone func(e *meta.Effect, failed protocol.Status)
+
+func (s *Set) newMetaReplica() *Meta {
+	m := &Meta{set: s, Machine: meta.New(), flights: make(map[uint64]metaDone)}
+	m.leadership.Store(&shard.Leadership{})
+	m.initDigests()
+	return m
+}
+
+func (m *Meta) open() error {
+	log, err := m.set.config.Logs(MetaShard, m.set.metrics.CountSnapshots(MetaShard, m, m.set.config.Clock))
+	if err != nil {
+		return fmt.Errorf("server: opening the meta shard: %w", err)
+	}
+	m.log = log
+	return nil
+}
+
+func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
+
+// Propose hands one command to the log. There are few, so each is a batch of its own.
+func (m *Meta) Propose(c meta.Command, done metaDone) {
+	if meta.LevelOf(&c) > m.Machine.Level() {
+		done(nil, protocol.StatusUnsupported)
+		return
+	}
+	m.mu.Lock()
+	m.sequence++
+	sequence := m.sequence
+	m.flights[sequence] = done
+	m.mu.Unlock()
+	data, err := m.encode(sequence, c)
+	if err != nil {
+		m.set.log.Error("a command of the meta shard does not fit into its log", "err", err)
+		m.land(sequence, nil)
+		return
+	}
+	err = m.log.Propose(data, func(o shard.Outcome) {
+		if o != shard.OutcomeApplied {
+			m.land(sequence, nil)
+		}
+	})
+	if err != nil {
+		m.land(sequence, nil)
+	}
+}
+
+func (m *Meta) encode(sequence uint64, commands ...meta.Command) ([]byte, error) {
+	for i := range commands {
+		commands[i].Level = m.Machine.Level()
+	}
+	return meta.AppendBatch(nil, &meta.Batch{
+		Proposer: m.set.proposer, Sequence: sequence, Commands: commands,
+	})
+}
+
+// say gives the meta shard a command that may be lost: who gives it looks whether it took effect. A host
+// that does not lead the shard says it through the one that does.
+func (m *Meta) say(c meta.Command) {
+	if m.leads() {
+		m.Propose(c, func(e *meta.Effect, _ protocol.Status) {
+			if e != nil && e.Status != protocol.StatusSuccess {
+				m.set.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status, "why", e.Message)
+			}
+		})
+		return
+	}
+	m.forward(c)
+}
+
+// land gives a command its outcome, the first time.
+func (m *Meta) land(sequence uint64, e *meta.Effect) {
+	m.mu.Lock()
+	done := m.flights[sequence]
+	delete(m.flights, sequence)
+	m.mu.Unlock()
+	switch {
+	case done == nil:
+	case e == nil:
+		done(nil, protocol.StatusUnavailable)
+	default:
+		done(e, 0)
+	}
+}
+
+// Apply implements shard.StateMachine.
+func (m *Meta) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := meta.DecodeBatch(entries[i].Data, &m.batch, m.Machine.Level()); err != nil {
+			return m.set.halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
+		}
+		m.applied.Store(entries[i].Index)
+		m.effects.Reset()
+		m.Machine.Apply(&m.batch, &m.effects)
+		for j := range m.effects.List {
+			if err := m.tell(&m.effects.List[j]); err != nil {
+				return m.set.halt(err)
+			}
+		}
+		m.told.Store(m.Machine.Version())
+		if m.unsettled {
+			m.unsettled = false
+			m.set.look()
+		}
+	}
+	return nil
+}
+
+// tell acts on an effect. An error says that this replica must not go on.
+func (m *Meta) tell(e *meta.Effect) error {
+	switch e.Kind {
+	case meta.EffectResult:
+		if c := &m.batch.Commands[e.Op]; e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestTake {
+			m.takeDigest(c.Digest)
+		} else if e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestCompare {
+			if err := m.digests.compare(c.Digest, c.Sum); err != nil {
+				return err
+			}
+		}
+		if m.batch.Proposer == m.set.proposer {
+			m.land(m.batch.Sequence, e)
+		}
+	case meta.EffectNodeChanged:
+		m.set.timing.changed(e.Node)
+		m.unsettled = true
+	case meta.EffectHostSeen:
+		m.unsettled = true
+	case meta.EffectNodeDropped:
+		m.set.nodeDropped(e.Node.ID)
+	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
+		m.set.look()
+	case meta.EffectLevelChanged:
+		m.set.log.Info("the feature level of the cluster has risen", "level", m.Machine.Level())
+		m.set.look()
+	}
+	return nil
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (m *Meta) PrepareSnapshot() (shard.Snapshot, error) { return m.Machine.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine.
+func (m *Meta) Restore(r io.Reader) error {
+	if err := m.Machine.Restore(r); err != nil {
+		if errors.Is(err, shard.ErrNewerFormat) {
+			_ = m.set.halt(fmt.Errorf("server: %w", err))
+		}
+		return err
+	}
+	m.set.timing.reload(m.Machine)
+	m.told.Store(m.Machine.Version())
+	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
+	for _, r := range m.set.Replicas {
+		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard was replaced"})
+		r.duty.look()
+	}
+	m.set.look()
+	return nil
+}
+
+// LeadershipChanged implements shard.StateMachine.
+func (m *Meta) LeadershipChanged(l shard.Leadership) {
+	m.leadership.Store(&l)
+	m.set.look()
+}
+
+// Confirm calls done when this copy has everything that was committed before, or could not make sure.
+func (m *Meta) Confirm(done func(ok bool)) {
+	err := m.log.Barrier(func(err error) {
+		if err == nil {
+			m.caughtUp.Store(true)
+		}
+		done(err == nil)
+	})
+	if err != nil {
+		done(false)
+	}
+}
+
+// upkeep is what the host does for the meta shard, at every look: the leader gives the cluster its slot table,
+// and every host puts itself on record.
+func (m *Meta) upkeep() {
+	s := m.set
+	if !m.caughtUp.Load() {
+		m.Confirm(func(ok bool) {
+			if ok {
+				s.look()
+			}
+		})
+		return
+	}
+	if m.leads() && m.Machine.Routing().Version == 0 {
+		ids := make([]meta.ShardID, s.config.Shards)
+		for i := range ids {
+			ids[i] = meta.ShardID(i + 1)
+		}
+		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: ids})
+		return
+	}
+	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {
+		// Two slot maps in one cluster would give one name to two shards. Nobody is served.
+		if !s.foreign.Swap(true) {
+			s.log.Error("the cluster is another one than this host is configured for; it serves nobody",
+				"cluster", r.Cluster, "shards", len(r.Shards), "configured", s.config.Cluster, "with shards", s.config.Shards)
+		}
+		return
+	}
+	me := s.config.Self
+	known, ok := m.Machine.Host(me.ID)
+	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
+	if ok && known == me {
+		m.settle()
+		m.raiseLevel()
+		m.checkDigest()
+		return
+	}
+	m.say(meta.Command{Kind: meta.CmdHostRegister, Host: me})
+}
+
+// AppliedIndex is the index of the last entry that was applied.
+func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
+
+// Leader returns who leads the meta shard, as far as this host knows.
+func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
+
+// RoutingVersion grows with every change of the slot table or of a host's record, on all hosts alike. Who
+// leads is not part of it: that is in MOVED, and in the answer to ROUTING.
+func (m *Meta) RoutingVersion() uint64 {
+	version := m.Machine.Routing().Version << 32
+	changed := uint64(0)
+	for _, h := range m.Machine.Hosts() {
+		changed = max(changed, h.Changed)
+	}
+	return version | changed&(1<<32-1)
+}
+
+// AddressOf returns where clients reach a host, empty where it is not known.
+func (m *Meta) AddressOf(id shard.HostID) string {
+	if id == m.set.config.Self.ID {
+		return m.set.config.Self.ClientAddress
+	}
+	h, _ := m.Machine.Host(id)
+	return h.ClientAddress
+}

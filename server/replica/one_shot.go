@@ -1,0 +1,105 @@
+package replica
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// watchRef is where a one-shot watch is to be told.
+type watchRef struct {
+	conn    Conn
+	request uint64
+	name    int // bytes of the semaphore's name, which the host's budget of watches counts
+}
+
+// WithWatches calls fn, which may add a watch, so that no change falls between what fn reads and the watch: a watch is
+// counted before fn, and a change that finds one counted waits for the lock.
+func (r *Replica) WithWatches(fn func()) {
+	r.mu.Lock()
+	defer r.unlockFired()
+	r.watching.Add(1)
+	fn()
+}
+
+// AddWatch leaves a one-shot watch. The one that it replaces is told that nothing is known. The
+// replica's lock is held.
+func (r *Replica) AddWatch(c Conn, request uint64, m *protocol.SemaphoreDescribe) {
+	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
+		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request, name: len(m.Name)})
+	if was {
+		r.fire(replaced, false, false)
+	}
+}
+
+// countWatches says how many one-shot watches there are. The lock is held.
+func (r *Replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
+
+// fire appends the one notification of a watch. The lock is held, and is let go of with unlockFired.
+func (r *Replica) fire(ref watchRef, data, owners bool) {
+	r.endWatch(ref)
+	ref.conn.Push(ref.request, &protocol.Changed{Data: data, Owners: owners})
+	r.fired = append(r.fired, ref.conn)
+}
+
+// unlockFired lets go of the lock, and then flushes the connections whose watches were fired: that may cut off a client
+// that reads too slowly, which is logged, and nothing that could wait is done with the lock held.
+func (r *Replica) unlockFired() {
+	fired := r.fired
+	r.fired = nil
+	r.countWatches()
+	r.mu.Unlock()
+	for _, c := range fired {
+		c.Flush(false)
+	}
+}
+
+// noticed tells the one-shot watches of a change, and drops those of a session that ended.
+func (r *Replica) noticed(e *shard.Effect) {
+	if r.watching.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.unlockFired()
+	if e.Kind == shard.EffectSessionEnded {
+		r.dropWatches(e.Session, nil)
+		return
+	}
+	r.one[0] = *e
+	r.watches.Apply(r.one[:], r.fire)
+}
+
+// dropWatches drops the watches that a session has over one connection, or over any where c is nil, without
+// a word. The lock is held.
+func (r *Replica) dropWatches(id shard.SessionID, c Conn) {
+	r.watches.DropWhere(id, func(ref watchRef) bool {
+		if c != nil && ref.conn != c {
+			return false
+		}
+		r.endWatch(ref)
+		return true
+	})
+}
+
+// forgetSessionWatches drops the watches of a session that is leaving a connection.
+func (r *Replica) forgetSessionWatches(id shard.SessionID, c Conn) {
+	if r.watching.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropWatches(id, c)
+	r.countWatches()
+}
+
+// forgetWatches tells all one-shot watches that something may have been missed.
+func (r *Replica) forgetWatches() {
+	r.mu.Lock()
+	defer r.unlockFired()
+	r.watches.DropAll(func(ref watchRef) { r.fire(ref, false, false) })
+}
+
+// endWatch counts a one-shot watch off.
+func (r *Replica) endWatch(ref watchRef) {
+	r.set.config.Watches.Give(ref.name)
+	ref.conn.Ended(ref.request)
+}

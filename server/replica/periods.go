@@ -1,0 +1,75 @@
+package replica
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// settleStep is how many nodes one turn settles.
+const settleStep = 1000
+
+// settle sees to changes of grace and self-check periods that have not reached every host: this host says
+// how far it has come, and the leader of the meta shard ends the changes that all hosts go by. It is done at
+// every look, as anything said may be lost. DESIGN.md of shard/meta, section 4, says why it is safe.
+func (m *Meta) settle() {
+	s := m.set
+	seen := m.told.Load() // first: what is relied on from now on is of this version or a later one
+	s.timing.narrow(m.Machine)
+	for _, r := range s.Replicas {
+		r.RelyOnGrace()
+	}
+	var newest uint64
+	var settled []meta.Command
+	least := m.seenByAll()
+	for _, id := range s.timing.changing() {
+		n, ok := m.Machine.NodeByID(id)
+		if !ok || n.Settled() {
+			continue
+		}
+		newest = max(newest, n.Timed)
+		if n.Timed <= least && len(settled) < settleStep {
+			settled = append(settled, meta.Command{Kind: meta.CmdSettleGrace, Node: id, Expected: n.Timing.Since})
+		}
+	}
+	if m.leads() && len(settled) > 0 {
+		m.forward(settled...)
+	}
+	if me, known := m.Machine.Host(s.config.Self.ID); known && me.Seen < newest && newest <= seen {
+		m.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: me.ID}, Expected: seen})
+	}
+}
+
+// seenByAll returns the version that every host of the cluster has said it goes by, or a later one. A host
+// that is not on record has said nothing; one that was expelled leads nothing.
+func (m *Meta) seenByAll() uint64 {
+	least := ^uint64(0)
+	have := make(map[shard.HostID]bool)
+	for _, x := range m.Machine.Hosts() {
+		have[x.ID] = true
+		if x.Current != protocol.HostExpelled {
+			least = min(least, x.Seen)
+		}
+	}
+	for _, id := range m.set.config.Hosts {
+		if !have[id] {
+			return 0
+		}
+	}
+	if len(have) == 0 {
+		return 0
+	}
+	return least
+}
+
+// forward says something to the meta shard that may be lost, twice there, or refused as late: whoever
+// says it looks whether it took effect.
+func (m *Meta) forward(commands ...meta.Command) {
+	data, err := m.encode(0, commands...)
+	if err == nil {
+		err = m.log.Forward(data)
+	}
+	if err != nil {
+		m.set.log.Debug("a word to the meta shard was lost", "command", commands[0].Kind, "err", err)
+	}
+}

@@ -1,0 +1,65 @@
+package replica
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
+// all.
+func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
+	switch s {
+	case protocol.StatusNotFound:
+		if r.set.Meta.Machine.NodeAlive(c.Node) == meta.NodeIsDead {
+			return NoSuchNode
+		}
+		return "no semaphore of this name"
+	case protocol.StatusFenced:
+		return "the order id is not the session's current one on this semaphore"
+	case protocol.StatusAlreadyExists:
+		return "a persistent semaphore of this name is there, with the limit and the data that it had"
+	case protocol.StatusPreconditionFailed:
+		if v, _ := r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire && v.Owns+v.Waits >= shard.MaxLinksPerSession {
+			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use another session",
+				shard.MaxLinksPerSession)
+		}
+		return unmet(c)
+	case protocol.StatusOverloaded:
+		return "too many answers are kept for the session, or a semaphore of this name was deleted and not all who held it have been told"
+	case protocol.StatusBadRequest:
+		switch c.Kind {
+		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
+			return "a limit of 0: nobody could ever acquire it"
+		case shard.CmdAcquire:
+			return "a count of 0, above the limit, or above what the session has already (release first), or a timeout above a day"
+		}
+	}
+	return ""
+}
+
+// unmet says what a command asks of the state, and did not find.
+func unmet(c *shard.Command) string {
+	switch c.Kind {
+	case shard.CmdSemaphoreCreate:
+		return "an ephemeral semaphore has this name, or the node has as many semaphores as it may have"
+	case shard.CmdSemaphoreUpdate:
+		if c.Revision != 0 {
+			return "the semaphore has another revision: describe it again"
+		}
+	case shard.CmdSemaphoreResize:
+		if c.Revision != 0 {
+			return "the semaphore is ephemeral, or has another revision: describe it again"
+		}
+		return "the semaphore is ephemeral: it has no limit of its own"
+	case shard.CmdSemaphoreDelete:
+		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
+	case shard.CmdAcquire:
+		return "an ephemeral semaphore is acquired as one, a persistent one is not, and a node has no more than its limit of sessions and semaphores"
+	case shard.CmdSessionCreate:
+		return "the node has as many sessions as it may have"
+	}
+	return ""
+}

@@ -1,0 +1,368 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Replica is this host's copy of one data shard, and all that the host does with it: whether it leads
+// the shard or follows.
+type Replica struct {
+	set      *Set
+	ID       uint64
+	slots    shard.SlotSet
+	Machine  *shard.Machine
+	log      shard.Log
+	Pipeline *pipeline.Pipeline
+	Leases   *lease.Table
+	fresh    *freshness
+	Hub      *hub.Hub
+	duty     duty
+	digests  digests
+
+	leadership atomic.Pointer[shard.Leadership]
+	applied    atomic.Uint64 // the index of the last entry
+
+	// Used where batches are applied, by one goroutine at a time.
+	batch   shard.Batch
+	effects shard.Effects
+	dirty   []Conn
+	one     [1]shard.Effect
+	messages
+
+	watching atomic.Int64 // how many one-shot watches there are
+
+	mu      sync.Mutex // guards what follows
+	waiters waiters
+	bound   map[shard.SessionID][]Conn // the one that the session is attached over may be among them
+	watches *shard.WatchSet[watchRef]
+	fired   []Conn // whose watches were fired, to be flushed when the lock is free
+	timers  waiterTimers
+}
+
+// messages are reused for every answer and push, because an encoder takes pointers.
+type messages struct {
+	created  protocol.SemaphoreCreateAnswer
+	updated  protocol.SemaphoreUpdateAnswer
+	resized  protocol.SemaphoreResizeAnswer
+	deleted  protocol.SemaphoreDeleteAnswer
+	acquired protocol.AcquireAnswer
+	released protocol.ReleaseAnswer
+	granted  protocol.Granted
+	timedOut protocol.TimedOut
+	aborted  protocol.Aborted
+	lost     protocol.HoldingLost
+	ended    protocol.SessionEnded
+}
+
+func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
+	m := shard.New(shard.Options{Slots: slots})
+	r := &Replica{
+		set: s, ID: id, slots: slots, Machine: m,
+		bound:   make(map[shard.SessionID][]Conn),
+		watches: shard.NewWatchSet[watchRef](),
+	}
+	r.leadership.Store(&shard.Leadership{})
+	r.Leases, _ = lease.NewTable(lease.Config{Grace: s.timing.grace, StallAfter: stallAfter})
+	r.fresh = newFreshness(r)
+	r.Hub = hub.New(m, hub.Options{Budget: s.config.Watches})
+	r.waiters.init()
+	r.timers.init()
+	window := pipeline.Alone
+	if len(s.config.Hosts) > 1 {
+		window = pipeline.Among
+	}
+	r.Pipeline = pipeline.New(pipeline.Options{
+		Shard: int(id - 1), Proposer: s.proposer, Window: window, Delay: s.config.Delay,
+	})
+	r.duty.init(r)
+	r.initDigests()
+	r.noteLevel()
+	return r
+}
+
+// open gives the replica its log. From here on it is fed.
+func (r *Replica) open() error {
+	log, err := r.set.config.Logs(r.ID, r.set.metrics.CountSnapshots(r.ID, r, r.set.config.Clock))
+	if err != nil {
+		return fmt.Errorf("server: opening shard %d: %w", r.ID, err)
+	}
+	r.log = log
+	r.Pipeline.Open(log)
+	return nil
+}
+
+// Leads tells whether this host believes that it leads the shard.
+func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
+
+// Apply implements shard.StateMachine.
+func (r *Replica) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.Level()); err != nil {
+			return r.set.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
+		}
+		r.applied.Store(entries[i].Index)
+		var ops []pipeline.Op
+		began := r.set.Now()
+		if r.batch.Proposer == r.set.proposer {
+			var proposed time.Time
+			var err error
+			if ops, proposed, err = r.Pipeline.Land(r.batch.Sequence, len(r.batch.Commands)); err != nil {
+				return r.set.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
+			}
+			if ops != nil {
+				r.set.metrics.Commit.Observe(int64(began.Sub(proposed)))
+			}
+		}
+		r.Machine.Apply(&r.batch, &r.effects)
+		r.set.metrics.Applied(len(r.batch.Commands), int64(r.set.Now().Sub(began)))
+		if err := r.complete(ops); err != nil {
+			return r.set.halt(err)
+		}
+		r.effects.Reset() // at once: what a burst took is not kept until the next batch
+		if ops != nil {
+			r.Pipeline.Completed(ops)
+		}
+	}
+	return nil
+}
+
+// complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that
+// this replica must not go on.
+func (r *Replica) complete(ops []pipeline.Op) (differs error) {
+	results := 0
+	for i := range r.effects.List {
+		e := &r.effects.List[i]
+		switch e.Kind {
+		case shard.EffectResult:
+			if int(e.Op) != results || results == len(r.batch.Commands) {
+				return fmt.Errorf("%w: result %d of a batch of %d commands is for command %d",
+					errBrokenBatch, results, len(r.batch.Commands), e.Op)
+			}
+			results++
+			command := &r.batch.Commands[e.Op]
+			switch {
+			case e.Flags&shard.FlagQueued != 0:
+				r.queued(command, e)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
+				r.Leases.Seen(command.Term)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
+				// Whoever proposed it, and whether or not anybody still waits: the client may take the
+				// timeout for granted that it finds at its next attach.
+				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
+				r.set.timing.steady.RLock()
+				r.Leases.Restore(e.Session, command.Node, millis(command.Timeout), r.set.Now())
+				r.set.timing.steady.RUnlock()
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
+				r.noteLevel()
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
+				r.takeDigest(command.Count)
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
+				differs = r.digests.compare(command.Count, command.Sum)
+			}
+			if ops != nil {
+				r.result(&ops[e.Op], command, e)
+			}
+		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
+			r.settled(e)
+		case shard.EffectLost:
+			r.holdingLost(e, r.overtaken(e, protocol.AbortDeleted))
+		case shard.EffectChanged:
+			r.noticed(e)
+		case shard.EffectSessionEnded:
+			r.noticed(e)
+			r.sessionEnded(e)
+		case shard.EffectSessionSeen:
+			// Its home may have ended it before it came here. An end that comes later is told by the home.
+			if r.Leads() {
+				r.duty.suspect(e.Session)
+			}
+		case shard.EffectNodeSeen:
+			if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
+				r.duty.look()
+			}
+		}
+	}
+	if results != len(r.batch.Commands) {
+		return fmt.Errorf("%w: a batch of %d commands has %d results", errBrokenBatch, len(r.batch.Commands), results)
+	}
+	if r.Leads() && r.Machine.Pending() > 0 {
+		r.set.Wake()
+	}
+	r.Hub.Apply(r.effects.List, time.Now())
+	r.flushDirty()
+	return differs
+}
+
+// errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
+var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
+
+// overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
+// been with the whole node.
+func (r *Replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
+	if by != protocol.AbortDeleted {
+		return by
+	}
+	switch r.batch.Commands[e.Op].Kind {
+	case shard.CmdNodeDrop:
+		return protocol.AbortNodeDropped
+	case shard.CmdContinue: // of what either of the two has begun
+		if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
+			return protocol.AbortNodeDropped
+		}
+	}
+	return by
+}
+
+// waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: who
+// was told of that before would wait for an outcome that never comes.
+var waitsElsewhere = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place in the queue stays",
+}
+
+// result answers one request.
+func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect) {
+	if o.Caller == nil {
+		o.Done(e, 0)
+		return
+	}
+	c := o.Caller.(Conn)
+	if e.Status != protocol.StatusSuccess {
+		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(command, e.Status)}
+		if e.Status == protocol.StatusOverloaded {
+			result.WaitMillis = uint64(OverloadWait.Milliseconds())
+		}
+		c.Fail(o.Request, o.Kind, &result)
+		r.Mark(c)
+		return
+	}
+	switch o.Kind {
+	case protocol.KindAcquire:
+		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
+		queued := e.Flags&shard.FlagQueued != 0
+		switch {
+		case queued:
+			r.acquired.Outcome = protocol.Queued
+		case e.Flags&shard.FlagAcquired != 0:
+			r.acquired.Outcome = protocol.Acquired
+		}
+		if !queued {
+			c.Answer(o.Request, &r.acquired)
+			break
+		}
+		if !c.AnswerBound(command.Session, o.Request, &r.acquired) {
+			c.Fail(o.Request, o.Kind, &waitsElsewhere)
+			r.Mark(c)
+			return
+		}
+		// After the answer: from here on others may push the outcome.
+		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
+	case protocol.KindRelease:
+		r.released.Released = e.Flags&shard.FlagReleased != 0
+		c.Answer(o.Request, &r.released)
+	case protocol.KindSemaphoreCreate:
+		r.created.Revision = uint64(e.Revision)
+		c.Answer(o.Request, &r.created)
+	case protocol.KindSemaphoreUpdate:
+		r.updated.Revision = uint64(e.Revision)
+		c.Answer(o.Request, &r.updated)
+	case protocol.KindSemaphoreResize:
+		r.resized.Revision = uint64(e.Revision)
+		c.Answer(o.Request, &r.resized)
+	case protocol.KindSemaphoreDelete:
+		c.Answer(o.Request, &r.deleted)
+	}
+	r.set.metrics.Answered(o.Kind, r.set.Clock()-o.Started)
+	r.Mark(c)
+}
+
+// Mark remembers to flush the connection when the batch is through.
+func (r *Replica) Mark(c Conn) {
+	if c.Mark() {
+		r.dirty = append(r.dirty, c)
+	}
+}
+
+// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. To wake an event loop
+// takes longer than two or three of them, but where there are many the next batch would wait for them.
+const flushesHere = 4
+
+// flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
+// is flushed there: what was appended before the mark is lifted goes out with that flush.
+func (r *Replica) flushDirty() {
+	few := len(r.dirty) <= flushesHere
+	for i, c := range r.dirty {
+		c.Unmark()
+		c.Flush(few)
+		r.dirty[i] = nil
+	}
+	r.dirty = r.dirty[:0]
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine. Whoever watched or waited here missed something.
+func (r *Replica) Restore(from io.Reader) error {
+	if err := r.Machine.Restore(from); err != nil {
+		if errors.Is(err, shard.ErrNewerFormat) {
+			_ = r.set.halt(fmt.Errorf("server: shard %d: %w", r.ID, err))
+		}
+		return err
+	}
+	r.noteLevel()
+	r.forgetWatches()
+	r.disown(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the shard was replaced"})
+	r.tellMissed()
+	r.Hub.Restored(time.Now())
+	r.duty.look()
+	return nil
+}
+
+// LeadershipChanged implements shard.StateMachine.
+func (r *Replica) LeadershipChanged(l shard.Leadership) {
+	before := r.leadership.Swap(&l)
+	if l.Leader != before.Leader {
+		r.set.metrics.LeaderChanges.Inc()
+	}
+	r.set.log.Info("leadership", "shard", r.ID, "leader", l.Leader, "term", l.Term)
+	me := r.set.config.Self.ID
+	r.set.look()
+	switch {
+	case l.Leader == me && (before.Leader != me || before.Term != l.Term):
+		r.duty.begin(l.Term)
+	case l.Leader != me && before.Leader == me:
+		r.duty.end()
+	}
+}
+
+// Serving reports whether this host leads the shard, with all that belongs to it: sessions may attach.
+func (r *Replica) Serving() bool { return r.duty.ready() }
+
+// Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether this
+// host may speak as the leader.
+func (r *Replica) Confirm(done func(ok, led bool)) { r.fresh.confirm(done) }
+
+// ProofAge is how long ago the latest barrier began that succeeded; a very long time where there was none.
+func (r *Replica) ProofAge(now time.Time) time.Duration { return r.fresh.age(now) }
+
+// OneShotWatches returns how many one-shot watches there are.
+func (r *Replica) OneShotWatches() int64 { return r.watching.Load() }
+
+// AppliedIndex is the index of the last entry that was applied.
+func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
+
+// Leader returns who leads the shard, as far as this host knows.
+func (r *Replica) Leader() shard.Leadership { return *r.leadership.Load() }

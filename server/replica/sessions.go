@@ -1,0 +1,208 @@
+package replica
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// EndSession proposes the end of a session at once, for the commands of a connection or, where that is nil, for the host itself.
+func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
+	if done == nil {
+		done = func(*shard.Effect, protocol.Status) {}
+	}
+	command := shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}
+	if !r.Pipeline.Add(pipeline.Op{Source: from, Done: done}, &command) {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	r.Pipeline.Flush()
+}
+
+// sessionEnded tells the connections of a session that it is over.
+func (r *Replica) sessionEnded(e *shard.Effect) {
+	r.forgetSession(e.Session)
+	if !r.slots.Has(e.Session.Slot()) {
+		return
+	}
+	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
+	if holder := r.Leases.Remove(e.Session); holder != nil {
+		if c, ok := holder.Owner.(Conn); ok {
+			r.tellEnded(e.Session, c)
+		}
+		holder.Told(1)
+	}
+	r.mu.Lock()
+	bound := r.bound[e.Session]
+	delete(r.bound, e.Session)
+	r.mu.Unlock()
+	for _, c := range bound {
+		r.tellEnded(e.Session, c)
+	}
+	r.set.metrics.SessionEnded(e.End)
+	for _, other := range r.set.Replicas {
+		if other != r && other.Leads() {
+			other.duty.suspect(e.Session)
+		}
+	}
+}
+
+func (r *Replica) tellEnded(id shard.SessionID, c Conn) {
+	if _, bound := c.Unbind(id); !bound {
+		return
+	}
+	r.set.ForgetSession(id, c)
+	c.Push(0, &r.ended)
+	r.Mark(c)
+}
+
+// ForgetSession forgets what a session waits for and watches through one connection, in all shards.
+func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
+	for _, r := range s.Replicas {
+		r.forgetWaits(id, c)
+		r.forgetSessionWatches(id, c)
+	}
+}
+
+// holdingLost tells an owner that its semaphore was deleted by force, or with its node.
+func (r *Replica) holdingLost(e *shard.Effect, why protocol.AbortReason) {
+	home := r.set.Of(e.Session.Slot())
+	r.lost = protocol.HoldingLost{
+		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
+		OrderID: uint64(e.Order), Reason: why,
+	}
+	tell := func(c Conn) {
+		c.Push(0, &r.lost)
+		r.Mark(c)
+	}
+	var over Conn
+	if holder := home.Leases.Holder(e.Session); holder != nil {
+		if c, ok := holder.Owner.(Conn); ok {
+			over = c
+			tell(c)
+		}
+	}
+	home.mu.Lock()
+	bound := slices.Clone(home.bound[e.Session])
+	home.mu.Unlock()
+	for _, c := range bound {
+		if c != over {
+			tell(c)
+		}
+	}
+}
+
+// tellSilent tells a client that was silent for too long that its session is no longer attached. The
+// connection stays on the list of those that hear of its end.
+func (r *Replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
+	if c, ok := holder.Owner.(Conn); ok {
+		node, bound := c.Unbind(id)
+		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
+			Status: protocol.StatusTimeout, Message: "the client was silent for longer than the session's timeout",
+		}})
+		if bound && !r.Bind(id, node, true, c) {
+			c.Unbind(id)
+		}
+		c.Flush(false)
+	}
+	holder.Told(1)
+}
+
+// ReportLost tells a client that a session is not attached over its connection any more, and the holder
+// that it was told.
+func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
+	if c, ok := holder.Owner.(Conn); ok {
+		r.Detach(id, c, why)
+		c.Flush(false)
+	}
+	holder.Told(1)
+}
+
+// Detach detaches a session from a connection and says why, unless it came back over it meanwhile; the caller flushes.
+func (r *Replica) Detach(id shard.SessionID, c Conn, why protocol.Result) {
+	if c.Detach(id, r, why) {
+		r.RemoveBound(id, c)
+		r.set.ForgetSession(id, c)
+	}
+}
+
+// unlead ends the books of a leader, and tells the clients of the sessions in them.
+func (r *Replica) unlead(why protocol.Result) {
+	for _, lost := range r.Leases.Unlead() {
+		if c, ok := lost.Holder.Owner.(Conn); ok {
+			for _, id := range lost.Sessions {
+				r.Detach(id, c, why)
+			}
+			c.Flush(false)
+		}
+		lost.Holder.Told(len(lost.Sessions))
+	}
+}
+
+// tellMissed tells the connections that sessions are bound to of those whose end came with a snapshot.
+func (r *Replica) tellMissed() {
+	var over []shard.SessionID
+	r.mu.Lock()
+	for id := range r.bound {
+		if r.Machine.Liveness(id) == shard.Dead {
+			over = append(over, id)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range over {
+		r.sessionEnded(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
+	}
+	r.flushDirty()
+}
+
+// Bind lets a session act over a connection that it is not attached over, or only hear of its end where the binding
+// is silent. False: it has just ended.
+func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
+	if c.Acts(id) {
+		return true
+	}
+	r.mu.Lock()
+	if !slices.Contains(r.bound[id], c) {
+		r.bound[id] = append(r.bound[id], c)
+	}
+	r.mu.Unlock()
+	bound := c.Bind(id, node, r, silent)
+	if r.set.AfterBind != nil {
+		r.set.AfterBind()
+	}
+	// Whoever ends the session looks at the list after it is gone from the machine. So either the end finds the session
+	// bound to this connection, or it is seen here.
+	if _, known := r.Machine.Session(id); !bound || !known {
+		c.Unbind(id)
+		r.RemoveBound(id, c)
+		r.set.ForgetSession(id, c)
+		return false
+	}
+	c.Review(id, node, r) // the right may have been taken away meanwhile
+	return true
+}
+
+// RemoveBound takes a connection off the list of those that a session is bound to.
+func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.DeleteFunc(r.bound[id], func(x Conn) bool { return x == c })
+	if len(list) == 0 {
+		delete(r.bound, id)
+		return
+	}
+	r.bound[id] = list
+}
+
+// SomeSlot returns one of the shard's slots.
+func (r *Replica) SomeSlot() shard.Slot {
+	for {
+		if s := shard.Slot(rand.IntN(shard.Slots)); r.slots.Has(s) {
+			return s
+		}
+	}
+}

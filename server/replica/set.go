@@ -1,0 +1,207 @@
+package replica
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Config is what the replicas of a host are made of.
+type Config struct {
+	Self    meta.Host // the host's own record, as it registers it; its level is the highest that it can follow
+	Cluster string
+	Hosts   []shard.HostID // all of the cluster
+	Shards  int            // data shards
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard.
+	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
+	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
+	Delay          time.Duration
+	DigestInterval time.Duration
+	// Halt is called when the host cannot go on; may be nil.
+	Halt    func(error)
+	Clock   func() time.Time // the host's time, monotonic
+	Log     *slog.Logger
+	Metrics *metrics.Metrics
+	Watches *hub.Budget // of streaming and one-shot watches
+	// Chores is called in each turn of the loop, after the replicas have done what is due; changed says that the routing
+	// may be another one.
+	Chores func(now time.Time, changed bool)
+}
+
+// Set is this host's replicas of all shards, what they share, and the loop that does for them what time brings
+// about.
+type Set struct {
+	config   Config
+	log      *slog.Logger
+	metrics  *metrics.Metrics
+	proposer uint64
+	Started  time.Time
+	Meta     *Meta
+	Replicas []*Replica // data shard i+1 at i
+	slots    [shard.Slots]uint8
+	timing   *timing
+
+	wakes     chan struct{}
+	changed   atomic.Bool // the routing or the meta shard may need something
+	stop      chan struct{}
+	loop      sync.WaitGroup
+	digesting sync.WaitGroup // goroutines that take digests
+	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
+	// AfterBind, where a test sets it, is called between the binding of a session and the check that it is still there.
+	AfterBind func()
+}
+
+// New returns replicas without logs.
+func New(config Config) *Set {
+	s := &Set{
+		config: config, log: config.Log, metrics: config.Metrics, proposer: rand.Uint64(), Started: config.Clock(),
+		timing: newTiming(), wakes: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	s.Meta = s.newMetaReplica()
+	for i := range config.Shards {
+		s.Replicas = append(s.Replicas, s.newReplica(uint64(i+1), s.birthSlots(i)))
+	}
+	return s
+}
+
+// birthSlots are the slots that data shard number i serves from the cluster's birth on.
+func (s *Set) birthSlots(i int) shard.SlotSet {
+	n := s.config.Shards
+	first, last := i*shard.Slots/n, (i+1)*shard.Slots/n-1
+	for slot := first; slot <= last; slot++ {
+		s.slots[slot] = uint8(i)
+	}
+	var set shard.SlotSet
+	set.Add(shard.Slot(first), shard.Slot(last))
+	return set
+}
+
+// Open restores the replicas and starts the loop. They take part in their shards when it returns.
+func (s *Set) Open() error {
+	if err := s.openLogs(); err != nil {
+		s.closeLogs()
+		return err
+	}
+	s.loop.Go(s.run)
+	return nil
+}
+
+func (s *Set) openLogs() error {
+	if err := s.Meta.open(); err != nil {
+		return err
+	}
+	for _, r := range s.Replicas {
+		if err := r.open(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) closeLogs() {
+	for _, r := range s.Replicas {
+		r.Pipeline.Close()
+		if r.log != nil {
+			_ = r.log.Close()
+		}
+	}
+	if s.Meta.log != nil {
+		_ = s.Meta.log.Close()
+	}
+}
+
+// Close stops the loop and the replicas.
+func (s *Set) Close() {
+	close(s.stop)
+	s.loop.Wait()
+	s.closeLogs()
+	s.digesting.Wait()
+	for _, r := range s.Replicas {
+		r.Hub.Close()
+	}
+}
+
+// Now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a
+// clock of its own where a simulation wants it to be.
+func (s *Set) Now() time.Time { return s.config.Clock() }
+
+// Since returns a time in nanoseconds since the host began.
+func (s *Set) Since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
+
+func (s *Set) Clock() int64 { return s.Since(s.Now()) }
+
+// Of returns the replica of the shard that serves a slot.
+func (s *Set) Of(slot shard.Slot) *Replica {
+	return s.Replicas[s.slots[slot%shard.Slots]]
+}
+
+// SomeLed returns a shard that this host leads, nil where it leads none.
+func (s *Set) SomeLed() *Replica {
+	n := len(s.Replicas)
+	from := rand.IntN(n)
+	for i := range n {
+		if r := s.Replicas[(from+i)%n]; r.Leads() && r.duty.ready() {
+			return r
+		}
+	}
+	return nil
+}
+
+// Liveness implements shard.Directory with this host's copies of all shards. They may lag, which makes
+// them say that they do not know, never that a session is dead that is not.
+func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
+	return s.Of(id.Slot()).Machine.Liveness(id)
+}
+
+// Moved is for messages to clients: the leader of the shard, as far as this host knows.
+func (s *Set) Moved(r *Replica) protocol.Result {
+	l := r.Leader()
+	if l.Leader == 0 || l.Leader == s.config.Self.ID {
+		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment", WaitMillis: 20}
+	}
+	return protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+		ShardID: r.ID, LeaderHostID: uint64(l.Leader), LeaderAddress: s.Meta.AddressOf(l.Leader),
+		RoutingVersion: s.Meta.RoutingVersion(),
+	}}
+}
+
+// halt stops a host that cannot go on with a shard: what its replica does would differ from what the others do.
+func (s *Set) halt(err error) error {
+	s.log.Error("this host cannot go on", "error", err)
+	if s.config.Halt != nil {
+		s.config.Halt(err)
+	}
+	return err
+}
+
+// Foreign reports whether the cluster is another one than this host is configured for.
+func (s *Set) Foreign() bool { return s.foreign.Load() }
+
+// ChangingTiming returns the nodes whose grace or self-check period changes, as far as this host knows.
+func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
+
+// newest is the highest level that this host can follow.
+func (s *Set) newest() level.Level { return s.config.Self.Level }
+
+// NoSuchNode is for people: why a request about a node is refused.
+const NoSuchNode = "no node of this id"
+
+var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
+
+// nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
+func (s *Set) nodeDropped(id shard.NodeID) {
+	s.timing.forget(id)
+	for _, r := range s.Replicas {
+		r.Hub.EndNode(id, NodeGone)
+		r.duty.look()
+	}
+}

@@ -1,0 +1,127 @@
+package replica
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// waiterTimers are the deadlines of waiters: by time, by order id, and those of one session chained.
+type waiterTimers struct {
+	heap    timerHeap
+	byOrder map[shard.OrderID]*waiterTimer
+	first   map[shard.SessionID]*waiterTimer
+}
+
+type waiterTimer struct {
+	ref        shard.WaiterRef
+	at         time.Time
+	place      int
+	next, prev *waiterTimer // of the same session
+}
+
+func (t *waiterTimers) init() {
+	t.heap = nil
+	t.byOrder = make(map[shard.OrderID]*waiterTimer)
+	t.first = make(map[shard.SessionID]*waiterTimer)
+}
+
+// add starts a timer; one of the same order id is replaced.
+func (t *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
+	t.remove(ref.Order)
+	w := &waiterTimer{ref: ref, at: at, next: t.first[ref.Session]}
+	if w.next != nil {
+		w.next.prev = w
+	}
+	t.byOrder[ref.Order], t.first[ref.Session] = w, w
+	heap.Push(&t.heap, w)
+}
+
+func (t *waiterTimers) remove(order shard.OrderID) {
+	if w := t.byOrder[order]; w != nil {
+		t.unlink(w)
+		heap.Remove(&t.heap, w.place)
+	}
+}
+
+// drop removes those of a session.
+func (t *waiterTimers) drop(id shard.SessionID) {
+	for w := t.first[id]; w != nil; w = w.next {
+		t.remove(w.ref.Order)
+	}
+}
+
+// unlink takes a timer out of everything but the heap.
+func (t *waiterTimers) unlink(w *waiterTimer) {
+	delete(t.byOrder, w.ref.Order)
+	if w.next != nil {
+		w.next.prev = w.prev
+	}
+	switch {
+	case w.prev != nil:
+		w.prev.next = w.next
+	case w.next != nil:
+		t.first[w.ref.Session] = w.next
+	default:
+		delete(t.first, w.ref.Session)
+	}
+}
+
+// due takes up to max waiters whose time is up.
+func (t *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
+	var out []shard.WaiterRef
+	for len(t.heap) > 0 && len(out) < max && !t.heap[0].at.After(now) {
+		w := heap.Pop(&t.heap).(*waiterTimer)
+		t.unlink(w)
+		out = append(out, w.ref)
+	}
+	return out
+}
+
+type timerHeap []*waiterTimer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+func (h *timerHeap) Push(x any) {
+	w := x.(*waiterTimer)
+	w.place = len(*h)
+	*h = append(*h, w)
+}
+func (h *timerHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return w
+}
+
+// restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
+// come and go meanwhile. One that has gone before its timer was started is not seen by a second look, and its timer is
+// stopped; one that goes later stops it itself.
+func (r *Replica) restoreTimers(walk func(shard.Cursor, func(shard.Waiter)) (shard.Cursor, bool), now time.Time) {
+	for at, over := shard.Cursor(0), false; !over; {
+		var page []shard.Waiter
+		from := at
+		at, over = walk(from, func(w shard.Waiter) { page = append(page, w) })
+		gone := make(map[shard.OrderID]bool)
+		r.mu.Lock()
+		for _, w := range page {
+			if r.timers.byOrder[w.Order] == nil {
+				r.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
+				gone[w.Order] = true
+			}
+		}
+		r.mu.Unlock()
+		walk(from, func(w shard.Waiter) { delete(gone, w.Order) })
+		r.mu.Lock()
+		for order := range gone {
+			r.timers.remove(order)
+		}
+		r.mu.Unlock()
+	}
+}

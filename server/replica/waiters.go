@@ -1,0 +1,81 @@
+package replica
+
+import "github.com/signalbox/signalbox/shard"
+
+// waiting is an acquire that is queued, and where its outcome is to be sent.
+type waiting struct {
+	number  uint64
+	conn    Conn
+	request uint64
+	since   int64
+}
+
+// waiters are the queued acquires that clients wait for through this host. A session may have many, so each is
+// found by its number, and those of one session are chained.
+type waiters struct {
+	byNumber map[waitKey]*waiter
+	first    map[shard.SessionID]*waiter
+}
+
+type waitKey struct {
+	session shard.SessionID
+	number  uint64
+}
+
+type waiter struct {
+	waiting
+	next, prev *waiter // of the same session
+}
+
+func (l *waiters) init() {
+	l.byNumber = make(map[waitKey]*waiter)
+	l.first = make(map[shard.SessionID]*waiter)
+}
+
+// put adds one that waits, or puts it in the place of the one with its number.
+func (l *waiters) put(id shard.SessionID, w waiting) {
+	key := waitKey{id, w.number}
+	if old := l.byNumber[key]; old != nil {
+		old.waiting = w
+		return
+	}
+	x := &waiter{waiting: w, next: l.first[id]}
+	if x.next != nil {
+		x.next.prev = x
+	}
+	l.first[id], l.byNumber[key] = x, x
+}
+
+// take removes one that waits.
+func (l *waiters) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
+	x := l.byNumber[waitKey{id, number}]
+	if x == nil {
+		return waiting{}, false
+	}
+	l.remove(id, x)
+	return x.waiting, true
+}
+
+func (l *waiters) remove(id shard.SessionID, x *waiter) {
+	delete(l.byNumber, waitKey{id, x.number})
+	if x.next != nil {
+		x.next.prev = x.prev
+	}
+	switch {
+	case x.prev != nil:
+		x.prev.next = x.next
+	case x.next != nil:
+		l.first[id] = x.next
+	default:
+		delete(l.first, id)
+	}
+}
+
+// drop removes those of a session that wait over one connection, or all where c is nil.
+func (l *waiters) drop(id shard.SessionID, c Conn) {
+	for x := l.first[id]; x != nil; x = x.next {
+		if c == nil || x.conn == c {
+			l.remove(id, x)
+		}
+	}
+}

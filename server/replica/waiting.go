@@ -1,0 +1,120 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// wait remembers who waits for the outcome of a queued acquire, or tells it at once that the outcome will
+// come from elsewhere. Whoever stops leading looks through those that wait after it is known here, so
+// either that finds this one, or it is seen here.
+func (r *Replica) wait(id shard.SessionID, w waiting) {
+	r.enlist(id, w)
+	if r.Leads() {
+		return
+	}
+	if w, ok := r.unwait(id, w.number); ok {
+		w.conn.Push(w.request, &protocol.Aborted{Result: r.set.Moved(r)})
+	}
+}
+
+// enlist puts one that waits on the list. An acquire that was sent again takes the place of the one before.
+func (r *Replica) enlist(id shard.SessionID, w waiting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !w.conn.Acts(id) {
+		return // its connection or its session has gone, and with that those that it waited for
+	}
+	r.waiters.put(id, w)
+}
+
+// unwait returns and forgets who waits.
+func (r *Replica) unwait(id shard.SessionID, number uint64) (w waiting, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiters.take(id, number)
+}
+
+// settled sends the outcome of a queued acquire.
+func (r *Replica) settled(e *shard.Effect) {
+	r.mu.Lock()
+	r.timers.remove(e.Order)
+	r.mu.Unlock()
+	w, ok := r.unwait(e.Session, e.Number)
+	if !ok {
+		return
+	}
+	switch e.Kind {
+	case shard.EffectGranted:
+		r.granted.OrderID = uint64(e.Order)
+		w.conn.Push(w.request, &r.granted)
+		r.set.metrics.Acquire.Observe(r.set.Clock() - w.since)
+	case shard.EffectTimedOut:
+		w.conn.Push(w.request, &r.timedOut)
+	case shard.EffectAborted:
+		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: r.overtaken(e, e.Abort)}}
+		w.conn.Push(w.request, &r.aborted)
+	}
+	r.Mark(w.conn)
+}
+
+// disown tells everybody who waits through this host that its outcome will come from elsewhere.
+func (r *Replica) disown(result protocol.Result) {
+	r.mu.Lock()
+	all := r.waiters
+	r.waiters.init()
+	r.timers.init()
+	r.mu.Unlock()
+	push := protocol.Aborted{Result: result}
+	told := flushes{}
+	for _, w := range all.byNumber {
+		w.conn.Push(w.request, &push)
+		told.add(w.conn)
+	}
+	told.flush()
+}
+
+// forgetWaits drops what a session waits for through one connection.
+func (r *Replica) forgetWaits(id shard.SessionID, c Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters.drop(id, c)
+}
+
+// forgetSession drops all that a session waits for, here and in queues: it has ended.
+func (r *Replica) forgetSession(id shard.SessionID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters.drop(id, nil)
+	r.timers.drop(id)
+}
+
+// queued starts the timer of an acquire that waits, where this host leads the shard.
+func (r *Replica) queued(c *shard.Command, e *shard.Effect) {
+	if e.Timeout == shard.Forever {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.Leads() { // whoever stops leading forgets all timers after that is known
+		return
+	}
+	r.timers.add(shard.WaiterRef{
+		Node: c.Node, Name: append([]byte(nil), c.Name...), Session: c.Session, Order: e.Order, Number: c.Number,
+	}, r.set.Now().Add(millis(e.Timeout)))
+}
+
+func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// flushes are connections that something was appended to. Each is flushed once, however much that is.
+type flushes map[Conn]struct{}
+
+func (f flushes) add(c Conn) { f[c] = struct{}{} }
+
+func (f flushes) flush() {
+	for c := range f {
+		c.Flush(false)
+	}
+}
