@@ -1,0 +1,136 @@
+// Package retry decides when a request that failed is sent again. It has the only backoff of the client and of the
+// recipes on it.
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// movesAtOnce is how often in a row a request follows a host's word to another host without a pause.
+	movesAtOnce = 4
+	// strayTries is how often a request is sent again after a host said that it does not know the session over the
+	// connection, though the session goes on.
+	strayTries = 8
+)
+
+// Backoff is a random fraction of a time that doubles with each failure, from First to Most.
+type Backoff struct{ First, Most time.Duration }
+
+// Requests is the backoff of what is asked of hosts.
+var Requests = Backoff{First: 25 * time.Millisecond, Most: time.Second}
+
+// Pause returns how long to wait after so many failures before this one.
+func (b Backoff) Pause(failures int) time.Duration {
+	return rand.N(min(b.First<<min(failures, 10), b.Most)) + 1
+}
+
+// Retries decides what becomes of a request that was not carried out, from try to try. The zero value is ready.
+type Retries struct {
+	tries  int
+	moves  int // in a row
+	strays int
+	last   error
+}
+
+// Again waits until the request may be sent again, after an error. It returns nil then, and otherwise what
+// the request ends with: the error where it is final, or why one of the contexts ended.
+func (r *Retries) Again(ctx, other context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return r.ended(cause, err)
+	}
+	r.last = err
+	wait, final := r.Delay(err)
+	if final {
+		return err
+	}
+	count(ctx)
+	if wait == 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return r.ended(context.Cause(ctx), err)
+	case <-other.Done():
+		return context.Cause(other)
+	}
+}
+
+// Delay is how long to wait after an error before the request may be sent again. final: it may not.
+func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
+	status := failure.Status(err)
+	if failure.IsTransport(err) {
+		wait = r.next(0)
+	} else {
+		switch status.Retry() {
+		case protocol.RetryNever:
+			return 0, true
+		case protocol.RetryRenumbered:
+		case protocol.RetryElsewhere:
+			if r.moves++; r.moves > movesAtOnce {
+				wait = r.next(0)
+			}
+		default:
+			if r.tries == 0 {
+				r.tries = 1 // a host that answered has just been asked
+			}
+			wait = r.next(failure.Wait(err))
+		}
+	}
+	if status != protocol.StatusMoved {
+		r.moves = 0
+	}
+	return wait, false
+}
+
+// next is the pause before the next try: none before the second one.
+func (r *Retries) next(atLeast time.Duration) time.Duration {
+	r.tries++
+	if r.tries == 1 {
+		return atLeast
+	}
+	return max(atLeast, Requests.Pause(r.tries-2))
+}
+
+// Stray counts an answer of a host that does not know the session over the connection. It returns false where that has
+// happened too often.
+func (r *Retries) Stray() bool {
+	r.strays++
+	return r.strays <= strayTries
+}
+
+// ended is the error of a request that was given up.
+func (r *Retries) ended(cause, last error) error {
+	if last == nil {
+		last = r.last
+	}
+	if last == nil || errors.Is(last, cause) || errors.Is(cause, last) {
+		return cause
+	}
+	return fmt.Errorf("%w, after: %w", cause, last)
+}
+
+// counterKey is where a context has the counter of its operation's retries.
+type counterKey struct{}
+
+// WithCounter returns a context whose retries are counted in n, by the goroutine that retries.
+func WithCounter(ctx context.Context, n *int) context.Context {
+	return context.WithValue(ctx, counterKey{}, n)
+}
+
+func count(ctx context.Context) {
+	if n, ok := ctx.Value(counterKey{}).(*int); ok {
+		*n++
+	}
+}
