@@ -1,0 +1,204 @@
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	helloID = 1
+	// openMax is how many requests of a connection may be unanswered where the host does not say.
+	openMax = 1024
+	// smallWrite is what every connection's buffer has room for while nothing is in it.
+	smallWrite = 2 << 10
+	// keptBuffer is the largest buffer that a connection keeps while it has no use for it.
+	keptBuffer = 64 << 10
+)
+
+// Config is how connections of a client are made. All fields but TLS are needed.
+type Config struct {
+	Scope *scope.Scope
+	// Name and Version are what the client calls itself.
+	Name, Version string
+	Dial          func(ctx context.Context, address string) (net.Conn, error)
+	Token         func(ctx context.Context) (string, error)
+	TLS           *tls.Config
+	// Timeout bounds the making of a connection, up to the host's welcome.
+	Timeout time.Duration
+}
+
+// Dialer makes the connections of one client.
+type Dialer struct {
+	config Config
+	// calls are the client's own, because the channels in them may be those of a synctest bubble, which nothing
+	// outside may touch.
+	calls sync.Pool
+}
+
+// NewDialer returns a Dialer.
+func NewDialer(config Config) *Dialer {
+	d := &Dialer{config: config}
+	d.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
+	return d
+}
+
+// Dial makes a connection to an address: the connection itself, TLS where it is wanted, HELLO and WELCOME. It does not
+// run yet: Run or Discard comes next.
+func (d *Dialer) Dial(ctx context.Context, address string) (*Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Timeout,
+		fmt.Errorf("no connection within %v", d.config.Timeout))
+	defer cancel()
+	bare, err := d.config.Dial(ctx, address)
+	if err != nil {
+		return nil, causeOr(ctx, err)
+	}
+	// Whatever the handshake waits for, it ends with the context.
+	release := context.AfterFunc(ctx, func() { _ = bare.SetDeadline(time.Unix(1, 0)) })
+	c, err := d.greet(ctx, bare, address)
+	if !release() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = bare.Close() // it is given up
+		return nil, causeOr(ctx, err)
+	}
+	return c, nil
+}
+
+// causeOr returns why the context ended, if it did.
+func causeOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// greet sends HELLO over a connection and reads the WELCOME.
+func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Conn, error) {
+	_, buffers := conn.(*net.TCPConn)
+	if d.config.TLS != nil {
+		secured := tls.Client(conn, tlsFor(d.config.TLS, address))
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return nil, err
+		}
+		conn = secured
+	}
+	token, err := d.config.Token(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no token: %w", err)
+	}
+	encoder, out := protocol.NewEncoder(), new(bytebufferpool.ByteBuffer)
+	encoder.Request(out, helloID, &protocol.Hello{
+		VersionMin: protocol.MinVersion, VersionMax: protocol.MaxVersion,
+		ClientName: []byte(d.config.Name), ClientVersion: []byte(d.config.Version), Token: []byte(token),
+		PushKinds: protocol.PushKinds(),
+	})
+	sent := d.config.Scope.Now()
+	if _, err := conn.Write(out.B); err != nil {
+		return nil, err
+	}
+	from := newFrames(conn)
+	w, err := readWelcome(from)
+	if err != nil {
+		return nil, err
+	}
+	w.helloSent = sent
+	from.limit = int(w.limits.AnswerFrameBytes)
+	out.Reset()
+	return &Conn{
+		dialer: d, address: address, conn: conn, welcome: w, token: newReadToken(),
+		wake: make(chan struct{}, 1), down: make(chan struct{}), buffers: buffers,
+		from: from, decoder: protocol.NewAnswerDecoder(),
+		encoder: encoder, out: out, spare: new(bytebufferpool.ByteBuffer), lastID: helloID,
+		handlers: make(map[uint64]Handler), sessions: make(map[uint64]Session),
+	}, nil
+}
+
+// Welcome is what a host said of itself.
+type Welcome struct {
+	HostID  uint64
+	Cluster string
+
+	limits       protocol.Limits
+	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
+	pingInterval time.Duration
+	helloSent    scope.Instant
+}
+
+// Welcome returns what the host said of itself.
+func (c *Conn) Welcome() *Welcome { return &c.welcome }
+
+func readWelcome(from *frames) (w Welcome, err error) {
+	payload, err := from.next()
+	if err != nil {
+		return w, err
+	}
+	a, err := protocol.NewAnswerDecoder().Decode(payload)
+	switch {
+	case err != nil:
+		return w, err
+	case a.Kind == protocol.KindGoingAway:
+		return w, errors.Join(errors.New("it goes away"), a.GoingAway.Result.Err())
+	case a.Kind != protocol.KindHello.Answer() || a.ID != helloID:
+		return w, fmt.Errorf("it answered HELLO with %v", a.Kind)
+	case a.Result.Status != protocol.StatusSuccess:
+		return w, a.Result.Err()
+	}
+	m := &a.Welcome
+	w = Welcome{
+		HostID: m.HostID, Cluster: string(m.ClusterID), limits: m.Limits,
+		requests: protocol.ReadKinds(&m.RequestKinds), pingInterval: Millis(m.PingIntervalMillis),
+	}
+	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
+	if w.limits.RequestFrameBytes == 0 {
+		w.limits.RequestFrameBytes = defaults.RequestFrameBytes
+	}
+	if w.limits.AnswerFrameBytes == 0 {
+		w.limits.AnswerFrameBytes = defaults.AnswerFrameBytes
+	}
+	if w.limits.RequestsInFlight == 0 {
+		w.limits.RequestsInFlight = openMax
+	}
+	return w, nil
+}
+
+// Run starts the goroutines of the connection. It returns false where the client has ended: then the caller calls Fail.
+func (c *Conn) Run(owner Owner) bool {
+	s := c.dialer.config.Scope
+	c.owner = owner
+	c.pinger.start(c)
+	unhook := context.AfterFunc(s.Context(), func() { c.Fail(scope.ErrClosed) })
+	c.mu.Lock()
+	c.unhook = unhook
+	c.mu.Unlock()
+	return s.Go(c.write) && s.Go(c.read)
+}
+
+// tlsFor names the host that the certificate must be for, where the config does not.
+func tlsFor(config *tls.Config, address string) *tls.Config {
+	if config.ServerName != "" {
+		return config
+	}
+	config = config.Clone()
+	config.ServerName = address
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		config.ServerName = host
+	}
+	return config
+}
+
+// Millis is what a host says in milliseconds. What does not fit is for ever, or nearly.
+func Millis(n uint64) time.Duration {
+	const most = uint64(1<<63-1) / uint64(time.Millisecond)
+	return time.Duration(min(n, most)) * time.Millisecond
+}

@@ -1,0 +1,162 @@
+package conn
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// write sends what is in the buffer whenever it is woken, until the connection is down.
+func (c *Conn) write() {
+	for {
+		select {
+		case <-c.wake:
+			// Callers whose answers came together send their next requests together: let them, before one of the
+			// requests is written alone. Where no other goroutine is ready this costs next to nothing.
+			runtime.Gosched()
+			c.flush()
+		case <-c.down:
+			return
+		}
+	}
+}
+
+// flush writes all that is in the buffer, at once. Where another goroutine is writing it leaves that to the writer.
+func (c *Conn) flush() {
+	c.mu.Lock()
+	full, next := c.out, c.spare
+	if next == nil || len(full.B) == 0 || c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.out, c.spare = next, nil
+	c.mu.Unlock()
+	_, err := c.conn.Write(full.B)
+	full.Reset()
+	if cap(full.B) > keptBuffer {
+		full.B = nil
+	}
+	c.mu.Lock()
+	c.spare = full
+	if len(c.out.B) > 0 {
+		c.wakeWriter()
+	}
+	c.mu.Unlock()
+	if err != nil {
+		c.Fail(err)
+	}
+}
+
+// read hands on what the host sends, until the connection is down.
+func (c *Conn) read() {
+	for {
+		if err := c.readNext(); err != nil {
+			c.Fail(err)
+			return
+		}
+		if !c.from.empty() {
+			continue
+		}
+		if c.lend() {
+			c.awaitToken()
+			continue
+		}
+		// Callers that were just answered go on before the connection is read again: what they send next may be
+		// answered by then, and is not waited for.
+		runtime.Gosched()
+	}
+}
+
+// readNext hands on one message. It is for the holder of the read token.
+func (c *Conn) readNext() error {
+	payload, err := c.from.next()
+	if err != nil {
+		return err
+	}
+	a, err := c.decoder.Decode(payload)
+	if err != nil {
+		var bad *protocol.DecodeError
+		if errors.As(err, &bad) && bad.UnknownKind && !(bad.Kind.IsAnswer() && c.awaits(bad.ID)) {
+			return nil // a push of a later version of the protocol
+		}
+		return err
+	}
+	if a.ID == 0 {
+		c.pushed(a)
+	} else {
+		c.deliver(a)
+	}
+	return nil
+}
+
+// deliver gives a message to the handler of its request.
+func (c *Conn) deliver(a *protocol.Answer) {
+	c.mu.Lock()
+	h := c.handlers[a.ID]
+	if !moreFollows(a) {
+		delete(c.handlers, a.ID)
+	}
+	if a.Kind.IsAnswer() {
+		c.open--
+		c.token.answeredAlone = a.ID == c.token.alone
+		c.admit()
+	}
+	c.mu.Unlock()
+	if h != nil {
+		h.Answered(c, a)
+	}
+}
+
+// admit sends what was held back and fits now. The lock is held.
+func (c *Conn) admit() {
+	for len(c.held) > 0 && c.open < c.room(0) {
+		c.out.B = append(c.out.B, c.held[0].frame...)
+		c.held[0] = heldRequest{}
+		c.held = c.held[1:]
+		c.open++
+		c.wakeWriter()
+	}
+}
+
+// moreFollows tells whether the request id of a message stays in use after it.
+func moreFollows(a *protocol.Answer) bool {
+	switch a.Kind {
+	case protocol.KindAcquire.Answer():
+		return a.Result.Status == protocol.StatusSuccess && a.Acquire.Outcome == protocol.Queued
+	case protocol.KindSemaphoreDescribe.Answer():
+		return a.Result.Status == protocol.StatusSuccess && a.SemaphoreDescribe.WatchAdded
+	case protocol.KindWatch.Answer():
+		return a.Result.Status == protocol.StatusSuccess
+	case protocol.KindWatchSnapshot, protocol.KindWatchDelta, protocol.KindWatchResync:
+		return true
+	}
+	return false
+}
+
+// pushed handles a push that belongs to no request.
+func (c *Conn) pushed(a *protocol.Answer) {
+	switch a.Kind {
+	case protocol.KindSessionDetached:
+		if s := c.session(a.SessionDetached.SessionID); s != nil {
+			s.Detached(c, &a.SessionDetached.Result)
+		}
+	case protocol.KindSessionEnded:
+		if s := c.session(a.SessionEnded.SessionID); s != nil {
+			s.Ended(a.SessionEnded.Reason)
+		}
+	case protocol.KindHoldingLost:
+		if s := c.session(a.HoldingLost.SessionID); s != nil {
+			s.HoldingLost(&a.HoldingLost)
+		}
+	case protocol.KindRoutingChanged:
+		c.owner.RoutingChanged(c, a.RoutingChanged.Version)
+	case protocol.KindGoingAway:
+		err := a.GoingAway.Result.Err()
+		if err == nil {
+			err = protocol.ErrUnavailable
+		}
+		c.owner.GoingAway(c, err)
+		c.Fail(err)
+	}
+}

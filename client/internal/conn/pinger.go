@@ -1,0 +1,153 @@
+package conn
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// maxSilence is the longest time between two pings, whatever sessions and hosts ask for.
+const maxSilence = 5 * time.Second
+
+var errSilent = errors.New("the host did not answer a ping")
+
+// pinger keeps a connection, and all sessions that are attached over it, alive, and brings the connection down when an
+// answer is too long in coming.
+//
+// There is one ping for all sessions, every third of the smallest of their timeouts. A ping that is answered renews
+// the leases from the moment at which it was sent. The fields are guarded by the connection's lock, but for vouched.
+type pinger struct {
+	conn    *Conn
+	vouched atomic.Int64 // the scope.Instant at which the latest answered ping was sent
+
+	idle     time.Duration // the interval where no session asks for a shorter one
+	timeouts map[time.Duration]int
+	smallest time.Duration // of the timeouts; 0 for none
+	timer    *time.Timer
+	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts for one
+	waiting  bool          // for its answer
+	stopped  bool
+}
+
+func (p *pinger) start(c *Conn) {
+	w := &c.welcome
+	p.conn = c
+	p.idle = maxSilence
+	if w.pingInterval > 0 && w.pingInterval < p.idle {
+		p.idle = w.pingInterval
+	}
+	p.timeouts = make(map[time.Duration]int)
+	p.sent = w.helloSent
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !p.stopped {
+		p.timer = time.AfterFunc(p.idle, p.ping)
+	}
+}
+
+func (p *pinger) stop() {
+	p.conn.mu.Lock()
+	defer p.conn.mu.Unlock()
+	p.stopped = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// LastVouched is the moment at which the latest answered ping was sent.
+func (c *Conn) LastVouched() scope.Instant { return scope.Instant(c.pinger.vouched.Load()) }
+
+// AddTimeout makes pings frequent enough for a session of that timeout.
+func (c *Conn) AddTimeout(timeout time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &c.pinger
+	p.timeouts[timeout]++
+	if p.smallest == 0 || timeout < p.smallest {
+		p.smallest = timeout
+		p.arm()
+	}
+}
+
+// RemoveTimeout undoes AddTimeout.
+func (c *Conn) RemoveTimeout(timeout time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := &c.pinger
+	if p.timeouts[timeout]--; p.timeouts[timeout] > 0 {
+		return
+	}
+	delete(p.timeouts, timeout)
+	p.smallest = 0
+	for t := range p.timeouts {
+		if p.smallest == 0 || t < p.smallest {
+			p.smallest = t
+		}
+	}
+}
+
+// interval is the time from ping to ping. The connection's lock is held, here and below.
+func (p *pinger) interval() time.Duration {
+	if p.smallest > 0 && p.smallest/3 < p.idle {
+		return max(p.smallest/3, time.Millisecond)
+	}
+	return p.idle
+}
+
+// due is when there is something to do next. An answer may take three quarters of the interval: a third of a timeout
+// and a quarter of it leave enough of a lease to attach elsewhere.
+func (p *pinger) due() scope.Instant {
+	if p.waiting {
+		return p.sent.Add(p.interval() * 3 / 4)
+	}
+	return p.sent.Add(p.interval())
+}
+
+func (p *pinger) arm() {
+	if !p.stopped {
+		p.timer.Reset(max(p.due().Sub(p.conn.dialer.config.Scope.Now()), 0))
+	}
+}
+
+// ping sends a ping, or brings the connection down over one that was not answered, if the time for that has come.
+func (p *pinger) ping() {
+	c := p.conn
+	c.mu.Lock()
+	if now := c.dialer.config.Scope.Now(); !p.stopped && now >= p.due() {
+		if p.waiting {
+			c.mu.Unlock()
+			c.Fail(errSilent)
+			return
+		}
+		if _, err := c.post(&pong{pinger: p, sent: now}, &protocol.Ping{}); err == nil {
+			p.sent, p.waiting = now, true
+			c.wakeWriter()
+		}
+	}
+	p.arm()
+	c.mu.Unlock()
+}
+
+// pong waits for the answer to one ping.
+type pong struct {
+	pinger *pinger
+	sent   scope.Instant
+}
+
+// Answered implements Handler.
+func (x *pong) Answered(from *Conn, a *protocol.Answer) {
+	if a.Result.Status != protocol.StatusSuccess {
+		return // it vouches for no session; if that does not change, the connection is brought down
+	}
+	p := x.pinger
+	p.vouched.Store(int64(x.sent))
+	from.mu.Lock()
+	p.waiting = false
+	from.mu.Unlock()
+}
+
+// Lost implements Handler.
+func (x *pong) Lost(*Conn, error) {}

@@ -1,0 +1,140 @@
+package conn
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// readToken says who reads a connection. It is guarded by the lock of the connection, but for the ticker.
+//
+// The connection's own goroutine, the reader, holds it as long as anything is awaited. When the answer to the only
+// request is there it lends the token: a caller whose request is alone again reads its answer by itself, as a program
+// with a bare connection would. Waking one goroutine from another costs about as much as the whole way to a host of the
+// same machine and back.
+//
+// A caller that reads does not see the end of its context, and while no goroutine holds the token what a host pushes
+// lies unread. So neither lasts: the reader checks the token every lendTime, takes it if no caller has used it since, and
+// has a caller that has waited as long give it back.
+type readToken struct {
+	holder        tokenHolder
+	alone         uint64        // the latest request that was alone when it was sent
+	answeredAlone bool          // the latest answer was to that
+	lent          uint64        // how often a caller has got the token
+	checked       uint64        // lent when the reader checked the token
+	recalled      bool          // a caller is to give it back
+	returned      chan struct{} // the reader has its token again; holds one
+	ticker        *time.Ticker  // of the reader, while the token is lent
+}
+
+type tokenHolder uint8
+
+const (
+	reader tokenHolder = iota // the reader reads, or is about to
+	nobody                    // the next caller whose request is alone will get the token
+	caller                    // a caller reads, until it has its answer
+)
+
+// lendTime is how often the reader checks a token that it has lent. Twice that is the longest time for which the end
+// of a caller's context, or a push that no caller waits for, may go unnoticed.
+const lendTime = 2 * time.Millisecond
+
+func newReadToken() readToken {
+	t := readToken{returned: make(chan struct{}, 1), ticker: time.NewTicker(lendTime)}
+	t.ticker.Stop()
+	return t
+}
+
+// readFor reads for a caller that holds the token, until there is something in its channel, or the reader wants the
+// token back.
+func (c *Conn) readFor(answered <-chan struct{}) {
+	for len(answered) == 0 {
+		if err := c.readNext(); errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		} else if err != nil {
+			c.Fail(err)
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token.recalled {
+		c.token.recalled = false
+		_ = c.conn.SetReadDeadline(time.Time{}) // of a connection that is closed it does not matter
+	} else if c.idle() {
+		c.token.holder = nobody
+		return
+	}
+	c.recall()
+}
+
+// idle tells whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
+func (c *Conn) idle() bool {
+	return len(c.handlers) == 0 && c.from.empty() && c.err == nil
+}
+
+// lend gives the reader's token away, if a caller is likely to use it. The reader then waits in awaitToken.
+func (c *Conn) lend() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &c.token
+	if !t.answeredAlone || !c.idle() {
+		return false
+	}
+	t.answeredAlone = false
+	t.holder, t.checked = nobody, t.lent
+	return true
+}
+
+// borrow gives the token to a caller, if it is free. The lock is held.
+func (c *Conn) borrow() bool {
+	if c.token.holder != nobody {
+		return false
+	}
+	c.token.holder = caller
+	c.token.lent++
+	return true
+}
+
+// recall gives a token that no caller holds to the reader. The lock is held.
+func (c *Conn) recall() {
+	c.token.holder = reader
+	select {
+	case c.token.returned <- struct{}{}:
+	default:
+	}
+}
+
+// awaitToken waits until the reader has its token again, or the connection is down.
+func (c *Conn) awaitToken() {
+	t := &c.token
+	t.ticker.Reset(lendTime)
+	defer t.ticker.Stop()
+	for {
+		select {
+		case <-t.returned:
+			return
+		case <-c.down:
+			return
+		case <-t.ticker.C:
+		}
+		c.mu.Lock()
+		if unused := t.lent == t.checked; unused && t.holder == nobody {
+			t.holder = reader
+			c.mu.Unlock()
+			return
+		} else if unused && t.holder == caller && !t.recalled {
+			t.recalled = true
+			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is closed cannot be read either
+		}
+		t.checked = t.lent
+		c.mu.Unlock()
+	}
+}
+
+// Lent returns how often callers have read the answers of their requests by themselves.
+func (c *Conn) Lent() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.token.lent
+}
