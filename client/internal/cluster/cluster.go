@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// openStagger is how long Open waits for one host before it tries the next one beside it.
+const openStagger = 200 * time.Millisecond
+
+var errOtherCluster = errors.New("it belongs to another cluster")
+
+// State is what has become of a connection.
+type State string
+
+// The states of a connection.
+const (
+	Up     State = "up"
+	Down   State = "down"
+	Failed State = "failed" // it was not made
+)
+
+// Config is what a Cluster is made with.
+type Config struct {
+	conn.Config
+	// Connections is how many there are to each host at the most.
+	Connections int
+	// ConnectionChanged is called with no lock held.
+	ConnectionChanged func(state State, hostID uint64, address string, why error)
+}
+
+// Cluster is the hosts that the client knows, and what it knows of the routing.
+type Cluster struct {
+	config Config
+	scope  *scope.Scope
+	dialer *conn.Dialer
+	routes atomic.Pointer[routes]
+	stripe atomic.Uint32
+	home   uint32 // which host to read from
+
+	mu         sync.Mutex // guards what follows; a host's lock is taken under it
+	id         string     // empty until a host was met
+	hosts      []*Host    // those with an id, and those that were given to New and have not been met
+	refreshing chan struct{}
+	refreshed  scope.Instant
+	failure    error // of the latest refresh
+}
+
+// New returns a cluster of which some addresses are known.
+func New(config Config, addresses []string) *Cluster {
+	c := &Cluster{
+		config: config, scope: config.Scope, dialer: conn.NewDialer(config.Config), home: rand.Uint32(), refreshed: longAgo,
+	}
+	c.routes.Store(noRoutes)
+	for _, address := range addresses {
+		c.hosts = append(c.hosts, newHost(c, 0, address))
+	}
+	return c
+}
+
+// Open tries the hosts in random order, the next one when the one before has failed or is slow, and asks the
+// first that answers for the routing.
+func (c *Cluster) Open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout,
+		fmt.Errorf("no host has answered within %v", c.config.Timeout))
+	defer cancel()
+	hosts := c.Hosts()
+	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	results := make(chan error, len(hosts))
+	next := time.NewTimer(0)
+	defer next.Stop()
+	var errs []error
+	for started := 0; len(errs) < len(hosts); {
+		select {
+		case <-next.C:
+			if started < len(hosts) {
+				h := hosts[started]
+				c.scope.Go(func() { results <- c.askFirst(ctx, h) })
+				started++
+				next.Reset(openStagger)
+			}
+		case err := <-results:
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+			next.Reset(0)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// askFirst asks one host for the routing. It ends with the context at the latest.
+func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
+	for {
+		to, err := h.Conn(ctx, 0)
+		switch {
+		case err == nil:
+			if err = c.askOver(ctx, to); err == nil {
+				return nil
+			}
+			return &failure.Transport{Address: to.Address(), Err: err}
+		case context.Cause(ctx) != nil:
+			return &failure.Transport{Address: h.Address(), Err: context.Cause(ctx)}
+		case !errors.Is(err, errDialWait):
+			return err
+		}
+	}
+}
+
+// NextStripe returns the number of the connection to a host that a request or a session uses.
+func (c *Cluster) NextStripe() int { return int(c.stripe.Add(1)) }
+
+// Hosts returns the hosts that are known.
+func (c *Cluster) Hosts() []*Host {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.hosts)
+}
+
+// host returns the host of an id, and notes an address of it. An address that is new is tried first, unless
+// the host is reached by another one now. The lock is held.
+func (c *Cluster) host(id uint64, address string) *Host {
+	for _, h := range c.hosts {
+		if h.id != id {
+			continue
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if address != "" && !slices.Contains(h.addresses, address) {
+			if h.up() != nil {
+				h.addresses = append(h.addresses, address)
+			} else {
+				h.addresses = slices.Insert(h.addresses, 0, address)
+			}
+		}
+		return h
+	}
+	for _, h := range c.hosts {
+		if h.id == 0 && slices.Contains(h.addresses, address) {
+			h.identify(id)
+			return h
+		}
+	}
+	h := newHost(c, id)
+	if address != "" {
+		h.addresses = []string{address}
+	}
+	c.hosts = append(c.hosts, h)
+	return h
+}
+
+// meet notes which host answered at an address of h, and returns it.
+func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id == "" {
+		c.id = w.Cluster
+	}
+	if w.Cluster != c.id {
+		return nil, errOtherCluster
+	}
+	if h.id == w.HostID {
+		h.addAddress(address)
+		return h, nil
+	}
+	if h.id != 0 {
+		h.removeAddress(address) // another host has taken it over
+	}
+	for _, other := range c.hosts {
+		if other.id == w.HostID {
+			other.addAddress(address)
+			c.merge(h, other)
+			return other, nil
+		}
+	}
+	if h.id != 0 {
+		h = newHost(c, 0)
+		c.hosts = append(c.hosts, h)
+	}
+	h.identify(w.HostID)
+	h.addAddress(address)
+	return h, nil
+}
+
+// merge makes a host whose id was not known another name of the one that it turned out to be.
+func (c *Cluster) merge(h, into *Host) {
+	if h.id != 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mergedTo = into
+	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
+}
+
+// Moved notes what a host said of a shard's leader.
+func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
+	r := c.routes.Load()
+	switch {
+	case m.LeaderHostID == 0 || r.shard(m.ShardID) == nil:
+		c.refreshSoon(from)
+		return
+	case m.RoutingVersion > r.version:
+		c.refreshSoon(from)
+	}
+	c.mu.Lock()
+	leader := c.host(m.LeaderHostID, m.LeaderAddress)
+	c.mu.Unlock()
+	for {
+		r := c.routes.Load()
+		s := r.shard(m.ShardID)
+		if s == nil || s.leader == leader || c.routes.CompareAndSwap(r, r.withLeader(m.ShardID, leader)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Do carries a request out that may be sent again at will: until a host answers for good, or the context
+// ends. read copies what is wanted out of the answer, on the goroutine that reads the connection.
+func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
+	_, err := c.DoDoubtful(ctx, t, m, read)
+	return err
+}
+
+// DoDoubtful is Do for requests whose answer depends on whether an earlier try was carried out: doubt says
+// that one may have been.
+func (c *Cluster) DoDoubtful(
+	ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer),
+) (doubt bool, err error) {
+	if err := c.scope.Usable(); err != nil {
+		return false, err
+	}
+	err = c.Repeat(ctx, t, func(to *conn.Conn) error {
+		err := to.RoundTrip(ctx, m, read)
+		doubt = doubt || isDoubtful(err)
+		return err
+	})
+	return doubt, err
+}
+
+// DoOnce carries a request out that must not be carried out twice. It fails where a try may have been.
+func (c *Cluster) DoOnce(ctx context.Context, t Target, m protocol.RequestMessage) error {
+	if err := c.scope.Usable(); err != nil {
+		return err
+	}
+	var doubt error
+	err := c.Repeat(ctx, t, func(to *conn.Conn) error {
+		err := to.RoundTrip(ctx, m, nil)
+		if isDoubtful(err) {
+			doubt, err = err, nil
+		}
+		return err
+	})
+	return cmp.Or(doubt, err)
+}
+
+// isDoubtful tells whether a request may have been carried out though it failed.
+func isDoubtful(err error) bool {
+	return failure.IsTransport(err) || failure.Status(err) == protocol.StatusUnavailable
+}
+
+// Repeat calls try with a connection to the target's host, and again after a pause, until it succeeds or fails with
+// an error that is final, or the context ends.
+func (c *Cluster) Repeat(ctx context.Context, t Target, try func(to *conn.Conn) error) error {
+	var r retry.Retries
+	return c.RepeatBy(ctx, &r, t, try)
+}
+
+// RepeatBy is Repeat with retries that try may reset.
+func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try func(to *conn.Conn) error) error {
+	var tried *Host
+	for {
+		to, h, err := c.Connect(ctx, t, c.NextStripe(), tried)
+		if err == nil {
+			err = try(to)
+		}
+		if err == nil {
+			return nil
+		}
+		tried = h
+		if err := c.Redirect(ctx, err, to, h); err != nil {
+			return err
+		}
+		if err := r.Again(ctx, c.scope.Context(), err); err != nil {
+			return err
+		}
+	}
+}
+
+// Redirect learns from a failure where to go instead. It returns what ends every request.
+func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *Host) error {
+	if cause := context.Cause(c.scope.Context()); cause != nil {
+		return cause
+	}
+	switch failure.Status(err) {
+	case protocol.StatusMoved:
+		c.Moved(failure.MovedTo(err), from)
+	case protocol.StatusUnavailable:
+		_ = c.refresh(ctx, nil, nil) // the next try shows whether that has helped
+	default:
+		if failure.IsTransport(err) {
+			_ = c.refresh(ctx, nil, h)
+		}
+	}
+	return nil
+}

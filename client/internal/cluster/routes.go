@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// routes is where things are: an immutable picture, replaced by a newer one.
+type routes struct {
+	version uint64
+	meta    uint64 // id of the meta shard
+	shards  []shardRoute
+	slots   *[protocol.Slots]uint16 // the place in shards of each slot's shard
+}
+
+// shardRoute is the hosts of one shard.
+type shardRoute struct {
+	id       uint64
+	leader   *Host // nil where it is not known
+	replicas []*Host
+}
+
+// noShard stands in slots for a slot that the routing says nothing of.
+const noShard = 1<<16 - 1
+
+var noRoutes = func() *routes {
+	r := &routes{slots: new([protocol.Slots]uint16)}
+	for i := range r.slots {
+		r.slots[i] = noShard
+	}
+	return r
+}()
+
+// of returns the shard of a slot, nil where it is not known.
+func (r *routes) of(slot uint16) *shardRoute {
+	i := r.slots[slot%protocol.Slots]
+	if int(i) >= len(r.shards) {
+		return nil
+	}
+	return &r.shards[i]
+}
+
+// shard returns the shard of an id, nil where it is not known.
+func (r *routes) shard(id uint64) *shardRoute {
+	for i := range r.shards {
+		if r.shards[i].id == id {
+			return &r.shards[i]
+		}
+	}
+	return nil
+}
+
+// withLeader returns routes in which a shard has another leader.
+func (r *routes) withLeader(shard uint64, leader *Host) *routes {
+	next := *r
+	next.shards = slices.Clone(r.shards)
+	if s := next.shard(shard); s != nil {
+		s.leader = leader
+	}
+	return &next
+}
+
+// leaderOf returns the leader of a shard, nil where it is not known.
+func (s *shardRoute) leaderOf() *Host {
+	if s == nil {
+		return nil
+	}
+	return s.leader
+}
+
+// DataShards returns the ids of all shards but the meta shard.
+func (c *Cluster) DataShards() []uint64 {
+	r := c.routes.Load()
+	var ids []uint64
+	for i := range r.shards {
+		if r.shards[i].id != r.meta {
+			ids = append(ids, r.shards[i].id)
+		}
+	}
+	return ids
+}
+
+// ShardAt returns the id of a slot's shard; ok is false where it is not known.
+func (c *Cluster) ShardAt(slot uint16) (id uint64, ok bool) {
+	if s := c.routes.Load().of(slot); s != nil {
+		return s.id, true
+	}
+	return 0, false
+}

@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+)
+
+// Target chooses the host for a request. tried is the host of the try before, nil before the first; it
+// returns nil where any host will do, or none is known.
+type Target func(r *routes, tried *Host) *Host
+
+// AnyHost lets every host answer.
+func AnyHost(*routes, *Host) *Host { return nil }
+
+// MetaLeader is for what changes nodes.
+func MetaLeader(r *routes, _ *Host) *Host { return r.shard(r.meta).leaderOf() }
+
+// DataLeader is some host that leads a data shard.
+func DataLeader(r *routes, tried *Host) *Host {
+	var found *Host
+	n := 0
+	for i := range r.shards {
+		s := &r.shards[i]
+		if s.id == r.meta || s.leader == nil || s.leader == tried {
+			continue
+		}
+		if n++; rand.IntN(n) == 0 {
+			found = s.leader
+		}
+	}
+	return found
+}
+
+// LeaderAt is the leader of a slot's shard.
+func LeaderAt(slot uint16) Target {
+	return func(r *routes, _ *Host) *Host { return r.of(slot).leaderOf() }
+}
+
+// ShardLeader is the leader of a shard.
+func ShardLeader(id uint64) Target {
+	return func(r *routes, _ *Host) *Host { return r.shard(id).leaderOf() }
+}
+
+// ReplicaAt is some host that holds a slot's shard, another one from try to try.
+func ReplicaAt(slot uint16) Target {
+	return func(r *routes, tried *Host) *Host { return r.of(slot).replicaFrom(rand.Uint32(), tried) }
+}
+
+// HomeOf is the host that holds a slot's shard and that the client keeps to for its reads, as long as it is reachable:
+// what it has read there it does not miss in its next read, and requests to one host share system calls. Each client
+// has a home of its own, so that many spread over all hosts.
+func (c *Cluster) HomeOf(slot uint16) Target {
+	return func(r *routes, tried *Host) *Host { return r.of(slot).replicaFrom(c.home, tried) }
+}
+
+// NearLeader is the leader of a slot's shard, which has what its clients changed a moment ago, and another
+// host that holds the shard where the leader did not answer.
+func NearLeader(slot uint16) Target {
+	return func(r *routes, tried *Host) *Host { return r.of(slot).near(tried) }
+}
+
+// NearShardLeader is NearLeader for a shard.
+func NearShardLeader(id uint64) Target {
+	return func(r *routes, tried *Host) *Host { return r.shard(id).near(tried) }
+}
+
+func (s *shardRoute) near(tried *Host) *Host {
+	if s != nil && s.leader != nil && s.leader != tried {
+		return s.leader
+	}
+	return s.replicaFrom(rand.Uint32(), tried)
+}
+
+// replicaFrom is the first host in a ring that holds the shard, is another than the one that was tried, and was
+// reachable at the latest try, if there is any.
+func (s *shardRoute) replicaFrom(from uint32, tried *Host) *Host {
+	if s == nil || len(s.replicas) == 0 {
+		return nil
+	}
+	n := uint32(len(s.replicas))
+	for i := range n {
+		if h := s.replicas[(from%n+i)%n]; h != tried && !h.unreachable.Load() {
+			return h
+		}
+	}
+	return s.replicas[from%n]
+}
+
+// Connect returns a connection to the target's host, or to some host where the target has none.
+func (c *Cluster) Connect(ctx context.Context, t Target, stripe int, tried *Host) (*conn.Conn, *Host, error) {
+	h := t(c.routes.Load(), tried)
+	if h == nil {
+		h = c.some(tried)
+	}
+	to, err := h.Conn(ctx, stripe)
+	return to, h, err
+}
+
+// some is a random host, one that is connected if there is any.
+func (c *Cluster) some(tried *Host) *Host {
+	var found, connected *Host
+	n, m := 0, 0
+	for _, h := range c.Hosts() {
+		if h == tried {
+			continue
+		}
+		if n++; rand.IntN(n) == 0 {
+			found = h
+		}
+		if h.Up() == nil {
+			continue
+		}
+		if m++; rand.IntN(m) == 0 {
+			connected = h
+		}
+	}
+	switch {
+	case connected != nil:
+		return connected
+	case found != nil:
+		return found
+	}
+	return tried
+}
