@@ -1,0 +1,235 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Key is what a watch at a host is for. Loops of the same key share one watch.
+type Key struct {
+	Node         uint64
+	Name         string
+	Data, Owners bool
+}
+
+// Watches are those of one client. They are safe for use by many goroutines.
+type Watches struct {
+	scope   *scope.Scope
+	cluster *cluster.Cluster
+
+	mu     sync.Mutex // guards what follows, and how many readers a sharedWatch has
+	shared map[Key]*sharedWatch
+}
+
+// NewWatches returns the watches of a client.
+func NewWatches(s *scope.Scope, c *cluster.Cluster) *Watches {
+	return &Watches{scope: s, cluster: c, shared: make(map[Key]*sharedWatch)}
+}
+
+// Views returns the views of a semaphore: the present one first, and then the newest whenever it has changed. The loop
+// ends with an error.
+func (w *Watches) Views(ctx context.Context, key Key) iter.Seq2[*View, error] {
+	return func(yield func(*View, error) bool) {
+		s, err := w.join(key)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer w.leave(s)
+		r := s.addReader()
+		defer s.removeReader(r)
+		for {
+			v, err := s.next(ctx, r)
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// join returns the watch of a key, which ends when all that joined have left.
+func (w *Watches) join(key Key) (*sharedWatch, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.scope.Usable(); err != nil {
+		return nil, err
+	}
+	s := w.shared[key]
+	if s == nil {
+		s = &sharedWatch{watches: w, key: key, wake: make(chan struct{}, 1), readers: make(map[*reader]struct{})}
+		s.ctx, s.stop = context.WithCancel(w.scope.Context())
+		if !w.scope.Go(s.run) {
+			s.stop()
+			return nil, scope.ErrClosed
+		}
+		w.shared[key] = s
+	}
+	s.count++
+	return s, nil
+}
+
+func (w *Watches) leave(s *sharedWatch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s.count--; s.count == 0 {
+		s.stop()
+		w.remove(s)
+	}
+}
+
+// remove keeps others from joining the watch. The lock is held.
+func (w *Watches) remove(s *sharedWatch) {
+	if w.shared[s.key] == s {
+		delete(w.shared, s.key)
+	}
+}
+
+// sharedWatch is a watch at some host, which is opened again at another one when it breaks off, and the view that it
+// has led to. It runs while it has readers.
+type sharedWatch struct {
+	watches *Watches
+	key     Key
+	ctx     context.Context // ends when the last reader has left
+	stop    context.CancelFunc
+	wake    chan struct{} // the stream is over; holds one
+	count   int           // of those that joined; guarded by the lock of the watches
+	retries retry.Retries // of the goroutine of run
+
+	mu      sync.Mutex // guards what follows
+	view    *View      // nil before the first is whole
+	version uint64     // grows with each view that differs from the one before
+	draft   draft
+	current *stream
+	ended   error // what the latest stream ended with
+	err     error // why nothing more will come
+	readers map[*reader]struct{}
+}
+
+// errBehind: a host sent a change that does not follow on what was sent before.
+var errBehind = errors.New("a change is missing")
+
+// run opens a stream, and another one when it is over, until the last reader has left or the watch has failed for
+// good.
+func (s *sharedWatch) run() {
+	w := s.watches
+	where := cluster.ReplicaAt(protocol.SemaphoreSlot(s.key.Node, protocol.View(s.key.Name)))
+	err := w.cluster.RepeatBy(s.ctx, &s.retries, where, s.follow)
+	w.mu.Lock()
+	w.remove(s)
+	w.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	s.wakeReaders()
+}
+
+// follow opens a stream over a connection and returns why it is over. After one that has lasted, the next one begins
+// without a pause.
+func (s *sharedWatch) follow(to *conn.Conn) error {
+	st := &stream{watch: s}
+	m := &protocol.Watch{
+		NodeID: s.key.Node, Name: protocol.View(s.key.Name), Owners: s.key.Owners, Data: s.key.Data,
+	}
+	s.mu.Lock()
+	if s.view != nil && !errors.Is(s.ended, errBehind) {
+		m.Since = s.view.Revision
+	}
+	s.draft, s.current, s.ended = draft{}, st, nil
+	s.mu.Unlock()
+	opened := s.watches.scope.Now()
+	id, err := to.Send(st, m)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-s.wake:
+	case <-s.ctx.Done():
+	}
+	s.mu.Lock()
+	err = s.ended
+	s.current = nil
+	s.mu.Unlock()
+	if s.watches.scope.Now().Sub(opened) > retry.Requests.Most {
+		s.retries = retry.Retries{}
+	}
+	if err == nil || errors.Is(err, errBehind) {
+		to.StopWatch(id)
+	}
+	if err == nil {
+		return context.Cause(s.ctx)
+	}
+	return err
+}
+
+// show makes a view the present one. The lock is held, here and below.
+func (s *sharedWatch) show(v *View) {
+	old := s.view
+	if old != nil && !old.Exists && v.Exists && v.birth == old.birth {
+		v.birth++
+	}
+	s.view = v
+	if old == nil || !v.looksLike(old) {
+		s.version++
+		s.wakeReaders()
+	}
+}
+
+func (s *sharedWatch) wakeReaders() {
+	for r := range s.readers {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// reader is one loop over the views of a watch.
+type reader struct {
+	wake chan struct{} // there may be something new; holds one
+	seen uint64        // the version that the loop was given last
+}
+
+func (s *sharedWatch) addReader() *reader {
+	r := &reader{wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[r] = struct{}{}
+	return r
+}
+
+func (s *sharedWatch) removeReader(r *reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.readers, r)
+}
+
+// next returns the newest view that the reader has not seen, or waits for it.
+func (s *sharedWatch) next(ctx context.Context, r *reader) (*View, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		s.mu.Lock()
+		v, version, err := s.view, s.version, s.err
+		s.mu.Unlock()
+		if v != nil && version != r.seen {
+			r.seen = version
+			return v, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+		}
+	}
+}
