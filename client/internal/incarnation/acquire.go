@@ -1,0 +1,226 @@
+package incarnation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// queueSlack is how much longer than its timeout an acquire is left to a host that cannot be reached, or that began to
+// count anew.
+const queueSlack = 500 * time.Millisecond
+
+// Request is what an acquire asks for.
+type Request struct {
+	Count     uint64
+	Data      []byte
+	Ephemeral bool
+	// Timeout bounds the waiting in the queue where it is not Forever; with 0 the acquire does not wait.
+	Timeout time.Duration
+	// NamedLimit is that which the caller expects; 0 for none.
+	NamedLimit uint64
+	// OnQueued is called with the order id of an acquire that waits; nil for no call.
+	OnQueued func(order uint64)
+}
+
+// Forever is the Timeout of an acquire that waits for as long as its session lasts.
+const Forever = time.Duration(-1)
+
+// millis is the timeout as the host counts it: a fraction of a millisecond is a whole one.
+func (r *Request) millis() uint64 {
+	if r.Timeout == Forever {
+		return protocol.Forever
+	}
+	return uint64((r.Timeout + time.Millisecond - 1) / time.Millisecond)
+}
+
+// Acquire acquires a semaphore. The lease is nil where it was not granted; the error is then nil, or says more.
+func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*Lease, error) {
+	if r.Timeout > 0 {
+		// The host counts the timeout, if it can be reached, and does not begin anew.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout+queueSlack, failure.ErrNotAcquired)
+		defer cancel()
+	}
+	q, err := in.begin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	m := in.mutation(q)
+	m.useAcquire(r.Count, r.Data, r.Ephemeral, r.millis())
+	in.mu.Lock()
+	m.changes = q.lease != nil
+	in.mu.Unlock()
+	if err := m.sendUntilAnswered(ctx); err != nil {
+		in.abandonAcquire(m)
+		return nil, failure.Overtaken(err)
+	}
+	in.mu.Lock()
+	in.beginNext(q)
+	phase, order, limit := m.phase, m.order, m.limit
+	in.mu.Unlock()
+	if r.NamedLimit != 0 && limit != 0 && limit != r.NamedLimit {
+		in.owner.OtherLimit(name, r.NamedLimit, limit)
+	}
+	if phase == queued || phase == unobserved {
+		if r.OnQueued != nil {
+			r.OnQueued(order)
+		}
+		if err := in.wait(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	lease, err := in.outcome(m)
+	m.recycle()
+	return lease, err
+}
+
+// useAcquire makes the mutation an acquire.
+func (m *mutation) useAcquire(count uint64, data []byte, ephemeral bool, timeoutMillis uint64) {
+	m.message, m.numbers = &m.acquire, &m.acquire.Mutation
+	a := &m.acquire
+	a.NodeID, a.Name = m.in.nodeID, protocol.View(m.queue.name)
+	a.Count, a.Data, a.Ephemeral, a.TimeoutMillis = count, data, ephemeral, timeoutMillis
+}
+
+// outcome is what an acquire returns once it is known.
+func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case m.phase == ended && errors.Is(m.err, failure.ErrNotAcquired):
+		return nil, nil
+	case m.phase == ended:
+		return nil, m.err
+	case m.phase != owned:
+		return nil, nil
+	case !in.alive():
+		return nil, in.cause
+	case m.lease.cause != nil:
+		return nil, m.lease.cause
+	}
+	return m.lease, nil
+}
+
+// wait waits for the outcome of an acquire that is queued, and sends it again where its host does not report it.
+func (in *Incarnation) wait(ctx context.Context, m *mutation) error {
+	for {
+		switch m.at() {
+		case owned, ended:
+			return nil
+		case unobserved:
+			if err := in.sendWaiting(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-m.wake:
+		case <-ctx.Done():
+			in.withdraw(m)
+			return context.Cause(ctx)
+		case <-in.ctx.Done():
+			return context.Cause(in.ctx)
+		}
+	}
+}
+
+// sendWaiting sends an acquire that waits again, under its number, so that its outcome is reported.
+func (in *Incarnation) sendWaiting(ctx context.Context, m *mutation) error {
+	q, err := in.begin(ctx, m.queue.name)
+	if err != nil {
+		in.withdraw(m)
+		return err
+	}
+	if m.at() == unobserved {
+		if err := m.sendUntilAnswered(ctx); err != nil {
+			in.abandonAcquire(m)
+			return failure.Overtaken(err)
+		}
+	}
+	in.finish(q)
+	return nil
+}
+
+// acquireAnswered records the answer to an acquire. The lock is held, here and below.
+func (in *Incarnation) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
+	q := m.queue
+	m.limit = a.SemaphoreLimit
+	if old := q.waiting; old != nil && old != m {
+		// Whatever the newer acquire got, the older one has no place in the host's queue any more.
+		in.endAcquire(old, failure.Aborted(protocol.AbortReplaced))
+	}
+	switch a.Outcome {
+	case protocol.Acquired:
+		in.own(m, a.OrderID)
+	case protocol.Queued:
+		m.phase, m.order, m.waited = queued, a.OrderID, true
+		q.waiting = m
+	default:
+		err := failure.ErrNotAcquired
+		if m.waited && m.acquire.TimeoutMillis == protocol.Forever {
+			// It cannot have timed out, so it was overtaken while the client was not connected.
+			err = failure.Aborted(protocol.AbortUnknown)
+		}
+		in.endAcquire(m, err)
+	}
+}
+
+// grant makes an acquire that waited an owner.
+func (in *Incarnation) grant(m *mutation, order uint64) {
+	if m.phase == queued || m.phase == unobserved {
+		in.own(m, order)
+		m.wakeUp()
+	}
+}
+
+// own makes the lease of an acquire that owns, or changes the one that is there.
+func (in *Incarnation) own(m *mutation, order uint64) {
+	q := m.queue
+	if q.waiting == m {
+		q.waiting = nil
+	}
+	if q.lease != nil && q.lease.order != order {
+		q.removeLease(failure.ErrLeaseLost)
+	}
+	if q.lease == nil {
+		l, user := in.owner.NewLease()
+		l.in, l.user, l.name, l.order = in, user, q.name, order
+		q.lease = l
+	}
+	q.lease.number, q.lease.count = m.numbers.Number, m.acquire.Count
+	q.lease.data, q.lease.ephemeral = m.acquire.Data, m.acquire.Ephemeral
+	m.phase, m.order, m.lease = owned, order, q.lease
+	if q.early.order == order {
+		q.removeLease(q.early.cause)
+		in.dropIfEmpty(q)
+	}
+}
+
+// endAcquire ends an acquire that owns nothing.
+func (in *Incarnation) endAcquire(m *mutation, err error) {
+	if m.phase == owned || m.phase == ended {
+		return
+	}
+	if m.conn != nil {
+		m.conn.Forget(m.id)
+	}
+	m.phase, m.err = ended, err
+	if m.queue.waiting == m {
+		m.queue.waiting = nil
+		in.dropIfEmpty(m.queue)
+	}
+	m.wakeUp()
+}
+
+// unobserve notes that the outcome of an acquire that waits will not be reported any more.
+func (in *Incarnation) unobserve(m *mutation) {
+	if m.phase == queued {
+		m.conn.Forget(m.id)
+		m.phase = unobserved
+		m.wakeUp()
+	}
+}

@@ -1,0 +1,194 @@
+package incarnation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+var (
+	errGone = errors.New("the connection is lost")
+	errSlow = errors.New("the host is slow to answer")
+)
+
+// ErrGone is what a session is detached by whose connection was lost before it was used.
+var ErrGone = errGone
+
+// tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for others.
+func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }
+
+// reattach starts to attach the session again. The lock is held.
+func (in *Incarnation) reattach() {
+	if !in.attaching && in.cause == nil {
+		in.attaching = in.group.scope.Go(in.attachUntilDone)
+	}
+}
+
+// attachUntilDone runs until the session is attached, or over.
+func (in *Incarnation) attachUntilDone() {
+	var r retry.Retries
+	var tried *cluster.Host
+	for {
+		in.mu.Lock()
+		if in.home != nil || in.cause != nil {
+			in.attaching = false
+			in.mu.Unlock()
+			return
+		}
+		in.mu.Unlock()
+		ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
+		to, h, err := in.attach(ctx, tried)
+		cancel()
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, errSlow) {
+			err = &failure.Transport{Address: h.Address(), Err: errSlow}
+		}
+		if reason, final := attachFailure(err); final {
+			in.End(reason, failure.Message(err))
+			return
+		}
+		tried = h
+		in.owner.AttachFailed(in, err)
+		if !in.pauseAfter(&r, err, to, h) {
+			return
+		}
+	}
+}
+
+// pauseAfter waits before the next try of what the session needs. It returns false where there is none, because the
+// session or the client has ended.
+func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h *cluster.Host) bool {
+	if in.group.cluster.Redirect(in.ctx, err, to, h) != nil {
+		return false
+	}
+	if failure.Status(err).Retry() == protocol.RetryNever {
+		// What a host refuses now it may allow before the session ends: a token can come back.
+		err = &failure.Transport{Address: addressOf(h), Err: err}
+	}
+	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
+}
+
+func addressOf(h *cluster.Host) string {
+	if h == nil {
+		return "of the cluster"
+	}
+	return h.Address()
+}
+
+// attach attaches the session over a connection to the leader of its home shard.
+func (in *Incarnation) attach(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	to, h, err := in.group.cluster.Connect(ctx, cluster.LeaderAt(protocol.SessionSlot(in.id)), in.stripe, tried)
+	if err != nil {
+		return nil, h, err
+	}
+	in.mu.Lock()
+	in.sequence++
+	sequence := in.sequence
+	in.mu.Unlock()
+	sentAt := in.group.scope.Now()
+	m := &protocol.SessionAttach{SessionID: in.id, Key: in.key, AttachSequence: sequence}
+	err = to.RoundTrip(ctx, m, func(a *protocol.Answer) {
+		in.attachedOver(to, sequence, sentAt, &a.SessionAttach.Lease)
+	})
+	return to, h, err
+}
+
+// attachFailure tells whether a session that could not be attached is over, and why.
+func attachFailure(err error) (reason Reason, final bool) {
+	switch failure.Refusal(err) {
+	case protocol.StatusSessionExpired:
+		return Expired, true
+	case protocol.StatusBadSession:
+		return Taken, true
+	case protocol.StatusNotFound:
+		return NodeDropped, true
+	}
+	return Unknown, false
+}
+
+// binding is what allows a session to act over a connection that it is not attached over. Many that need it at the
+// same time share one SESSION_BIND.
+type binding struct {
+	done chan struct{}
+	err  error
+}
+
+// connTo returns a connection to the leader of a slot's shard, over which the session may act.
+func (in *Incarnation) connTo(ctx context.Context, slot uint16, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	to, h, err := in.group.cluster.Connect(ctx, cluster.LeaderAt(slot), in.stripe, tried)
+	if err != nil {
+		return nil, h, err
+	}
+	return to, h, in.bind(ctx, to)
+}
+
+// bind makes sure that the session may act over a connection.
+func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
+	in.mu.Lock()
+	if in.cause != nil {
+		defer in.mu.Unlock()
+		return in.cause
+	}
+	if to == in.home {
+		in.mu.Unlock()
+		return nil
+	}
+	b := in.bound[to]
+	if b == nil {
+		b = &binding{done: make(chan struct{})}
+		if !to.AddSession(in.id, in) {
+			in.mu.Unlock()
+			return &failure.Transport{Address: to.Address(), Err: errGone}
+		}
+		if in.bound == nil {
+			in.bound = make(map[*conn.Conn]*binding)
+		}
+		in.bound[to] = b
+		if !in.group.scope.Go(func() { in.askToBind(to, b) }) {
+			in.mu.Unlock()
+			return scope.ErrClosed
+		}
+	}
+	in.mu.Unlock()
+	select {
+	case <-b.done:
+		return b.err
+	default:
+	}
+	select {
+	case <-b.done:
+		return b.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-in.ctx.Done():
+		return context.Cause(in.ctx)
+	}
+}
+
+// askToBind asks the host. A binding that fails is forgotten, so that the next that needs it tries again.
+func (in *Incarnation) askToBind(to *conn.Conn, b *binding) {
+	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
+	defer cancel()
+	b.err = to.RoundTrip(ctx, &protocol.SessionBind{SessionID: in.id, Key: in.key}, nil)
+	if errors.Is(b.err, errSlow) {
+		b.err = &failure.Transport{Address: to.Address(), Err: errSlow}
+	}
+	in.mu.Lock()
+	if b.err != nil && in.bound[to] == b {
+		delete(in.bound, to)
+		if to != in.home {
+			to.RemoveSession(in.id, in)
+		}
+	}
+	in.mu.Unlock()
+	close(b.done)
+}

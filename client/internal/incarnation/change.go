@@ -1,0 +1,75 @@
+package incarnation
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Create creates a semaphore.
+func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, data []byte) error {
+	return in.change(ctx, name, func(m *mutation) {
+		m.message, m.numbers = &m.create, &m.create.Mutation
+		m.create.NodeID, m.create.Name = in.nodeID, protocol.View(m.queue.name)
+		m.create.Limit, m.create.Data = limit, data
+	})
+}
+
+// Update replaces the data of a semaphore. An order id or a revision that is not 0 guards it.
+func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
+	return in.change(ctx, name, func(m *mutation) {
+		m.message, m.numbers = &m.update, &m.update.Mutation
+		m.update.NodeID, m.update.Name = in.nodeID, protocol.View(m.queue.name)
+		m.update.Data, m.update.OrderID, m.update.ExpectedRevision = data, order, revision
+	})
+}
+
+// Resize gives a semaphore another limit. A revision that is not 0 guards it.
+func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision uint64) error {
+	return in.change(ctx, name, func(m *mutation) {
+		m.message, m.numbers = &m.resize, &m.resize.Mutation
+		m.resize.NodeID, m.resize.Name = in.nodeID, protocol.View(m.queue.name)
+		m.resize.Limit, m.resize.ExpectedRevision = limit, revision
+	})
+}
+
+// Delete deletes a semaphore, with force though it is in use.
+func (in *Incarnation) Delete(ctx context.Context, name string, force bool) error {
+	return in.change(ctx, name, func(m *mutation) {
+		m.message, m.numbers = &m.remove, &m.remove.Mutation
+		m.remove.NodeID, m.remove.Name = in.nodeID, protocol.View(m.queue.name)
+		m.remove.Force = force
+	})
+}
+
+// change sends a mutation that needs no undoing: where it is given up, it has taken effect or not.
+func (in *Incarnation) change(ctx context.Context, name string, use func(m *mutation)) error {
+	q, err := in.begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	m := in.mutation(q)
+	use(m)
+	if err = m.sendUntilAnswered(ctx); err == nil {
+		in.finish(q)
+		m.recycle()
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if m.phase == sent && in.cause == nil && in.group.scope.Go(func() { in.finishAnswered(m) }) {
+		return err
+	}
+	m.dropNumber()
+	in.beginNext(q)
+	return err
+}
+
+// finishAnswered is finish, once what was sent is answered, or can be no more.
+func (in *Incarnation) finishAnswered(m *mutation) {
+	m.awaitAnswer()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	m.dropNumber()
+	in.beginNext(m.queue)
+}

@@ -1,0 +1,149 @@
+package incarnation
+
+import (
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// attachedOver makes a connection the home, once the answer to an attach that was sent at a moment is there. It
+// runs on the goroutine that reads the connection.
+func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt scope.Instant, lease *protocol.Lease) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.cause != nil || sequence != in.sequence || !to.AddSession(in.id, in) {
+		return
+	}
+	if in.home != nil {
+		in.removeHome()
+	}
+	in.home, in.sent, in.since = to, sentAt, in.group.scope.Now()
+	in.grace = conn.Millis(lease.GraceMillis)
+	delete(in.bound, to)
+	if in.timeout > 0 {
+		to.AddTimeout(in.timeout)
+		in.arm()
+	}
+	in.owner.Attached(in)
+}
+
+// removeHome detaches the session from its home, and keeps what the home's pings have brought it. The lock is held.
+func (in *Incarnation) removeHome() {
+	in.sent = in.base()
+	if in.timeout > 0 {
+		in.home.RemoveTimeout(in.timeout)
+	}
+	in.home, in.last = nil, in.home
+}
+
+// ConnectionLost implements conn.Session.
+func (in *Incarnation) ConnectionLost(from *conn.Conn, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.removeConn(from, why)
+}
+
+// Detached implements conn.Session.
+func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case from != in.home:
+	case result.Status == protocol.StatusBadSession:
+		in.end(Taken, result.Message)
+		return
+	case result.Status == protocol.StatusTimeout:
+		in.end(Expired, result.Message)
+		in.stopAfterTimeout() // the host's word is that its end is under way, not that it will come
+		return
+	}
+	if result.Status == protocol.StatusMoved {
+		in.group.cluster.Moved(&result.Moved, from)
+	}
+	from.RemoveSession(in.id, in)
+	in.removeConn(from, result.Err())
+}
+
+// removeConn detaches the session from a connection: what waits there has to be asked for again, elsewhere. The lock
+// is held.
+func (in *Incarnation) removeConn(from *conn.Conn, why error) {
+	if in.cause != nil {
+		return
+	}
+	delete(in.bound, from)
+	for _, q := range in.queues {
+		if m := q.waiting; m != nil && m.conn == from {
+			in.unobserve(m)
+		}
+	}
+	for n := range in.notices {
+		if n.conn == from {
+			in.notify(n, false, false)
+		}
+	}
+	in.gaps++
+	in.verifyLeases()
+	if from == in.home {
+		in.removeHome()
+		if in.timeout == 0 {
+			in.end(Expired, "it had no timeout, and its connection is lost")
+			return
+		}
+		in.owner.Detached(in, why)
+		in.reattach()
+	}
+}
+
+// stray handles a host that does not know the session over a connection. It returns false where that has
+// happened too often.
+func (in *Incarnation) stray(from *conn.Conn, r *retry.Retries) bool {
+	if !r.Stray() {
+		return false
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.home == from || in.bound[from] != nil {
+		from.RemoveSession(in.id, in)
+		in.removeConn(from, protocol.ErrBadSession)
+	}
+	return true
+}
+
+// Ended implements conn.Session.
+func (in *Incarnation) Ended(reason protocol.EndReason) {
+	switch reason {
+	case protocol.EndStopped:
+		in.End(Closed, "")
+	case protocol.EndExpired:
+		in.End(Expired, "")
+	case protocol.EndDestroyed:
+		in.End(Destroyed, "")
+	case protocol.EndNodeDropped:
+		in.End(NodeDropped, "")
+	default:
+		in.End(Unknown, "")
+	}
+}
+
+// HoldingLost implements conn.Session: the session owns a semaphore no more.
+func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if p.Reason == protocol.AbortNodeDropped && p.NodeID == in.nodeID {
+		in.end(NodeDropped, "") // its home will say so too
+		return
+	}
+	q := in.queues[string(p.Name)]
+	if q == nil || p.NodeID != in.nodeID {
+		return
+	}
+	cause := failure.Lost(p.Reason)
+	if q.lease != nil && q.lease.order == p.OrderID {
+		q.removeLease(cause)
+		in.dropIfEmpty(q)
+		return
+	}
+	q.early = earlyLoss{order: p.OrderID, cause: cause}
+}

@@ -1,0 +1,229 @@
+package incarnation
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// minMargin is the least time that a client gives up before its session may end.
+	minMargin = 10 * time.Millisecond
+	// minTryTimeout is the least time that a host gets to answer one try to attach.
+	minTryTimeout = 50 * time.Millisecond
+)
+
+// Group is what the incarnations of one client share.
+type Group struct {
+	scope       *scope.Scope
+	cluster     *cluster.Cluster
+	dialTimeout time.Duration
+	stops       stopQueue
+	// mutations are the client's own, because the channels in them may be those of a synctest bubble, which nothing
+	// outside may touch.
+	mutations sync.Pool
+}
+
+// NewGroup returns the group of a client.
+func NewGroup(s *scope.Scope, c *cluster.Cluster, dialTimeout time.Duration) *Group {
+	g := &Group{scope: s, cluster: c, dialTimeout: dialTimeout}
+	g.stops = stopQueue{group: g, wake: make(chan struct{}, 1)}
+	g.mutations.New = func() any { return &mutation{wake: make(chan struct{}, 1)} }
+	return g
+}
+
+// Owner is the session of the user. Its methods are called with the lock of the incarnation held, but for AttachFailed
+// and OtherLimit.
+type Owner interface {
+	Attached(in *Incarnation)
+	Detached(in *Incarnation, why error)
+	AttachFailed(in *Incarnation, why error)
+	// EndError is what everything of an incarnation that ends fails with.
+	EndError(id uint64, reason Reason, detail string) error
+	Ended(in *Incarnation, reason Reason, cause error)
+	// NewLease returns a lease, and what contains it for the user: what Lease.User returns.
+	NewLease() (l *Lease, user any)
+	// OtherLimit: an acquire that named a limit found another one.
+	OtherLimit(name string, named, limit uint64)
+}
+
+// Reason says what ended an incarnation.
+type Reason int
+
+// The reasons, in the order of client.EndReason, which says what each means.
+const (
+	Unknown Reason = iota
+	Silence
+	Expired
+	Destroyed
+	NodeDropped
+	Taken
+	Closed
+)
+
+// Incarnation is one session at its hosts. Locks are taken in this order: that of an incarnation, that of its owner or
+// of a connection, that of the scope.
+type Incarnation struct {
+	group   *Group
+	owner   Owner
+	id      uint64
+	nodeID  uint64
+	key     []byte
+	timeout time.Duration
+	grace   time.Duration
+	stripe  int
+	born    scope.Instant
+	ctx     context.Context // ends with the incarnation, with its cause
+	cancel  context.CancelCauseFunc
+
+	mu       sync.Mutex // guards what follows
+	cause    error      // of the end; nil before
+	sequence uint64     // of the latest attach
+	home     *conn.Conn // that the session is attached over; nil while it is detached
+	last     *conn.Conn // the home before
+	// The lease counts from sent, when the latest SESSION_START or SESSION_ATTACH that was answered was
+	// sent. A ping counts for a session that was attached when it was sent, so after since.
+	sent, since scope.Instant
+	timer       *time.Timer
+	bound       map[*conn.Conn]*binding
+	attaching   bool // it is being attached again
+	verifying   bool // its leases are being verified
+	gaps        int  // how often something about its leases may have been missed
+
+	numbers numbers
+	room    chan struct{} // closed when a number may be given again
+	queues  map[string]*keyQueue
+	notices map[*notice]struct{}
+}
+
+// ID returns the id of the session.
+func (in *Incarnation) ID() uint64 { return in.id }
+
+// NodeID returns the id of the session's node.
+func (in *Incarnation) NodeID() uint64 { return in.nodeID }
+
+// Age returns how long ago the incarnation began.
+func (in *Incarnation) Age() time.Duration { return in.group.scope.Now().Sub(in.born) }
+
+// Begin has the incarnation used by its owner, if accept, which is called with the lock held, returns no error. ended
+// is why the incarnation is over already, nil if it is not.
+func (in *Incarnation) Begin(accept func(ended error, attached bool) error) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := accept(in.cause, in.home != nil); err != nil {
+		return err
+	}
+	if in.home == nil {
+		if in.timeout > 0 {
+			in.arm()
+		}
+		in.reattach()
+	}
+	return nil
+}
+
+// margin is how long before its end a client gives a lease up: for clocks that run at different speeds, and
+// for the time between reading the clock and acting.
+func margin(timeout time.Duration) time.Duration {
+	return min(max(timeout/10, minMargin), timeout/2)
+}
+
+// base is the moment that the lease counts from. The lock is held, here and below.
+func (in *Incarnation) base() scope.Instant {
+	if in.home != nil {
+		if v := in.home.LastVouched(); v > in.since {
+			return v
+		}
+	}
+	return in.sent
+}
+
+// deadline is when the client gives the session up.
+func (in *Incarnation) deadline() scope.Instant {
+	return in.base().Add(in.timeout - margin(in.timeout))
+}
+
+// alive tells whether the session can be counted on, by the clock of this moment, and ends it if not.
+func (in *Incarnation) alive() bool {
+	if in.cause != nil {
+		return false
+	}
+	if in.timeout > 0 && in.group.scope.Now() >= in.deadline() {
+		in.end(Silence, "")
+		return false
+	}
+	return true
+}
+
+// arm sets the timer to the deadline.
+func (in *Incarnation) arm() {
+	left := in.deadline().Sub(in.group.scope.Now())
+	if in.timer == nil {
+		in.timer = time.AfterFunc(left, in.checkDeadline)
+	} else {
+		in.timer.Reset(left)
+	}
+}
+
+// checkDeadline ends the session if its lease has run out. The lock is not held.
+func (in *Incarnation) checkDeadline() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.alive() {
+		in.arm()
+	}
+}
+
+// End ends the incarnation. It returns false where it was over already.
+func (in *Incarnation) End(reason Reason, detail string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	over := in.cause != nil
+	in.end(reason, detail)
+	return !over
+}
+
+// end is End with the lock held.
+func (in *Incarnation) end(reason Reason, detail string) {
+	if in.cause != nil {
+		return
+	}
+	in.cause = in.owner.EndError(in.id, reason, detail)
+	// When the end of a lease is seen, that of the session is seen too.
+	in.cancel(in.cause)
+	in.owner.Ended(in, reason, in.cause)
+	for _, q := range in.queues {
+		if q.lease != nil {
+			q.lease.lose(in.cause)
+		}
+		if m := q.waiting; m != nil && m.phase == queued {
+			m.conn.Forget(m.id)
+		}
+	}
+	if in.timer != nil {
+		in.timer.Stop()
+	}
+	for n := range in.notices {
+		in.notify(n, false, false)
+	}
+	if in.home != nil {
+		in.home.RemoveSession(in.id, in)
+		in.removeHome()
+	}
+	for c := range in.bound {
+		c.RemoveSession(in.id, in)
+	}
+	if reason == Silence {
+		in.stopAfterTimeout()
+	}
+}
+
+// slot returns the slot of one of the session's semaphores.
+func (in *Incarnation) slot(name string) uint16 {
+	return protocol.SemaphoreSlot(in.nodeID, protocol.View(name))
+}

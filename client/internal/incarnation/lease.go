@@ -1,0 +1,113 @@
+package incarnation
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+)
+
+// Lease is what a session owns of a semaphore, from the acquire that was granted to the moment at which it
+// is released or lost.
+type Lease struct {
+	in    *Incarnation
+	user  any // what contains it
+	name  string
+	order uint64
+
+	// Guarded by the lock of the incarnation.
+	number    uint64 // of the latest acquire
+	count     uint64
+	data      []byte
+	ephemeral bool
+	cause     error // why it is over; nil while it is held
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+}
+
+// Incarnation returns the session that owns.
+func (l *Lease) Incarnation() *Incarnation { return l.in }
+
+// User returns what contains the lease for the user.
+func (l *Lease) User() any { return l.user }
+
+// Name returns the name of the semaphore.
+func (l *Lease) Name() string { return l.name }
+
+// Order returns the order id under which the session owns.
+func (l *Lease) Order() uint64 { return l.order }
+
+// Count returns how much of the semaphore the lease is for.
+func (l *Lease) Count() uint64 {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	return l.count
+}
+
+// Request returns an acquire that changes nothing and does not wait, and why the lease is over, nil while it is held.
+func (l *Lease) Request() (Request, error) {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	return Request{Count: l.count, Data: l.data, Ephemeral: l.ephemeral}, l.err()
+}
+
+// Context returns a context that ends when the lease does, with the same cause.
+func (l *Lease) Context() context.Context {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	if l.ctx == nil {
+		l.ctx, l.cancel = context.WithCancelCause(context.Background())
+		if l.cause != nil {
+			l.cancel(l.cause)
+		}
+	}
+	return l.ctx
+}
+
+// Err returns nil while the lease is held, by the clock of this moment, and the cause of its end after that.
+func (l *Lease) Err() error {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	return l.err()
+}
+
+// err is Err with the lock held.
+func (l *Lease) err() error {
+	l.in.alive() // ends the leases if it is time
+	return l.cause
+}
+
+// End ends the lease for its user, with failure.ErrReleased. It returns why the lease was over before, nil where it was
+// held; then the caller releases it at its host.
+func (l *Lease) End() (cause error) {
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	if cause = l.err(); cause == nil {
+		l.lose(failure.ErrReleased)
+	}
+	return cause
+}
+
+// Fenced ends the lease, because a host has answered that the session does not own under its order id. It returns the
+// cause of the end.
+func (l *Lease) Fenced() error {
+	in := l.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	l.lose(failure.ErrLeaseLost)
+	if q := in.queues[l.name]; q != nil && q.lease == l {
+		q.lease = nil
+		in.dropIfEmpty(q)
+	}
+	return l.cause
+}
+
+// lose ends the lease. The lock of the incarnation is held.
+func (l *Lease) lose(cause error) {
+	if l.cause != nil {
+		return
+	}
+	l.cause = cause
+	if l.cancel != nil {
+		l.cancel(cause)
+	}
+}

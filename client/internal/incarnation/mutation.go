@@ -1,0 +1,303 @@
+package incarnation
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// phase says where a mutation is.
+type phase uint8
+
+const (
+	idle       phase = iota // nothing of it is under way
+	sent                    // it was sent, and is not answered
+	answered                // it was answered, for good or with a reason to send it again
+	broken                  // the connection was lost before the answer
+	queued                  // an acquire that waits at the host
+	unobserved              // an acquire that waits, and whose outcome is not reported unless it is sent again
+	owned                   // an acquire that became, or changed, a lease
+	ended                   // an acquire that waited and whose outcome is known and not a lease
+)
+
+// mutation is a change of one semaphore by a session, and all of its tries. It is sent under one number until
+// it has an answer, so that it takes effect once.
+//
+// The goroutine that sends it owns it, but for the fields that are marked as guarded by the lock of the
+// incarnation: those are set by the goroutines that read connections too.
+type mutation struct {
+	in      *Incarnation
+	queue   *keyQueue
+	message protocol.RequestMessage // one of those below
+	numbers *protocol.Mutation      // of the message
+	wake    chan struct{}           // something has happened to it; holds one
+
+	acquire protocol.Acquire
+	release protocol.Release
+	create  protocol.SemaphoreCreate
+	update  protocol.SemaphoreUpdate
+	resize  protocol.SemaphoreResize
+	remove  protocol.SemaphoreDelete
+
+	// Guarded by the lock of the incarnation.
+	phase    phase
+	conn     *conn.Conn // that it was sent over
+	id       uint64
+	tries    int
+	result   protocol.Result
+	err      error  // of a broken one; of an ended one what it ends with
+	doubt    bool   // some try may have been carried out though it was not answered
+	waited   bool   // it was queued once
+	changes  bool   // an acquire by an owner: there is a lease that it is about
+	order    uint64 // of an acquire that owns or waits
+	limit    uint64 // of an acquire: what the semaphore has; 0 where the host does not say
+	lease    *Lease // of an acquire that owns
+	released bool
+}
+
+func (in *Incarnation) mutation(q *keyQueue) *mutation {
+	m := in.group.mutations.Get().(*mutation)
+	m.in, m.queue = in, q
+	return m
+}
+
+// recycle gives a mutation back. One that was not simply answered may be known to a connection yet, and is left to
+// the garbage collector.
+func (m *mutation) recycle() {
+	if m.tries != 1 || m.waited || m.phase == sent || m.phase == broken {
+		return
+	}
+	select {
+	case <-m.wake:
+	default:
+	}
+	pool := &m.in.group.mutations
+	*m = mutation{wake: m.wake}
+	pool.Put(m)
+}
+
+// wakeUp wakes the goroutine that waits for the mutation.
+func (m *mutation) wakeUp() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// at returns where the mutation is.
+func (m *mutation) at() phase {
+	m.in.mu.Lock()
+	defer m.in.mu.Unlock()
+	return m.phase
+}
+
+// sendUntilAnswered sends the mutation until it is answered for good. It returns nil for a success, the host's
+// refusal, or why it was given up: the context's cause, or that of the end of the session. After those two the outcome
+// may be open: the caller, whose place in the queue it is, must resolve it.
+func (m *mutation) sendUntilAnswered(ctx context.Context) error {
+	return m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+		to, h, err := m.sendOnce(ctx, tried)
+		if failure.Refusal(err) == protocol.StatusSessionExpired {
+			m.in.End(Unknown, "")
+		}
+		return to, h, err
+	})
+}
+
+// repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.
+func (in *Incarnation) repeat(
+	ctx context.Context, try func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error),
+) error {
+	var r retry.Retries
+	var tried *cluster.Host
+	for {
+		to, h, err := try(tried)
+		if err == nil {
+			return nil
+		}
+		tried = h
+		if cause := context.Cause(in.ctx); cause != nil {
+			return cause
+		}
+		if failure.Refusal(err) == protocol.StatusBadSession {
+			if to == nil || !in.stray(to, &r) {
+				return err
+			}
+			continue
+		}
+		if err := in.group.cluster.Redirect(ctx, err, to, h); err != nil {
+			return err
+		}
+		if err := r.Again(ctx, in.ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// sendOnce sends the mutation once and waits for the answer. If it is under way already it only waits.
+func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	in := m.in
+	if m.at() == sent {
+		return m.conn, cluster.HostOf(m.conn), m.await(ctx)
+	}
+	to, h, err := in.connTo(ctx, in.slot(m.queue.name), tried)
+	if err != nil {
+		return nil, h, err
+	}
+	work, err := m.send(ctx, to)
+	if err != nil {
+		return to, h, err
+	}
+	to.Do(work, m.wake)
+	return to, h, m.await(ctx)
+}
+
+// send gives the mutation its number, if it has none, and sends it; the caller does the work that is left.
+// Numbers are given and sent under one lock, so that they arrive in order.
+func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err error) {
+	in := m.in
+	in.mu.Lock()
+	for m.numbers.Number == 0 && in.numbers.full() {
+		room := in.roomLater()
+		in.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return conn.Work{}, context.Cause(ctx)
+		case <-in.ctx.Done():
+			return conn.Work{}, context.Cause(in.ctx)
+		}
+		in.mu.Lock()
+	}
+	defer in.mu.Unlock()
+	if in.cause != nil {
+		return conn.Work{}, in.cause
+	}
+	if m.numbers.Number == 0 {
+		m.numbers.Number = in.numbers.next()
+	}
+	m.numbers.SessionID = in.id
+	m.numbers.Acknowledged = in.numbers.acknowledged(m.numbers.Number)
+	m.phase, m.conn = sent, to
+	m.tries++
+	if m.id, w, err = to.SendAwaited(m, m.message); err != nil {
+		m.phase = idle
+	}
+	return w, err
+}
+
+// await waits until the mutation that was sent has an answer, or its connection is lost.
+func (m *mutation) await(ctx context.Context) error {
+	in := m.in
+	for {
+		select {
+		case <-m.wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-in.ctx.Done():
+			return context.Cause(in.ctx)
+		}
+		in.mu.Lock()
+		phase, err, result := m.phase, m.err, m.result
+		in.mu.Unlock()
+		switch phase {
+		case sent: // what woke it belongs to an earlier try
+		case broken:
+			return err
+		default:
+			return result.Err()
+		}
+	}
+}
+
+// awaitAnswer waits for the answer to what was sent, for as long as its connection is up.
+func (m *mutation) awaitAnswer() {
+	for m.at() == sent {
+		select {
+		case <-m.wake:
+		case <-m.in.ctx.Done():
+			return
+		}
+	}
+}
+
+// leavesAsItWas tells whether a result leaves a mutation as it was. A host that does not know the session over a
+// connection has not read the mutation.
+func leavesAsItWas(s protocol.Status) bool {
+	return s.Retry() != protocol.RetryNever || s == protocol.StatusBadSession
+}
+
+// refused tells whether the host has answered with a failure for good. The lock is held.
+func (m *mutation) refused() bool { return m.phase == answered && !leavesAsItWas(m.result.Status) }
+
+// Answered implements conn.Handler. State changes here, in the order of what the host sends, and before the goroutine
+// that waits is woken: so a loss that comes later finds the lease.
+func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
+	in := m.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch a.Kind {
+	case protocol.KindGranted:
+		in.grant(m, a.Granted.OrderID)
+		return
+	case protocol.KindTimedOut:
+		in.endAcquire(m, failure.ErrNotAcquired)
+		return
+	case protocol.KindAborted:
+		if result := &a.Aborted.Result; result.Status == protocol.StatusAborted {
+			in.endAcquire(m, failure.Aborted(result.Reason))
+		} else {
+			in.unobserve(m)
+		}
+		return
+	}
+	m.phase, m.result = answered, a.Result
+	switch status := a.Result.Status; {
+	case status == protocol.StatusStale:
+		m.dropNumber()
+		m.doubt = false
+	case !leavesAsItWas(status):
+		in.numberDone(m.numbers.Number)
+		m.doubt = false
+	case status == protocol.StatusUnavailable:
+		m.doubt = true
+	}
+	if a.Result.Status == protocol.StatusSuccess {
+		switch a.Kind {
+		case protocol.KindAcquire.Answer():
+			in.acquireAnswered(m, &a.Acquire)
+		case protocol.KindRelease.Answer():
+			m.released = a.Release.Released
+			in.releaseAnswered(m.queue)
+		}
+	}
+	m.wakeUp()
+}
+
+// Lost implements conn.Handler.
+func (m *mutation) Lost(from *conn.Conn, err error) {
+	in := m.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case m.conn != from:
+	case m.phase == sent:
+		m.phase, m.err, m.doubt = broken, err, true
+		m.wakeUp()
+	case m.phase == queued:
+		in.unobserve(m)
+	}
+}
+
+// dropNumber gives the number up of a mutation that is known not to have been carried out, or whose outcome does not
+// matter any more. The lock is held.
+func (m *mutation) dropNumber() {
+	if m.numbers.Number != 0 {
+		m.in.numberDone(m.numbers.Number)
+		m.numbers.Number = 0
+	}
+}

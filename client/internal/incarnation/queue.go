@@ -1,0 +1,99 @@
+package incarnation
+
+import (
+	"context"
+	"slices"
+)
+
+// keyQueue is what a session does with one semaphore. At most one mutation of it is under way; others wait for
+// their places here, first come, first served. It is guarded by the lock of its incarnation.
+type keyQueue struct {
+	name   string
+	busy   bool
+	places []chan struct{} // of the mutations that wait; each is closed when its mutation may begin
+
+	waiting *mutation // the acquire that is queued at the host
+	lease   *Lease    // what the session owns
+	// early is a loss that came before the answer to the acquire that it is about.
+	early earlyLoss
+}
+
+type earlyLoss struct {
+	order uint64
+	cause error
+}
+
+// begin waits until a mutation of the semaphore may be sent. After it the caller calls finish.
+func (in *Incarnation) begin(ctx context.Context, name string) (*keyQueue, error) {
+	in.mu.Lock()
+	if in.cause != nil {
+		defer in.mu.Unlock()
+		return nil, in.cause
+	}
+	q := in.queues[name]
+	if q == nil {
+		q = &keyQueue{name: name}
+		in.queues[name] = q
+	}
+	if !q.busy {
+		q.busy = true
+		in.mu.Unlock()
+		return q, nil
+	}
+	place := make(chan struct{})
+	q.places = append(q.places, place)
+	in.mu.Unlock()
+	var err error
+	select {
+	case <-place:
+		return q, nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-in.ctx.Done():
+		err = context.Cause(in.ctx)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if i := slices.Index(q.places, place); i >= 0 {
+		q.places = slices.Delete(q.places, i, i+1)
+	} else {
+		in.beginNext(q)
+	}
+	return nil, err
+}
+
+// finish lets the next mutation of the queue begin.
+func (in *Incarnation) finish(q *keyQueue) {
+	in.mu.Lock()
+	in.beginNext(q)
+	in.mu.Unlock()
+}
+
+// beginNext is finish with the lock held, here and below.
+func (in *Incarnation) beginNext(q *keyQueue) {
+	if len(q.places) > 0 {
+		place := q.places[0]
+		q.places[0] = nil
+		q.places = q.places[1:]
+		close(place)
+		return
+	}
+	q.busy = false
+	q.early = earlyLoss{}
+	in.dropIfEmpty(q)
+}
+
+// dropIfEmpty forgets a queue in which nothing is.
+func (in *Incarnation) dropIfEmpty(q *keyQueue) {
+	if !q.busy && q.waiting == nil && q.lease == nil && in.queues[q.name] == q {
+		delete(in.queues, q.name)
+	}
+}
+
+// removeLease ends the lease, where there is one.
+func (q *keyQueue) removeLease(cause error) {
+	if q.lease != nil {
+		q.lease.lose(cause)
+		q.lease = nil
+	}
+}
