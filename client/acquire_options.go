@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -57,22 +59,26 @@ func newAcquireConfig(options []AcquireOption) acquireConfig {
 	return c
 }
 
-// millis is the timeout as the host counts it: a part of a millisecond is a whole one.
-func (c *acquireConfig) millis() uint64 {
-	if !c.bounded {
-		return protocol.Forever
+// request is what is asked of a host.
+func (c *acquireConfig) request(ephemeral bool) *incarnation.Request {
+	r := &incarnation.Request{
+		Count: c.count, Data: c.data, Ephemeral: ephemeral,
+		Timeout: incarnation.Forever, NamedLimit: c.limit, OnQueued: c.onQueued,
 	}
-	return uint64((c.timeout + time.Millisecond - 1) / time.Millisecond)
+	if c.bounded {
+		r.Timeout = c.timeout
+	}
+	return r
 }
 
 func (c *acquireConfig) validate() error {
 	switch {
 	case c.count == 0:
-		return badRequest("a count of 0: there is nothing to acquire")
+		return failure.BadRequest("a count of 0: there is nothing to acquire")
 	case c.bounded && c.timeout < 0:
-		return badRequest(fmt.Sprintf("a timeout of %v: it is below zero", c.timeout))
-	case c.bounded && c.millis() > protocol.MaxAcquireTimeoutMillis:
-		return badRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.timeout))
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: it is below zero", c.timeout))
+	case c.bounded && c.timeout > protocol.MaxAcquireTimeoutMillis*time.Millisecond:
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.timeout))
 	}
 	return nil
 }
@@ -80,7 +86,7 @@ func (c *acquireConfig) validate() error {
 // checkName refuses what can be the name of no semaphore, before any host is asked.
 func checkName(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
-		return badRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
+		return failure.BadRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
 	}
 	return nil
 }
@@ -88,12 +94,7 @@ func checkName(name string) error {
 // checkPath does so for the path of a node.
 func checkPath(path string) error {
 	if path == "" || len(path) > protocol.MaxPathBytes {
-		return badRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))
+		return failure.BadRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))
 	}
 	return nil
-}
-
-// badRequest is a refusal of the client's own.
-func badRequest(message string) error {
-	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
 }

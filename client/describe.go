@@ -5,6 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -127,12 +131,12 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
 }
 
-// describe reads a semaphore, page by page. life is nil for a reader without a session.
-func (c *Client) describe(ctx context.Context, life *life, node uint64, name string, config *describeConfig) (*SemaphoreDetails, error) {
+// describe reads a semaphore, page by page. in is nil for a reader without a session.
+func (c *Client) describe(ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig) (*SemaphoreDetails, error) {
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
-	where := c.homeOf(slot)
-	if life != nil || config.consistency == Strict {
-		where = nearLeader(slot) // with Strict, others would have to ask it
+	where := c.cluster.HomeOf(slot)
+	if in != nil || config.consistency == Strict {
+		where = cluster.NearLeader(slot) // with Strict, others would have to ask it
 	}
 	for try := 1; ; try++ {
 		d := &SemaphoreDetails{}
@@ -140,7 +144,7 @@ func (c *Client) describe(ctx context.Context, life *life, node uint64, name str
 			NodeID: node, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,
 			Consistency: protocol.Consistency(config.consistency),
 		}
-		whole, err := c.describePages(ctx, life, where, m, config, d)
+		whole, err := c.describePages(ctx, in, where, m, config, d)
 		if err != nil {
 			return nil, err
 		}
@@ -151,17 +155,22 @@ func (c *Client) describe(ctx context.Context, life *life, node uint64, name str
 }
 
 // describePages fills a description. whole tells that all pages were of one moment.
-func (c *Client) describePages(ctx context.Context, life *life, where target, m *protocol.SemaphoreDescribe, config *describeConfig, d *SemaphoreDetails) (whole bool, err error) {
+func (c *Client) describePages(ctx context.Context, in *incarnation.Incarnation, where cluster.Target, m *protocol.SemaphoreDescribe, config *describeConfig, d *SemaphoreDetails) (whole bool, err error) {
 	whole = true
 	if config.changed != nil {
-		if err := c.describeWatching(ctx, life, m, config, d); err != nil || m.After == 0 {
+		if in == nil {
+			return true, failure.BadRequest("a one-shot watch needs a session; watch the semaphore instead")
+		}
+		m.WatchData, m.WatchOwners = config.watchData, config.watchOwners
+		read := func(a *protocol.SemaphoreDescribeAnswer) { d.add(m, a) }
+		if err := in.DescribeAndWatch(ctx, m, read, config.changed); err != nil || m.After == 0 {
 			return true, err
 		}
 		m.WatchData, m.WatchOwners, m.SessionID = false, false, 0
 	}
 	for {
 		revision := d.Revision
-		err := c.do(ctx, where, m, func(_ *link, a *protocol.Answer) { d.add(m, &a.SemaphoreDescribe) })
+		err := c.cluster.Do(ctx, where, m, func(a *protocol.Answer) { d.add(m, &a.SemaphoreDescribe) })
 		if err != nil {
 			return false, err
 		}
@@ -184,12 +193,12 @@ func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.Semaph
 	d.SemaphoreInfo = semaphoreInfo(s, string(m.Name))
 	d.Data = data
 	for o := range a.Owners.All() {
-		d.Owners = append(d.Owners, owner(&o))
+		d.Owners = append(d.Owners, describedOwner(&o))
 	}
 	for w := range a.Waiters.All() {
 		waiter := Waiter{
 			OrderID: w.OrderID, SessionID: w.SessionID, Count: w.Count, Data: slices.Clone(w.Data),
-			Timeout: millis(w.TimeoutMillis), Since: moment(w.SinceMillis), Client: clientInfo(&w.Client),
+			Timeout: conn.Millis(w.TimeoutMillis), Since: moment(w.SinceMillis), Client: clientInfo(&w.Client),
 		}
 		if w.TimeoutMillis == protocol.Forever {
 			waiter.Timeout = -1
@@ -199,7 +208,7 @@ func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.Semaph
 	m.After = a.Next
 }
 
-func owner(o *protocol.Owner) Owner {
+func describedOwner(o *protocol.Owner) Owner {
 	return Owner{
 		OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: slices.Clone(o.Data),
 		Since: moment(o.SinceMillis), Client: clientInfo(&o.Client),

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -48,26 +50,26 @@ var (
 // What the client itself says, to be tested for with errors.Is.
 var (
 	// ErrNodeNotFound: there is no node of that path. It is ErrNotFound too.
-	ErrNodeNotFound = errors.New("there is no such node")
+	ErrNodeNotFound = failure.ErrNodeNotFound
 	// ErrSemaphoreNotFound: there is no semaphore of that name in the node, or the node was dropped a
 	// moment ago. It is ErrNotFound too.
 	ErrSemaphoreNotFound = errors.New("there is no such semaphore")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
-	ErrNotAcquired = errors.New("not acquired in time")
+	ErrNotAcquired = failure.ErrNotAcquired
 	// ErrLeaseLost: what the lease stood for is not owned any more, though nobody released it.
-	ErrLeaseLost = errors.New("the lease is lost")
+	ErrLeaseLost = failure.ErrLeaseLost
 	// ErrReleased: the lease, or the acquire that waited, ended by a Release.
-	ErrReleased = errors.New("released")
+	ErrReleased = failure.ErrReleased
 	// ErrReplaced: a newer Acquire of the same session and semaphore took the place of this one.
-	ErrReplaced = errors.New("replaced by a newer acquire of the session")
+	ErrReplaced = failure.ErrReplaced
 	// ErrResized: the limit was lowered, and the acquire waited for more than it is now.
-	ErrResized = errors.New("the limit was lowered below what was asked for")
+	ErrResized = failure.ErrResized
 	// ErrDeleted: the semaphore was deleted by force.
-	ErrDeleted = errors.New("the semaphore was deleted")
+	ErrDeleted = failure.ErrDeleted
 	// ErrSessionClosed: the session was closed by its own user.
 	ErrSessionClosed = errors.New("the session is closed")
 	// ErrClosed: the client was closed.
-	ErrClosed = errors.New("the client is closed")
+	ErrClosed = scope.ErrClosed
 )
 
 // EndReason says what ended a session.
@@ -90,6 +92,9 @@ const (
 	// EndClosed: its user closed it.
 	EndClosed
 )
+
+// The numbers are those of the incarnation's reasons.
+var _ = [1]struct{}{}[int(EndClosed)-int(incarnation.Closed)]
 
 var endReasons = [...]string{
 	EndUnknown:     "it is over",
@@ -139,32 +144,6 @@ func (e *SessionEnd) Is(target error) bool {
 		return e.Reason == EndTaken
 	}
 	return false
-}
-
-// aborted is the outcome of an acquire that was overtaken.
-func aborted(reason protocol.AbortReason) error {
-	abort := &protocol.Error{Status: protocol.StatusAborted, Reason: reason}
-	switch reason {
-	case protocol.AbortReplaced:
-		return fmt.Errorf("%w: %w", abort, ErrReplaced)
-	case protocol.AbortReleased:
-		return fmt.Errorf("%w: %w", abort, ErrReleased)
-	case protocol.AbortResized:
-		return fmt.Errorf("%w: %w", abort, ErrResized)
-	case protocol.AbortDeleted:
-		return fmt.Errorf("%w: %w", abort, ErrDeleted)
-	case protocol.AbortNodeDropped:
-		return fmt.Errorf("%w: %w", abort, ErrNodeNotFound)
-	}
-	return abort
-}
-
-// lost is the cause with which a lease ends that somebody else ended.
-func lost(reason protocol.AbortReason) error {
-	if reason == protocol.AbortDeleted {
-		return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeleted)
-	}
-	return ErrLeaseLost
 }
 
 // failedName is failed for the name of a semaphore, which is what is missing where something is.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -135,9 +137,6 @@ type operation struct {
 	retries int // by the goroutine of the operation
 }
 
-// operationKey is where the context of an operation has it, for the retries to be counted.
-type operationKey struct{}
-
 // begin reports to the hooks that an operation begins; the caller ends it.
 func (c *Client) begin(ctx context.Context, kind OperationKind, node, name string) (context.Context, *operation) {
 	if c.config.hooks == nil {
@@ -145,7 +144,7 @@ func (c *Client) begin(ctx context.Context, kind OperationKind, node, name strin
 	}
 	o := &operation{Operation: Operation{kind, node, name}, hooks: c.config.hooks, began: time.Now()}
 	o.ctx = o.hooks.OperationStarted(ctx, o.Operation)
-	return context.WithValue(o.ctx, operationKey{}, o), o
+	return retry.WithCounter(o.ctx, &o.retries), o
 }
 
 // end reports the outcome of the operation to the hooks.
@@ -172,13 +171,6 @@ func (o *operation) endAs(status string, err error) {
 	})
 }
 
-// countRetry counts a try of the operation that the context is of.
-func countRetry(ctx context.Context) {
-	if o, ok := ctx.Value(operationKey{}).(*operation); ok {
-		o.retries++
-	}
-}
-
 // statusWord is the status of an error in a word.
 func statusWord(err error) string {
 	var e *protocol.Error
@@ -201,4 +193,20 @@ func statusWord(err error) string {
 		return protocol.StatusUnavailable.String()
 	}
 	return "FAILED"
+}
+
+// connectionChanged logs what has become of a connection, and has the hooks see it. No lock is held.
+func (c *config) connectionChanged(state cluster.State, hostID uint64, address string, why error) {
+	log := c.log.With("host", hostID, "address", address)
+	switch state {
+	case cluster.Up:
+		log.Debug("connected")
+	case cluster.Down:
+		log.Debug("connection lost", "error", why)
+	case cluster.Failed:
+		log.Debug("no connection to a host", "error", why)
+	}
+	if c.hooks != nil {
+		c.hooks.ConnectionChanged(ConnectionChange{ConnectionState(state), hostID, address, why})
+	}
 }

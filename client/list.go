@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -48,7 +51,7 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
 			Consistency: protocol.Consistency(config.consistency),
 		}
-		return pages(ctx, n.client, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
+		return pages(ctx, n.client, cluster.NearShardLeader(shard), m, func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
 			for s := range a.SemaphoreList.Semaphores.All() {
 				info := semaphoreInfo(&s, string(s.Name))
 				info.Data = slices.Clone(s.Data)
@@ -80,7 +83,7 @@ type SessionInfo struct {
 
 func sessionInfo(s *protocol.Session) *SessionInfo {
 	return &SessionInfo{
-		ID: s.ID, NodeID: s.NodeID, Timeout: millis(s.TimeoutMillis), Description: string(s.Description),
+		ID: s.ID, NodeID: s.NodeID, Timeout: conn.Millis(s.TimeoutMillis), Description: string(s.Description),
 		Attached: s.Attached, Owned: int(s.Owned), Waiting: int(s.Waiting),
 		Since: moment(s.SinceMillis), Client: clientInfo(&s.Client),
 	}
@@ -90,7 +93,7 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 func (n *Node) Sessions(ctx context.Context) iter.Seq2[*SessionInfo, error] {
 	return listAll(ctx, n, "list sessions of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SessionInfo, error] {
 		m := &protocol.SessionList{NodeID: id, ShardID: shard}
-		return pages(ctx, n.client, shardLeader(shard), m, func(a *protocol.Answer) (page []*SessionInfo, more bool) {
+		return pages(ctx, n.client, cluster.ShardLeader(shard), m, func(a *protocol.Answer) (page []*SessionInfo, more bool) {
 			for s := range a.SessionList.Sessions.All() {
 				page = append(page, sessionInfo(&s))
 			}
@@ -105,7 +108,7 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 	var s *SessionInfo
 	m := &protocol.SessionDescribe{SessionID: id}
 	ctx, op := c.begin(ctx, OpDescribeSession, "", "")
-	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, func(_ *link, a *protocol.Answer) {
+	err := c.cluster.Do(ctx, cluster.LeaderAt(protocol.SessionSlot(id)), m, func(a *protocol.Answer) {
 		s = sessionInfo(&a.SessionDescribe.Session)
 	})
 	op.end(err)
@@ -117,8 +120,8 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	m := &protocol.SessionDestroy{SessionID: id}
 	ctx, op := c.begin(ctx, OpDestroySession, "", "")
-	err := c.do(ctx, leaderAt(protocol.SessionSlot(id)), m, nil)
-	if statusOf(err) == protocol.StatusSessionExpired {
+	err := c.cluster.Do(ctx, cluster.LeaderAt(protocol.SessionSlot(id)), m, nil)
+	if failure.Status(err) == protocol.StatusSessionExpired {
 		err = nil
 	}
 	op.end(err)
@@ -148,12 +151,12 @@ func HoldingsConsistency(mode Consistency) HoldingsOption {
 // Holdings lists what a session owns and waits for.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
 	return func(yield func(*Holding, error) bool) {
-		for _, shard := range c.cluster.routes.Load().dataShards() {
+		for _, shard := range c.cluster.DataShards() {
 			m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
 			for _, o := range options {
 				o(m)
 			}
-			list := pages(ctx, c, nearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
+			list := pages(ctx, c, cluster.NearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
 				for h := range a.SessionHoldings.Holdings.All() {
 					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting, Since: moment(h.SinceMillis)})
 				}
@@ -180,7 +183,7 @@ func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx conte
 			yield(nil, failedNode(what, n.path, err))
 			return
 		}
-		for _, shard := range n.client.cluster.routes.Load().dataShards() {
+		for _, shard := range n.client.cluster.DataShards() {
 			for item, err := range of(ctx, id, shard) {
 				if err != nil {
 					err = failedNode(what, n.path, err)
@@ -194,11 +197,11 @@ func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx conte
 }
 
 // pages is a list that comes in pages. read takes a page out of an answer, and makes m ask for the next one.
-func pages[T any](ctx context.Context, c *Client, where target, m protocol.RequestMessage, read func(a *protocol.Answer) (page []*T, more bool)) iter.Seq2[*T, error] {
+func pages[T any](ctx context.Context, c *Client, where cluster.Target, m protocol.RequestMessage, read func(a *protocol.Answer) (page []*T, more bool)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for more := true; more; {
 			var page []*T
-			err := c.do(ctx, where, m, func(_ *link, a *protocol.Answer) { page, more = read(a) })
+			err := c.cluster.Do(ctx, where, m, func(a *protocol.Answer) { page, more = read(a) })
 			if err != nil {
 				yield(nil, err)
 				return

@@ -7,6 +7,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -50,7 +53,7 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 
 func (c *NodeConfig) validate() error {
 	if c.SelfCheckPeriod < 0 || c.SessionGracePeriod < 0 {
-		return badRequest("a period is below zero")
+		return failure.BadRequest("a period is below zero")
 	}
 	return nil
 }
@@ -59,8 +62,8 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 	return &NodeInfo{
 		ID: n.ID, Path: string(n.Path), ConfigVersion: n.ConfigVersion,
 		Config: NodeConfig{
-			SelfCheckPeriod:    millis(n.Config.SelfCheckPeriodMillis),
-			SessionGracePeriod: millis(n.Config.SessionGracePeriodMillis),
+			SelfCheckPeriod:    conn.Millis(n.Config.SelfCheckPeriodMillis),
+			SessionGracePeriod: conn.Millis(n.Config.SessionGracePeriodMillis),
 			ReadConsistency:    Consistency(n.Config.ReadConsistency),
 			AttachConsistency:  Consistency(n.Config.AttachConsistency),
 			Counters:           Counters(n.Config.RateLimiterCountersMode),
@@ -77,7 +80,7 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
 	ctx, op := c.begin(ctx, OpCreateNode, path, "")
-	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) {
+	err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) {
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 	})
@@ -97,7 +100,7 @@ func (c *Client) describeNode(ctx context.Context, path string) (n *NodeInfo, er
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	err = c.do(ctx, metaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(_ *link, a *protocol.Answer) {
+	err = c.cluster.Do(ctx, cluster.MetaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(a *protocol.Answer) {
 		n = nodeInfo(&a.NodeDescribe.Node)
 	})
 	return n, missing(ErrNodeNotFound, err)
@@ -126,7 +129,7 @@ func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, 
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")
-	err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
+	err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
 	op.end(err)
 	return n, failedNode("alter node", path, err)
 }
@@ -139,7 +142,7 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 	if err == nil {
 		var doubt bool
 		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
-		doubt, err = c.doubtful(ctx, metaLeader, m, nil)
+		doubt, err = c.cluster.DoDoubtful(ctx, cluster.MetaLeader, m, nil)
 		if doubt && errors.Is(err, ErrNotFound) {
 			err = nil // an earlier try has done it
 		}
@@ -155,7 +158,7 @@ func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeIn
 		for {
 			var page []*NodeInfo
 			var next []byte
-			err := c.do(ctx, metaLeader, m, func(_ *link, a *protocol.Answer) {
+			err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) {
 				page = page[:0]
 				for n := range a.NodeList.Nodes.All() {
 					page = append(page, nodeInfo(&n))

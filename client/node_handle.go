@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -30,7 +33,7 @@ func (n *Node) Path() string { return n.path }
 // nodeID is what a client knows of the id of a path. It is changed under the client's lock.
 type nodeID struct {
 	id    atomic.Uint64 // 0 where it is not known
-	asked instant
+	asked scope.Instant
 	err   error         // of the latest question
 	busy  chan struct{} // closed when the question that is under way is over; nil where there is none
 }
@@ -44,7 +47,7 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 		}
 	}
 	c := n.client
-	if err := c.usable(); err != nil {
+	if err := c.scope.Usable(); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
@@ -54,15 +57,18 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 		c.nodes[n.path] = known
 	}
 	n.known.Store(known)
-	if id := known.id.Load(); id != 0 && !(now && c.clock.now() >= known.asked.add(nodeGap)) {
+	if id := known.id.Load(); id != 0 && !(now && c.scope.Now() >= known.asked.Add(nodeGap)) {
 		c.mu.Unlock()
 		return id, nil
 	}
 	busy := known.busy
 	if busy == nil {
 		busy = make(chan struct{})
+		if !c.scope.Go(func() { n.ask(known) }) {
+			c.mu.Unlock()
+			return 0, ErrClosed
+		}
 		known.busy = busy
-		c.work.Go(func() { n.ask(known) })
 	}
 	c.mu.Unlock()
 	select {
@@ -78,10 +84,10 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 // ask is the question that is under way. It goes on without those who asked: the answer serves the next.
 func (n *Node) ask(known *nodeID) {
 	c := n.client
-	info, err := c.describeNode(c.ctx, n.path)
+	info, err := c.describeNode(c.scope.Context(), n.path)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known.asked, known.err = c.clock.now(), err
+	known.asked, known.err = c.scope.Now(), err
 	if err == nil {
 		known.id.Store(info.ID)
 	} else {
@@ -165,7 +171,7 @@ func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byt
 func (n *Node) Update(ctx context.Context, name string, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
-		return failedName("update", name, badRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
+		return failedName("update", name, failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
 	ctx, op := n.client.begin(ctx, OpUpdate, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
@@ -211,30 +217,6 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 
 // change sends a change without a session, until it may have been carried out.
 func (n *Node) change(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
-	c := n.client
-	if err := c.usable(); err != nil {
-		return err
-	}
-	where := leaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
-	var r retries
-	var tried *host
-	for {
-		l, h, err := c.pick(ctx, where, tried)
-		if err == nil {
-			err = l.roundTrip(ctx, m, nil)
-			if isTransport(err) || statusOf(err) == protocol.StatusUnavailable {
-				return err // it may have been carried out
-			}
-		}
-		if err == nil {
-			return nil
-		}
-		tried = h
-		if err := c.redirect(ctx, err, l, h); err != nil {
-			return err
-		}
-		if err := r.again(ctx, c.ctx, err); err != nil {
-			return err
-		}
-	}
+	where := cluster.LeaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
+	return n.client.cluster.DoOnce(ctx, where, m)
 }

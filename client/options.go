@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 )
+
+// DialFunc makes a connection to an address, which is one of those given to Open or one that a host told.
+type DialFunc func(ctx context.Context, address string) (net.Conn, error)
 
 // Option sets how a Client works.
 type Option func(*config)
@@ -96,4 +102,29 @@ func WithConnections(perHost int) Option {
 // sessions are for OnState, and for WithHooks.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) { c.log = log }
+}
+
+// dialTCP is the DialFunc of clients that were given none.
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(strings.Trim(address, "[]"), DefaultPort)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", address)
+}
+
+// version is that of the module, for the host's listings.
+func version() string {
+	const module = "github.com/signalbox/signalbox"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "go"
+	}
+	v := info.Main.Version
+	for _, d := range info.Deps {
+		if d.Path == module {
+			v = d.Version
+		}
+	}
+	return "go/" + v
 }

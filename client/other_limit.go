@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
 // OtherLimit says that a semaphore has another limit than the caller named, with the option Limit or in a Create. It
@@ -56,35 +58,13 @@ func (l *otherLimits) first(o OtherLimit) bool {
 	return true
 }
 
-// compareLimit logs that an acquire has found another limit than was named, and has the hooks see it.
-func (x *life) compareLimit(m *mutation, name string, asked uint64) {
-	if asked == 0 {
-		return
-	}
-	x.mu.Lock()
-	limit := m.limit
-	x.mu.Unlock()
-	if limit == 0 || limit == asked {
-		return
-	}
-	o := OtherLimit{Node: x.session.path, Name: name, Asked: asked, Limit: limit}
-	if !x.client.otherLimits.first(o) {
-		return
-	}
-	x.client.config.log.Warn("a semaphore has another limit than was asked for",
-		"node", o.Node, "semaphore", o.Name, "asked", limitText(asked), "limit", limitText(limit))
-	if x.client.config.hooks != nil {
-		x.client.config.hooks.OtherLimit(o)
-	}
-}
-
 // withLimit adds an *OtherLimit to the error of what named a limit and was refused, where the semaphore has another
-// one. life is nil without a session.
-func (c *Client) withLimit(ctx context.Context, life *life, node uint64, path, name string, asked uint64, refused error) error {
+// one. in is nil without a session.
+func (c *Client) withLimit(ctx context.Context, in *incarnation.Incarnation, node uint64, path, name string, asked uint64, refused error) error {
 	if !errors.Is(refused, ErrAlreadyExists) && !errors.Is(refused, ErrBadRequest) {
 		return refused
 	}
-	d, err := c.describe(ctx, life, node, name, &describeConfig{consistency: Strict})
+	d, err := c.describe(ctx, in, node, name, &describeConfig{consistency: Strict})
 	if err != nil || d.Limit == asked {
 		return refused
 	}

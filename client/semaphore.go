@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
 // Semaphore is a semaphore as one session uses it. It is a name: making one asks no host, and needs no
@@ -86,32 +89,44 @@ func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 		return nil, false, err
 	}
 	if x.limited && x.limit == 0 {
-		return nil, false, badRequest("a limit of 0: nothing could ever be acquired")
+		return nil, false, failure.BadRequest("a limit of 0: nothing could ever be acquired")
 	}
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	if x.limited {
 		c.limit = x.limit
 	}
-	lease, ok, err := life.acquire(ctx, x.name, x.ephemeral, c)
+	r := c.request(x.ephemeral)
+	lease, ok, err := acquire(ctx, in, x.name, r)
 	if err == nil || !x.limited {
 		return lease, ok, err
 	}
 	if c.count <= x.limit {
-		err = x.session.client.withLimit(ctx, life, life.nodeID, x.session.path, x.name, x.limit, err)
+		err = x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, x.limit, err)
 	}
 	if !errors.Is(err, ErrNotFound) {
 		return lease, ok, err
 	}
 	if c.count > x.limit {
-		return nil, false, badRequest(fmt.Sprintf("a count of %d: the limit with which the semaphore would be created is %d", c.count, x.limit))
+		return nil, false, failure.BadRequest(fmt.Sprintf(
+			"a count of %d: the limit with which the semaphore would be created is %d", c.count, x.limit))
 	}
-	if err := life.create(ctx, x.name, x.limit, x.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
+	if err := in.Create(ctx, x.name, x.limit, x.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
 		return nil, false, err
 	}
-	return life.acquire(ctx, x.name, x.ephemeral, c)
+	return acquire(ctx, in, x.name, r)
+}
+
+func acquire(
+	ctx context.Context, in *incarnation.Incarnation, name string, r *incarnation.Request,
+) (lease *Lease, ok bool, err error) {
+	l, err := in.Acquire(ctx, name, r)
+	if l == nil {
+		return nil, false, err
+	}
+	return l.User().(*Lease), true, nil
 }
 
 // begin begins an operation on the semaphore.
@@ -119,12 +134,12 @@ func (x *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Cont
 	return x.session.client.begin(ctx, kind, x.session.path, x.name)
 }
 
-// use returns the life that the session has, or waits for it, if the semaphore can exist.
-func (x *Semaphore) use(ctx context.Context) (*life, error) {
+// use returns the incarnation that the session has, or waits for it, if the semaphore can exist.
+func (x *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
 	if err := checkName(x.name); err != nil {
 		return nil, err
 	}
-	return x.session.current(ctx)
+	return x.session.incarnation(ctx)
 }
 
 // Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails
@@ -132,23 +147,22 @@ func (x *Semaphore) use(ctx context.Context) (*life, error) {
 // it stands for.
 func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	ctx, op := x.begin(ctx, OpRelease)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err == nil {
-		released, err = life.release(ctx, x.name, 0)
+		released, err = in.Release(ctx, x.name, 0)
 	}
 	op.end(err)
 	return released, failedName("release", x.name, err)
 }
 
 // Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then. Where it has another
-// limit, an
-// *OtherLimit is in the error.
+// limit, an *OtherLimit is in the error.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	ctx, op := x.begin(ctx, OpCreate)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err == nil {
-		err = life.create(ctx, x.name, limit, data)
-		err = x.session.client.withLimit(ctx, life, life.nodeID, x.session.path, x.name, limit, err)
+		err = in.Create(ctx, x.name, limit, data)
+		err = x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, limit, err)
 	}
 	op.end(err)
 	return failedName("create", x.name, err)
@@ -158,15 +172,15 @@ func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error
 func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
-		if c.lease.name != x.name {
-			return failedName("update", x.name, badRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.name)))
+		if c.lease.Name() != x.name {
+			return failedName("update", x.name, failure.BadRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.Name())))
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
 	ctx, op := x.begin(ctx, OpUpdate)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err == nil {
-		err = life.update(ctx, x.name, data, 0, c.revision)
+		err = in.Update(ctx, x.name, data, 0, c.revision)
 	}
 	op.end(err)
 	return failedName("update", x.name, err)
@@ -185,9 +199,9 @@ func (x *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 		return failedName("resize", x.name, err)
 	}
 	ctx, op := x.begin(ctx, OpResize)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err == nil {
-		err = life.resize(ctx, x.name, limit, c.revision)
+		err = in.Resize(ctx, x.name, limit, c.revision)
 	}
 	op.end(err)
 	return failedName("resize", x.name, err)
@@ -211,9 +225,9 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 		o(&c)
 	}
 	ctx, op := x.begin(ctx, OpDelete)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	if err == nil {
-		err = life.remove(ctx, x.name, c.force)
+		err = in.Delete(ctx, x.name, c.force)
 	}
 	op.end(err)
 	return failedName("delete", x.name, err)
@@ -222,10 +236,10 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 // Describe describes the semaphore.
 func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
 	ctx, op := x.begin(ctx, OpDescribe)
-	life, err := x.use(ctx)
+	in, err := x.use(ctx)
 	var d *SemaphoreDetails
 	if err == nil {
-		d, err = x.session.client.describe(ctx, life, life.nodeID, x.name, newDescribeConfig(options))
+		d, err = x.session.client.describe(ctx, in, in.NodeID(), x.name, newDescribeConfig(options))
 	}
 	op.end(err)
 	return d, failedName("describe", x.name, err)
@@ -235,11 +249,11 @@ func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*S
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (x *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		life, err := x.use(ctx)
+		in, err := x.use(ctx)
 		if err != nil {
 			yield(nil, failedName("watch", x.name, err))
 			return
 		}
-		x.session.client.watch(ctx, life.nodeID, x.name, options)(yield)
+		x.session.client.watch(ctx, in.NodeID(), x.name, options)(yield)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
 // Session is a lease in a node: what it owns is given to others when it ends. It is safe for use by many
@@ -18,15 +20,15 @@ type Session struct {
 	ctx    context.Context // ends for good
 	end    context.CancelCauseFunc
 
-	mu     sync.Mutex    // guards what follows; taken under that of a life
-	life   *life         // nil while there is none
-	ready  chan struct{} // closed when there is a life again
-	closed bool
-	state  State
-	err    error
-	short  int             // lives in a row that did not last
-	news   []SessionChange // that have not been reported to the callbacks
-	busy   bool            // the callbacks are running
+	mu      sync.Mutex               // guards what follows; taken under that of an incarnation
+	current *incarnation.Incarnation // nil while there is none
+	ready   chan struct{}            // closed when there is one again
+	closed  bool
+	state   State
+	err     error
+	short   int             // incarnations in a row that did not last
+	changes []SessionChange // that have not been reported to the callbacks
+	busy    bool            // the callbacks are running
 }
 
 // Session starts a session in a node. It is kept alive until it is closed, or until no host could be asked
@@ -49,51 +51,49 @@ func (c *Client) session(ctx context.Context, path string, options []SessionOpti
 	s := &Session{client: c, path: path, config: config, ready: make(chan struct{})}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	c.mu.Lock()
-	if c.closing.Load() {
+	if err := c.scope.Usable(); err != nil {
 		c.mu.Unlock()
-		return nil, ErrClosed
+		return nil, err
 	}
 	c.sessions[s] = struct{}{}
 	c.mu.Unlock()
-	x, err := c.startLife(ctx, s)
-	if err == nil {
-		err = s.begin(x)
-	}
-	if err != nil {
+	if err := s.start(ctx); err != nil {
 		s.finish(err)
 		return nil, err
 	}
 	return s, nil
 }
 
-// begin makes a life the session's.
-func (s *Session) begin(x *life) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		s.client.spawn(func() {
-			x.over(EndClosed, "")
-			x.stopLater()
-		})
-		return ErrSessionClosed
-	case x.cause != nil:
-		return x.cause
+// start starts an incarnation and makes it the session's.
+func (s *Session) start(ctx context.Context) error {
+	in, err := s.client.incarnations.Start(ctx, (*owner)(s), incarnation.Params{
+		Path: s.path, Description: s.config.description, Timeout: s.config.timeout,
+	})
+	if err != nil {
+		return err
 	}
-	s.life = x
-	close(s.ready)
-	if x.home != nil {
-		s.tellLocked(Attached, nil)
+	return in.Begin(func(ended error, attached bool) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.closed:
+			s.client.scope.Go(func() {
+				in.End(incarnation.Closed, "")
+				in.StopLater()
+			})
+			return ErrSessionClosed
+		case ended != nil:
+			return ended
+		}
+		s.current = in
+		close(s.ready)
+		if attached {
+			s.setState(Attached, nil)
+		} else {
+			s.setState(Detached, incarnation.ErrGone)
+		}
 		return nil
-	}
-	s.tellLocked(Detached, errGone)
-	if x.timeout > 0 {
-		x.arm()
-	}
-	x.comeBack()
-	return nil
+	})
 }
 
 // Path returns the path of the session's node.
@@ -103,10 +103,10 @@ func (s *Session) Path() string { return s.path }
 func (s *Session) ID() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.life == nil {
+	if s.current == nil {
 		return 0
 	}
-	return s.life.id
+	return s.current.ID()
 }
 
 // State returns the state of the session.
@@ -135,41 +135,33 @@ func (s *Session) Context() context.Context { return s.ctx }
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	x := s.life
+	in := s.current
 	s.mu.Unlock()
-	if x == nil {
-		s.finish(ErrSessionClosed)
-		return nil
-	}
-	x.mu.Lock()
-	over := x.cause != nil
-	x.overLocked(EndClosed, "")
-	x.mu.Unlock()
-	if over {
+	if in == nil || !in.End(incarnation.Closed, "") {
 		s.finish(ErrSessionClosed)
 		return nil
 	}
 	ctx, op := s.client.begin(ctx, OpCloseSession, s.path, "")
-	err := x.part(ctx)
+	err := in.Stop(ctx)
 	op.end(err)
 	if err != nil {
-		x.stopLater()
-		return fmt.Errorf("client: close session %d: %w", x.id, err)
+		in.StopLater()
+		return fmt.Errorf("client: close session %d: %w", in.ID(), err)
 	}
 	return nil
 }
 
-// current returns the life that the session has, or waits for it.
-func (s *Session) current(ctx context.Context) (*life, error) {
+// incarnation returns the incarnation that the session has, or waits for it.
+func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
 		s.mu.Lock()
-		x, ready := s.life, s.ready
+		in, ready := s.current, s.ready
 		s.mu.Unlock()
-		if x != nil {
-			return x, nil
+		if in != nil {
+			return in, nil
 		}
 		select {
 		case <-ready:
@@ -180,37 +172,7 @@ func (s *Session) current(ctx context.Context) (*life, error) {
 	}
 }
 
-// ended is told that a life is over. The life's lock is held.
-func (s *Session) ended(x *life) {
-	s.mu.Lock()
-	if s.life != x {
-		s.mu.Unlock()
-		return
-	}
-	state := Expired
-	if x.cause.Reason == EndClosed {
-		state = Closed
-	}
-	s.tellLocked(state, x.cause)
-	again := s.config.renew && !s.closed && x.cause.Reason != EndNodeDropped && x.cause.Reason != EndClosed
-	if again {
-		s.life, s.ready = nil, make(chan struct{})
-		if s.short++; s.client.clock.now().sub(x.born) > maxPause {
-			s.short = 0
-		}
-		wait := time.Duration(0)
-		if s.short > shortLives {
-			wait = pause(s.short, 0)
-		}
-		again = s.client.spawn(func() { s.renew(wait) })
-	}
-	s.mu.Unlock()
-	if !again {
-		s.finish(x.cause)
-	}
-}
-
-// renew starts another life, after a pause.
+// renew starts another incarnation, after a pause.
 func (s *Session) renew(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -218,15 +180,12 @@ func (s *Session) renew(wait time.Duration) {
 	case <-timer.C:
 	case <-s.ctx.Done():
 		return
-	case <-s.client.ctx.Done():
+	case <-s.client.scope.Context().Done():
 		s.finish(ErrClosed)
 		return
 	}
 	for {
-		x, err := s.client.startLife(s.ctx, s)
-		if err == nil {
-			err = s.begin(x)
-		}
+		err := s.start(s.ctx)
 		if err == nil {
 			return
 		}
@@ -236,7 +195,7 @@ func (s *Session) renew(wait time.Duration) {
 		}
 		s.mu.Lock()
 		if !s.closed {
-			s.tellLocked(Expired, err)
+			s.setState(Expired, err)
 		}
 		s.mu.Unlock()
 		s.finish(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -52,9 +53,9 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	const most = protocol.MaxSessionTimeoutMillis * time.Millisecond
 	switch {
 	case c.timeout < 0 || c.timeout > most:
-		return c, badRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
+		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
 	case c.timeout > 0 && c.timeout < MinSessionTimeout:
-		return c, badRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be kept alive; 0 ends it with its connection",
+		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be kept alive; 0 ends it with its connection",
 			c.timeout, MinSessionTimeout))
 	}
 	return c, nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -51,17 +53,17 @@ type ShardStatus struct {
 // Status asks all hosts that the client knows how they are. A host that does not answer is in the list with
 // its error. Status itself fails only if the routing cannot be asked for.
 func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
-	if err := c.usable(); err != nil {
+	if err := c.scope.Usable(); err != nil {
 		return nil, failed("status", "", err)
 	}
-	if err := c.cluster.refresh(ctx, nil, nil); err != nil {
+	if err := c.cluster.Refresh(ctx); err != nil {
 		return nil, failed("status", "", err)
 	}
-	hosts := c.cluster.all()
+	hosts := c.cluster.Hosts()
 	list := make([]HostStatus, len(hosts))
 	var all sync.WaitGroup
 	for i, h := range hosts {
-		all.Go(func() { list[i] = h.status(ctx) })
+		all.Go(func() { list[i] = statusOf(ctx, h) })
 	}
 	all.Wait()
 	// One that was given by another name than its own turns out to be in the list already.
@@ -73,21 +75,18 @@ func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
 	}), nil
 }
 
-func (h *host) status(ctx context.Context) HostStatus {
-	s := HostStatus{Address: h.address()}
-	h.mu.Lock()
-	s.ID = h.id
-	h.mu.Unlock()
-	l, err := h.link(ctx, 0)
+func statusOf(ctx context.Context, h *cluster.Host) HostStatus {
+	s := HostStatus{ID: h.ID(), Address: h.Address()}
+	to, err := h.Conn(ctx, 0)
 	if err == nil {
-		err = l.roundTrip(ctx, &protocol.HostStatus{}, func(_ *link, a *protocol.Answer) { s.read(&a.HostStatus) })
+		err = to.RoundTrip(ctx, &protocol.HostStatus{}, func(a *protocol.Answer) { s.read(&a.HostStatus) })
 	}
 	s.Err = err
 	return s
 }
 
 func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
-	s.ID, s.Name, s.Version, s.Uptime = a.HostID, string(a.HostName), string(a.Version), millis(a.UptimeMillis)
+	s.ID, s.Name, s.Version, s.Uptime = a.HostID, string(a.HostName), string(a.Version), conn.Millis(a.UptimeMillis)
 	s.Fresh, s.Connections, s.Sessions = a.Fresh, int(a.Connections), int(a.Sessions)
 	for x := range a.Shards.All() {
 		s.Shards = append(s.Shards, shardStatus(&x))
@@ -106,7 +105,7 @@ func shardStatus(x *protocol.ShardStatus) ShardStatus {
 // Ping makes one round trip to some host, connected already or not.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, op := c.begin(ctx, OpPing, "", "")
-	err := c.do(ctx, anyHost, &protocol.Ping{}, nil)
+	err := c.cluster.Do(ctx, cluster.AnyHost, &protocol.Ping{}, nil)
 	op.end(err)
 	return failed("ping", "", err)
 }

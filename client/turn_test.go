@@ -57,10 +57,10 @@ func playOverSockets(t *testing.T, f func(t *testing.T, st socketStage, c *clien
 // lendTurn uses the semaphore until a caller has read an answer by itself, so that nobody reads at the moment.
 func lendTurn(t *testing.T, c *client.Client, sem *client.Semaphore) {
 	t.Helper()
-	before := c.Borrowed()
+	before := c.Lent()
 	eventually(t, 0, "a caller reads by itself", func() bool {
 		check(t, acquire(t, sem).Release(t.Context()))
-		return c.Borrowed() > before
+		return c.Lent() > before
 	})
 }
 
@@ -70,7 +70,7 @@ func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
 		byThemselves := 0 // on a busy machine the reader may be faster
 		for range 20 {
 			lendTurn(t, c, sem)
-			before := c.Borrowed()
+			before := c.Lent()
 			st.once(protocol.KindAcquire, fault{silent: true})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			began := time.Now()
@@ -79,7 +79,7 @@ func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
 				t.Fatalf("%v after %v", err, time.Since(began))
 			}
-			if c.Borrowed() > before {
+			if c.Lent() > before {
 				byThemselves++
 			}
 			st.cut() // what was given up is waited for otherwise
@@ -172,7 +172,7 @@ func TestTurnsPassFromCallerToCaller(t *testing.T) {
 			}
 		})
 		all.Wait()
-		if c.Borrowed() == 0 {
+		if c.Lent() == 0 {
 			t.Error("nobody read by itself")
 		}
 	})

@@ -1,5 +1,7 @@
 package client
 
+import "github.com/signalbox/signalbox/client/internal/failure"
+
 // UpdateOption guards an update, or a resize.
 type UpdateOption func(*updateConfig)
 
@@ -28,9 +30,9 @@ func newResizeConfig(limit uint64, options []UpdateOption) (updateConfig, error)
 	c := newUpdateConfig(options)
 	switch {
 	case limit == 0:
-		return c, badRequest("a limit of 0: nothing could ever be acquired")
+		return c, failure.BadRequest("a limit of 0: nothing could ever be acquired")
 	case c.lease != nil:
-		return c, badRequest("a lease guards no resize: IfRevision does")
+		return c, failure.BadRequest("a lease guards no resize: IfRevision does")
 	}
 	return c, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"iter"
 	"math/bits"
+
+	"github.com/signalbox/signalbox/client/internal/view"
 )
 
 // View is a semaphore at one moment, as a watch shows it. It never changes, may be kept and shared, and costs
@@ -18,41 +20,51 @@ type View struct {
 	Limit     uint64
 	Data      []byte
 
-	birth  uint64 // tells a semaphore from one of the same name before it
-	owners roster
-	before *glance
+	now    *view.View
+	before *view.View // that the same loop was given before; nil for the first
 }
 
-// glance is what a view has to know of the one before, without holding it.
-type glance struct {
-	exists bool
-	birth  uint64
-	data   []byte
-	limit  uint64
-	owners roster
+func newView(now, before *view.View) *View {
+	return &View{
+		Exists: now.Exists, Revision: now.Revision, Ephemeral: now.Ephemeral, Limit: now.Limit, Data: now.Data,
+		now: now, before: before,
+	}
 }
 
 // Len returns how many owners there are.
-func (v *View) Len() int { return v.owners.count }
+func (v *View) Len() int { return v.now.Owners.Len() }
 
 // Owners returns the owners by order id: the order in which they joined.
-func (v *View) Owners() iter.Seq[Owner] { return v.owners.all() }
+func (v *View) Owners() iter.Seq[Owner] {
+	return func(yield func(Owner) bool) {
+		for o := range v.now.Owners.All() {
+			if !yield(viewOwner(o)) {
+				return
+			}
+		}
+	}
+}
 
 // First returns the owner that joined first: the leader, where the semaphore is an election.
 func (v *View) First() (Owner, bool) {
-	if v.owners.count == 0 {
-		return Owner{}, false
-	}
-	return v.owners.pieces[0].owners[0], true
+	o, ok := v.now.Owners.First()
+	return viewOwner(o), ok
 }
 
 // Owner returns the owner of an order id.
-func (v *View) Owner(orderID uint64) (Owner, bool) { return v.owners.find(orderID) }
+func (v *View) Owner(orderID uint64) (Owner, bool) {
+	o, ok := v.now.Owners.Find(orderID)
+	return viewOwner(o), ok
+}
+
+func viewOwner(o view.Owner) Owner {
+	return Owner{OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: o.Data}
+}
 
 // Count returns how much of the limit is owned.
 func (v *View) Count() uint64 {
 	sum := uint64(0)
-	for o := range v.Owners() {
+	for o := range v.now.Owners.All() {
 		var over uint64
 		if sum, over = bits.Add64(sum, o.Count, 0); over != 0 {
 			return All
@@ -85,37 +97,21 @@ func (v *View) Changes() Changes {
 	before := v.before
 	c := Changes{First: before == nil}
 	if before == nil {
-		before = &glance{}
+		before = &view.View{}
 	}
-	another := before.birth != v.birth
-	c.Created = v.Exists && (!before.exists || another)
-	c.Deleted = before.exists && (!v.Exists || another)
-	c.DataChanged, c.LimitChanged = !bytes.Equal(before.data, v.Data), before.limit != v.Limit
-	difference(before.owners, v.owners, func(was, is *Owner) {
+	another := v.now.IsAnother(before)
+	c.Created = v.Exists && (!before.Exists || another)
+	c.Deleted = before.Exists && (!v.Exists || another)
+	c.DataChanged, c.LimitChanged = !bytes.Equal(before.Data, v.Data), before.Limit != v.Limit
+	view.Difference(before.Owners, v.now.Owners, func(was, is *view.Owner) {
 		switch {
 		case was == nil:
-			c.Joined = append(c.Joined, *is)
+			c.Joined = append(c.Joined, viewOwner(*is))
 		case is == nil:
-			c.Gone = append(c.Gone, *was)
+			c.Gone = append(c.Gone, viewOwner(*was))
 		default:
-			c.Changed = append(c.Changed, *is)
+			c.Changed = append(c.Changed, viewOwner(*is))
 		}
 	})
 	return c
-}
-
-// glance returns what the next view has to know of this one.
-func (v *View) glance() *glance {
-	return &glance{exists: v.Exists, birth: v.birth, data: v.Data, limit: v.Limit, owners: v.owners}
-}
-
-// same tells whether nothing that a user can see has changed, but for the revision.
-func (v *View) same(w *View) bool {
-	if v.Exists != w.Exists || v.birth != w.birth || v.Ephemeral != w.Ephemeral || v.Limit != w.Limit ||
-		!bytes.Equal(v.Data, w.Data) || v.owners.count != w.owners.count {
-		return false
-	}
-	same := true
-	difference(v.owners, w.owners, func(*Owner, *Owner) { same = false })
-	return same
 }

@@ -3,46 +3,43 @@ package client
 import (
 	"context"
 	"iter"
+
+	"github.com/signalbox/signalbox/client/internal/view"
 )
 
 // WatchOption sets what a watch shows.
-type WatchOption func(*feedKey)
+type WatchOption func(*watchConfig)
+
+type watchConfig = view.Key
 
 // DataOnly leaves the owners out: for a semaphore that is a piece of config.
 func DataOnly() WatchOption {
-	return func(k *feedKey) { k.data, k.owners = true, false }
+	return func(k *watchConfig) { k.Data, k.Owners = true, false }
 }
 
 // OwnersOnly leaves the semaphore's data out.
 func OwnersOnly() WatchOption {
-	return func(k *feedKey) { k.data, k.owners = false, true }
+	return func(k *watchConfig) { k.Data, k.Owners = false, true }
 }
 
 // watch shows the views of a semaphore.
 func (c *Client) watch(ctx context.Context, node uint64, name string, options []WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		key := feedKey{node: node, name: name, data: true, owners: true}
+		key := watchConfig{Node: node, Name: name, Data: true, Owners: true}
 		for _, o := range options {
 			o(&key)
 		}
-		f, err := c.feed(key)
-		if err != nil {
-			yield(nil, failedName("watch", name, err))
-			return
-		}
-		defer c.leaveFeed(f)
-		r := f.join()
-		defer f.part(r)
-		for {
-			v, err := f.next(ctx, r)
+		var before *view.View
+		for v, err := range c.watches.Views(ctx, key) {
 			if err != nil {
 				// A name need not exist, so it is the node that does not.
 				yield(nil, failedName("watch", name, missing(ErrNodeNotFound, err)))
 				return
 			}
-			if !yield(v, nil) {
+			if !yield(newView(v, before), nil) {
 				return
 			}
+			before = v
 		}
 	}
 }

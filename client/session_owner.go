@@ -1,0 +1,134 @@
+package client
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/retry"
+)
+
+// owner is a Session as its incarnations see it: it implements incarnation.Owner.
+type owner Session
+
+func (o *owner) session() *Session { return (*Session)(o) }
+
+// Attached changes the state.
+func (o *owner) Attached(in *incarnation.Incarnation) { o.session().stateOf(in, Attached, nil) }
+
+// Detached changes the state.
+func (o *owner) Detached(in *incarnation.Incarnation, why error) {
+	o.session().stateOf(in, Detached, why)
+}
+
+// AttachFailed notes why the session cannot be attached.
+func (o *owner) AttachFailed(in *incarnation.Incarnation, why error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.current == in && o.state == Detached {
+		o.err = why
+	}
+}
+
+// EndError is the *SessionEnd of an incarnation.
+func (o *owner) EndError(id uint64, reason incarnation.Reason, detail string) error {
+	return &SessionEnd{SessionID: id, Reason: EndReason(reason), Detail: detail}
+}
+
+// Ended starts the next incarnation of a session with Renew, and finishes others.
+func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, cause error) {
+	s := o.session()
+	s.mu.Lock()
+	if s.current != in {
+		s.mu.Unlock()
+		return
+	}
+	state := Expired
+	if reason == incarnation.Closed {
+		state = Closed
+	}
+	s.setState(state, cause)
+	renews := s.config.renew && !s.closed && reason != incarnation.NodeDropped && reason != incarnation.Closed
+	if renews {
+		s.current, s.ready = nil, make(chan struct{})
+		if s.short++; in.Age() > retry.Requests.Most {
+			s.short = 0
+		}
+		wait := time.Duration(0)
+		if s.short > shortLived {
+			wait = retry.Requests.Pause(s.short)
+		}
+		renews = s.client.scope.Go(func() { s.renew(wait) })
+	}
+	s.mu.Unlock()
+	if !renews {
+		s.finish(cause)
+	}
+}
+
+// NewLease returns the lease within one that the user gets.
+func (o *owner) NewLease() (*incarnation.Lease, any) {
+	l := &Lease{session: o.session()}
+	return &l.lease, l
+}
+
+// OtherLimit logs that an acquire has found another limit than was named, and has the hooks see it.
+func (o *owner) OtherLimit(name string, asked, limit uint64) {
+	found := OtherLimit{Node: o.path, Name: name, Asked: asked, Limit: limit}
+	c := o.client
+	if !c.otherLimits.first(found) {
+		return
+	}
+	c.config.log.Warn("a semaphore has another limit than was asked for",
+		"node", o.path, "semaphore", name, "asked", limitText(asked), "limit", limitText(limit))
+	if c.config.hooks != nil {
+		c.config.hooks.OtherLimit(found)
+	}
+}
+
+// stateOf changes the state, if the incarnation is the session's.
+func (s *Session) stateOf(in *incarnation.Incarnation, state State, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == in {
+		s.setState(state, why)
+	}
+}
+
+// setState changes the state and has it reported to the callbacks. The session's lock is held.
+func (s *Session) setState(state State, why error) {
+	s.state, s.err = state, why
+	if s.config.onState == nil && s.client.config.hooks == nil {
+		return
+	}
+	c := SessionChange{Node: s.path, State: state, Err: why}
+	if s.current != nil {
+		c.SessionID = s.current.ID()
+	}
+	s.changes = append(s.changes, c)
+	if !s.busy {
+		s.busy = true
+		go s.report()
+	}
+}
+
+// report calls the callbacks with the changes that they have not seen, and ends. No goroutine waits for it, so that the
+// callbacks may do what they like, close the session for example.
+func (s *Session) report() {
+	for {
+		s.mu.Lock()
+		if len(s.changes) == 0 {
+			s.busy = false
+			s.mu.Unlock()
+			return
+		}
+		c := s.changes[0]
+		s.changes = s.changes[1:]
+		s.mu.Unlock()
+		if hooks := s.client.config.hooks; hooks != nil {
+			hooks.SessionChanged(c)
+		}
+		if s.config.onState != nil {
+			s.config.onState(c.State)
+		}
+	}
+}
