@@ -31,6 +31,7 @@ type Host struct {
 	watches  *hub.Budget
 	cuts     cuts
 	refusals lineBudget // of administrative acts
+	guessers guessers
 
 	leaving atomic.Bool // this host is about to stop
 

@@ -28,6 +28,9 @@ func NewSource(token string, address net.Addr, shards int) *Source {
 	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
 }
 
+// Address is the address that the source came from, without its port.
+func (s *Source) Address() string { return s.address }
+
 // hostOf returns the address that a client's connections share.
 func hostOf(a net.Addr) string {
 	if a == nil {
