@@ -166,7 +166,9 @@ func linkView(l shard.LinkState) shard.LinkView {
 
 // describe returns what Describe and ListSemaphores should say of the semaphore.
 func describe(sem *shard.SemaphoreState) (shard.Description, shard.SemaphoreView) {
-	d := shard.Description{Data: sem.Data, Limit: sem.Limit, Ephemeral: sem.Ephemeral, Revision: sem.Revision}
+	d := shard.Description{SemaphoreView: shard.SemaphoreView{
+		Name: sem.Name, Data: sem.Data, Limit: sem.Limit, Ephemeral: sem.Ephemeral, Revision: sem.Revision,
+	}}
 	for _, l := range sem.Links {
 		d.Links = append(d.Links, linkView(l))
 		if l.Owner {
@@ -176,10 +178,7 @@ func describe(sem *shard.SemaphoreState) (shard.Description, shard.SemaphoreView
 			d.Waiters++
 		}
 	}
-	return d, shard.SemaphoreView{
-		Name: sem.Name, Data: sem.Data, Limit: sem.Limit, Count: d.Count, Ephemeral: sem.Ephemeral,
-		Revision: sem.Revision, Owners: d.Owners, Waiters: d.Waiters,
-	}
+	return d, d.SemaphoreView
 }
 
 func checkSemaphoreReads(m *shard.Machine, state *shard.State) error {

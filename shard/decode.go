@@ -14,9 +14,6 @@ var ErrNewerFormat = errors.New("written by a newer version of Signalbox")
 // ErrBadBatch is wrapped by errors about bytes that are no batch.
 var ErrBadBatch = errors.New("not a batch of commands")
 
-// waiterMin is the fewest bytes that one waiter of a list takes.
-const waiterMin = 1 + 1 + 8 + 1 + 1
-
 // DecodeBatch reads a batch into b, whose memory is used again, for a shard that is at a level. What it reads are views
 // into data. Commands above the level are passed over: only their Level is set. After an error b holds no commands. It
 // is an ErrNewerFormat where a command at or below the level has something that this build does not know, or raises the
@@ -104,97 +101,6 @@ func (r *reader) known(ok bool, format string, what int) {
 		r.newer = fmt.Sprintf(format, what) + fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)
 		r.data = nil
 	}
-}
-
-func (r *reader) fields(c *Command, b *Batch, fields uint32) {
-	if fields&hasFlags != 0 {
-		c.Flags = CommandFlags(r.byte())
-	}
-	if fields&hasSlot != 0 {
-		c.Slot = Slot(r.byte())
-		c.Slot |= Slot(r.byte()) << 8
-	}
-	if fields&hasNode != 0 {
-		c.Node = NodeID(r.uvarint())
-	}
-	if fields&hasSession != 0 {
-		c.Session = SessionID(r.uint64())
-	}
-	if fields&hasNumber != 0 {
-		c.Number = r.uvarint()
-	}
-	if fields&hasAcked != 0 {
-		c.Acked = r.uvarint()
-	}
-	if fields&hasName != 0 {
-		c.Name = r.bytes()
-	}
-	if fields&hasData != 0 {
-		c.Data = r.bytes()
-	}
-	if fields&hasKey != 0 {
-		c.Key = r.bytes()
-	}
-	if fields&hasCount != 0 {
-		c.Count = r.uvarint() - 1
-	}
-	if fields&hasTimeout != 0 {
-		c.Timeout = r.uvarint() - 1
-	}
-	if fields&hasOrder != 0 {
-		c.Order = OrderID(r.uvarint())
-	}
-	if fields&hasTerm != 0 {
-		c.Term = r.uvarint()
-	}
-	if fields&hasSessions != 0 {
-		c.Sessions = r.sessions(b)
-	}
-	if fields&hasWaiters != 0 {
-		c.Waiters = r.waiters(b)
-	}
-	if fields&hasRevision != 0 {
-		c.Revision = Revision(r.uvarint())
-	}
-	if fields&hasSum != 0 {
-		c.Sum = r.uint64()
-	}
-	if fields&hasTime != 0 {
-		c.Time = r.uvarint()
-	}
-	if fields&hasClient != 0 {
-		c.Client = ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
-	}
-	if fields&hasBytes != 0 {
-		c.Bytes = r.uvarint()
-	}
-}
-
-func (r *reader) sessions(b *Batch) []SessionID {
-	n := r.uvarint()
-	if !r.must(n <= uint64(len(r.data))/8, "more sessions than it has bytes") {
-		return nil
-	}
-	from := len(b.sessions)
-	for range n {
-		b.sessions = append(b.sessions, SessionID(r.uint64()))
-	}
-	return b.sessions[from:len(b.sessions):len(b.sessions)]
-}
-
-func (r *reader) waiters(b *Batch) []WaiterRef {
-	n := r.uvarint()
-	if !r.must(n <= uint64(len(r.data))/waiterMin, "more waiters than it has bytes") {
-		return nil
-	}
-	from := len(b.waiters)
-	for range n {
-		b.waiters = append(b.waiters, WaiterRef{
-			Node: NodeID(r.uvarint()), Name: r.bytes(), Session: SessionID(r.uint64()),
-			Order: OrderID(r.uvarint()), Number: r.uvarint(),
-		})
-	}
-	return b.waiters[from:len(b.waiters):len(b.waiters)]
 }
 
 // reader takes values off the front of some bytes. After the first thing that is wrong, which bad

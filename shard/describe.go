@@ -22,15 +22,9 @@ type DescribeOptions struct {
 // Description is one page of what there is to say of a semaphore. Pages of the same Revision show the
 // same owners; where it differs from page to page, begin again to see one moment.
 type Description struct {
-	Data      string
-	Limit     uint64
-	Count     uint64 // what the owners hold together
-	Ephemeral bool
-	Revision  Revision
-	Owners    int
-	Waiters   int
-	Links     []LinkView // owners, then waiters, each in order of order id
-	More      bool       // there is another page behind the last of Links
+	SemaphoreView
+	Links []LinkView // owners, then waiters, each in order of order id
+	More  bool       // there is another page behind the last of Links
 }
 
 // Describe fills d, whose memory is used again, and returns false where there is no semaphore of that
@@ -44,10 +38,7 @@ func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Descript
 		return false
 	}
 	ob := m.objects.at(h)
-	s := m.semaphore(ob)
-	d.Data, d.Limit, d.Count, d.Ephemeral, d.Revision = s.data, s.limit, s.taken, s.ephemeral, ob.revision
-	d.Owners = int(s.owners)
-	d.Waiters = int(ob.linkCount) - d.Owners
+	d.SemaphoreView = m.viewSemaphore(ob)
 	limit := pageLimit(o.Limit)
 	for l := m.firstListed(ob, &o); l != 0; l = m.links.byObject.next(l) {
 		v := m.links.at(l)

@@ -17,38 +17,6 @@ const (
 	batchWithoutLevels = 1
 )
 
-const (
-	hasFlags = 1 << iota
-	hasSlot
-	hasNode
-	hasSession
-	hasNumber
-	hasAcked
-	hasName
-	hasData
-	hasKey
-	hasCount
-	hasTimeout
-	hasOrder
-	hasTerm
-	hasSessions
-	hasWaiters
-	hasMore
-	hasRevision
-	hasSum
-	hasTime
-	hasClient
-	hasBytes
-
-	knownFields = 1<<iota - 1
-)
-
-// fieldNames are the names of the fields in the table of levels, by bit. More is not a field.
-var fieldNames = [...]string{
-	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
-	"sessions", "waiters", "", "revision", "sum", "time", "client", "bytes",
-}
-
 // AppendBatch appends the batch in the form that the log carries.
 func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = append(dst, batchVersion)
@@ -86,87 +54,6 @@ func lengthen(dst []byte, body int) []byte {
 	return dst
 }
 
-func appendBody(dst []byte, c *Command, fields uint32) []byte {
-	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
-	if fields&hasMore != 0 {
-		dst = append(dst, byte(fields>>16))
-	}
-	if fields&hasFlags != 0 {
-		dst = append(dst, byte(c.Flags))
-	}
-	if fields&hasSlot != 0 {
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(c.Slot))
-	}
-	if fields&hasNode != 0 {
-		dst = binary.AppendUvarint(dst, uint64(c.Node))
-	}
-	if fields&hasSession != 0 {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(c.Session))
-	}
-	if fields&hasNumber != 0 {
-		dst = binary.AppendUvarint(dst, c.Number)
-	}
-	if fields&hasAcked != 0 {
-		dst = binary.AppendUvarint(dst, c.Acked)
-	}
-	if fields&hasName != 0 {
-		dst = appendBytes(dst, c.Name)
-	}
-	if fields&hasData != 0 {
-		dst = appendBytes(dst, c.Data)
-	}
-	if fields&hasKey != 0 {
-		dst = appendBytes(dst, c.Key)
-	}
-	if fields&hasCount != 0 {
-		dst = binary.AppendUvarint(dst, c.Count+1)
-	}
-	if fields&hasTimeout != 0 {
-		dst = binary.AppendUvarint(dst, c.Timeout+1)
-	}
-	if fields&hasOrder != 0 {
-		dst = binary.AppendUvarint(dst, uint64(c.Order))
-	}
-	if fields&hasTerm != 0 {
-		dst = binary.AppendUvarint(dst, c.Term)
-	}
-	if fields&hasSessions != 0 {
-		dst = binary.AppendUvarint(dst, uint64(len(c.Sessions)))
-		for _, id := range c.Sessions {
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(id))
-		}
-	}
-	if fields&hasWaiters != 0 {
-		dst = binary.AppendUvarint(dst, uint64(len(c.Waiters)))
-		for i := range c.Waiters {
-			w := &c.Waiters[i]
-			dst = binary.AppendUvarint(dst, uint64(w.Node))
-			dst = appendBytes(dst, w.Name)
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(w.Session))
-			dst = binary.AppendUvarint(dst, uint64(w.Order))
-			dst = binary.AppendUvarint(dst, w.Number)
-		}
-	}
-	if fields&hasRevision != 0 {
-		dst = binary.AppendUvarint(dst, uint64(c.Revision))
-	}
-	if fields&hasSum != 0 {
-		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
-	}
-	if fields&hasTime != 0 {
-		dst = binary.AppendUvarint(dst, c.Time)
-	}
-	if fields&hasClient != 0 {
-		dst = appendBytes(dst, c.Client.Address)
-		dst = appendBytes(dst, c.Client.Name)
-		dst = appendBytes(dst, c.Client.Version)
-	}
-	if fields&hasBytes != 0 {
-		dst = binary.AppendUvarint(dst, c.Bytes)
-	}
-	return dst
-}
-
 // AppendGathered appends a batch of count commands whose AppendCommand forms stand one behind the
 // other in commands.
 func AppendGathered(dst []byte, proposer, sequence uint64, count int, commands []byte) []byte {
@@ -180,34 +67,4 @@ func AppendGathered(dst []byte, proposer, sequence uint64, count int, commands [
 func appendBytes(dst, b []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(b)))
 	return append(dst, b...)
-}
-
-func fieldsOf(c *Command) uint32 {
-	var f uint32
-	set := func(bit uint32, is bool) {
-		if is {
-			f |= bit
-		}
-	}
-	set(hasFlags, c.Flags != 0)
-	set(hasSlot, c.Slot != 0)
-	set(hasNode, c.Node != 0)
-	set(hasSession, c.Session != 0)
-	set(hasNumber, c.Number != 0)
-	set(hasAcked, c.Acked != 0)
-	set(hasName, len(c.Name) > 0)
-	set(hasData, len(c.Data) > 0)
-	set(hasKey, len(c.Key) > 0)
-	set(hasCount, c.Count != 0)
-	set(hasTimeout, c.Timeout != 0)
-	set(hasOrder, c.Order != 0)
-	set(hasTerm, c.Term != 0)
-	set(hasSessions, len(c.Sessions) > 0)
-	set(hasWaiters, len(c.Waiters) > 0)
-	set(hasMore|hasRevision, c.Revision != 0)
-	set(hasMore|hasSum, c.Sum != 0)
-	set(hasMore|hasTime, c.Time != 0)
-	set(hasMore|hasClient, !c.Client.isZero())
-	set(hasMore|hasBytes, c.Bytes != 0)
-	return f
 }

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
 
 // A shard holds named objects of several kinds; semaphores are one. What all kinds share is in
 // object and link: a name in a node, a slot, a revision, and sessions that own or wait for it.
@@ -40,11 +43,11 @@ type kind interface {
 	// free takes back what the kind's store holds for the object.
 	free(body handle)
 
-	// save appends what the kind holds for the object, load makes it again when a snapshot is
-	// restored; load tells whether the bytes are sound. linked is called when all links of the object
-	// are back in their order.
-	save(dst []byte, body handle) []byte
-	load(src []byte) (body handle, ok bool)
+	// save appends what the kind holds for the object, in the form of the snapshot's level, load makes it again when a
+	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
+	// back in their order.
+	save(dst []byte, body handle, at level.Level) []byte
+	load(src []byte, at level.Level) (body handle, ok bool)
 	linked(m *Machine, object handle) error
 
 	// state appends the object to a plain State.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // rosters is a second kind of objects, made only of what kind.go offers: a named list that sessions
@@ -65,11 +66,11 @@ func (st *rosters) bodySize(handle) int { return 0 }
 
 func (st *rosters) free(body handle) { st.put(body) }
 
-func (st *rosters) save(dst []byte, body handle) []byte {
+func (st *rosters) save(dst []byte, body handle, _ level.Level) []byte {
 	return binary.AppendUvarint(dst, st.at(body).joins)
 }
 
-func (st *rosters) load(src []byte) (handle, bool) {
+func (st *rosters) load(src []byte, _ level.Level) (handle, bool) {
 	joins, n := binary.Uvarint(src)
 	h := st.take()
 	st.at(h).joins = joins

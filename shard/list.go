@@ -5,18 +5,6 @@ import (
 	"strings"
 )
 
-// SemaphoreView is a semaphore in a list.
-type SemaphoreView struct {
-	Name      string
-	Data      string
-	Limit     uint64
-	Count     uint64
-	Ephemeral bool
-	Revision  Revision
-	Owners    int
-	Waiters   int
-}
-
 // ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after,
 // in order of name, and tells whether there are more. It appends at most limit, and never more than
 // MaxPage.
@@ -40,11 +28,7 @@ func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst 
 			return dst, true
 		}
 		limit--
-		s := m.semaphore(o)
-		dst = append(dst, SemaphoreView{
-			Name: o.name, Data: s.data, Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
-			Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
-		})
+		dst = append(dst, m.viewSemaphore(o))
 	}
 	return dst, false
 }

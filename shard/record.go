@@ -33,7 +33,7 @@ func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, a
 	case phaseSessions:
 		dst = m.appendSession(dst, h, at)
 	case phaseObjects:
-		dst = m.appendObject(dst, h)
+		dst = m.appendObject(dst, h, at)
 	case phaseLinks:
 		dst = m.appendLinkEnds(dst, h, form)
 		dst = m.appendLink(dst, h, at)
@@ -70,13 +70,13 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	return appendString(dst, s.client.Version)
 }
 
-func (m *Machine) appendObject(dst []byte, h handle) []byte {
+func (m *Machine) appendObject(dst []byte, h handle, at level.Level) []byte {
 	o := m.objects.at(h)
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(o.node.id))
 	dst = appendString(dst, o.name)
 	dst = binary.AppendUvarint(dst, uint64(o.revision))
-	return m.kinds[o.kind].save(dst, o.body)
+	return m.kinds[o.kind].save(dst, o.body, at)
 }
 
 // appendLinkEnds appends whose link it is, and to what.
@@ -226,7 +226,7 @@ func (rs *restorer) object(r *reader) error {
 	case revision == 0 || revision > m.lastRevision:
 		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision, m.lastRevision)
 	}
-	body, ok := m.kinds[k].load(r.data)
+	body, ok := m.kinds[k].load(r.data, m.level)
 	r.data = nil
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
@@ -257,62 +257,5 @@ func (rs *restorer) link(r *reader) error {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
 	rs.links = append(rs.links, l)
-	return nil
-}
-
-func (st *semaphores) save(dst []byte, body handle) []byte {
-	s := st.at(body)
-	ephemeral := byte(0)
-	if s.ephemeral {
-		ephemeral = 1
-	}
-	dst = append(dst, ephemeral)
-	dst = binary.AppendUvarint(dst, s.limit)
-	return appendString(dst, s.data)
-}
-
-func (st *semaphores) load(src []byte) (handle, bool) {
-	r := reader{data: src}
-	ephemeral := r.byte() == 1
-	limit := r.uvarint()
-	data := r.bytes()
-	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
-		return 0, false
-	}
-	h := st.take()
-	*st.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
-	return h, true
-}
-
-// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
-// those that are there were granted, or began to wait.
-func (st *semaphores) linked(m *Machine, object handle) error {
-	o := m.objects.at(object)
-	s := st.at(o.body)
-	most := s.limit
-	if m.level >= commandLevels[CmdSemaphoreResize] {
-		most = Forever
-	}
-	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
-		switch {
-		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
-			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count, s.limit)
-		case l.owner && l.count > most-s.taken:
-			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
-		case l.owner:
-			s.taken += l.count
-			s.owners++
-		}
-	}
-	if o.pending {
-		return nil // who comes next may be pending, and owners too
-	}
-	if s.ephemeral && s.owners == 0 {
-		return badSnapshot("the ephemeral semaphore %q has no owner", o.name)
-	}
-	if o.firstWaiter != 0 && s.fits(m.links.at(o.firstWaiter).count) {
-		return badSnapshot("semaphore %q: the first waiter fits and waits", o.name)
-	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package shard
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 )
@@ -19,6 +22,34 @@ type State struct {
 	Pending      []PendingState   // in the order in which it is gone on with
 	ObjectLimit  uint64           // quotas of the shard, as they were set: 0 means the default
 	ByteLimit    uint64
+}
+
+// State writes out all that the machine holds. It holds the read lock for as long as that takes: it is
+// meant for tests and tools, not for a machine at work.
+func (m *Machine) State() State {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s := State{
+		LastOrder: m.lastOrder, LastRevision: m.lastRevision,
+		LastSession: m.lastSession, Term: m.term, Level: m.level, Pending: m.pendingState(),
+		ObjectLimit: m.limits.Objects, ByteLimit: m.limits.Bytes,
+	}
+	for _, n := range m.nodes {
+		s.Nodes = append(s.Nodes, NodeState{
+			ID: n.id, Dropping: n.dropping, ObjectLimit: n.limits.Objects, ByteLimit: n.limits.Bytes,
+		})
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeState) int { return cmp.Compare(a.ID, b.ID) })
+	for _, n := range s.Nodes {
+		for h := m.sessions.byID.first(m.nodes[n.ID].ids); h != 0; h = m.sessions.byID.next(h) {
+			s.Sessions = append(s.Sessions, m.sessions.at(h).state())
+		}
+		for h := m.objects.byName.first(m.nodes[n.ID].names); h != 0; h = m.objects.byName.next(h) {
+			m.kinds[m.objects.at(h).kind].state(m, h, &s)
+		}
+	}
+	slices.SortFunc(s.Sessions, func(a, b SessionState) int { return cmp.Compare(a.ID, b.ID) })
+	return s
 }
 
 // PendingState is something that commands have begun and not come to the end of: a session that has ended and still has
@@ -71,17 +102,6 @@ type AnswerState struct {
 	Quota    Quota // that the mutation was refused for
 }
 
-// SemaphoreState is one semaphore with its owners and waiters.
-type SemaphoreState struct {
-	Node      NodeID
-	Name      string
-	Data      string
-	Limit     uint64
-	Ephemeral bool
-	Revision  Revision
-	Links     []LinkState // by order id: the owners, then the waiters
-}
-
 // LinkState is one session's part in one semaphore.
 type LinkState struct {
 	Session SessionID
@@ -91,5 +111,21 @@ type LinkState struct {
 	Timeout uint64 // of the acquire that waits, or waited last: milliseconds or Forever
 	Number  uint64 // of the latest acquire
 	Owner   bool
-	Since   uint64 // when it became what it is, owner or waiter: wall clock, milliseconds since 1970; 0 where it is not known
+	// when it became what it is, owner or waiter: wall clock, milliseconds since 1970; 0 where it is not known
+	Since uint64
+}
+
+func (s *session) state() SessionState {
+	out := SessionState{
+		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
+		Description: s.description, Key: string(s.key[:s.keyLen]),
+		Applied: s.applied, Acked: s.acked, Created: s.created, Client: s.client,
+	}
+	for _, a := range s.answers {
+		out.Answers = append(out.Answers, AnswerState{
+			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
+			Order: a.order, Revision: a.revision, Quota: a.quota,
+		})
+	}
+	return out
 }

@@ -1,0 +1,116 @@
+package shard
+
+import (
+	"encoding/binary"
+
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// This file has the forms of a semaphore outside of the machine's memory: what readers see, what State writes out, and
+// what stands in its record.
+
+// SemaphoreView is a semaphore as readers see it.
+type SemaphoreView struct {
+	Name      string
+	Data      string
+	Limit     uint64
+	Count     uint64 // what the owners hold together
+	Ephemeral bool
+	Revision  Revision
+	Owners    int
+	Waiters   int
+}
+
+func (m *Machine) viewSemaphore(o *object) SemaphoreView {
+	s := m.semaphore(o)
+	return SemaphoreView{
+		Name: o.name, Data: s.data, Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
+		Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
+	}
+}
+
+// SemaphoreState is one semaphore with its owners and waiters.
+type SemaphoreState struct {
+	Node      NodeID
+	Name      string
+	Data      string
+	Limit     uint64
+	Ephemeral bool
+	Revision  Revision
+	Links     []LinkState // by order id: the owners, then the waiters
+}
+
+func (st *semaphores) state(m *Machine, object handle, s *State) {
+	o := m.objects.at(object)
+	body := st.at(o.body)
+	out := SemaphoreState{
+		Node: o.node.id, Name: o.name, Data: body.data, Limit: body.limit,
+		Ephemeral: body.ephemeral, Revision: o.revision,
+	}
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		out.Links = append(out.Links, LinkState{
+			Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: l.data,
+			Timeout: l.timeout, Number: l.number, Owner: l.owner, Since: l.since,
+		})
+	}
+	s.Semaphores = append(s.Semaphores, out)
+}
+
+func (st *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
+	s := st.at(body)
+	ephemeral := byte(0)
+	if s.ephemeral {
+		ephemeral = 1
+	}
+	dst = append(dst, ephemeral)
+	dst = binary.AppendUvarint(dst, s.limit)
+	return appendString(dst, s.data)
+}
+
+func (st *semaphores) load(src []byte, _ level.Level) (handle, bool) {
+	r := reader{data: src}
+	ephemeral := r.byte() == 1
+	limit := r.uvarint()
+	data := r.bytes()
+	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
+		return 0, false
+	}
+	h := st.take()
+	*st.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
+	return h, true
+}
+
+// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
+// those that are there were granted, or began to wait.
+func (st *semaphores) linked(m *Machine, object handle) error {
+	o := m.objects.at(object)
+	s := st.at(o.body)
+	most := s.limit
+	if m.level >= commandLevels[CmdSemaphoreResize] {
+		most = Forever
+	}
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		switch {
+		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
+			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count,
+				s.limit)
+		case l.owner && l.count > most-s.taken:
+			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
+		case l.owner:
+			s.taken += l.count
+			s.owners++
+		}
+	}
+	if o.pending {
+		return nil // who comes next may be pending, and owners too
+	}
+	if s.ephemeral && s.owners == 0 {
+		return badSnapshot("the ephemeral semaphore %q has no owner", o.name)
+	}
+	if o.firstWaiter != 0 && s.fits(m.links.at(o.firstWaiter).count) {
+		return badSnapshot("semaphore %q: the first waiter fits and waits", o.name)
+	}
+	return nil
+}
