@@ -12,12 +12,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Refusal is why something that came over a connection of another host was kept from the engine.
+// Refusal is why something that came over a connection between hosts was kept from the engine.
 type Refusal int
 
 // The reasons of refusals. The first three end the connection.
 const (
-	// RefusedHandshake: who connected is no host of this cluster, or does not have its secret.
+	// RefusedHandshake: the peer is no host of this cluster, or does not have its secret.
 	RefusedHandshake Refusal = iota
 	// RefusedFrame: a frame that cannot be read, or whose MAC is not that of its connection.
 	RefusedFrame
@@ -33,6 +33,7 @@ const (
 	Refusals
 )
 
+// String returns the reason in one word, which is also its label in metrics.
 func (r Refusal) String() string {
 	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message"}[r]
 }
@@ -43,15 +44,15 @@ type refusedError struct {
 	err    error
 }
 
-func (e *refusedError) Error() string { return e.err.Error() }
-func (e *refusedError) Unwrap() error { return e.err }
+func (r *refusedError) Error() string { return r.err.Error() }
+func (r *refusedError) Unwrap() error { return r.err }
 
 func refuse(reason Refusal, format string, args ...any) error {
 	return &refusedError{reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// sentByPeers are the messages that the engine of a host sends to others. The rest are those that an engine hands to
-// itself: from outside they would let a stranger count its ticks, or stop it.
+// sentByPeers are the kinds of messages that the engine of a host sends to others. All other kinds are internal to an
+// engine: from outside they could advance its clock or stop it.
 var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	for _, t := range []raftpb.MessageType{
 		raftpb.NoOP, raftpb.Propose, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,
@@ -63,14 +64,15 @@ var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	return sent
 }()
 
-// admitBatch keeps from the engine what no peer of this host sends. It returns an error where the connection is not
-// worth keeping.
+// admitBatch drops the messages that no peer of this host sends. It returns an error where the connection has to end.
 func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) error {
 	if batch.DeploymentId != t.config.Deployment {
-		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", peer, batch.DeploymentId, t.config.Deployment)
+		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", peer, batch.DeploymentId,
+			t.config.Deployment)
 	}
 	if known := t.config.Members[peer]; known != batch.SourceAddress {
-		return refuse(RefusedSender, "host %d says that its address is %q, here it is known as %q", peer, batch.SourceAddress, known)
+		return refuse(RefusedSender, "host %d says that its address is %q, here it is known as %q", peer,
+			batch.SourceAddress, known)
 	}
 	for i := range batch.Requests {
 		if from := batch.Requests[i].From; shard.HostID(from) != peer {
@@ -78,7 +80,7 @@ func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) er
 		}
 	}
 	batch.Requests = slices.DeleteFunc(batch.Requests, func(m raftpb.Message) bool {
-		reason, known := t.judge(&m)
+		reason, known := t.classify(&m)
 		if known {
 			return false
 		}
@@ -89,8 +91,8 @@ func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) er
 	return nil
 }
 
-// judge tells whether a message is one that a peer sends, and otherwise why not.
-func (t *transport) judge(m *raftpb.Message) (_ Refusal, good bool) {
+// classify reports whether a message is one that a peer sends, and otherwise why it is refused.
+func (t *transport) classify(m *raftpb.Message) (_ Refusal, good bool) {
 	switch {
 	case shard.HostID(m.To) != t.config.Host:
 		return RefusedReplica, false
@@ -104,8 +106,8 @@ func (t *transport) judge(m *raftpb.Message) (_ Refusal, good bool) {
 	return 0, true
 }
 
-// isForwarded tells whether these are entries as Forward makes them, and no others: the engine stops the process for an
-// entry in the log that it cannot take apart, and every time that it reads it again.
+// isForwarded reports whether these are entries as Forward makes them, and no others. The engine stops the process for
+// an entry of the log that it cannot decode, and does so again at every start.
 func isForwarded(entries []raftpb.Entry) bool {
 	plain := func(e raftpb.Entry) bool {
 		return e.ClientID == forwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
@@ -117,7 +119,7 @@ func isForwarded(entries []raftpb.Entry) bool {
 // uncompressedEntry is the first byte of an encoded entry that is not compressed, which is what a host proposes.
 const uncompressedEntry = 0
 
-// admitChunk does the same for a part of a snapshot.
+// admitChunk returns an error for a chunk of a snapshot that no peer of this host sends.
 func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
 	switch base := filepath.Base(chunk.Filepath); {
 	case shard.HostID(chunk.From) != peer:
@@ -132,19 +134,19 @@ func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
 	return nil
 }
 
-// refusalLogPeriod is how often refusals are logged: whoever reaches the port could fill the log otherwise.
+// refusalLogPeriod is how often refusals are logged. Otherwise any program that reaches the port could fill the log.
 const refusalLogPeriod = time.Second
 
 // refusals counts refusals and logs some of them.
 type refusals struct {
 	config *Config
 
-	mu     sync.Mutex
-	logged time.Time // guarded by mu, as is silent
-	silent int
+	mu       sync.Mutex
+	logged   time.Time // guarded by mu, as is silent
+	unlogged int
 }
 
-// note counts a refusal, and logs it where none was logged a moment ago.
+// note counts a refusal, and logs it unless one was logged within the last period.
 func (r *refusals) note(reason Refusal, message string, args ...any) {
 	if r.config.Refused != nil {
 		r.config.Refused(reason)
@@ -152,23 +154,23 @@ func (r *refusals) note(reason Refusal, message string, args ...any) {
 	r.mu.Lock()
 	now := time.Now()
 	if now.Sub(r.logged) < refusalLogPeriod {
-		r.silent++
+		r.unlogged++
 		r.mu.Unlock()
 		return
 	}
-	silent := r.silent
-	r.logged, r.silent = now, 0
+	silent := r.unlogged
+	r.logged, r.unlogged = now, 0
 	r.mu.Unlock()
 	r.config.Logger.Warn(message, append(args, "reason", reason.String(), "unlogged", silent)...)
 }
 
-// noteEnd counts and logs the end of a connection that was no ordinary one.
-func (r *refusals) noteEnd(err error, remote string) {
+// reportEnd counts and logs the end of a connection that was not a normal one.
+func (r *refusals) reportEnd(err error, remote string) {
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		r.note(refused.reason, "refused a connection of another host", "remote", remote, "error", err)
 		return
 	}
-	if err := worry(err); err != nil {
+	if err := unexpected(err); err != nil {
 		r.config.Logger.Warn("ended a connection of another host", "remote", remote, "error", err)
 	}
 }

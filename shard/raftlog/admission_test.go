@@ -25,7 +25,8 @@ func TestAHostAloneOpensNoPort(t *testing.T) {
 func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 	propose := func(change func(*raftpb.Entry)) func(*raftpb.Message) {
 		return func(m *raftpb.Message) {
-			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: forwarderID, SeriesID: client.NoOPSeriesID, Cmd: []byte("\x00batch")}
+			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: forwarderID, SeriesID: client.NoOPSeriesID,
+				Cmd: []byte("\x00batch")}
 			change(&e)
 			m.Type, m.Entries = raftpb.Propose, []raftpb.Entry{e}
 		}
@@ -44,10 +45,15 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 		"a type that is not there":  {func(m *raftpb.Message) { m.Type = 1000 }, RefusedMessage},
 		"a negative type":           {func(m *raftpb.Message) { m.Type = -1 }, RefusedMessage},
 		"a stranger's proposal":     {propose(func(e *raftpb.Entry) { e.ClientID = 7 }), RefusedMessage},
-		"a new client session":      {propose(func(e *raftpb.Entry) { e.SeriesID, e.Cmd = client.SeriesIDForRegister, nil }), RefusedMessage},
-		"a proposal of members":     {propose(func(e *raftpb.Entry) { e.Type = raftpb.ConfigChangeEntry }), RefusedMessage},
-		"an entry of another form":  {propose(func(e *raftpb.Entry) { e.Cmd[0] = 0xf0 }), RefusedMessage},
-		"a proposal of nothing":     {func(m *raftpb.Message) { m.Type, m.Entries = raftpb.Propose, nil }, RefusedMessage},
+		"a new client session": {propose(func(e *raftpb.Entry) {
+			e.SeriesID, e.Cmd = client.SeriesIDForRegister,
+				nil
+		}), RefusedMessage},
+		"a proposal of members": {propose(func(e *raftpb.Entry) { e.Type = raftpb.ConfigChangeEntry }),
+			RefusedMessage},
+		"an entry of another form": {propose(func(e *raftpb.Entry) { e.Cmd[0] = 0xf0 }), RefusedMessage},
+		"a proposal of nothing": {func(m *raftpb.Message) { m.Type, m.Entries = raftpb.Propose, nil },
+			RefusedMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, nil)

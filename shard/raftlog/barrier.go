@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lni/dragonboat/v4"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -18,27 +19,27 @@ const (
 	maxBarriers = 1 << 16
 )
 
-// barriers are the read barriers of one log. They share rounds, each of which asks the majority once.
-// A round answers those that were called before it began, and no others: what was committed between
-// its beginning and a later call need not be applied when it ends.
+// barriers are the read barriers of one log. They share rounds, each of which asks the majority once. A round serves
+// the barriers that were called before it began, and no others: what was committed between its beginning and a later
+// call need not be applied when it ends.
 type barriers struct {
 	ask     askMajority
 	timeout time.Duration // of a barrier
-	limit   time.Duration // of the first round after one that succeeded
+	limit   time.Duration // of the first round after one that succeeded; it doubles with each that fails
 	pause   time.Duration // after a round that failed
 	stop    <-chan struct{}
-	wake    chan struct{} // one token while barriers may be waiting
+	wake    chan struct{} // holds a token while barriers may be waiting
 	rounds  atomic.Uint64 // begun so far
 	elected announcement  // a leader has become known
 
 	mu      sync.Mutex
 	closed  bool      // guarded by mu, as is waiting
-	waiting []barrier // oldest first, but for those back from a round that failed
+	waiting []barrier // oldest first, except those back from a round that failed
 }
 
-// askMajority asks a majority whether the leader leads. Nil means that one has confirmed it since the
-// call and that this replica has applied all that was committed before. It gives up after the limit,
-// when abandon is closed, because there is another leader to ask, and when the log is closed.
+// askMajority asks a majority whether the leader leads. Nil means that a majority has confirmed it since the call and
+// that this replica has applied all that was committed before. It gives up after the limit, when abandon is closed
+// because another leader was elected, and when the log is closed.
 type askMajority func(limit time.Duration, abandon <-chan struct{}) error
 
 type barrier struct {
@@ -87,11 +88,11 @@ func (b *barriers) run() {
 	for {
 		select {
 		case <-b.stop:
-			answer(b.take(taken), shard.ErrLogClosed)
+			answer(b.drain(taken), shard.ErrLogClosed)
 			return
 		case <-b.wake:
 		}
-		if taken = b.take(taken); len(taken) == 0 {
+		if taken = b.drain(taken); len(taken) == 0 {
 			continue
 		}
 		// The question goes to the leader that is known now, and is lost with it.
@@ -103,11 +104,11 @@ func (b *barriers) run() {
 			limit = b.limit
 			continue
 		}
-		// The question may be lost on its way to the leader, so it is asked again soon. It may also be
-		// that this replica is far behind in applying, which asking again does not make faster.
+		// The question may be lost on its way to the leader, so it is asked again soon. This replica may also be far
+		// behind in applying, and then asking again does not help, so the limit doubles.
 		limit = min(2*limit, b.timeout)
-		answer(b.putBack(taken), fmt.Errorf("%w: %w", shard.ErrNoQuorum, err))
-		b.rest(elected)
+		answer(b.requeue(taken), fmt.Errorf("%w: %w", shard.ErrNoQuorum, err))
+		b.waitAfterFailure(elected)
 	}
 }
 
@@ -117,8 +118,8 @@ func answer(barriers []barrier, err error) {
 	}
 }
 
-// take returns all that wait. Those that come next wait in the memory of an earlier take.
-func (b *barriers) take(memory []barrier) []barrier {
+// drain returns all waiting barriers. The next ones wait in the memory that it is given.
+func (b *barriers) drain(memory []barrier) []barrier {
 	clear(memory)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,8 +128,8 @@ func (b *barriers) take(memory []barrier) []barrier {
 	return taken
 }
 
-// putBack lets barriers wait for another round, except those that have waited for long enough.
-func (b *barriers) putBack(taken []barrier) (expired []barrier) {
+// requeue lets barriers wait for another round, and returns those whose deadline has passed.
+func (b *barriers) requeue(taken []barrier) (expired []barrier) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,8 +146,8 @@ func (b *barriers) putBack(taken []barrier) (expired []barrier) {
 	return expired
 }
 
-// rest keeps rounds that fail at once from following one another at full speed.
-func (b *barriers) rest(elected <-chan struct{}) {
+// waitAfterFailure keeps rounds that fail at once from following one another at full speed.
+func (b *barriers) waitAfterFailure(elected <-chan struct{}) {
 	timer := time.NewTimer(b.pause)
 	defer timer.Stop()
 	select {
@@ -174,3 +175,37 @@ var (
 	errRoundTimeout   = errors.New("no answer in time")
 	errRoundAbandoned = errors.New("another leader was elected")
 )
+
+// Barrier joins the next round.
+func (l *Log) Barrier(done func(error)) error { return l.barriers.add(done) }
+
+// askMajority runs one round of the engine.
+//
+// A request that it gives up stays with the engine, which may still use it. For one that was made while the shard is
+// being stopped the engine may never have a result.
+func (l *Log) askMajority(limit time.Duration, abandon <-chan struct{}) error {
+	request, err := l.host.engine.ReadIndex(l.shardID, l.host.config.BarrierTimeout)
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var result dragonboat.RequestResult
+	select {
+	case result = <-request.AppliedC():
+	case <-abandon:
+		return errRoundAbandoned
+	case <-timer.C:
+		return errRoundTimeout
+	case <-l.stop:
+		return shard.ErrLogClosed
+	}
+	request.Release()
+	switch {
+	case result.Completed():
+		return nil
+	case result.Dropped():
+		return errRoundDropped
+	}
+	return errRoundTimeout
+}

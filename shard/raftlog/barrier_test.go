@@ -199,7 +199,8 @@ func TestCloseEndsBarriersWithErrLogClosed(t *testing.T) {
 				t.Errorf("got %v, want ErrLogClosed alone", err)
 			}
 		}
-		if err := b.add(func(error) { t.Error("a barrier that was refused is answered") }); !errors.Is(err, shard.ErrLogClosed) {
+		if err := b.add(func(error) { t.Error("a barrier that was refused is answered") }); !errors.Is(err,
+			shard.ErrLogClosed) {
 			t.Errorf("a barrier after close: %v, want ErrLogClosed", err)
 		}
 	})

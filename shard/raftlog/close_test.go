@@ -103,7 +103,8 @@ func TestCallsOnAClosedLog(t *testing.T) {
 	one.log.Close()
 	one.log.Close()
 	one.machine.closed.Store(true)
-	if err := one.log.Propose(nil, func(shard.Outcome) { t.Error("called back") }); !errors.Is(err, shard.ErrLogClosed) {
+	if err := one.log.Propose(nil, func(shard.Outcome) { t.Error("called back") }); !errors.Is(err,
+		shard.ErrLogClosed) {
 		t.Errorf("Propose: %v", err)
 	}
 	if err := one.log.Barrier(func(error) { t.Error("called back") }); !errors.Is(err, shard.ErrLogClosed) {

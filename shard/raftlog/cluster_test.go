@@ -42,7 +42,7 @@ func newCluster(t testing.TB, hosts int, change func(*Config)) []*member {
 			ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}
 		if hosts == 1 {
-			config.ElectionTicks = 5 // nobody can depose it
+			config.ElectionTicks = 5 // no other host can depose it
 		}
 		if change != nil {
 			change(&config)
@@ -189,7 +189,8 @@ func transfer(t testing.TB, all []*member, by, to *member) {
 // snapshotDirs lists the snapshots that a host has on disk.
 func snapshotDirs(t testing.TB, m *member) []string {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(m.config.DataDir, "*", "*", "snapshot-part-*", fmt.Sprintf("snapshot-%d-*", testShard), "snapshot-*"))
+	dirs, err := filepath.Glob(filepath.Join(m.config.DataDir, "*", "*", "snapshot-part-*",
+		fmt.Sprintf("snapshot-%d-*", testShard), "snapshot-*"))
 	if err != nil {
 		t.Fatal(err)
 	}

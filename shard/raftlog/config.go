@@ -44,7 +44,7 @@ const (
 	MaxHosts   = 31
 	MaxHostID  = math.MaxUint32
 	MaxWorkers = 16
-	// MinSecretBytes is the shortest secret: a shorter one can be guessed by whoever records a handshake.
+	// MinSecretBytes is the shortest secret: from a recorded handshake a shorter one could be guessed.
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed. Dragonboat sends up to 64 MiB at once.
 	MaxBatchBytes = 16 << 20
@@ -53,12 +53,12 @@ const (
 	maxTick = time.Second
 )
 
-// ErrConfig is what Validate and Open return wrapped for a config that makes no sense.
+// ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
 
-// TLS names the files with which hosts prove to each other who they are: mutual, both ends of every
-// connection show a certificate that CAFile signed. The certificate must name the host part of the
-// address that the others know this host by. Files are read when a host opens.
+// TLS names the files with which hosts authenticate each other: both ends of every connection show a certificate that
+// CAFile signed. The certificate must name the host part of the address that this host has in Members. Files are read
+// when a host opens.
 type TLS struct {
 	CAFile   string
 	CertFile string
@@ -69,10 +69,10 @@ type TLS struct {
 type Config struct {
 	// Host is this host's id, 1 to MaxHostID. It never changes and is never given to another host.
 	Host shard.HostID
-	// DataDir holds the log and the snapshots. It is made where it does not exist, and belongs to this
-	// host, this cluster, this address and this machine's host name from then on.
+	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this host, this cluster,
+	// this address and this machine's host name from then on.
 	DataDir string
-	// Used says that a host was opened on DataDir before: without the record of that it is damaged.
+	// Used says that a host was opened on DataDir before: without its record the directory is damaged.
 	Used bool
 	// Members are all hosts, this one among them, with the addresses (host:port) at which they reach
 	// each other. The addresses become part of the replicated log, so give names that last. Default:
@@ -87,14 +87,14 @@ type Config struct {
 	ListenAddress string
 	// TLS is used between hosts where set.
 	TLS *TLS
-	// Secret is what all hosts know and no other does, at least MinSecretBytes of it. Every frame between hosts has a MAC
-	// under a key that is drawn from it. With neither a secret nor TLS anybody who reaches the port can write to the
-	// log.
+	// Secret is shared by all hosts and known to no other program, and has at least MinSecretBytes. Every frame between
+	// hosts has a MAC under a key that is drawn from it. With neither a secret nor TLS any program that reaches the
+	// port can write to the log.
 	Secret []byte
 
-	// Tick, ElectionTicks, HeartbeatTicks: a leader calls its followers every HeartbeatTicks, a follower
-	// that heard nothing for ElectionTicks to twice as many tries to become the leader, and a leader
-	// that no majority answered for ElectionTicks stands down. The same on all hosts.
+	// Tick, ElectionTicks, HeartbeatTicks: a leader sends heartbeats every HeartbeatTicks, a follower that received
+	// none for ElectionTicks to twice as many tries to become the leader, and a leader that no majority answered for
+	// ElectionTicks steps down. The same on all hosts.
 	Tick           time.Duration
 	ElectionTicks  int
 	HeartbeatTicks int
@@ -108,36 +108,36 @@ type Config struct {
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// SnapshotEntries is after how many batches a replica saves a snapshot and drops the log before
-	// it. It bounds what a restart must apply again, and what the log needs on disk.
+	// SnapshotEntries is after how many batches a replica saves a snapshot and drops the log before it. It bounds what
+	// a restart must apply again, and what the log needs on disk.
 	SnapshotEntries int
 	// KeepEntries is how many batches before a snapshot stay in the log, for followers that lag.
 	KeepEntries int
 
-	// Workers is how many goroutines step the shards, each with a log store of its own: shards of one
-	// worker share fsyncs. It is fixed when the data directory is first used.
+	// Workers is how many goroutines step the shards, each with a log store of its own: shards of one worker share
+	// fsyncs. It is fixed when the data directory is first used.
 	Workers int
 
-	// Synced is told, if set, how long each sync of a log file took. It must not block.
+	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
 	Synced func(time.Duration)
-	// Transfers is told, if set, of the snapshots that hosts send each other.
+	// Transfers is notified, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
 	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as
 	// soon as it returns, without the name of the file.
 	Damaged func(error)
-	// Refused is called, if set, with what came over connections of other hosts and was kept from the engine. It must not
-	// block, and is called from many goroutines.
+	// Refused is called, if set, for everything that came over connections between hosts and was kept from the engine.
+	// It must not block, and is called from many goroutines.
 	Refused func(Refusal)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
 	Metrics bool
-	// Logger is told what happens. The engine has one logger per process: with several hosts in one
-	// process it is that of the host opened last. Default slog.Default().
+	// Logger gets all messages. The engine has one logger per process: with several hosts in one process it is that of
+	// the host opened last. Default slog.Default().
 	Logger *slog.Logger
 }
 
-// Validate tells what is wrong with the config, if something is. It does not look at files.
+// Validate returns an error that says what is wrong with the config, if something is. It reads no files.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	bad := func(format string, args ...any) error {
@@ -267,7 +267,7 @@ func (c Config) memberIDs() []shard.HostID {
 	return ids
 }
 
-// address is the one that the others know this host by.
+// address is the address of this host in Members.
 func (c Config) address() string { return c.Members[c.Host] }
 
 // listenAddress is where this host is reached.
@@ -278,8 +278,8 @@ func (c Config) listenAddress() string {
 	return c.address()
 }
 
-// alone tells whether this host is the only member, so that no other one ever connects.
+// alone reports whether this host is the only member, so that no other one ever connects.
 func (c Config) alone() bool { return len(c.Members) == 1 }
 
-// election is the shortest time after which a silent leader is given up.
+// election is the shortest time after which a follower gives up a silent leader.
 func (c Config) election() time.Duration { return time.Duration(c.ElectionTicks) * c.Tick }

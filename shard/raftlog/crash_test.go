@@ -15,12 +15,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The tests below run this test program again as the process that crashes. Its part is named by an
-// environment variable.
-const crashPart = "RAFTLOG_CRASH_PART"
+// crashRole is the environment variable that makes this test program the process that crashes. Its value says which
+// one.
+const crashRole = "RAFTLOG_CRASH_ROLE"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(crashPart) {
+	switch os.Getenv(crashRole) {
 	case "refuse":
 		crashByRefusing()
 	case "propose":
@@ -83,14 +83,14 @@ func crashWhileProposing(padding string) {
 	}
 }
 
-func crash(t *testing.T, part, dir string) *exec.Cmd {
+func crash(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, dir, freeAddress(t))
-	cmd.Env = append(os.Environ(), crashPart+"="+part)
+	cmd.Env = append(os.Environ(), crashRole+"="+role)
 	return cmd
 }
 
@@ -101,7 +101,7 @@ func TestAReplicaThatCannotApplyStopsTheProcess(t *testing.T) {
 	if err := cmd.Run(); err == nil {
 		t.Errorf("the process went on: %s", out.String())
 	}
-	for _, want := range []string{"this replica cannot go on", "the recorder was told to refuse this", "panic"} {
+	for _, want := range []string{"this replica cannot go on", "the recorder must refuse this batch", "panic"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is not in what the process said:\n%s", want, said.String())
 		}
@@ -129,10 +129,10 @@ func TestWhatIsAcknowledgedSurvivesAKillInAPreparedFile(t *testing.T) {
 
 // survivor kills a process that has proposed 200 batches or more, enough of them by what is in its directory, and
 // starts on what it left.
-func survivor(t *testing.T, part, padding string, enough func(dir string) bool) *member {
+func survivor(t *testing.T, role, padding string, enough func(dir string) bool) *member {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "host")
-	cmd := crash(t, part, dir)
+	cmd := crash(t, role, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

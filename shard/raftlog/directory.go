@@ -23,7 +23,7 @@ const (
 	formatBeforeLevels = 2
 )
 
-// directoryRecord says whose a data directory is. The engine checks some of it too, but after it has
+// directoryRecord says which host a data directory belongs to. The engine checks some of it too, but only after it has
 // made files, and without saying what it found.
 type directoryRecord struct {
 	Format     int                     `json:"format"`
@@ -41,14 +41,13 @@ func recordOf(c Config, hostname string) directoryRecord {
 	}
 }
 
-// directoryLock is this process's claim to a data directory. The engine's own lock does not keep two
-// hosts of one process apart.
+// directoryLock is this process's lock on a data directory. The engine's own lock does not exclude a second host of the
+// same process.
 type directoryLock struct {
 	file *os.File
 }
 
-// claimDirectory makes the data directory where there is none, locks it, and refuses it where it is
-// not this host's.
+// claimDirectory makes the data directory if there is none, locks it, and refuses the directory of another host.
 func claimDirectory(c Config, disk vfs.FS) (*directoryLock, error) {
 	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
@@ -61,7 +60,8 @@ func claimDirectory(c Config, disk vfs.FS) (*directoryLock, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.release()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own", ErrDirectoryInUse, c.DataDir)
+			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own",
+				ErrDirectoryInUse, c.DataDir)
 		}
 		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", c.DataDir, err)
 	}
@@ -90,7 +90,7 @@ func makeDirectory(disk vfs.FS, dir string) error {
 	return syncDirectory(disk, above)
 }
 
-func (l *directoryLock) release() { l.file.Close() }
+func (d *directoryLock) release() { d.file.Close() }
 
 // checkDirectory compares the record, where there is one, with the config.
 func checkDirectory(c Config) error {
@@ -115,34 +115,36 @@ func checkDirectory(c Config) error {
 	return found.compare(recordOf(c, hostname), c.DataDir)
 }
 
-// compare tells what makes a directory the wrong one for a host that would record want in it.
-func (found directoryRecord) compare(want directoryRecord, dir string) error {
+// compare returns an error where a directory with this record is not that of a host whose record is want.
+func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	switch {
-	case found.Format != want.Format && found.Format != formatBeforeLevels:
+	case d.Format != want.Format && d.Format != formatBeforeLevels:
 		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
-			ErrFormat, dir, found.Format, want.Format)
-	case found.Deployment != want.Deployment:
+			ErrFormat, dir, d.Format, want.Format)
+	case d.Deployment != want.Deployment:
 		return fmt.Errorf("%w: %s is of deployment %d, this host of %d: give this host a directory of its own",
-			ErrOtherDeployment, dir, found.Deployment, want.Deployment)
-	case found.Host != want.Host:
+			ErrOtherDeployment, dir, d.Deployment, want.Deployment)
+	case d.Host != want.Host:
 		return fmt.Errorf("%w: %s is host %d's, this is host %d: give this host a directory of its own",
-			ErrOtherHost, dir, found.Host, want.Host)
-	case found.Hostname != want.Hostname:
-		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host name back",
-			ErrHostnameChanged, dir, found.Hostname, want.Hostname)
-	case !maps.Equal(found.Members, want.Members):
-		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set them back",
-			ErrMembersChanged, dir, found.Members, want.Members)
-	case found.Workers != want.Workers:
+			ErrOtherHost, dir, d.Host, want.Host)
+	case d.Hostname != want.Hostname:
+		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host "+
+			"name back",
+			ErrHostnameChanged, dir, d.Hostname, want.Hostname)
+	case !maps.Equal(d.Members, want.Members):
+		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set "+
+			"them back",
+			ErrMembersChanged, dir, d.Members, want.Members)
+	case d.Workers != want.Workers:
 		return fmt.Errorf("%w: %s was made with %d, the config has %d: set them back",
-			ErrWorkersChanged, dir, found.Workers, want.Workers)
+			ErrWorkersChanged, dir, d.Workers, want.Workers)
 	}
 	return nil
 }
 
-// record writes down whose the directory is, once the engine has accepted it. A directory of before the levels gets the
-// record of this format: from then on an earlier version refuses it.
-func (l *directoryLock) record(c Config, disk vfs.FS) error {
+// record writes the record of the directory, once the engine has accepted it. A directory of the format before levels
+// gets the record of this format: from then on an earlier version refuses it.
+func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
 	if text, err := os.ReadFile(path); err == nil {
 		var found directoryRecord

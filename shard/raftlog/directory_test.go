@@ -41,8 +41,9 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 		"another host":       {func(c *Config) { c.Host = 2 }, ErrOtherHost},
 		"another cluster":    {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
 		"an address changed": {func(c *Config) { c.Members = moved }, ErrMembersChanged},
-		"fewer members":      {func(c *Config) { c.Members = map[shard.HostID]string{1: c.address()} }, ErrMembersChanged},
-		"more workers":       {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
+		"fewer members": {func(c *Config) { c.Members = map[shard.HostID]string{1: c.address()} },
+			ErrMembersChanged},
+		"more workers": {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one.config
@@ -53,8 +54,8 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 	one.open() // it is as it was
 }
 
-// A directory of before the levels is taken over, and from then on it is none for the version that filled it.
-func TestADirectoryOfBeforeTheLevelsIsTakenOver(t *testing.T) {
+// TestADirectoryOfTheFormatBeforeLevelsIsAccepted: the version that filled the directory refuses it from then on.
+func TestADirectoryOfTheFormatBeforeLevelsIsAccepted(t *testing.T) {
 	one := newCluster(t, 1, nil)[0]
 	one.open()
 	one.close()

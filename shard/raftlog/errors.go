@@ -29,9 +29,9 @@ var (
 	ErrFormat = errors.New("raftlog: the data directory has a format that this version does not know")
 )
 
-// engineOpenErrors are the engine's reasons for refusing a data directory. Its package keeps the values
-// to itself, so they are known by their text. claimDirectory has better words for most; these are
-// met where its record was lost.
+// engineOpenErrors are the engine's reasons for refusing a data directory. Its package does not export the values, so
+// they are known by their text. claimDirectory refuses most of these directories first, with a better error; these
+// remain where its record is lost.
 var engineOpenErrors = []struct {
 	text string
 	err  error
@@ -42,7 +42,8 @@ var engineOpenErrors = []struct {
 	{"hostname changed", ErrHostnameChanged, "give the machine or container its former host name back"},
 	{"deployment ID changed", ErrOtherDeployment, "give this host a directory of its own"},
 	{"hard setting changed", ErrWorkersChanged, "set the number of workers back"},
-	{"settings changed", ErrWorkersChanged, "set the number of workers back, and remove dragonboat-hard-settings.json from the working directory"},
+	{"settings changed", ErrWorkersChanged,
+		"set the number of workers back, and remove dragonboat-hard-settings.json from the working directory"},
 	{"logdb type changed", ErrFormat, "use the version that filled the directory"},
 	{"incompatible LogDB data format", ErrFormat, "use the version that filled the directory"},
 	{"using new LogDB on existing Raft Log", ErrFormat, "use the version that filled the directory"},
@@ -53,7 +54,7 @@ var engineOpenErrors = []struct {
 	{silentPanic, ErrDamaged, repairAdvice},
 }
 
-// explainOpen says what an error of the engine means for the one who started the host.
+// explainOpen turns an error of the engine into one that says what to do.
 func explainOpen(c Config, err error) error {
 	if errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
@@ -65,3 +66,36 @@ func explainOpen(c Config, err error) error {
 	}
 	return fmt.Errorf("raftlog: open host %d in %s, listening on %s: %w", c.Host, c.DataDir, c.listenAddress(), err)
 }
+
+// ErrDamaged is returned by Open for a data directory in which a file is not what was written.
+var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
+
+const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
+
+// damage is an ErrDamaged that names the file. It wraps no other error, because it passes through the engine's store,
+// which drops the text of errors that wrap others.
+type damage struct {
+	file  string
+	at    int   // -1: it is missing
+	cause error // the error of the reader, if there is one
+}
+
+// missingFile is the damage of a file that is not there.
+func missingFile(name string) error { return &damage{file: name, at: -1} }
+
+func damagedFile(name string, at int, cause error) error { return &damage{name, at, cause} }
+
+// Error implements error.
+func (d *damage) Error() string {
+	if d.at < 0 {
+		return fmt.Sprintf("%v: %s is missing: put it back; without it %s", ErrDamaged, d.file, repairAdvice)
+	}
+	text := fmt.Sprintf("%v: %s, from byte %d on: %s", ErrDamaged, d.file, d.at, repairAdvice)
+	if d.cause != nil {
+		text += fmt.Sprintf(" (%v)", d.cause)
+	}
+	return text
+}
+
+// Is makes it an ErrDamaged.
+func (d *damage) Is(target error) bool { return target == ErrDamaged }

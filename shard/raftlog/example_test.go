@@ -15,7 +15,7 @@ import (
 // total adds up the lengths of all batches.
 type total struct {
 	bytes atomic.Int64
-	leads chan struct{} // told when this host leads
+	leads chan struct{} // holds a token when this host leads
 }
 
 func (t *total) Apply(entries []shard.Entry) error {

@@ -13,49 +13,48 @@ import (
 )
 
 const (
-	// preparedName is the file, beside the log files of a store, that becomes its next one. The store does
-	// not know the name, and leaves it alone.
+	// preparedName is the file, beside the log files of a store, that becomes its next one. The store ignores the name.
 	preparedName = "prepared"
-	// preparedAfter is how much must have been written to a store before a file is prepared for it: a host
-	// that has little to do does not pay for what it does not need.
+	// preparedAfter is how much must have been written to a store before a file is prepared for it: an idle host does
+	// not pay for one.
 	preparedAfter = 64 << 10
 	// preparedLeast is the size of the first: enough for the first two files of a store, and written in a few
 	// milliseconds.
 	preparedLeast = 1 << 20
-	// preparedStep is written and synced at a time, and preparedPause is waited between two, so that the
-	// log's own syncs find the disk free, and everything else a processor.
+	// preparedStep is written and synced at a time, with preparedPause between two steps, so that the log's own syncs
+	// find the disk free, and everything else a processor.
 	preparedStep  = 256 << 10
 	preparedPause = 2 * time.Millisecond
 	// preparedReserve is how many such files must fit on the disk for one to be made.
 	preparedReserve = 16
-	// preparedGrowth: each log file of a store is up to twice as large as the one before it, so one that is
-	// prepared while another is written will follow one of twice the size.
+	// preparedGrowth: each log file of a store is up to twice as large as the one before it. A file that is prepared
+	// while another is written comes two files after the latest complete one.
 	preparedGrowth = 4
 )
 
-// files is the file system of the log stores. What it adds: a log file whose blocks have all been written
-// before. To sync a file that grows, the file system must write its journal too, which takes about as long again;
-// and with several hosts on one disk, the journal is what they wait for each other at.
+// files is the file system of the log stores. It adds log files whose blocks have all been written before. To sync a
+// file that grows, the file system must write its journal too, which takes about as long again, and several hosts on
+// one disk wait for each other at the journal.
 //
-// For that reason the store itself uses its old log files again, but not the first of each size, nor those of
-// an earlier run. What an old file still holds does no harm: each record carries the number of its file.
+// For that reason the store itself uses its old log files again, but not the first of each size, nor those of an
+// earlier run. What an old file still holds does no harm: each record carries the number of its file.
 //
-// What is more, log files are written past the operating system's cache (sector.go): that halves the time of a
-// sync again, and keeps it short while others write to the same disk.
+// Log files are also written past the operating system's cache (sector.go). That halves the time of a sync again, and
+// keeps it short while other programs write to the same disk.
 //
-// Files are prepared in the background, but for the first and small one, and only where there is ample room. Without
-// one everything works, slower.
+// Files are prepared in the background, except the first and small one, and only where there is ample room. Without a
+// prepared file everything works, slower.
 //
-// It also sees to it that damage is told from what a power failure leaves: by marks in log files and manifests
-// (mark.go), a seal on what names the manifest (sealed.go), a look at tables before they are used (table.go); and
-// that a power failure leaves no halves of what the engine takes for whole (whole.go).
+// Damage can be distinguished from what a power failure leaves: by marks in log files and manifests (sector.go), a seal
+// on what names the manifest (storefile.go), and a check of tables before they are used (checksum.go). And a power
+// failure leaves no half of a file that the engine expects to be whole (storefile.go).
 type files struct {
 	vfs.FS
 	open   func(name string) (diskFile, error) // a log file
 	limit  int64                               // a log file does not become much larger
-	synced func(time.Duration)                 // is told how long each sync of a log file took
-	// damaged, where set, is called with a snapshot that is missing when the engine needs it. No snapshot is removed that
-	// a record of the log still refers to, so it was taken away from outside.
+	synced func(time.Duration)                 // is called with the duration of each sync of a log file
+	// damaged, where set, is called with a snapshot that is missing when the engine needs it. The engine removes no
+	// snapshot that a record of the log still refers to, so another program has removed it.
 	damaged func(error)
 
 	mu     sync.Mutex
@@ -69,7 +68,7 @@ type files struct {
 type store struct {
 	written atomic.Int64 // since it was opened
 	last    atomic.Int64 // to the latest file that is complete
-	// Used by the one goroutine that writes.
+	// positions is used by the one goroutine that writes.
 	positions positions
 
 	// guarded by files.mu
@@ -87,7 +86,7 @@ func newFiles(limit int64, synced func(time.Duration)) *files {
 	}
 }
 
-// close gives up what is being prepared. The stores are closed already.
+// close gives up the files that are being prepared. The stores are closed already.
 func (f *files) close() {
 	f.mu.Lock()
 	f.closed = true
@@ -111,17 +110,16 @@ func (f *files) Create(name string) (vfs.File, error) {
 	return file, err
 }
 
-// createLog creates a log file. One that is prepared is not empty, but holds nothing that its reader would take
-// for a record.
+// createLog creates a log file. A prepared one is not empty, but holds nothing that its reader would parse as a record.
 func (f *files) createLog(name string) (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.store(name)
 	least := min(f.limit, preparedLeast)
 	if !s.prepared && !s.making && f.hasRoom(name, least) {
-		s.prepared = f.make(besides(name), least, 0) == nil
+		s.prepared = f.make(preparedPath(name), least, 0) == nil
 	}
-	if file := f.take(s, name); file != nil {
+	if file := f.usePrepared(s, name); file != nil {
 		return file, nil
 	}
 	return f.logFile(s, name)(f.FS.Create(name))
@@ -152,8 +150,8 @@ func (f *files) Rename(oldName, newName string) error {
 	return f.FS.Rename(oldName, newName)
 }
 
-// Stat implements vfs.FS. A store asks for the sizes of its tables when it is opened, of those that it needs and no
-// others: that is the moment to look at them.
+// Stat implements vfs.FS. When a store is opened it asks for the sizes of the tables that it needs and of no others, so
+// this is where they are verified.
 func (f *files) Stat(name string) (os.FileInfo, error) {
 	if isTable(name) {
 		if err := verifyTable(f.FS, name); err != nil {
@@ -172,20 +170,20 @@ func (f *files) ReuseForWrite(oldName, newName string) (vfs.File, error) {
 	defer f.mu.Unlock()
 	s := f.store(newName)
 	if f.size(oldName) < min(f.limit, 2*s.last.Load()) {
-		if file := f.take(s, newName); file != nil {
+		if file := f.usePrepared(s, newName); file != nil {
 			return file, f.FS.Remove(oldName)
 		}
 	}
 	return f.logFile(s, newName)(f.FS.ReuseForWrite(oldName, newName))
 }
 
-// Remove implements vfs.FS. A log file of full size that is not needed any more is a prepared one.
+// Remove implements vfs.FS. A removed log file of full size becomes the prepared one.
 func (f *files) Remove(name string) error {
 	if isLogFile(name) && f.size(name) >= f.limit {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		s := f.store(name)
-		if !s.prepared && !s.making && f.FS.Rename(name, besides(name)) == nil {
+		if !s.prepared && !s.making && f.FS.Rename(name, preparedPath(name)) == nil {
 			s.prepared = true
 			return nil
 		}
@@ -193,32 +191,32 @@ func (f *files) Remove(name string) error {
 	return f.FS.Remove(name)
 }
 
-// store returns what there is to know of a log file's store. The lock is held.
+// store returns the store of a log file. The lock is held.
 func (f *files) store(name string) *store {
 	dir := filepath.Dir(name)
 	s := f.stores[dir]
 	if s == nil {
-		_, err := f.FS.Stat(besides(name)) // an earlier run left it
+		_, err := f.FS.Stat(preparedPath(name)) // an earlier run left it
 		s = &store{prepared: err == nil}
 		f.stores[dir] = s
 	}
 	return s
 }
 
-// take makes the prepared file of a store, if there is one, the one of that name. The lock is held.
-func (f *files) take(s *store, name string) vfs.File {
+// usePrepared renames the prepared file of a store, if there is one, and opens it. The lock is held.
+func (f *files) usePrepared(s *store, name string) vfs.File {
 	if !s.prepared {
 		return nil
 	}
 	s.prepared = false
-	file, err := f.logFile(s, name)(f.FS.ReuseForWrite(besides(name), name))
+	file, err := f.logFile(s, name)(f.FS.ReuseForWrite(preparedPath(name), name))
 	if err != nil {
 		return nil
 	}
 	return file
 }
 
-// prepare makes the next file of a store, unless there is one.
+// prepare prepares the next file of a store, unless one is prepared or in the making.
 func (f *files) prepare(s *store, name string) {
 	size := max(preparedLeast, preparedGrowth*s.last.Load())
 	size = min(f.limit, (size+preparedStep-1)/preparedStep*preparedStep)
@@ -232,7 +230,7 @@ func (f *files) prepare(s *store, name string) {
 	}
 	s.making = true
 	f.making.Go(func() {
-		err := f.make(besides(name), size, preparedPause)
+		err := f.make(preparedPath(name), size, preparedPause)
 		f.mu.Lock()
 		s.making, s.prepared = false, err == nil
 		f.mu.Unlock()
@@ -284,7 +282,7 @@ func (f *files) fill(file diskFile, size int64, pause time.Duration) error {
 	return file.Sync()
 }
 
-// size returns how large a file is; 0 where that cannot be told.
+// size returns the size of a file, 0 where that cannot be read.
 func (f *files) size(name string) int64 {
 	info, err := f.FS.Stat(name)
 	if err != nil {
@@ -293,7 +291,7 @@ func (f *files) size(name string) int64 {
 	return info.Size()
 }
 
-// logFile returns what turns a file that the store opened into one of its log.
+// logFile returns a function that reopens a file that the file system opened as one of the store's log.
 func (f *files) logFile(s *store, name string) func(vfs.File, error) (vfs.File, error) {
 	return func(opened vfs.File, err error) (vfs.File, error) {
 		if err != nil {
@@ -310,12 +308,12 @@ func (f *files) logFile(s *store, name string) func(vfs.File, error) (vfs.File, 
 	}
 }
 
-// besides is where the file is that is prepared for the store of a log file.
-func besides(name string) string { return filepath.Join(filepath.Dir(name), preparedName) }
+// preparedPath is the path of the prepared file of a log file's store.
+func preparedPath(name string) string { return filepath.Join(filepath.Dir(name), preparedName) }
 
-// unharmed makes the engine take our file system: of those that are not its own it takes only one that injects
-// errors. This one injects none.
-type unharmed struct{}
+// noFaults makes the engine accept this file system: except its own it accepts only one that injects errors. This one
+// injects none.
+type noFaults struct{}
 
 // MaybeError implements vfs.Injector.
-func (unharmed) MaybeError(vfs.Op) error { return nil }
+func (noFaults) MaybeError(vfs.Op) error { return nil }

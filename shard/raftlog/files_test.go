@@ -146,7 +146,8 @@ func TestALogFileOfFullSizeThatIsRemovedIsPrepared(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sizeOf(t, name) != -1 || sizeOf(t, path(preparedName)) != want {
-			t.Errorf("%s: it is still there, or %d bytes are prepared, want %d", name, sizeOf(t, path(preparedName)), want)
+			t.Errorf("%s: it is still there, or %d bytes are prepared, want %d", name, sizeOf(t, path(preparedName)),
+				want)
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
 )
 
-var powerFlips = flag.Int("power.flips", 1000, "how many bits are flipped in a log store's files, one at a time; of a whole host's, a tenth")
+var powerFlips = flag.Int("power.flips", 1000,
+	"how many bits are flipped in a log store's files, one at a time; of a whole host's, a tenth")
 
 // flips draws places of a file in which bits are flipped: most of them where it holds something.
 func flips(random *rand.Rand, data []byte, count int) (places []int) {
@@ -44,7 +45,8 @@ func kindOf(path string) string {
 	return name
 }
 
-// notServed says what is wrong with a refusal of a directory in which a file was damaged: nothing if it is one that names it.
+// notServed says what is wrong with a refusal of a directory in which a file was damaged: nothing if it is one that
+// names it.
 func notServed(err error, file string) error {
 	if !errors.Is(err, ErrDamaged) && !strings.Contains(err.Error(), "is damaged") {
 		return fmt.Errorf("it is not called damaged: %w", err)
@@ -75,7 +77,7 @@ func newFlippedStore(t *testing.T, closed bool) *flippedStore {
 	}
 	s := &flippedStore{era: e, random: random, refused: make(map[string]int), opened: make(map[string]int)}
 	var safes []int
-	e.recording.Disks(func(_ int, d *outage.Disk, note any) bool {
+	e.recording.Replay(func(_ int, d *outage.Disk, note any) bool {
 		if n, ok := note.(safe); ok {
 			safes = append(safes, n.state)
 		}
@@ -85,7 +87,7 @@ func newFlippedStore(t *testing.T, closed bool) *flippedStore {
 	s.allowed = span{safes[len(safes)-2], len(e.states) - 1} // the last batch before a kill has no mark
 	if closed {
 		s.allowed.low = s.allowed.high
-		e.closing.Disks(func(_ int, d *outage.Disk, _ any) bool {
+		e.closing.Replay(func(_ int, d *outage.Disk, _ any) bool {
 			s.image = d
 			return true
 		})
@@ -145,8 +147,8 @@ func (s *flippedStore) files(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestNothingWrongIsReadFromAFlippedStore flips bits all over a log store's files. Either they do not matter, or the store is
-// refused, and the file is named.
+// TestNothingWrongIsReadFromAFlippedStore flips bits all over a log store's files. Either they do not matter, or the
+// store is refused, and the file is named.
 func TestNothingWrongIsReadFromAFlippedStore(t *testing.T) {
 	for name, closed := range map[string]bool{"closed": true, "killed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +172,8 @@ func TestNothingWrongIsReadFromAFlippedStore(t *testing.T) {
 	}
 }
 
-// TestNothingWrongIsServedByAFlippedHost flips bits all over a host's data directory: host records, flag files and snapshots too.
+// TestNothingWrongIsServedByAFlippedHost flips bits all over a host's data directory: host records, flag files and
+// snapshots too.
 func TestNothingWrongIsServedByAFlippedHost(t *testing.T) {
 	one := newCluster(t, 1, fewEntries)[0]
 	var want []string

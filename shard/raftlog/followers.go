@@ -8,7 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// followers notes what other hosts answer to this one where it leads. The engine knows it too, and tells nobody.
+// followers records what other hosts answer to this one where it leads. The engine knows it too, but does not export
+// it.
 type followers struct {
 	mu  sync.Mutex
 	all map[followerKey]follower // guarded by mu
@@ -19,16 +20,16 @@ type followerKey struct {
 	host  shard.HostID
 }
 
-// follower is how far a host has got, as it said itself.
+// follower is how far a host has the log, by its own answers.
 type follower struct {
-	term  uint64 // in which it said so
+	term  uint64 // of those answers
 	index uint64
 	heard time.Time
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
 
-// note takes the answers to a leader in.
+// note records the answers among messages of another host.
 func (f *followers) note(messages []raftpb.Message) {
 	var now time.Time
 	for i := range messages {
@@ -47,7 +48,7 @@ func (f *followers) note(messages []raftpb.Message) {
 			continue
 		}
 		if m.Term > known.term {
-			known = follower{term: m.Term} // what it had before may have been overwritten
+			known = follower{term: m.Term} // what it had in an earlier term may have been overwritten
 		}
 		if m.Type == raftpb.ReplicateResp && !m.Reject {
 			known.index = max(known.index, m.LogIndex)
@@ -57,7 +58,7 @@ func (f *followers) note(messages []raftpb.Message) {
 	}
 }
 
-// of returns what is known of a host in a shard, of that term.
+// of returns what is known of a host in a shard in that term.
 func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,13 +68,13 @@ func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	return follower{}
 }
 
-// Follower returns up to which index another host has said to have the log since this one leads, and whether it was
-// heard of within an election timeout. Both are zero where this host does not lead.
+// Follower returns up to which index another host has acknowledged the log since this one leads, and whether it has
+// answered within an election timeout. Both are zero where this host does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
-	belief := l.belief.Load()
-	if belief.Leader != l.host.config.Host {
+	leadership := l.leadership.Load()
+	if leadership.Leader != l.host.config.Host {
 		return 0, false
 	}
-	known := l.host.followers.of(l.shardID, belief.Term, id)
+	known := l.host.followers.of(l.shardID, leadership.Term, id)
 	return known.index, !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
 }

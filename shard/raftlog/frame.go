@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A frame between hosts is a header and a payload:
+// frameHeaderSize is the size of the header of a frame between hosts, which comes before the payload:
 //
 //	bytes 0..2   "SBX"
 //	byte  3      kind
 //	bytes 4..7   length of the payload, big endian
 //	bytes 8..11  CRC-32C of bytes 0..7 and the payload, big endian
 //
-// Where the hosts have a secret, 16 bytes behind the payload are its MAC.
+// Where the hosts have a secret, the 16 bytes after the payload are its MAC.
 const frameHeaderSize = 12
 
 // Kinds of frames.
@@ -27,12 +27,13 @@ const (
 )
 
 const (
-	// maxFrameBytes is above what the engine sends at once: 64 MiB, and one message of as much.
+	// maxFrameBytes is more than the engine sends at once: 64 MiB, and one message of the same size.
 	maxFrameBytes = 160 << 20
 	// frameReadStep bounds what is allocated for a payload of which nothing has arrived yet.
 	frameReadStep   = 1 << 20
 	readBufferBytes = 64 << 10
-	// silence ends a connection that brings nothing. The engine ends its own after a minute of that.
+	// silence is after how long without a frame a connection ends. The engine ends those that it dialled after a
+	// minute.
 	silence = 2 * time.Minute
 )
 
@@ -54,13 +55,13 @@ func frameSum(head, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, payload)
 }
 
-// frameSource is the part of a net.Conn that frames are read from.
+// frameSource is what a frameReader needs of a net.Conn.
 type frameSource interface {
 	io.Reader
 	SetReadDeadline(time.Time) error
 }
 
-// frameReader takes frames from a connection.
+// frameReader reads frames from a connection.
 type frameReader struct {
 	conn   frameSource
 	mac    *frameMAC // nil: frames have none
@@ -111,7 +112,7 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 	return kind, payload, nil
 }
 
-// read reads a payload. Memory grows with what has arrived, not with what was announced.
+// read reads a payload. It allocates by what has arrived, not by the announced size.
 func (f *frameReader) read(size int) ([]byte, error) {
 	if cap(f.buffer) > keepBufferBytes {
 		f.buffer = nil

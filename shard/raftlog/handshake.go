@@ -19,8 +19,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A connection between hosts begins with four steps: both sides say hello, and then each proves that it has the secret
-// of the cluster, the one that dialled first, so that who has no secret is given nothing to try secrets on. A hello is
+// A connection between hosts begins with four steps: both sides send a hello, and then each proves that it has the
+// secret of the cluster. The dialer proves it first, so that a program without the secret gets no proof to try secrets
+// on. A hello is
 //
 //	bytes 0..2    "SBX"
 //	byte  3       3, a kind that no frame has
@@ -34,7 +35,7 @@ import (
 // The proofs and the key of the frames are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
 // secret the same is done with an empty one, which proves nothing, and frames have no MAC.
 const (
-	// handshakeVersion counts up when hosts of the version before must not speak with those of this one. 1 had no
+	// handshakeVersion grows when hosts of the version before must not connect to those of this one. Version 1 had no
 	// handshake: a connection began with a frame.
 	handshakeVersion = 2
 
@@ -44,10 +45,10 @@ const (
 	proofSize  = sha256.Size
 )
 
-// errRefused ends a dial that another attempt would not mend.
+// errRefused is the error of a dial that would fail again.
 var errRefused = errors.New("handshake refused")
 
-// hello is what a host says first.
+// hello is the first message of a host on a connection.
 type hello [helloSize]byte
 
 func newHello(c *Config) *hello {
@@ -65,31 +66,33 @@ func newHello(c *Config) *hello {
 
 func (h *hello) host() shard.HostID { return shard.HostID(binary.BigEndian.Uint64(h[16:])) }
 
-// isHello tells whether these are the first bytes of a hello at all. It is looked at before anything is answered.
+// isHello reports whether these are the first bytes of a hello. It is checked before anything is answered.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
-// compare tells why a host that said theirs is no peer of one that says ours.
-func (ours *hello) compare(theirs *hello) error {
+// compare returns an error where a host that sent theirs is no peer of the one that sends h.
+func (h *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
 		return otherVersion(1)
 	case !theirs.isHello():
 		return errors.New("it is no host")
-	case theirs[4] != ours[4]:
+	case theirs[4] != h[4]:
 		return otherVersion(theirs[4])
-	case theirs[5] != ours[5]:
-		return errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts the same")
-	case [8]byte(theirs[8:16]) != [8]byte(ours[8:16]):
+	case theirs[5] != h[5]:
+		return errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts " +
+			"the same")
+	case [8]byte(theirs[8:16]) != [8]byte(h[8:16]):
 		return fmt.Errorf("it is of deployment %d, this host of %d",
-			binary.BigEndian.Uint64(theirs[8:]), binary.BigEndian.Uint64(ours[8:]))
-	case theirs.host() == ours.host():
-		return fmt.Errorf("it says that it is host %d, which this host is", ours.host())
+			binary.BigEndian.Uint64(theirs[8:]), binary.BigEndian.Uint64(h[8:]))
+	case theirs.host() == h.host():
+		return fmt.Errorf("it says that it is host %d, which this host is", h.host())
 	}
 	return nil
 }
 
 func otherVersion(version byte) error {
-	return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with one version",
+	return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with "+
+		"one version",
 		version, handshakeVersion)
 }
 
@@ -127,7 +130,7 @@ func (k *handshakeKeys) mac(c *Config) (*frameMAC, error) {
 	return &frameMAC{aead: aead}, nil
 }
 
-// greetAsDialer is the part of the side that dialled.
+// greetAsDialer runs the handshake of the side that dialled.
 func greetAsDialer(ctx context.Context, conn net.Conn, c *Config) (*frameMAC, error) {
 	defer boundHandshake(ctx, conn)()
 	ours, theirs := newHello(c), new(hello)
@@ -149,7 +152,8 @@ func greetAsDialer(ctx context.Context, conn net.Conn, c *Config) (*frameMAC, er
 	}
 	var proof [proofSize]byte
 	if _, err := io.ReadFull(conn, proof[:]); err != nil {
-		return nil, fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w", errRefused, err)
+		return nil, fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w",
+			errRefused, err)
 	}
 	if !hmac.Equal(proof[:], keys.acceptor) {
 		return nil, fmt.Errorf("%w: the other host has another secret", errRefused)
@@ -157,7 +161,7 @@ func greetAsDialer(ctx context.Context, conn net.Conn, c *Config) (*frameMAC, er
 	return keys.mac(c)
 }
 
-// greetAsAcceptor is the part of the side that was dialled. It returns which host dialled.
+// greetAsAcceptor runs the handshake of the side that accepted. It returns which host dialled.
 func greetAsAcceptor(ctx context.Context, conn net.Conn, c *Config) (shard.HostID, *frameMAC, error) {
 	defer boundHandshake(ctx, conn)()
 	ours, theirs := newHello(c), new(hello)
@@ -197,8 +201,7 @@ func greetAsAcceptor(ctx context.Context, conn net.Conn, c *Config) (shard.HostI
 	return theirs.host(), mac, err
 }
 
-// boundHandshake ends a handshake that takes too long, or whose context ends, until the function that it returns is
-// called.
+// boundHandshake ends a handshake after a timeout, or when its context ends, until the returned function is called.
 func boundHandshake(ctx context.Context, conn net.Conn) (done func()) {
 	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -210,7 +213,7 @@ func boundHandshake(ctx context.Context, conn net.Conn) (done func()) {
 }
 
 // frameMAC authenticates the frames of a connection: GMAC with AES-256 over the payload, and a nonce of the number of
-// the frame and its kind. Frames go one way, so each side counts one row of them.
+// the frame and its kind. Frames go in one direction only, so each side has one counter.
 type frameMAC struct {
 	aead   cipher.AEAD
 	next   uint64
@@ -232,7 +235,7 @@ func (m *frameMAC) seal(frame []byte, kind byte) []byte {
 	return m.aead.Seal(frame, m.nonce(kind), nil, frame[frameHeaderSize:])
 }
 
-// check tells whether a frame that arrived is the next one that the other side sent.
+// check reports whether a frame is the next one that the other side sent.
 func (m *frameMAC) check(kind byte, payload, mac []byte) bool {
 	_, err := m.aead.Open(nil, m.nonce(kind), mac, payload)
 	return err == nil

@@ -58,7 +58,7 @@ func TestAHostWithoutTheSecretIsRefused(t *testing.T) {
 	}
 }
 
-// An impostor at the address of a host has no secret: nothing is sent to it.
+// TestNothingIsSentToWhoDoesNotHaveTheSecret: a program without the secret listens at the address of a host.
 func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
 	impostor := newEndpoint(t, nil, withSecret([]byte("a secret that was guessed")))
 	dialer := newDialer(impostor.config, nil, withSecret(testSecret))
@@ -102,7 +102,7 @@ func TestFramesAreNeitherChangedNorRepeatedOnTheWay(t *testing.T) {
 		"changed": func(_, second []byte) []byte {
 			mac := second[len(second)-macSize:]
 			changed := bytes.Replace(second[:len(second)-macSize], []byte("second"), []byte("forged"), 1)
-			sealFrame(changed, frameMessages) // whoever changes it can make the checksum fit
+			sealFrame(changed, frameMessages) // a changed frame can have the right checksum
 			return append(changed, mac...)
 		},
 		"without a MAC": func(_, second []byte) []byte {
@@ -174,7 +174,8 @@ func BenchmarkSendingWithAndWithoutAMAC(b *testing.B) {
 				defer near.Close()
 				defer far.Close()
 				s := &sender{conn: discardConn{near, io.Discard}, mac: mac}
-				batch := raftpb.MessageBatch{Requests: []raftpb.Message{{Entries: []raftpb.Entry{{Cmd: make([]byte, size)}}}}}
+				batch := raftpb.MessageBatch{Requests: []raftpb.Message{{Entries: []raftpb.Entry{{Cmd: make([]byte,
+					size)}}}}}
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 				for b.Loop() {

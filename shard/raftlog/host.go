@@ -15,19 +15,18 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is one process's part in the logs of all its shards. Its methods may be called from any
-// goroutine.
+// Host is the replicas of one process: the logs of all its shards. Its methods may be called from any goroutine.
 type Host struct {
 	config Config
 	tls    *tlsConfigs // nil: plain TCP
 	engine *dragonboat.NodeHost
 	lock   *directoryLock
-	events *leadershipEvents
+	events *events
 	disk   *files
-	// followers are noted by the transport.
+	// followers is filled by the transport.
 	followers *followers
 
-	lifecycle sync.Mutex // held by Start, and by Close until it begins; taken before mu
+	lifecycle sync.Mutex // held by Start, and by Close until it begins; locked before mu
 	closed    bool       // guarded by lifecycle
 
 	mu   sync.RWMutex
@@ -38,8 +37,8 @@ type Host struct {
 	running   sync.WaitGroup
 }
 
-// Open claims the data directory and the address of a config and takes up contact with the other
-// members. No shard runs before Start.
+// Open claims the data directory and the address of a config and connects to the other members. No shard runs before
+// Start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -75,7 +74,7 @@ func open(c Config, disk *files) (_ *Host, err error) {
 		return nil, err
 	}
 	if !c.alone() {
-		// An address that cannot be had must show before the engine binds the directory to it.
+		// Listening must fail before the engine binds the directory to the address.
 		listener, failed := net.Listen("tcp", c.listenAddress())
 		if failed != nil {
 			return nil, fmt.Errorf("raftlog: listen for other hosts: %w", failed)
@@ -93,8 +92,8 @@ func open(c Config, disk *files) (_ *Host, err error) {
 		logs: make(map[uint64]*Log), stop: make(chan struct{}),
 	}
 	factory.runs = func(shardID uint64) bool { return h.log(shardID) != nil }
-	h.events = newLeadershipEvents(h)
-	enginePanicked.Store(nil) // what was said at another time explains nothing
+	h.events = newEvents(h)
+	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))
 	if err == nil && h.engine == nil {
 		// The engine swallows a panic of its own whose value is no error.
@@ -111,12 +110,11 @@ func open(c Config, disk *files) (_ *Host, err error) {
 	return h, nil
 }
 
-// Start starts this host's replica of a shard, or starts it again. The members are the hosts that the
-// shard has its replicas on, all of the config's where none is named; they count when the shard is new
-// on this host, and must then be the same on all of them. Start returns before the replica has read
-// its snapshot and its log.
+// Start starts this host's replica of a shard, or starts it again. The members are the hosts with a replica of the
+// shard, all of the config where none is named. They count when the shard is new on this host, and must then be the
+// same on all of them. Start returns before the replica has read its snapshot and its log.
 //
-// The state machine must be empty, and is fed until the log is closed.
+// The state machine must be empty. It gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard.HostID) (shard.Log, error) {
 	if len(members) == 0 {
 		members = h.config.memberIDs()
@@ -125,7 +123,8 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard
 	for _, id := range members {
 		address, ok := h.config.Members[id]
 		if !ok {
-			return nil, fmt.Errorf("raftlog: start shard %d: host %d is no member of the cluster: %w", shardID, id, shard.ErrNotMember)
+			return nil, fmt.Errorf("raftlog: start shard %d: host %d is no member of the cluster: %w", shardID, id,
+				shard.ErrNotMember)
 		}
 		initial[uint64(id)] = address
 	}
@@ -134,12 +133,12 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard
 	}
 	h.lifecycle.Lock()
 	defer h.lifecycle.Unlock()
-	l, err := h.admit(shardID, members, target)
+	l, err := h.register(shardID, members, target)
 	if err != nil {
 		return nil, err
 	}
 	if h.engine.HasNodeInfo(shardID, uint64(h.config.Host)) {
-		initial = nil // the log knows its members
+		initial = nil // the log has the members
 	}
 	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
 	if err := h.engine.StartConcurrentReplica(initial, false, create, h.config.replicaConfig(shardID)); err != nil {
@@ -150,8 +149,8 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, members ...shard
 	return l, nil
 }
 
-// CertificateExpires returns when the certificate ends that this host shows to others: the one that was in the file when
-// the host was opened. The zero time where hosts do not use TLS.
+// CertificateExpires returns when the certificate expires that this host shows to others, which was read when the host
+// was opened. It returns the zero time where hosts do not use TLS.
 func (h *Host) CertificateExpires() time.Time {
 	if h.tls == nil {
 		return time.Time{}
@@ -159,8 +158,8 @@ func (h *Host) CertificateExpires() time.Time {
 	return h.tls.expires()
 }
 
-// admit registers a log, so that it hears of leaders from the first moment on.
-func (h *Host) admit(shardID uint64, members []shard.HostID, target shard.StateMachine) (*Log, error) {
+// register makes the log of a shard known, so that it gets every event of leadership.
+func (h *Host) register(shardID uint64, members []shard.HostID, target shard.StateMachine) (*Log, error) {
 	if h.closed {
 		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, ErrHostClosed)
 	}

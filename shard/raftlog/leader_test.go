@@ -50,7 +50,7 @@ func TestTransferToAHostWithoutAReplicaIsRefused(t *testing.T) {
 	}
 }
 
-func TestLeadershipIsToldInOrder(t *testing.T) {
+func TestLeadershipIsNotifiedInOrder(t *testing.T) {
 	all, leader := openThree(t, nil)
 	for _, to := range others(all, leader) {
 		transfer(t, all, leader, to)

@@ -67,7 +67,7 @@ func (s *ledgerShard) content() content {
 type step struct {
 	name string
 	do   func(s *testStore) error
-	// mayWait tells that a power failure may undo it though it was acknowledged: nothing but positions is new.
+	// mayWait: a power failure may undo the step though it was acknowledged, because it wrote positions only.
 	mayWait bool
 }
 
@@ -99,13 +99,17 @@ func (l *ledger) next(random *rand.Rand) step {
 func (s *ledgerShard) takeSnapshot(shard uint64) step {
 	s.snapshot = raftpb.Snapshot{ShardID: shard, Index: s.state.Commit, Term: s.state.Term}
 	update := raftpb.Update{ShardID: shard, ReplicaID: storeReplica, Snapshot: s.snapshot}
-	return step{name: "snapshot", do: func(store *testStore) error { return store.SaveSnapshots([]raftpb.Update{update}) }}
+	return step{name: "snapshot",
+		do: func(store *testStore) error { return store.SaveSnapshots([]raftpb.Update{update}) }}
 }
 
 func (s *ledgerShard) removeEntries(shard uint64, random *rand.Rand) step {
 	to := s.snapshot.Index - min(s.snapshot.Index, uint64(random.IntN(10)))
 	maps.DeleteFunc(s.entries, func(index uint64, _ raftpb.Entry) bool { return index < to })
-	return step{name: "remove", do: func(store *testStore) error { return store.RemoveEntriesTo(shard, storeReplica, to) }}
+	return step{name: "remove", do: func(store *testStore) error {
+		return store.RemoveEntriesTo(shard, storeReplica,
+			to)
+	}}
 }
 
 // update is one or more shards' updates that are saved together.
@@ -121,7 +125,8 @@ func (l *ledger) update(random *rand.Rand) step {
 			mayWait = mayWait && same && len(u.EntriesToSave) == 0 && u.Snapshot.Index == 0
 		}
 	}
-	return step{name: "update", do: func(store *testStore) error { return store.SaveRaftState(updates, 1) }, mayWait: mayWait}
+	return step{name: "update", do: func(store *testStore) error { return store.SaveRaftState(updates, 1) },
+		mayWait: mayWait}
 }
 
 func (s *ledgerShard) update(shard uint64, random *rand.Rand) raftpb.Update {

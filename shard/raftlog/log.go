@@ -14,8 +14,7 @@ import (
 
 // Log is one host's end of a shard's log. It implements shard.Log.
 //
-// Its goroutines are one that delivers the outcomes of proposals and barrierRounds that run barriers;
-// Close ends them.
+// One of its goroutines delivers the outcomes of proposals, and barrierRounds run barriers. Close ends them.
 type Log struct {
 	host    *Host
 	shardID uint64
@@ -23,14 +22,14 @@ type Log struct {
 	session *client.Session
 	machine *machine
 
-	belief    atomic.Pointer[shard.Leadership]
-	turned    announcement // belief has changed
-	proposals proposals
-	forwards  *forwards
-	barriers  *barriers
+	leadership atomic.Pointer[shard.Leadership]
+	changed    announcement // of leadership
+	proposals  proposals
+	forwards   *forwards
+	barriers   *barriers
 
-	tellMu sync.Mutex // held while the state machine is told of a leader
-	silent bool       // guarded by tellMu: it is told no more
+	notifyMu sync.Mutex // held while the state machine is notified of a leader
+	muted    bool       // guarded by notifyMu: the state machine is notified no more
 
 	stop      chan struct{} // closed when Close begins
 	closeOnce sync.Once
@@ -48,7 +47,7 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 		machine: newMachine(shardID, target, h.config.Logger),
 		stop:    make(chan struct{}),
 	}
-	l.belief.Store(new(shard.Leadership))
+	l.leadership.Store(new(shard.Leadership))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
 	l.forwards = newForwards(shardID)
 	l.barriers = newBarriers(h.config, l.askMajority, l.stop)
@@ -63,39 +62,39 @@ func (l *Log) start() {
 	}
 }
 
-// Leadership returns what the engine told last. The state machine hears of it soon after.
-func (l *Log) Leadership() shard.Leadership { return *l.belief.Load() }
+// Leadership returns the engine's latest event. The state machine is notified of it soon after.
+func (l *Log) Leadership() shard.Leadership { return *l.leadership.Load() }
 
-// believe records what the engine told.
-func (l *Log) believe(leadership shard.Leadership) {
-	l.belief.Store(&leadership)
-	l.turned.announce()
+// setLeadership records an event of the engine.
+func (l *Log) setLeadership(leadership shard.Leadership) {
+	l.leadership.Store(&leadership)
+	l.changed.announce()
 	if leadership.Leader != 0 {
 		l.barriers.elected.announce()
 	}
 }
 
-// tellLeadership tells the state machine, unless the log is being closed.
-func (l *Log) tellLeadership(leadership shard.Leadership) {
-	l.tellMu.Lock()
-	defer l.tellMu.Unlock()
-	if !l.silent {
+// notifyLeadership notifies the state machine, unless the log is being closed.
+func (l *Log) notifyLeadership(leadership shard.Leadership) {
+	l.notifyMu.Lock()
+	defer l.notifyMu.Unlock()
+	if !l.muted {
 		l.machine.target.LeadershipChanged(leadership)
 	}
 }
 
-// leads tells whether this host believes that it leads, and in which term. The engine's events run a
-// little behind its own knowledge, which settles the matter where it is newer.
+// leads reports whether this host believes that it leads, and in which term. The engine's events run a little behind
+// what it knows, so a newer term that it knows already counts too.
 func (l *Log) leads() (term uint64, yes bool) {
-	belief := l.belief.Load()
-	if belief.Leader != l.host.config.Host {
+	leadership := l.leadership.Load()
+	if leadership.Leader != l.host.config.Host {
 		return 0, false
 	}
 	_, known, _, err := l.host.engine.GetLeaderID(l.shardID)
-	return belief.Term, err == nil && known <= belief.Term
+	return leadership.Term, err == nil && known <= leadership.Term
 }
 
-// Transfer asks the leader, wherever it is, to hand over to another host. The leader drops proposals
+// Transfer asks the leader, on whichever host it is, to transfer leadership to another host. The leader drops proposals
 // until that is done, or one election timeout has passed.
 func (l *Log) Transfer(to shard.HostID) error {
 	if !slices.Contains(l.members, to) {
@@ -110,7 +109,7 @@ func (l *Log) Transfer(to shard.HostID) error {
 	return nil
 }
 
-// isClosed tells whether Close has begun: from then on the engine may know another log by the shard's id.
+// isClosed reports whether Close has begun: from then on the shard's id may stand for another log of the engine.
 func (l *Log) isClosed() bool {
 	select {
 	case <-l.stop:
@@ -120,18 +119,18 @@ func (l *Log) isClosed() bool {
 	}
 }
 
-// Close ends this host's part of the shard. It waits for the state machine's call that is under way
-// and for the callbacks of what was in flight, so it must not be called from either.
+// Close stops this host's replica. It waits for the call of the state machine that is under way and for the callbacks
+// of what was in flight, so it must not be called from either.
 func (l *Log) Close() error {
 	l.closeOnce.Do(func() {
-		l.tellMu.Lock()
-		l.silent = true
-		l.tellMu.Unlock()
+		l.notifyMu.Lock()
+		l.muted = true
+		l.notifyMu.Unlock()
 		l.proposals.close()
 		l.forwards.close()
 		l.barriers.close()
 		close(l.stop)
-		// A replica that took itself out is stopped already; what counts is that the engine lets go.
+		// A replica that stopped itself is not found. What counts is that the engine has closed the machine.
 		if err := l.host.engine.StopShard(l.shardID); err != nil && !errors.Is(err, dragonboat.ErrShardNotFound) {
 			l.host.config.Logger.Error("stop shard", "shard", l.shardID, "error", err)
 		}
@@ -142,7 +141,7 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// logError translates an error of the engine's calls for those who know shard.Log only.
+// logError translates an error of the engine into one of shard.Log.
 func logError(err error) error {
 	switch {
 	case errors.Is(err, dragonboat.ErrSystemBusy):
@@ -152,4 +151,29 @@ func logError(err error) error {
 		return shard.ErrLogClosed
 	}
 	return err
+}
+
+// announcement wakes all goroutines that wait for the next occurrence of something.
+type announcement struct {
+	mu   sync.Mutex
+	next chan struct{} // guarded by mu; nil while no goroutine waits
+}
+
+// wait returns a channel that the next call of announce closes.
+func (a *announcement) wait() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == nil {
+		a.next = make(chan struct{})
+	}
+	return a.next
+}
+
+func (a *announcement) announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next != nil {
+		close(a.next)
+		a.next = nil
+	}
 }

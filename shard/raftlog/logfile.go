@@ -2,10 +2,13 @@ package raftlog
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lni/vfs"
 )
 
 // logFile is a file of a store's write-ahead log, open for writing by one goroutine.
@@ -17,9 +20,9 @@ type logFile struct {
 	name    string
 	number  uint32 // of the file
 	written int64
-	asked   bool   // for the file that comes after this one
-	fresh   []byte // what was written since the last sync, if it is short
-	long    bool   // it is not
+	asked   bool   // the file after this one was asked for
+	fresh   []byte // what was written since the last sync, if that is short
+	long    bool   // what was written since the last sync is too long to be read for positions
 }
 
 func newLogFile(f *files, s *store, name string, file diskFile) *logFile {
@@ -44,7 +47,7 @@ func (l *logFile) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Sync implements vfs.File. When the file was last changed is not worth a write to the disk.
+// Sync implements vfs.File. It does not make the time of the last change durable.
 func (l *logFile) Sync() error {
 	wait := !l.long && l.store.positions.canWait(l.fresh, l.number)
 	l.fresh, l.long = l.fresh[:0], false
@@ -58,18 +61,18 @@ func (l *logFile) Sync() error {
 	err := l.SyncData()
 	l.files.synced(time.Since(begun))
 	if err == nil {
-		l.sectors.hold()
+		l.sectors.markSynced()
 	}
 	return err
 }
 
-// Close implements vfs.File. It leaves a mark on what was synced last too. That mark is not worth a sync: without it the
-// one before it counts.
+// Close implements vfs.File. It writes a mark that covers the last sync too, without another sync: if that mark is lost
+// the one before it counts.
 func (l *logFile) Close() error {
 	l.store.last.Store(l.written)
 	err := l.sectors.flush()
 	if err == nil {
-		err = l.sectors.mark()
+		err = l.sectors.writeMark()
 	}
 	return errors.Join(err, l.diskFile.Close())
 }
@@ -82,3 +85,28 @@ func fileNumber(name string) uint32 {
 	n, _ := strconv.ParseUint(base, 10, 32)
 	return uint32(n)
 }
+
+// diskFile is a log file on the disk.
+type diskFile interface {
+	vfs.File
+	// SyncData makes the written data durable, and of the file's metadata only what is needed to read it.
+	SyncData() error
+}
+
+// openDisk opens a file, which need not exist, for writing: past the cache where the file system can do that.
+func openDisk(name string) (diskFile, error) {
+	file, err := openDirect(name)
+	if err != nil {
+		file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return osFile{file}, nil
+}
+
+// osFile is a file of the operating system.
+type osFile struct{ *os.File }
+
+// SyncData implements diskFile.
+func (f osFile) SyncData() error { return syncData(f.File) }

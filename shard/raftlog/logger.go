@@ -10,8 +10,8 @@ import (
 	"github.com/lni/dragonboat/v4/logger"
 )
 
-// The engine has one logger per process and lets it be set once, so what it is given writes to
-// whatever engineLog holds.
+// The engine has one logger per process, which can be set once. The one that it is given writes to the logger in
+// engineLog.
 var (
 	engineLog      atomic.Pointer[slog.Logger]
 	engineLogOnce  sync.Once
@@ -28,7 +28,7 @@ func routeEngineLog(to *slog.Logger) {
 	})
 }
 
-// lastEnginePanic is what the engine said when it last gave up, for errors that would say nothing.
+// lastEnginePanic is the text of the engine's last panic, for errors that have none.
 func lastEnginePanic() string {
 	if text := enginePanicked.Load(); text != nil {
 		return *text
@@ -36,14 +36,14 @@ func lastEnginePanic() string {
 	return silentPanic
 }
 
-// silentPanic stands for a panic of the engine that said nothing. On opening it means a file of the engine's own
-// that is not what it wrote.
+// silentPanic stands for a panic of the engine without a text. While a host is opened it means that a file of the
+// engine is damaged.
 const silentPanic = "the engine gave up without saying why"
 
 // engineLogger is the engine's logger for one of its packages.
 //
-// The engine calls every election step a warning and every compaction information. Those who run
-// Signalbox would have to learn to ignore that, so both go one level down.
+// The engine logs every step of an election as a warning and every compaction as information. Operators would have to
+// learn to ignore that, so both go one level down.
 type engineLogger struct {
 	part string
 }

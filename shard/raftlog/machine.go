@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// machine is the state machine that the engine feeds: it hands on to a shard.StateMachine.
+// machine is the engine's view of a shard.StateMachine.
 //
 // The engine never overlaps Update, PrepareSnapshot, RecoverFromSnapshot and Close; SaveSnapshot runs
 // beside Update.
@@ -37,8 +37,8 @@ func newMachine(shardID uint64, target shard.StateMachine, logger *slog.Logger) 
 	return &machine{shardID: shardID, target: target, logger: logger, closed: make(chan struct{})}
 }
 
-// Update applies entries. An error stops the process: a replica that cannot apply what the others
-// did must not go on to serve what it has.
+// Update applies entries. An error stops the process: a replica that cannot apply what the others applied must not
+// serve its state.
 func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, error) {
 	entries := m.entries[:0]
 	for i := range committed {
@@ -56,13 +56,12 @@ func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, 
 	return committed, nil
 }
 
-// Lookup is not used: reads go to the shard's machine itself.
+// Lookup is not used: reads go to the shard's state machine directly.
 func (m *machine) Lookup(any) (any, error) {
 	return nil, errors.New("raftlog: the log answers no queries")
 }
 
-// PrepareSnapshot fixes the state. A snapshot that the engine prepared before and gave up without
-// saving is discarded first.
+// PrepareSnapshot fixes the state. It first discards a snapshot that the engine prepared and gave up without saving.
 func (m *machine) PrepareSnapshot() (any, error) {
 	m.discard()
 	snapshot, err := m.target.PrepareSnapshot()
@@ -75,9 +74,10 @@ func (m *machine) PrepareSnapshot() (any, error) {
 	return snapshot, nil
 }
 
-// SaveSnapshot writes a prepared snapshot. One that cannot be written, as on a full disk, is given up
-// until the next is due: the log stays, so nothing is lost, but it grows meanwhile.
-func (m *machine) SaveSnapshot(prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection, stop <-chan struct{}) error {
+// SaveSnapshot writes a prepared snapshot. One that cannot be written, as on a full disk, is given up until the next is
+// due: the log stays, so nothing is lost, but it grows meanwhile.
+func (m *machine) SaveSnapshot(prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection,
+	stop <-chan struct{}) error {
 	defer m.discard()
 	err := prepared.(shard.Snapshot).Save(w, stop)
 	switch {
@@ -91,8 +91,7 @@ func (m *machine) SaveSnapshot(prepared any, w io.Writer, _ statemachine.ISnapsh
 	return statemachine.ErrSnapshotAborted
 }
 
-// RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being
-// closed.
+// RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed.
 func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile, stop <-chan struct{}) error {
 	m.restored.Store(false)
 	err := m.target.Restore(&stoppableReader{r: r, stop: stop})

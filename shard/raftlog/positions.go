@@ -3,26 +3,25 @@ package raftlog
 import "encoding/binary"
 
 // After each batch the engine's store writes how far the shard's log is committed, and syncs that, although nothing
-// depends on it: Raft asks of the disk the entries, the term and the vote. A replica that forgets the position
-// after a crash learns it again from its leader, or from the majority that elects it. Several hosts would
-// spend half of their syncs on it. So a sync waits for the next one if all that it would bring to the disk are
-// such positions.
+// depends on it: Raft needs on the disk the entries, the term and the vote. A replica that forgets the position after a
+// crash learns it again from its leader, or from the majority that elects it. Several hosts would spend half of their
+// syncs on it. So a sync waits for the next one if all that it would bring to the disk are such positions.
 //
-// What is on the disk is always a beginning of what was written: whatever the engine writes because of a position, such
-// as that a snapshot is complete, comes after the position and brings it along.
+// The disk always has a prefix of what was written. What the engine writes because of a position, such as that a
+// snapshot is complete, comes after the position, so a sync of it includes the position.
 //
-// A term and a vote that were replaced do not come back: terms grow, and a vote is given once in a term. So those of a record
-// that is too long to be read here need not be known: the next that is read differs from what was known before.
+// A term and a vote that were replaced never return: terms grow, and a replica votes once in a term. So those of a
+// record that is too long to be read here need not be known: the next that is read differs from what was known before.
 //
-// A record is read here if it is one whole chunk (verify.go) with one or more values of that kind: sequence number
-// (8 bytes), number of values (4), then for each: 1, length of the key, key, length of the value, value. The
-// key begins with 2 2 and is 20 bytes long; the value is 8, term, 16, vote, 24, position. All numbers but the
-// first two are varints. Whatever looks different is synced.
+// A record is read here if it is one whole chunk (verify.go) with one or more values of that kind: sequence number (8
+// bytes), number of values (4), then for each: 1, length of the key, key, length of the value, value. The key begins
+// with 2 2 and is 20 bytes long; the value is 8, term, 16, vote, 24, position. All numbers but the first two are
+// varints. A record of any other form is synced.
 const (
 	positionKeyBytes = 20
 	// maxWaiting is how many syncs in a row may wait.
 	maxWaiting = 8
-	// maxJudged is how long what was written may be to be looked at.
+	// maxJudged is up to which length what was written is read.
 	maxJudged = 1 << 10
 )
 
@@ -34,7 +33,7 @@ type positions struct {
 
 type ballot struct{ term, vote uint64 }
 
-// canWait tells whether what was written since the last sync need not be on the disk yet.
+// canWait reports whether what was written since the last sync need not be on the disk yet.
 func (p *positions) canWait(written []byte, file uint32) bool {
 	if p.votes == nil {
 		p.votes = make(map[[positionKeyBytes]byte]ballot)
@@ -58,7 +57,8 @@ func (p *positions) canWait(written []byte, file uint32) bool {
 	return wait
 }
 
-// onlyPositions reads one record. It remembers terms and votes: where one is new, the record is synced.
+// onlyPositions reports whether a record holds only positions. It keeps terms and votes, and reports false where one is
+// new.
 func (p *positions) onlyPositions(record []byte) bool {
 	const head = 12
 	if len(record) < head {
@@ -71,8 +71,8 @@ func (p *positions) onlyPositions(record []byte) bool {
 		if r.byte() != 1 || r.varint() != positionKeyBytes {
 			return false
 		}
-		key := r.take(positionKeyBytes)
-		value := fields{rest: r.take(int(min(r.varint(), maxJudged)))}
+		key := r.bytes(positionKeyBytes)
+		value := fields{rest: r.bytes(int(min(r.varint(), maxJudged)))}
 		if r.bad || key[0] != 2 || key[1] != 2 {
 			return false
 		}
@@ -94,13 +94,13 @@ func (p *positions) onlyPositions(record []byte) bool {
 	return same && !r.bad && len(r.rest) == 0
 }
 
-// fields reads what records are made of. Once something is missing it is bad and reads zeros.
+// fields reads the fields of a record. Once one is missing it is bad and reads zeros.
 type fields struct {
 	rest []byte
 	bad  bool
 }
 
-func (f *fields) take(n int) []byte {
+func (f *fields) bytes(n int) []byte {
 	if f.bad || n > len(f.rest) {
 		f.bad = true
 		return make([]byte, n)
@@ -110,7 +110,7 @@ func (f *fields) take(n int) []byte {
 	return taken
 }
 
-func (f *fields) byte() byte { return f.take(1)[0] }
+func (f *fields) byte() byte { return f.bytes(1)[0] }
 
 func (f *fields) varint() uint64 {
 	v, n := binary.Uvarint(f.rest)

@@ -64,26 +64,30 @@ func TestOnlyAPositionCanWait(t *testing.T) {
 		written []byte
 		want    bool
 	}{
-		"the position moves on":            {written([]state{on}), true},
-		"twice":                            {slices.Concat(written([]state{on}), written([]state{on})), true},
-		"those of two shards":              {written([]state{on, other}), true},
-		"the term is new":                  {written([]state{{1, 1, 4, 2, 11}}), false},
-		"the vote is new":                  {written([]state{{1, 1, 3, 1, 11}}), false},
-		"the vote of one of two is new":    {written([]state{on, {2, 1, 9, 8, 6}}), false},
-		"a replica not seen before":        {written([]state{{3, 1, 3, 2, 11}}), false},
-		"an entry":                         {written(nil, entry), false},
-		"a position and an entry":          {written([]state{on}, entry), false},
-		"a position, then an entry":        {slices.Concat(written([]state{on}), written(nil, entry)), false},
-		"a deletion":                       {written(nil, append([]byte{0, 20}, make([]byte, 20)...)), false},
-		"a record of another file":         {chunkOf(walFull, testFile+1, written([]state{on})[walHead:]), false},
-		"the first part of a record":       {chunkOf(walFirst, testFile, written([]state{on})[walHead:]), false},
-		"a chunk that is cut off":          {written([]state{on})[:40], false},
-		"more than the record says":        {chunkOf(walFull, testFile, append(written([]state{on})[walHead:], 0)), false},
-		"a record without values":          {written(nil), true},
-		"nothing":                          {nil, false},
-		"a position of another form":       {written(nil, valueOf(append([]byte{2, 2}, make([]byte, 18)...), []byte{8, 3, 16, 2, 24, 11, 0})), false},
-		"a key of another length":          {written(nil, valueOf(append([]byte{2, 2}, make([]byte, 17)...), []byte{8, 3, 16, 2, 24, 11})), false},
-		"a value of another kind of key":   {written(nil, valueOf(append([]byte{3, 3}, make([]byte, 18)...), []byte{8, 3, 16, 2, 24, 11})), false},
+		"the position moves on":         {written([]state{on}), true},
+		"twice":                         {slices.Concat(written([]state{on}), written([]state{on})), true},
+		"those of two shards":           {written([]state{on, other}), true},
+		"the term is new":               {written([]state{{1, 1, 4, 2, 11}}), false},
+		"the vote is new":               {written([]state{{1, 1, 3, 1, 11}}), false},
+		"the vote of one of two is new": {written([]state{on, {2, 1, 9, 8, 6}}), false},
+		"a replica not seen before":     {written([]state{{3, 1, 3, 2, 11}}), false},
+		"an entry":                      {written(nil, entry), false},
+		"a position and an entry":       {written([]state{on}, entry), false},
+		"a position, then an entry":     {slices.Concat(written([]state{on}), written(nil, entry)), false},
+		"a deletion":                    {written(nil, append([]byte{0, 20}, make([]byte, 20)...)), false},
+		"a record of another file":      {chunkOf(walFull, testFile+1, written([]state{on})[walHead:]), false},
+		"the first part of a record":    {chunkOf(walFirst, testFile, written([]state{on})[walHead:]), false},
+		"a chunk that is cut off":       {written([]state{on})[:40], false},
+		"more than the record says": {chunkOf(walFull, testFile, append(written([]state{on})[walHead:], 0)),
+			false},
+		"a record without values": {written(nil), true},
+		"nothing":                 {nil, false},
+		"a position of another form": {written(nil, valueOf(append([]byte{2, 2}, make([]byte, 18)...),
+			[]byte{8, 3, 16, 2, 24, 11, 0})), false},
+		"a key of another length": {written(nil, valueOf(append([]byte{2, 2}, make([]byte, 17)...),
+			[]byte{8, 3, 16, 2, 24, 11})), false},
+		"a value of another kind of key": {written(nil, valueOf(append([]byte{3, 3}, make([]byte, 18)...),
+			[]byte{8, 3, 16, 2, 24, 11})), false},
 		"a length beyond the record's end": {written(nil, []byte{1, 200}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +117,7 @@ func TestPositionsDoNotWaitForEver(t *testing.T) {
 	}
 }
 
-// The engine of the pinned version writes positions as they are read here: hosts of a cluster sync about once for a
+// TestHostsSyncABatchOnce: the pinned engine writes positions as they are read here, so hosts sync about once for a
 // batch, and not twice.
 func TestHostsSyncABatchOnce(t *testing.T) {
 	var syncs [4]atomic.Int64

@@ -18,7 +18,8 @@ import (
 
 var (
 	powerImages = flag.Int("power.images", 1500, "how many images of power failures the log store is opened on")
-	powerSeed   = flag.Uint64("power.seed", 0, "the seed of what is written and where the power fails; 0: another one each time")
+	powerSeed   = flag.Uint64("power.seed", 0,
+		"the seed of what is written and where the power fails; 0: another one each time")
 )
 
 // era is a time in which a store ran, from an opening to a power failure or a kill.
@@ -53,7 +54,8 @@ func (s span) noted(note any) span {
 }
 
 // liveOn has a store do some steps on a disk, and records it. states are those that it may have when it opens.
-func liveOn(disk *outage.Disk, states []*ledger, begin span, steps int, random *rand.Rand, forget func(string) bool) (_ *era, err error) {
+func liveOn(disk *outage.Disk, states []*ledger, begin span, steps int, random *rand.Rand,
+	forget func(string) bool) (_ *era, err error) {
 	fs := roomy{vfs.NewMem()}
 	if err := disk.Put(storeRoot, fs, storeRoot); err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func (e *era) add(l *ledger) int {
 	return len(e.states) - 1
 }
 
-// find tells which of the states the store has.
+// find returns which of the states the store has.
 func (e *era) find(store *testStore, allowed span) (int, error) {
 	text, err := store.read(ledgerShards)
 	if err != nil {
@@ -122,13 +124,14 @@ func (e *era) find(store *testStore, allowed span) (int, error) {
 	}
 	for state, other := range slices.Backward(e.texts) {
 		if other == text {
-			return 0, fmt.Errorf("it has state %d, must have %d, and %d was asked for", state, allowed.low, allowed.high)
+			return 0, fmt.Errorf("it has state %d, must have %d, and %d was asked for", state, allowed.low,
+				allowed.high)
 		}
 	}
 	return 0, fmt.Errorf("it has what it never had:\n%s\nand not what it must have:\n%s", text, e.texts[allowed.low])
 }
 
-// open opens a store on an image, and tells which state it has.
+// open opens a store on an image, and returns which state it has.
 func (e *era) open(image *outage.Disk, allowed span) (state int, err error) {
 	fs := roomy{vfs.NewMem()}
 	if err := image.Put(storeRoot, fs, storeRoot); err != nil {
@@ -184,7 +187,7 @@ func (p *powerRun) fail(e *era) (next *outage.Disk, states []*ledger, begin span
 	allowed := e.begin
 	density := 1 + e.recording.Len()/powerMoments
 	end := p.random.IntN(e.recording.Len())
-	e.recording.Disks(func(at int, d *outage.Disk, note any) bool {
+	e.recording.Replay(func(at int, d *outage.Disk, note any) bool {
 		allowed = allowed.noted(note)
 		if at == end || p.random.IntN(density) == 0 {
 			p.points++
@@ -219,7 +222,8 @@ func (p *powerRun) look(e *era, d *outage.Disk, at int, allowed span) error {
 	}
 	for i, draw := range draws {
 		if _, err := e.open(d.Image(draw), allowed); err != nil {
-			return fmt.Errorf("after event %d of %d, image %d: %w\n%s", at, e.recording.Len(), i, err, e.recording.Describe(at, 40))
+			return fmt.Errorf("after event %d of %d, image %d: %w\n%s", at, e.recording.Len(), i, err,
+				e.recording.Describe(at, 40))
 		}
 		p.images++
 		p.left--
@@ -236,8 +240,8 @@ func powerRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestPowerFailures opens the log store on what power failures may leave of it, and finds everything that was acknowledged
-// and nothing that was never asked for.
+// TestPowerFailures opens the log store on what power failures may leave of it, and finds everything that was
+// acknowledged and nothing that was never asked for.
 func TestPowerFailures(t *testing.T) {
 	run := &powerRun{random: powerRandom(t), left: *powerImages}
 	if err := run.run(); err != nil {
@@ -246,8 +250,8 @@ func TestPowerFailures(t *testing.T) {
 	t.Logf("%d images of %d moments in %d eras", run.images, run.points, run.eras)
 }
 
-// TestAPowerFailureAfterAKill kills a process at every moment of its first opening. The next one goes on with what it finds, which
-// the first one may not have synced, until the power fails.
+// TestAPowerFailureAfterAKill kills a process at every moment of its first opening. The next one goes on with what it
+// finds, which the first one may not have synced, until the power fails.
 func TestAPowerFailureAfterAKill(t *testing.T) {
 	random := powerRandom(t)
 	first, err := liveOn(outage.NewDisk(storeRoot), []*ledger{newLedger()}, span{}, 1, random, nil)
@@ -255,7 +259,7 @@ func TestAPowerFailureAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := first.begin
-	first.recording.Disks(func(at int, d *outage.Disk, note any) bool {
+	first.recording.Replay(func(at int, d *outage.Disk, note any) bool {
 		killed = killed.noted(note)
 		second, err := liveOn(d, first.states, killed, 2, random, nil)
 		if err != nil {
@@ -263,7 +267,7 @@ func TestAPowerFailureAfterAKill(t *testing.T) {
 			return false
 		}
 		allowed := killed
-		second.recording.Disks(func(last int, d *outage.Disk, note any) bool {
+		second.recording.Replay(func(last int, d *outage.Disk, note any) bool {
 			allowed = allowed.noted(note)
 			for _, draw := range outage.Extremes {
 				if last < second.recording.Len()-1 {
@@ -287,9 +291,12 @@ func TestMistakesThatPowerFailuresShow(t *testing.T) {
 		"one of five syncs of log files is left out": func(name string) bool {
 			return isLogFile(name) && syncs.Add(1)%5 == 0
 		},
-		"manifests are not synced":      isManifest,
-		"tables are not synced":         isTable,
-		"the directory is not synced":   func(name string) bool { return filepath.Ext(name) == "" && !isManifest(name) },
+		"manifests are not synced": isManifest,
+		"tables are not synced":    isTable,
+		"the directory is not synced": func(name string) bool {
+			return filepath.Ext(name) == "" &&
+				!isManifest(name)
+		},
 		"what is renamed is not synced": func(name string) bool { return strings.HasSuffix(name, ".dbtmp") },
 	} {
 		t.Run(name, func(t *testing.T) {

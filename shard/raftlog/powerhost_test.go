@@ -44,7 +44,8 @@ func newPowerHost(t *testing.T) *powerHost {
 // live opens the host and has it do some batches, two times.
 func (p *powerHost) live(batches int, forget func(string) bool) *outage.Recording {
 	p.t.Helper()
-	r := outage.NewRecorder(vfs.Default, func(name string) (outage.DataFile, error) { return openDisk(name) }, outage.NewDisk(p.root))
+	r := outage.NewRecorder(vfs.Default, func(name string) (outage.DataFile, error) { return openDisk(name) },
+		outage.NewDisk(p.root))
 	r.Forget = forget
 	for range 2 {
 		disk := newFiles(1<<20, nil)
@@ -91,7 +92,8 @@ func (p *powerHost) check(image *outage.Disk, acknowledged int) error {
 	}
 	found := m.machine.applied()
 	if len(found) < acknowledged || len(found) > len(p.proposed) {
-		return fmt.Errorf("it has %d batches; %d were acknowledged, %d proposed", len(found), acknowledged, len(p.proposed))
+		return fmt.Errorf("it has %d batches; %d were acknowledged, %d proposed", len(found), acknowledged,
+			len(p.proposed))
 	}
 	for i, batch := range found {
 		if batch != p.proposed[i] {
@@ -112,7 +114,7 @@ func (p *powerHost) images(recording *outage.Recording, left int) (drawn int, er
 		moments[p.random.IntN(end)]++
 	}
 	count := 0
-	recording.Disks(func(at int, d *outage.Disk, note any) bool {
+	recording.Replay(func(at int, d *outage.Disk, note any) bool {
 		if a, ok := note.(acknowledged); ok {
 			count = a.batches
 		}
@@ -132,8 +134,8 @@ func (p *powerHost) images(recording *outage.Recording, left int) (drawn int, er
 	return drawn, err
 }
 
-// TestAHostOpensOnWhatPowerFailuresLeave opens whole hosts, which also have snapshots, records of who they are and directories that
-// were just made.
+// TestAHostOpensOnWhatPowerFailuresLeave opens whole hosts, which also have snapshots, records of who they are and
+// directories that were just made.
 func TestAHostOpensOnWhatPowerFailuresLeave(t *testing.T) {
 	t.Parallel()
 	p := newPowerHost(t)
@@ -147,7 +149,7 @@ func TestAHostOpensOnWhatPowerFailuresLeave(t *testing.T) {
 
 // last draws the extremes of a recording's last moment.
 func (p *powerHost) last(recording *outage.Recording) (err error) {
-	recording.Disks(func(at int, d *outage.Disk, _ any) bool {
+	recording.Replay(func(at int, d *outage.Disk, _ any) bool {
 		if at == recording.Len()-1 {
 			for _, draw := range outage.Extremes {
 				err = errors.Join(err, p.check(d.Image(draw), len(p.proposed)))

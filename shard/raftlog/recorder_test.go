@@ -86,7 +86,7 @@ func (r *recorder) Apply(entries []shard.Entry) error {
 	defer r.mu.Unlock()
 	for _, e := range entries {
 		if r.refuse != "" && string(e.Data) == r.refuse {
-			return errors.New("the recorder was told to refuse this")
+			return errors.New("the recorder must refuse this batch")
 		}
 		r.batches = append(r.batches, string(e.Data))
 	}
@@ -201,7 +201,7 @@ func (r *recorder) awaitFor(limit time.Duration, condition func() bool) bool {
 	return true
 }
 
-// lastLeader is what the state machine was told last; it is asked under the recorder's lock.
+// lastLeader is the last leadership that the state machine was notified of. It is called under the recorder's lock.
 func (r *recorder) lastLeader() shard.Leadership {
 	if len(r.leaders) == 0 {
 		return shard.Leadership{}
@@ -209,7 +209,7 @@ func (r *recorder) lastLeader() shard.Leadership {
 	return r.leaders[len(r.leaders)-1]
 }
 
-// eventually waits for what tells nobody that it has come.
+// eventually waits for a condition that no event announces.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
@@ -230,7 +230,7 @@ func (r *recorder) awaitBatches(t testing.TB, want []string) {
 	}
 }
 
-// awaitLeader waits until the state machine was told last of a leader for which the condition holds.
+// awaitLeader waits until the last leadership that the state machine was notified of satisfies the condition.
 func (r *recorder) awaitLeader(t testing.TB, condition func(shard.Leadership) bool) shard.Leadership {
 	t.Helper()
 	var last shard.Leadership

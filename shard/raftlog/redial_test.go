@@ -27,7 +27,7 @@ func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 	}
 }
 
-func TestAHostThatStartsAgainIsFoundBeforeTheEngineIsToldOfAnError(t *testing.T) {
+func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	e := newEndpoint(t, nil)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,8 +13,8 @@ func (r *recorder) awaitSaved(t testing.TB, n int32) {
 	r.await(t, "snapshots", func() bool { return r.saved.Load() >= n })
 }
 
-// proposeUntilSaved proposes batches until n snapshots are saved: none is begun while another is being saved, or was given up a
-// moment ago.
+// proposeUntilSaved proposes batches until n snapshots are saved: none is begun while another is being saved, or was
+// given up a moment ago.
 func (m *member) proposeUntilSaved(n int32, from int) (batches []string) {
 	m.t.Helper()
 	eventually(m.t, "snapshots", func() bool {
@@ -87,7 +87,7 @@ func TestAllHostsRestart(t *testing.T) {
 	}
 }
 
-func TestAFollowerThatWasAwayTakesUpTheLog(t *testing.T) {
+func TestAFollowerThatWasAwayGetsTheLog(t *testing.T) {
 	all, leader := openThree(t, nil)
 	away := others(all, leader)[0]
 	want := leader.mustPropose(0, 3)

@@ -64,12 +64,12 @@ func TestASectorWriterWritesWhatItIsGivenAndZerosAndAMark(t *testing.T) {
 			t.Fatalf("another file has the mark too, of %d bytes", marked)
 		}
 		if random.IntN(2) == 0 {
-			w.hold()
+			w.markSynced()
 			held = int64(len(want))
 		}
 	}
-	w.hold()
-	if err := w.mark(); err != nil {
+	w.markSynced()
+	if err := w.writeMark(); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(name)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// writeTimeout gives up a connection whose other end takes nothing.
+	// writeTimeout is after how long a connection ends whose other end reads nothing.
 	writeTimeout = 10 * time.Second
 	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
 	keepBufferBytes = 1 << 20
@@ -21,19 +21,19 @@ type sender struct {
 	conn   net.Conn
 	mac    *frameMAC // nil: frames have none
 	buffer []byte
-	// redial, where set, makes the connection anew, once for each frame that could not be written: the
-	// other host may have started again since the last one. Messages of Raft may be lost and may come
-	// twice, so a frame that went halfway is simply sent once more.
+	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
+	// have started again since the last one. Messages of Raft may be lost and may come twice, so a frame that may be
+	// half sent is sent once more.
 	redial func() (net.Conn, error)
 }
 
 // Close ends the connection. What was sent is delivered nevertheless.
 func (s *sender) Close() { s.conn.Close() }
 
-// SendMessageBatch sends messages, but without stray batches.
+// SendMessageBatch sends messages, without the batches that the engine forwards by itself.
 func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
-	if slices.ContainsFunc(batch.Requests, hasStrayBatch) {
-		batch.Requests = withoutStrayBatches(batch.Requests)
+	if slices.ContainsFunc(batch.Requests, hasEngineForward) {
+		batch.Requests = withoutEngineForwards(batch.Requests)
 		if len(batch.Requests) == 0 {
 			return nil
 		}
@@ -41,23 +41,23 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }
 
-// isStray tells of a batch that a host proposed because it took itself for the leader, and that its
-// engine passes on because it had just learned better. By way of another host it could be applied after
-// later batches of the same proposer, so it goes no further; its outcome is unknown.
-func isStray(e raftpb.Entry) bool {
+// isEngineForward reports whether an entry is a batch that this host proposed as the leader, and that the engine
+// forwards because another host leads by now. Forwarded, the batch could be applied after later ones of the same
+// proposer, so it is not sent; its outcome is unknown.
+func isEngineForward(e raftpb.Entry) bool {
 	return e.ClientID != forwarderID
 }
 
-func hasStrayBatch(m raftpb.Message) bool {
-	return m.Type == raftpb.Propose && slices.ContainsFunc(m.Entries, isStray)
+func hasEngineForward(m raftpb.Message) bool {
+	return m.Type == raftpb.Propose && slices.ContainsFunc(m.Entries, isEngineForward)
 }
 
-// withoutStrayBatches leaves the messages that it is given as they are.
-func withoutStrayBatches(messages []raftpb.Message) []raftpb.Message {
+// withoutEngineForwards returns the messages without such batches. It does not change the messages that it is given.
+func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 	var kept []raftpb.Message
 	for _, m := range messages {
 		if m.Type == raftpb.Propose {
-			m.Entries = slices.DeleteFunc(slices.Clone(m.Entries), isStray)
+			m.Entries = slices.DeleteFunc(slices.Clone(m.Entries), isEngineForward)
 			if len(m.Entries) == 0 {
 				continue
 			}
@@ -67,7 +67,7 @@ func withoutStrayBatches(messages []raftpb.Message) []raftpb.Message {
 	return kept
 }
 
-// SendChunk sends a part of a snapshot.
+// SendChunk sends a chunk of a snapshot.
 func (s *sender) SendChunk(chunk raftpb.Chunk) error {
 	return s.send(frameChunk, chunk.Size(), chunk.MarshalTo)
 }
@@ -98,7 +98,7 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	return s.write(frame, kind)
 }
 
-// write gives a frame the MAC of the connection that it goes over, and writes it.
+// write appends the connection's MAC to a frame, and writes it.
 func (s *sender) write(frame []byte, kind byte) error {
 	if s.mac != nil {
 		frame = s.mac.seal(frame, kind)

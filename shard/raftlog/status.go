@@ -26,11 +26,11 @@ type ShardStatus struct {
 	BarrierRounds uint64
 }
 
-// Lag is how many entries of the log the state machine has not seen. Entries of the log's own, one an
-// election, count as not seen until a batch follows, so a lag that stays small is none.
+// Lag is how many entries of the log the state machine has not applied. The log's own entries, one for each election,
+// count as not applied until a batch follows, so a small constant lag is none.
 func (s ShardStatus) Lag() uint64 { return s.LastIndex - min(s.LastIndex, s.AppliedIndex) }
 
-// Status tells of all shards that run on this host, smallest id first.
+// Status returns the status of all shards that run on this host, smallest id first.
 func (h *Host) Status() []ShardStatus {
 	var all []ShardStatus
 	for _, l := range h.logsByShard() {
@@ -56,11 +56,12 @@ func (l *Log) status() ShardStatus {
 		return s // it is being closed
 	}
 	s.FirstIndex, s.LastIndex = reader.GetRange()
-	// The engine keeps a snapshot's files for as long as somebody holds it.
+	// The engine keeps a snapshot's files until each reference is given back.
 	if snapshot := reader.Snapshot(); snapshot.Index > 0 {
 		s.SnapshotIndex = snapshot.Index
 		if err := snapshot.Unref(); err != nil {
-			l.host.config.Logger.Error("remove an old snapshot", "shard", l.shardID, "index", snapshot.Index, "error", err)
+			l.host.config.Logger.Error("remove an old snapshot", "shard", l.shardID, "index", snapshot.Index, "error",
+				err)
 		}
 	}
 	if l.machine.restored.Load() {

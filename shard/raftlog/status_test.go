@@ -22,7 +22,8 @@ func TestStatusTellsHowEveryShardIsDoing(t *testing.T) {
 	}
 	s := status[1]
 	if s.Leader != 1 || s.Term == 0 || len(s.Members) != 1 || s.AppliedIndex < 35 || s.LastIndex != s.AppliedIndex ||
-		s.Lag() != 0 || s.SnapshotIndex < 10 || s.SnapshotIndex > s.LastIndex || s.Proposals != 0 || s.ProposalBytes != 0 {
+		s.Lag() != 0 || s.SnapshotIndex < 10 || s.SnapshotIndex > s.LastIndex || s.Proposals != 0 ||
+		s.ProposalBytes != 0 {
 		t.Errorf("got %+v", s)
 	}
 	if lag := status[0].Lag(); lag == 0 || lag > 3 {
@@ -46,7 +47,11 @@ func TestStatusShowsWhatIsInFlight(t *testing.T) {
 	close(release)
 	<-outcomes
 	<-outcomes
-	eventually(t, "nothing in flight", func() bool { s := one.host.Status()[0]; return s.Proposals == 0 && s.ProposalBytes == 0 })
+	eventually(t, "nothing in flight", func() bool {
+		s := one.host.Status()[0]
+		return s.Proposals == 0 &&
+			s.ProposalBytes == 0
+	})
 }
 
 func TestStatusAfterARestoreCountsTheSnapshotAsApplied(t *testing.T) {
@@ -61,7 +66,7 @@ func TestStatusAfterARestoreCountsTheSnapshotAsApplied(t *testing.T) {
 	}
 }
 
-func TestLookingAtTheStatusLeavesNoSnapshotBehind(t *testing.T) {
+func TestReadingTheStatusLeavesNoSnapshotBehind(t *testing.T) {
 	one := openOne(t, fewEntries)
 	for i := range 10 {
 		one.mustPropose(i*10, i*10+10)

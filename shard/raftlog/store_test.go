@@ -30,7 +30,7 @@ const (
 	storeReplica = 1
 )
 
-// store is a log store on a file system, opened as a host opens it.
+// testStore is a log store on a file system, opened as a host opens it.
 type testStore struct {
 	raftio.ILogDB
 	files *files
@@ -56,7 +56,7 @@ func openStore(disk vfs.FS, open func(string) (diskFile, error)) (s *testStore, 
 	memory.Shards = 1
 	memory.KVWriteBufferSize = storeMemory
 	host := config.NodeHostConfig{Expert: config.ExpertConfig{
-		FS: vfs.Wrap(f, unharmed{}), LogDB: memory, Engine: config.EngineConfig{ExecShards: 1},
+		FS: vfs.Wrap(f, noFaults{}), LogDB: memory, Engine: config.EngineConfig{ExecShards: 1},
 	}}
 	dirs := []string{storeDir}
 	db, err := newLogDB(host, nil, dirs, dirs)
@@ -119,7 +119,7 @@ type content struct {
 	entries   []raftpb.Entry
 }
 
-// String tells contents apart, and shows them.
+// String is different for different contents.
 func (c content) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "bootstrap %v, snapshot %d of term %d, term %d, vote %d, commit %d, from %d:", c.bootstrap,
@@ -169,7 +169,8 @@ func (s *testStore) readShard(shardID uint64) (c content, err error) {
 	c.state = state.State
 	if state.EntryCount == 0 {
 		if c.state.Commit > c.snapshot.Index {
-			err = fmt.Errorf("committed to %d, with a snapshot of %d and nothing behind it", c.state.Commit, c.snapshot.Index)
+			err = fmt.Errorf("committed to %d, with a snapshot of %d and nothing behind it", c.state.Commit,
+				c.snapshot.Index)
 		}
 		return c, err
 	}

@@ -42,7 +42,7 @@ func (t *TLS) load() (*tlsConfigs, error) {
 	}, nil
 }
 
-// clientFor expects the name that this host knows the other one by.
+// clientFor returns a config that expects the host name of the target in the certificate.
 func (t *tlsConfigs) clientFor(target string) *tls.Config {
 	config := t.client.Clone()
 	if host, _, err := net.SplitHostPort(target); err == nil {

@@ -18,27 +18,25 @@ import (
 
 // Limits of the connections between hosts.
 const (
-	// maxConnections bounds what other hosts, and strangers, may hold open: five for every host that may
-	// be there, and room for those that a restart leaves behind.
+	// maxConnections bounds the accepted connections: five for each possible host, and room for those that a restart
+	// leaves behind.
 	maxConnections   = 8 * MaxHosts
 	dialTimeout      = 5 * time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
-	// redialEvery is how often a host that is not there is dialled before the engine is told, redialFor
-	// for how long.
+	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long, before the engine
+	// gets the error.
 	redialEvery = 50 * time.Millisecond
 	redialFor   = 3 * time.Second
-	// acceptPause is how long to wait when the process has no file descriptor to spare.
+	// acceptPause is how long accepting waits after an error, as when the process has no file descriptor left.
 	acceptPause = 50 * time.Millisecond
 )
 
-// transport carries the engine's messages between hosts. It takes the place of the engine's own, for
-// the reasons in DESIGN.md.
-//
-// The engine calls Start and Close once each, and dials from goroutines of its own.
+// transport sends and receives the engine's messages between hosts. It replaces the engine's own, for the reasons in
+// DESIGN.md. The engine calls Start and Close once each, and dials from goroutines of its own.
 type transport struct {
 	config     *Config
-	listener   net.Listener // nil: nobody can connect
+	listener   net.Listener // nil: no host can connect
 	tls        *tlsConfigs  // nil: plain TCP
 	followers  *followers
 	refusals   *refusals
@@ -59,26 +57,27 @@ type transportFactory struct {
 	listener  net.Listener
 	tls       *tlsConfigs
 	followers *followers
-	// runs tells whether a shard runs on this host. It is set before the engine is there.
+	// runs reports whether a shard runs on this host. It is set before the engine is made.
 	runs func(shardID uint64) bool
 }
 
 // Create is called once by the engine.
-func (f *transportFactory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler, chunks raftio.ChunkHandler) raftio.ITransport {
+func (t *transportFactory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler,
+	chunks raftio.ChunkHandler) raftio.ITransport {
 	return &transport{
-		config: f.config, listener: f.listener, tls: f.tls, followers: f.followers, runs: f.runs,
-		refusals:   &refusals{config: f.config},
+		config: t.config, listener: t.listener, tls: t.tls, followers: t.followers, runs: t.runs,
+		refusals:   &refusals{config: t.config},
 		onMessages: messages, onChunk: chunks, accepted: make(map[net.Conn]struct{}),
 	}
 }
 
-// Validate is asked about every address that the engine is given.
+// Validate is called by the engine for every address that it is given.
 func (*transportFactory) Validate(address string) bool { return validateAddress(address) == nil }
 
-// Name is what the engine logs.
+// Name is the name of the transport in the engine's log.
 func (*transport) Name() string { return "signalbox" }
 
-// Start takes what other hosts send from now on.
+// Start accepts connections of other hosts from now on.
 func (t *transport) Start() error {
 	if t.listener != nil {
 		t.running.Go(t.accept)
@@ -86,8 +85,8 @@ func (t *transport) Start() error {
 	return nil
 }
 
-// Close ends the connections that other hosts opened. The engine closes those that it dialled. It stops
-// the process for an error, which none from here is worth.
+// Close ends the connections that other hosts opened. The engine closes those that it dialled. It returns no error,
+// because the engine would stop the process for one.
 func (t *transport) Close() error {
 	if t.listener == nil {
 		return nil
@@ -116,19 +115,19 @@ func (t *transport) accept() {
 			time.Sleep(acceptPause)
 			continue
 		}
-		if err := t.admit(conn); err != nil {
+		if err := t.add(conn); err != nil {
 			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
 			conn.Close()
 			continue
 		}
 		t.running.Go(func() {
-			defer t.leave(conn)
-			t.refusals.noteEnd(t.serve(conn), conn.RemoteAddr().String())
+			defer t.remove(conn)
+			t.refusals.reportEnd(t.serve(conn), conn.RemoteAddr().String())
 		})
 	}
 }
 
-func (t *transport) admit(conn net.Conn) error {
+func (t *transport) add(conn net.Conn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -141,14 +140,14 @@ func (t *transport) admit(conn net.Conn) error {
 	return nil
 }
 
-func (t *transport) leave(conn net.Conn) {
+func (t *transport) remove(conn net.Conn) {
 	conn.Close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.accepted, conn)
 }
 
-// serve hands on what a connection brings until it ends, and returns why.
+// serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
 func (t *transport) serve(conn net.Conn) error {
 	if t.tls != nil {
 		secured := tls.Server(conn, t.tls.server)
@@ -173,8 +172,8 @@ func (t *transport) serve(conn net.Conn) error {
 	}
 }
 
-// worry returns nil for an end of a connection that is no cause for it.
-func worry(err error) error {
+// unexpected returns nil for the normal end of a connection.
+func unexpected(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}
@@ -210,9 +209,9 @@ func (t *transport) handle(peer shard.HostID, kind byte, payload []byte) error {
 	return nil
 }
 
-// GetConnection dials another host, again and again for a while where it is not there: the engine, once
-// told of an error, leaves the host alone for up to a second and a half, which a host that has just
-// started again would miss in an election.
+// GetConnection dials another host, and repeats that for a while where it does not answer. After an error the engine
+// does not dial for up to a second and a half, which is too long for a host that has just started again and is needed
+// in an election.
 func (t *transport) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
 	until := time.Now().Add(redialFor)
 	for {

@@ -72,7 +72,8 @@ func newEndpoint(t *testing.T, configs *tlsConfigs, changes ...func(*Config)) *e
 		batches: make(chan raftpb.MessageBatch, 10), chunks: make(chan raftpb.Chunk, 10),
 	}
 	f := transportFactory{
-		config:   &Config{Host: 1, Deployment: 42, Members: testMembers, Logger: slog.New(slog.NewTextHandler(e.log, nil))},
+		config: &Config{Host: 1, Deployment: 42, Members: testMembers,
+			Logger: slog.New(slog.NewTextHandler(e.log, nil))},
 		listener: listener, tls: configs, followers: newFollowers(),
 		runs: func(shardID uint64) bool { return shardID == testShard },
 	}
@@ -138,7 +139,8 @@ func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 	defer conn.Close()
 	data := bytes.Repeat([]byte{7}, 2<<20)
 	for id := range uint64(6) {
-		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", ChunkId: id, Data: data}); err != nil {
+		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot",
+			ChunkId: id, Data: data}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-e.chunks; got.ChunkId != id || !bytes.Equal(got.Data, data) {
@@ -261,7 +263,8 @@ func certificates(t *testing.T) *TLS {
 		}
 		return path
 	}
-	make := func(serial int64, ca bool, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey) {
+	make := func(serial int64, ca bool, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte,
+		*ecdsa.PrivateKey) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			t.Fatal(err)
@@ -348,7 +351,7 @@ func TestStrangersAreTurnedAwayByTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEndpoint(t, configs)
-	silent, err := net.Dial("tcp", e.address) // it keeps nobody else out
+	silent, err := net.Dial("tcp", e.address) // it must not keep other hosts out
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +362,8 @@ func TestStrangersAreTurnedAwayByTLS(t *testing.T) {
 			return tls.Dial("tcp", e.address, &tls.Config{RootCAs: configs.client.RootCAs})
 		},
 		"another CA's certificate": func() (net.Conn, error) {
-			return tls.Dial("tcp", e.address, &tls.Config{RootCAs: configs.client.RootCAs, Certificates: others.client.Certificates})
+			return tls.Dial("tcp", e.address, &tls.Config{RootCAs: configs.client.RootCAs,
+				Certificates: others.client.Certificates})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

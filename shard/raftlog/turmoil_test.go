@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// proposer numbers its batches and remembers what it was told of each.
+// proposer numbers its batches and records the outcome of each.
 type proposer struct {
 	name string
 
@@ -141,7 +141,7 @@ func TestNothingIsLostOrReorderedWhileHostsComeAndGo(t *testing.T) {
 	checkLog(t, log, proposers)
 }
 
-// checkLog holds a log to what the proposers were told.
+// checkLog compares a log with the outcomes of the proposers.
 func checkLog(t *testing.T, log []string, proposers []*proposer) {
 	t.Helper()
 	last := make(map[string]string)

@@ -12,13 +12,13 @@ import (
 	"github.com/lni/vfs"
 )
 
-// The engine's store reads its log files and its manifests until it finds a record that is not whole, and takes that for
-// the end: after a power failure it is. But where a file was damaged later it would leave out what comes behind, which
-// was acknowledged, and go on as if nothing were missing. So the files are looked through before: what is not
-// whole must lie behind all that the marks (mark.go) say was synced.
+// The engine's store reads its log files and its manifests until it finds a record that is not whole, and takes that
+// for the end. After a power failure it is the end. But where a file was damaged later the store would leave out the
+// records after it, which were acknowledged, without noticing. So the files are verified first: a record that is not
+// whole must come after all that the marks (sector.go) say was synced.
 //
-// A file is blocks of 32 KiB, of chunks: checksum (4 bytes), length (2), kind (1), number of the file (4),
-// payload. A record is one chunk (kind 5) or several (6, 7 ..., 8). In manifests there is no number, and kinds begin at 1.
+// A file is blocks of 32 KiB, of chunks: checksum (4 bytes), length (2), kind (1), number of the file (4), payload. A
+// record is one chunk (kind 5) or several (6, 7 ..., 8). In manifests there is no number, and kinds begin at 1.
 const (
 	walBlock = 32 << 10
 	walHead  = 11
@@ -26,11 +26,11 @@ const (
 	walFirst = 6
 )
 
-// verifyFiles looks through the files below a directory. An error is an ErrDamaged that names the file. Tables are looked at
+// verifyFiles verifies the files below a directory. An error is an ErrDamaged that names the file. Tables are verified
 // when it is known which are needed (files.Stat).
 //
-// It also syncs the directories. A process that was killed may have given names that it had not synced, and who finds
-// them takes them for granted from now on.
+// It also syncs the directories. A process that was killed may have given files names that it had not synced, and this
+// one relies on them from now on.
 func verifyFiles(disk vfs.FS, dir string) error {
 	if err := verifyBelow(disk, dir); err != nil {
 		return fmt.Errorf("raftlog: look through the data directory: %w", err)
@@ -63,8 +63,8 @@ func verifyBelow(disk vfs.FS, dir string) error {
 	return syncDirectory(disk, dir)
 }
 
-// usedStore tells whether the directory is that of a store that has been complete: one that a process was killed over
-// while it was made has no table, and its log is that of the beginning.
+// usedStore reports whether the directory is that of a store that was complete once. A store whose making was
+// interrupted has no table, and only its first log file.
 func usedStore(disk vfs.FS, dir string, names []string) bool {
 	manifests, logs := 0, uint32(0)
 	for _, name := range names {
@@ -110,8 +110,8 @@ func verifyFile(disk vfs.FS, path string) error {
 	return nil
 }
 
-// verifyCurrent looks at what names the manifest, and whether that begins as one: its first sector was complete before it
-// was named.
+// verifyCurrent verifies CURRENT, and that the manifest that it names begins as one: the manifest's first sector was
+// complete before it was named.
 func verifyCurrent(disk vfs.FS, path string) error {
 	current, err := openSealed(disk, path)
 	if err != nil {
@@ -132,7 +132,7 @@ func verifyCurrent(disk vfs.FS, path string) error {
 	return nil
 }
 
-// chunkLayout is what chunks of a file look like.
+// chunkLayout is the form of the chunks of a file.
 type chunkLayout struct {
 	head   int  // bytes before the payload
 	full   byte // the first of the kinds
@@ -145,19 +145,19 @@ func logLayout(number uint32) chunkLayout {
 
 var manifestLayout = chunkLayout{head: walHead - 4, full: 1}
 
-// end returns where the chunks end that are whole and in order, with what ends a log file that was closed.
-func (l chunkLayout) end(data []byte) int {
+// end returns where the whole chunks end, including the chunk that ends a closed log file.
+func (c chunkLayout) end(data []byte) int {
 	pos := 0
-	for pos+l.head <= len(data) {
+	for pos+c.head <= len(data) {
 		left := walBlock - pos%walBlock
-		if left < l.head {
+		if left < c.head {
 			pos += left // the rest of a block that has no room for a chunk
 			continue
 		}
-		size, _ := l.chunk(data[pos:min(pos+left, len(data))])
+		size, _ := c.chunk(data[pos:min(pos+left, len(data))])
 		if size == 0 {
-			if l.closes(data[pos:]) {
-				return pos + l.head
+			if c.closes(data[pos:]) {
+				return pos + c.head
 			}
 			return pos
 		}
@@ -166,17 +166,17 @@ func (l chunkLayout) end(data []byte) int {
 	return pos
 }
 
-// chunk returns the size and kind of the chunk which b begins with, 0 where it does not.
-func (l chunkLayout) chunk(b []byte) (size int, kind byte) {
-	if len(b) < l.head {
+// chunk returns the size and kind of the chunk at the beginning of b, 0 where there is none.
+func (c chunkLayout) chunk(b []byte) (size int, kind byte) {
+	if len(b) < c.head {
 		return 0, 0
 	}
 	kind = b[6]
-	size = l.head + int(binary.LittleEndian.Uint16(b[4:]))
-	if kind < l.full || kind > l.full+3 || size > len(b) {
+	size = c.head + int(binary.LittleEndian.Uint16(b[4:]))
+	if kind < c.full || kind > c.full+3 || size > len(b) {
 		return 0, 0
 	}
-	if l.head == walHead && binary.LittleEndian.Uint32(b[7:]) != l.number {
+	if c.head == walHead && binary.LittleEndian.Uint32(b[7:]) != c.number {
 		return 0, 0
 	}
 	sum := crc32.Checksum(b[6:size], castagnoli)
@@ -186,9 +186,9 @@ func (l chunkLayout) chunk(b []byte) (size int, kind byte) {
 	return size, kind
 }
 
-// closes tells whether b begins with what a store writes behind the last record of a log file: the head of a chunk of the
-// next file, empty and without a checksum.
-func (l chunkLayout) closes(b []byte) bool {
-	return l.head == walHead && binary.LittleEndian.Uint32(b) == 0 && binary.LittleEndian.Uint16(b[4:]) == 0 &&
-		b[6] == walFull && binary.LittleEndian.Uint32(b[7:]) == l.number+1
+// closes reports whether b begins with what a store writes after the last record of a log file: the head of a chunk of
+// the next file, empty and without a checksum.
+func (c chunkLayout) closes(b []byte) bool {
+	return c.head == walHead && binary.LittleEndian.Uint32(b) == 0 && binary.LittleEndian.Uint16(b[4:]) == 0 &&
+		b[6] == walFull && binary.LittleEndian.Uint32(b[7:]) == c.number+1
 }

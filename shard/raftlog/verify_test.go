@@ -46,7 +46,8 @@ func TestALogFileThatWasDamagedIsNotTakenForATornOne(t *testing.T) {
 		return synced(b, at, number) > int64(at)
 	}
 	if at := layout.end(whole); synced(whole, at, number) != int64(at) || at == 0 {
-		t.Fatalf("of a file that was closed %d bytes are called synced, and %d are whole", synced(whole, at, number), at)
+		t.Fatalf("of a file that was closed %d bytes are called synced, and %d are whole", synced(whole, at, number),
+			at)
 	}
 	for at := 0; at < end; at += 31 { // torn anywhere, in a file that was prepared or not
 		if damaged(whole[:at]) {

@@ -16,14 +16,14 @@ type Disk struct {
 type node struct {
 	directory bool
 
-	content []byte  // of a file: what is safe
-	writes  []write // and what is not yet
+	content []byte  // of a file: what is durable
+	writes  []write // and what is pending
 
-	names   map[string]int // of a directory, likewise
+	names   map[string]int // of a directory: the same two
 	renames []rename
 
-	safe  int         // how many changes are not pending any more
-	syncs map[int]int // which changes a sync covers that is under way
+	durable int         // how many changes are durable
+	syncs   map[int]int // how many changes each sync under way covers
 }
 
 // write is a change of a file: bytes at a place or, where there are none, its length.
@@ -33,13 +33,13 @@ type write struct {
 	cut  bool
 }
 
-// rename is a change of a directory: a name that goes, one that comes, or both at once.
+// rename is a change of a directory: a name is removed, added, or both at once.
 type rename struct {
 	from, to string
-	node     int // that has the new name
+	node     int // the node of the new name
 }
 
-// NewDisk returns a disk with one directory, which is there for good, and those above it.
+// NewDisk returns a disk with one directory and those above it, all of them durable.
 func NewDisk(directory string) *Disk {
 	d := &Disk{nodes: []*node{newDirectory()}}
 	above := 0
@@ -71,7 +71,7 @@ func (d *Disk) Clone() *Disk {
 	return c
 }
 
-// pending tells how many changes are not safe.
+// pending returns how many changes are not durable.
 func (d *Disk) pending() (count int) {
 	for _, n := range d.nodes {
 		count += len(n.writes) + len(n.renames)
@@ -83,13 +83,13 @@ func (n *node) beginSync(sync int) {
 	if n.syncs == nil {
 		n.syncs = make(map[int]int)
 	}
-	n.syncs[sync] = n.safe + len(n.writes) + len(n.renames)
+	n.syncs[sync] = n.durable + len(n.writes) + len(n.renames)
 }
 
 func (n *node) endSync(sync int) {
-	changes := max(0, n.syncs[sync]-n.safe)
+	changes := max(0, n.syncs[sync]-n.durable)
 	delete(n.syncs, sync)
-	n.safe += changes
+	n.durable += changes
 	if n.directory {
 		for _, r := range n.renames[:changes] {
 			r.apply(n.names)

@@ -9,49 +9,24 @@ import (
 	"github.com/lni/vfs"
 )
 
-// Recording is what was done to the files of a recorder.
-type Recording struct {
-	start  *Disk
-	events []event
-}
-
-// Disks plays the recording and calls see after each thing that was done, with the disk as it was then, which it may draw images
-// of; and with what the user noted, nil where it was something else. It ends when see returns false.
-func (r *Recording) Disks(see func(at int, d *Disk, note any) bool) {
-	d := r.start.Clone()
-	for i, e := range r.events {
-		e.play(d)
-		var value any
-		if n, ok := e.(note); ok {
-			value = n.value
-		}
-		if !see(i, d, value) {
-			return
-		}
-	}
-}
-
-// Len returns how many things were done.
-func (r *Recording) Len() int { return len(r.events) }
-
-// Draw says what of that which is pending is on an image.
+// Draw says which of the pending changes are on an image.
 type Draw struct {
 	files, directories how
 	sector             int
 	random             *rand.Rand
 }
 
-// how much of the pending changes of a file or directory is there.
+// how says which of the pending changes of a file or directory are there.
 type how int
 
 const (
 	nothing how = iota
 	everything
-	beginning // and of the change after that a part
+	beginning // the first ones, and a piece of the next
 	anything
 )
 
-// Extremes are the draws that have no chance in them.
+// Extremes are the draws that are not random.
 var Extremes = []Draw{
 	{files: nothing, directories: nothing},
 	{files: nothing, directories: everything},
@@ -62,13 +37,14 @@ var Extremes = []Draw{
 // RandomDraw leaves it to chance.
 func RandomDraw(random *rand.Rand) Draw {
 	return Draw{
-		files: []how{nothing, everything, beginning, anything, anything}[random.IntN(5)], directories: []how{nothing, everything, beginning}[random.IntN(3)],
-		sector: []int{512, 4096}[random.IntN(2)], random: random,
+		files:       []how{nothing, everything, beginning, anything, anything}[random.IntN(5)],
+		directories: []how{nothing, everything, beginning}[random.IntN(3)],
+		sector:      []int{512, 4096}[random.IntN(2)], random: random,
 	}
 }
 
-// Image returns what a machine may find after a power failure: a disk on which nothing is pending. It shares what it can with
-// this one, and is to be used before that goes on.
+// Image returns what a machine may find after a power failure: a disk on which nothing is pending. It shares what it
+// can with this one, and is to be used before that goes on.
 func (d *Disk) Image(draw Draw) *Disk {
 	image := &Disk{nodes: make([]*node, len(d.nodes))}
 	d.draw(image, 0, draw)
@@ -176,7 +152,8 @@ func (n *node) latest() map[string]int {
 	return names
 }
 
-// Put makes the files below a directory of the disk, with all that is pending, in another file system: below another directory.
+// Put makes the files below a directory of the disk, with all that is pending, in another file system: below another
+// directory.
 func (d *Disk) Put(from string, fs vfs.FS, to string) error {
 	n, ok := treeOf(d).find(from)
 	if !ok {

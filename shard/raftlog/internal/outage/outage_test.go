@@ -57,7 +57,7 @@ func drawn(t *testing.T, r *Recorder) (images []string) {
 	random := rand.New(rand.NewPCG(3, 4))
 	found := make(map[string]bool)
 	rec := r.Recording()
-	rec.Disks(func(at int, d *Disk, _ any) bool {
+	rec.Replay(func(at int, d *Disk, _ any) bool {
 		if at == rec.Len()-1 {
 			draws := slices.Clone(Extremes)
 			for range 300 {

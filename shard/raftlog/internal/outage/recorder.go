@@ -16,10 +16,10 @@ type DataFile interface {
 	SyncData() error
 }
 
-// Recorder is a file system that notes what is done, and has another one do it.
+// Recorder is a file system that records what is done, and has another one do it.
 type Recorder struct {
 	vfs.FS
-	// Forget is asked before a sync is noted; for what it names the sync is not made, which is a mistake to be found.
+	// Forget, where set, makes the recorder leave out the sync of a file, which is a mistake that tests must find.
 	Forget func(name string) bool
 
 	open   func(name string) (DataFile, error)
@@ -30,8 +30,8 @@ type Recorder struct {
 	syncs  int
 }
 
-// NewRecorder returns a recorder of what is done to a file system, in which open opens files for writing that need not exist. Its
-// files are those of a disk to begin with, all that is pending included.
+// NewRecorder returns a recorder of what is done to a file system, in which open opens files for writing that need not
+// exist. Its files are those of a disk to begin with, all that is pending included.
 func NewRecorder(fs vfs.FS, open func(name string) (DataFile, error), start *Disk) *Recorder {
 	r := &Recorder{FS: fs, open: open, start: start.Clone()}
 	r.live = treeOf(r.start)
@@ -54,23 +54,23 @@ func (r *Recorder) Recording() *Recording {
 
 func (r *Recorder) note(e event) { r.events = append(r.events, e) }
 
-// existing returns the number of what has a name, or gives it one. The lock is held.
+// existing returns the node with a name, which it adds where the recorder does not know it. The lock is held.
 func (r *Recorder) existing(name string, directory bool) int {
 	if n, ok := r.live.find(name); ok {
 		return n
 	}
-	return r.come(name, directory)
+	return r.addNode(name, directory)
 }
 
-// come gives a new file or directory a name.
-func (r *Recorder) come(name string, directory bool) int {
+// addNode adds a new file or directory with a name.
+func (r *Recorder) addNode(name string, directory bool) int {
 	r.note(made{&node{directory: directory}})
 	n := r.live.next()
 	r.name(name, n)
 	return n
 }
 
-// name gives a name to what may have another one.
+// name gives a node a name, beside any other that it has.
 func (r *Recorder) name(name string, n int) {
 	dir, base := r.parent(name)
 	r.note(named{dir, rename{to: base, node: n}})
@@ -98,7 +98,7 @@ func (r *Recorder) Create(name string) (vfs.File, error) {
 	if there {
 		r.note(wrote{n, write{cut: true}})
 	} else {
-		n = r.come(name, false)
+		n = r.addNode(name, false)
 	}
 	return &recorded{File: file, r: r, name: name, node: n}, nil
 }
@@ -185,17 +185,17 @@ func (r *Recorder) Remove(name string) error {
 	if err := r.FS.Remove(name); err != nil {
 		return err
 	}
-	r.gone(name)
+	r.removeName(name)
 	return nil
 }
 
-func (r *Recorder) gone(name string) {
+func (r *Recorder) removeName(name string) {
 	dir, base := r.parent(name)
 	r.note(named{dir, rename{from: base}})
 	r.live.remove(dir, base)
 }
 
-// RemoveAll implements vfs.FS. What is below goes one by one.
+// RemoveAll implements vfs.FS. It records the removal of each file below.
 func (r *Recorder) RemoveAll(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,18 +203,18 @@ func (r *Recorder) RemoveAll(name string) error {
 		return err
 	}
 	if n, ok := r.live.find(name); ok {
-		r.goneBelow(name, n)
-		r.gone(name)
+		r.removeBelow(name, n)
+		r.removeName(name)
 	}
 	return nil
 }
 
-func (r *Recorder) goneBelow(name string, n int) {
+func (r *Recorder) removeBelow(name string, n int) {
 	for _, base := range r.live.list(n) {
 		path := filepath.Join(name, base)
 		below, _ := r.live.find(path)
-		r.goneBelow(path, below)
-		r.gone(path)
+		r.removeBelow(path, below)
+		r.removeName(path)
 	}
 }
 
@@ -240,7 +240,7 @@ func (r *Recorder) Lock(name string) (io.Closer, error) {
 	return lock, err
 }
 
-// tree is which number has which name now.
+// tree is the present names of the nodes.
 type tree struct {
 	children map[int]map[string]int
 	count    int

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestEveryBitOfASnapshotCounts flips each bit of a snapshot: what the engine would stop at, or take for something else, is named
-// before it sees it.
+// TestEveryBitOfASnapshotCounts flips each bit of a snapshot: what the engine would stop at, or take for something
+// else, is named before it sees it.
 func TestEveryBitOfASnapshotCounts(t *testing.T) {
 	one := newCluster(t, 1, fewEntries)[0]
 	one.open()

@@ -5,11 +5,36 @@ import (
 	"strings"
 )
 
-// event is one thing that was done to a recorder's files. It changes the disk when it is played.
+// Recording is the events of a recorder, and the disk that they began with.
+type Recording struct {
+	start  *Disk
+	events []event
+}
+
+// Replay plays the events and calls visit after each one, with the disk as it was then, of which visit may draw images,
+// and with what the user noted, nil for other events. It ends when visit returns false.
+func (r *Recording) Replay(visit func(at int, d *Disk, note any) bool) {
+	d := r.start.Clone()
+	for i, e := range r.events {
+		e.play(d)
+		var value any
+		if n, ok := e.(note); ok {
+			value = n.value
+		}
+		if !visit(i, d, value) {
+			return
+		}
+	}
+}
+
+// Len returns how many events there are.
+func (r *Recording) Len() int { return len(r.events) }
+
+// event is one change of a recorder's files, or a sync of them. Playing it changes the disk.
 type event interface{ play(d *Disk) }
 
 type (
-	made  struct{ node *node } // there is a file or a directory, without a name so far
+	made  struct{ node *node } // a new file or directory, without a name so far
 	named struct {
 		directory int
 		change    rename
@@ -46,7 +71,7 @@ func (e syncing) play(d *Disk) { d.nodes[e.node].beginSync(e.sync) }
 func (e synced) play(d *Disk)  { d.nodes[e.node].endSync(e.sync) }
 func (note) play(*Disk)        {}
 
-// Describe tells what was done last before the end of what was played, in a line each.
+// Describe lists the last events up to the one at a position, in a line each.
 func (r *Recording) Describe(at, lines int) string {
 	names := make(map[int]string)
 	var all []string

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// transfers are the snapshots of the test's shard that a host was told of.
+// transfers counts the events of snapshots of the test's shard.
 type transfers struct{ sent, unsent, received atomic.Int32 }
 
 func (x *transfers) SnapshotSent(shardID uint64)     { x.count(&x.sent, shardID) }
@@ -20,7 +20,7 @@ func (x *transfers) count(what *atomic.Int32, shardID uint64) {
 	}
 }
 
-func TestHostsAreToldOfTheSnapshotsThatTheySendAndReceive(t *testing.T) {
+func TestHostsAreNotifiedOfTheSnapshotsThatTheySendAndReceive(t *testing.T) {
 	told := make(map[shard.HostID]*transfers)
 	all, leader := openThree(t, func(c *Config) {
 		fewEntries(c)

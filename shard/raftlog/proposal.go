@@ -1,0 +1,209 @@
+package raftlog
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/client"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// ErrBatchTooLarge is returned by Propose and Forward for a batch of more than MaxBatchBytes.
+var ErrBatchTooLarge = errors.New("raftlog: the batch is too large")
+
+// proposals are the batches of one log whose outcome is not delivered yet, oldest first.
+type proposals struct {
+	mu     sync.Mutex // keeps the queue in the order of the engine
+	closed bool       // guarded by mu
+	queue  chan proposal
+
+	count atomic.Int64
+	bytes atomic.Int64
+}
+
+type proposal struct {
+	request  *dragonboat.RequestState // nil where the outcome is known
+	outcome  shard.Outcome
+	term     uint64 // in which this host led when it proposed the batch
+	deadline time.Time
+	size     int
+	done     func(shard.Outcome)
+}
+
+// Propose hands a batch to the engine, which copies it. A host that does not lead proposes nothing: the engine would
+// forward the batch to the leader, and its outcome would stay unknown when it is lost.
+func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
+	if len(batch) > MaxBatchBytes {
+		return l.tooLarge(batch)
+	}
+	q := &l.proposals
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return shard.ErrLogClosed
+	}
+	c := &l.host.config
+	bytes := q.bytes.Load()
+	if q.count.Load() >= int64(c.MaxInFlight) || bytes > 0 && bytes+int64(len(batch)) > int64(c.MaxInFlightBytes) {
+		return shard.ErrLogBusy
+	}
+	p := proposal{outcome: shard.OutcomeDropped, done: done}
+	if term, leads := l.leads(); leads {
+		request, err := l.host.engine.Propose(l.session, batch, c.ProposalTimeout)
+		if err != nil && !errors.Is(err, dragonboat.ErrShardNotReady) {
+			return fmt.Errorf("raftlog: shard %d: propose: %w", l.shardID, logError(err))
+		}
+		if err == nil {
+			p = proposal{
+				request: request, term: term, deadline: time.Now().Add(c.ProposalTimeout), size: len(batch), done: done,
+			}
+		}
+	}
+	q.count.Add(1)
+	q.bytes.Add(int64(p.size))
+	q.queue <- p // there is room for as many as may be in flight
+	return nil
+}
+
+func (l *Log) tooLarge(batch []byte) error {
+	return fmt.Errorf("raftlog: shard %d: %w: %d bytes, at most %d", l.shardID, ErrBatchTooLarge, len(batch),
+		MaxBatchBytes)
+}
+
+func (q *proposals) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	close(q.queue)
+}
+
+// deliverOutcomes calls the callbacks of proposals with their outcomes, in the order of proposing, which is also that
+// of applying. It returns when the queue is closed and empty.
+func (l *Log) deliverOutcomes() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for p := range l.proposals.queue {
+		outcome := p.outcome
+		if p.request != nil {
+			outcome = l.awaitOutcome(p, timer)
+		}
+		l.proposals.bytes.Add(-int64(p.size))
+		l.proposals.count.Add(-1)
+		p.done(outcome)
+	}
+}
+
+// awaitOutcome waits for the engine's result, but not for ever: the engine counts time in ticks, which stand still
+// while its worker waits for the disk. It waits one more election timeout once this host no longer leads: the next
+// leader soon commits the batch if it has it, and otherwise the engine never has a result.
+func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
+	mine := shard.Leadership{Leader: l.host.config.Host, Term: p.term}
+	deposed := false
+	for {
+		changed := l.changed.wait()
+		if !deposed && l.Leadership() != mine {
+			deposed = true
+			if soon := time.Now().Add(l.host.config.election()); soon.Before(p.deadline) {
+				p.deadline = soon
+			}
+		}
+		timer.Reset(time.Until(p.deadline))
+		select {
+		case result := <-p.request.AppliedC():
+			p.request.Release()
+			return outcomeOf(result)
+		case <-timer.C:
+			return shard.OutcomeUnknown // the request is left to the engine, which may still use it
+		case <-changed:
+		}
+	}
+}
+
+func outcomeOf(result dragonboat.RequestResult) shard.Outcome {
+	switch {
+	case result.Completed():
+		return shard.OutcomeApplied
+	case result.Dropped():
+		return shard.OutcomeDropped
+	}
+	return shard.OutcomeUnknown
+}
+
+// forwarderID marks the entries of Forward, the only batches that hosts send each other before they are in the log. The
+// engine draws the ids of all other sessions at random from 64 bits.
+const forwarderID = 1
+
+// forwards are the batches of Forward that the engine has not finished.
+type forwards struct {
+	session *client.Session
+
+	mu      sync.Mutex
+	closed  bool        // guarded by mu, as are those below
+	pending []forwarded // oldest first
+	bytes   int
+}
+
+type forwarded struct {
+	request *dragonboat.RequestState
+	size    int
+}
+
+func newForwards(shardID uint64) *forwards {
+	return &forwards{session: &client.Session{ShardID: shardID, ClientID: forwarderID, SeriesID: client.NoOPSeriesID}}
+}
+
+// Forward hands a batch to the engine, which appends it to the log here or sends it to the leader that this host knows.
+func (l *Log) Forward(batch []byte) error {
+	if len(batch) > MaxBatchBytes {
+		return l.tooLarge(batch)
+	}
+	f, c := l.forwards, &l.host.config
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return shard.ErrLogClosed
+	}
+	f.reap()
+	if len(f.pending) >= c.MaxInFlight || f.bytes > 0 && f.bytes+len(batch) > c.MaxInFlightBytes {
+		return shard.ErrLogBusy
+	}
+	request, err := l.host.engine.Propose(f.session, batch, c.ProposalTimeout)
+	if errors.Is(err, dragonboat.ErrShardNotReady) {
+		return nil // the batch is lost, as Forward may
+	}
+	if err != nil {
+		return fmt.Errorf("raftlog: shard %d: forward: %w", l.shardID, logError(err))
+	}
+	f.pending = append(f.pending, forwarded{request: request, size: len(batch)})
+	f.bytes += len(batch)
+	return nil
+}
+
+// reap removes the batches that are applied, lost or too old. No goroutine waits for them, so the next call of Forward
+// does this.
+func (f *forwards) reap() {
+	done := 0
+reaping:
+	for _, p := range f.pending {
+		select {
+		case <-p.request.AppliedC():
+			p.request.Release()
+			f.bytes -= p.size
+			done++
+		default:
+			break reaping
+		}
+	}
+	f.pending = append(f.pending[:0], f.pending[done:]...)
+}
+
+func (f *forwards) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	f.pending = nil
+}
