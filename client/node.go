@@ -26,6 +26,10 @@ type NodeConfig struct {
 	AttachConsistency Consistency
 	// Counters says how finely metrics count.
 	Counters Counters
+	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes with
+	// all that belongs to them. What would take more is refused with ErrQuotaExceeded.
+	QuotaObjects uint64
+	QuotaBytes   uint64
 }
 
 // NodeInfo is a node as hosts tell it.
@@ -48,6 +52,8 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 		ReadConsistency:          protocol.Consistency(c.ReadConsistency),
 		AttachConsistency:        protocol.Consistency(c.AttachConsistency),
 		RateLimiterCountersMode:  protocol.CountersMode(c.Counters),
+		QuotaObjects:             c.QuotaObjects,
+		QuotaBytes:               c.QuotaBytes,
 	}
 }
 
@@ -67,6 +73,8 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 			ReadConsistency:    Consistency(n.Config.ReadConsistency),
 			AttachConsistency:  Consistency(n.Config.AttachConsistency),
 			Counters:           Counters(n.Config.RateLimiterCountersMode),
+			QuotaObjects:       n.Config.QuotaObjects,
+			QuotaBytes:         n.Config.QuotaBytes,
 		},
 	}
 }
@@ -84,6 +92,9 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
 	})
+	if err == nil && !n.Existed {
+		err = config.checkQuotas(n)
+	}
 	op.end(err)
 	return n, failedNode("create node", path, err)
 }
@@ -130,6 +141,9 @@ func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, 
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")
 	err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
+	if err == nil {
+		err = config.checkQuotas(n)
+	}
 	op.end(err)
 	return n, failedNode("alter node", path, err)
 }

@@ -79,7 +79,7 @@ func TestDecodingRequestsAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Answers allocate for the strings of failures, and for nothing else.
+// TestDecodingAnswersAllocatesNothing: answers allocate for the strings of failures, and for nothing else.
 func TestDecodingAnswersAllocatesNothing(t *testing.T) {
 	d := NewAnswerDecoder()
 	for _, x := range examples {

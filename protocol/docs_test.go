@@ -131,7 +131,8 @@ func isOfALaterLevel(k Kind) bool {
 	return k.IsRequest() && requests[k].level > level.Newest || k.IsPush() && pushes[k-minPush1].level > level.Newest
 }
 
-// A field that a level brings is described where the table of levels says that it is.
+// TestDocsListTheFieldsThatLevelsBring: a field that a level brings is described where the table of levels says that it
+// is.
 func TestDocsListTheFieldsThatLevelsBring(t *testing.T) {
 	d := readDocs(t)
 	for _, r := range level.Rows() {
@@ -198,6 +199,7 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"CountersMode":   func(n uint8) string { return CountersMode(n).String() },
 		"HostState":      func(n uint8) string { return HostState(n).String() },
 		"Existence":      func(n uint8) string { return Existence(n).String() },
+		"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
@@ -220,7 +222,8 @@ func TestDocsListTheLimits(t *testing.T) {
 	want := map[string]uint64{
 		"MaxNameBytes": MaxNameBytes, "MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
 		"MaxKeyBytes": MaxKeyBytes, "MaxDataBytes": MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
-		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes, "MaxPageItems": MaxPageItems,
+		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
+		"MaxPageItems":  MaxPageItems,
 		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes, "MaxVersionBytes": MaxVersionBytes,
 		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 		"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
@@ -258,7 +261,7 @@ func TestDocsShowRealFrames(t *testing.T) {
 	}
 }
 
-// A link that leads nowhere is a page that was renamed in one place only.
+// TestDocsLinksLeadSomewhere: a link that leads nowhere is a page that was renamed in one place only.
 func TestDocsLinksLeadSomewhere(t *testing.T) {
 	d := readDocs(t)
 	anchors := make(map[string]bool)
@@ -274,7 +277,7 @@ func TestDocsLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// The slot that the page works out for the reader must be the one that the code does.
+// TestDocsSlotIsRight: the slot that the page works out for the reader must be the one that the code does.
 func TestDocsSlotIsRight(t *testing.T) {
 	want := fmt.Sprintf("the slot is %d.", SemaphoreSlot(1, []byte("leader")))
 	if !strings.Contains(readDocs(t).text, want) {

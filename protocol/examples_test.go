@@ -69,7 +69,9 @@ var examples = []example{
 	})},
 	{"host-status-answer-level", answer(5, &HostStatusAnswer{
 		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), UptimeMillis: 86_400_000, Fresh: true,
-		Level: FeatureLevel{Cluster: 1, Newest: 2, HeldBy: []byte("level 2 waits for host signal-1, which can follow up to level 1")},
+		Level: FeatureLevel{
+			Cluster: 1, Newest: 2, HeldBy: []byte("level 2 waits for host signal-1, which can follow up to level 1"),
+		},
 	})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
@@ -77,6 +79,9 @@ var examples = []example{
 			SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000, ReadConsistency: ConsistencyRelaxed,
 			AttachConsistency: ConsistencyStrict, RateLimiterCountersMode: CountersAggregated,
 		},
+	})},
+	{"node-create-quota", request(6, &NodeCreate{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{QuotaObjects: 50_000, QuotaBytes: 64 << 20},
 	})},
 	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
 	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
@@ -122,10 +127,14 @@ var examples = []example{
 	{"session-list-answer", answer(18, &SessionListAnswer{
 		Sessions: list[Session](ptr(exampleListedSession())), Next: exampleSession,
 	})},
-	{"session-list-answer-since", answer(18, &SessionListAnswer{Sessions: list[Session](ptr(exampleSessionWithClient()))})},
+	{"session-list-answer-since", answer(18, &SessionListAnswer{
+		Sessions: list[Session](ptr(exampleSessionWithClient())),
+	})},
 	{"session-list-answer-empty", answer(18, &SessionListAnswer{})},
 	{"session-holdings", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, After: 4, Limit: 100})},
-	{"session-holdings-strict", request(19, &SessionHoldings{SessionID: exampleSession, ShardID: 2, Consistency: ConsistencyStrict})},
+	{"session-holdings-strict", request(19, &SessionHoldings{
+		SessionID: exampleSession, ShardID: 2, Consistency: ConsistencyStrict,
+	})},
 	{"session-holdings-answer", answer(19, &SessionHoldingsAnswer{
 		Holdings: list[Holding](
 			&Holding{Name: []byte("leader"), OrderID: 5, Count: Exclusive},
@@ -141,6 +150,10 @@ var examples = []example{
 	})},
 	{"semaphore-create-answer", answer(20, &SemaphoreCreateAnswer{Revision: 1})},
 	{"semaphore-create-no-session", request(21, &SemaphoreCreate{NodeID: 17, Name: []byte("slots"), Limit: 10})},
+	{"semaphore-create-answer-quota", failure(20, KindSemaphoreCreate, Result{
+		Status: StatusQuotaExceeded, Message: "node bytes: 67,108,700 of 67,108,864 are used",
+		Quota: Quota{Kind: QuotaNodeBytes, Limit: 64 << 20, Used: 67_108_700},
+	})},
 	{"semaphore-create-answer-exists", failure(21, KindSemaphoreCreate, Result{Status: StatusAlreadyExists})},
 	{"semaphore-update", request(22, &SemaphoreUpdate{
 		Mutation: exampleMutation(3), NodeID: 17, Name: []byte("slots"), Data: []byte{0, 1, 0xff}, OrderID: 5,
@@ -200,8 +213,8 @@ var examples = []example{
 			OrderID: 5, SessionID: exampleSession, Count: 1, SinceMillis: exampleTime, Client: exampleClientInfo(),
 		}),
 		Waiters: list[Waiter](&Waiter{
-			OrderID: 9, SessionID: exampleSession + 1, Count: 8, TimeoutMillis: Forever, SinceMillis: exampleTime + 1500,
-			Client: exampleClientInfo(),
+			OrderID: 9, SessionID: exampleSession + 1, Count: 8, TimeoutMillis: Forever,
+			SinceMillis: exampleTime + 1500, Client: exampleClientInfo(),
 		}),
 	})},
 	{"semaphore-list", request(31, &SemaphoreList{
@@ -247,7 +260,8 @@ var examples = []example{
 	{"watch-resync", push(32, &WatchResync{})},
 	{"watch-end", push(32, &WatchEnd{Result: Result{Status: StatusNotFound, Message: "the node was dropped"}})},
 	{"session-detached", push(0, &SessionDetached{
-		SessionID: exampleSession, Result: Result{Status: StatusBadSession, Message: "attached over another connection"},
+		SessionID: exampleSession, Result: Result{Status: StatusBadSession,
+			Message: "attached over another connection"},
 	})},
 	{"session-ended", push(0, &SessionEnded{SessionID: exampleSession, Reason: EndExpired})},
 	{"routing-changed", push(0, &RoutingChanged{Version: 43})},
@@ -279,7 +293,8 @@ func exampleMutation(number uint64) Mutation {
 func exampleNode() Node {
 	return Node{
 		ID: 17, Path: []byte("/prod/jobs"), ConfigVersion: 2,
-		Config: NodeConfig{SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000, ReadConsistency: ConsistencyRelaxed},
+		Config: NodeConfig{SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000,
+			ReadConsistency: ConsistencyRelaxed},
 	}
 }
 

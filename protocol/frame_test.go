@@ -39,7 +39,8 @@ func TestScanFrame(t *testing.T) {
 	}
 }
 
-// A receiver that keeps what ScanFrame has not taken yet finds the same frames, however they arrive.
+// TestFramesAreFoundHoweverTheyArrive: a receiver that keeps what ScanFrame has not taken yet finds the same frames,
+// however they arrive.
 func TestFramesAreFoundHoweverTheyArrive(t *testing.T) {
 	var stream []byte
 	var want [][]byte

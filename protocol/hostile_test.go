@@ -88,7 +88,8 @@ func TestHostilePayloads(t *testing.T) {
 		{"an unknown request of the second block", messageOf(128), "KIND_128 7: kind: not known here"},
 		{"a request id that is a map", arrayOf([]byte{27}, emptyMap), "request_id: a map where uint is wanted"},
 		{"a request id of zero", arrayOf([]byte{27}, []byte{0}), "request_id: 0, which belongs to pushes"},
-		{"a number below zero", acquire([]byte{0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}), "ACQUIRE 7: session_id: -1 is not a uint"},
+		{"a number below zero", acquire([]byte{0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+			"ACQUIRE 7: session_id: -1 is not a uint"},
 		{"a float", acquire([]byte{0xcb, 0, 0, 0, 0, 0, 0, 0, 0}), "session_id: a float where uint is wanted"},
 		{"a number cut short", acquire([]byte{0xcf, 0, 0}), "session_id: the frame ends"},
 		{"a name of four gigabytes", acquire(append(zeros(4), huge(0xdb))...), "name: 4294967295 bytes, at most 1024"},
@@ -98,33 +99,49 @@ func TestHostilePayloads(t *testing.T) {
 		{"a name that is not UTF-8", acquire(append(zeros(4), []byte{0xa2, 0xff, 0xfe})...), "name: is not UTF-8"},
 		{"data of four gigabytes", acquire(append(zeros(7), huge(0xc6))...), "data: 4294967295 bytes, at most 1048576"},
 		{"data cut short", acquire(append(zeros(7), []byte{0xc6, 0, 0x10, 0, 0, 1, 2, 3})...), "data: the frame ends"},
-		{"data that is an extension", acquire(append(zeros(7), []byte{0xd4, 1, 2})...), "data: an extension where bytes is wanted"},
-		{"a timeout of two days", acquire(append(zeros(6), []byte{0xce, 0x0a, 0x4c, 0xb8, 0})...), "timeout_ms: 172800000 ms, at most 86400000 or for ever"},
-		{"a bool that is a number", acquire(append(zeros(8), []byte{1})...), "ephemeral: an integer where bool is wanted"},
-		{"a code that msgpack does not use", acquire([]byte{0xc1}), "session_id: a code that msgpack does not use where uint is wanted"},
+		{"data that is an extension", acquire(append(zeros(7), []byte{0xd4, 1, 2})...),
+			"data: an extension where bytes is wanted"},
+		{"a timeout of two days", acquire(append(zeros(6), []byte{0xce, 0x0a, 0x4c, 0xb8, 0})...),
+			"timeout_ms: 172800000 ms, at most 86400000 or for ever"},
+		{"a bool that is a number", acquire(append(zeros(8), []byte{1})...),
+			"ephemeral: an integer where bool is wanted"},
+		{"a code that msgpack does not use", acquire([]byte{0xc1}),
+			"session_id: a code that msgpack does not use where uint is wanted"},
 		{"bytes behind the message", append(acquire(), 1, 2, 3), "3 bytes behind the message"},
-		{"an unknown field of four billion", acquire(append(zeros(9), huge(0xdd))...), "4294967295 values announced in 0 bytes"},
-		{"an unknown map of four billion", acquire(append(zeros(9), huge(0xdf))...), "8589934590 values announced in 0 bytes"},
+		{"an unknown field of four billion", acquire(append(zeros(9), huge(0xdd))...),
+			"4294967295 values announced in 0 bytes"},
+		{"an unknown map of four billion", acquire(append(zeros(9), huge(0xdf))...),
+			"8589934590 values announced in 0 bytes"},
 		{"an unknown text of four gigabytes", acquire(append(zeros(9), huge(0xdb))...), "the frame ends"},
 		{"an unknown extension cut short", acquire(append(zeros(9), []byte{0xc9, 0, 0, 0, 9, 1})...), "the frame ends"},
 		{"an unknown code that msgpack does not use", acquire(append(zeros(9), []byte{0xc1})...), "0xc1"},
-		{"a million arrays in each other", acquire(append(zeros(9), bytes.Repeat([]byte{0x91}, 1<<20))...), "values announced in 0 bytes"},
-		{"a million maps in each other", acquire(append(zeros(9), bytes.Repeat([]byte{0x81, 0}, 1<<20))...), "2 values announced in 1 bytes"},
-		{"arrays in each other, each of four billion", acquire(append(zeros(9), bytes.Repeat(huge(0xdd), 1000))...), "values announced in"},
-		{"a record that is text", messageOf(KindNodeCreate, nilValue, []byte{0xa1, 'x'}), "NODE_CREATE 7: config: a string where array is wanted"},
-		{"a record of four billion", messageOf(KindNodeCreate, nilValue, huge(0xdd)), "config: an array of 4294967295 items in 0 bytes"},
-		{"a wrong field of a record", messageOf(KindNodeCreate, nilValue, []byte{0x91, 0xc3}), "config.self_check_period_ms: a bool where uint is wanted"},
+		{"a million arrays in each other", acquire(append(zeros(9), bytes.Repeat([]byte{0x91}, 1<<20))...),
+			"values announced in 0 bytes"},
+		{"a million maps in each other", acquire(append(zeros(9), bytes.Repeat([]byte{0x81, 0}, 1<<20))...),
+			"2 values announced in 1 bytes"},
+		{"arrays in each other, each of four billion", acquire(append(zeros(9), bytes.Repeat(huge(0xdd), 1000))...),
+			"values announced in"},
+		{"a record that is text", messageOf(KindNodeCreate, nilValue, []byte{0xa1, 'x'}),
+			"NODE_CREATE 7: config: a string where array is wanted"},
+		{"a record of four billion", messageOf(KindNodeCreate, nilValue, huge(0xdd)),
+			"config: an array of 4294967295 items in 0 bytes"},
+		{"a wrong field of a record", messageOf(KindNodeCreate, nilValue, []byte{0x91, 0xc3}),
+			"config.self_check_period_ms: a bool where uint is wanted"},
 		{"a status too large", messageOf(KindPing.Answer(), []byte{0xcd, 1, 0}), "status: 256, at most 255"},
 		{"a list of four billion", owners(huge(0xdd)), "owners: an array of 4294967295 items in 0 bytes"},
 		{"a list that is bytes", owners([]byte{0xc4, 1, 1}), "owners: bytes where array is wanted"},
 		{"a list of a wrong item", owners([]byte{0x92, 0x90, 0x05}), "owners[1]: an integer where array is wanted"},
-		{"a wrong field of an item", owners([]byte{0x92, 0x90, 0x92, 1, 0xa0}), "owners[1].session_id: a string where uint is wanted"},
+		{"a wrong field of an item", owners([]byte{0x92, 0x90, 0x92, 1, 0xa0}),
+			"owners[1].session_id: a string where uint is wanted"},
 		{"a list cut in an item", owners([]byte{0x92, 0x90, 0x92, 1}), "owners[1]: an array of 2 items in 1 bytes"},
-		{"a wrong item of a list in a list", routing([]byte{0x91, 0x93, 1, 1, 0x92, 3, 0xc2}), "shards[0].replica_host_ids[1]: a bool where uint is wanted"},
+		{"a wrong item of a list in a list", routing([]byte{0x91, 0x93, 1, 1, 0x92, 3, 0xc2}),
+			"shards[0].replica_host_ids[1]: a bool where uint is wanted"},
 		{"many empty items", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x90}, 1<<17)...)), ""},
 		{"many items that are nil", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat(nilValue, 1<<17)...)), ""},
-		{"many items of an unknown field", owners(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x97, 0, 0, 0, 0xa0, 0, 0x90, 0x90}, 1<<17)...)), ""},
-		{"lists of one number in many items", routing(append([]byte{0xdd, 0, 2, 0, 0}, bytes.Repeat([]byte{0x93, 0, 0, 0x91, 1}, 1<<17)...)), ""},
+		{"many items of an unknown field", owners(append([]byte{0xdd, 0, 2, 0, 0},
+			bytes.Repeat([]byte{0x97, 0, 0, 0, 0xa0, 0, 0x90, 0x90}, 1<<17)...)), ""},
+		{"lists of one number in many items", routing(append([]byte{0xdd, 0, 2, 0, 0},
+			bytes.Repeat([]byte{0x93, 0, 0, 0x91, 1}, 1<<17)...)), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asRequest, asAnswer := decodeMeasured(t, c.payload)
@@ -153,8 +170,8 @@ func TestNoPrefixOfAPayloadIsAMessage(t *testing.T) {
 	}
 }
 
-// Whatever happens to a frame on its way, decoding it neither panics nor costs more than it should, and
-// what is taken for a message can be looked at.
+// TestDamagedPayloads: whatever happens to a frame on its way, decoding it neither panics nor costs more than it
+// should, and what is accepted as a message can be read.
 func TestDamagedPayloads(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	codes := []byte{0xc0, 0xc1, 0xc6, 0xc9, 0xcf, 0xd3, 0xdb, 0xdd, 0xdf, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xff}
@@ -185,7 +202,7 @@ func TestDamagedPayloads(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatToAnswer(t *testing.T) {
+func TestErrorsSayWhatToAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		payload []byte
@@ -194,7 +211,8 @@ func TestErrorsTellWhatToAnswer(t *testing.T) {
 		message string
 	}{
 		{
-			"a field over its limit", messageOf(KindSessionBind, []byte{1}, append([]byte{0xc4, 17}, make([]byte, 17)...)),
+			"a field over its limit", messageOf(KindSessionBind, []byte{1},
+				append([]byte{0xc4, 17}, make([]byte, 17)...)),
 			DecodeError{Kind: KindSessionBind, ID: 7, HasID: true, Field: "key", Problem: "17 bytes, at most 16"},
 			StatusBadRequest, "key: 17 bytes, at most 16",
 		},

@@ -21,13 +21,15 @@ func TestKindsAreNumberedByDirection(t *testing.T) {
 		if want := slices.Contains(kinds, k); directions > 1 || want && directions == 0 {
 			t.Errorf("%s (%d) has %d directions", k, k, directions)
 		}
-		if k.IsRequest() && (!k.Answer().IsAnswer() || slices.Contains(kinds, k) != slices.Contains(kinds, k.Answer())) {
+		if k.IsRequest() && (!k.Answer().IsAnswer() ||
+			slices.Contains(kinds, k) != slices.Contains(kinds, k.Answer())) {
 			t.Errorf("the answer of %s (%d) is %s (%d)", k, k, k.Answer(), k.Answer())
 		}
 	}
 }
 
-// A kind must lead to the message that says it is of that kind, or encoding and decoding disagree.
+// TestEveryKindHasItsMessage: a kind must lead to the message that says it is of that kind, or encoding and decoding
+// disagree.
 func TestEveryKindHasItsMessage(t *testing.T) {
 	kinds := knownKinds()
 	for k := range maxPush2 + 100 {
@@ -44,7 +46,8 @@ func TestEveryKindHasItsMessage(t *testing.T) {
 	}
 }
 
-// Every field of the unions must be the message of some kind, those included that this build does not know.
+// TestUnionsHoldNothingElse: every field of the unions must be the message of some kind, those included that this build
+// does not know.
 func TestUnionsHoldNothingElse(t *testing.T) {
 	requestRows, pushRows := 0, 0
 	for _, row := range requests {
@@ -61,12 +64,13 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 		t.Errorf("Request has %d fields, want %d: a kind, an id, and %d messages", got, want, requestRows)
 	}
 	if got, want := reflect.TypeFor[Answer]().NumField(), requestRows+pushRows+3; got != want {
-		t.Errorf("Answer has %d fields, want %d: a kind, an id, a result, and %d messages", got, want, requestRows+pushRows)
+		t.Errorf("Answer has %d fields, want %d: a kind, an id, a result, and %d messages", got, want,
+			requestRows+pushRows)
 	}
 }
 
-// Every row says which level brings its message, none that this build could not know of. One without a right is of a
-// request that shows and changes nothing of any node.
+// TestEveryRowIsComplete: every row says which level brings its message, none that this build could not know of. One
+// without a right is of a request that shows and changes nothing of any node.
 func TestEveryRowIsComplete(t *testing.T) {
 	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop}
 	for k, row := range requests {
@@ -98,7 +102,8 @@ func (laterRequest) Kind() Kind { return 130 }
 func (laterAnswer) Kind() Kind  { return laterRequest{}.Kind().Answer() }
 func (laterPush) Kind() Kind    { return 270 }
 
-// A row in the table is all that a kind needs besides its messages: then it is read, printed and announced.
+// TestARowMakesAKindKnown: a row in the table is all that a kind needs besides its messages: then it is read, printed
+// and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
 	requests[ask.Kind()] = requestRow{"LATER", level.First, RightRead,
@@ -126,7 +131,8 @@ func TestARowMakesAKindKnown(t *testing.T) {
 	if knownRequests.Len() != 1 || knownPushes.Len() != 1 {
 		t.Errorf("%d requests and %d pushes are announced, want one of each", knownRequests.Len(), knownPushes.Len())
 	}
-	r, err := NewRequestDecoder(MaxDataBytes).Decode(sample{id: 7, message: laterRequest{&Routing{KnownVersion: 3}}}.payload())
+	later := sample{id: 7, message: laterRequest{&Routing{KnownVersion: 3}}}
+	r, err := NewRequestDecoder(MaxDataBytes).Decode(later.payload())
 	if err != nil || r.Kind != ask.Kind() || r.Routing.KnownVersion != 3 {
 		t.Errorf("the request is read as %+v, %v", r, err)
 	}
@@ -136,7 +142,8 @@ func TestARowMakesAKindKnown(t *testing.T) {
 	}
 }
 
-// A push of the second block goes only to a client that has announced it.
+// TestPushesOfTheSecondBlockNeedTheirAnnouncement: a push of the second block goes only to a client that has announced
+// it.
 func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	word := laterPush{&RoutingChanged{Version: 5}}
 	shared := NewEncoder().SharedPush(word)
@@ -162,7 +169,8 @@ func TestPushesOfTheSecondBlockNeedTheirAnnouncement(t *testing.T) {
 	}
 }
 
-// What came with a level that this build cannot follow is answered and ignored as any unknown kind is.
+// TestMessagesOfLaterLevelsAreNotKnown: what came with a level that this build cannot follow is answered and ignored as
+// any unknown kind is.
 func TestMessagesOfLaterLevelsAreNotKnown(t *testing.T) {
 	for k := Kind(1); k <= maxPush2; k++ {
 		r, a := Request{Kind: k}, Answer{Kind: k}

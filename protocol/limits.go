@@ -2,8 +2,8 @@ package protocol
 
 import "math"
 
+// MinVersion and MaxVersion bound the protocol versions that this package speaks.
 const (
-	// MinVersion and MaxVersion bound the protocol versions that this package speaks.
 	MinVersion = 1
 	MaxVersion = 1
 )

@@ -20,7 +20,8 @@ func TestCommonVersion(t *testing.T) {
 	}
 }
 
-// The limits on frames must leave room for everything that the limits on fields allow.
+// TestTheLargestMessagesFitTheirFrames: the limits on frames must leave room for everything that the limits on fields
+// allow.
 func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 	for _, dataBytes := range []uint64{0, DefaultDataBytes, MaxDataBytes} {
 		limits := FrameLimits(dataBytes)

@@ -48,8 +48,8 @@ func TestSizeOfAListIsWhatItTakesInAFrame(t *testing.T) {
 	}
 }
 
-// A list that was read lies in the frame. Changing it must not change the frame, whose bytes may belong
-// to the next one by then.
+// TestChangingAListThatWasReadLeavesItsFrameAlone: a list that was read lies in the frame. Changing it must not change
+// the frame, whose bytes may belong to the next one by then.
 func TestChangingAListThatWasReadLeavesItsFrameAlone(t *testing.T) {
 	payload := push(1, &WatchSnapshot{Revision: 1, Owners: exampleOwners()}).payload()
 	before := slices.Clone(payload)
@@ -72,7 +72,8 @@ func TestChangingAListThatWasReadLeavesItsFrameAlone(t *testing.T) {
 	}
 }
 
-// A push that is encoded once for all must be, byte by byte, what would be encoded for each.
+// TestSharedPushIsThePushOfEach: a push that is encoded once for all must be, byte by byte, what would be encoded for
+// each.
 func TestSharedPushIsThePushOfEach(t *testing.T) {
 	for _, e := range examples {
 		m, ok := e.sample.message.(PushMessage)

@@ -33,6 +33,9 @@ type NodeConfig struct {
 	ReadConsistency          Consistency
 	AttachConsistency        Consistency
 	RateLimiterCountersMode  CountersMode
+	// QuotaObjects and QuotaBytes are how much the node may have in each data shard.
+	QuotaObjects uint64
+	QuotaBytes   uint64
 }
 
 func (f *NodeConfig) fields(c *codec) {
@@ -41,6 +44,8 @@ func (f *NodeConfig) fields(c *codec) {
 	enum(c, "read_consistency", &f.ReadConsistency)
 	enum(c, "attach_consistency", &f.AttachConsistency)
 	enum(c, "rate_limiter_counters_mode", &f.RateLimiterCountersMode)
+	c.uint("quota_objects", &f.QuotaObjects)
+	c.uint("quota_bytes", &f.QuotaBytes)
 }
 
 // NodeCreate creates a node. Where the path exists, its node is left as it is.

@@ -114,7 +114,8 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 				WaitMillis uint64
 				Reason     AbortReason
 				Moved      Moved
-			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved}
+				Quota      Quota
+			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved, detail.Quota}
 			return renderStruct(t, &withoutStatus, f.Fields)
 		}
 		return renderStruct(t, v.Addr().Interface(), f.Fields)

@@ -20,6 +20,8 @@ type Result struct {
 	Reason AbortReason
 	// Moved says where to go instead, with StatusMoved.
 	Moved Moved
+	// Quota says which quota was in the way, with StatusQuotaExceeded.
+	Quota Quota
 }
 
 // Moved names the host that leads a shard, as far as the host that answers knows.
@@ -45,6 +47,7 @@ func (r *Result) Err() error {
 		Wait:    time.Duration(min(r.WaitMillis, maxWaitMillis)) * time.Millisecond,
 		Reason:  r.Reason,
 		Moved:   r.Moved,
+		Quota:   r.Quota,
 	}
 }
 
@@ -73,6 +76,7 @@ func (r *Result) detail(c *codec) {
 	c.uint("leader_host_id", &r.Moved.LeaderHostID)
 	c.textCopy("leader_address", &r.Moved.LeaderAddress, MaxAddressBytes)
 	c.uint("routing_version", &r.Moved.RoutingVersion)
+	c.record("quota", r.Quota.fields)
 }
 
 // Error is an outcome that is not a success. It says that it is (errors.Is) the sentinel of its status.
@@ -85,6 +89,8 @@ type Error struct {
 	Reason AbortReason
 	// Moved says where to go instead, with StatusMoved.
 	Moved Moved
+	// Quota says which quota was in the way, with StatusQuotaExceeded.
+	Quota Quota
 }
 
 // Sentinels to hold an error against with errors.Is: one for each status but success.

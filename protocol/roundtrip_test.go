@@ -35,7 +35,8 @@ func TestEveryMessageSurvivesTheWire(t *testing.T) {
 	}
 }
 
-// A peer of an earlier version sends fewer fields. Whatever the decoder read before must not shine through.
+// TestMissingTrailingFieldsAreZero: a peer of an earlier version sends fewer fields. Whatever the decoder read before
+// must not show.
 func TestMissingTrailingFieldsAreZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, kind := range knownKinds() {
@@ -63,7 +64,8 @@ func TestMissingTrailingFieldsAreZero(t *testing.T) {
 	}
 }
 
-// A peer of a later version sends more fields, in messages, records, and items of lists.
+// TestUnknownTrailingFieldsAreSkipped: a peer of a later version sends more fields, in messages, records, and items of
+// lists.
 func TestUnknownTrailingFieldsAreSkipped(t *testing.T) {
 	extras := [][]byte{
 		{0x05}, {0xff}, {0xc0}, {0xc2}, {0xc3},
@@ -97,10 +99,12 @@ func TestUnknownTrailingFieldsAreSkipped(t *testing.T) {
 	}
 }
 
-// A push carries no result of its own, and must not show that of the answer before it.
+// TestAPushAfterAFailureIsNoFailure: a push carries no result of its own, and must not show that of the answer before
+// it.
 func TestAPushAfterAFailureIsNoFailure(t *testing.T) {
 	d := NewAnswerDecoder()
-	if a, err := d.Decode(failure(1, KindAcquire, Result{Status: StatusMoved}).payload()); err != nil || a.Result.Status != StatusMoved {
+	moved := failure(1, KindAcquire, Result{Status: StatusMoved})
+	if a, err := d.Decode(moved.payload()); err != nil || a.Result.Status != StatusMoved {
 		t.Fatalf("%v, %v", a, err)
 	}
 	if a, err := d.Decode(push(1, &Granted{OrderID: 1}).payload()); err != nil || a.Result != (Result{}) {
@@ -198,8 +202,8 @@ func longArray(items [][]byte) []byte {
 	return b
 }
 
-// One message may be sent to many at once: a refusal that is the same for all, a change that many watch.
-// The race detector tells when encoding writes to it.
+// TestEncodingOnlyReads: one message may be sent to many at once: a refusal that is the same for all, a change that
+// many watch. The race detector reports when encoding writes to it.
 func TestEncodingOnlyReads(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, kind := range knownKinds() {

@@ -162,6 +162,7 @@ func randomValue(t *testing.T, r *rand.Rand, v reflect.Value, f wireField) {
 			result.WaitMillis = randomUint(r, "")
 			result.Reason = AbortReason(r.IntN(256))
 			result.Moved = Moved{ShardID: 3, LeaderHostID: randomUint(r, ""), LeaderAddress: "host:1"}
+			result.Quota = Quota{Kind: QuotaKind(r.IntN(256)), Limit: randomUint(r, ""), Used: randomUint(r, "")}
 			return
 		}
 		randomStruct(t, r, v.Addr().Interface(), f.Fields)

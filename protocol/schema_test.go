@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// A field as the wire has it. Nothing in the package lists the fields of a message, so the tests find
-// them out as a stranger would: they send values of a wrong type, position by position, and read in the
-// errors what was wanted there. That also shows that the errors name what offends.
+// A wireField is a field as the wire has it. Nothing in the package lists the fields of a message, so the tests learn
+// them from errors: they send values of a wrong type, position by position, and read in the errors what was wanted
+// there. That also shows that the errors name what offends.
 type wireField struct {
 	Name  string
 	Type  string // uint, bool, text, bytes, record, list

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The slots are part of the protocol: clients in other languages compute them. xxHash64 of nothing and
-// of "abc" are known from its specification, which pins the seed and the byte order of the hash; the
-// node id's byte order shows in the names that equal each other.
+// TestSemaphoreSlot: the slots are part of the protocol: clients in other languages compute them. xxHash64 of nothing
+// and of "abc" are known from its specification, which pins the seed and the byte order of the hash; the node id's byte
+// order shows in the names that equal each other.
 func TestSemaphoreSlot(t *testing.T) {
 	type slot struct {
 		NodeID uint64 `json:"node_id"`
@@ -101,7 +101,7 @@ func plainXXH64(b []byte) uint64 {
 	return h ^ h>>32
 }
 
-func TestSessionIDsCarryTheirSlot(t *testing.T) {
+func TestSessionIDsContainTheirSlot(t *testing.T) {
 	for _, slot := range []uint16{0, 1, 2047, Slots - 1} {
 		for _, counter := range []uint64{0, 1, MaxSessionCounter} {
 			id := NewSessionID(slot, counter)

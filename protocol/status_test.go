@@ -19,7 +19,7 @@ func knownStatuses() []Status {
 	return statuses
 }
 
-// The numbers are on the wire of programs that are out there: a change here breaks them.
+// TestStatusNumbersAreStable: the numbers are on the wire of programs that are out there: a change here breaks them.
 func TestStatusNumbersAreStable(t *testing.T) {
 	want := []string{
 		"SUCCESS", "BAD_REQUEST", "UNAUTHORIZED", "NOT_FOUND", "ALREADY_EXISTS", "PRECONDITION_FAILED",
@@ -81,7 +81,8 @@ func TestErrorsSayWhatTheHostSaid(t *testing.T) {
 		{Result{Status: StatusStale, Message: "number 3"}, "STALE: number 3", RetryRenumbered},
 		{Result{Status: StatusUnavailable}, "UNAVAILABLE", RetrySame},
 		{Result{Status: StatusTimeout}, "TIMEOUT", RetrySame},
-		{Result{Status: StatusOverloaded, Message: "queue full", WaitMillis: 250}, "OVERLOADED: queue full (try again in 250ms)", RetryLater},
+		{Result{Status: StatusOverloaded, Message: "queue full", WaitMillis: 250},
+			"OVERLOADED: queue full (try again in 250ms)", RetryLater},
 		{Result{Status: StatusStorageFull}, "STORAGE_FULL", RetryLater},
 		{Result{Status: StatusQuotaExceeded, Message: "node bytes"}, "QUOTA_EXCEEDED: node bytes", RetryNever},
 		{
@@ -102,7 +103,7 @@ func TestErrorsSayWhatTheHostSaid(t *testing.T) {
 	}
 }
 
-// What a host quotes from a request must not make its answer unreadable.
+// TestMessagesAreMadeFitForTheWire: what a host quotes from a request must not make its answer unreadable.
 func TestMessagesAreMadeFitForTheWire(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"no semaphore \xff\xfe here", "no semaphore \uFFFD here"},

@@ -45,8 +45,8 @@ var unknown = []struct {
 	{"client", "92 ce00010000 09", "close", ""},
 }
 
-// A host that meets a request of a kind that it does not know answers it if it has an answer, and a client reads
-// that answer whatever the kind; pushes of unknown kinds are ignored.
+// TestUnknownKindsAreAnsweredOrIgnored: a host that meets a request of a kind that it does not know answers it if it
+// has an answer, and a client reads that answer whatever the kind; pushes of unknown kinds are ignored.
 func TestUnknownKindsAreAnsweredOrIgnored(t *testing.T) {
 	requests, answers := NewRequestDecoder(MaxDataBytes), NewAnswerDecoder()
 	for _, u := range unknown {
@@ -111,7 +111,7 @@ func kindOnWire(k Kind) []byte {
 	return c.written()
 }
 
-// Requests of the first block keep their single byte.
+// TestKindsOfTheFirstBlockTakeOneByte: requests of the first block keep their single byte.
 func TestKindsOfTheFirstBlockTakeOneByte(t *testing.T) {
 	for _, k := range knownKinds() {
 		want := 1

@@ -31,12 +31,12 @@ const (
 	DefaultShardObjects = 10_000_000
 	DefaultShardBytes   = 4 << 30
 	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are what each of these counts for in a quota of bytes, beside
-	// the bytes of its name, its data and its other strings. They stand for the memory that it takes with its places in
-	// tables and trees: what a quota allows is near the heap that it needs (TestQuotasCountWhatTheHeapHolds).
+	// the bytes of its name, its data and its other strings. They stand for its places in slabs, trees and tables, so that
+	// the sum is near the heap that it takes: TestQuotasCountWhatTheHeapHolds allows a quarter.
 	ObjectBytes  = 192
-	LinkBytes    = 128
+	LinkBytes    = 144
 	SessionBytes = 256
-	AnswerBytes  = 32
+	AnswerBytes  = 40
 	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
 	// saw them. More numbered mutations are refused until it does.
 	MaxUnacknowledged = 1024

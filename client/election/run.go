@@ -112,7 +112,7 @@ func (c *candidate) fit(ctx context.Context) error {
 func passing(err error) bool {
 	for _, e := range []error{
 		ErrLost, client.ErrSessionExpired, client.ErrSessionClosed, client.ErrDeleted, client.ErrNotFound,
-		client.ErrUnavailable, client.ErrOverloaded, client.ErrStorageFull,
+		client.ErrUnavailable, client.ErrOverloaded, client.ErrStorageFull, client.ErrQuotaExceeded,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -87,8 +87,8 @@ func newCheck(f *cli.Frame) *cobra.Command {
   over the protocol      hosts that answer, leaders, versions, hosts that lag, and
                          when certificates end
   over the admin pages   readiness, room on the disk, how long the log waits for the
-                         disk, open files, pauses, slow watchers, clocks, and when
-                         the certificates in use end
+                         disk, open files, quotas, pauses, slow watchers, clocks,
+                         and when the certificates in use end
   on this machine        with --disk DIR, how long a write to that disk takes
 
 The admin pages are those of --admin, and of all hosts that these know of. They can

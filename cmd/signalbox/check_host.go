@@ -70,6 +70,7 @@ func checkHost(h *pages.Reading, x *findings) {
 	}
 	checkRoom(h, x)
 	checkSync(name, m, x)
+	checkQuotas(h, x)
 	for _, s := range m[certificateSeries] {
 		judgeCertificateEnd("certificate of "+name+" for "+s.Labels["use"], time.Unix(int64(s.Value), 0), h.At, x)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -34,6 +35,8 @@ type nodeObject struct {
 	ReadConsistency      *string `json:"read_consistency"`
 	AttachConsistency    *string `json:"attach_consistency"`
 	Counters             *string `json:"counters"`
+	QuotaObjects         *uint64 `json:"quota_objects"`
+	QuotaBytes           *uint64 `json:"quota_bytes"`
 }
 
 func newNodeObject(n *client.NodeInfo) nodeObject {
@@ -41,9 +44,12 @@ func newNodeObject(n *client.NodeInfo) nodeObject {
 		n.Path, n.ID, n.ConfigVersion,
 		set(n.Config.SelfCheckPeriod, cli.Millis), set(n.Config.SessionGracePeriod, cli.Millis),
 		set(n.Config.ReadConsistency, client.Consistency.String), set(n.Config.AttachConsistency, client.Consistency.String),
-		set(n.Config.Counters, client.Counters.String),
+		set(n.Config.Counters, client.Counters.String), set(n.Config.QuotaObjects, number), set(n.Config.QuotaBytes, number),
 	}
 }
+
+// number is a number as it is printed in JSON.
+func number(n uint64) uint64 { return n }
 
 // set is a part of a config as it is printed, nil where it is not set.
 func set[T comparable, P any](value T, print func(T) P) *P {
@@ -75,6 +81,8 @@ func printNode(f *cli.Frame, n *client.NodeInfo) error {
 		cli.Field{Name: "read consistency", Cell: orDefault(n.Config.ReadConsistency, defaultReads)},
 		cli.Field{Name: "attach consistency", Cell: orDefault(n.Config.AttachConsistency, defaultAttaches)},
 		cli.Field{Name: "counters", Cell: orDefault(n.Config.Counters, defaultCounters)},
+		cli.Field{Name: "quota of objects", Cell: orDefault(n.Config.QuotaObjects, meta.DefaultQuotaObjects)},
+		cli.Field{Name: "quota of bytes", Cell: orDefault(settings.Size(n.Config.QuotaBytes), meta.DefaultQuotaBytes)},
 	)
 }
 
@@ -91,6 +99,8 @@ const (
 type nodeFlags struct {
 	selfCheck, grace       time.Duration
 	read, attach, counters string
+	objects                uint64
+	bytes                  sizeFlag
 }
 
 func (n *nodeFlags) add(c *cobra.Command) {
@@ -100,6 +110,8 @@ func (n *nodeFlags) add(c *cobra.Command) {
 	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed for a new node")
 	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; strict for a new node")
 	flags.StringVar(&n.counters, "counters", "", "how finely metrics count, `HOW`: aggregated, or detailed by owner too; aggregated for a new node")
+	flags.Uint64Var(&n.objects, "quota-objects", 0, "how many semaphores the node may have in each shard: `NUMBER` up to 1000000, as for a new node")
+	flags.Var(&n.bytes, "quota-bytes", "how much the node may take in each shard, with all that belongs to its semaphores and sessions: `SIZE` from 1MiB to 1TiB, 1GiB for a new node")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
@@ -109,6 +121,7 @@ func (n *nodeFlags) add(c *cobra.Command) {
 // config returns what the flags say; what they do not is zero.
 func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
+	config.QuotaObjects, config.QuotaBytes = n.objects, uint64(n.bytes)
 	modes := map[string]client.Consistency{"": 0, "strict": client.Strict, "relaxed": client.Relaxed}
 	if config.ReadConsistency, err = oneOf("--read-consistency", n.read, modes, "strict or relaxed"); err != nil {
 		return config, err
@@ -120,6 +133,27 @@ func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 		map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}, "aggregated or detailed")
 	return config, err
 }
+
+// sizeFlag is a number of bytes as a flag takes it.
+type sizeFlag settings.Size
+
+// Set reads a number with or without a unit.
+func (s *sizeFlag) Set(text string) error {
+	size, err := settings.ParseSize(text)
+	*s = sizeFlag(size)
+	return err
+}
+
+// String returns the size, nothing where there is none.
+func (s *sizeFlag) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return settings.Size(*s).String()
+}
+
+// Type is the word for the value in the help.
+func (*sizeFlag) Type() string { return "SIZE" }
 
 // oneOf returns the value that a word stands for.
 func oneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
@@ -176,10 +210,11 @@ paths; all without it. What is below /prod is listed with /prod/.`,
 }
 
 func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix string) error {
-	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS", "+VERSION#")
+	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS", "+QUOTA OBJECTS#", "+QUOTA BYTES#", "+VERSION#")
 	return listed(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) error {
 		k := n.Config
 		return rows.Add(newNodeObject(n), n.Path, n.ID, cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
-			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck), cmp.Or(k.Counters, defaultCounters), n.ConfigVersion)
+			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck), cmp.Or(k.Counters, defaultCounters),
+			cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects), settings.Size(cmp.Or(k.QuotaBytes, meta.DefaultQuotaBytes)), n.ConfigVersion)
 	})
 }

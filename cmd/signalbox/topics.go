@@ -76,7 +76,7 @@ NO_COLOR is set.`,
    73   what was to be created exists
    75   not acquired in time
    77   no right: the token is wrong, or does not allow it
-   79   the state forbids it: in use, changed meanwhile, fenced
+   79   the state forbids it: in use, changed meanwhile, fenced, a quota used up
    80   lost: what was held, a lock or a session, is not held any more
    81   check: something should be looked at
    82   check: something is wrong

@@ -188,6 +188,7 @@ func (h *Host) coreConfig() server.Config {
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},
 		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
+		ShardObjects: uint64(s.ShardObjects), ShardBytes: uint64(s.ShardBytes),
 		PingInterval: s.PingInterval, Guard: h.disk.Guard,
 		Halt:     h.halt,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,

@@ -24,12 +24,12 @@ func (m *Meta) settle() {
 	least := m.seenByAll()
 	for _, id := range s.timing.changing() {
 		n, ok := m.Machine.NodeByID(id)
-		if !ok || n.Settled() {
+		if !ok || n.Confirmed() {
 			continue
 		}
 		newest = max(newest, n.Timed)
 		if n.Timed <= least && len(settled) < settleStep {
-			settled = append(settled, meta.Command{Kind: meta.CmdSettleGrace, Node: id, Expected: n.Timing.Since})
+			settled = append(settled, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id, Expected: n.Timing.Since})
 		}
 	}
 	if m.leads() && len(settled) > 0 {

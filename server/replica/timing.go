@@ -76,7 +76,7 @@ func (t *timing) changed(n meta.Node) {
 	} else {
 		t.narrower[n.ID] = now
 	}
-	if n.Settled() {
+	if n.Confirmed() {
 		delete(t.unsettled, n.ID)
 	} else {
 		t.unsettled[n.ID] = struct{}{}

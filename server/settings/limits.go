@@ -45,6 +45,10 @@ const (
 	maxPartialLimit     = 1 << 40
 	minWatchMemory      = 1 << 20
 	maxWatchMemory      = 1 << 40
+	minShardObjects     = 1
+	maxShardObjects     = 1_000_000_000
+	minShardBytes       = 1 << 20
+	maxShardBytes       = 1 << 40
 	minPingInterval     = time.Second
 	maxPingInterval     = 10 * time.Minute
 	minRaftTick         = time.Millisecond
@@ -64,6 +68,8 @@ func (c *checker) checkLimits() {
 	c.checkRange("requests-in-flight", int64(s.RequestsInFlight), 1, maxRequestsInFlight, decimal)
 	c.checkRange("watches", int64(s.Watches), 1, maxWatches, decimal)
 	c.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("shard-objects", int64(s.ShardObjects), minShardObjects, maxShardObjects, decimal)
+	c.checkRange("shard-bytes", int64(s.ShardBytes), minShardBytes, maxShardBytes, func(v int64) string { return Size(v).String() })
 	c.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, func(v int64) string { return Size(v).String() })
 	c.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, func(v int64) string { return Size(v).String() })
 	c.checkRange("ping-interval", int64(s.PingInterval), int64(minPingInterval), int64(maxPingInterval), span)

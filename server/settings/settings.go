@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // Settings are the configuration of a host. Defaults returns the defaults, Load fills them from flags, environment and
@@ -83,6 +84,9 @@ type Settings struct {
 	WatchMemory Size `yaml:"watch-memory"`
 	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
 	PartialLimit Size `yaml:"partial-limit"`
+	// ShardObjects and ShardBytes are the quotas of each data shard, over all nodes. Those of its leader count.
+	ShardObjects int  `yaml:"shard-objects"`
+	ShardBytes   Size `yaml:"shard-bytes"`
 	// PingInterval is how often an idle client must ping. One that was silent for three of them is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
 	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to
@@ -129,6 +133,8 @@ const (
 	DefaultPendingLimit     = 512 << 20
 	DefaultPartialLimit     = 64 << 20
 	DefaultWatchMemory      = 512 << 20
+	DefaultShardObjects     = shard.DefaultShardObjects
+	DefaultShardBytes       = shard.DefaultShardBytes
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 20 * time.Millisecond
 
@@ -158,6 +164,8 @@ func Defaults() Settings {
 		PendingLimit:        DefaultPendingLimit,
 		PartialLimit:        DefaultPartialLimit,
 		WatchMemory:         DefaultWatchMemory,
+		ShardObjects:        DefaultShardObjects,
+		ShardBytes:          DefaultShardBytes,
 		PingInterval:        DefaultPingInterval,
 		RaftTick:            DefaultRaftTick,
 		LogFormat:           FormatText,

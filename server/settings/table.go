@@ -178,6 +178,18 @@ var table = []row{
 		field: func(s *Settings) value { return sizeValue{&s.PartialLimit} },
 	},
 	{
+		name: "shard-objects", group: groupLimits, hint: "NUMBER",
+		help: "how many semaphores a shard may have, over all nodes; one more is refused. Give all hosts the same: that of " +
+			"the leader counts",
+		field: func(s *Settings) value { return countValue{&s.ShardObjects} },
+	},
+	{
+		name: "shard-bytes", group: groupLimits, hint: "SIZE",
+		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own count; what " +
+			"would take more is refused. Give all hosts the same: that of the leader counts",
+		field: func(s *Settings) value { return sizeValue{&s.ShardBytes} },
+	},
+	{
 		name: "ping-interval", group: groupLimits, hint: "DURATION",
 		help:  "how often a silent client must say that it is there; after three times that it is disconnected",
 		field: func(s *Settings) value { return durationValue{&s.PingInterval} },

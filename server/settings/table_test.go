@@ -94,7 +94,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
 		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms", "raft-metrics": "true", "raft-snapshot-batches": "1000",
 		"admin-listen": "127.0.0.1:8", "pprof": "true", "http-names": "box.example.com,box", "data-limit": "128KiB", "connections": "100", "requests-in-flight": "9",
-		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB", "watch-memory": "64MiB", "min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
+		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB", "watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB", "min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
 	}
 	var args, environment []string
 	var file strings.Builder

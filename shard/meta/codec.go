@@ -20,7 +20,7 @@ var ErrBatch = errors.New("meta: bad batch")
 //	count     varint
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand. Version 1, which logs
+// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand and the form of the level. Version 1, which logs
 // of before the levels have, has the kind in the place of the level, and its commands are of the first level.
 const (
 	batchVersion       = 2
@@ -44,11 +44,11 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	var body []byte
 	for i := range b.Commands {
 		c := &b.Commands[i]
-		var known bool
-		if body, known = appendCommand(append(body[:0], byte(c.Kind)), c); !known {
+		of, known := max(c.Level, LevelOf(c)), false
+		if body, known = appendCommand(append(body[:0], byte(c.Kind)), c, of); !known {
 			return dst, fmt.Errorf("%w: command %d: unknown kind %d", ErrBatch, i, c.Kind)
 		}
-		out = append(out, byte(max(c.Level, LevelOf(c))))
+		out = append(out, byte(of))
 		out = binary.AppendUvarint(out, uint64(len(body)))
 		out = append(out, body...)
 		if size := len(out) - start; size > shard.MaxBatchBytes {
@@ -126,7 +126,7 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	if commandLevel(kind) > level.Newest {
 		return c, fmt.Errorf("unknown kind %d at level %d: %w", kind, of, ErrNewer)
 	}
-	c, _ = readCommand(kind, &body, version)
+	c, _ = readCommand(kind, &body, version, of)
 	c.Level = of
 	switch err := body.end(); {
 	case err != nil:
@@ -134,25 +134,26 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	case LevelOf(&c) > of:
 		return c, fmt.Errorf("%v: it is of level %d and says %d", kind, LevelOf(&c), of)
 	case c.Raise > level.Newest:
-		return c, fmt.Errorf("a rise of the cluster's level to %d, and this build can follow up to level %d: %w", c.Raise, level.Newest, ErrNewer)
+		return c, fmt.Errorf("a rise of the cluster's level to %d, and this build can follow up to level %d: %w",
+			c.Raise, level.Newest, ErrNewer)
 	}
 	return c, nil
 }
 
-func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
+func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, known bool) {
 	switch c.Kind {
 	case CmdNodeCreate:
 		dst = appendText(dst, c.Path)
-		dst = appendConfig(dst, c.Config)
+		dst = appendConfig(dst, c.Config, at)
 	case CmdNodeAlter:
 		dst = appendText(dst, c.Path)
 		dst = binary.AppendUvarint(dst, uint64(c.Node))
-		dst = appendConfig(dst, c.Config)
+		dst = appendConfig(dst, c.Config, at)
 		dst = binary.AppendUvarint(dst, c.Expected)
 	case CmdNodeDrop:
 		dst = appendText(dst, c.Path)
 		dst = binary.AppendUvarint(dst, uint64(c.Node))
-	case CmdSettleGrace:
+	case CmdGraceConfirmed:
 		dst = binary.AppendUvarint(dst, uint64(c.Node))
 		dst = binary.AppendUvarint(dst, c.Expected)
 	case CmdNodeCleared:
@@ -186,21 +187,21 @@ func appendCommand(dst []byte, c *Command) (body []byte, known bool) {
 	return dst, true
 }
 
-func readCommand(kind CommandKind, r *fieldReader, version byte) (c Command, known bool) {
+func readCommand(kind CommandKind, r *fieldReader, version byte, at level.Level) (c Command, known bool) {
 	c.Kind = kind
 	switch kind {
 	case CmdNodeCreate:
 		c.Path = r.text("path")
-		c.Config = readConfig(r)
+		c.Config = readConfig(r, at)
 	case CmdNodeAlter:
 		c.Path = r.text("path")
 		c.Node = shard.NodeID(r.number("node"))
-		c.Config = readConfig(r)
+		c.Config = readConfig(r, at)
 		c.Expected = r.number("expected version")
 	case CmdNodeDrop:
 		c.Path = r.text("path")
 		c.Node = shard.NodeID(r.number("node"))
-	case CmdSettleGrace:
+	case CmdGraceConfirmed:
 		c.Node = shard.NodeID(r.number("node"))
 		c.Expected = r.number("config version")
 	case CmdNodeCleared:

@@ -19,11 +19,14 @@ func everyCommand() []Command {
 		SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 300,
 		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: 2, RateLimiterCountersMode: 255,
 	}
+	if level.Newest >= QuotaLevel {
+		full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
+	}
 	return []Command{
 		{Kind: CmdNodeCreate, Path: "/a/b", Config: full},
 		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
 		{Kind: CmdNodeDrop, Path: "", Node: 1<<64 - 1},
-		{Kind: CmdSettleGrace, Node: 5, Expected: 6},
+		{Kind: CmdGraceConfirmed, Node: 5, Expected: 6},
 		{Kind: CmdNodeCleared, Node: 7, Shard: 8},
 		{Kind: CmdHostRegister, Host: host(9, "h")},
 		{Kind: CmdHostSeen, Host: Host{ID: 10}, Expected: 11},
@@ -61,27 +64,60 @@ func TestABatchComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// The bytes stand in logs on disk: they must not change.
+// TestTheEncodedFormIsFixed: the bytes stand in logs on disk: they must not change.
 func TestTheEncodedFormIsFixed(t *testing.T) {
 	got := encoded(t, &Batch{Proposer: 1, Sequence: 2, Commands: []Command{
 		{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)},
 		{Kind: CmdSlotsAssign, First: 1, Last: 300, From: 1, To: 2, Expected: 3},
 	}})
 	const batch = "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x02\x00\x00\x00\x00\x00\x00\x00" + "\x02"
-	const create, assign = "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00", "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
+	const create = "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00"
+	const assign = "\x01" + "\xac\x02" + "\x01" + "\x02" + "\x03"
 	want := "\x02" + batch + "\x01\x0a" + "\x01" + create + "\x01\x07" + "\x21" + assign
 	if string(got) != want {
 		t.Errorf("%x\nwant %x", got, want)
 	}
 	// Logs of before the levels have this.
 	var b, old Batch
-	for src, into := range map[string]*Batch{want: &b, "\x01" + batch + "\x01\x09" + create + "\x21\x06" + assign: &old} {
+	for src, into := range map[string]*Batch{
+		want: &b,
+		"\x01" + batch + "\x01\x09" + create + "\x21\x06" + assign: &old,
+	} {
 		if err := DecodeBatch([]byte(src), into, level.First); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !reflect.DeepEqual(b, old) {
 		t.Errorf("%+v\n%+v", b, old)
+	}
+}
+
+// A host of a cluster of a lower level must be able to read what it gets.
+func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
+	if level.Newest < QuotaLevel {
+		t.Skip("this build cannot follow the level that has quotas")
+	}
+	const below = "\x02/a\xe8\x07\x00\x00\x00\x00"
+	for _, c := range []struct {
+		command Command
+		want    string // level, length, kind and fields
+	}{
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)}, "\x01\x0a\x01" + below},
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel - 1}, "\x02\x0a\x01" + below},
+		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel}, "\x03\x0c\x01" + below + "\x00\x00"},
+		{
+			Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300}},
+			"\x03\x0d\x01" + below + "\x05\xac\x02",
+		},
+	} {
+		src := encoded(t, &Batch{Commands: []Command{c.command}})
+		if got := string(src[18:]); got != c.want {
+			t.Errorf("%+v: %x, want %x", c.command, got, c.want)
+		}
+		var b Batch
+		if err := DecodeBatch(src, &b, level.Newest); err != nil || b.Commands[0].Config != c.command.Config {
+			t.Errorf("%+v came back as %+v, %v", c.command, b.Commands, err)
+		}
 	}
 }
 
@@ -129,7 +165,8 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 		}
 	}
 	var b Batch
-	if err := DecodeBatch(make([]byte, shard.MaxBatchBytes+1), &b, level.Newest); err == nil || !strings.Contains(err.Error(), "at most 16777216 bytes") {
+	if err := DecodeBatch(make([]byte, shard.MaxBatchBytes+1), &b, level.Newest); err == nil ||
+		!strings.Contains(err.Error(), "at most 16777216 bytes") {
 		t.Errorf("a batch of too many bytes: %v", err)
 	}
 }
@@ -144,7 +181,7 @@ func TestEveryCutOfABatchIsRefused(t *testing.T) {
 	}
 }
 
-func TestABatchThatNobodyCouldDecodeIsNotEncoded(t *testing.T) {
+func TestABatchThatCannotBeDecodedIsNotEncoded(t *testing.T) {
 	for want, b := range map[string]*Batch{
 		"16385 commands":            {Commands: make([]Command, shard.MaxBatch+1)},
 		"command 1: unknown kind 0": {Commands: []Command{drop("/a"), {}}},

@@ -19,9 +19,9 @@ const (
 	CmdNodeAlter CommandKind = 2
 	// CmdNodeDrop drops a node. Uses Path and Node.
 	CmdNodeDrop CommandKind = 3
-	// CmdSettleGrace says that no host goes by a config of the node older than version Expected. Uses
-	// Node, Expected.
-	CmdSettleGrace CommandKind = 4
+	// CmdGraceConfirmed says that no host goes by a config of the node older than version Expected. Uses Node,
+	// Expected.
+	CmdGraceConfirmed CommandKind = 4
 	// CmdNodeCleared says that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
 	CmdNodeCleared CommandKind = 5
 
@@ -32,12 +32,14 @@ const (
 	// never again go by an older one. Uses the id in Host, Expected.
 	CmdHostSeen CommandKind = 17
 
-	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses Raise.
+	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses
+	// Raise.
 	CmdClusterLevel CommandKind = 18
-	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. Uses Digest.
-	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. Uses Digest, Sum.
-	// Both change nothing.
-	CmdDigestTake    CommandKind = 19
+	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses
+	// Digest.
+	CmdDigestTake CommandKind = 19
+	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes
+	// nothing. Uses Digest, Sum.
 	CmdDigestCompare CommandKind = 20
 
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
@@ -57,9 +59,8 @@ type Command struct {
 	Level level.Level
 	Kind  CommandKind
 
-	// A node is named by its path, by its id, or by both; both must then be of the same node. An id
-	// makes it safe to send a drop or an alter again: it cannot hit a node of the same path that was
-	// created in between.
+	// A node is named by its path, by its id, or by both; both must then be of the same node. An id makes it safe to
+	// send a drop or an alter again: it cannot hit a node of the same path that was created in between.
 	Path     string
 	Node     shard.NodeID
 	Config   Config
@@ -86,18 +87,18 @@ type Batch struct {
 }
 
 var commandNames = [...]string{
-	CmdNodeCreate:    "node-create",
-	CmdNodeAlter:     "node-alter",
-	CmdNodeDrop:      "node-drop",
-	CmdSettleGrace:   "settle-grace",
-	CmdNodeCleared:   "node-cleared",
-	CmdHostRegister:  "host-register",
-	CmdHostSeen:      "host-seen",
-	CmdClusterLevel:  "cluster-level",
-	CmdDigestTake:    "digest-take",
-	CmdDigestCompare: "digest-compare",
-	CmdRoutingInit:   "routing-init",
-	CmdSlotsAssign:   "slots-assign",
+	CmdNodeCreate:     "node-create",
+	CmdNodeAlter:      "node-alter",
+	CmdNodeDrop:       "node-drop",
+	CmdGraceConfirmed: "settle-grace",
+	CmdNodeCleared:    "node-cleared",
+	CmdHostRegister:   "host-register",
+	CmdHostSeen:       "host-seen",
+	CmdClusterLevel:   "cluster-level",
+	CmdDigestTake:     "digest-take",
+	CmdDigestCompare:  "digest-compare",
+	CmdRoutingInit:    "routing-init",
+	CmdSlotsAssign:    "slots-assign",
 }
 
 // String returns the kind as logs and errors write it.

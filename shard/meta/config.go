@@ -11,14 +11,17 @@ import (
 // ErrConfig is what is wrong with every config that Validate refuses.
 var ErrConfig = errors.New("bad config")
 
-// Config is what a node's users may set. A zero field is one that was never set; Effective tells what
-// holds for it.
+// Config is what a node's users may set. A zero field is one that was never set; Effective says what holds for it.
 type Config struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
 	ReadConsistency          protocol.Consistency
 	AttachConsistency        protocol.Consistency
 	RateLimiterCountersMode  protocol.CountersMode
+	// QuotaObjects and QuotaBytes are how many objects the node may have in each data shard, and how many bytes. They came
+	// with a later level than the rest.
+	QuotaObjects uint64
+	QuotaBytes   uint64
 }
 
 // Effective returns the config with the defaults in the place of what is not set.
@@ -29,11 +32,12 @@ func (c Config) Effective() Config {
 		ReadConsistency:          cmp.Or(c.ReadConsistency, DefaultReadConsistency),
 		AttachConsistency:        cmp.Or(c.AttachConsistency, DefaultAttachConsistency),
 		RateLimiterCountersMode:  cmp.Or(c.RateLimiterCountersMode, DefaultRateLimiterCountersMode),
+		QuotaObjects:             cmp.Or(c.QuotaObjects, DefaultQuotaObjects),
+		QuotaBytes:               cmp.Or(c.QuotaBytes, DefaultQuotaBytes),
 	}
 }
 
-// Merge returns the config with what is set in change put over it. A set field can be changed, not
-// unset again.
+// Merge returns the config with what is set in change put over it. A set field can be changed, not unset again.
 func (c Config) Merge(change Config) Config {
 	return Config{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, c.SelfCheckPeriodMillis),
@@ -41,6 +45,8 @@ func (c Config) Merge(change Config) Config {
 		ReadConsistency:          cmp.Or(change.ReadConsistency, c.ReadConsistency),
 		AttachConsistency:        cmp.Or(change.AttachConsistency, c.AttachConsistency),
 		RateLimiterCountersMode:  cmp.Or(change.RateLimiterCountersMode, c.RateLimiterCountersMode),
+		QuotaObjects:             cmp.Or(change.QuotaObjects, c.QuotaObjects),
+		QuotaBytes:               cmp.Or(change.QuotaBytes, c.QuotaBytes),
 	}
 }
 
@@ -64,6 +70,12 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: attach_consistency %d is unknown", ErrConfig, e.AttachConsistency)
 	case e.RateLimiterCountersMode > protocol.CountersDetailed:
 		return fmt.Errorf("%w: rate_limiter_counters_mode %d is unknown", ErrConfig, e.RateLimiterCountersMode)
+	case e.QuotaObjects < MinQuotaObjects || e.QuotaObjects > MaxQuotaObjects:
+		return fmt.Errorf("%w: quota_objects is %d; %d to %d are allowed",
+			ErrConfig, e.QuotaObjects, MinQuotaObjects, MaxQuotaObjects)
+	case e.QuotaBytes < MinQuotaBytes || e.QuotaBytes > MaxQuotaBytes:
+		return fmt.Errorf("%w: quota_bytes is %d; %d to %d are allowed",
+			ErrConfig, e.QuotaBytes, MinQuotaBytes, uint64(MaxQuotaBytes))
 	}
 	return nil
 }

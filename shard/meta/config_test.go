@@ -17,7 +17,7 @@ func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
 	want := Config{
 		SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000,
 		ReadConsistency: protocol.ConsistencyRelaxed, AttachConsistency: protocol.ConsistencyStrict,
-		RateLimiterCountersMode: protocol.CountersAggregated,
+		RateLimiterCountersMode: protocol.CountersAggregated, QuotaObjects: 1_000_000, QuotaBytes: 1 << 30,
 	}
 	if got := (Config{}).Effective(); got != want {
 		t.Errorf("Effective() = %+v, want %+v", got, want)
@@ -28,7 +28,7 @@ func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
 	set := Config{
 		SelfCheckPeriodMillis: 2000, SessionGracePeriodMillis: 15_000,
 		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: protocol.ConsistencyRelaxed,
-		RateLimiterCountersMode: protocol.CountersDetailed,
+		RateLimiterCountersMode: protocol.CountersDetailed, QuotaObjects: 7, QuotaBytes: 2 << 20,
 	}
 	if got := set.Effective(); got != set {
 		t.Errorf("Effective() = %+v, want what was set, %+v", got, set)
@@ -57,6 +57,11 @@ func TestConfigRules(t *testing.T) {
 		{Config{ReadConsistency: 3}, "read_consistency 3"},
 		{Config{AttachConsistency: 255}, "attach_consistency 255"},
 		{Config{RateLimiterCountersMode: 3}, "rate_limiter_counters_mode 3"},
+		{Config{QuotaObjects: 1, QuotaBytes: 1 << 20}, ""},
+		{Config{QuotaObjects: 1_000_000, QuotaBytes: 1 << 40}, ""},
+		{Config{QuotaObjects: 1_000_001}, "quota_objects is 1000001; 1 to 1000000"},
+		{Config{QuotaBytes: 1<<20 - 1}, "quota_bytes is 1048575; 1048576 to 1099511627776"},
+		{Config{QuotaBytes: 1<<40 + 1}, "quota_bytes is 1099511627777"},
 	} {
 		err := c.config.Validate()
 		switch {
@@ -73,9 +78,12 @@ func TestMergeKeepsWhatIsNotSet(t *testing.T) {
 	c = c.Merge(cfg(0, 5678))
 	c = c.Merge(cfg(2345, 0))
 	c = c.Merge(Config{ReadConsistency: protocol.ConsistencyStrict})
+	c = c.Merge(Config{QuotaObjects: 5, QuotaBytes: 1 << 21})
+	c = c.Merge(Config{QuotaObjects: 6})
 	c = c.Merge(Config{})
 	want := Config{
 		SelfCheckPeriodMillis: 2345, SessionGracePeriodMillis: 5678, ReadConsistency: protocol.ConsistencyStrict,
+		QuotaObjects: 6, QuotaBytes: 1 << 21,
 	}
 	if c != want {
 		t.Errorf("the union is %+v, want %+v", c, want)

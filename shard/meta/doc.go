@@ -6,7 +6,7 @@
 // a list of Effects comes out: the answer to every command and what it changed.
 //
 // It is written for few writes and many reads. Nodes and hosts are immutable values in sorted lists; a
-// change puts a new value in the old one's place. So a read is a short look under the read lock, and
+// change puts a new value in the old one's place. So a read is a short lookup under the read lock, and
 // a snapshot is the lists as they are, which the next write copies before it touches them.
 //
 // Caveats:

@@ -18,7 +18,7 @@ type Dropped struct {
 type Liveness uint8
 
 const (
-	// NodeLater: this replica has not seen the id given out. It lags, so the node may well live:
+	// NodeLater: this replica has not seen the id given out. It lags, so the node may well be alive:
 	// nothing of it may be touched.
 	NodeLater Liveness = 0
 	// NodeIsAlive: the node was there at the last command that this replica applied.
@@ -40,7 +40,7 @@ func (l Liveness) String() string {
 	return "liveness-invalid"
 }
 
-// NodeAlive tells whether the node lives. Dead is for ever and true on every replica, however far this
+// NodeAlive reports whether the node is alive. Dead is for ever and true on every replica, however far this
 // one lags: ids are given in order, so one that is not above the highest and not there was dropped.
 func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
 	m.mu.RLock()
@@ -100,7 +100,7 @@ func (m *Machine) nodeCleared(c *Command) {
 	m.dropping.put(&Dropped{ID: d.ID, Version: d.Version, Pending: pending})
 }
 
-// Waits tells whether the data shard has yet to clear the node.
+// Waits reports whether the data shard has yet to clear the node.
 func (d *Dropped) Waits(id ShardID) bool {
 	_, found := slices.BinarySearch(d.Pending, id)
 	return found

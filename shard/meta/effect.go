@@ -6,14 +6,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// EffectKind says what an effect tells.
+// EffectKind says what an effect is about.
 type EffectKind uint8
 
 const (
-	// EffectResult answers the command at index Op of the batch: Status, and a Message where that is
-	// not SUCCESS. There is exactly one for every command, before its other effects. Commands on nodes
-	// that succeed carry the Node as it is now, or as it was when it was dropped; so does an alter
-	// that was refused because of its expected version.
+	// EffectResult answers the command at index Op of the batch: Status, and a Message where that is not SUCCESS. There
+	// is exactly one for every command, before its other effects. Commands on nodes that succeed carry the Node as it
+	// is now, or as it was when it was dropped; so does an alter that was refused because of its expected version.
 	EffectResult EffectKind = 1
 	// EffectNodeChanged: Node is new, or its config or timing changed.
 	EffectNodeChanged EffectKind = 2
@@ -39,8 +38,7 @@ const (
 	FlagChanged EffectFlags = 1 << 1
 )
 
-// Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the
-// others are zero.
+// Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the others are zero.
 type Effect struct {
 	Kind    EffectKind
 	Flags   EffectFlags

@@ -20,7 +20,7 @@ func appendNumbers[N ~uint64](dst []byte, list []N) []byte {
 	return dst
 }
 
-// fieldReader takes fields off bytes that nobody has checked. The first thing that is wrong stays in
+// fieldReader reads fields from bytes that were not checked. The first thing that is wrong stays in
 // err, and all that is read after it is zero. What it allocates is bounded by the bytes that are there.
 type fieldReader struct {
 	src []byte
@@ -114,7 +114,7 @@ func numbers[N ~uint64](r *fieldReader, name string) []N {
 	return list
 }
 
-// end returns what was wrong. Bytes that nobody read are wrong too.
+// end returns what was wrong. Bytes that were not read are wrong too.
 func (r *fieldReader) end() error {
 	if len(r.src) > 0 {
 		r.fail("%d bytes more than there should be", len(r.src))

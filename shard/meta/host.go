@@ -8,8 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is the record of one host. Records stay for ever, so that neither an id nor a name comes to mean
-// another host.
+// Host is the record of one host. Records stay for ever, so that neither an id nor a name comes to mean another host.
 type Host struct {
 	ID            shard.HostID
 	Name          string
@@ -17,8 +16,8 @@ type Host struct {
 	ClientAddress string // where clients reach it
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // of its program
-	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0 until
-	// it registers.
+	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0
+	// until it registers.
 	Level level.Level
 
 	// The machine fills in the rest.
@@ -91,10 +90,8 @@ func (m *Machine) hostRegister(c *Command) {
 		return
 	}
 	if next.Level < m.level && m.level > level.First { // entries of before the levels name none
-
-		m.refuse(protocol.StatusPreconditionFailed,
-			"the cluster is at feature level %d; host %d can follow up to level %d: start a newer version of Signalbox there",
-			m.level, next.ID, next.Level)
+		m.refuse(protocol.StatusPreconditionFailed, "the cluster is at feature level %d; "+
+			"host %d can follow up to level %d: start a newer version of Signalbox there", m.level, next.ID, next.Level)
 		return
 	}
 	next.Current, next.Target, next.Changed, next.Seen = h.Current, h.Target, h.Changed, h.Seen

@@ -10,7 +10,8 @@ import (
 )
 
 func host(id shard.HostID, name string) Host {
-	return Host{ID: id, Name: name, RaftAddress: name + ":1", ClientAddress: name + ":2", AdminAddress: name + ":3", Version: "1.0"}
+	return Host{ID: id, Name: name, RaftAddress: name + ":1", ClientAddress: name + ":2", AdminAddress: name + ":3",
+		Version: "1.0"}
 }
 
 func register(h Host) Command { return Command{Kind: CmdHostRegister, Host: h} }
@@ -61,7 +62,8 @@ func TestAHostCannotSayWhatItsStateIs(t *testing.T) {
 	h := host(1, "a")
 	h.Current, h.Target, h.Changed = protocol.HostExpelled, protocol.HostOffline, 99
 	ok(t, m, register(h))
-	if got, _ := m.Host(1); got.Current != protocol.HostOnline || got.Target != protocol.HostOnline || got.Changed != 1 {
+	if got, _ := m.Host(1); got.Current != protocol.HostOnline || got.Target != protocol.HostOnline ||
+		got.Changed != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -81,11 +83,14 @@ func TestHostRules(t *testing.T) {
 	}{
 		{protocol.StatusBadRequest, with(func(h *Host) { h.ID = 0 }), "host id is needed"},
 		{protocol.StatusBadRequest, with(func(h *Host) { h.Name = "" }), "the name of a host is 0 bytes long"},
-		{protocol.StatusBadRequest, with(func(h *Host) { h.Name = "b c" }), `the name of a host ("b c") has the byte 0x20`},
+		{protocol.StatusBadRequest, with(func(h *Host) { h.Name = "b c" }),
+			`the name of a host ("b c") has the byte 0x20`},
 		{protocol.StatusBadRequest, with(func(h *Host) { h.RaftAddress = "" }), "raft address"},
 		{protocol.StatusBadRequest, with(func(h *Host) { h.ClientAddress = "" }), "client address"},
-		{protocol.StatusBadRequest, with(func(h *Host) { h.AdminAddress = strings.Repeat("x", MaxAddress+1) }), "admin address"},
-		{protocol.StatusBadRequest, with(func(h *Host) { h.Version = strings.Repeat("x", MaxHostVersion+1) }), "version"},
+		{protocol.StatusBadRequest, with(func(h *Host) { h.AdminAddress = strings.Repeat("x", MaxAddress+1) }),
+			"admin address"},
+		{protocol.StatusBadRequest, with(func(h *Host) { h.Version = strings.Repeat("x", MaxHostVersion+1) }),
+			"version"},
 		{protocol.StatusPreconditionFailed, with(func(h *Host) { h.Name = "a" }), "host 1 is named a already"},
 		{protocol.StatusPreconditionFailed, with(func(h *Host) { h.ID = 1 }), "host 1 is named a, not b"},
 	} {
@@ -149,7 +154,7 @@ func TestANodeTellsSinceWhenItsTimingIsWhatItIs(t *testing.T) {
 		{create("/b", Config{}), 2},
 		{alter("/a", Config{ReadConsistency: protocol.ConsistencyStrict}), 2},
 		{alter("/a", cfg(0, 20_000)), 5},
-		{settle(1, 3), 5},
+		{confirmed(1, 3), 5},
 		{alter("/a", cfg(2_000, 0)), 7},
 	} {
 		ok(t, m, step.command)

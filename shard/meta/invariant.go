@@ -34,7 +34,7 @@ func (l *loader) checkNode(n *Node) error {
 	return n.Timing.check(n.Version, n.Config.Effective())
 }
 
-// check tells what is wrong with a timing beside the effective config of that version.
+// check returns what is wrong with a timing beside the effective config of that version.
 func (t Timing) check(version uint64, effective Config) error {
 	grace, period := effective.SessionGracePeriodMillis, effective.SelfCheckPeriodMillis
 	switch {
@@ -46,7 +46,8 @@ func (t Timing) check(version uint64, effective Config) error {
 		return fmt.Errorf("its grace ceiling is %d ms beside a grace period of %d ms", t.GraceCeilingMillis, grace)
 	case t.SelfCheckCeilingMillis < MinSelfCheckPeriodMillis || t.SelfCheckCeilingMillis > period ||
 		t.SelfCheckCeilingMillis >= t.GraceCeilingMillis:
-		return fmt.Errorf("its self-check ceiling is %d ms beside a self-check period of %d ms and a grace ceiling of %d ms",
+		return fmt.Errorf("its self-check ceiling is %d ms "+
+			"beside a self-check period of %d ms and a grace ceiling of %d ms",
 			t.SelfCheckCeilingMillis, period, t.GraceCeilingMillis)
 	}
 	return nil
@@ -93,7 +94,7 @@ func (l *loader) checkDropped(d *Dropped) error {
 	})
 }
 
-// checkShards tells what is wrong with a list of data shards, which must be in order and known.
+// checkShards returns what is wrong with a list of data shards, which must be in order and known.
 func checkShards(list []ShardID, known func(ShardID) bool) error {
 	last := ShardID(0)
 	for _, id := range list {
@@ -108,7 +109,7 @@ func checkShards(list []ShardID, known func(ShardID) bool) error {
 	return nil
 }
 
-// check tells what is wrong with a slot table in a content of that version.
+// check returns what is wrong with a slot table in a content of that version.
 func (r *Routing) check(version uint64) error {
 	if r.Version == 0 {
 		if r.Cluster != "" || len(r.Shards) > 0 || len(r.Ranges) > 0 {

@@ -25,8 +25,19 @@ func commandLevel(k CommandKind) level.Level {
 	return unknown
 }
 
+// QuotaLevel is the level from which the config of a node has quotas.
+var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of(level.MetaRecord, "Config.QuotaBytes"))
+
 // LevelOf returns the level that a command needs. A host proposes no command above the level of the cluster.
-func LevelOf(c *Command) level.Level { return commandLevel(c.Kind) }
+func LevelOf(c *Command) level.Level { return max(commandLevel(c.Kind), c.Config.level()) }
+
+// level returns the level that the config needs.
+func (c Config) level() level.Level {
+	if c.QuotaObjects != 0 || c.QuotaBytes != 0 {
+		return QuotaLevel
+	}
+	return level.First
+}
 
 // Level returns the feature level of the cluster.
 func (m *Machine) Level() level.Level {
@@ -70,7 +81,8 @@ func (m *Machine) clusterLevel(c *Command) {
 			continue
 		}
 		if some = true; h.Level < c.Raise {
-			m.refuse(protocol.StatusPreconditionFailed, "host %s can follow up to level %d, not %d", h.Name, h.Level, c.Raise)
+			m.refuse(protocol.StatusPreconditionFailed, "host %s can follow up to level %d, not %d", h.Name, h.Level,
+				c.Raise)
 			return
 		}
 	}

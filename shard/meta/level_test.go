@@ -11,12 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestEverythingHasItsLevel: whoever adds a command or a field of what the machine keeps says in
-// protocol/level/table.go which level brings it.
+// TestEverythingHasItsLevel: each command and each field of what the machine keeps has a row in protocol/level/table.go
+// that says which level brings it.
 func TestEverythingHasItsLevel(t *testing.T) {
 	have := map[level.Kind][]string{
 		level.MetaCommand: leveltest.Named(commandNames[:]),
-		level.MetaRecord:  leveltest.Fields(State{}, Routing{}, SlotRange{}, Host{}, Node{}, Config{}, Timing{}, Dropped{}),
+		level.MetaRecord: leveltest.Fields(State{}, Routing{}, SlotRange{}, Host{}, Node{}, Config{}, Timing{},
+			Dropped{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.MetaCommand]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.MetaCommand]))
@@ -26,7 +27,8 @@ func TestEverythingHasItsLevel(t *testing.T) {
 
 func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 	garbage := "\xff\xff\xff"
-	src := "\x02" + strings.Repeat("\x00", 16) + "\x01" + string(rune(level.First+1)) + string(rune(len(garbage))) + garbage
+	src := "\x02" + strings.Repeat("\x00", 16) + "\x01" +
+		string(rune(level.First+1)) + string(rune(len(garbage))) + garbage
 	m := furnished()
 	before := m.Digest()
 	var b Batch

@@ -1,9 +1,12 @@
 package meta
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
 
 // The limits of the machine. They are part of what every replica must agree on, so they are
-// constants; a host may be told to refuse earlier, never later.
+// constants; a host may be configured to refuse earlier, never later.
 const (
 	// MaxNodes is how many nodes a cluster has at the most.
 	MaxNodes = 100_000
@@ -17,8 +20,7 @@ const (
 	MaxPart  = 255
 	// MaxHosts is how many hosts are on record at the most, those that are gone for good included.
 	MaxHosts = 1024
-	// MaxHostName, MaxAddress and MaxHostVersion are the longest name, address and version of a host,
-	// in bytes.
+	// MaxHostName, MaxAddress and MaxHostVersion are the longest name, address and version of a host, in bytes.
 	MaxHostName    = 256
 	MaxAddress     = 512
 	MaxHostVersion = 64
@@ -43,4 +45,12 @@ const (
 	DefaultReadConsistency         = protocol.ConsistencyRelaxed
 	DefaultAttachConsistency       = protocol.ConsistencyStrict
 	DefaultRateLimiterCountersMode = protocol.CountersAggregated
+
+	MinQuotaObjects     = 1
+	MaxQuotaObjects     = shard.MaxSemaphoresPerNode
+	DefaultQuotaObjects = shard.DefaultNodeObjects
+
+	MinQuotaBytes     = 1 << 20
+	MaxQuotaBytes     = 1 << 40
+	DefaultQuotaBytes = shard.DefaultNodeBytes
 )

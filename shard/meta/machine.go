@@ -12,9 +12,9 @@ import (
 // Machine is the state machine of the meta shard.
 //
 // Apply and Restore are called by the log, never at the same time. The reads may be called from any
-// goroutine; they hold the read lock for one look or one page.
+// goroutine; they hold the read lock for one lookup or one page.
 type Machine struct {
-	mu sync.RWMutex // guards content; taken for one command at a time
+	mu sync.RWMutex // guards content; held for one command at a time
 	content
 
 	// What Apply is at.
@@ -65,7 +65,7 @@ func (m *Machine) applyOne(c *Command) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	first, version := len(m.out.List), m.version
-	m.carryOut(c)
+	m.execute(c)
 	result := &m.out.List[first]
 	assert(result.Kind == EffectResult && result.Op == m.op, "every command is answered first of all")
 	changed := result.Flags&FlagChanged != 0
@@ -73,7 +73,7 @@ func (m *Machine) applyOne(c *Command) {
 		"the version grows by one with a change and with nothing else")
 }
 
-func (m *Machine) carryOut(c *Command) {
+func (m *Machine) execute(c *Command) {
 	if c.Level > m.at {
 		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
 		return
@@ -85,8 +85,8 @@ func (m *Machine) carryOut(c *Command) {
 		m.nodeAlter(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
-	case CmdSettleGrace:
-		m.settleGrace(c)
+	case CmdGraceConfirmed:
+		m.graceConfirmed(c)
 	case CmdNodeCleared:
 		m.nodeCleared(c)
 	case CmdHostRegister:

@@ -32,7 +32,8 @@ func want(t *testing.T, m *Machine, status protocol.Status, c Command) Effect {
 	if (e.Message == "") != (status == protocol.StatusSuccess) {
 		t.Errorf("%v: %v with the message %q", c.Kind, e.Status, e.Message)
 	}
-	if changed := e.Flags&FlagChanged != 0; changed != (m.Digest() != before) || changed && status != protocol.StatusSuccess {
+	if changed := e.Flags&FlagChanged != 0; changed != (m.Digest() != before) || changed &&
+		status != protocol.StatusSuccess {
 		t.Errorf("%v: %v, flags %b, but the digest was %x and is %x", c.Kind, e.Status, e.Flags, before, m.Digest())
 	}
 	return e
@@ -54,8 +55,8 @@ func alter(path string, c Config) Command {
 
 func drop(path string) Command { return Command{Kind: CmdNodeDrop, Path: path} }
 
-func settle(id shard.NodeID, version uint64) Command {
-	return Command{Kind: CmdSettleGrace, Node: id, Expected: version}
+func confirmed(id shard.NodeID, version uint64) Command {
+	return Command{Kind: CmdGraceConfirmed, Node: id, Expected: version}
 }
 
 func cleared(id shard.NodeID, s ShardID) Command {
@@ -102,9 +103,10 @@ func TestEveryCommandIsAnsweredFirstAndUnderItsNumber(t *testing.T) {
 	}
 }
 
-func TestEffectsCarryTheVersionAfterTheCommand(t *testing.T) {
+func TestEffectsHaveTheVersionAfterTheCommand(t *testing.T) {
 	m := New()
-	for _, c := range []Command{create("/a", Config{}), birth(1), create("/a", Config{}), alter("/a", cfg(0, 20_000)), drop("/a")} {
+	for _, c := range []Command{create("/a", Config{}), birth(1), create("/a", Config{}), alter("/a", cfg(0, 20_000)),
+		drop("/a")} {
 		for _, e := range run(m, c) {
 			if e.Version != m.Version() {
 				t.Errorf("%v of %v carries version %d, the machine has %d", e.Kind, c.Kind, e.Version, m.Version())

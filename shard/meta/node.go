@@ -17,9 +17,11 @@ type Node struct {
 	Timed uint64
 }
 
-// Settled tells whether all hosts go by the node's present grace and self-check periods. While it is
-// false the leader of the meta shard waits until all hosts have seen Timed, and proposes SettleGrace.
-func (n Node) Settled() bool { return n.Timing == settledTiming(n.Timing.Since, n.Config.Effective()) }
+// Confirmed reports whether all hosts go by the node's present grace and self-check periods. While it is
+// false the leader of the meta shard waits until all hosts have seen Timed, and proposes CmdGraceConfirmed.
+func (n Node) Confirmed() bool {
+	return n.Timing == confirmedTiming(n.Timing.Since, n.Config.Effective())
+}
 
 func (m *Machine) nodeCreate(c *Command) {
 	path, err := ParsePath(c.Path)
@@ -43,7 +45,7 @@ func (m *Machine) nodeCreate(c *Command) {
 	m.lastNode++
 	n := &Node{
 		ID: m.lastNode, Path: path, Config: c.Config, Version: 1,
-		Timing: settledTiming(1, c.Config.Effective()), Timed: m.version + 1,
+		Timing: confirmedTiming(1, c.Config.Effective()), Timed: m.version + 1,
 	}
 	m.putNode(n)
 	m.change(0).Node = *n
@@ -101,7 +103,7 @@ func (m *Machine) nodeDrop(c *Command) {
 	m.emit(EffectNodeDropped).Node = *n
 }
 
-func (m *Machine) settleGrace(c *Command) {
+func (m *Machine) graceConfirmed(c *Command) {
 	if c.Node == 0 || c.Expected == 0 {
 		m.refuse(protocol.StatusBadRequest, "a node id and a config version are needed")
 		return
@@ -114,15 +116,15 @@ func (m *Machine) settleGrace(c *Command) {
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the config of %s has version %d; no host can have seen %d", shown(n.Path), n.Version, c.Expected)
 	case c.Expected < n.Timing.Since:
-		// The hosts were asked about an older change. What they said tells nothing of this one.
+		// The hosts were asked about an older change. What they said does not hold for this one.
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the timing of %s changed with version %d; version %d does not settle it",
 			shown(n.Path), n.Timing.Since, c.Expected)
-	case n.Settled():
+	case n.Confirmed():
 		m.accept(0).Node = *n
 	default:
 		next := *n
-		next.Timing = settledTiming(n.Timing.Since, n.Config.Effective())
+		next.Timing = confirmedTiming(n.Timing.Since, n.Config.Effective())
 		m.putNode(&next)
 		m.change(0).Node = next
 		m.emit(EffectNodeChanged).Node = next

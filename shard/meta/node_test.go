@@ -30,7 +30,7 @@ func TestCreateStoresWhatWasSetAndNoDefaults(t *testing.T) {
 	if n.Config != cfg(2000, 0) {
 		t.Errorf("stored: %+v", n.Config)
 	}
-	if !n.Settled() || n.Timing != (Timing{1, 10_000, 10_000, 2000}) {
+	if !n.Confirmed() || n.Timing != (Timing{1, 10_000, 10_000, 2000}) {
 		t.Errorf("the timing of a new node: %+v", n.Timing)
 	}
 }
@@ -93,7 +93,7 @@ func TestAnAlterToTheDefaultIsStoredButChangesNoTiming(t *testing.T) {
 	m := New()
 	ok(t, m, create("/a", Config{}))
 	n := ok(t, m, alter("/a", cfg(1000, 10_000))).Node
-	if n.Version != 2 || n.Config != cfg(1000, 10_000) || n.Timing.Since != 1 || !n.Settled() {
+	if n.Version != 2 || n.Config != cfg(1000, 10_000) || n.Timing.Since != 1 || !n.Confirmed() {
 		t.Errorf("%+v", n)
 	}
 }
@@ -116,7 +116,8 @@ func TestAlterIsRefused(t *testing.T) {
 		{protocol.StatusBadRequest, alter("/..", Config{}), "dots"},
 		{protocol.StatusNotFound, alter("/c", cfg(1, 1)), "no node /c"},
 		{protocol.StatusNotFound, Command{Kind: CmdNodeAlter, Node: 77}, "no node with id 77"},
-		{protocol.StatusNotFound, Command{Kind: CmdNodeAlter, Path: "/a", Node: other}, fmt.Sprintf("id %d now, not %d", id, other)},
+		{protocol.StatusNotFound, Command{Kind: CmdNodeAlter, Path: "/a", Node: other},
+			fmt.Sprintf("id %d now, not %d", id, other)},
 		{protocol.StatusPreconditionFailed, conditional(2, cfg(0, 4000)), "version 1, not 2"},
 		{protocol.StatusPreconditionFailed, conditional(2, cfg(1, 1)), "version 1, not 2"},
 		{protocol.StatusBadRequest, alter("/a", cfg(3000, 0)), "must be greater"},

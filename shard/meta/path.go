@@ -52,10 +52,10 @@ func checkPart(part string) error {
 	return nil
 }
 
-// graphic tells whether the byte is printable ASCII other than space.
+// graphic reports whether the byte is printable ASCII other than space.
 func graphic(b byte) bool { return '!' <= b && b <= '~' }
 
-// quoted shows text that somebody sent: escaped, and no more of it than a message needs.
+// quoted shows text of a request: escaped, and no more of it than a message needs.
 func quoted(s string) string {
 	const most = 40
 	if len(s) > most {
@@ -73,10 +73,9 @@ func shown(path string) string {
 	return path
 }
 
-// ParsePrefix returns the prefix in the form in which Nodes compares it: a slash in front, empty parts
-// dropped, and one slash at the end if there was one. It is a prefix of bytes: "/prod" finds
-// "/production" too, "/prod/" only what lies below "/prod". A prefix that no path can have is no
-// error; it finds nothing.
+// ParsePrefix returns the prefix in the form in which Nodes compares it: a slash in front, empty parts dropped, and one
+// slash at the end if there was one. It is a prefix of bytes: "/prod" finds "/production" too, "/prod/" only what lies
+// below "/prod". A prefix that no path can have is no error; it finds nothing.
 func ParsePrefix(s string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(s, "/") {

@@ -41,6 +41,10 @@ func (g *commands) config() Config {
 		c.AttachConsistency = pick[protocol.Consistency](g, 0, 1, 2)
 		c.RateLimiterCountersMode = pick[protocol.CountersMode](g, 0, 1, 2, 2, 2, 9)
 	}
+	if g.r.IntN(3) == 0 && level.Newest >= QuotaLevel {
+		c.QuotaObjects = pick[uint64](g, 0, 1, 5, 1_000_000, 1_000_001)
+		c.QuotaBytes = pick[uint64](g, 0, 1<<20-1, 1<<20, 1<<30, 1<<40, 1<<40+1)
+	}
 	return c
 }
 
@@ -79,7 +83,7 @@ func (g *commands) one(m *Machine) Command {
 			c.Path, c.Node = pick(g, c.Path, ""), g.id(m)
 		}
 	case n < 67:
-		c = settle(g.id(m), g.r.Uint64N(4))
+		c = confirmed(g.id(m), g.r.Uint64N(4))
 		if node := m.byID.get(c.Node); node != nil {
 			c.Expected = g.near(node.Version)
 		}
@@ -88,7 +92,7 @@ func (g *commands) one(m *Machine) Command {
 	case n < 93:
 		h := host(shard.HostID(g.r.Uint64N(6)), pick(g, "a", "b", "c", "d", "e", "", "x y"))
 		h.ClientAddress = pick(g, "c:1", "c:2", "c:3")
-		h.Level = level.Level(g.r.IntN(int(level.Newest) + 2))
+		h.Level = pick(g, level.Level(g.r.IntN(int(level.Newest)+2)), level.Newest, level.Newest)
 		c = register(h)
 		if g.r.IntN(3) == 0 {
 			c = seen(h.ID, g.near(m.version))
@@ -99,7 +103,7 @@ func (g *commands) one(m *Machine) Command {
 		first := shard.Slot(g.r.IntN(40) * 105)
 		c = assign(first, first+shard.Slot(g.r.IntN(200)), ShardID(g.r.Uint64N(5)), ShardID(g.r.Uint64N(5)), 0)
 		if g.r.IntN(3) > 0 {
-			c.From = m.routing.ShardOf(c.First)
+			c.From = m.routing.table()[c.First]
 		}
 		if g.r.IntN(2) == 0 {
 			c.Expected = g.near(m.routing.Version)
@@ -109,10 +113,13 @@ func (g *commands) one(m *Machine) Command {
 		case 0:
 			c = Command{Level: level.Newest + 1} // which no build may decode yet
 		case 1:
-			c = Command{Kind: CmdClusterLevel, Raise: level.Level(g.r.IntN(int(level.Newest) + 1))}
+			c = Command{Kind: CmdClusterLevel, Raise: pick(g, level.Level(g.r.IntN(int(level.Newest)+1)), level.Newest)}
 		default:
 			c = Command{Kind: pick(g, CmdDigestTake, CmdDigestCompare), Digest: g.r.Uint64()}
 		}
+	}
+	if needs := c.Config.level(); needs > level.First {
+		c.Level = needs
 	}
 	return c
 }
@@ -171,10 +178,13 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 			t.Fatalf("command %d, %v %+v: %v", i, c.Kind, c, err)
 		}
 		seen[fmt.Sprint(c.Kind, " ", a.status, " ", a.flags)]++
-		if c.Level == 0 { // what is above the level cannot be encoded here
+		if c.Config.level() > level.First {
+			seen[fmt.Sprint("quota ", a.status)]++
+		}
+		if c.Kind != 0 {
 			pending = append(pending, c)
 		}
-		if g.r.IntN(30) == 0 {
+		if c.Kind == CmdClusterLevel || g.r.IntN(30) == 0 { // the level of a batch is that before it
 			catchUp()
 		}
 		if i%500 == 499 {
@@ -196,16 +206,24 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range []string{
+	ends := []string{
 		"node-create SUCCESS 2", "node-create SUCCESS 1", "node-create BAD_REQUEST 0",
-		"node-alter SUCCESS 2", "node-alter SUCCESS 0", "node-alter BAD_REQUEST 0", "node-alter NOT_FOUND 0", "node-alter PRECONDITION_FAILED 0",
+		"node-alter SUCCESS 2", "node-alter SUCCESS 0", "node-alter BAD_REQUEST 0", "node-alter NOT_FOUND 0",
+		"node-alter PRECONDITION_FAILED 0",
 		"node-drop SUCCESS 2", "node-drop NOT_FOUND 0",
-		"settle-grace SUCCESS 2", "settle-grace SUCCESS 0", "settle-grace NOT_FOUND 0", "settle-grace PRECONDITION_FAILED 0",
-		"node-cleared SUCCESS 2", "node-cleared SUCCESS 0", "node-cleared PRECONDITION_FAILED 0", "node-cleared NOT_FOUND 0",
-		"host-register SUCCESS 2", "host-register SUCCESS 1", "host-register SUCCESS 3", "host-register PRECONDITION_FAILED 0",
+		"settle-grace SUCCESS 2", "settle-grace SUCCESS 0", "settle-grace NOT_FOUND 0",
+		"settle-grace PRECONDITION_FAILED 0",
+		"node-cleared SUCCESS 2", "node-cleared SUCCESS 0", "node-cleared PRECONDITION_FAILED 0",
+		"node-cleared NOT_FOUND 0",
+		"host-register SUCCESS 2", "host-register SUCCESS 1", "host-register SUCCESS 3",
+		"host-register PRECONDITION_FAILED 0",
 		"routing-init SUCCESS 2", "routing-init SUCCESS 1", "routing-init PRECONDITION_FAILED 0",
 		"slots-assign SUCCESS 2", "slots-assign SUCCESS 1", "slots-assign PRECONDITION_FAILED 0",
-	} {
+	}
+	if level.Newest >= QuotaLevel {
+		ends = append(ends, "quota SUCCESS", "quota UNSUPPORTED", "quota BAD_REQUEST")
+	}
+	for _, k := range ends {
 		if seen[k] == 0 {
 			t.Errorf("no command ended as %q: the test shows less than it should", k)
 		}
@@ -213,7 +231,8 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	t.Logf("%v", seen)
 }
 
-// Whatever page sizes a list is read with, the pages together are the nodes with the prefix.
+// TestPagesTogetherAreTheList: whatever page sizes a list is read with, the pages together are the nodes with the
+// prefix.
 func TestPagesTogetherAreTheList(t *testing.T) {
 	g := newCommands(5)
 	m := New()
@@ -222,7 +241,8 @@ func TestPagesTogetherAreTheList(t *testing.T) {
 	}
 	all := m.State().Nodes
 	for range 2000 {
-		prefix := ParsePrefix(pick(g, "", "/", "/a", "a/", "/b", "b-", "/b/", "/b/x", "/b/x/", "/c/y", "/zz", "/a/x/1z"))
+		prefix := ParsePrefix(pick(g, "", "/", "/a", "a/", "/b", "b-", "/b/", "/b/x", "/b/x/", "/c/y", "/zz",
+			"/a/x/1z"))
 		var want, got []string
 		for _, n := range all {
 			if len(n.Path) >= len(prefix) && n.Path[:len(prefix)] == prefix {

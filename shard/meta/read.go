@@ -7,8 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Version returns the number of commands that changed something so far. Two replicas of one version
-// hold the same.
+// Version returns the number of commands that changed something so far. Two replicas of one version hold the same.
 func (m *Machine) Version() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -36,12 +35,11 @@ func (m *Machine) NodeCount() int {
 	return len(m.byPath.entries)
 }
 
-// Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most
-// limit and at most shard.MaxPage of them, and whether there are more. The prefix must be in the form
-// that ParsePrefix returns. A list is read in pages: after is empty for the first, and the last path
-// of the page before for every other one.
+// Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most limit and at
+// most shard.MaxPage of them, and whether there are more. The prefix must be in the form that ParsePrefix returns. A
+// list is read in pages: after is empty for the first, and the last path of the page before for every other one.
 //
-// Pages are not of one moment. A node that lives throughout is in exactly one of them.
+// Pages are not of one moment. A node that is there throughout is in exactly one of them.
 func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool) {
 	m.mu.RLock()
 	from, found := m.byPath.search(max(prefix, after))

@@ -15,26 +15,37 @@ import (
 // maxSlotNumber is what the type of a slot can hold. That a slot exists is checked by those who use it.
 const maxSlotNumber = math.MaxUint16
 
-func appendConfig(dst []byte, c Config) []byte {
+// appendConfig writes a config in the form of a level, which is that of the command or of the snapshot.
+func appendConfig(dst []byte, c Config, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, c.SelfCheckPeriodMillis)
 	dst = binary.AppendUvarint(dst, c.SessionGracePeriodMillis)
-	return append(dst, byte(c.ReadConsistency), byte(c.AttachConsistency), byte(c.RateLimiterCountersMode))
+	dst = append(dst, byte(c.ReadConsistency), byte(c.AttachConsistency), byte(c.RateLimiterCountersMode))
+	if at >= QuotaLevel {
+		dst = binary.AppendUvarint(dst, c.QuotaObjects)
+		dst = binary.AppendUvarint(dst, c.QuotaBytes)
+	}
+	return dst
 }
 
-func readConfig(r *fieldReader) Config {
-	return Config{
+func readConfig(r *fieldReader, at level.Level) Config {
+	c := Config{
 		SelfCheckPeriodMillis:    r.number("self_check_period_ms"),
 		SessionGracePeriodMillis: r.number("session_grace_period_ms"),
 		ReadConsistency:          protocol.Consistency(r.octet("read_consistency")),
 		AttachConsistency:        protocol.Consistency(r.octet("attach_consistency")),
 		RateLimiterCountersMode:  protocol.CountersMode(r.octet("rate_limiter_counters_mode")),
 	}
+	if at >= QuotaLevel {
+		c.QuotaObjects = r.number("quota_objects")
+		c.QuotaBytes = r.number("quota_bytes")
+	}
+	return c
 }
 
-func appendNode(dst []byte, n *Node) []byte {
+func appendNode(dst []byte, n *Node, at level.Level) []byte {
 	dst = appendText(dst, n.Path)
 	dst = binary.AppendUvarint(dst, uint64(n.ID))
-	dst = appendConfig(dst, n.Config)
+	dst = appendConfig(dst, n.Config, at)
 	dst = binary.AppendUvarint(dst, n.Version)
 	dst = binary.AppendUvarint(dst, n.Timing.Since)
 	dst = binary.AppendUvarint(dst, n.Timing.GraceFloorMillis)
@@ -43,11 +54,11 @@ func appendNode(dst []byte, n *Node) []byte {
 	return binary.AppendUvarint(dst, n.Timed)
 }
 
-func readNode(r *fieldReader) Node {
+func readNode(r *fieldReader, at level.Level) Node {
 	return Node{
 		Path:    r.text("path"),
 		ID:      shard.NodeID(r.number("id")),
-		Config:  readConfig(r),
+		Config:  readConfig(r, at),
 		Version: r.number("config version"),
 		Timing: Timing{
 			Since:                  r.number("timing since"),

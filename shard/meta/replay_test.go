@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-var writeReplay = flag.String("replay.write", "", "write a log and its snapshots, as this build makes them, into testdata/replay/NAME")
+var writeReplay = flag.String("replay.write", "",
+	"write a log and its snapshots, as this build makes them, into testdata/replay/NAME")
 
 const (
 	replayCommands = 2000
@@ -76,7 +77,8 @@ func replayFrom(t *testing.T, dir string, batches [][]byte, from int) {
 		m.Apply(&batch, &effects)
 		if at := from + i + 1; at%replayEvery == 0 {
 			if got, want := m.State(), restored(at).State(); !reflect.DeepEqual(got, want) {
-				t.Fatalf("replayed from batch %d to %d, this build has\n%+v\nthe one that wrote the log had\n%+v", from, at, got, want)
+				t.Fatalf("replayed from batch %d to %d, this build has\n%+v\nthe one that wrote the log had\n%+v", from,
+					at, got, want)
 			}
 		}
 	}

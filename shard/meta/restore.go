@@ -64,7 +64,7 @@ func (l *loader) load() error {
 			err = fmt.Errorf("kind %d does not follow kind %d", kind, last)
 		default:
 			fields := fieldReader{src: l.payload}
-			if err = l.take(kind, &fields); err == nil {
+			if err = l.readBlock(kind, &fields); err == nil {
 				err = fields.end()
 			}
 		}
@@ -123,7 +123,7 @@ func (l *loader) next() (blockKind, error) {
 	return blockKind(head[0]), nil
 }
 
-func (l *loader) take(kind blockKind, r *fieldReader) error {
+func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 	switch kind {
 	case blockCounters:
 		l.version = r.number("version")
@@ -136,7 +136,8 @@ func (l *loader) take(kind blockKind, r *fieldReader) error {
 		case r.err == nil && l.level == 0:
 			return errors.New("level 0")
 		case l.level > level.Newest:
-			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer, l.level, level.Newest)
+			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer,
+				l.level, level.Newest)
 		}
 		return nil
 	case blockRouting:
@@ -147,20 +148,21 @@ func (l *loader) take(kind blockKind, r *fieldReader) error {
 		return l.routing.check(l.version)
 	case blockHosts:
 		if l.format == formatBeforeLevel {
-			return takeRecords(r, &l.hosts, "host", readHostBeforeLevel, l.checkHost)
+			return readRecords(r, &l.hosts, "host", readHostBeforeLevel, l.checkHost)
 		}
-		return takeRecords(r, &l.hosts, "host", readHost, l.checkHost)
+		return readRecords(r, &l.hosts, "host", readHost, l.checkHost)
 	case blockNodes:
-		return takeRecords(r, &l.byPath, "node", readNode, l.checkNode)
+		read := func(r *fieldReader) Node { return readNode(r, l.level) }
+		return readRecords(r, &l.byPath, "node", read, l.checkNode)
 	case blockDropping:
-		return takeRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
+		return readRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
 	default:
 		return l.finish(r)
 	}
 }
 
-// takeRecords reads the records of one block and puts them, in their order, into the index.
-func takeRecords[K string | shard.NodeID | shard.HostID, V any](
+// readRecords reads the records of one block and puts them, in their order, into the index.
+func readRecords[K string | shard.NodeID | shard.HostID, V any](
 	r *fieldReader, x *index[K, V], name string, read func(*fieldReader) V, check func(*V) error,
 ) error {
 	for len(r.src) > 0 {

@@ -2,7 +2,6 @@ package meta
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -22,26 +21,6 @@ type Routing struct {
 type SlotRange struct {
 	First, Last shard.Slot
 	Shard       ShardID
-}
-
-// ShardOf returns the data shard that serves the slot, 0 where the cluster is not born yet.
-func (r Routing) ShardOf(slot shard.Slot) ShardID {
-	i := sort.Search(len(r.Ranges), func(i int) bool { return r.Ranges[i].Last >= slot })
-	if i == len(r.Ranges) {
-		return 0
-	}
-	return r.Ranges[i].Shard
-}
-
-// Slots returns the slots that the data shard serves.
-func (r Routing) Slots(id ShardID) shard.SlotSet {
-	var s shard.SlotSet
-	for _, g := range r.Ranges {
-		if g.Shard == id {
-			s.Add(g.First, g.Last)
-		}
-	}
-	return s
 }
 
 // slotTable is the table with one place for each slot: the form in which it is easy to change.
@@ -74,9 +53,9 @@ func (t *slotTable) ranges() []SlotRange {
 	return list
 }
 
-// balanced returns the table at birth: each shard gets one range, no two of which differ in length by
-// more than one slot.
-func balanced(shards []ShardID) []SlotRange {
+// BirthRanges returns the table at the birth of a cluster: each data shard gets one range, in the order of the list. No
+// two ranges differ in length by more than one slot.
+func BirthRanges(shards []ShardID) []SlotRange {
 	var t slotTable
 	for i, id := range shards {
 		t.fill(SlotRange{
@@ -118,7 +97,7 @@ func (m *Machine) routingInit(c *Command) {
 		m.accept(FlagExisted).Routing = m.routing.Version
 		return
 	}
-	m.setRouting(Routing{Version: 1, Cluster: c.Cluster, Shards: shards, Ranges: balanced(shards)})
+	m.setRouting(Routing{Version: 1, Cluster: c.Cluster, Shards: shards, Ranges: BirthRanges(shards)})
 }
 
 func (m *Machine) slotsAssign(c *Command) {

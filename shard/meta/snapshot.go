@@ -21,8 +21,8 @@ import (
 // keeps its form in every format, so that an old host can say that a snapshot is too new for it.
 const (
 	snapshotMagic = "SBX-META"
-	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in the
-	// records of clusters of that level only, and needs no other format.
+	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in
+	// the records of clusters of that level only, and needs no other format.
 	snapshotFormat    = 3
 	formatBeforeLevel = 2
 	headBytes         = len(snapshotMagic) + 8
@@ -115,7 +115,9 @@ func (f *frozen) save(b *blockWriter) error {
 	if err := saveRecords(b, blockHosts, f.hosts, appendHost); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockNodes, f.nodes, appendNode); err != nil {
+	if err := saveRecords(b, blockNodes, f.nodes, func(dst []byte, n *Node) []byte {
+		return appendNode(dst, n, f.level)
+	}); err != nil {
 		return err
 	}
 	if err := saveRecords(b, blockDropping, f.dropping, appendDropped); err != nil {

@@ -33,7 +33,7 @@ func TestAMachineComesBackFromItsSnapshot(t *testing.T) {
 	for name, m := range map[string]*Machine{"empty": New(), "newborn": born(256), "furnished": furnished()} {
 		r := copyOf(t, m)
 		mustEqual(t, r, m)
-		for _, c := range []Command{create("/new", Config{}), drop("/b/c"), settle(2, 2), register(host(3, "c"))} {
+		for _, c := range []Command{create("/new", Config{}), drop("/b/c"), confirmed(2, 2), register(host(3, "c"))} {
 			if got, want := run(r, c), run(m, c); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: %v: %+v, want %+v", name, c.Kind, got, want)
 			}
@@ -120,10 +120,12 @@ func TestAForeignOrNewerSnapshotIsRefusedByName(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[:12], castagnoli))
 		return b
 	}
-	if err := refused(t, format(snapshotFormat+1), "its format is 4, known up to 3"); !errors.Is(err, ErrSnapshotNewer) {
+	err := refused(t, format(snapshotFormat+1), "its format is 4, known up to 3")
+	if !errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is not an ErrSnapshotNewer", err)
 	}
-	if err := refused(t, format(formatBeforeLevel-1), "format 1 is not known any more: use the version that wrote it"); errors.Is(err, ErrSnapshotNewer) {
+	err = refused(t, format(formatBeforeLevel-1), "format 1 is not known any more: use the version that wrote it")
+	if errors.Is(err, ErrSnapshotNewer) {
 		t.Errorf("%v is an ErrSnapshotNewer", err)
 	}
 	src[9] ^= 1
@@ -173,31 +175,33 @@ func TestAContentThatCannotBeIsRefusedByName(t *testing.T) {
 		"its grace floor is 4999 ms":                   func(f *frozen) { f.nodes[0].Timing.GraceFloorMillis = 4999 },
 		"its grace floor is 30001 ms":                  func(f *frozen) { f.nodes[0].Timing.GraceFloorMillis = 30001 },
 		"its grace ceiling is 5001 ms":                 func(f *frozen) { f.nodes[0].Timing.GraceCeilingMillis = 5001 },
-		"its self-check ceiling is 2001 ms":            func(f *frozen) { f.nodes[0].Timing.SelfCheckCeilingMillis = 2001 },
-		"ceiling of 2000 ms":                           func(f *frozen) { f.nodes[0].Timing.GraceCeilingMillis = 2000 },
-		"block 3: host 0: a host id is needed":         func(f *frozen) { f.hosts[0].ID = 0 },
-		"host 1: it is not in order":                   func(f *frozen) { f.hosts[1].ID = 1 },
-		"its name a is that of host 1 too":             func(f *frozen) { f.hosts[1].Name = "a" },
-		"its state 4 is unknown":                       func(f *frozen) { f.hosts[1].Target = 4 },
-		"its state 0 is unknown":                       func(f *frozen) { f.hosts[1].Current = protocol.HostUnknown },
-		"it changed with version 99":                   func(f *frozen) { f.hosts[1].Changed = 99 },
-		"it has seen version 99":                       func(f *frozen) { f.hosts[1].Seen = 99 },
-		"its timing changed with version 99":           func(f *frozen) { f.nodes[0].Timed = 99 },
-		"block 5: dropped node 0: its id 0":            func(f *frozen) { f.dropping[0].ID = 0 },
-		"dropped with version 0":                       func(f *frozen) { f.dropping[0].Version = 0 },
-		"no data shard has to clear it":                func(f *frozen) { f.dropping[0].Pending = nil },
-		"data shard 1 does not come after 3":           func(f *frozen) { f.dropping[0].Pending = []ShardID{3, 1} },
-		"shard 4 is not a data shard":                  func(f *frozen) { f.dropping[0].Pending = []ShardID{4} },
-		"id 2 (/b/c) lives and is being cleared":       func(f *frozen) { f.dropping[0].ID = 2 },
-		"block 2: the slot table's version 99":         func(f *frozen) { f.routing.Version = 99 },
-		"version 0 is not empty":                       func(f *frozen) { f.routing.Version = 0 },
-		"the id of the cluster":                        func(f *frozen) { f.routing.Cluster = "" },
-		"0 data shards":                                func(f *frozen) { f.routing.Shards = nil },
-		"data shard 2 does not come after 2":           func(f *frozen) { f.routing.Shards = []ShardID{1, 2, 2} },
-		"are of shard 3, which is not a data shard":    func(f *frozen) { f.routing.Shards = []ShardID{1, 2, 4} },
-		"do not go on at slot 100":                     func(f *frozen) { f.routing.Ranges[1].First++ },
-		"do not go on at slot 0":                       func(f *frozen) { f.routing.Ranges[0].Last = 5000 },
-		"the slot table ends before slot":              func(f *frozen) { f.routing.Ranges = f.routing.Ranges[:2] },
+		"its self-check ceiling is 2001 ms": func(f *frozen) {
+			f.nodes[0].Timing.SelfCheckCeilingMillis = 2001
+		},
+		"ceiling of 2000 ms":                        func(f *frozen) { f.nodes[0].Timing.GraceCeilingMillis = 2000 },
+		"block 3: host 0: a host id is needed":      func(f *frozen) { f.hosts[0].ID = 0 },
+		"host 1: it is not in order":                func(f *frozen) { f.hosts[1].ID = 1 },
+		"its name a is that of host 1 too":          func(f *frozen) { f.hosts[1].Name = "a" },
+		"its state 4 is unknown":                    func(f *frozen) { f.hosts[1].Target = 4 },
+		"its state 0 is unknown":                    func(f *frozen) { f.hosts[1].Current = protocol.HostUnknown },
+		"it changed with version 99":                func(f *frozen) { f.hosts[1].Changed = 99 },
+		"it has seen version 99":                    func(f *frozen) { f.hosts[1].Seen = 99 },
+		"its timing changed with version 99":        func(f *frozen) { f.nodes[0].Timed = 99 },
+		"block 5: dropped node 0: its id 0":         func(f *frozen) { f.dropping[0].ID = 0 },
+		"dropped with version 0":                    func(f *frozen) { f.dropping[0].Version = 0 },
+		"no data shard has to clear it":             func(f *frozen) { f.dropping[0].Pending = nil },
+		"data shard 1 does not come after 3":        func(f *frozen) { f.dropping[0].Pending = []ShardID{3, 1} },
+		"shard 4 is not a data shard":               func(f *frozen) { f.dropping[0].Pending = []ShardID{4} },
+		"id 2 (/b/c) lives and is being cleared":    func(f *frozen) { f.dropping[0].ID = 2 },
+		"block 2: the slot table's version 99":      func(f *frozen) { f.routing.Version = 99 },
+		"version 0 is not empty":                    func(f *frozen) { f.routing.Version = 0 },
+		"the id of the cluster":                     func(f *frozen) { f.routing.Cluster = "" },
+		"0 data shards":                             func(f *frozen) { f.routing.Shards = nil },
+		"data shard 2 does not come after 2":        func(f *frozen) { f.routing.Shards = []ShardID{1, 2, 2} },
+		"are of shard 3, which is not a data shard": func(f *frozen) { f.routing.Shards = []ShardID{1, 2, 4} },
+		"do not go on at slot 100":                  func(f *frozen) { f.routing.Ranges[1].First++ },
+		"do not go on at slot 0":                    func(f *frozen) { f.routing.Ranges[0].Last = 5000 },
+		"the slot table ends before slot":           func(f *frozen) { f.routing.Ranges = f.routing.Ranges[:2] },
 	} {
 		refused(t, written(change), text)
 	}
@@ -253,7 +257,7 @@ func TestBlocksInTheWrongOrderAreRefused(t *testing.T) {
 	}
 }
 
-func TestSaveStopsWhenToldTo(t *testing.T) {
+func TestSaveStopsWhenAsked(t *testing.T) {
 	s, _ := furnished().PrepareSnapshot()
 	defer s.Discard()
 	stop := make(chan struct{})
@@ -298,8 +302,8 @@ func TestADiscardedSnapshotIsNotSaved(t *testing.T) {
 	}
 }
 
-// One goroutine applies, others read and save what was prepared between two batches. The race detector
-// watches; what comes back must be the state of the moment of PrepareSnapshot.
+// TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn: one goroutine applies, others read and save what was prepared
+// between two batches. The race detector watches; what comes back must be the state of the moment of PrepareSnapshot.
 func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
 	m := born(3)
 	g := newCommands(7)
@@ -319,7 +323,7 @@ func TestASnapshotIsTheStateAtPrepareWhileApplyGoesOn(t *testing.T) {
 			m.NodeAlive(3)
 			m.Dropping(0, 10)
 			m.Hosts()
-			m.Routing().ShardOf(5)
+			m.Routing()
 			m.Digest()
 		}
 	})

@@ -50,7 +50,7 @@ func (f *frozen) digest() uint64 {
 		hash()
 	}
 	for _, n := range f.nodes {
-		buf = appendNode(buf, n)
+		buf = appendNode(buf, n, f.level)
 		hash()
 	}
 	for _, n := range f.dropping {

@@ -1,9 +1,8 @@
 package meta
 
-// Timing is what hosts go by while a change of a node's grace period or self-check period makes its
-// way to all of them. One host may already use the new numbers while another still uses the old ones,
-// so none may trust that the others have what it has. What must hold at every moment, for any two
-// hosts A and B however far they lag, is
+// Timing is what hosts go by while a change of a node's grace period or self-check period makes its way to all of them.
+// One host may already use the new numbers while another still uses the old ones, so none may trust that the others
+// have what it has. What must hold at every moment, for any two hosts A and B however far they lag, is
 //
 //	GraceCeilingMillis at A <= GraceFloorMillis at B
 //
@@ -11,9 +10,9 @@ package meta
 // is over. DESIGN.md has the proof, and what a host must do besides to make use of it.
 type Timing struct {
 	// Since is the config version at which the effective grace period or self-check period last
-	// changed. A SettleGrace for this version or a later one ends the change.
+	// changed. A CmdGraceConfirmed for this version or a later one ends the change.
 	Since uint64
-	// GraceFloorMillis is the largest grace period in force since the last settled version: what expiry
+	// GraceFloorMillis is the largest grace period in force since the last confirmed version: what expiry
 	// must add at least.
 	GraceFloorMillis uint64
 	// GraceCeilingMillis is the smallest one: a read barrier proves a leader fresh for no longer.
@@ -23,8 +22,8 @@ type Timing struct {
 	SelfCheckCeilingMillis uint64
 }
 
-// settledTiming is the timing of a config that all hosts go by.
-func settledTiming(since uint64, effective Config) Timing {
+// confirmedTiming is the timing of a config that all hosts go by.
+func confirmedTiming(since uint64, effective Config) Timing {
 	return Timing{
 		Since:                  since,
 		GraceFloorMillis:       effective.SessionGracePeriodMillis,
@@ -34,7 +33,7 @@ func settledTiming(since uint64, effective Config) Timing {
 }
 
 // altered returns the timing after the config of that version came into force. Nothing may be taken
-// out of the bounds here: hosts may still go by any version since the settled one.
+// out of the bounds here: hosts may still go by any version since the confirmed one.
 func (t Timing) altered(version uint64, before, after Config) Timing {
 	if before.SessionGracePeriodMillis == after.SessionGracePeriodMillis &&
 		before.SelfCheckPeriodMillis == after.SelfCheckPeriodMillis {

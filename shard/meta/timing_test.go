@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-func TestTimingThroughSeveralChangesAndSettles(t *testing.T) {
+func TestTimingThroughSeveralChangesAndConfirmations(t *testing.T) {
 	m := New()
 	id := ok(t, m, create("/a", cfg(500, 20_000))).Node.ID
 	for i, step := range []struct {
@@ -18,22 +18,27 @@ func TestTimingThroughSeveralChangesAndSettles(t *testing.T) {
 	}{
 		{alter("/a", cfg(0, 10_000)), protocol.StatusSuccess, Timing{2, 20_000, 10_000, 500}},
 		{alter("/a", cfg(0, 15_000)), protocol.StatusSuccess, Timing{3, 20_000, 10_000, 500}},
-		{settle(id, 2), protocol.StatusPreconditionFailed, Timing{3, 20_000, 10_000, 500}}, // late: some host may have version 2 alone
+		// late: some host may have version 2 alone
+		{confirmed(id, 2), protocol.StatusPreconditionFailed, Timing{3, 20_000, 10_000, 500}},
 		{alter("/a", cfg(0, 5_000)), protocol.StatusSuccess, Timing{4, 20_000, 5_000, 500}},
-		{settle(id, 3), protocol.StatusPreconditionFailed, Timing{4, 20_000, 5_000, 500}},
-		{settle(id, 5), protocol.StatusPreconditionFailed, Timing{4, 20_000, 5_000, 500}}, // no such version yet
-		{settle(id, 4), protocol.StatusSuccess, Timing{4, 5_000, 5_000, 500}},
-		{settle(id, 4), protocol.StatusSuccess, Timing{4, 5_000, 5_000, 500}},
-		{settle(id, 2), protocol.StatusPreconditionFailed, Timing{4, 5_000, 5_000, 500}},
-		{alter("/a", Config{ReadConsistency: protocol.ConsistencyStrict}), protocol.StatusSuccess, Timing{4, 5_000, 5_000, 500}},
-		{alter("/a", cfg(0, 30_000)), protocol.StatusSuccess, Timing{6, 30_000, 5_000, 500}}, // a raise is as slow as a lowering
-		{settle(id, 5), protocol.StatusPreconditionFailed, Timing{6, 30_000, 5_000, 500}},
+		{confirmed(id, 3), protocol.StatusPreconditionFailed, Timing{4, 20_000, 5_000, 500}},
+		{confirmed(id, 5), protocol.StatusPreconditionFailed, Timing{4, 20_000, 5_000, 500}}, // no such version yet
+		{confirmed(id, 4), protocol.StatusSuccess, Timing{4, 5_000, 5_000, 500}},
+		{confirmed(id, 4), protocol.StatusSuccess, Timing{4, 5_000, 5_000, 500}},
+		{confirmed(id, 2), protocol.StatusPreconditionFailed, Timing{4, 5_000, 5_000, 500}},
+		{alter("/a", Config{ReadConsistency: protocol.ConsistencyStrict}), protocol.StatusSuccess,
+			Timing{4, 5_000, 5_000, 500}},
+		// a raise is as slow as a lowering
+		{alter("/a", cfg(0, 30_000)), protocol.StatusSuccess, Timing{6, 30_000, 5_000, 500}},
+		{confirmed(id, 5), protocol.StatusPreconditionFailed, Timing{6, 30_000, 5_000, 500}},
 		{alter("/a", cfg(4_000, 0)), protocol.StatusSuccess, Timing{7, 30_000, 5_000, 500}},
-		{alter("/a", Config{ReadConsistency: protocol.ConsistencyRelaxed}), protocol.StatusSuccess, Timing{7, 30_000, 5_000, 500}},
-		{settle(id, 7), protocol.StatusSuccess, Timing{7, 30_000, 30_000, 4_000}}, // version 8 changed no timing
+		{alter("/a", Config{ReadConsistency: protocol.ConsistencyRelaxed}), protocol.StatusSuccess,
+			Timing{7, 30_000, 5_000, 500}},
+		{confirmed(id, 7), protocol.StatusSuccess, Timing{7, 30_000, 30_000, 4_000}}, // version 8 changed no timing
 		{alter("/a", cfg(0, 20_000)), protocol.StatusSuccess, Timing{9, 30_000, 20_000, 4_000}},
-		{alter("/a", cfg(0, 30_000)), protocol.StatusSuccess, Timing{10, 30_000, 20_000, 4_000}}, // as it was, and yet not settled
-		{settle(id, 10), protocol.StatusSuccess, Timing{10, 30_000, 30_000, 4_000}},
+		// as it was, and yet not confirmed
+		{alter("/a", cfg(0, 30_000)), protocol.StatusSuccess, Timing{10, 30_000, 20_000, 4_000}},
+		{confirmed(id, 10), protocol.StatusSuccess, Timing{10, 30_000, 30_000, 4_000}},
 	} {
 		e := do(m, step.command)
 		if n, _ := m.NodeByID(id); e.Status != step.status || n.Timing != step.timing {
@@ -45,23 +50,23 @@ func TestTimingThroughSeveralChangesAndSettles(t *testing.T) {
 	}
 }
 
-func TestSettleRules(t *testing.T) {
+func TestGraceConfirmedRules(t *testing.T) {
 	m := New()
 	id := ok(t, m, create("/a", Config{})).Node.ID
-	want(t, m, protocol.StatusBadRequest, settle(0, 1))
-	want(t, m, protocol.StatusBadRequest, settle(id, 0))
-	want(t, m, protocol.StatusNotFound, settle(id+1, 1))
+	want(t, m, protocol.StatusBadRequest, confirmed(0, 1))
+	want(t, m, protocol.StatusBadRequest, confirmed(id, 0))
+	want(t, m, protocol.StatusNotFound, confirmed(id+1, 1))
 	ok(t, m, drop("/a"))
-	want(t, m, protocol.StatusNotFound, settle(id, 1))
+	want(t, m, protocol.StatusNotFound, confirmed(id, 1))
 	ok(t, m, create("/a", cfg(0, 2000)))
-	if list := run(m, alter("/a", cfg(0, 3000)), settle(id+1, 2)); kinds(list) != "result node-changed result node-changed " ||
+	list := run(m, alter("/a", cfg(0, 3000)), confirmed(id+1, 2))
+	if kinds(list) != "result node-changed result node-changed " ||
 		list[3].Node.Timing.GraceFloorMillis != 3000 {
 		t.Errorf("%+v", list)
 	}
 }
 
-// lagging is a node as hosts see it that lag by any distance, but never behind what they told the
-// leader.
+// lagging is a node as hosts see it that lag by any distance, but never behind what they reported to the leader.
 type lagging struct {
 	random *rand.Rand
 	m      *Machine
@@ -87,7 +92,7 @@ func (l *lagging) commit(c Command) {
 
 func (l *lagging) view(host int) Timing { return l.log[l.views[host]].Timing }
 
-// step does one random thing: an alter; a host that catches up, by little or to the end; a settle that is
+// step does one random thing: an alter; a host that catches up, by little or to the end; a confirmation that is
 // true when it is proposed, and that is committed later, perhaps never, perhaps twice.
 func (l *lagging) step() {
 	switch l.random.IntN(8) {
@@ -109,7 +114,7 @@ func (l *lagging) step() {
 		for h := range l.views {
 			least = min(least, l.log[l.views[h]].Version)
 		}
-		l.bag = append(l.bag[max(0, len(l.bag)-3):], settle(l.node.ID, least))
+		l.bag = append(l.bag[max(0, len(l.bag)-3):], confirmed(l.node.ID, least))
 	case 7:
 		if len(l.bag) > 0 {
 			i := l.random.IntN(len(l.bag))
@@ -122,7 +127,7 @@ func (l *lagging) step() {
 }
 
 func TestNoHostReliesOnMoreThanAnyOtherWaitsFor(t *testing.T) {
-	settled, apart := 0, 0
+	confirmations, apart := 0, 0
 	for seed := range uint64(200) {
 		l := newLagging(seed, 4)
 		for range 300 {
@@ -130,7 +135,8 @@ func TestNoHostReliesOnMoreThanAnyOtherWaitsFor(t *testing.T) {
 			for a := range l.views {
 				for b := range l.views {
 					if l.view(a).GraceCeilingMillis > l.view(b).GraceFloorMillis {
-						t.Fatalf("seed %d: one host answers for %+v while another expires by %+v", seed, l.view(a), l.view(b))
+						t.Fatalf("seed %d: one host answers for %+v while another expires by %+v", seed, l.view(a),
+							l.view(b))
 					}
 				}
 				if v := l.view(a); v.SelfCheckCeilingMillis >= v.GraceCeilingMillis {
@@ -140,13 +146,13 @@ func TestNoHostReliesOnMoreThanAnyOtherWaitsFor(t *testing.T) {
 					apart++
 				}
 			}
-			if l.node.Version > 1 && l.node.Settled() {
-				settled++
+			if l.node.Version > 1 && l.node.Confirmed() {
+				confirmations++
 			}
 		}
 	}
-	if settled == 0 || apart == 0 {
-		t.Errorf("the test shows nothing: %d times settled, %d times apart", settled, apart)
+	if confirmations == 0 || apart == 0 {
+		t.Errorf("the test shows nothing: %d times confirmed, %d times apart", confirmations, apart)
 	}
 }
 
@@ -200,11 +206,11 @@ func ExampleTiming() {
 	show("created")
 	run(m, alter("/jobs", cfg(0, 5_000)))
 	show("lowered")
-	run(m, settle(1, 2))
+	run(m, confirmed(1, 2))
 	show("seen by all hosts")
 	run(m, alter("/jobs", cfg(0, 30_000)))
 	show("raised")
-	run(m, settle(1, 3))
+	run(m, confirmed(1, 3))
 	show("seen by all hosts")
 	// Output:
 	// created              answer for 20000 ms, expire after 20000 ms more

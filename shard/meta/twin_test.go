@@ -27,10 +27,10 @@ type twin struct {
 }
 
 type twinNode struct {
-	id      shard.NodeID
-	configs []Config // configs[i] has version i+1
-	made    []uint64 // made[i] is the machine's version with which configs[i] came
-	settled int      // the settled version, as a place in configs
+	id        shard.NodeID
+	configs   []Config // configs[i] has version i+1
+	made      []uint64 // made[i] is the machine's version with which configs[i] came
+	confirmed int      // the confirmed version, as a place in configs
 }
 
 type twinDropped struct {
@@ -54,11 +54,12 @@ func (n *twinNode) node(path string) Node {
 		e := c.Effective()
 		if i > 0 {
 			before := n.configs[i-1].Effective()
-			if before.SelfCheckPeriodMillis != e.SelfCheckPeriodMillis || before.SessionGracePeriodMillis != e.SessionGracePeriodMillis {
+			if before.SelfCheckPeriodMillis != e.SelfCheckPeriodMillis ||
+				before.SessionGracePeriodMillis != e.SessionGracePeriodMillis {
 				t.Since = uint64(i + 1)
 			}
 		}
-		if i >= n.settled {
+		if i >= n.confirmed {
 			t.GraceFloorMillis = max(t.GraceFloorMillis, e.SessionGracePeriodMillis)
 			t.GraceCeilingMillis = min(t.GraceCeilingMillis, e.SessionGracePeriodMillis)
 			t.SelfCheckCeilingMillis = min(t.SelfCheckCeilingMillis, e.SelfCheckPeriodMillis)
@@ -78,7 +79,8 @@ func (w *twin) state() State {
 			if slot > 0 && w.slots[slot] == w.slots[slot-1] {
 				s.Routing.Ranges[len(s.Routing.Ranges)-1].Last = shard.Slot(slot)
 			} else {
-				s.Routing.Ranges = append(s.Routing.Ranges, SlotRange{shard.Slot(slot), shard.Slot(slot), w.slots[slot]})
+				s.Routing.Ranges = append(s.Routing.Ranges,
+					SlotRange{shard.Slot(slot), shard.Slot(slot), w.slots[slot]})
 			}
 		}
 	}
@@ -117,7 +119,8 @@ func twinConfig(c Config) bool {
 	return e.SelfCheckPeriodMillis >= 500 && e.SelfCheckPeriodMillis <= 10_000 &&
 		e.SessionGracePeriodMillis >= 1000 && e.SessionGracePeriodMillis <= 30_000 &&
 		e.SessionGracePeriodMillis > e.SelfCheckPeriodMillis &&
-		e.ReadConsistency <= 2 && e.AttachConsistency <= 2 && e.RateLimiterCountersMode <= 2
+		e.ReadConsistency <= 2 && e.AttachConsistency <= 2 && e.RateLimiterCountersMode <= 2 &&
+		e.QuotaObjects >= 1 && e.QuotaObjects <= 1_000_000 && e.QuotaBytes >= 1<<20 && e.QuotaBytes <= 1<<40
 }
 
 func (w *twin) byID(id shard.NodeID) (string, *twinNode) {
@@ -129,8 +132,7 @@ func (w *twin) byID(id shard.NodeID) (string, *twinNode) {
 	return "", nil
 }
 
-// answer is what the twin foretells of a command: the result without its message, and the kind of the
-// event behind it.
+// answer is what the twin foretells of a command: the result without its message, and the kind of the event behind it.
 type answer struct {
 	status  protocol.Status
 	flags   EffectFlags
@@ -142,14 +144,14 @@ type answer struct {
 func failed(s protocol.Status) answer { return answer{status: s} }
 
 func (w *twin) apply(c *Command) answer {
-	a := w.carryOut(c)
+	a := w.execute(c)
 	if a.flags&FlagChanged != 0 {
 		w.version++
 	}
 	return a
 }
 
-func (w *twin) carryOut(c *Command) answer {
+func (w *twin) execute(c *Command) answer {
 	if c.Level > w.level {
 		return failed(protocol.StatusUnsupported)
 	}
@@ -158,8 +160,8 @@ func (w *twin) carryOut(c *Command) answer {
 		return w.create(c)
 	case CmdNodeAlter, CmdNodeDrop:
 		return w.alterOrDrop(c)
-	case CmdSettleGrace:
-		return w.settle(c)
+	case CmdGraceConfirmed:
+		return w.confirmed(c)
 	case CmdNodeCleared:
 		return w.cleared(c)
 	case CmdHostRegister:
@@ -248,7 +250,7 @@ func (w *twin) alterOrDrop(c *Command) answer {
 	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
 }
 
-func (w *twin) settle(c *Command) answer {
+func (w *twin) confirmed(c *Command) answer {
 	if c.Node == 0 || c.Expected == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
@@ -260,7 +262,7 @@ func (w *twin) settle(c *Command) answer {
 	if c.Expected > before.Version || c.Expected < before.Timing.Since {
 		return failed(protocol.StatusPreconditionFailed)
 	}
-	n.settled = max(n.settled, int(c.Expected)-1)
+	n.confirmed = max(n.confirmed, int(c.Expected)-1)
 	if after := n.node(path); after != before {
 		return answer{flags: FlagChanged, node: after, event: EffectNodeChanged}
 	}
@@ -296,7 +298,10 @@ func (w *twin) register(c *Command) answer {
 	for _, f := range []struct {
 		s           string
 		least, most int
-	}{{h.Name, 1, 256}, {h.RaftAddress, 1, 512}, {h.ClientAddress, 1, 512}, {h.AdminAddress, 0, 512}, {h.Version, 0, 64}} {
+	}{
+		{h.Name, 1, 256}, {h.RaftAddress, 1, 512}, {h.ClientAddress, 1, 512}, {h.AdminAddress, 0, 512},
+		{h.Version, 0, 64},
+	} {
 		if len(f.s) < f.least || len(f.s) > f.most || !twinWord.MatchString(f.s) {
 			return failed(protocol.StatusBadRequest)
 		}
@@ -355,7 +360,8 @@ func (w *twin) birth(c *Command) answer {
 		given[id] = true
 	}
 	n := len(c.Shards)
-	if c.Cluster == "" || len(c.Cluster) > 64 || !twinWord.MatchString(c.Cluster) || n < 1 || n > 256 || given[0] || len(given) != n {
+	if c.Cluster == "" || len(c.Cluster) > 64 || !twinWord.MatchString(c.Cluster) || n < 1 || n > 256 || given[0] ||
+		len(given) != n {
 		return failed(protocol.StatusBadRequest)
 	}
 	if w.routing > 0 {

@@ -21,7 +21,7 @@ func (m *mutation) acquire() {
 			m.refuse(protocol.StatusPreconditionFailed)
 			return
 		}
-		if m.lacksRoom(1, 192+len(m.Name)+128+len(m.Data)) {
+		if m.lacksRoom(1, 192+len(m.Name)+144+len(m.Data)) {
 			return
 		}
 		m.sem = &semaphore{place: place{m.Node, string(m.Name)}, limit: shard.Forever, ephemeral: true}
@@ -80,7 +80,7 @@ func (m *mutation) acquireAnew() {
 	switch {
 	case m.isLinkedTooOften():
 		m.refuse(protocol.StatusPreconditionFailed)
-	case (owns || m.Timeout > 0) && m.lacksRoom(0, 128+len(m.Data)):
+	case (owns || m.Timeout > 0) && m.lacksRoom(0, 144+len(m.Data)):
 	case owns:
 		m.acquired(m.join(true))
 		m.twin.changedOwners(m.sem)

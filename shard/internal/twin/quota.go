@@ -70,7 +70,7 @@ func (t *Twin) ShardUsage() shard.Usage {
 func (sem *semaphore) size() uint64 {
 	size := 192 + len(sem.name) + len(sem.data)
 	for _, l := range sem.links {
-		size += 128 + len(l.data)
+		size += 144 + len(l.data)
 	}
 	return uint64(size)
 }
@@ -78,7 +78,7 @@ func (sem *semaphore) size() uint64 {
 // size is what a session counts for with the answers that are kept for it.
 func (s *session) size() uint64 {
 	strings := len(s.description) + len(s.key) + len(s.client.Address) + len(s.client.Name) + len(s.client.Version)
-	return uint64(256 + strings + 32*len(s.answers))
+	return uint64(256 + strings + 40*len(s.answers))
 }
 
 // lacking returns the first quota that has no room for so much more, from level 3 on.

@@ -19,7 +19,7 @@ const (
 	ExitExists      = 73 // what was to be created is there already
 	ExitNotAcquired = 75 // not acquired in time
 	ExitNoRight     = 77 // the token is wrong, or does not give the right
-	ExitState       = 79 // the state forbids it: in use, fenced, of another version
+	ExitState       = 79 // the state forbids it: in use, fenced, of another version, a quota exceeded
 	ExitLost        = 80 // what was held is lost: the lease, or the session
 	ExitSignal      = 128
 )
@@ -57,6 +57,7 @@ var codeOf = []struct {
 	{client.ErrUnauthorized, ExitNoRight},
 	{client.ErrNotFound, ExitNotFound},
 	{client.ErrPreconditionFailed, ExitState},
+	{client.ErrQuotaExceeded, ExitState},
 	{client.ErrAlreadyExists, ExitExists},
 	{client.ErrFenced, ExitState},
 	{client.ErrBadRequest, ExitUsage},
