@@ -34,85 +34,43 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.overloaded(r.ID, r.Kind, "too many answers wait to be read by all clients of this host")
 		return true
 	}
-	if handle := handlers[r.Kind]; handle != nil {
+	switch handle := handlers[r.Kind]; {
+	case replica.IsMutation(r.Kind):
+		c.mutate(r)
+	case handle != nil:
 		handle(c, r)
-	} else {
+	default:
 		c.failure(r, protocol.StatusUnsupported, "this host does not know the request")
 	}
 	return true
 }
 
-// handlers carry requests out, by kind. Every kind in the protocol's table has one.
+// handlers carry out the requests that are no mutations of semaphores, by kind. Every kind in the protocol's table has
+// one, or is a mutation.
 var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindHello: func(c *conn, r *protocol.Request) {
 		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
 	},
-	protocol.KindPing:            func(c *conn, r *protocol.Request) { c.ping(r.ID) },
-	protocol.KindRouting:         func(c *conn, r *protocol.Request) { c.routing(r.ID, &r.Routing) },
-	protocol.KindHostStatus:      (*conn).hostStatus,
-	protocol.KindNodeCreate:      (*conn).nodeCreate,
-	protocol.KindNodeDescribe:    (*conn).nodeDescribe,
-	protocol.KindNodeAlter:       (*conn).nodeAlter,
-	protocol.KindNodeDrop:        (*conn).nodeDrop,
-	protocol.KindNodeList:        (*conn).nodeList,
-	protocol.KindSessionStart:    (*conn).sessionStart,
-	protocol.KindSessionAttach:   (*conn).sessionAttach,
-	protocol.KindSessionBind:     (*conn).sessionBind,
-	protocol.KindSessionStop:     (*conn).sessionStop,
-	protocol.KindSessionDestroy:  (*conn).sessionDestroy,
-	protocol.KindSessionDescribe: (*conn).sessionDescribe,
-	protocol.KindSessionList:     (*conn).sessionList,
-	protocol.KindSessionHoldings: (*conn).sessionHoldings,
-	protocol.KindSemaphoreCreate: func(c *conn, r *protocol.Request) {
-		m := &r.SemaphoreCreate
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdSemaphoreCreate, Count: m.Limit, Data: m.Data,
-		})
-	},
-	protocol.KindSemaphoreUpdate: func(c *conn, r *protocol.Request) {
-		m := &r.SemaphoreUpdate
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
-			Revision: shard.Revision(m.ExpectedRevision),
-		})
-	},
-	protocol.KindSemaphoreResize: func(c *conn, r *protocol.Request) {
-		m := &r.SemaphoreResize
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdSemaphoreResize, Count: m.Limit, Revision: shard.Revision(m.ExpectedRevision),
-		})
-	},
-	protocol.KindSemaphoreDelete: func(c *conn, r *protocol.Request) {
-		m := &r.SemaphoreDelete
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdSemaphoreDelete, Flags: flagIf(m.Force, shard.FlagForce),
-		})
-	},
-	protocol.KindAcquire: func(c *conn, r *protocol.Request) {
-		m := &r.Acquire
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdAcquire, Count: m.Count, Timeout: m.TimeoutMillis, Data: m.Data,
-			Flags: flagIf(m.Ephemeral, shard.FlagEphemeral),
-		})
-	},
-	protocol.KindRelease: func(c *conn, r *protocol.Request) {
-		m := &r.Release
-		c.mutate(r, &m.Mutation, m.NodeID, m.Name, shard.Command{
-			Kind: shard.CmdRelease, Order: shard.OrderID(m.OrderID),
-		})
-	},
+	protocol.KindPing:              func(c *conn, r *protocol.Request) { c.ping(r.ID) },
+	protocol.KindRouting:           func(c *conn, r *protocol.Request) { c.routing(r.ID, &r.Routing) },
+	protocol.KindHostStatus:        (*conn).hostStatus,
+	protocol.KindNodeCreate:        (*conn).nodeCreate,
+	protocol.KindNodeDescribe:      (*conn).nodeDescribe,
+	protocol.KindNodeAlter:         (*conn).nodeAlter,
+	protocol.KindNodeDrop:          (*conn).nodeDrop,
+	protocol.KindNodeList:          (*conn).nodeList,
+	protocol.KindSessionStart:      (*conn).sessionStart,
+	protocol.KindSessionAttach:     (*conn).sessionAttach,
+	protocol.KindSessionBind:       (*conn).sessionBind,
+	protocol.KindSessionStop:       (*conn).sessionStop,
+	protocol.KindSessionDestroy:    (*conn).sessionDestroy,
+	protocol.KindSessionDescribe:   (*conn).sessionDescribe,
+	protocol.KindSessionList:       (*conn).sessionList,
+	protocol.KindSessionHoldings:   (*conn).sessionHoldings,
 	protocol.KindSemaphoreDescribe: (*conn).semaphoreDescribe,
 	protocol.KindSemaphoreList:     (*conn).semaphoreList,
 	protocol.KindWatch:             (*conn).watch,
 	protocol.KindWatchStop:         (*conn).watchStop,
-}
-
-// flagIf returns the flag where it is set, and none otherwise.
-func flagIf(set bool, flag shard.CommandFlags) shard.CommandFlags {
-	if set {
-		return flag
-	}
-	return 0
 }
 
 // failure answers a request that the host refuses, with a message for people.

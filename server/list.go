@@ -47,22 +47,26 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 		page, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
 		for i := range page {
-			s := &page[i]
-			item := protocol.Semaphore{
-				Name: []byte(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
-				Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
-			}
-			if m.IncludeData {
-				item.Data = protocol.View(s.Data)
-			}
-			a.Semaphores.Append(item)
+			a.Semaphores.Append(semaphoreInfo(&page[i], m.IncludeData))
 			if endsPage(a.Semaphores.Size(), i, len(page), more) {
-				a.Next = []byte(s.Name)
+				a.Next = []byte(page[i].Name)
 				break
 			}
 		}
 		c.Answer(request, &a)
 	})
+}
+
+// semaphoreInfo returns what clients see of a semaphore. Its texts are those of the view.
+func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
+	info := protocol.Semaphore{
+		Name: protocol.View(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
+		Owners: uint64(s.Owners), Waiters: uint64(s.Waiters), Ephemeral: s.Ephemeral,
+	}
+	if withData {
+		info.Data = protocol.View(s.Data)
+	}
+	return info
 }
 
 func (c *conn) sessionDescribe(r *protocol.Request) {

@@ -49,19 +49,14 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 }
 
 // mutate queues a change of a semaphore at its shard.
-func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, name []byte, command shard.Command) {
+func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
-	id := shard.NodeID(node)
-	if !c.mayIn(r, id) {
+	command := replica.CommandOf(r)
+	id := command.Node
+	if !c.mayIn(r, id) || !c.hasName(r, command.Name) {
 		return
 	}
-	if !c.hasName(r, name) {
-		return
-	}
-	session := shard.SessionID(m.SessionID)
-	command.Node, command.Name = id, name
-	command.Session, command.Number, command.Acked = session, m.Number, m.Acknowledged
-	if session != 0 {
+	if session := command.Session; session != 0 {
 		b, held := c.bindingOf(r, session)
 		if held {
 			return
@@ -85,7 +80,7 @@ func (c *conn) mutate(r *protocol.Request, m *protocol.Mutation, node uint64, na
 	if r.Kind != protocol.KindRelease && !h.admitsWrites(c, r) {
 		return
 	}
-	rp := h.set.Of(shard.SlotOf(id, name))
+	rp := h.set.Of(shard.SlotOf(id, command.Name))
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
 	o.Delayable = r.Kind == protocol.KindAcquire && !rp.Pipeline.Urgent() && rp.Machine.WillQueue(&command)
 	if c.submit(o, rp, &command) {

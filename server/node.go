@@ -186,7 +186,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 				node := wireNode(&page[i])
 				answer.Nodes.Append(node)
 			}
-			if full := answer.Nodes.Size() >= protocol.PageBytes; full && i < len(page)-1 || i == len(page)-1 && more {
+			if endsPage(answer.Nodes.Size(), i, len(page), more) {
 				answer.Next = []byte(page[i].Path)
 				break
 			}

@@ -147,14 +147,7 @@ func (d *describe) reply(watched bool) {
 	a.Owners.Reset()
 	a.Waiters.Reset()
 	a.Next, a.WatchAdded = 0, watched
-	a.Semaphore = protocol.Semaphore{
-		Name: d.m.Name, Limit: p.Limit, Count: p.Count, Ephemeral: p.Ephemeral, Revision: uint64(p.Revision),
-		Owners: uint64(p.Owners), Waiters: uint64(p.Waiters),
-	}
-	if d.m.After == 0 {
-		a.Semaphore.Data = protocol.View(p.Data)
-	}
-	last := len(p.Links) - 1
+	a.Semaphore = semaphoreInfo(&p.SemaphoreView, d.m.After == 0)
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.Owner {
@@ -166,7 +159,7 @@ func (d *describe) reply(watched bool) {
 				SinceMillis: l.Since, Client: d.c.host.clientOf(l.Session),
 			})
 		}
-		if full := a.Owners.Size()+a.Waiters.Size() >= protocol.PageBytes; full && i < last || i == last && p.More {
+		if endsPage(a.Owners.Size()+a.Waiters.Size(), i, len(p.Links), p.More) {
 			a.Next = uint64(l.Order)
 			break
 		}

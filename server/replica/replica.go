@@ -39,7 +39,8 @@ type Replica struct {
 	effects shard.Effects
 	dirty   []Conn
 	one     [1]shard.Effect
-	messages
+	answers
+	pushes
 
 	watching atomic.Int64 // how many one-shot watches there are
 
@@ -51,14 +52,8 @@ type Replica struct {
 	timers  waiterTimers
 }
 
-// messages are reused for every answer and push, because an encoder takes pointers.
-type messages struct {
-	created  protocol.SemaphoreCreateAnswer
-	updated  protocol.SemaphoreUpdateAnswer
-	resized  protocol.SemaphoreResizeAnswer
-	deleted  protocol.SemaphoreDeleteAnswer
-	acquired protocol.AcquireAnswer
-	released protocol.ReleaseAnswer
+// pushes are reused for every push, because an encoder takes pointers.
+type pushes struct {
 	granted  protocol.Granted
 	timedOut protocol.TimedOut
 	aborted  protocol.Aborted
@@ -248,41 +243,16 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		r.Mark(c)
 		return
 	}
-	switch o.Kind {
-	case protocol.KindAcquire:
-		r.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
-		queued := e.Flags&shard.FlagQueued != 0
-		switch {
-		case queued:
-			r.acquired.Outcome = protocol.Queued
-		case e.Flags&shard.FlagAcquired != 0:
-			r.acquired.Outcome = protocol.Acquired
-		}
-		if !queued {
-			c.Answer(o.Request, &r.acquired)
-			break
-		}
-		if !c.AnswerBound(command.Session, o.Request, &r.acquired) {
-			c.Fail(o.Request, o.Kind, &waitsElsewhere)
-			r.Mark(c)
-			return
-		}
+	answer := mutations[o.Kind].answer(&r.answers, e)
+	if e.Flags&shard.FlagQueued == 0 {
+		c.Answer(o.Request, answer)
+	} else if c.AnswerBound(command.Session, o.Request, answer) {
 		// After the answer: from here on others may push the outcome.
 		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
-	case protocol.KindRelease:
-		r.released.Released = e.Flags&shard.FlagReleased != 0
-		c.Answer(o.Request, &r.released)
-	case protocol.KindSemaphoreCreate:
-		r.created.Revision = uint64(e.Revision)
-		c.Answer(o.Request, &r.created)
-	case protocol.KindSemaphoreUpdate:
-		r.updated.Revision = uint64(e.Revision)
-		c.Answer(o.Request, &r.updated)
-	case protocol.KindSemaphoreResize:
-		r.resized.Revision = uint64(e.Revision)
-		c.Answer(o.Request, &r.resized)
-	case protocol.KindSemaphoreDelete:
-		c.Answer(o.Request, &r.deleted)
+	} else {
+		c.Fail(o.Request, o.Kind, &waitsElsewhere)
+		r.Mark(c)
+		return
 	}
 	r.set.metrics.Answered(o.Kind, r.set.Clock()-o.Started)
 	r.Mark(c)
