@@ -24,6 +24,7 @@ type busy struct {
 	sessions []SessionID
 	numbers  map[SessionID]uint64
 	out      Effects
+	at       level.Level // of its commands
 }
 
 func newBusy(m *Machine, seed uint64) *busy {
@@ -73,6 +74,9 @@ func (b *busy) batch() *Batch {
 }
 
 func (b *busy) apply(batch *Batch) {
+	for i := range batch.Commands {
+		batch.Commands[i].Level = b.at
+	}
 	b.out.Reset()
 	b.m.Apply(batch, &b.out)
 	for _, e := range b.out.List {
@@ -309,9 +313,23 @@ func unframe(file []byte) (kinds, body []byte) {
 }
 
 func FuzzRestore(f *testing.F) {
-	for seed := range uint64(5) {
-		m := New(Options{})
-		newBusy(m, seed).steps(3)
+	for seed := range uint64(10) {
+		m := New(Options{Bounds: Bounds{Work: 2}})
+		at := level.First
+		if seed >= 5 {
+			at = level.Newest
+			m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(at)}}}, new(Effects))
+		}
+		if at >= quotas {
+			m.Apply(&Batch{Commands: []Command{
+				{Kind: CmdNodeLimits, Level: at, Node: 1, Count: 9},
+				{Kind: CmdNodeLimits, Level: at, Bytes: 1 << 40},
+				{Kind: CmdNodeLimits, Level: at, Node: 4, Bytes: 1 << 20},
+			}}, new(Effects))
+		}
+		busy := newBusy(m, seed)
+		busy.at = at
+		busy.steps(3)
 		file := save(f, prepare(f, m))
 		kinds, body := unframe(file)
 		if !bytes.Equal(blocks(kinds, body), file) {

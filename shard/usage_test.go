@@ -1,9 +1,15 @@
 package shard
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // What counts in a quota of bytes is what it was chosen for: near the heap that it takes, for the things that there may be
@@ -65,5 +71,100 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 		if math.Abs(held-counted) > tolerance*counted {
 			t.Errorf("%s: %.0f bytes of heap each, and %.0f are counted", c.what, held, counted)
 		}
+	}
+}
+
+// A machine that counted wrong notices it when it goes through all that it has.
+func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
+	for what, save := range map[string]func(m *Machine){
+		"a snapshot": func(m *Machine) { _ = prepare(t, m).Save(&bytes.Buffer{}, nil) },
+		"a digest":   func(m *Machine) { m.Digest() },
+	} {
+		m := New(Options{})
+		newBusy(m, 4).steps(40)
+		save(m) // nothing is wrong yet
+		m.charge(m.nodes[1], 1)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s was taken of a machine that counted wrong", what)
+				}
+			}()
+			save(m)
+		}()
+	}
+}
+
+// Who restores a snapshot must count what its maker counted.
+func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
+	if level.Newest < quotas {
+		t.Skip("this build has no quotas")
+	}
+	m := New(Options{})
+	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(level.Newest)}}}, new(Effects))
+	newBusy(m, 4).steps(40)
+	file := save(t, prepare(t, m))
+	restored(t, file)
+	changed := changedHeader(file, func(payload []byte) []byte {
+		payload[len(payload)-1]++ // the last byte of the last number
+		return payload
+	})
+	err := New(Options{}).Restore(bytes.NewReader(changed))
+	if !errors.Is(err, ErrBadSnapshot) || !strings.Contains(err.Error(), "what counts in quotas") {
+		t.Error(err)
+	}
+}
+
+func TestReadsOfQuotas(t *testing.T) {
+	if level.Newest < quotas {
+		t.Skip("this build has no quotas")
+	}
+	b := newBed(0)
+	b.do(Command{Kind: CmdLevel, Count: uint64(level.Newest)})
+	limit := func(n NodeID, objects, bytes uint64) {
+		b.do(Command{Kind: CmdNodeLimits, Node: n, Count: objects, Bytes: bytes, Level: level.Newest})
+	}
+	create := func(n NodeID, name string) {
+		b.do(Command{Kind: CmdSemaphoreCreate, Node: n, Name: []byte(name), Count: 1, Level: level.Newest})
+	}
+	limit(9, 4, 0)
+	limit(3, 0, 1000)
+	limit(5, 2, 2000)
+	limit(5, 0, 0)
+	limit(0, 7, 70_000)
+	create(9, "a")
+	create(9, "b")
+	create(3, "c")
+	create(4, "d")
+	want := []NodeLimits{{Node: 3, Limits: Limits{Bytes: 1000}}, {Node: 9, Limits: Limits{Objects: 4}}}
+	if got := b.m.LimitedNodes(nil); !slices.Equal(got, want) {
+		t.Errorf("limited are %+v", got)
+	}
+	for n, want := range map[NodeID]Limits{0: {7, 70_000}, 3: {0, 1000}, 4: {}, 5: {}, 9: {4, 0}, 77: {}} {
+		if got := b.m.Limits(n); got != want {
+			t.Errorf("the limits of node %d are %+v", n, got)
+		}
+	}
+	for n, want := range map[NodeID]Usage{
+		0: {Objects: 4, Bytes: 4 * (ObjectBytes + 1), ObjectLimit: 7, ByteLimit: 70_000},
+		3: {Objects: 1, Bytes: ObjectBytes + 1, ObjectLimit: DefaultNodeObjects, ByteLimit: 1000},
+		9: {Objects: 2, Bytes: 2 * (ObjectBytes + 1), ObjectLimit: 4, ByteLimit: DefaultNodeBytes},
+		5: {ObjectLimit: DefaultNodeObjects, ByteLimit: DefaultNodeBytes},
+	} {
+		if got := b.m.Usage(n); got != want {
+			t.Errorf("node %d takes %+v", n, got)
+		}
+	}
+	fullest := func(share float64, most int) (ids []NodeID) {
+		for _, n := range b.m.FullestNodes(share, most, nil) {
+			ids = append(ids, n.Node)
+		}
+		return ids
+	}
+	if got := fullest(0, 2); !slices.Equal(got, []NodeID{9, 3}) {
+		t.Errorf("the fullest two are %v", got)
+	}
+	if got := fullest(0.5, 100); !slices.Equal(got, []NodeID{9}) {
+		t.Errorf("half full is %v", got)
 	}
 }

@@ -152,6 +152,10 @@ func (m *mutation) release() {
 		m.refuse(protocol.StatusFenced)
 		return
 	}
+	if used := m.twin.NodeUsage(m.Node); m.twin.mistake == RefusesReleases && used.Bytes > used.ByteLimit {
+		m.refuse(protocol.StatusQuotaExceeded)
+		return
+	}
 	wasHead := m.sem.head() == l
 	if !l.owner {
 		m.twin.abort(m.sem, l, protocol.AbortReleased)

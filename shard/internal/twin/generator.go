@@ -113,8 +113,11 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 	b := &shard.Batch{Proposer: g.Uint64N(4), Sequence: g.Uint64()}
 	for range size {
 		c := g.command()
-		if c.Level == 0 && !g.chance(50) { // a command that was on its way when the level rose has the level of before
+		if c.Level == 0 {
 			c.Level = state.Level
+			if g.chance(50) { // a command that was on its way when the level rose has a level of before
+				c.Level = level.Level(g.between(1, int(state.Level)))
+			}
 		}
 		if c.Kind.TakesTime() && state.Level >= shard.TimeLevel && c.Level >= state.Level && g.chance(900) {
 			c.Time = g.Uint64N(1 << 41)

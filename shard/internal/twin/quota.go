@@ -39,6 +39,7 @@ func (t *Twin) NodeUsage(node shard.NodeID) shard.Usage {
 	if set := t.limited[node]; set.Bytes != 0 {
 		used.ByteLimit = set.Bytes
 	}
+	used.Bytes += t.phantom[node]
 	for _, sem := range t.semaphoresOf(node) {
 		used.Objects++
 		used.Bytes += sem.size()
@@ -83,8 +84,11 @@ func (s *session) size() uint64 {
 
 // lacking returns the first quota that has no room for so much more, from level 3 on.
 func (t *Twin) lacking(node shard.NodeID, objects, bytes int) shard.Quota {
-	if t.rules < 3 {
+	if t.rules < 3 && t.mistake != LimitsBelowLevel {
 		return shard.QuotaNone
+	}
+	if t.mistake == ChargesShrinking {
+		bytes = max(bytes, -bytes)
 	}
 	ofNode, ofShard := t.NodeUsage(node), t.ShardUsage()
 	switch {

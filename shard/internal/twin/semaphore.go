@@ -264,6 +264,9 @@ func (t *Twin) waitersTimeOut(c *shard.Command) {
 		}
 		wasHead := sem.head() == l
 		t.unlink(sem, l)
+		if t.mistake == CountsTimedOutWaiters {
+			t.phantom[sem.node] += 144 + uint64(len(l.data))
+		}
 		t.sessions[l.session].follow(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
 		t.emit(sem.about(l, shard.EffectTimedOut))
 		t.settle(sem, false, wasHead)

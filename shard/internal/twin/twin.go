@@ -36,6 +36,9 @@ type Twin struct {
 	left  int // how many pieces of work it may still do
 	// now is the time that the command carries.
 	now uint64
+
+	mistake Mistake
+	phantom map[shard.NodeID]uint64 // bytes that are counted by mistake
 }
 
 // place is where a semaphore is found.
@@ -53,6 +56,7 @@ func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
 		raised:     level.First,
 		limited:    make(map[shard.NodeID]shard.Limits),
 		dropping:   make(map[shard.NodeID]bool),
+		phantom:    make(map[shard.NodeID]uint64),
 		sessions:   make(map[shard.SessionID]*session),
 		semaphores: make(map[place]*semaphore),
 	}

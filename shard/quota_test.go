@@ -1,0 +1,66 @@
+package shard_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/twin"
+)
+
+var mistakeSeek = flag.Int("mistake.seek", 0, "for each planted mistake, how many seeds to look through for those that show it")
+
+// A mistake in what counts in quotas, or in what they refuse, is noticed. The mistake is the twin's: the comparison is the
+// same whichever of the two errs.
+func TestMistakesInQuotasAreNoticed(t *testing.T) {
+	if level.Newest < level.Of(level.Rule, "quotas") {
+		t.Skip("this build has no quotas")
+	}
+	for _, c := range []struct {
+		name    string
+		mistake twin.Mistake
+		seed    uint64
+		says    string
+	}{
+		{"a removal is not counted", twin.CountsTimedOutWaiters, 1, "takes"},
+		{"a release is refused", twin.RefusesReleases, 1, "QUOTA_EXCEEDED"},
+		{"a limit holds below its level", twin.LimitsBelowLevel, 1, "QUOTA_EXCEEDED"},
+		{"what shrinks is refused", twin.ChargesShrinking, 1, "QUOTA_EXCEEDED"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			for seed := uint64(1); seed <= uint64(*mistakeSeek); seed++ {
+				t.Logf("seed %d: %v", seed, playMistake(seed, c.mistake))
+			}
+			if err := playMistake(c.seed, twin.NoMistake); err != nil {
+				t.Fatalf("without the mistake: %v", err)
+			}
+			if err := playMistake(c.seed, c.mistake); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("seed %d found %v", c.seed, err)
+			}
+		})
+	}
+}
+
+// playMistake plays the run of a seed against a twin that errs.
+func playMistake(seed uint64, m twin.Mistake) error {
+	r := newRun(seed, make(tally))
+	r.naive.Plant(m)
+	return r.play()
+}
+
+// The numbers of quotas stand in snapshots, their names in logs and metrics.
+func TestQuotasHaveNames(t *testing.T) {
+	for q, want := range map[shard.Quota]string{
+		shard.QuotaNone: "none", shard.QuotaNodeObjects: "node-objects", shard.QuotaNodeBytes: "node-bytes",
+		shard.QuotaShardObjects: "shard-objects", shard.QuotaShardBytes: "shard-bytes", 9: "quota-9",
+	} {
+		if q.String() != want {
+			t.Errorf("quota %d is called %s", q, q)
+		}
+	}
+	if shard.QuotaNodeObjects != 1 || shard.QuotaNodeBytes != 2 || shard.QuotaShardObjects != 3 || shard.QuotaShardBytes != 4 {
+		t.Error("a quota has another number")
+	}
+}
