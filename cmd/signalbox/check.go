@@ -37,7 +37,7 @@ func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
 // MarshalText implements encoding.TextMarshaler.
 func (l level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// finding is one thing that was looked at.
+// finding is the result of one check.
 type finding struct {
 	Level   level  `json:"level"`
 	Subject string `json:"subject"`
@@ -49,21 +49,21 @@ type finding struct {
 type findings struct{ list []finding }
 
 // well adds what is as it should be.
-func (x *findings) well(subject, format string, a ...any) {
-	x.list = append(x.list, finding{Level: levelOK, Subject: subject, Found: fmt.Sprintf(format, a...)})
+func (f *findings) well(subject, format string, a ...any) {
+	f.list = append(f.list, finding{Level: levelOK, Subject: subject, Found: fmt.Sprintf(format, a...)})
 }
 
 // add adds what was found, with what to do about it if it is not well.
-func (x *findings) add(l level, subject, advice, format string, a ...any) {
+func (f *findings) add(l level, subject, advice, format string, a ...any) {
 	if l == levelOK {
 		advice = ""
 	}
-	x.list = append(x.list, finding{l, subject, fmt.Sprintf(format, a...), advice})
+	f.list = append(f.list, finding{l, subject, fmt.Sprintf(format, a...), advice})
 }
 
-func (x *findings) worst() (l level) {
-	for i := range x.list {
-		l = max(l, x.list[i].Level)
+func (f *findings) worst() (l level) {
+	for i := range f.list {
+		l = max(l, f.list[i].Level)
 	}
 	return l
 }
@@ -76,7 +76,7 @@ type checkCommand struct {
 	quiet bool
 }
 
-// newCheck returns the command that looks whether a cluster is well.
+// newCheck returns the command that checks a cluster.
 func newCheck(f *cli.Frame) *cobra.Command {
 	k := &checkCommand{Frame: f}
 	c := &cobra.Command{
@@ -116,38 +116,38 @@ signalbox help exit-codes has the others.`,
 	return f.Command(c)
 }
 
-// check looks at everything, and shows what it finds.
-func (k *checkCommand) check() error {
-	connection, err := k.Connection()
+// check makes all checks, and shows what they find.
+func (c *checkCommand) check() error {
+	connection, err := c.Connection()
 	if err != nil {
 		return err
 	}
 	base, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
 	var x findings
-	if err := k.within(base, connection, func(ctx context.Context) {
+	if err := c.within(base, connection, func(ctx context.Context) {
 		checkCluster(ctx, connection, &x)
 		checkCertificates(ctx, connection, &x)
 	}); err != nil {
 		return err
 	}
-	if err := k.within(base, connection, func(ctx context.Context) { checkHosts(k.readPages(ctx), &x) }); err != nil {
+	if err := c.within(base, connection, func(ctx context.Context) { checkHosts(c.readPages(ctx), &x) }); err != nil {
 		return err
 	}
-	if k.disk != "" && !cli.WasInterrupted(base) {
-		checkDisk(base, k.Frame, k.disk, &x)
+	if c.disk != "" && !cli.WasInterrupted(base) {
+		checkDisk(base, c.Frame, c.disk, &x)
 	}
 	if cli.WasInterrupted(base) {
 		return context.Cause(base)
 	}
-	return k.show(&x)
+	return c.show(&x)
 }
 
-// readPages reads the pages of all hosts. One that nobody has asked anything for a while makes sure that it is up
-// to date only when it is asked, and is not ready until then. So those that are not are looked at again.
-func (k *checkCommand) readPages(ctx context.Context) []pages.Reading {
+// readPages reads the pages of all hosts. A host that had no requests for a while confirms only on a request that it is
+// up to date, and is not ready until then. So the pages of hosts that are not ready are read again.
+func (c *checkCommand) readPages(ctx context.Context) []pages.Reading {
 	for try := 1; ; try++ {
-		hosts := pages.Read(ctx, k.admin)
+		hosts := pages.Read(ctx, c.admin)
 		unready := slices.ContainsFunc(hosts, func(h pages.Reading) bool { return h.Err == nil && !h.Status.Ready })
 		if !unready || try == checkTries {
 			return hosts
@@ -161,7 +161,7 @@ func (k *checkCommand) readPages(ctx context.Context) []pages.Reading {
 }
 
 // within does something in the time that a command has.
-func (k *checkCommand) within(ctx context.Context, connection *cli.Connection, do func(context.Context)) error {
+func (c *checkCommand) within(ctx context.Context, connection *cli.Connection, do func(context.Context)) error {
 	ctx, cancel, err := connection.Within(ctx)
 	if err != nil {
 		return err
@@ -172,23 +172,25 @@ func (k *checkCommand) within(ctx context.Context, connection *cli.Connection, d
 }
 
 // show prints the findings.
-func (k *checkCommand) show(x *findings) error {
+func (c *checkCommand) show(x *findings) error {
 	colours := map[level]cli.Colour{levelOK: cli.Green, levelWarn: cli.Yellow, levelFail: cli.Red}
 	counts := make(map[level]int)
 	for _, f := range x.list {
 		counts[f.Level]++
-		if k.quiet && f.Level == levelOK {
+		if c.quiet && f.Level == levelOK {
 			continue
 		}
-		text := fmt.Sprintf("%s %s: %s", k.Paint(colours[f.Level], fmt.Sprintf("%-4s", f.Level)), cli.Safe(f.Subject), cli.Safe(f.Found))
+		text := fmt.Sprintf("%s %s: %s", c.Paint(colours[f.Level], fmt.Sprintf("%-4s", f.Level)), cli.Safe(f.Subject),
+			cli.Safe(f.Found))
 		if f.Advice != "" {
 			text += "\n     " + f.Advice
 		}
-		if err := k.Line(f, "%s", text); err != nil {
+		if err := c.Line(f, "%s", text); err != nil {
 			return err
 		}
 	}
-	k.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn], counts[levelFail])
+	c.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn],
+		counts[levelFail])
 	switch x.worst() {
 	case levelWarn:
 		return cli.ExitWith(exitWarned, cli.ErrSilent)
@@ -198,7 +200,7 @@ func (k *checkCommand) show(x *findings) error {
 	return nil
 }
 
-// checkCluster looks at what the protocol tells.
+// checkCluster checks what hosts answer over the protocol.
 func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
 	box, err := connection.Open(ctx)
 	var hosts []client.HostStatus
@@ -220,7 +222,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 // manyEntries is a lag that a host does not come to in the normal course of things.
 const manyEntries = 10_000
 
-// judgeCluster judges what hosts say.
+// judgeCluster judges the answers of hosts.
 func judgeCluster(hosts []client.HostStatus, x *findings) {
 	s := newStatusObject(hosts)
 	var silent, stale, behind []string
@@ -248,44 +250,51 @@ func judgeCluster(hosts []client.HostStatus, x *findings) {
 		if 2*n >= len(s.Hosts) {
 			l = levelFail
 		}
-		x.add(l, "hosts", "start them again: while they are away one more can be one too many", "%d of %d do not answer: %s", n, len(s.Hosts), strings.Join(silent, "; "))
+		x.add(l, "hosts", "start them again: while they are away one more can be one too many",
+			"%d of %d do not answer: %s", n, len(s.Hosts), strings.Join(silent, "; "))
 	}
 	var unknown []string
 	for _, e := range s.Silent {
 		unknown = append(unknown, e.Address+" ("+e.Error+")")
 	}
 	if len(unknown) > 0 {
-		x.add(levelWarn, "endpoints", "no host is known by such an address: look at what --endpoints, its variable or the context says",
+		x.add(levelWarn, "endpoints",
+			"no host is known by such an address: look at what --endpoints, its variable or the context says",
 			"%d of those given do not answer: %s", len(unknown), strings.Join(unknown, "; "))
 	}
 	judgeRedundancy(len(s.Hosts), x)
 	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
-		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: look at their logs and at the network between them")
-	x.none(levelWarn, "freshness", stale, "every host that answers made sure lately that it leads what it believes to lead",
-		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at their logs and their load")
+		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: "+
+			"look at their logs and at the network between them")
+	x.none(levelWarn, "freshness", stale,
+		"every host that answers made sure lately that it leads what it believes to lead",
+		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at "+
+			"their logs and their load")
 	x.none(levelWarn, "lag", behind, "no host is far behind in the log of a shard",
 		"far behind in the log: %s", "their disks, or the network, are too slow for what is written")
 	switch {
 	case s.LevelHeldBy != "":
-		x.add(levelWarn, "feature level", "what came with the next level can be used when every host can follow: upgrade those that cannot, and start those that are away",
+		x.add(levelWarn, "feature level", "what came with the next level can be used when every host can follow: "+
+			"upgrade those that cannot, and start those that are away",
 			"%d; %s", s.FeatureLevel, s.LevelHeldBy)
 	case s.FeatureLevel > 0:
 		x.well("feature level", "%d, and no host can follow a higher one", s.FeatureLevel)
 	}
 	if len(versions) > 1 {
-		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time", "the hosts differ: %s", joinKeys(versions))
+		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time",
+			"the hosts differ: %s", joinKeys(versions))
 	} else if len(versions) == 1 {
 		x.well("versions", "all hosts that answer have the same: %s", joinKeys(versions))
 	}
 }
 
 // none judges a list that should be empty.
-func (x *findings) none(otherwise level, subject string, list []string, well, ill, advice string) {
+func (f *findings) none(otherwise level, subject string, list []string, well, ill, advice string) {
 	if len(list) == 0 {
-		x.well(subject, "%s", well)
+		f.well(subject, "%s", well)
 		return
 	}
-	x.add(otherwise, subject, advice, ill, strings.Join(list, ", "))
+	f.add(otherwise, subject, advice, ill, strings.Join(list, ", "))
 }
 
 func judgeRedundancy(hosts int, x *findings) {
@@ -293,7 +302,8 @@ func judgeRedundancy(hosts int, x *findings) {
 	case 1:
 		x.well("redundancy", "one host: while it is away, nobody is served")
 	case 2:
-		x.add(levelWarn, "redundancy", "add a third host: a cluster of two stops when either of them does", "there are two hosts")
+		x.add(levelWarn, "redundancy", "add a third host: a cluster of two stops when either of them does",
+			"there are two hosts")
 	default:
 		x.well("redundancy", "of %d hosts %d may be away at a time", hosts, (hosts-1)/2)
 	}

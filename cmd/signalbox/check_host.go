@@ -29,7 +29,8 @@ func checkHosts(hosts []pages.Reading, x *findings) {
 	for i := range hosts {
 		h := &hosts[i]
 		if h.Err != nil {
-			x.add(levelWarn, "pages of "+h.Address, "--admin names the pages of a host that can be reached from here; without them half of what can be looked at is not", "they cannot be read: %v", h.Err)
+			x.add(levelWarn, "pages of "+h.Address, "--admin names the pages of a host that can be reached from "+
+				"here; without them half of what can be looked at is not", "they cannot be read: %v", h.Err)
 			continue
 		}
 		checkHost(h, x)
@@ -46,7 +47,8 @@ func checkHosts(hosts []pages.Reading, x *findings) {
 		if apart > clockApart {
 			l = levelWarn
 		}
-		x.add(l, "clocks", "no lease depends on it, but times in logs and the ends of certificates do: let the machines keep their clocks by NTP",
+		x.add(l, "clocks", "no lease depends on it, but times in logs and the ends of certificates do: let the "+
+			"machines keep their clocks by NTP",
 			"those of %s and %s are the furthest apart, by %v", earliest.Name(), latest.Name(), apart)
 	}
 }
@@ -80,7 +82,8 @@ func checkHost(h *pages.Reading, x *findings) {
 		if limit < fewFiles || open > manyOpenFiles*limit {
 			l = levelWarn
 		}
-		x.add(l, "open files of "+name, "every client needs one: raise the limit with ulimit -n, or LimitNOFILE= in a unit of systemd", "%.0f of %.0f are open", open, limit)
+		x.add(l, "open files of "+name, "every client needs one: raise the limit with ulimit -n, or LimitNOFILE= in "+
+			"a unit of systemd", "%.0f of %.0f are open", open, limit)
 	}
 	calm := true
 	for _, c := range troubles {
@@ -97,8 +100,10 @@ func checkHost(h *pages.Reading, x *findings) {
 // troubles are series that should be zero.
 var troubles = []struct{ series, subject, what, advice string }{
 	{
-		"signalbox_shard_stalls_total", "pauses", "times since its start it stood still for so long that it could not vouch for its clients",
-		"the machine is overloaded or was paused; nobody got what others own by that, but sessions ended later than they should",
+		"signalbox_shard_stalls_total", "pauses", "times since its start it stood still for so long that it could " +
+			"not vouch for its clients",
+		"the machine is overloaded or was paused; nobody got what others own by that, but sessions ended later than " +
+			"they should",
 	}, {
 		"signalbox_shard_slow_watches", "slow watchers", "watches do not read as fast as things change",
 		"they get what happened in larger pieces: look at what those clients do",
@@ -117,7 +122,8 @@ func checkRoom(h *pages.Reading, x *findings) {
 	if d == nil {
 		return
 	}
-	found := fmt.Sprintf("%s of %s are free; changes are refused below %s", byteText(int64(d.FreeBytes)), byteText(int64(d.TotalBytes)), byteText(int64(d.LowMarkBytes)))
+	found := fmt.Sprintf("%s of %s are free; changes are refused below %s", byteText(int64(d.FreeBytes)),
+		byteText(int64(d.TotalBytes)), byteText(int64(d.LowMarkBytes)))
 	l := levelOK
 	switch {
 	case d.Refusing:
@@ -125,7 +131,9 @@ func checkRoom(h *pages.Reading, x *findings) {
 	case d.FreeBytes < 2*d.LowMarkBytes:
 		l = levelWarn
 	}
-	x.add(l, "room of "+h.Name(), "make room on the disk of "+h.Status.Host.DataDir+"; nothing that the host has put there may be taken away", "%s", found)
+	x.add(l, "room of "+h.Name(),
+		"make room on the disk of "+h.Status.Host.DataDir+"; nothing that the host has put there may be taken away",
+		"%s", found)
 }
 
 // checkSync judges how long the log of a host waits for its disk.
@@ -145,8 +153,10 @@ func checkSync(name string, m pages.Metrics, x *findings) {
 		case most > slowSync:
 			l = levelWarn
 		}
-		x.add(l, "disk of "+name, "a slow disk makes everything slow, and leaders change when it stands still: use a local SSD that others do not use as well; signalbox check --disk measures one",
-			"%s took %v in the mean and up to %v for 99 of 100, of %.0f", series.what, duration(t.Mean()), most, t.Count)
+		x.add(l, "disk of "+name, "a slow disk makes everything slow, and leaders change when it stands still: use a "+
+			"local SSD that others do not use as well; signalbox check --disk measures one",
+			"%s took %v in the mean and up to %v for 99 of 100, of %.0f",
+			series.what, duration(t.Mean()), most, t.Count)
 		return
 	}
 }

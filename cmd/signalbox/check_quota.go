@@ -58,13 +58,15 @@ func checkQuotas(h *pages.Reading, x *findings) {
 	}
 	switch {
 	case len(near) > 0:
-		x.add(levelWarn, subject, "free what is not needed, or raise the quota: of a node with signalbox node alter, of shards with --shard-objects and --shard-bytes",
+		x.add(levelWarn, subject, "free what is not needed, or raise the quota: of a node with signalbox node alter, "+
+			"of shards with --shard-objects and --shard-bytes",
 			"used are %s", strings.Join(near, ", "))
 	default:
 		x.well(subject, "%.0f %% of the fullest is used", 100*most)
 	}
 	if len(other) > 0 {
-		x.add(levelWarn, "quota settings of "+name, "give all hosts the same --shard-objects and --shard-bytes: the settings of the host that leads a shard count",
+		x.add(levelWarn, "quota settings of "+name, "give all hosts the same --shard-objects and --shard-bytes: the "+
+			"settings of the host that leads a shard count",
 			"%s", strings.Join(other, "; "))
 	}
 }

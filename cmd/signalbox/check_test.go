@@ -18,10 +18,10 @@ import (
 )
 
 // levels are the findings by subject.
-func (x *findings) levels() map[string]level {
+func (f *findings) levels() map[string]level {
 	m := make(map[string]level)
-	for _, f := range x.list {
-		m[f.Subject] = f.Level
+	for _, one := range f.list {
+		m[one.Subject] = one.Level
 	}
 	return m
 }
@@ -42,17 +42,21 @@ func TestCheckJudgesACluster(t *testing.T) {
 		subject string
 		want    level
 	}{
-		"nothing":     {func(h []client.HostStatus) []client.HostStatus { return h }, "hosts", levelOK},
-		"one is away": {func(h []client.HostStatus) []client.HostStatus { h[0].Err = errors.New("gone"); return h }, "hosts", levelWarn},
+		"nothing": {func(h []client.HostStatus) []client.HostStatus { return h }, "hosts", levelOK},
+		"one is away": {func(h []client.HostStatus) []client.HostStatus { h[0].Err = errors.New("gone"); return h },
+			"hosts", levelWarn},
 		"two are away": {func(h []client.HostStatus) []client.HostStatus {
 			h[0].Err, h[1].Err = errors.New("gone"), errors.New("gone")
 			return h
 		}, "hosts", levelFail},
-		"two hosts":     {func(h []client.HostStatus) []client.HostStatus { return h[1:] }, "redundancy", levelWarn},
-		"one host":      {func(h []client.HostStatus) []client.HostStatus { return h[1:2] }, "redundancy", levelOK},
-		"not fresh":     {func(h []client.HostStatus) []client.HostStatus { h[1].Fresh = false; return h }, "freshness", levelWarn},
-		"other version": {func(h []client.HostStatus) []client.HostStatus { h[1].Version = "v2"; return h }, "versions", levelWarn},
-		"far behind":    {func(h []client.HostStatus) []client.HostStatus { h[1].Shards[0].AppliedIndex = 5; return h }, "lag", levelWarn},
+		"two hosts": {func(h []client.HostStatus) []client.HostStatus { return h[1:] }, "redundancy", levelWarn},
+		"one host":  {func(h []client.HostStatus) []client.HostStatus { return h[1:2] }, "redundancy", levelOK},
+		"not fresh": {func(h []client.HostStatus) []client.HostStatus { h[1].Fresh = false; return h }, "freshness",
+			levelWarn},
+		"other version": {func(h []client.HostStatus) []client.HostStatus { h[1].Version = "v2"; return h }, "versions",
+			levelWarn},
+		"far behind": {func(h []client.HostStatus) []client.HostStatus { h[1].Shards[0].AppliedIndex = 5; return h },
+			"lag", levelWarn},
 		"without a leader": {func(h []client.HostStatus) []client.HostStatus {
 			h[1].Shards[0].Leader, h[1].Shards[0].Term = 0, 9
 			return h
@@ -79,7 +83,8 @@ func TestCheckJudgesAHost(t *testing.T) {
 		}}
 	}
 	syncs := func(below string) string {
-		return "signalbox_log_sync_seconds_bucket{le=\"" + below + "\"} 100\nsignalbox_log_sync_seconds_sum 1\nsignalbox_log_sync_seconds_count 100\n"
+		return "signalbox_log_sync_seconds_bucket{le=\"" + below +
+			"\"} 100\nsignalbox_log_sync_seconds_sum 1\nsignalbox_log_sync_seconds_count 100\n"
 	}
 	for what, c := range map[string]struct {
 		metrics string
@@ -87,9 +92,11 @@ func TestCheckJudgesAHost(t *testing.T) {
 		subject string
 		want    level
 	}{
-		"nothing":         {"", func(*pages.Reading) {}, "calm of a", levelOK},
-		"not ready":       {"", func(r *pages.Reading) { r.Status.Ready, r.Status.NotReady = false, "why" }, "host a", levelFail},
-		"starting":        {"", func(r *pages.Reading) { r.Status.Ready, r.Status.Host.UptimeSeconds = false, 1 }, "host a", levelWarn},
+		"nothing": {"", func(*pages.Reading) {}, "calm of a", levelOK},
+		"not ready": {"", func(r *pages.Reading) { r.Status.Ready, r.Status.NotReady = false, "why" }, "host a",
+			levelFail},
+		"starting": {"", func(r *pages.Reading) { r.Status.Ready, r.Status.Host.UptimeSeconds = false, 1 },
+			"host a", levelWarn},
 		"nearly full":     {"", func(r *pages.Reading) { r.Status.Disk.FreeBytes = 3 << 29 }, "room of a", levelWarn},
 		"full":            {"", func(r *pages.Reading) { r.Status.Disk.Refusing = true }, "room of a", levelFail},
 		"a good disk":     {syncs("0.004"), func(*pages.Reading) {}, "disk of a", levelOK},
@@ -111,7 +118,8 @@ func TestCheckJudgesAHost(t *testing.T) {
 			certificateSeries + `{use="clients"} ` + strconv.FormatInt(began.Add(-time.Hour).Unix(), 10),
 			func(*pages.Reading) {}, "certificate of a for clients", levelFail,
 		},
-		"no pages": {"", func(r *pages.Reading) { r.Err, r.Address = errors.New("refused"), "b:7422" }, "pages of b:7422", levelWarn},
+		"no pages": {"", func(r *pages.Reading) { r.Err, r.Address = errors.New("refused"), "b:7422" },
+			"pages of b:7422", levelWarn},
 	} {
 		var x findings
 		r := host(1, c.metrics)
@@ -158,11 +166,13 @@ func TestCheckOfAHostThatRuns(t *testing.T) {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
 	r = x.run("check", "--admin", p.Admin, "--disk", filepath.Join(disk, "none"), "--quiet")
-	if r.code != exitUnwell || !strings.Contains(r.out, "fail disk at ") || strings.Contains(r.out, "\nok ") || strings.HasPrefix(r.out, "ok ") {
+	if r.code != exitUnwell || !strings.Contains(r.out, "fail disk at ") || strings.Contains(r.out, "\nok ") ||
+		strings.HasPrefix(r.out, "ok ") {
 		t.Errorf("a disk that is not there: %+v", r)
 	}
 	r = newTool(t, "127.0.0.1:1").run("check", "--admin", "127.0.0.1:1")
-	if r.code != exitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") || !strings.Contains(r.out, "warn pages of 127.0.0.1:1: ") {
+	if r.code != exitUnwell || !strings.Contains(r.out, "fail cluster: it cannot be asked: ") ||
+		!strings.Contains(r.out, "warn pages of 127.0.0.1:1: ") {
 		t.Errorf("a cluster that is not there: %+v", r)
 	}
 	if r := x.run("check", "--timeout", "nonsense"); r.code != cli.ExitUsage {
@@ -191,7 +201,8 @@ func TestCheckJudgesCertificates(t *testing.T) {
 	p, other := newPlace(t), newPlace(t)
 	p.serve(t, "--listen", "off", "--tls-listen", other.Client, "--tls-cert", cert, "--tls-key", key).awaitReady()
 	r := newTool(t, other.Client).run("check", "--tls-ca", ca, "--admin", p.Admin)
-	if !strings.Contains(r.out, "warn certificate of "+other.Client+": it is good from ") || !strings.Contains(r.out, "ok   hosts: all answer: 1\n") {
+	if !strings.Contains(r.out, "warn certificate of "+other.Client+": it is good from ") ||
+		!strings.Contains(r.out, "ok   hosts: all answer: 1\n") {
 		t.Errorf("%+v", r)
 	}
 }

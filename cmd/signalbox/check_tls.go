@@ -16,7 +16,7 @@ func checkCertificates(ctx context.Context, connection *cli.Connection, x *findi
 	now := time.Now()
 	err := connection.Certificates(ctx, func(endpoint string, shown *x509.Certificate, err error) {
 		if err != nil {
-			return // that it cannot be reached has been told
+			return // another check reports that it cannot be reached
 		}
 		judgeCertificate(endpoint, shown, now, x)
 	})
@@ -25,10 +25,11 @@ func checkCertificates(ctx context.Context, connection *cli.Connection, x *findi
 	}
 }
 
-// judgeCertificateEnd judges a certificate of which a host tells only when it ends.
+// judgeCertificateEnd judges a certificate of which only the end is known.
 func judgeCertificateEnd(subject string, end, now time.Time, x *findings) {
 	x.add(levelBefore(end, now), subject,
-		"put a new one in the place of the old one: that for clients is read again when it changes, that for hosts when the host is started again",
+		"put a new one in the place of the old one: that for clients is read again when it changes, that for hosts "+
+			"when the host is started again",
 		"it is good to %s", end.UTC().Format(time.DateTime+" UTC"))
 }
 
@@ -48,6 +49,8 @@ func judgeCertificate(endpoint string, shown *x509.Certificate, now time.Time, x
 	if now.Before(shown.NotBefore) {
 		l = levelFail
 	}
-	x.add(l, "certificate of "+endpoint, "put a new one in the place of the old one: the host reads the file again when it changes",
-		"it is good from %s to %s", shown.NotBefore.UTC().Format(time.DateOnly), shown.NotAfter.UTC().Format(time.DateTime+" UTC"))
+	x.add(l, "certificate of "+endpoint,
+		"put a new one in the place of the old one: the host reads the file again when it changes",
+		"it is good from %s to %s", shown.NotBefore.UTC().Format(time.DateOnly),
+		shown.NotAfter.UTC().Format(time.DateTime+" UTC"))
 }

@@ -29,30 +29,32 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	}
 	was, _ := os.ReadFile(path)
 	if string(was) != page {
-		t.Errorf("%s is not current; go test ./cmd/signalbox -run Reference -update writes it anew:\n%s", path, difference(string(was), page))
+		t.Errorf("%s is not current; go test ./cmd/signalbox -run Reference -update writes it anew:\n%s", path,
+			difference(string(was), page))
 	}
-	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable, sessionVariable, countVariable) {
+	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable,
+		sessionVariable, countVariable) {
 		if !strings.Contains(page, name) {
 			t.Errorf("%s says nothing of the variable %s", path, name)
 		}
 	}
 }
 
-// cliPage writes docs/cli.md.
-type cliPage struct {
+// pageWriter writes docs/cli.md.
+type pageWriter struct {
 	t    *testing.T
 	root *cobra.Command
 	bytes.Buffer
 }
 
-func newCLIPage(t *testing.T) *cliPage {
+func newCLIPage(t *testing.T) *pageWriter {
 	root := newRoot(cli.Streams{})
 	root.InitDefaultCompletionCmd()
-	return &cliPage{t: t, root: root}
+	return &pageWriter{t: t, root: root}
 }
 
 // write returns the page.
-func (p *cliPage) write() string {
+func (p *pageWriter) write() string {
 	p.WriteString(pageStart)
 	p.index()
 	p.topic("Which cluster", "connection", pageConnection)
@@ -77,7 +79,7 @@ func (p *cliPage) write() string {
 }
 
 // index lists all commands that are not below others.
-func (p *cliPage) index() {
+func (p *pageWriter) index() {
 	p.WriteString("| command | what it is for |\n| --- | --- |\n")
 	for _, group := range p.root.Groups() {
 		for _, c := range p.root.Commands() {
@@ -99,7 +101,7 @@ func (p *cliPage) index() {
 	}
 }
 
-// anchor is where the page tells of a command.
+// anchor is where the page describes a command.
 func anchor(c *cobra.Command) string { return strings.ReplaceAll(title(c), " ", "-") }
 
 func title(c *cobra.Command) string {
@@ -108,7 +110,7 @@ func title(c *cobra.Command) string {
 }
 
 // command writes what the help of a command says.
-func (p *cliPage) command(c *cobra.Command) {
+func (p *pageWriter) command(c *cobra.Command) {
 	args := append(strings.Fields(title(c)), "--help")
 	code, said, _ := command(nil, args...)
 	if code != 0 {
@@ -123,7 +125,7 @@ func (p *cliPage) command(c *cobra.Command) {
 }
 
 // topic writes a page of help that belongs to no command.
-func (p *cliPage) topic(heading, name, more string) {
+func (p *pageWriter) topic(heading, name, more string) {
 	_, said, _ := command(nil, "help", name)
 	fmt.Fprintf(p, "\n## %s\n", heading)
 	p.text(said)
@@ -131,7 +133,7 @@ func (p *cliPage) topic(heading, name, more string) {
 }
 
 // text writes something that was printed.
-func (p *cliPage) text(said string) {
+func (p *pageWriter) text(said string) {
 	p.WriteString("\n```text\n")
 	for line := range strings.Lines(strings.TrimSpace(said)) {
 		p.WriteString(strings.TrimRight(line, " \n") + "\n")
@@ -159,14 +161,14 @@ var jsonOutputs = []struct {
 	{"context list", contextObject{}},
 	{"context show", settingObject{}},
 	{"status", statusObject{}},
-	{"top", look{}},
+	{"top", sample{}},
 	{"who", waitObject{}},
 	{"check", finding{}},
 	{"inspect", directoryObject{}},
 }
 
 // json writes the fields of all objects that commands print.
-func (p *cliPage) json() {
+func (p *pageWriter) json() {
 	p.WriteString(pageJSON)
 	examples := jsonExamples(p.t)
 	for _, o := range jsonOutputs {
@@ -210,7 +212,7 @@ func jsonExamples(t *testing.T) map[string]string {
 }
 
 // fields writes a row for each field of a struct, and of the structs in it, once for each type of them.
-func (p *cliPage) fields(prefix string, of reflect.Type, told map[reflect.Type]string) {
+func (p *pageWriter) fields(prefix string, of reflect.Type, told map[reflect.Type]string) {
 	for i := range of.NumField() {
 		field := of.Field(i)
 		tag := field.Tag.Get("json")

@@ -135,7 +135,8 @@ func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
 	pool = x509.NewCertPool()
 	pool.AddCert(authority)
 	leafKey := newKey()
-	if der, err = x509.CreateCertificate(rand.Reader, template(2), authority, leafKey.Public(), authorityKey); err != nil {
+	if der, err = x509.CreateCertificate(rand.Reader, template(2), authority, leafKey.Public(),
+		authorityKey); err != nil {
 		t.Fatal(err)
 	}
 	cert = write("cert.pem", "CERTIFICATE", der)
@@ -156,7 +157,8 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 	}
 	var hosts []*hostProcess
 	for _, p := range newCluster(t, "a", "b", "c") {
-		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key, "--token-file", tokens,
+		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
+			key, "--token-file", tokens,
 			"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", ca))
 	}
 	var led *place
@@ -198,7 +200,8 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte(lines[:strings.Index(lines, "\n")+1]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hosts[0].await("the reader is refused", func() bool { return r.describe("/prod/jobs") == protocol.StatusUnauthorized })
+	hosts[0].await("the reader is refused",
+		func() bool { return r.describe("/prod/jobs") == protocol.StatusUnauthorized })
 	if got := w.describe("/prod/jobs"); got != protocol.StatusSuccess {
 		t.Errorf("the writer: %v", got)
 	}
@@ -244,7 +247,8 @@ func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
 	if got := c.describe("/jobs"); got != protocol.StatusSuccess {
 		t.Errorf("describe: %v", got)
 	}
-	if code, text := s.get("/health/ready?verbose"); code != 200 || !strings.Contains(text, "[warning] disk: the disk of the host is nearly full") {
+	if code, text := s.get("/health/ready?verbose"); code != 200 ||
+		!strings.Contains(text, "[warning] disk: the disk of the host is nearly full") {
 		t.Errorf("%d %s", code, text)
 	}
 	if status := s.status(); status.Disk == nil || !status.Disk.Refusing {
@@ -253,7 +257,7 @@ func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
 	s.stop()
 }
 
-func TestBrokenFilesAreToldWithTheAddresses(t *testing.T) {
+func TestBrokenFilesAreReportedWithTheAddresses(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad")
 	if err := os.WriteFile(bad, []byte("bad"), 0o600); err != nil {
 		t.Fatal(err)
@@ -265,7 +269,8 @@ func TestBrokenFilesAreToldWithTheAddresses(t *testing.T) {
 	}
 	defer l.Close()
 	p.refused(t, cli.ExitUsage, []string{
-		"the host cannot start:", "the file of tokens " + bad + " cannot be used", "--tls-cert: transport: load certificates",
+		"the host cannot start:", "the file of tokens " + bad +
+			" cannot be used", "--tls-cert: transport: load certificates",
 		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.Client,
 	}, "--token-file", bad, "--tls-listen", other.Client, "--tls-cert", bad, "--tls-key", bad,
 		"--raft-tls-cert", bad, "--raft-tls-key", bad, "--raft-tls-ca", bad)

@@ -184,7 +184,8 @@ func TestVersion(t *testing.T) {
 }
 
 func TestATokenWorksWithItsLine(t *testing.T) {
-	code, out, err := command(nil, "token", "new", "--name", "billing", "--role", "read,write", "--path", "/prod/billing", "--path", "/test")
+	code, out, err := command(nil, "token", "new", "--name", "billing", "--role", "read,write", "--path",
+		"/prod/billing", "--path", "/test")
 	if code != 0 || err != "" {
 		t.Fatalf("code %d, %s", code, err)
 	}

@@ -8,9 +8,9 @@ import (
 )
 
 // completions are what the shell would be offered.
-func (x *tool) completions(args ...string) []string {
-	x.t.Helper()
-	lines := strings.Split(strings.TrimSpace(x.ok(append([]string{"__complete"}, args...)...)), "\n")
+func (t *tool) completions(args ...string) []string {
+	t.t.Helper()
+	lines := strings.Split(strings.TrimSpace(t.ok(append([]string{"__complete"}, args...)...)), "\n")
 	return lines[:len(lines)-1] // the last one is for the shell
 }
 

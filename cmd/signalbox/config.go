@@ -59,11 +59,13 @@ the command ends with code 66.`,
 				value, revision, err := config.Get(ctx, box, args[0], args[1])
 				switch {
 				case errors.Is(err, client.ErrSemaphoreNotFound):
-					return fmt.Errorf("%w; signalbox config put %s %s VALUE makes it", err, cli.Safe(args[0]), cli.Safe(args[1]))
+					return fmt.Errorf("%w; signalbox config put %s %s VALUE makes it", err, cli.Safe(args[0]),
+						cli.Safe(args[1]))
 				case err != nil:
 					return err
 				case f.JSON():
-					return f.Object(newValueObject(args[0], args[1], config.Value{Exists: true, Data: value, Revision: revision}))
+					return f.Object(newValueObject(args[0], args[1],
+						config.Value{Exists: true, Data: value, Revision: revision}))
 				}
 				return f.Raw(value)
 			})
@@ -103,7 +105,8 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				err := config.Put(ctx, box, args[0], args[1], value, guards...)
 				if errors.Is(err, client.ErrPreconditionFailed) {
-					return cli.ExitWith(cli.ExitState, fmt.Errorf("put %s: it has not revision %d, and nothing was put; signalbox config get %s %s -o json tells which it has",
+					return cli.ExitWith(cli.ExitState, fmt.Errorf("put %s: it has not revision %d, and nothing was "+
+						"put; signalbox config get %s %s -o json tells which it has",
 						cli.Safe(args[1]), revision, cli.Safe(args[0]), cli.Safe(args[1])))
 				}
 				if err != nil {
@@ -147,7 +150,8 @@ command ends when nobody reads it any more.`,
 					if v.Exists {
 						shown = cli.Cell(v.Data)
 					}
-					if err := f.Line(newValueObject(args[0], args[1], v), "revision %d   %s", v.Revision, shown); err != nil {
+					if err := f.Line(newValueObject(args[0], args[1], v), "revision %d   %s", v.Revision,
+						shown); err != nil {
 						return err
 					}
 				}

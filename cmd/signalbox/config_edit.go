@@ -106,15 +106,16 @@ func (e *edit) put(old config.Value, value []byte) error {
 				return err
 			}
 			if exists != old.Exists || !bytes.Equal(data, old.Data) || newer == revision {
-				return cli.ExitWith(cli.ExitState, fmt.Errorf("edit %s: somebody else has put another value meanwhile, and nothing was put", cli.Safe(e.name)))
+				return cli.ExitWith(cli.ExitState, fmt.Errorf("edit %s: somebody else has put another value "+
+					"meanwhile, and nothing was put", cli.Safe(e.name)))
 			}
 			revision = newer
 		}
 	})
 }
 
-// begin writes what is to be edited to a file that nobody else may read, in a folder of its own. The file ends like the
-// name, so that editors know what it is.
+// begin writes what is to be edited to a file that only this user may read, in a folder of its own. The file ends like
+// the name, so that editors know what it is.
 func (e *edit) begin(data []byte) (file string, err error) {
 	folder, err := os.MkdirTemp("", "signalbox-edit-")
 	if err != nil {

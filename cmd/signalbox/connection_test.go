@@ -25,10 +25,12 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 		return path
 	}
 	admin, reader := access.NewToken(), access.NewToken()
-	tokens := write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin}, []string{"/"}).Line()+"\n"+
+	tokens := write("tokens.yaml", access.NewEntry("admin", admin, []access.Role{access.RoleAdmin},
+		[]string{"/"}).Line()+"\n"+
 		access.NewEntry("reader", reader, []access.Role{access.RoleRead}, []string{"/prod"}).Line()+"\n")
 	p := newPlace(t)
-	s := p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca, "--token-file", tokens)
+	s := p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key,
+		"--tls-client-ca", ca, "--token-file", tokens)
 	s.awaitReady()
 	x := newTool(t, p.Client)
 	adminFile, readerFile := write("admin", admin+"\n"), write("reader", reader)
@@ -37,24 +39,31 @@ func TestTLSAndTokensFromFlagsVariablesAndContexts(t *testing.T) {
 
 	x.ok(with("node", "create", "/prod", "--token-file", adminFile)...)
 	x.with("SIGNALBOX_TOKEN=" + admin).ok(with("node", "create", "/other")...)
-	x.with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert, "SIGNALBOX_CLIENT_TLS_KEY="+key, "SIGNALBOX_CLIENT_TOKEN_FILE="+readerFile).ok("node", "describe", "/prod")
+	x.with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert, "SIGNALBOX_CLIENT_TLS_KEY="+key,
+		"SIGNALBOX_CLIENT_TOKEN_FILE="+readerFile).ok("node", "describe", "/prod")
 	x.ok(with("context", "set", "reader", "--token-file", readerFile)...)
 	x.ok("node", "describe", "/prod")
 
 	x.fails(cli.ExitNoRight, "the hosts' file of tokens says what a token may", "node", "create", "/prod/x")
 	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
-	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token", with("node", "list")...)
+	x.with("SIGNALBOX_TOKEN=wrong").fails(cli.ExitNoRight, "--token-file or SIGNALBOX_TOKEN gives the token",
+		with("node", "list")...)
 	x.with("HOME="+dir).fails(cli.ExitNoRight, "", with("node", "list")...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-ca names the file with the authority", "node", "list", "--tls", "--token-file", adminFile)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-cert and --tls-key give one", "node", "list", "--tls-ca", ca, "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-ca names the file with the authority", "node", "list",
+		"--tls", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-cert and --tls-key give one", "node", "list", "--tls-ca", ca,
+		"--token-file", adminFile)
 	check := x.with("HOME="+dir, "SIGNALBOX_TOKEN=wrong").run(with("check")...)
 	if !strings.Contains(check.out, "add the line of this one to the --token-file of every host") {
 		t.Errorf("check with a token that no host knows: %+v", check)
 	}
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Client+" speaks TLS, and this command does not; --tls lets it", "node", "list", "--timeout", "2s", "--token-file", adminFile)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Admin+" speaks HTTP, as the admin pages of a host do", "node", "list", "--timeout", "2s", "--endpoints", p.Admin)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Client+" speaks TLS, and this command does not; --tls lets it",
+		"node", "list", "--timeout", "2s", "--token-file", adminFile)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, p.Admin+" speaks HTTP, as the admin pages of a host do", "node",
+		"list", "--timeout", "2s", "--endpoints", p.Admin)
 	x.ok(append(append([]string{"--tls"}, tls...), "node", "describe", "/prod", "--token-file", adminFile)...)
-	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-server-name says which name to expect", with("node", "list", "--tls-server-name", "other.example")...)
+	x.with("HOME="+dir).fails(cli.ExitUnavailable, "--tls-server-name says which name to expect",
+		with("node", "list", "--tls-server-name", "other.example")...)
 
 	// A command that stays outlives its token: the next connection is made with the new one.
 	watch := x.start("semaphore", "watch", "/prod", "lock")
@@ -78,16 +87,20 @@ func TestTheTLSOfAContextIsForItsOwnEndpoints(t *testing.T) {
 	ca, _, _, _ := certificates(t)
 	x.ok("context", "set", "prod", "--endpoints", "prod.example:7423,other.example:7423", "--tls-ca", ca)
 	for _, r := range []result{x.run("node", "list"), x.run("node", "list", "--endpoints", shared.address())} {
-		if r.code != 0 || !strings.Contains(r.err, "context prod is for its own endpoints, and what it says of --tls-ca is not used with others") {
+		if r.code != 0 ||
+			!strings.Contains(r.err,
+				"context prod is for its own endpoints, and what it says of --tls-ca is not used with others") {
 			t.Errorf("%+v", r)
 		}
 	}
 	if text := x.ok("context", "show", "--endpoints", "other.example:7423"); !strings.Contains(text, ca) {
 		t.Errorf("one of its own endpoints is reached otherwise: %s", text)
 	}
-	x.fails(cli.ExitUnavailable, shared.address()+" does not speak TLS, and this command does (flag)", "node", "list", "--tls")
+	x.fails(cli.ExitUnavailable, shared.address()+" does not speak TLS, and this command does (flag)", "node", "list",
+		"--tls")
 	x.ok("context", "set", "prod", "--endpoints", shared.address())
-	x.with("SIGNALBOX_ENDPOINTS=").fails(cli.ExitUnavailable, "does not speak TLS, and this command does (context prod)", "node", "list")
+	x.with("SIGNALBOX_ENDPOINTS=").fails(cli.ExitUnavailable,
+		"does not speak TLS, and this command does (context prod)", "node", "list")
 }
 
 func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
@@ -100,22 +113,26 @@ func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
 	_ = l.Close()
 	x := newTool(t, p.Client+","+dead)
 	text := x.ok("status")
-	if !strings.Contains(text, "  1 of 1 answer\n") || !strings.Contains(text, dead+"   no host is known by this address: ") {
+	if !strings.Contains(text, "  1 of 1 answer\n") ||
+		!strings.Contains(text, dead+"   no host is known by this address: ") {
 		t.Errorf("it shows %s", text)
 	}
 	text = x.run("check", "--admin", s.place.Admin).out
-	for _, want := range []string{"hosts: all answer: 1", "redundancy: one host", "endpoints: 1 of those given do not answer: " + dead} {
+	for _, want := range []string{"hosts: all answer: 1", "redundancy: one host",
+		"endpoints: 1 of those given do not answer: " + dead} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)
 		}
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoHostAnswers(t *testing.T) {
 	x, _ := sharedTool(t)
 	silent, _ := listenInSilence(t)
-	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list", "--endpoints", silent, "--timeout", "200ms")
-	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints", silent, "--timeout", "200ms")
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list",
+		"--endpoints", silent, "--timeout", "200ms")
+	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag)", "semaphore", "watch", "/x", "y", "--endpoints",
+		silent, "--timeout", "200ms")
 	silent, called := listenInSilence(t)
 	s := x.start("node", "list", "--endpoints", silent, "--timeout", "10m")
 	s.await("it has connected", func() bool { return len(called) > 0 })

@@ -49,7 +49,8 @@ func newContextList(f *cli.Frame) *cobra.Command {
 				if name == contexts.Current {
 					mark = "*"
 				}
-				if err := rows.Add(contextObject{name, name == contexts.Current, k}, mark, name, k["endpoints"], k["token-file"], k["tls-ca"], k["timeout"]); err != nil {
+				if err := rows.Add(contextObject{name, name == contexts.Current, k}, mark, name, k["endpoints"],
+					k["token-file"], k["tls-ca"], k["timeout"]); err != nil {
 					return err
 				}
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// What was taken away from a data directory is named, and the code says that starting again does not help.
+// TestADirectoryThatLacksAFileIsRefusedByItsName: the missing file is named, and the code says that another start does
+// not help.
 func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	p := newPlace(t, "--raft-snapshot-batches", "100")
 	s := p.serve(t)
@@ -56,7 +57,8 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 		}
 		again := p.serve(t)
 		code := again.wait(patience)
-		if text := again.Errors(); code != cli.ExitData || !strings.Contains(text, path) || !strings.Contains(text, "is missing: put it back") {
+		if text := again.Errors(); code != cli.ExitData || !strings.Contains(text, path) ||
+			!strings.Contains(text, "is missing: put it back") {
 			t.Errorf("without %s: code %d; it says %s", path, code, text)
 		}
 		if err := os.Rename(away, path); err != nil {

@@ -34,7 +34,8 @@ const (
 var demoNames = []string{"a", "b", "c"}
 
 // demoFlags are the settings that can be given to a demonstration.
-var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true, "pprof": true}
+var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true,
+	"pprof": true}
 
 // demo is a cluster in one process, whose data goes with it.
 type demo struct {
@@ -52,7 +53,8 @@ type demo struct {
 // addDemoFlags adds what makes serve a demonstration.
 func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
 	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
-	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take three each, from here and 10 and 20 higher; 0 for any that are free")
+	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take three each, from here and 10 "+
+		"and 20 higher; 0 for any that are free")
 	return on, port
 }
 
@@ -79,7 +81,8 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 		}
 	})
 	if last := port + (len(demoNames)-1)*demoPortStep + 2; err == nil && on && port != 0 && (port < 1 || last > 65535) {
-		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port, 65535-(last-port))
+		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port,
+			65535-(last-port))
 	}
 	if err == nil {
 		return nil
@@ -203,7 +206,8 @@ func (d *demo) start() error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return cli.ExitWith(code, fmt.Errorf("%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on", errors.Join(problems...)))
+	return cli.ExitWith(code, fmt.Errorf("%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on",
+		errors.Join(problems...)))
 }
 
 // awaitReady waits until all hosts are ready. It returns false where it is interrupted before.

@@ -39,7 +39,8 @@ func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 	golden(t, "demo.txt", said)
 
 	for _, h := range hosts {
-		if c := newTool(t, h).start("lock", "/demo", "job", "--", "sh", "-c", "echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.Output() != "job\n" {
+		if c := newTool(t, h).start("lock", "/demo", "job", "--", "sh", "-c",
+			"echo $SIGNALBOX_LOCK"); c.wait(patience) != 0 || c.Output() != "job\n" {
 			t.Errorf("over %s: %s", h, c.Output())
 		}
 	}
@@ -93,12 +94,15 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--demo", "--listen", "127.0.0.1:1"}, "--listen does not go with --demo, which sets up its three hosts itself"},
+		{[]string{"--demo", "--listen", "127.0.0.1:1"},
+			"--listen does not go with --demo, which sets up its three hosts itself"},
 		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
-		{[]string{"--demo", "--demo-port", "65514"}, "--demo-port 65514: there are no such ports; give one to 65513, or 0 for any that are free"},
+		{[]string{"--demo", "--demo-port", "65514"},
+			"--demo-port 65514: there are no such ports; give one to 65513, or 0 for any that are free"},
 	} {
 		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
-		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage || err != want {
+		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage ||
+			err != want {
 			t.Errorf("%v: code %d, %swant %s", c.args, code, err, want)
 		}
 	}

@@ -91,7 +91,7 @@ is off the list, and on it again when the cluster is back.`,
 				if err != nil {
 					return err
 				}
-				defer sayGoodbye(ctx, f, "end the session", s.Close)
+				defer cleanUp(ctx, f, "end the session", s.Close)
 				within, cancel, err := k.Within(ctx)
 				if err != nil {
 					return err
@@ -112,7 +112,8 @@ is off the list, and on it again when the cluster is back.`,
 }
 
 // keepRegistered prints a registration and keeps it until the context ends, or the registration for good.
-func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *discovery.Registration, name string, endpoint discovery.Endpoint) error {
+func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *discovery.Registration, name string,
+	endpoint discovery.Endpoint) error {
 	endpoint.SessionID, endpoint.OrderID = s.ID(), r.Fence()
 	err := f.Line(newEndpointObject(endpoint), "registered %s as %s: order %d, session %d",
 		cli.Safe(endpoint.Address), cli.Safe(name), endpoint.OrderID, endpoint.SessionID)
@@ -120,10 +121,11 @@ func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *dis
 		select {
 		case <-ctx.Done():
 		case <-r.Done():
-			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not on the list %s any more: %w", cli.Safe(endpoint.Address), cli.Safe(name), r.Err()))
+			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not on the list %s any more: %w",
+				cli.Safe(endpoint.Address), cli.Safe(name), r.Err()))
 		}
 	}
-	sayGoodbye(ctx, f, "take the address off the list", r.Close)
+	cleanUp(ctx, f, "take the address off the list", r.Close)
 	f.Say("withdrawn")
 	return err
 }
@@ -149,7 +151,8 @@ registration that was made before. A list that nobody has used yet is empty.`,
 				rows := f.Rows("ADDRESS", "METADATA", "+ORDER#", "+SESSION#")
 				var failed error
 				for _, e := range endpoints {
-					failed = errors.Join(failed, rows.Add(newEndpointObject(e), e.Address, metadataText(e.Metadata), e.OrderID, e.SessionID))
+					failed = errors.Join(failed, rows.Add(newEndpointObject(e), e.Address, metadataText(e.Metadata),
+						e.OrderID, e.SessionID))
 				}
 				return errors.Join(failed, rows.End())
 			})

@@ -8,7 +8,7 @@
 // serve runs a host of the package server/host, and demo.go, which is serve --demo, three of them; process.go has what
 // both do to the process: signals, exit codes, the logger.
 //
-// lock and elect run a command under a lease: lock_keeper.go has what they share, and internal/child when and how
+// lock and elect run a command under a lease: lease_runner.go has what they share, and internal/child when and how
 // such a command is ended. top and check read the admin pages of hosts (internal/pages), inspect a data directory
 // (internal/datadir).
 //

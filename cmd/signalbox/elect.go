@@ -24,7 +24,7 @@ const (
 
 // electCommand is one run of elect.
 type electCommand struct {
-	keeper
+	leaseRunner
 	name    string
 	once    bool
 	observe bool
@@ -33,7 +33,7 @@ type electCommand struct {
 
 // newElect returns the command that runs a command on one of many.
 func newElect(f *cli.Frame) *cobra.Command {
-	e := &electCommand{keeper: keeper{Frame: f}}
+	e := &electCommand{leaseRunner: leaseRunner{Frame: f}}
 	c := &cobra.Command{
 		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Run a command on the leader of many, or see who leads",
@@ -72,7 +72,8 @@ signalbox help exit-codes has the others.`,
 		ValidArgsFunction:     f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.follow && !e.observe {
-				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--follow goes with --observe; %s --help shows how", c.CommandPath()))
+				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--follow goes with --observe; %s --help shows how",
+					c.CommandPath()))
 			}
 			if e.observe {
 				if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
@@ -89,12 +90,13 @@ signalbox help exit-codes has the others.`,
 	}
 	c.Flags().BoolVar(&e.once, "once", false, "end with COMMAND, or when the lead is lost, instead of contending again")
 	c.Flags().BoolVar(&e.observe, "observe", false, "show who leads, and contend for nothing")
-	c.Flags().BoolVar(&e.follow, "follow", false, "with --observe: show every leader that comes after, until interrupted")
+	c.Flags().BoolVar(&e.follow, "follow", false,
+		"with --observe: show every leader that comes after, until interrupted")
 	e.addFlags(c)
 	return f.Command(c)
 }
 
-// elect contends until it is told to end.
+// elect contends until a signal ends it.
 func (e *electCommand) elect() error {
 	ctx, stop := e.watchSignals()
 	defer stop()
@@ -120,8 +122,8 @@ func (e *electCommand) elect() error {
 	}
 }
 
-// term waits for the lead, and runs the command while it has it. over tells that the error, or success, is the
-// end of contending, and ran for how long the command ran: the time in the queue does not count.
+// term waits for the lead, and runs the command while it has it. Where over is true, the error, or success, ends the
+// contending; ran is how long the command ran, without the time in the queue.
 func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Duration, over bool, err error) {
 	lease, err := e.contend(ctx, s)
 	if err != nil {
@@ -169,14 +171,14 @@ func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client
 			client.ErrPreconditionFailed, cli.Safe(e.name), cli.Amount(d.Limit))
 	}
 	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
 		_ = lease.Release(ctx) // it goes on by itself
 	}
 	return err
 }
 
-// failed tells whether a try to lead that failed ends the contending. Outages and lost sessions do not.
+// failed reports whether a try to lead that failed ends the contending. Outages and lost sessions do not.
 func (e *electCommand) failed(ctx context.Context, s *client.Session, err error) (over bool, _ error) {
 	if ctx.Err() != nil {
 		return true, orInterrupted(ctx, err)
@@ -185,7 +187,8 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 		return true, context.Cause(s.Context())
 	}
 	for _, final := range []error{
-		client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported, client.ErrInternal,
+		client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported,
+		client.ErrInternal,
 	} {
 		if errors.Is(err, final) {
 			return true, err
@@ -234,12 +237,13 @@ func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 	})
 }
 
-// show writes one line: who leads, or that nobody does.
+// show writes one line: the leader, or that there is none.
 func (e *electCommand) show(path, name string, l election.Leader) error {
 	object := leader{Path: path, Name: name, Fence: l.Fence, SessionID: cli.ID(l.SessionID)}
 	if l.Fence == 0 {
 		return e.Line(object, "nobody leads %s", cli.Safe(name))
 	}
 	object.Payload = cli.NewPayload(l.Data)
-	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID, l.Fence)
+	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
+		l.Fence)
 }

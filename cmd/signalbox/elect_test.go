@@ -38,7 +38,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	second.signal(syscall.SIGTERM)
 	second.endsWith(4, "leads boss with fence")
 
-	// The observer sees each of them, and in between that nobody leads, unless that was too short.
+	// The observer sees each of them, and in between that there is no leader, unless that was too short.
 	var seen []string
 	observer.awaitOutput("it has seen all", func() bool {
 		seen = nil
@@ -111,13 +111,15 @@ func TestWhatIsNoElection(t *testing.T) {
 	if err := box.Node("/jobs").Create(t.Context(), "three", 3, nil); err != nil {
 		t.Fatal(err)
 	}
-	p.tool(t, "elect", "/jobs", "three", "--", "true").endsWith(cli.ExitState, "the limit of an election is 1, that of three is 3; use another name")
+	p.tool(t, "elect", "/jobs", "three", "--", "true").endsWith(cli.ExitState,
+		"the limit of an election is 1, that of three is 3; use another name")
 	d, err := box.Node("/jobs").Describe(t.Context(), "three", client.WithOwners())
 	if err != nil || len(d.Owners) != 0 {
 		t.Errorf("it left an owner behind: %+v, %v", d, err)
 	}
 	p.tool(t, "elect", "/nowhere", "x", "--observe").endsWith(cli.ExitNotFound, "/nowhere")
-	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage || !strings.Contains(err, "--follow goes with --observe") {
+	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage ||
+		!strings.Contains(err, "--follow goes with --observe") {
 		t.Errorf("code %d, %s", code, err)
 	}
 }
@@ -145,8 +147,11 @@ func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard, Environment: []string{"SIGNALBOX_ENDPOINTS=" + p.Client}})
-	e := &electCommand{keeper: keeper{Frame: f, path: "/jobs", command: []string{"true"}, program: "/bin/true", timeout: client.DefaultSessionTimeout}, name: "boss"}
+	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard,
+		Environment: []string{"SIGNALBOX_ENDPOINTS=" + p.Client}})
+	e := &electCommand{leaseRunner: leaseRunner{
+		Frame: f, path: "/jobs", command: []string{"true"}, program: "/bin/true",
+		timeout: client.DefaultSessionTimeout}, name: "boss"}
 	own, err := e.open(t.Context(), "elect")
 	if err != nil {
 		t.Fatal(err)

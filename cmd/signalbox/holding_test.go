@@ -36,7 +36,7 @@ type grant struct {
 	Count     any    `json:"count"`
 }
 
-// described is what describe prints of a semaphore.
+// describedSemaphore is what describe prints of a semaphore.
 type describedSemaphore struct {
 	Path        string       `json:"path"`
 	Name        string       `json:"name"`
@@ -64,14 +64,15 @@ type testHolder struct {
 	Version string    `json:"client_version"`
 }
 
-func (x *tool) describe(node, name string) describedSemaphore {
-	x.t.Helper()
-	return parsed[describedSemaphore](x.t, x.ok("semaphore", "describe", node, name, "--strict", "-o", "json"))
+func (t *tool) describe(node, name string) describedSemaphore {
+	t.t.Helper()
+	return parsed[describedSemaphore](t.t, t.ok("semaphore", "describe", node, name, "--strict", "-o", "json"))
 }
 
 func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 	x, node := sharedTool(t)
-	first := x.start("semaphore", "acquire", node, "slots", "--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
+	first := x.start("semaphore", "acquire", node, "slots", "--limit", "2", "--data", "me", "--description",
+		"the first", "-o", "json")
 	g := parsed[grant](t, first.awaitLine(1))
 	if g.Path != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1.0 || g.SessionID == "" {
 		t.Errorf("the grant: %+v", g)
@@ -79,21 +80,25 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 	second := x.start("semaphore", "acquire", node, "slots", "--count", "2", "--wait", "1h", "-o", "json")
 	second.remarks("waiting in the queue")
 	d := x.describe(node, "slots")
-	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID || d.Owners[0].OrderID != g.Fence || d.Owners[0].Data != "me" {
+	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID ||
+		d.Owners[0].OrderID != g.Fence || d.Owners[0].Data != "me" {
 		t.Errorf("while it is held: %+v", d)
 	}
 	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2.0 || w.TimeoutMS == nil || *w.TimeoutMS != 3_600_000 {
 		t.Errorf("the waiter: %+v", w)
 	}
-	if text := x.ok("session", "show", g.SessionID); !strings.Contains(text, "the first") || !strings.Contains(text, "slots") || !strings.Contains(text, node) {
+	if text := x.ok("session", "show", g.SessionID); !strings.Contains(text, "the first") ||
+		!strings.Contains(text, "slots") || !strings.Contains(text, node) {
 		t.Errorf("the session: %s", text)
 	}
-	if text := x.ok("session", "list", node); strings.Count(text, "\n") != 3 || !strings.Contains(text, "the first") || !strings.Contains(text, "signalbox semaphore acquire slots, process ") {
+	if text := x.ok("session", "list", node); strings.Count(text, "\n") != 3 || !strings.Contains(text, "the first") ||
+		!strings.Contains(text, "signalbox semaphore acquire slots, process ") {
 		t.Errorf("the sessions: %s", text)
 	}
 	x.fails(cli.ExitState, "--force deletes it all the same", "semaphore", "delete", node, "slots")
 	x.fails(cli.ExitNotAcquired, "not so much of it is free", "semaphore", "acquire", node, "slots", "--wait", "0")
-	x.fails(cli.ExitNotAcquired, "not acquired in time", "semaphore", "acquire", node, "slots", "--count", "2", "--wait", "50ms")
+	x.fails(cli.ExitNotAcquired, "not acquired in time", "semaphore", "acquire", node, "slots", "--count", "2",
+		"--wait", "50ms")
 
 	first.endsBy(os.Interrupt, cli.ExitDone)
 	if h := parsed[grant](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2.0 {
@@ -131,7 +136,7 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	x.fails(cli.ExitNotFound, "there is no such semaphore", "semaphore", "describe", node, "object")
 }
 
-func TestWhatIsTakenAwayIsToldToItsHolder(t *testing.T) {
+func TestALostLeaseIsReported(t *testing.T) {
 	x, node := sharedTool(t)
 	acquire := func() (*task, grant) {
 		s := x.start("semaphore", "acquire", node, "lock", "--limit", "1", "-o", "json")
@@ -149,8 +154,10 @@ func TestWhatIsTakenAwayIsToldToItsHolder(t *testing.T) {
 	loses(s, "an operator ended it")
 
 	s, g = acquire()
-	x.fails(cli.ExitNotFound, "neither owns it nor waits for it", "semaphore", "release", node, "lock", "--session", "1", "--yes")
-	x.fails(cli.ExitUsage, "to release lock this ends session "+g.SessionID, "semaphore", "release", node, "lock", "--session", g.SessionID)
+	x.fails(cli.ExitNotFound, "neither owns it nor waits for it", "semaphore", "release", node, "lock", "--session",
+		"1", "--yes")
+	x.fails(cli.ExitUsage, "to release lock this ends session "+g.SessionID, "semaphore", "release", node, "lock",
+		"--session", g.SessionID)
 	x.ok("semaphore", "release", node, "lock", "--order", jsonNumber(g.Fence), "--yes")
 	loses(s, "an operator ended it")
 
@@ -202,10 +209,12 @@ func TestARegistrationLastsAsLongAsItsProcess(t *testing.T) {
 		t.Errorf("then %q", line)
 	}
 	c := parsed[change](t, watchJSON.awaitLine(2))
-	if len(c.Joined) != 1 || len(c.Endpoints) != 1 || c.Joined[0].OrderID != registered.OrderID || c.Joined[0].SessionID != registered.SessionID || c.Joined[0].Metadata["zone"] != "b" {
+	if len(c.Joined) != 1 || len(c.Endpoints) != 1 || c.Joined[0].OrderID != registered.OrderID ||
+		c.Joined[0].SessionID != registered.SessionID || c.Joined[0].Metadata["zone"] != "b" {
 		t.Errorf("then %+v, registered as %+v", c, registered)
 	}
-	if got, want := x.ok("discover", "list", node, "api"), "ADDRESS       METADATA\n10.0.0.1:80   weight=3 zone=b\n"; got != want {
+	if got, want := x.ok("discover", "list", node,
+		"api"), "ADDRESS       METADATA\n10.0.0.1:80   weight=3 zone=b\n"; got != want {
 		t.Errorf("the list:\n%swant:\n%s", got, want)
 	}
 	a.endsBy(syscall.SIGTERM, cli.ExitDone)

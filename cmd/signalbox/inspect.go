@@ -114,7 +114,8 @@ func inspect(f *cli.Frame, path string) error {
 	}
 	if n := len(o.Problems); n > 0 {
 		return cli.ExitWith(cli.ExitData, fmt.Errorf("inspect: %s: %d of the newest snapshots cannot be read; "+
-			"a host that starts on the directory ends; put the directory back from a backup, or give the host an empty one and a new name", cli.Safe(path), n))
+			"a host that starts on the directory ends; put the directory back from a backup, or give the host an "+
+			"empty one and a new name", cli.Safe(path), n))
 	}
 	if d.InUse != "" {
 		f.Say("signalbox: %s runs on the directory: its snapshots were not read", d.InUse)
@@ -129,7 +130,8 @@ func newDirectoryObject(d *datadir.Directory) directoryObject {
 		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
 		LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
-		Hosts: []memberObject{}, Snapshots: []snapshotObject{}, Nodes: []contentsObject{}, Problems: []inspectedObject{},
+		Hosts: []memberObject{}, Snapshots: []snapshotObject{}, Nodes: []contentsObject{},
+		Problems: []inspectedObject{},
 	}
 	for _, h := range id.FirstHosts {
 		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft})
@@ -204,7 +206,8 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 		f.Fields(o, fields...),
 		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS"}, hosts),
 		f.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
-		f.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#", "WAITERS#"}, nodes),
+		f.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#", "WAITERS#"},
+			nodes),
 		f.Section("Snapshots that cannot be read", []string{"PATH", "PROBLEM"}, problems),
 	)
 }
@@ -225,9 +228,9 @@ func byteText(n int64) string {
 // progressPause is how often a line of progress is drawn.
 const progressPause = 100 * time.Millisecond
 
-// progress tells people how far something is that takes long, on a terminal.
+// progress shows how far something is that takes long, on a terminal.
 type progress struct {
-	frame *cli.Frame // nil: nobody looks
+	frame *cli.Frame // nil: there is no terminal
 	drawn time.Time
 	width int
 }
@@ -246,7 +249,8 @@ func (p *progress) show(what string, done, all int64) {
 	}
 	const cells = 30
 	full := int(min(done, all) * cells / all)
-	line := fmt.Sprintf("%s [%s%s] %d%%", what, strings.Repeat("=", full), strings.Repeat(" ", cells-full), min(done, all)*100/all)
+	line := fmt.Sprintf("%s [%s%s] %d%%", what, strings.Repeat("=", full), strings.Repeat(" ", cells-full),
+		min(done, all)*100/all)
 	p.width = max(p.width, len(line))
 	fmt.Fprintf(p.frame.Err, "\r%-*s", p.width, line)
 	p.drawn = time.Now()

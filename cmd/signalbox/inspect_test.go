@@ -22,7 +22,8 @@ import (
 func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	t.Helper()
 	given, err := settings.Load(settings.Sources{Environment: []string{
-		"SIGNALBOX_DATA_DIR=" + p.Dir, "SIGNALBOX_LISTEN=" + p.Client, "SIGNALBOX_RAFT_LISTEN=" + p.Raft, "SIGNALBOX_ADMIN_LISTEN=off",
+		"SIGNALBOX_DATA_DIR=" + p.Dir, "SIGNALBOX_LISTEN=" + p.Client, "SIGNALBOX_RAFT_LISTEN=" +
+			p.Raft, "SIGNALBOX_ADMIN_LISTEN=off",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	metas := make(map[uint64]bool)
 	for n, late := 0, time.Now().Add(patience); ; n++ {
 		if time.Now().After(late) {
-			t.Fatalf("not within %v: a snapshot of each shard with all of that; of the meta shard there were %d", patience, len(metas))
+			t.Fatalf("not within %v: a snapshot of each shard with all of that; of the meta shard there were %d",
+				patience, len(metas))
 		}
 		if _, err := box.CreateNode(ctx, fmt.Sprintf("/more/%d", n), client.NodeConfig{}); err != nil {
 			t.Fatal(err)
@@ -103,7 +105,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	}
 	x := newTool(t, p.Client)
 	r := x.run("inspect", p.Dir)
-	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its snapshots were not read") || !strings.Contains(r.out, "in use      process ") {
+	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its snapshots were not read") ||
+		!strings.Contains(r.out, "in use      process ") {
 		t.Errorf("while a host runs: %+v", r)
 	}
 	// Nothing may end the session before the host is gone.
@@ -114,7 +117,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if err := json.Unmarshal([]byte(x.ok("inspect", p.Dir, "-o", "json")), &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 || len(o.Hosts) != 1 || len(o.Problems) != 0 {
+	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 ||
+		len(o.Hosts) != 1 || len(o.Problems) != 0 {
 		t.Errorf("%+v", o)
 	}
 	newest := 0
@@ -140,7 +144,8 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 		t.Errorf("/b has %+v", b)
 	}
 	text := regexp.MustCompile(` +`).ReplaceAllString(x.ok("inspect", p.Dir), " ")
-	for _, part := range []string{"host signalbox (id 1)\n", "\nshards 1, and the meta shard\n", "\nin use no\n", "\nNodes in the snapshots\n", " /a 1 1 1 0\n"} {
+	for _, part := range []string{"host signalbox (id 1)\n", "\nshards 1, and the meta shard\n", "\nin use no\n",
+		"\nNodes in the snapshots\n", " /a 1 1 1 0\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q:\n%s", part, text)
 		}
@@ -160,13 +165,15 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 			}
 		}
 	}
-	if r := x.run("inspect", p.Dir); r.code != cli.ExitData || !strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
+	if r := x.run("inspect", p.Dir); r.code != cli.ExitData ||
+		!strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestInspectOfWhatIsNoDirectory(t *testing.T) {
-	for path, want := range map[string]string{t.TempDir(): "no host has used it", "/nowhere": "there is no such directory"} {
+	for path, want := range map[string]string{t.TempDir(): "no host has used it",
+		"/nowhere": "there is no such directory"} {
 		if code, _, err := command(nil, "inspect", path); code != cli.ExitData || !strings.Contains(err, want) {
 			t.Errorf("%s: code %d, %s", path, code, err)
 		}

@@ -14,7 +14,7 @@ import (
 
 // lockCommand is one run of lock.
 type lockCommand struct {
-	keeper
+	leaseRunner
 	name   string
 	count  cli.Amount
 	limit  cli.Amount
@@ -26,7 +26,7 @@ type lockCommand struct {
 
 // newLock returns the command that runs a command under a lock.
 func newLock(f *cli.Frame) *cobra.Command {
-	l := &lockCommand{keeper: keeper{Frame: f}, count: 1, limit: 1}
+	l := &lockCommand{leaseRunner: leaseRunner{Frame: f}, count: 1, limit: 1}
 	c := &cobra.Command{
 		Use:   "lock PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command under a lock",
@@ -89,7 +89,8 @@ wrong. signalbox help exit-codes has the others.`,
 		DisableFlagsInUseLine: true, // they stand before the --
 		ValidArgsFunction:     f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
-			l.counted, l.limited, l.bounded = c.Flags().Changed("count"), c.Flags().Changed("limit"), c.Flags().Changed("wait")
+			given := c.Flags().Changed
+			l.counted, l.limited, l.bounded = given("count"), given("limit"), given("wait")
 			if err := l.prepare(c, args); err != nil {
 				return err
 			}
@@ -100,7 +101,8 @@ wrong. signalbox help exit-codes has the others.`,
 			return l.lock()
 		},
 	}
-	c.Flags().Var(&l.limit, "limit", "how much of NAME there is; a semaphore with this limit is created where there is none")
+	c.Flags().Var(&l.limit, "limit",
+		"how much of NAME there is; a semaphore with this limit is created where there is none")
 	c.Flags().Var(&l.count, "count", "how much of the limit to take; without --limit, of a semaphore that exists")
 	c.Flags().BoolVar(&l.shared, "shared", false, "share the lock with others who say so")
 	c.Flags().DurationVar(&l.wait, "wait", 0, "how long to wait for the lock: `DURATION`, 0s for not at all; without it, for ever")
@@ -112,7 +114,8 @@ wrong. signalbox help exit-codes has the others.`,
 func (l *lockCommand) check() error {
 	switch {
 	case l.shared && (l.limited || l.counted):
-		return errors.New("--shared is for locks, and --limit and --count are for semaphores with a limit: give one or the other")
+		return errors.New("--shared is for locks, and --limit and --count are for semaphores with a limit: give one " +
+			"or the other")
 	case l.limited && l.count > l.limit:
 		return fmt.Errorf("--count %v is more than --limit %v: it would never be there", l.count, l.limit)
 	case l.bounded && l.wait < 0:
@@ -183,7 +186,8 @@ func (l *lockCommand) explain(err error) error {
 	case errors.Is(err, client.ErrNotAcquired) && l.wait == 0:
 		return cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s is taken; the command was not run", cli.Safe(l.name)))
 	case errors.Is(err, client.ErrNotAcquired):
-		return cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s was not acquired within %v; the command was not run", cli.Safe(l.name), l.wait))
+		return cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s was not acquired within %v; the command was not run",
+			cli.Safe(l.name), l.wait))
 	case errors.As(err, &end) && end.Reason == client.EndSilence:
 		// Nothing was held yet.
 		return cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("%w; the command was not run", err))

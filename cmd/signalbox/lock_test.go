@@ -49,12 +49,14 @@ func (p *place) tool(t *testing.T, args ...string) *task {
 
 func TestLockPassesOnWhatTheCommandEndsWith(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	for script, code := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 75": 75, "kill -KILL $$": 137, "kill -TERM $$": 143} {
+	for script, code := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 75": 75, "kill -KILL $$": 137,
+		"kill -TERM $$": 143} {
 		p.tool(t, "lock", "/jobs", "status", "--", "sh", "-c", script).endsWith(code, "")
 	}
 	p.tool(t, "lock", "/jobs", "status", "--", "no-such-command").endsWith(exitNoCommand, "run no-such-command: ")
 	p.tool(t, "lock", "/jobs", "status", "--", "/etc/passwd").endsWith(exitNotRun, "run /etc/passwd: ")
-	newTool(t, "127.0.0.1:1").start("lock", "/jobs", "status", "--timeout", "200ms", "--", "true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
+	newTool(t, "127.0.0.1:1").start("lock", "/jobs", "status", "--timeout", "200ms", "--",
+		"true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
 }
 
 func TestTheCommandKnowsItsLease(t *testing.T) {
@@ -74,7 +76,8 @@ func TestTheCommandKnowsItsLease(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	info, err := box.DescribeSession(t.Context(), o.SessionID)
-	if err != nil || !strings.HasPrefix(info.Description, "signalbox lock on ") || !strings.HasSuffix(info.Description, ": sh") {
+	if err != nil || !strings.HasPrefix(info.Description, "signalbox lock on ") ||
+		!strings.HasSuffix(info.Description, ": sh") {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -91,9 +94,12 @@ func TestALockThatIsTaken(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	holder := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "echo in; exec sleep 600")
 	holder.says("in")
-	p.tool(t, "lock", "/jobs", "x", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x is taken; the command was not run")
-	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x was not acquired within 50ms; the command was not run")
-	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired, "x is taken")
+	p.tool(t, "lock", "/jobs", "x", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
+		"x is taken; the command was not run")
+	p.tool(t, "lock", "/jobs", "x", "--wait", "50ms", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
+		"x was not acquired within 50ms; the command was not run")
+	p.tool(t, "lock", "/jobs", "x", "--shared", "--wait", "0", "--", "echo", "no").endsWith(cli.ExitNotAcquired,
+		"x is taken")
 	waiting := p.tool(t, "lock", "/jobs", "x", "--", "echo", "mine")
 	waiting.remarks("waiting for x\n")
 	gone := p.tool(t, "lock", "/jobs", "x", "--", "echo", "never")
@@ -114,14 +120,17 @@ func TestThoseWhoShareALockRunTogether(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	for _, flags := range [][]string{{"--shared"}, {"--limit", "2"}} {
 		name := strings.TrimLeft(flags[0], "-")
-		args := append(append([]string{"lock", "/jobs", name, "--wait", "0"}, flags...), "--", "sh", "-c", "echo in; exec sleep 600")
+		args := append(append([]string{"lock", "/jobs", name, "--wait", "0"}, flags...), "--", "sh", "-c",
+			"echo in; exec sleep 600")
 		p.tool(t, args...).says("in")
 		p.tool(t, args...).says("in")
 		if name == "limit" {
 			p.tool(t, args...).endsWith(cli.ExitNotAcquired, "limit is taken")
-			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitState, "if limit was made with a limit, give --count")
+			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitState,
+				"if limit was made with a limit, give --count")
 		} else {
-			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitNotAcquired, "shared is taken")
+			p.tool(t, "lock", "/jobs", name, "--wait", "0", "--", "true").endsWith(cli.ExitNotAcquired,
+				"shared is taken")
 		}
 	}
 	p.tool(t, "lock", "/jobs", "none", "--count", "1", "--", "true").endsWith(cli.ExitNotFound, "--limit N creates it")
@@ -129,11 +138,13 @@ func TestThoseWhoShareALockRunTogether(t *testing.T) {
 
 func TestSignalsGoToTheCommand(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGUSR1} {
 		if signal.Ignored(sig) {
 			continue // as under nohup: a shell cannot trap it then
 		}
-		s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "exec 2>/dev/null; trap 'exit 9' INT TERM HUP QUIT USR1; echo in; while :; do sleep 0.01; done")
+		s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
+			"exec 2>/dev/null; trap 'exit 9' INT TERM HUP QUIT USR1; echo in; while :; do sleep 0.01; done")
 		s.says("in")
 		s.signal(sig)
 		s.endsWith(9, "")
@@ -169,7 +180,8 @@ func TestTwoContendersNeverRunAtOnce(t *testing.T) {
 // file for as long as it lives.
 const stubborn = `trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; while :; do echo $1 >> $2; sleep 0.002; done' sh $1 $2 & while :; do echo $1 >> $2; sleep 0.002; done`
 
-// deathOf returns a pipe that a command opens for writing, and what tells when the last who has it is dead.
+// deathOf returns a pipe that a command opens for writing, and a channel that is closed when the last process with the
+// pipe is dead.
 func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 	t.Helper()
 	pipe = filepath.Join(t.TempDir(), "pipe")
@@ -192,11 +204,12 @@ func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 	return pipe, told
 }
 
-func TestAPausedServerCostsTheCommandItsLifeBeforeItsLease(t *testing.T) {
+func TestAPausedServerEndsTheCommandBeforeItsLease(t *testing.T) {
 	p, server, _ := lockPlace(t)
 	const timeout = 10 * time.Second
 	pipe, dead := deathOf(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c", "exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c",
+		"exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
 	s.says("in")
 	server.pause()
 	// No ping is answered that was sent after this, so the lease ends before this and the timeout.
@@ -222,10 +235,12 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 	server.awaitReady()
 	through := newTool(t, w.listener.Addr().String())
 	beats := filepath.Join(t.TempDir(), "beats")
-	first := through.start("lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1", beats)
+	first := through.start("lock", "/jobs", "x", "--session-timeout", "8s", "--", "sh", "-c", stubborn, "sh", "1",
+		beats)
 	first.says("in")
 	n := w.count()
-	second := through.start("lock", "/jobs", "x", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)
+	second := through.start("lock", "/jobs", "x", "--", "sh", "-c",
+		"for i in 1 2 3 4 5; do echo 2 >> $1; sleep 0.05; done", "sh", beats)
 	second.remarks("waiting for x")
 	w.sever(n)
 	first.endsWith(cli.ExitLost, "the command was killed")
@@ -242,10 +257,11 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 
 func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c",
+		"trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
 	s.says("in")
 	s.pause()
-	// The cluster gives the lock away meanwhile, and nobody can stop the command.
+	// The cluster gives the lock away meanwhile, and nothing can stop the command.
 	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
 	s.signal(syscall.SIGCONT)
 	s.endsWith(cli.ExitLost, "the command was killed")
@@ -265,11 +281,14 @@ func TestTheCommandDiesWithItsLock(t *testing.T) {
 	}
 	s.signal(syscall.SIGKILL)
 	<-s.Gone()
-	server.await("the command is dead", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) })
+	server.await("the command is dead", func() bool {
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) ||
+			isZombie(pid)
+	})
 	p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "true").endsWith(0, "")
 }
 
-// isZombie tells whether a process is dead, and nobody has asked how.
+// isZombie reports whether a process is dead, and its parent has not waited for it.
 func isZombie(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(text), ") Z ")
@@ -277,7 +296,8 @@ func isZombie(pid int) bool {
 
 func TestALockThatAnOperatorTakesAway(t *testing.T) {
 	p, _, box := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
+	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
+		"trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
 	s.says("in")
 	d, err := box.Node("/jobs").Describe(t.Context(), "x", client.WithOwners())
 	if err != nil {
@@ -300,11 +320,17 @@ func TestWrongUsesOfLock(t *testing.T) {
 		{[]string{"/a", "b"}, "there is no -- with a command after it"},
 		{[]string{"/a", "--", "true"}, "1 arguments stand before --, and they must be two: PATH and NAME"},
 		{[]string{"/a", "b", "--"}, "there is no command after --"},
-		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared is for locks, and --limit and --count are for semaphores with a limit: give one or the other"},
-		{[]string{"/a", "b", "--count", "3", "--limit", "2", "--", "true"}, "--count 3 is more than --limit 2: it would never be there"},
-		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"}, "--session-timeout 10ms: give 1s to 30m0s: with less there is no time to stop a command"},
-		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the lease can be another's after that; give up to " + child.MaxKillAfter(10*time.Second).String() + ", or a longer session timeout"},
-		{[]string{"/a", "b", "--wait", "-1s", "--", "true"}, "--wait -1s: give a time from 0s, or nothing to wait for ever"},
+		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared is for locks, and --limit and " +
+			"--count are for semaphores with a limit: give one or the other"},
+		{[]string{"/a", "b", "--count", "3", "--limit", "2", "--", "true"},
+			"--count 3 is more than --limit 2: it would never be there"},
+		{[]string{"/a", "b", "--session-timeout", "10ms", "--", "true"},
+			"--session-timeout 10ms: give 1s to 30m0s: with less there is no time to stop a command"},
+		{[]string{"/a", "b", "--kill-after", "1s", "--", "true"}, "--kill-after 1s: with --session-timeout 10s the " +
+			"lease can be another's after that; give up to " + child.MaxKillAfter(10*time.Second).String() +
+			", or a longer session timeout"},
+		{[]string{"/a", "b", "--wait", "-1s", "--", "true"},
+			"--wait -1s: give a time from 0s, or nothing to wait for ever"},
 	} {
 		code, _, err := command(nil, append([]string{"lock"}, c.args...)...)
 		if code != cli.ExitUsage || !strings.HasPrefix(err, "signalbox: "+c.want+"; signalbox lock --help") {

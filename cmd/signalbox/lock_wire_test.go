@@ -92,11 +92,11 @@ type silencer struct {
 	to io.Writer
 }
 
-func (x silencer) Write(b []byte) (int, error) {
-	if x.s.isSilent() {
+func (s silencer) Write(b []byte) (int, error) {
+	if s.s.isSilent() {
 		return len(b), nil
 	}
-	return x.to.Write(b)
+	return s.to.Write(b)
 }
 
 func (w *cutWire) count() int {

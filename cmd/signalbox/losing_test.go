@@ -27,21 +27,23 @@ func pausedHost(t *testing.T, timeout string) (*tool, *task) {
 func TestWhoCannotReachTheClusterHoldsNothingAnyMore(t *testing.T) {
 	x, s := pausedHost(t, "2s")
 	began := time.Now()
-	if code := s.wait(patience); code != cli.ExitLost || !strings.Contains(s.Errors(), "no host has vouched for it in time") {
+	if code := s.wait(patience); code != cli.ExitLost ||
+		!strings.Contains(s.Errors(), "no host has vouched for it in time") {
 		t.Errorf("code %d, want %d: %s", code, cli.ExitLost, s.Errors())
 	}
 	t.Logf("it ended after %v", time.Since(began))
 	x.fails(cli.ExitUnavailable, "within 200ms", "node", "list", "--timeout", "200ms")
 }
 
-func TestWhoWaitsIsToldThatNoHostAnswers(t *testing.T) {
+func TestAWaitingCommandReportsThatNoHostAnswers(t *testing.T) {
 	skipShort(t)
 	p := newPlace(t)
 	host := p.serve(t)
 	host.awaitReady()
 	x := newTool(t, p.Client)
 	x.ok("node", "create", "/jobs")
-	x.start("semaphore", "acquire", "/jobs", "lock", "--ephemeral", "--count", "all", "--session-timeout", "10m").awaitLine(1)
+	x.start("semaphore", "acquire", "/jobs", "lock", "--ephemeral", "--count", "all", "--session-timeout",
+		"10m").awaitLine(1)
 	stay := []*task{
 		x.start("semaphore", "watch", "/jobs", "lock"),
 		x.start("lock", "/jobs", "lock", "--session-timeout", "10m", "--", "true"),

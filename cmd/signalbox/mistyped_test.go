@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-func TestWhoMistypesIsToldWhatToWrite(t *testing.T) {
+func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
@@ -18,15 +18,21 @@ func TestWhoMistypesIsToldWhatToWrite(t *testing.T) {
 		{[]string{"node", "lst"}, cli.ExitUsage, `there is no command "lst"; did you mean list?`},
 		{[]string{"node", "get"}, cli.ExitUsage, `there is no command "get"; signalbox node --help lists the commands`},
 		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; write it like 500ms, 10s or 1m"},
-		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage, "; write it like 500ms, 10s or 1m"},
-		{[]string{"status", "--endpoints", "http://127.0.0.1:7420"}, cli.ExitUnavailable, "--endpoints gives others, written HOST:PORT"},
+		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage,
+			"; write it like 500ms, 10s or 1m"},
+		{[]string{"status", "--endpoints", "http://127.0.0.1:7420"}, cli.ExitUnavailable,
+			"--endpoints gives others, written HOST:PORT"},
 		{[]string{"status", "--json"}, cli.ExitUsage, "unknown flag: --json; -o json prints JSON"},
 		{[]string{"context", "list", "--json"}, cli.ExitUsage, "unknown flag: --json; -o json prints JSON"},
 		{[]string{"status", "--endpoint", "x"}, cli.ExitUsage, "unknown flag: --endpoint; did you mean --endpoints?"},
-		{[]string{"lock", "--session", "5s", "/a", "b"}, cli.ExitUsage, "unknown flag: --session; did you mean --session-timeout?"},
-		{[]string{"status", "--something-else"}, cli.ExitUsage, "unknown flag: --something-else; signalbox status --help lists the flags"},
-		{[]string{"status", "--context", "nowhere"}, cli.ExitNotFound, "there is no context nowhere; signalbox context set nowhere --endpoints HOST:PORT makes it"},
-		{[]string{"--tls", "--timeout", "5s", "node", "describe"}, cli.ExitUsage, "PATH is missing; call it as: signalbox node describe PATH [flags]"},
+		{[]string{"lock", "--session", "5s", "/a", "b"}, cli.ExitUsage,
+			"unknown flag: --session; did you mean --session-timeout?"},
+		{[]string{"status", "--something-else"}, cli.ExitUsage,
+			"unknown flag: --something-else; signalbox status --help lists the flags"},
+		{[]string{"status", "--context", "nowhere"}, cli.ExitNotFound,
+			"there is no context nowhere; signalbox context set nowhere --endpoints HOST:PORT makes it"},
+		{[]string{"--tls", "--timeout", "5s", "node", "describe"}, cli.ExitUsage,
+			"PATH is missing; call it as: signalbox node describe PATH [flags]"},
 		{[]string{"inspect", "nowhere"}, cli.ExitData, "there is no such directory"},
 	} {
 		code, out, err := command(nil, c.args...)

@@ -43,8 +43,10 @@ func newNodeObject(n *client.NodeInfo) nodeObject {
 	return nodeObject{
 		n.Path, n.ID, n.ConfigVersion,
 		set(n.Config.SelfCheckPeriod, cli.Millis), set(n.Config.SessionGracePeriod, cli.Millis),
-		set(n.Config.ReadConsistency, client.Consistency.String), set(n.Config.AttachConsistency, client.Consistency.String),
-		set(n.Config.Counters, client.Counters.String), set(n.Config.QuotaObjects, number), set(n.Config.QuotaBytes, number),
+		set(n.Config.ReadConsistency, client.Consistency.String),
+		set(n.Config.AttachConsistency, client.Consistency.String),
+		set(n.Config.Counters, client.Counters.String), set(n.Config.QuotaObjects, number),
+		set(n.Config.QuotaBytes, number),
 	}
 }
 
@@ -115,7 +117,8 @@ func (n *nodeFlags) add(c *cobra.Command) {
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
-	_ = c.RegisterFlagCompletionFunc("counters", cobra.FixedCompletions([]string{"aggregated", "detailed"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("counters", cobra.FixedCompletions([]string{"aggregated", "detailed"},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // config returns what the flags say; what they do not is zero.
@@ -130,7 +133,8 @@ func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 		return config, err
 	}
 	config.Counters, err = oneOf("--counters", n.counters,
-		map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}, "aggregated or detailed")
+		map[string]client.Counters{"": 0, "aggregated": client.Aggregated,
+			"detailed": client.Detailed}, "aggregated or detailed")
 	return config, err
 }
 
@@ -204,17 +208,23 @@ paths; all without it. What is below /prod is listed with /prod/.`,
 			if len(args) > 0 {
 				prefix = args[0]
 			}
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error { return listNodes(ctx, f, box, prefix) })
+			return f.Ask(c, func(ctx context.Context,
+				box *client.Client) error {
+				return listNodes(ctx, f, box, prefix)
+			})
 		},
 	}
 }
 
 func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix string) error {
-	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS", "+QUOTA OBJECTS#", "+QUOTA BYTES#", "+VERSION#")
-	return listed(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) error {
+	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS",
+		"+QUOTA OBJECTS#", "+QUOTA BYTES#", "+VERSION#")
+	return cli.AddAll(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) error {
 		k := n.Config
-		return rows.Add(newNodeObject(n), n.Path, n.ID, cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
-			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck), cmp.Or(k.Counters, defaultCounters),
-			cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects), settings.Size(cmp.Or(k.QuotaBytes, meta.DefaultQuotaBytes)), n.ConfigVersion)
+		return rows.Add(newNodeObject(n), n.Path, n.ID,
+			cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
+			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck),
+			cmp.Or(k.Counters, defaultCounters), cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects),
+			settings.Size(cmp.Or(k.QuotaBytes, meta.DefaultQuotaBytes)), n.ConfigVersion)
 	})
 }

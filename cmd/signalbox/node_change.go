@@ -41,8 +41,9 @@ If the path exists the command ends with code 73 and changes nothing; with
 					return err
 				}
 				if n.Existed && !ifAbsent {
-					return cli.ExitWith(cli.ExitExists, fmt.Errorf("create node %s: it is there already, and was not changed; "+
-						"--if-absent lets that be no error, signalbox node alter changes it", n.Path))
+					return cli.ExitWith(cli.ExitExists,
+						fmt.Errorf("create node %s: it is there already, and was not changed; "+
+							"--if-absent lets that be no error, signalbox node alter changes it", n.Path))
 				}
 				return printNode(f, n)
 			})
@@ -74,7 +75,8 @@ version; the command ends with code 79 then.`,
 				return err
 			}
 			if config == (client.NodeConfig{}) {
-				return cli.ExitWith(cli.ExitUsage, errors.New("nothing is to be changed; signalbox node alter --help lists the flags"))
+				return cli.ExitWith(cli.ExitUsage,
+					errors.New("nothing is to be changed; signalbox node alter --help lists the flags"))
 			}
 			var guards []client.AlterOption
 			if c.Flags().Changed("if-version") {
@@ -108,7 +110,7 @@ command says what is in it and asks, unless there is --yes.`,
 		Args:              cli.Arguments("PATH"),
 		ValidArgsFunction: f.Complete(f.Paths),
 		RunE: func(c *cobra.Command, args []string) error {
-			look := func(ctx context.Context, box *client.Client) (string, error) {
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				n, err := box.DescribeNode(ctx, args[0])
 				if err != nil {
 					return "", err
@@ -116,7 +118,7 @@ command says what is in it and asks, unless there is --yes.`,
 				semaphores, sessions, err := contents(ctx, box.Node(n.Path))
 				return fmt.Sprintf("this drops node %s with %s and %s", n.Path, semaphores, sessions), err
 			}
-			return f.AskConfirmed(c, look, func(ctx context.Context, box *client.Client) error {
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
 				if err := box.DropNode(ctx, args[0]); err != nil {
 					return err
 				}

@@ -51,7 +51,8 @@ func TestSecretsThatAllCanReadAreWarnedOf(t *testing.T) {
 	s.awaitReady()
 	s.stop()
 	const warning = "every user of this machine can read"
-	if text := s.Errors(); strings.Count(text, warning) != 1 || !strings.Contains(text, "setting=token-file file="+open+" mode=-rw-r--r--") {
+	if text := s.Errors(); strings.Count(text, warning) != 1 ||
+		!strings.Contains(text, "setting=token-file file="+open+" mode=-rw-r--r--") {
 		t.Errorf("it says %s", text)
 	}
 }

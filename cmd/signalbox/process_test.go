@@ -102,89 +102,90 @@ func launch(t *testing.T, c *exec.Cmd, shown ...io.Reader) *task {
 	return newTask(t, p)
 }
 
-func (s *task) must(err error) {
-	s.t.Helper()
+func (t *task) must(err error) {
+	t.t.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		t.t.Fatal(err)
 	}
 }
 
-func (s *task) signal(sig os.Signal) { s.t.Helper(); s.must(s.Signal(sig)) }
+func (t *task) signal(sig os.Signal) { t.t.Helper(); t.must(t.Signal(sig)) }
 
 // pause stops the process in its tracks.
-func (s *task) pause() { s.t.Helper(); s.must(s.Pause()) }
+func (t *task) pause() { t.t.Helper(); t.must(t.Pause()) }
 
 // wait waits for the end of the process and returns the code that it exited with.
-func (s *task) wait(within time.Duration) int {
-	s.t.Helper()
-	code, err := s.Wait(within)
-	s.must(err)
+func (t *task) wait(within time.Duration) int {
+	t.t.Helper()
+	code, err := t.Wait(within)
+	t.must(err)
 	return code
 }
 
 // await asks again and again until what it asks is true.
-func (s *task) await(what string, ask func() bool) {
-	s.t.Helper()
-	s.must(s.Await(what, patience, ask))
+func (t *task) await(what string, ask func() bool) {
+	t.t.Helper()
+	t.must(t.Await(what, patience, ask))
 }
 
 // awaitOutput waits until what the process has written is as it is to be.
-func (s *task) awaitOutput(what string, is func() bool) {
-	s.t.Helper()
-	s.must(s.AwaitOutput(what, patience, is))
+func (t *task) awaitOutput(what string, is func() bool) {
+	t.t.Helper()
+	t.must(t.AwaitOutput(what, patience, is))
 }
 
 // awaitLine waits until the process has printed so many lines, and returns the last of them.
-func (s *task) awaitLine(n int) string {
-	s.t.Helper()
+func (t *task) awaitLine(n int) string {
+	t.t.Helper()
 	var lines []string
-	s.awaitOutput(fmt.Sprintf("it prints %d lines", n), func() bool {
-		lines = strings.SplitAfter(s.Output(), "\n")
+	t.awaitOutput(fmt.Sprintf("it prints %d lines", n), func() bool {
+		lines = strings.SplitAfter(t.Output(), "\n")
 		return len(lines) > n
 	})
 	return strings.TrimSuffix(lines[n-1], "\n")
 }
 
 // says waits until the process has said something, on its standard output.
-func (s *task) says(text string) {
-	s.t.Helper()
-	s.awaitOutput("it says "+text, func() bool { return strings.Contains(s.Output(), text) })
+func (t *task) says(text string) {
+	t.t.Helper()
+	t.awaitOutput("it says "+text, func() bool { return strings.Contains(t.Output(), text) })
 }
 
 // remarks waits until the process has said something on its standard error.
-func (s *task) remarks(text string) {
-	s.t.Helper()
-	s.awaitOutput("it remarks "+text, func() bool { return strings.Contains(s.Errors(), text) })
+func (t *task) remarks(text string) {
+	t.t.Helper()
+	t.awaitOutput("it remarks "+text, func() bool { return strings.Contains(t.Errors(), text) })
 }
 
 // endsWith waits for the end of the process, and checks its code and what it complains of.
-func (s *task) endsWith(code int, complaint string) {
-	s.t.Helper()
-	if got := s.wait(patience); got != code || !strings.Contains(s.Errors(), complaint) || complaint == "" && s.Errors() != "" {
-		s.t.Errorf("%s: code %d, want %d; it says %q, want %q", s.Name, got, code, s.Errors(), complaint)
+func (t *task) endsWith(code int, complaint string) {
+	t.t.Helper()
+	if got := t.wait(patience); got != code || !strings.Contains(t.Errors(), complaint) || complaint == "" &&
+		t.Errors() != "" {
+		t.t.Errorf("%s: code %d, want %d; it says %q, want %q", t.Name, got, code, t.Errors(), complaint)
 	}
 }
 
 // endsBy interrupts the process and checks how it ends.
-func (s *task) endsBy(sig os.Signal, code int) {
-	s.t.Helper()
-	s.signal(sig)
-	if got := s.wait(patience); got != code {
-		s.t.Errorf("%s: code %d, want %d", s.Name, got, code)
+func (t *task) endsBy(sig os.Signal, code int) {
+	t.t.Helper()
+	t.signal(sig)
+	if got := t.wait(patience); got != code {
+		t.t.Errorf("%s: code %d, want %d", t.Name, got, code)
 	}
 }
 
 // interruptAgain interrupts the process until it has ended, and returns its code. It pauses in between: what comes
 // close after the first signal is the same once more.
-func (s *task) interruptAgain() (code int) {
-	s.t.Helper()
+func (t *task) interruptAgain() (code int) {
+	t.t.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); {
-		_ = s.Signal(os.Interrupt) // which fails once it has ended
-		if code, err := s.Wait(cli.SameSignal); err == nil {
+		_ = t.Signal(os.Interrupt) // which fails once it has ended
+		if code, err := t.Wait(cli.SameSignal); err == nil {
 			return code
 		}
 	}
-	return s.wait(0)
+	return t.wait(0)
 }
 
 // hostProcess is the process of a host.

@@ -10,7 +10,7 @@ import (
 const (
 	groupHost    = "host"
 	groupUse     = "use"
-	groupLook    = "look"
+	groupState   = "look"
 	groupObjects = "objects"
 	groupSet     = "set"
 )
@@ -43,7 +43,7 @@ three (signalbox serve --help).`,
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use a cluster"},
 		&cobra.Group{ID: groupObjects, Title: "Look into a cluster, and change it"},
-		&cobra.Group{ID: groupLook, Title: "See how a cluster is"},
+		&cobra.Group{ID: groupState, Title: "See how a cluster is"},
 		&cobra.Group{ID: groupHost, Title: "Run a cluster"},
 		&cobra.Group{ID: groupSet, Title: "Set up this program"},
 	)
@@ -62,7 +62,7 @@ three (signalbox serve --help).`,
 	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f))
 	add(groupHost, newServe(s), newToken(s))
 	add(groupUse, newLock(f), newElect(f))
-	add(groupLook, newStatus(f), newTop(f), newWho(f), newCheck(f))
+	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))
 	add(groupHost, newInspect(f))
 	add(groupSet, newContext(f))
 	add(groupSet, newVersion(s))

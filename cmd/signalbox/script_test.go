@@ -45,15 +45,15 @@ func TestScripts(t *testing.T) {
 }
 
 // script runs the commands of a script and returns the script with what they print.
-func (x *tool) script(text string, normal *strings.Replacer) string {
-	x.t.Helper()
+func (t *tool) script(text string, normal *strings.Replacer) string {
+	t.t.Helper()
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "# "):
 			b.WriteString("\n" + line)
 		case strings.HasPrefix(line, "$ "):
-			printed := normal.Replace(x.shell(strings.TrimSpace(line[2:])))
+			printed := normal.Replace(t.shell(strings.TrimSpace(line[2:])))
 			printed = idInJSON.ReplaceAllString(printed, `${1}"11240984669916758017"`)
 			printed = timeInJSON.ReplaceAllString(printed, `"since":"2026-03-01T12:00:00.123Z"`)
 			printed = waitedInJSON.ReplaceAllString(printed, `"waited_ms":1500`)
@@ -76,15 +76,15 @@ var (
 )
 
 // shell runs a command line in a shell, in the tool's folder.
-func (x *tool) shell(line string) string {
-	x.t.Helper()
+func (t *tool) shell(line string) string {
+	t.t.Helper()
 	c := exec.Command("sh", "-c", line)
-	c.Env, c.Dir = processEnvironment(x.env...), x.dir
+	c.Env, c.Dir = processEnvironment(t.env...), t.dir
 	var out, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &out, &stderr
 	err := c.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		x.t.Fatalf("%s: %v", line, err)
+		t.t.Fatalf("%s: %v", line, err)
 	}
 	text := out.String()
 	if text != "" && !strings.HasSuffix(text, "\n") {

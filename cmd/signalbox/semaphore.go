@@ -26,8 +26,9 @@ itself can have data for others to read.
 A persistent semaphore is created and deleted. An ephemeral one comes with its
 first owner and goes with its last, and has no limit: who takes all of it has it
 alone.`,
-	}, newSemaphoreCreate(f), newSemaphoreUpdate(f), newSemaphoreResize(f), newSemaphoreDelete(f), newSemaphoreDescribe(f), newSemaphoreList(f),
-		newSemaphoreAcquire(f), newSemaphoreRelease(f), newSemaphoreWatch(f)))
+	}, newSemaphoreCreate(f), newSemaphoreUpdate(f), newSemaphoreResize(f), newSemaphoreDelete(f),
+		newSemaphoreDescribe(f), newSemaphoreList(f), newSemaphoreAcquire(f), newSemaphoreRelease(f),
+		newSemaphoreWatch(f)))
 }
 
 // semaphoreObject is a semaphore as it is printed.
@@ -45,7 +46,8 @@ type semaphoreObject struct {
 
 // newSemaphoreObject returns a semaphore as it is printed; without data if that was not asked for.
 func newSemaphoreObject(path string, s *client.SemaphoreInfo, withData bool) semaphoreObject {
-	o := semaphoreObject{path, s.Name, cli.Amount(s.Limit), cli.Amount(s.Count), s.OwnerCount, s.WaiterCount, s.Ephemeral, s.Revision, cli.Payload{}}
+	o := semaphoreObject{path, s.Name, cli.Amount(s.Limit), cli.Amount(s.Count), s.OwnerCount, s.WaiterCount,
+		s.Ephemeral, s.Revision, cli.Payload{}}
 	if withData {
 		o.Payload = cli.NewPayload(s.Data)
 	}
@@ -58,11 +60,12 @@ type ownerObject struct {
 	SessionID cli.ID     `json:"session_id"`
 	Count     cli.Amount `json:"count"`
 	cli.Payload
-	origin
+	clientObject
 }
 
 func newOwnerObject(o client.Owner) ownerObject {
-	return ownerObject{o.OrderID, cli.ID(o.SessionID), cli.Amount(o.Count), cli.NewPayload(o.Data), newOrigin(o.Since, o.Client)}
+	return ownerObject{o.OrderID, cli.ID(o.SessionID), cli.Amount(o.Count), cli.NewPayload(o.Data),
+		newClientObject(o.Since, o.Client)}
 }
 
 func newOwnerObjects(owners []client.Owner) []ownerObject {
@@ -80,11 +83,12 @@ type waiterObject struct {
 	Count     cli.Amount `json:"count"`
 	TimeoutMS *int64     `json:"timeout_ms,omitempty"`
 	cli.Payload
-	origin
+	clientObject
 }
 
 func newWaiterObject(w client.Waiter) waiterObject {
-	o := waiterObject{w.OrderID, cli.ID(w.SessionID), cli.Amount(w.Count), nil, cli.NewPayload(w.Data), newOrigin(w.Since, w.Client)}
+	o := waiterObject{w.OrderID, cli.ID(w.SessionID), cli.Amount(w.Count), nil, cli.NewPayload(w.Data),
+		newClientObject(w.Since, w.Client)}
 	if w.Timeout >= 0 {
 		ms := cli.Millis(w.Timeout)
 		o.TimeoutMS = &ms
@@ -130,12 +134,14 @@ What is shown may be a moment old, unless there is --strict.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&strict, "strict", false, "miss nothing that was answered before; it costs a round among the hosts")
+	c.Flags().BoolVar(&strict, "strict", false,
+		"miss nothing that was answered before; it costs a round among the hosts")
 	return c
 }
 
 func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error {
-	object := semaphoreDetails{newSemaphoreObject(path, &d.SemaphoreInfo, true), newOwnerObjects(d.Owners), []waiterObject{}}
+	object := semaphoreDetails{newSemaphoreObject(path, &d.SemaphoreInfo, true), newOwnerObjects(d.Owners),
+		[]waiterObject{}}
 	for _, w := range d.Waiters {
 		object.Waiters = append(object.Waiters, newWaiterObject(w))
 	}
@@ -159,7 +165,8 @@ func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error
 	var owners, waiters [][]any
 	for _, o := range d.Owners {
 		owners = append(owners, []any{
-			o.OrderID, o.SessionID, cli.Amount(o.Count), sinceCell(o.Since), o.Client.Address, clientCell(o.Client), o.Data,
+			o.OrderID, o.SessionID, cli.Amount(o.Count), sinceCell(o.Since),
+			o.Client.Address, clientCell(o.Client), o.Data,
 		})
 	}
 	for _, w := range d.Waiters {
@@ -168,12 +175,14 @@ func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error
 			waits = w.Timeout.String()
 		}
 		waiters = append(waiters, []any{
-			w.OrderID, w.SessionID, cli.Amount(w.Count), waits, sinceCell(w.Since), w.Client.Address, clientCell(w.Client), w.Data,
+			w.OrderID, w.SessionID, cli.Amount(w.Count), waits, sinceCell(w.Since),
+			w.Client.Address, clientCell(w.Client), w.Data,
 		})
 	}
 	return errors.Join(
 		f.Section("Owners:", []string{"ORDER#", "SESSION#", "COUNT#", "SINCE", "FROM", "+CLIENT", "DATA"}, owners),
-		f.Section("Waiters:", []string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "SINCE", "FROM", "+CLIENT", "DATA"}, waiters))
+		f.Section("Waiters:", []string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "SINCE", "FROM", "+CLIENT", "DATA"},
+			waiters))
 }
 
 func newSemaphoreList(f *cli.Frame) *cobra.Command {
@@ -205,13 +214,15 @@ the table has their data as well; --data adds it to -o json.`,
 				if len(args) == 0 {
 					node = "NODE"
 				}
-				rows := f.Rows(node, "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA")
-				semaphores := inNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
+				rows := f.Rows(node, "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#",
+					"+DATA")
+				semaphores := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
 					return n.Semaphores(ctx, options...)
 				})
-				return listed(rows, semaphores, func(p placed[*client.SemaphoreInfo]) error {
+				return cli.AddAll(rows, semaphores, func(p inNode[*client.SemaphoreInfo]) error {
 					s := p.thing
-					return rows.Add(newSemaphoreObject(p.path, s, withData), p.path, s.Name, cli.Amount(s.Limit), cli.Amount(s.Count),
+					return rows.Add(newSemaphoreObject(p.path, s, withData), p.path, s.Name, cli.Amount(s.Limit),
+						cli.Amount(s.Count),
 						s.OwnerCount, s.WaiterCount, s.Ephemeral, s.Revision, s.Data)
 				})
 			})

@@ -68,7 +68,7 @@ first it ends with code 75; if what it held is lost, with code 80.
 				if err != nil {
 					return err
 				}
-				defer sayGoodbye(ctx, f, "end the session", s.Close)
+				defer cleanUp(ctx, f, "end the session", s.Close)
 				lease, err := flags.acquire(ctx, f, c, k, s, args[1], options)
 				if err != nil {
 					return err
@@ -78,9 +78,11 @@ first it ends with code 75; if what it held is lost, with code 80.
 		},
 	}
 	flags.session.add(c)
-	c.Flags().Var(&flags.count, "count", "how much of it to acquire, from 1 on; all of an ephemeral one is to have it alone")
+	c.Flags().Var(&flags.count, "count",
+		"how much of it to acquire, from 1 on; all of an ephemeral one is to have it alone")
 	c.Flags().Var(&flags.limit, "limit", "create it with this limit, from 1 on or all, if it does not exist")
-	c.Flags().BoolVar(&flags.ephemeral, "ephemeral", false, "it is an ephemeral one, which comes and goes with its owners")
+	c.Flags().BoolVar(&flags.ephemeral, "ephemeral", false,
+		"it is an ephemeral one, which comes and goes with its owners")
 	c.Flags().DurationVar(&flags.wait, "wait", 0, "wait for at most this `DURATION`, up to 24h; 0 is not at all. Without it the command waits for ever")
 	c.Flags().StringVar(&flags.data, "data", "", "data of the owner, for others to read: `TEXT`, @FILE, or - for standard input")
 	return c
@@ -90,7 +92,8 @@ first it ends with code 75; if what it held is lost, with code 80.
 func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.AcquireOption, error) {
 	switch {
 	case a.ephemeral && a.limit != 0:
-		return nil, cli.ExitWith(cli.ExitUsage, errors.New("--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out"))
+		return nil, cli.ExitWith(cli.ExitUsage,
+			errors.New("--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out"))
 	case a.wait < 0:
 		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--wait %v: it is below zero", a.wait))
 	}
@@ -114,7 +117,8 @@ type acquirer interface {
 	TryAcquire(context.Context, ...client.AcquireOption) (*client.Lease, bool, error)
 }
 
-func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Command, k *cli.Connection, s *client.Session, name string, options []client.AcquireOption) (*client.Lease, error) {
+func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Command, k *cli.Connection,
+	s *client.Session, name string, options []client.AcquireOption) (*client.Lease, error) {
 	var x acquirer
 	switch {
 	case a.ephemeral:
@@ -135,7 +139,8 @@ func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Comma
 	defer cancel()
 	lease, ok, err := x.TryAcquire(within, options...)
 	if err == nil && !ok {
-		return nil, cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s: not acquired: not so much of it is free", cli.Safe(name)))
+		return nil, cli.ExitWith(cli.ExitNotAcquired,
+			fmt.Errorf("%s: not acquired: not so much of it is free", cli.Safe(name)))
 	}
 	return lease, acquireHint(cli.EndedBy(within, err))
 }
@@ -161,15 +166,17 @@ type grantObject struct {
 func hold(ctx context.Context, f *cli.Frame, path string, lease *client.Lease) error {
 	name := cli.Safe(lease.Name())
 	g := grantObject{path, lease.Name(), cli.ID(lease.Session()), lease.Fence(), cli.Amount(lease.Count())}
-	err := f.Line(g, "acquired %s in %s: fence %d, count %v, session %v", name, cli.Safe(path), g.Fence, g.Count, g.SessionID)
+	err := f.Line(g, "acquired %s in %s: fence %d, count %v, session %v", name, cli.Safe(path), g.Fence, g.Count,
+		g.SessionID)
 	if err == nil {
 		select {
 		case <-ctx.Done():
 		case <-lease.Context().Done():
-			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not held any more: %w", name, context.Cause(lease.Context())))
+			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not held any more: %w", name,
+				context.Cause(lease.Context())))
 		}
 	}
-	sayGoodbye(ctx, f, "give back "+name, lease.Release)
+	cleanUp(ctx, f, "give back "+name, lease.Release)
 	f.Say("released %s", name)
 	return err
 }

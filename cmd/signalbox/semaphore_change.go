@@ -41,7 +41,8 @@ If it exists the command ends with code 73 and changes nothing.
 				if err := node.Create(ctx, args[1], uint64(limit), value); err != nil {
 					return err
 				}
-				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(), client.WithWaiters())
+				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(),
+					client.WithWaiters())
 				if err != nil {
 					return err
 				}
@@ -128,7 +129,8 @@ acquire go on under the new one.`,
 				if err := node.Resize(ctx, args[1], uint64(limit), guards...); err != nil {
 					return err
 				}
-				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(), client.WithWaiters())
+				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(),
+					client.WithWaiters())
 				if err != nil {
 					return err
 				}
@@ -174,7 +176,7 @@ the command says who they are and asks, unless there is --yes.`,
 					return err
 				})
 			}
-			look := func(ctx context.Context, box *client.Client) (string, error) {
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				d, err := box.Node(path).Describe(ctx, name)
 				if err != nil {
 					return "", err
@@ -182,7 +184,7 @@ the command says who they are and asks, unless there is --yes.`,
 				return fmt.Sprintf("this deletes semaphore %s of node %s with %s and %s",
 					cli.Safe(name), cli.Safe(path), plural(d.OwnerCount, "owner"), plural(d.WaiterCount, "waiter")), nil
 			}
-			return f.AskConfirmed(c, look, func(ctx context.Context, box *client.Client) error {
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
 				return remove(ctx, box, client.Force())
 			})
 		},

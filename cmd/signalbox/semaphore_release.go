@@ -37,9 +37,11 @@ done, and the command ends with code 66.`,
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if (who.session == 0) == (who.order == 0) {
-				return cli.ExitWith(cli.ExitUsage, errors.New("say whose it is: with --session or with --order; signalbox semaphore describe shows both"))
+				return cli.ExitWith(cli.ExitUsage,
+					errors.New("say whose it is: with --session or with --order; signalbox semaphore describe shows "+
+						"both"))
 			}
-			look := func(ctx context.Context, box *client.Client) (string, error) {
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				id, err := who.find(ctx, box, args[0], args[1])
 				if err != nil {
 					return "", err
@@ -51,7 +53,7 @@ done, and the command ends with code 66.`,
 				return fmt.Sprintf("to release %s this ends session %d%s, which %s",
 					cli.Safe(args[1]), id, described(d.Description), holdingWords(d.Holdings)), nil
 			}
-			return f.AskConfirmed(c, look, func(ctx context.Context, box *client.Client) error {
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
 				id, err := who.find(ctx, box, args[0], args[1])
 				if err != nil {
 					return err
@@ -72,7 +74,8 @@ done, and the command ends with code 66.`,
 
 // find returns the session that is meant, if it holds the semaphore now.
 func (h holder) find(ctx context.Context, box *client.Client, path, name string) (session uint64, err error) {
-	d, err := box.Node(path).Describe(ctx, name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+	d, err := box.Node(path).Describe(ctx, name, client.WithOwners(), client.WithWaiters(),
+		client.WithConsistency(client.Strict))
 	if err != nil {
 		return 0, err
 	}
@@ -90,5 +93,6 @@ func (h holder) find(ctx context.Context, box *client.Client, path, name string)
 	if h.session != 0 {
 		who = fmt.Sprintf("session %d", h.session)
 	}
-	return 0, cli.ExitWith(cli.ExitNotFound, fmt.Errorf("release %s: %s neither owns it nor waits for it; nothing was done", cli.Safe(name), who))
+	return 0, cli.ExitWith(cli.ExitNotFound,
+		fmt.Errorf("release %s: %s neither owns it nor waits for it; nothing was done", cli.Safe(name), who))
 }

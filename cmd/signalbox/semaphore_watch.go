@@ -60,7 +60,8 @@ once, and the command ends when nobody reads it any more.`,
 			var options []client.WatchOption
 			switch {
 			case dataOnly && ownersOnly:
-				return cli.ExitWith(cli.ExitUsage, errors.New("--data-only and --owners-only leave nothing to watch; leave one of them out"))
+				return cli.ExitWith(cli.ExitUsage,
+					errors.New("--data-only and --owners-only leave nothing to watch; leave one of them out"))
 			case dataOnly:
 				options = append(options, client.DataOnly())
 			case ownersOnly:
@@ -89,8 +90,9 @@ func printView(f *cli.Frame, path, name string, v *client.View) error {
 	ch := v.Changes()
 	if f.JSON() {
 		o := viewObject{
-			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral, cli.Amount(v.Limit), ch.LimitChanged,
-			cli.Amount(v.Count()), v.Len(), newOwnerObjects(ch.Joined), newOwnerObjects(ch.Changed), newOwnerObjects(ch.Gone), cli.Payload{},
+			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral,
+			cli.Amount(v.Limit), ch.LimitChanged, cli.Amount(v.Count()), v.Len(),
+			newOwnerObjects(ch.Joined), newOwnerObjects(ch.Changed), newOwnerObjects(ch.Gone), cli.Payload{},
 		}
 		if v.Exists && (ch.First || ch.DataChanged) {
 			o.Payload = cli.NewPayload(v.Data)
@@ -133,7 +135,8 @@ func viewLines(v *client.View, ch client.Changes) []string {
 		owners []client.Owner
 	}{{"gone   ", ch.Gone}, {"changed", ch.Changed}, {"joined ", ch.Joined}} {
 		for _, o := range part.owners {
-			lines = append(lines, fmt.Sprintf("%s   order %d, session %d, count %v, data %s", part.what, o.OrderID, o.SessionID, cli.Amount(o.Count), cli.Cell(o.Data)))
+			lines = append(lines, fmt.Sprintf("%s   order %d, session %d, count %v, data %s", part.what, o.OrderID,
+				o.SessionID, cli.Amount(o.Count), cli.Cell(o.Data)))
 		}
 	}
 	return lines

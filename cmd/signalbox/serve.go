@@ -180,10 +180,11 @@ func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after ti
 		raft = given.RaftAdvertise
 	}
 	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", raft,
-		"admin", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster, "after", after.Round(time.Millisecond).String())
+		"admin", given.AdminListen, "shards", id.Shards, "cluster", id.Cluster,
+		"after", after.Round(time.Millisecond).String())
 }
 
-// greeting is the line that a host says to whoever started it by hand.
+// greeting is the line for a user who started the host by hand.
 func greeting(s *settings.Settings) string {
 	var clients []string
 	if s.ServesPlain() {
@@ -192,7 +193,8 @@ func greeting(s *settings.Settings) string {
 	if s.ServesTLS() {
 		clients = append(clients, s.TLSListen+" (TLS)")
 	}
-	line := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s", strings.Join(clients, " and "), s.DataDir)
+	line := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s", strings.Join(clients, " and "),
+		s.DataDir)
 	if !s.ServesAdmin() {
 		return line + ". Try next: signalbox --help"
 	}

@@ -23,13 +23,15 @@ func TestAHostWithoutSettings(t *testing.T) {
 	s := p.serve(t)
 	t.Logf("ready after %v", s.awaitReady())
 	s.awaitLine(1)
-	want := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s; health, metrics and status at http://%s. Try next: curl http://%s/status\n",
+	want := fmt.Sprintf("signalbox is ready: clients connect to %s; data in %s; health, metrics and status at "+
+		"http://%s. Try next: curl http://%s/status\n",
 		p.Client, p.Dir, p.Admin, p.Admin)
 	if got := s.Output(); got != want {
 		t.Errorf("it says %q\nwant    %q", got, want)
 	}
 	status := s.status()
-	if !status.Ready || status.Host.Name != "signalbox" || status.Host.ID != 1 || len(status.Shards) != 1+settings.DefaultShards || status.Cluster.ID == "" || status.Disk == nil {
+	if !status.Ready || status.Host.Name != "signalbox" || status.Host.ID != 1 ||
+		len(status.Shards) != 1+settings.DefaultShards || status.Cluster.ID == "" || status.Disk == nil {
 		t.Errorf("status %+v", status)
 	}
 	for _, shard := range status.Shards {
@@ -97,8 +99,10 @@ func TestASecondProcessOnADirectoryIsRefused(t *testing.T) {
 	s.awaitReady()
 	other := newPlace(t)
 	other.Dir = p.Dir
-	other.refused(t, cli.ExitData, []string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", s.PID())})
-	// With nothing else said, the addresses are taken as well, and all of it is told.
+	other.refused(t, cli.ExitData,
+		[]string{fmt.Sprintf("the data directory is in use by process %d; stop it, or give this host a --data-dir of "+
+			"its own", s.PID())})
+	// With the same addresses, those are taken as well, and all of it is reported.
 	p.refused(t, cli.ExitData, []string{"in use by process", "--listen: ", "--admin-listen: "})
 	if code, text := s.get("/health/ready"); code != 200 {
 		t.Errorf("the first one: %d %s", code, text)
@@ -115,7 +119,8 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.refused(t, cli.ExitUnavailable, []string{"--" + taken.setting + ": ", taken.address, "another process listens there; stop it or choose another port"})
+		p.refused(t, cli.ExitUnavailable, []string{"--" + taken.setting + ": ", taken.address,
+			"another process listens there; stop it or choose another port"})
 		l.Close()
 	}
 	if _, err := identity.Read(p.Dir); err == nil {
@@ -135,7 +140,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 
 func TestAHostAloneOpensNoPortForOthers(t *testing.T) {
 	p := newPlace(t)
-	l, err := net.Listen("tcp", p.Raft) // whoever has the port does not matter to it
+	l, err := net.Listen("tcp", p.Raft) // the owner of the port does not matter to it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +162,8 @@ func TestHostsShareASecret(t *testing.T) {
 	for _, p := range places {
 		p.Args = append(p.Args, "--raft-secret-file", secret)
 	}
-	places[0].refused(t, cli.ExitUsage, []string{"--raft-secret-file: ", "has a secret of 9 bytes: it must have 16 to 4096; openssl rand -base64 32 makes one"})
+	places[0].refused(t, cli.ExitUsage, []string{"--raft-secret-file: ",
+		"has a secret of 9 bytes: it must have 16 to 4096; openssl rand -base64 32 makes one"})
 	write("  " + strings.Repeat("secret", 5) + "\n")
 	a, b := places[0].serve(t), places[1].serve(t)
 	a.awaitReady()
@@ -187,8 +193,11 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	s.stop()
 	p.Args = nil
-	p.refused(t, cli.ExitData, []string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"}, "--shards", "3")
-	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"}, "--name", "other")
+	p.refused(t, cli.ExitData,
+		[]string{"its cluster was made with 2 shards, and --shards is 3: give --shards 2 or leave it out"},
+		"--shards", "3")
+	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"},
+		"--name", "other")
 	moved := *p.Place
 	moved.Raft = newPlace(t).Raft
 	(&place{&moved}).refused(t, cli.ExitData, []string{"it was made with the Raft address " + p.Raft})
@@ -329,7 +338,7 @@ func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
 	s.stop()
 }
 
-func TestHostsThatWereToldDifferentThingsDoNotSpeak(t *testing.T) {
+func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 	places := newCluster(t, "a", "b")
 	hosts := []*hostProcess{places[0].serve(t), places[1].serve(t, "--shards", "2")}
 	for _, s := range hosts {
@@ -343,8 +352,8 @@ func TestHostsThatWereToldDifferentThingsDoNotSpeak(t *testing.T) {
 	}
 }
 
-// TestAHostWhoseErrorsNobodyReadsServes starts a host whose standard error is a full pipe without a reader.
-func TestAHostWhoseErrorsNobodyReadsServes(t *testing.T) {
+// TestAHostServesWithoutAReaderOfItsErrors starts a host whose standard error is a full pipe without a reader.
+func TestAHostServesWithoutAReaderOfItsErrors(t *testing.T) {
 	p := newPlace(t)
 	reader, full, err := os.Pipe()
 	if err != nil {
@@ -364,7 +373,8 @@ func TestAHostWhoseErrorsNobodyReadsServes(t *testing.T) {
 		c.Env = append(os.Environ(), program().Env...)
 		return c
 	}
-	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen", p.Admin)
+	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen",
+		p.Admin)
 	serve.Stderr = full
 	host := launch(t, serve)
 	host.awaitLine(1) // it is ready

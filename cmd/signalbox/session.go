@@ -34,13 +34,15 @@ type sessionObject struct {
 	Attached    bool   `json:"attached"`
 	Owned       int    `json:"owned"`
 	Waiting     int    `json:"waiting"`
-	origin
+	clientObject
 	Node string `json:"node,omitempty"` // its path; left out if it could not be asked for
 }
 
 func newSessionObject(path string, s *client.SessionInfo) sessionObject {
 	return sessionObject{
-		cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting, newOrigin(s.Since, s.Client), path,
+		cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting,
+		newClientObject(s.Since,
+			s.Client), path,
 	}
 }
 
@@ -81,11 +83,16 @@ the table says what its client calls itself.`,
 				if len(args) == 0 {
 					node = "NODE"
 				}
-				rows := f.Rows(node, "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT", "DESCRIPTION")
-				sessions := inNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo, error] { return n.Sessions(ctx) })
-				return listed(rows, sessions, func(p placed[*client.SessionInfo]) error {
+				rows := f.Rows(node, "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT",
+					"DESCRIPTION")
+				sessions := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo,
+					error] {
+					return n.Sessions(ctx)
+				})
+				return cli.AddAll(rows, sessions, func(p inNode[*client.SessionInfo]) error {
 					s := p.thing
-					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout,
+					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting,
+						s.Timeout,
 						sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
 				})
 			})
@@ -151,8 +158,9 @@ func printSession(f *cli.Frame, d *sessionDetails) error {
 func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessionDetails, error) {
 	s, err := box.DescribeSession(ctx, id)
 	if errors.Is(err, client.ErrSessionExpired) {
-		return nil, cli.ExitWith(cli.ExitNotFound, fmt.Errorf("there is no session %d; it is over, or there never was one: "+
-			"signalbox session list PATH shows those of a node", id))
+		return nil, cli.ExitWith(cli.ExitNotFound,
+			fmt.Errorf("there is no session %d; it is over, or there never was one: "+
+				"signalbox session list PATH shows those of a node", id))
 	}
 	if err != nil {
 		return nil, err
@@ -162,7 +170,8 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessi
 		if err != nil {
 			return nil, err
 		}
-		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Waiting, h.OrderID, cli.Amount(h.Count), sinceField(h.Since)})
+		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Waiting, h.OrderID, cli.Amount(h.Count),
+			sinceField(h.Since)})
 	}
 	return d, nil
 }
@@ -200,14 +209,15 @@ The command says what the session holds and asks, unless there is --yes.`,
 			if err != nil {
 				return err
 			}
-			look := func(ctx context.Context, box *client.Client) (string, error) {
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				d, err := describeSession(ctx, box, id)
 				if err != nil {
 					return "", err
 				}
-				return fmt.Sprintf("this ends session %d%s, which %s", id, described(d.Description), holdingWords(d.Holdings)), nil
+				return fmt.Sprintf("this ends session %d%s, which %s", id, described(d.Description),
+					holdingWords(d.Holdings)), nil
 			}
-			return f.AskConfirmed(c, look, func(ctx context.Context, box *client.Client) error {
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
 				if _, err := describeSession(ctx, box, id); err != nil {
 					return err
 				}
@@ -269,7 +279,9 @@ func few(names []string) string {
 func sessionID(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
-		return 0, cli.ExitWith(cli.ExitUsage, fmt.Errorf("%s is not the id of a session; it is a number, as signalbox session list shows it", cli.Safe(text)))
+		return 0, cli.ExitWith(cli.ExitUsage,
+			fmt.Errorf("%s is not the id of a session; it is a number, as signalbox session list shows it",
+				cli.Safe(text)))
 	}
 	return id, nil
 }

@@ -27,38 +27,38 @@ type sharedHost struct {
 var shared sharedHost
 
 // start starts the host, and waits until it is ready.
-func (h *sharedHost) start(t *testing.T) {
+func (s *sharedHost) start(t *testing.T) {
 	t.Helper()
-	h.once.Do(func() { h.err = h.open() })
-	if h.err != nil {
-		t.Fatalf("the shared host: %v", h.err)
+	s.once.Do(func() { s.err = s.open() })
+	if s.err != nil {
+		t.Fatalf("the shared host: %v", s.err)
 	}
 }
 
-func (h *sharedHost) open() (err error) {
-	if h.dir, err = os.MkdirTemp("", "signalbox-test-"); err != nil {
+func (s *sharedHost) open() (err error) {
+	if s.dir, err = os.MkdirTemp("", "signalbox-test-"); err != nil {
 		return err
 	}
-	p, err := process.NewPlace(program(), h.dir)
+	p, err := process.NewPlace(program(), s.dir)
 	if err != nil {
 		return err
 	}
-	if h.host, err = p.Start(); err != nil {
+	if s.host, err = p.Start(); err != nil {
 		return err
 	}
-	return h.host.AwaitReady(patience)
+	return s.host.AwaitReady(patience)
 }
 
 // address is where clients of the host connect.
-func (h *sharedHost) address() string { return h.host.Place.Client }
+func (s *sharedHost) address() string { return s.host.Place.Client }
 
 // stop ends the host, at the end of all tests.
-func (h *sharedHost) stop() {
-	if h.host != nil {
-		h.host.Kill() // nothing of it is looked at any more
+func (s *sharedHost) stop() {
+	if s.host != nil {
+		s.host.Kill() // nothing of it is looked at any more
 	}
-	if h.dir != "" {
-		_ = os.RemoveAll(h.dir)
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
 	}
 }
 
@@ -93,15 +93,15 @@ func newTool(t *testing.T, address string) *tool {
 }
 
 // with returns a tool with more variables of the environment.
-func (x *tool) with(variables ...string) *tool {
-	more := *x
-	more.env = append(append([]string{}, x.env...), variables...)
+func (t *tool) with(variables ...string) *tool {
+	more := *t
+	more.env = append(append([]string{}, t.env...), variables...)
 	return &more
 }
 
-func (x *tool) command(args ...string) *exec.Cmd {
+func (t *tool) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
-	c.Env, c.Dir = processEnvironment(x.env...), x.dir
+	c.Env, c.Dir = processEnvironment(t.env...), t.dir
 	return c
 }
 
@@ -112,44 +112,44 @@ type result struct {
 }
 
 // run runs a command that ends by itself.
-func (x *tool) run(args ...string) result { return x.runWith("", args...) }
+func (t *tool) run(args ...string) result { return t.runWith("", args...) }
 
 // runWith is run with something on standard input.
-func (x *tool) runWith(in string, args ...string) result {
-	x.t.Helper()
-	c := x.command(args...)
+func (t *tool) runWith(in string, args ...string) result {
+	t.t.Helper()
+	c := t.command(args...)
 	var out, err bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(in), &out, &err
 	runErr := c.Run()
 	if _, exited := errors.AsType[*exec.ExitError](runErr); runErr != nil && !exited {
-		x.t.Fatalf("%v: %v", args, runErr)
+		t.t.Fatalf("%v: %v", args, runErr)
 	}
 	return result{c.ProcessState.ExitCode(), out.String(), err.String()}
 }
 
 // ok runs a command that must succeed and returns what it prints.
-func (x *tool) ok(args ...string) string {
-	x.t.Helper()
-	r := x.run(args...)
+func (t *tool) ok(args ...string) string {
+	t.t.Helper()
+	r := t.run(args...)
 	if r.code != 0 {
-		x.t.Fatalf("%v: code %d\n%s%s", args, r.code, r.out, r.err)
+		t.t.Fatalf("%v: code %d\n%s%s", args, r.code, r.out, r.err)
 	}
 	return r.out
 }
 
 // fails runs a command that must end with that code, print nothing, and say that.
-func (x *tool) fails(code int, say string, args ...string) {
-	x.t.Helper()
-	r := x.run(args...)
+func (t *tool) fails(code int, say string, args ...string) {
+	t.t.Helper()
+	r := t.run(args...)
 	if r.code != code || r.out != "" || !strings.Contains(r.err, say) {
-		x.t.Errorf("%v: code %d, want %d\nout: %s\nerr: %s\nwant: %s", args, r.code, code, r.out, r.err, say)
+		t.t.Errorf("%v: code %d, want %d\nout: %s\nerr: %s\nwant: %s", args, r.code, code, r.out, r.err, say)
 	}
 }
 
 // start starts a command that stays; the test's end kills it.
-func (x *tool) start(args ...string) *task {
-	x.t.Helper()
-	return launch(x.t, x.command(args...))
+func (t *tool) start(args ...string) *task {
+	t.t.Helper()
+	return launch(t.t, t.command(args...))
 }
 
 // linkSignalbox makes a folder with this test's program in it, under the name of signalbox.

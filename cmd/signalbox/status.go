@@ -74,9 +74,10 @@ type statusObject struct {
 	Shards []shardObject `json:"shards"`
 	// Silent are endpoints that do not answer, and are not known to be of a host.
 	Silent []silentObject `json:"silent_endpoints"`
-	// Meta is the shard of the nodes; nil where no host tells of it.
+	// Meta is the shard of the nodes; nil where no host reports it.
 	Meta *metaObject `json:"meta,omitempty"`
-	// FeatureLevel is that of the cluster, 0 where no host tells; LevelHeldBy says which hosts keep it from rising.
+	// FeatureLevel is that of the cluster, 0 where no host reports it; LevelHeldBy names the hosts that keep it from
+	// rising.
 	FeatureLevel int    `json:"feature_level,omitempty"`
 	LevelHeldBy  string `json:"level_held_by,omitempty"`
 }
@@ -119,7 +120,7 @@ type shardOnHostObject struct {
 	Lag     uint64 `json:"lag"`
 }
 
-// shardObject is a shard as JSON. Leader is the id of a host, 0 where nobody knows one.
+// shardObject is a shard as JSON. Leader is the id of a host, 0 where no host knows one.
 type shardObject struct {
 	ID         uint64 `json:"id"`
 	Leader     uint64 `json:"leader"`
@@ -160,7 +161,8 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 		known.hear(&hosts[i].Meta, hosts[i].ID)
 	}
 	if known.Term > 0 {
-		s.Meta = &metaObject{Leader: known.Leader, LeaderName: leaderName(names, known.Leader), Term: known.Term, Applied: known.Applied}
+		s.Meta = &metaObject{Leader: known.Leader, LeaderName: leaderName(names, known.Leader), Term: known.Term,
+			Applied: known.Applied}
 	}
 	slices.SortFunc(s.Shards, func(a, b shardObject) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range hosts {
@@ -191,16 +193,16 @@ func leaderName(names map[uint64]string, id uint64) string {
 }
 
 // hear takes in what a host says of the shard: the leader of the highest term leads, and knows best what is in it.
-func (x *shardObject) hear(said *client.ShardStatus, from uint64) {
+func (s *shardObject) hear(said *client.ShardStatus, from uint64) {
 	switch {
-	case said.Term > x.Term:
-		x.Term, x.Leader = said.Term, said.Leader
-	case said.Term == x.Term && x.Leader == 0:
-		x.Leader = said.Leader
+	case said.Term > s.Term:
+		s.Term, s.Leader = said.Term, said.Leader
+	case said.Term == s.Term && s.Leader == 0:
+		s.Leader = said.Leader
 	}
-	x.Applied = max(x.Applied, said.AppliedIndex)
-	if said.Leader == from || x.Sessions == 0 && x.Semaphores == 0 {
-		x.Sessions, x.Semaphores, x.Waiters = said.Sessions, said.Semaphores, said.Waiters
+	s.Applied = max(s.Applied, said.AppliedIndex)
+	if said.Leader == from || s.Sessions == 0 && s.Semaphores == 0 {
+		s.Sessions, s.Semaphores, s.Waiters = said.Sessions, said.Semaphores, said.Waiters
 	}
 }
 
@@ -223,7 +225,7 @@ func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObj
 	return o
 }
 
-// leaderless are the shards that nobody leads.
+// leaderless are the shards without a leader.
 func (s *statusObject) leaderless() (ids []string) {
 	for i := range s.Shards {
 		if s.Shards[i].Leader == 0 {
@@ -266,19 +268,23 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 	}
 	err := f.Fields(&s, fields...)
 	if err == nil {
-		err = f.Section("Hosts", []string{"ID#", "NAME", "ADDRESS", "VERSION", "UP", "FRESH", "LEADS", "CONNECTIONS#", "SESSIONS#"}, hostCells(&s))
+		err = f.Section("Hosts", []string{"ID#", "NAME", "ADDRESS", "VERSION", "UP", "FRESH", "LEADS", "CONNECTIONS#",
+			"SESSIONS#"}, hostCells(&s))
 	}
 	if err == nil {
-		err = f.Section("Shards", []string{"ID#", "LEADER", "TERM#", "APPLIED#", "LAG#", "SESSIONS#", "SEMAPHORES#", "WAITERS#"}, shardCells(&s))
+		err = f.Section("Shards", []string{"ID#", "LEADER", "TERM#", "APPLIED#", "LAG#", "SESSIONS#", "SEMAPHORES#",
+			"WAITERS#"}, shardCells(&s))
 	}
 	if err == nil && f.Wide() {
-		err = f.Section("Shards on hosts", []string{"HOST", "SHARD#", "LEADER#", "TERM#", "APPLIED#", "LAG#"}, copyCells(&s))
+		err = f.Section("Shards on hosts", []string{"HOST", "SHARD#", "LEADER#", "TERM#", "APPLIED#", "LAG#"},
+			copyCells(&s))
 	}
 	if err == nil {
 		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(&s))
 	}
 	if err == nil && len(missing) > 0 {
-		err = cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("no leader of shard %s: changes are refused there until a majority of its hosts speak to each other", strings.Join(missing, ", ")))
+		err = cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("no leader of shard %s: changes are refused there until a "+
+			"majority of its hosts speak to each other", strings.Join(missing, ", ")))
 	}
 	return err
 }
@@ -295,7 +301,8 @@ func hostCells(s *statusObject) (rows [][]any) {
 			leads = append(leads, strconv.FormatUint(x, 10))
 		}
 		up := (time.Duration(h.UptimeMS) * time.Millisecond).Round(time.Second)
-		rows = append(rows, []any{idCell(h.ID), h.Name, h.Address, h.Version, up, h.Fresh, strings.Join(leads, ","), h.Connections, h.Sessions})
+		rows = append(rows, []any{idCell(h.ID), h.Name, h.Address, h.Version, up, h.Fresh, strings.Join(leads, ","),
+			h.Connections, h.Sessions})
 	}
 	return rows
 }
@@ -323,7 +330,8 @@ func silentCells(s *statusObject) (rows [][]any) {
 func shardCells(s *statusObject) (rows [][]any) {
 	for i := range s.Shards {
 		x := &s.Shards[i]
-		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.Applied, x.Lag, x.Sessions, x.Semaphores, x.Waiters})
+		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.Applied, x.Lag, x.Sessions,
+			x.Semaphores, x.Waiters})
 	}
 	return rows
 }

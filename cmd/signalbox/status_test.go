@@ -42,7 +42,8 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	leads := 0
 	for i, h := range s.Hosts {
 		leads += len(h.Leads)
-		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() || len(h.Shards) != 2 {
+		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() ||
+			len(h.Shards) != 2 {
 			t.Errorf("%+v", h)
 		}
 	}
@@ -56,12 +57,14 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	text = regexp.MustCompile(`led by [abc]\n`).ReplaceAllString(text, "led by X\n")
 	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 	for _, line := range []string{
-		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ", feature.Newest) +
+		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ",
+			feature.Newest) +
 			"\n\nHosts\n ID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n 1 a ADDRESS ",
 		"\nShards\n ID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS\n 1 ",
 		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
 	} {
-		if line = strings.ReplaceAll(line, "\n ", "\n"); !strings.Contains(strings.ReplaceAll(text, "\n ", "\n"), line) {
+		if line = strings.ReplaceAll(line, "\n ", "\n"); !strings.Contains(strings.ReplaceAll(text, "\n ", "\n"),
+			line) {
 			t.Errorf("it does not say %q:\n%s", line, text)
 		}
 	}
@@ -71,7 +74,8 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	hosts[2].wait(patience)
 	hosts[0].await("the others lead", func() bool {
 		r := read()
-		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Error != "" && s.Shards[0].Leader != 3 && s.Shards[1].Leader != 3
+		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Error != "" && s.Shards[0].Leader != 3 &&
+			s.Shards[1].Leader != 3
 	})
 	if text := x.ok("status"); !strings.Contains(text, "2 of 3 answer") || !strings.Contains(text, "\nNo answer\n") {
 		t.Errorf("it says %s", text)
@@ -92,7 +96,8 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 	}
 	s := newStatusObject(hosts)
 	want := shardObject{ID: 1, Leader: 2, LeaderName: "b", Term: 5, Applied: 100, Lag: 60, Sessions: 5}
-	if len(s.Shards) != 1 || s.Shards[0] != want || len(s.Hosts[0].Leads) != 0 || len(s.Hosts[1].Leads) != 1 || s.Hosts[0].Shards[0].Lag != 10 {
+	if len(s.Shards) != 1 || s.Shards[0] != want || len(s.Hosts[0].Leads) != 0 || len(s.Hosts[1].Leads) != 1 ||
+		s.Hosts[0].Shards[0].Lag != 10 {
 		t.Errorf("%+v", s)
 	}
 	if s.Meta != nil {
@@ -100,7 +105,8 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 	}
 	hosts[0].Meta = client.ShardStatus{Leader: 1, Term: 2, AppliedIndex: 7}
 	hosts[2].Meta = client.ShardStatus{Leader: 2, Term: 3, AppliedIndex: 6}
-	if s := newStatusObject(hosts); s.Meta == nil || *s.Meta != (metaObject{Leader: 2, LeaderName: "b", Term: 3, Applied: 7}) {
+	if s := newStatusObject(hosts); s.Meta == nil || *s.Meta != (metaObject{Leader: 2, LeaderName: "b", Term: 3,
+		Applied: 7}) {
 		t.Errorf("the meta shard: %+v", s.Meta)
 	}
 	hosts[1].Shards = shards(0, 6, 100, 5)

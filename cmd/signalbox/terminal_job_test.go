@@ -44,7 +44,7 @@ func newDesk(t *testing.T, address string) *desk {
 	return d
 }
 
-// killSession ends the processes of a session of the system, which outlive its terminal where nobody hangs up on them.
+// killSession ends the processes of a session of the system, which outlive its terminal where it is not hung up.
 func killSession(leader int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range all {
@@ -100,7 +100,8 @@ func TestACommandUnderALockReadsItsTerminalWhereverItWrites(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	d := newDesk(t, p.Client)
 	const ask = "sh -c 'echo in >&2; read line; echo got $line'"
-	for i, c := range []struct{ after, out string }{{"> out", "out"}, {"2> /dev/tty | tee out2 > /dev/null", "out2"}, {"", ""}} {
+	for i, c := range []struct{ after, out string }{{"> out", "out"}, {"2> /dev/tty | tee out2 > /dev/null", "out2"},
+		{"", ""}} {
 		name := fmt.Sprint("x", i)
 		d.types("signalbox lock /jobs " + name + " -- " + ask + " " + c.after + "\n")
 		d.await(name+" is in", func() bool { return strings.Count(d.Output(), "in\r\n") == i+1 })
@@ -162,7 +163,8 @@ func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
 func TestAStoppedJobGoesOnInTime(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	d := newDesk(t, p.Client)
-	d.types("signalbox lock /jobs x --session-timeout 10m -- sh -c 'echo in; read line; echo got $line; read line; echo then $line'\n")
+	d.types("signalbox lock /jobs x --session-timeout 10m -- sh -c 'echo in; read line; echo got $line; read line; " +
+		"echo then $line'\n")
 	d.says("in\r\n")
 	d.stops(1)
 	d.hasPrompt("meanwhile")
@@ -184,13 +186,15 @@ func TestAStoppedJobGoesOnInTime(t *testing.T) {
 
 func TestAStoppedCommandGetsTheSignalsOfItsKeeper(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
+	s := p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
+		"trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
 	s.remarks("the command is stopped, and the lease is kept")
 	s.signal(syscall.SIGCONT)
 	s.remarks("the command goes on")
 	s.signal(syscall.SIGTERM)
 	s.endsWith(9, "the command goes on")
-	s = p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c", "trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
+	s = p.tool(t, "lock", "/jobs", "x", "--", "sh", "-c",
+		"trap 'exit 9' TERM; kill -STOP $$; while :; do sleep 0.01; done")
 	s.remarks("the command is stopped, and the lease is kept")
 	s.signal(syscall.SIGTERM)
 	s.endsWith(9, "the command is stopped")

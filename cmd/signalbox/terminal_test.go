@@ -38,17 +38,17 @@ func openTerminal(t *testing.T) (keyboard, screen *os.File) {
 }
 
 // onTerminal starts a command on a terminal. What is shown is its output.
-func (x *tool) onTerminal(args ...string) (s *task, keyboard *os.File) {
-	x.t.Helper()
-	return x.typedAt(x.command(args...))
+func (t *tool) onTerminal(args ...string) (s *task, keyboard *os.File) {
+	t.t.Helper()
+	return t.typedAt(t.command(args...))
 }
 
 // typedAt gives a command a terminal, and starts it.
-func (x *tool) typedAt(c *exec.Cmd) (s *task, keyboard *os.File) {
-	x.t.Helper()
-	keyboard, screen := openTerminal(x.t)
+func (t *tool) typedAt(c *exec.Cmd) (s *task, keyboard *os.File) {
+	t.t.Helper()
+	keyboard, screen := openTerminal(t.t)
 	c.Stdin, c.Stdout, c.Stderr = screen, screen, screen
-	s = launch(x.t, c, keyboard)
+	s = launch(t.t, c, keyboard)
 	_ = screen.Close() // the process has its own
 	return s, keyboard
 }
@@ -100,7 +100,8 @@ func TestAPieceOfConfigGivesNoOrdersToATerminal(t *testing.T) {
 	x.ok("config", "put", node, "evil", "a: 1\n\tb\x1b[2J\u009b2J\u202ec")
 	s, _ := x.onTerminal("config", "get", node, "evil")
 	s.wait(patience)
-	if text := s.Output(); text != "a: 1\r\n\tb\\x1b[2J\\u009b2J\\u202ec\r\n" && text != "a: 1\r\n        b\\x1b[2J\\u009b2J\\u202ec\r\n" {
+	if text := s.Output(); text != "a: 1\r\n\tb\\x1b[2J\\u009b2J\\u202ec\r\n" &&
+		text != "a: 1\r\n        b\\x1b[2J\\u009b2J\\u202ec\r\n" {
 		t.Errorf("on a terminal: %q", text)
 	}
 	if text := x.ok("config", "get", node, "evil"); text != "a: 1\n\tb\x1b[2J\u009b2J\u202ec" {

@@ -65,10 +65,11 @@ signalbox help exit-codes has the others.`,
 	return f.Local(c)
 }
 
-// run shows look after look.
+// run shows sample after sample.
 func (t *topCommand) run() error {
 	if t.interval < minTopInterval || t.rows < 1 {
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows, minTopInterval))
+		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--interval %v --rows %d: give %v or more, and 1 or more",
+			t.interval, t.rows, minTopInterval))
 	}
 	ctx, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
@@ -88,11 +89,11 @@ func (t *topCommand) run() error {
 		if err != nil {
 			return interruptedIsDone(ctx, err)
 		}
-		l := newLook(before, now, t.rows)
+		s := newSample(before, now, t.rows)
 		if t.JSON() {
-			err = t.Object(l)
+			err = t.Object(s)
 		} else {
-			err = screen.show(l.text())
+			err = screen.show(s.text())
 		}
 		if err != nil || t.once {
 			return err
@@ -111,8 +112,10 @@ func (t *topCommand) read(ctx context.Context) ([]pages.Reading, error) {
 			return hosts, nil
 		}
 	}
-	return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("the admin pages of %s cannot be read: %w; --admin names those of a host that can be reached from here",
-		hosts[0].Address, hosts[0].Err))
+	return nil, cli.ExitWith(cli.ExitUnavailable,
+		fmt.Errorf("the admin pages of %s cannot be read: %w; --admin names those of a host that can be reached from "+
+			"here",
+			hosts[0].Address, hosts[0].Err))
 }
 
 // interruptedIsDone makes an error that a signal caused none.

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// What a terminal is told: to show another page and no cursor, and back; to go to the top; to clear the rest of a
-// line, and of the page.
+// Commands to a terminal: to show another page and no cursor, and back; to go to the top; to clear the rest of a line,
+// and of the page.
 const (
 	screenEnter = "\x1b[?1049h\x1b[?25l"
 	screenLeave = "\x1b[?25h\x1b[?1049l"
@@ -71,6 +71,6 @@ func cut(line string, columns int) string {
 // restore gives the terminal back as it was.
 func (s *screen) restore() {
 	if s.entered {
-		_ = s.frame.Write([]byte(screenLeave)) // nobody is there to be told
+		_ = s.frame.Write([]byte(screenLeave)) // an error has no reader any more
 	}
 }

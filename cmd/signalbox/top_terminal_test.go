@@ -16,22 +16,24 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "200ms")
 	s.awaitOutput("it has shown two looks", func() bool { return strings.Count(s.Output(), screenTop) >= 2 })
 	s.endsBy(os.Interrupt, cli.ExitDone)
-	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) || strings.Count(text, screenEnter) != 1 {
+	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) ||
+		strings.Count(text, screenEnter) != 1 {
 		t.Errorf("%q", text)
 	}
 }
 
 // onOwnTerminal starts a command as a shell with a terminal does: in the foreground of it.
-func (x *tool) onOwnTerminal(args ...string) (s *task, keyboard *os.File) {
-	x.t.Helper()
-	c := x.command(args...)
+func (t *tool) onOwnTerminal(args ...string) (s *task, keyboard *os.File) {
+	t.t.Helper()
+	c := t.command(args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	return x.typedAt(c)
+	return t.typedAt(c)
 }
 
 func TestWhatIsTypedGoesToTheCommandOfALock(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s, keyboard := newTool(t, p.Client).onOwnTerminal("lock", "/jobs", "x", "--", "sh", "-c", "echo in; read line; echo got $line; exec sleep 600")
+	s, keyboard := newTool(t, p.Client).onOwnTerminal("lock", "/jobs", "x", "--", "sh", "-c",
+		"echo in; read line; echo got $line; exec sleep 600")
 	s.says("in")
 	keyboard.WriteString("hello\n")
 	s.says("got hello")

@@ -26,10 +26,10 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	var seen look
+	var seen sample
 	top.awaitOutput("it shows the creation", func() bool {
 		for line := range strings.Lines(top.Output()) {
-			var l look
+			var l sample
 			if json.Unmarshal([]byte(line), &l) != nil {
 				continue
 			}
@@ -42,21 +42,25 @@ func TestTopShowsWhatHappens(t *testing.T) {
 		}
 		return false
 	})
-	if len(seen.Hosts) != 1 || seen.Hosts[0].Name != "signalbox" || !seen.Hosts[0].Ready || seen.Hosts[0].Leads != 2 || seen.Hosts[0].Sessions != 2 || seen.Queued != 1 {
+	if len(seen.Hosts) != 1 || seen.Hosts[0].Name != "signalbox" || !seen.Hosts[0].Ready || seen.Hosts[0].Leads != 2 ||
+		seen.Hosts[0].Sessions != 2 || seen.Queued != 1 {
 		t.Errorf("%+v", seen)
 	}
-	if len(seen.Semaphores) == 0 || seen.Semaphores[0].Name != "hot" || seen.Semaphores[0].Node != "/jobs" || seen.Semaphores[0].Waiters != 1 {
+	if len(seen.Semaphores) == 0 || seen.Semaphores[0].Name != "hot" || seen.Semaphores[0].Node != "/jobs" ||
+		seen.Semaphores[0].Waiters != 1 {
 		t.Errorf("%+v", seen.Semaphores)
 	}
 	top.endsBy(os.Interrupt, cli.ExitDone)
 
 	text := newTool(t, p.Client).ok("top", "--admin", p.Admin, "--interval", "200ms", "--once")
-	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ", "\nhot         /jobs   all     1\n"} {
+	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ",
+		"\nhot         /jobs   all     1\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it does not say %q:\n%s", part, text)
 		}
 	}
-	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here", "top", "--admin", "127.0.0.1:1", "--once")
+	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here",
+		"top", "--admin", "127.0.0.1:1", "--once")
 	newTool(t, p.Client).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")
 }
 
@@ -67,7 +71,8 @@ func TestALookIsWhatHappenedInBetween(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return pages.Reading{At: began.Add(after), Metrics: m, Status: admin.Status{Host: admin.HostStatus{ID: 1, Name: "a", Started: started}}}
+		return pages.Reading{At: began.Add(after), Metrics: m,
+			Status: admin.Status{Host: admin.HostStatus{ID: 1, Name: "a", Started: started}}}
 	}
 	before := []pages.Reading{reading(0, began, `signalbox_requests_total{kind="PING"} 100
 signalbox_requests_total{kind="ACQUIRE"} 10
@@ -87,19 +92,21 @@ signalbox_semaphore_waiters{node="/a",semaphore="y"} 2
 signalbox_semaphore_taken{node="/a",semaphore="z"} 2
 signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
 `)}
-	l := newLook(before, now, 2)
-	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 || l.Requests[0].Failed != 2 || l.Waits.PerSecond != 2 || l.Waits.MeanMS != 2000 {
+	l := newSample(before, now, 2)
+	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 ||
+		l.Requests[0].Failed != 2 || l.Waits.PerSecond != 2 || l.Waits.MeanMS != 2000 {
 		t.Errorf("%+v", l)
 	}
 	if len(l.Semaphores) != 2 || l.Semaphores[0].Name != "y" || l.Semaphores[1].Name != "x" || l.more != 1 {
 		t.Errorf("%+v", l.Semaphores)
 	}
-	if text := l.text(); !strings.Contains(text, "x           /a     all     0\n") || !strings.Contains(text, "and 1 more\n") {
+	if text := l.text(); !strings.Contains(text, "x           /a     all     0\n") ||
+		!strings.Contains(text, "and 1 more\n") {
 		t.Errorf("%s", text)
 	}
 	// A host that began anew has no past.
 	now[0].Status.Host.Started = began.Add(time.Second)
-	if l := newLook(before, now, 2); len(l.Requests) != 0 || l.Hosts[0].Requests != 0 {
+	if l := newSample(before, now, 2); len(l.Requests) != 0 || l.Hosts[0].Requests != 0 {
 		t.Errorf("%+v", l)
 	}
 }

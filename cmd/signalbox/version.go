@@ -31,7 +31,7 @@ hosts.`,
 	}
 }
 
-// programVersion is the version as hosts tell it to each other: printable ASCII, no spaces, not long.
+// programVersion is the version as hosts report it to each other: printable ASCII, no spaces, not long.
 func programVersion() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "" {

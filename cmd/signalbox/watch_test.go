@@ -34,7 +34,8 @@ type semaphoreChange struct {
 
 func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	x, node := sharedTool(t)
-	lines, objects := x.start("semaphore", "watch", node, "lock"), x.start("semaphore", "watch", node, "lock", "-o", "json")
+	lines, objects := x.start("semaphore", "watch", node, "lock"), x.start("semaphore", "watch", node, "lock", "-o",
+		"json")
 	n := 0
 	next := func(want string) semaphoreChange {
 		t.Helper()
@@ -48,7 +49,8 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 		t.Errorf("at first %+v", c)
 	}
 	x.ok("semaphore", "create", node, "lock", "--data", "a b")
-	if c := next("   created   limit 1, data a b"); !c.Exists || !c.Created || c.First || c.Limit != 1.0 || *c.Data != "a b" {
+	if c := next("   created   limit 1, data a b"); !c.Exists || !c.Created || c.First || c.Limit != 1.0 ||
+		*c.Data != "a b" {
 		t.Errorf("created: %+v", c)
 	}
 	x.ok("semaphore", "update", node, "lock", "line\nline")
@@ -62,11 +64,14 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	owner := x.start("semaphore", "acquire", node, "lock", "--data", "me", "-o", "json")
 	g := parsed[grant](t, owner.awaitLine(1))
 	order := jsonNumber(g.Fence)
-	if c := next("   joined    order " + order + ", session " + g.SessionID + ", count 1, data me"); c.OwnerCount != 1 || len(c.Joined) != 1 || c.Joined[0].SessionID != g.SessionID || c.Data != nil {
+	if c := next("   joined    order " + order + ", session " + g.SessionID +
+		", count 1, data me"); c.OwnerCount != 1 || len(c.Joined) != 1 || c.Joined[0].SessionID != g.SessionID ||
+		c.Data != nil {
 		t.Errorf("joined: %+v", c)
 	}
 	owner.endsBy(os.Interrupt, cli.ExitDone)
-	if c := next("   gone      order " + order + ", session " + g.SessionID + ", count 1, data me"); c.OwnerCount != 0 || len(c.Gone) != 1 {
+	if c := next("   gone      order " + order + ", session " + g.SessionID +
+		", count 1, data me"); c.OwnerCount != 0 || len(c.Gone) != 1 {
 		t.Errorf("gone: %+v", c)
 	}
 	x.ok("semaphore", "delete", node, "lock")
@@ -79,7 +84,8 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 
 func TestAWatchOfConfigFollowsIt(t *testing.T) {
 	x, node := sharedTool(t)
-	lines, objects := x.start("config", "watch", node, "limits"), x.start("config", "watch", node, "limits", "-o", "json")
+	lines, objects := x.start("config", "watch", node, "limits"), x.start("config", "watch", node, "limits", "-o",
+		"json")
 	type value struct {
 		Path     string  `json:"path"`
 		Name     string  `json:"name"`
@@ -110,7 +116,8 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 
 func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 	x, node := sharedTool(t)
-	for _, args := range [][]string{{"semaphore", "watch", node, "lock"}, {"config", "watch", node, "lock"}, {"discover", "watch", node, "lock"}} {
+	for _, args := range [][]string{{"semaphore", "watch", node, "lock"}, {"config", "watch", node, "lock"},
+		{"discover", "watch", node, "lock"}} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +132,7 @@ func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 		}
 		_ = r.Close()
 		var owner *task
-		if runtime.GOOS != "linux" { // the next change finds nobody who reads
+		if runtime.GOOS != "linux" { // the next change finds no reader
 			owner = x.start("discover", "register", node, "lock", "here:1")
 			owner.awaitLine(1)
 			x.ok("semaphore", "update", node, "lock", args[0])
@@ -139,7 +146,7 @@ func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldIsGivenBackWhenNobodyReadsTheGrant(t *testing.T) {
+func TestALeaseIsReleasedWhenTheReaderOfTheGrantIsGone(t *testing.T) {
 	x, node := sharedTool(t)
 	r, w, err := os.Pipe()
 	if err != nil {

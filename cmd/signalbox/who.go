@@ -64,7 +64,7 @@ before the cluster's feature level 2 has no time, and comes first.`,
 
 // allWaits returns those who wait, the longest wait first, and those that were found where not all could be asked for.
 func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, error) {
-	semaphores := inNodes(ctx, box, nil, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
+	semaphores := eachInNodes(ctx, box, nil, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
 		return n.Semaphores(ctx, client.Prefix(prefix))
 	})
 	var waits []wait
@@ -92,16 +92,19 @@ func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, e
 // sorted puts the longest wait first.
 func sorted(waits []wait) []wait {
 	slices.SortStableFunc(waits, func(a, b wait) int {
-		return cmp.Or(a.waiter.Since.Compare(b.waiter.Since), cmp.Compare(a.path, b.path), cmp.Compare(a.d.Name, b.d.Name),
+		return cmp.Or(a.waiter.Since.Compare(b.waiter.Since), cmp.Compare(a.path, b.path),
+			cmp.Compare(a.d.Name, b.d.Name),
 			cmp.Compare(a.waiter.OrderID, b.waiter.OrderID))
 	})
 	return waits
 }
 
 func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
-	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "SESSION#", "FROM", "+CLIENT", "OWNER#", "SINCE", "OWNER FROM", "+OWNER CLIENT")
+	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "SESSION#", "FROM", "+CLIENT", "OWNER#", "SINCE", "OWNER FROM",
+		"+OWNER CLIENT")
 	for _, w := range waits {
-		o := waitObject{Path: w.path, Name: w.d.Name, waiterObject: newWaiterObject(*w.waiter), Owners: newOwnerObjects(w.d.Owners)}
+		o := waitObject{Path: w.path, Name: w.d.Name, waiterObject: newWaiterObject(*w.waiter),
+			Owners: newOwnerObjects(w.d.Owners)}
 		waited := ""
 		if since := w.waiter.Since; !since.IsZero() {
 			long := max(now.Sub(since), 0)
@@ -117,7 +120,8 @@ func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
 				who += fmt.Sprintf(" and %d more", n-1)
 			}
 		}
-		if err := rows.Add(o, waited, w.path, w.d.Name, w.waiter.SessionID, w.waiter.Client.Address, clientCell(w.waiter.Client),
+		if err := rows.Add(o, waited, w.path, w.d.Name, w.waiter.SessionID, w.waiter.Client.Address,
+			clientCell(w.waiter.Client),
 			who, sinceCell(owner.Since), owner.Client.Address, clientCell(owner.Client)); err != nil {
 			return errors.Join(err, rows.EndBroken())
 		}

@@ -40,18 +40,22 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	}
 	for i, path := range []string{later, node} {
 		w := parsed[waitLine](t, lines[i])
-		if w.Path != path || w.Name != "who"+orders || w.Client == "" || !strings.HasPrefix(w.Address, "127.0.0.1:") || w.WaitedMS == nil {
+		if w.Path != path || w.Name != "who"+orders || w.Client == "" || !strings.HasPrefix(w.Address, "127.0.0.1:") ||
+			w.WaitedMS == nil {
 			t.Errorf("line %d: %s", i, lines[i])
 		}
-		if len(w.Owners) != 1 || w.Owners[0].SessionID != owners[i].SessionID || w.Owners[0].Address == "" || w.Owners[0].Address == w.Address {
+		if len(w.Owners) != 1 || w.Owners[0].SessionID != owners[i].SessionID || w.Owners[0].Address == "" ||
+			w.Owners[0].Address == w.Address {
 			t.Errorf("line %d, owners: %s", i, lines[i])
 		}
-		if w.Since.Before(w.Owners[0].Since) || w.Owners[0].Since.Before(began.Truncate(time.Millisecond)) || w.Since.After(time.Now()) {
+		if w.Since.Before(w.Owners[0].Since) || w.Owners[0].Since.Before(began.Truncate(time.Millisecond)) ||
+			w.Since.After(time.Now()) {
 			t.Errorf("line %d, times: %s", i, lines[i])
 		}
 	}
 	table := x.ok("who")
-	if !strings.Contains(table, "other") || strings.Contains(table, "\x1b") || strings.Index(table, later+" ") > strings.Index(table, node+" ") {
+	if !strings.Contains(table, "other") || strings.Contains(table, "\x1b") ||
+		strings.Index(table, later+" ") > strings.Index(table, node+" ") {
 		t.Errorf("%q", table)
 	}
 	for _, list := range [][]string{{"semaphore", "list"}, {"session", "list"}} {
@@ -67,7 +71,7 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	x.fails(cli.ExitUsage, "too much", "who", "a", "b")
 }
 
-// What has no time began before there were times.
+// TestAWaitWithoutATimeIsTheLongest: what has no time began before there were times.
 func TestAWaitWithoutATimeIsTheLongest(t *testing.T) {
 	now := time.Now()
 	var waits []wait

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 )
 
@@ -39,7 +40,8 @@ func (l look) same(other look) bool {
 	if l.info == nil || other.info == nil {
 		return l.info == other.info
 	}
-	return os.SameFile(l.info, other.info) && l.info.Size() == other.info.Size() && l.info.ModTime().Equal(other.info.ModTime())
+	return os.SameFile(l.info, other.info) && l.info.Size() == other.info.Size() &&
+		l.info.ModTime().Equal(other.info.ModTime())
 }
 
 // Open reads a file of tokens and follows its changes until Close. That the file is broken now is an
@@ -88,8 +90,8 @@ func (f *File) Len() int { return len(*f.grants.Load()) }
 
 // Enter implements server.Access.
 //
-// How long it takes tells nothing about the tokens that there are: what is looked for in the map is a
-// hash, and to come near to one that is in it somebody would have to find a token for it.
+// How long it takes reveals nothing about the tokens that there are: the map is searched for a hash, and to come near
+// to one that is in it an attacker would have to find a token for it.
 func (f *File) Enter(token []byte) (server.Rights, string, bool) {
 	sum := hashOf(token)
 	g := (*f.grants.Load())[sum]
@@ -110,11 +112,13 @@ func (f *File) poll() {
 	f.read = now
 	found, err := f.load()
 	if err != nil {
-		f.log.Error("the changed file of tokens cannot be used; what it said before counts on", "file", f.path, "error", err)
+		f.log.Error("the changed file of tokens cannot be used; what it said before counts on", "file", f.path, "error",
+			err)
 		return
 	}
 	added, removed := f.replace(found)
-	f.log.Info("the file of tokens was read again", "file", f.path, "tokens", len(found), "added", added, "removed", removed)
+	f.log.Info("the file of tokens was read again", "file", f.path, "tokens", len(found), "added", added, "removed",
+		removed)
 }
 
 func (f *File) look() look {
@@ -157,7 +161,7 @@ func (f *File) replace(found tokens) (added, removed int) {
 		}
 		if before := g.rules.Load(); before == nil || !reflect.DeepEqual(*before, holding.rules) {
 			g.rules.Store(&holding.rules)
-			g.version.Add(1) // after them, so that whoever sees it sees them
+			g.version.Add(1) // after them, so that a reader of the version sees them
 		}
 		grants[h] = g
 	}
@@ -173,3 +177,34 @@ func (f *File) replace(found tokens) (added, removed int) {
 	}
 	return added, removed
 }
+
+// grant is what connections that came with one token hold on to. The file changes it under them. Any
+// goroutine may use it.
+type grant struct {
+	name string
+	// rules are what the file says of the token now; nil: it does not have it any more. The list is never
+	// changed, only replaced.
+	rules   atomic.Pointer[[]rule]
+	version atomic.Uint64
+}
+
+// Allows implements server.Rights.
+func (g *grant) Allows(path string, need protocol.Right) bool {
+	rules := g.rules.Load()
+	if rules == nil {
+		return false
+	}
+	for i := range *rules {
+		r := &(*rules)[i]
+		if r.rights&need == need && (path == "" || r.covers(path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Valid implements server.Rights.
+func (g *grant) Valid() bool { return g.rules.Load() != nil }
+
+// Version implements server.Rights.
+func (g *grant) Version() uint64 { return g.version.Load() }

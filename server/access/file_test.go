@@ -80,7 +80,8 @@ func TestOnlyTokensOfTheFileEnter(t *testing.T) {
 }
 
 func TestATokenHoldsForItsRolesUnderItsPaths(t *testing.T) {
-	x := begin(t, entry("a", "one", RoleRead, "/"), entry("a", "one", RoleWrite, "/prod/a"), entry("b", "two", RoleWrite, "/prod", "/test"))
+	x := begin(t, entry("a", "one", RoleRead, "/"), entry("a", "one", RoleWrite, "/prod/a"),
+		entry("b", "two", RoleWrite, "/prod", "/test"))
 	one, two := x.enter("one"), x.enter("two")
 	for _, c := range []struct {
 		rights server.Rights
@@ -113,7 +114,8 @@ func TestARemovedTokenIsNoMoreValidWhereItIsHeld(t *testing.T) {
 	x := begin(t, a, b)
 	one, two := x.enter("one"), x.enter("two")
 	x.change(text(b))
-	if one.Valid() || one.Allows("/x", protocol.RightRead) || one.Allows("", protocol.RightRead) || x.enter("one") != nil {
+	if one.Valid() || one.Allows("/x", protocol.RightRead) || one.Allows("", protocol.RightRead) ||
+		x.enter("one") != nil {
 		t.Error("the removed token is still good")
 	}
 	if !two.Valid() || x.enter("two") != two {

@@ -99,7 +99,8 @@ func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
 		case "paths":
 			err = decodeList(content, &e.Paths)
 		default:
-			mistakes = append(mistakes, fmt.Sprintf("there is no %q in an entry; it is made of name, sha256, roles and paths", key))
+			mistakes = append(mistakes,
+				fmt.Sprintf("there is no %q in an entry; it is made of name, sha256, roles and paths", key))
 		}
 		if err != nil {
 			mistakes = append(mistakes,

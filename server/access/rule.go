@@ -9,6 +9,32 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
+// Role is what an entry of the file gives. Each role has the rights of those before it.
+type Role string
+
+// The roles, from the one with the fewest rights on.
+const (
+	RoleRead  Role = "read"
+	RoleWrite Role = "write"
+	RoleAdmin Role = "admin"
+)
+
+// Roles are all of them, for messages.
+const Roles = "read, write or admin"
+
+// rights returns what the role allows.
+func (r Role) rights() (protocol.Right, error) {
+	switch r {
+	case RoleRead:
+		return protocol.RightRead, nil
+	case RoleWrite:
+		return protocol.RightRead | protocol.RightWrite, nil
+	case RoleAdmin:
+		return protocol.RightRead | protocol.RightWrite | protocol.RightAdmin, nil
+	}
+	return 0, fmt.Errorf("there is no role %q; give %s", string(r), Roles)
+}
+
 // rule is what one entry allows.
 type rule struct {
 	rights protocol.Right
@@ -17,7 +43,7 @@ type rule struct {
 	prefixes []string
 }
 
-// covers tells whether the rule is about the node of a path in its one form.
+// covers reports whether the rule is about the node of a path in its one form.
 func (r *rule) covers(path string) bool {
 	for _, prefix := range r.prefixes {
 		if strings.HasPrefix(path, prefix) || len(path) == len(prefix)-1 && prefix[:len(path)] == path {
@@ -34,7 +60,7 @@ type compiled struct {
 	rule rule
 }
 
-// compile understands an entry, or tells everything that is wrong with it.
+// compile parses an entry, or returns everything that is wrong with it.
 func (e Entry) compile() (compiled, Mistakes) {
 	var mistakes Mistakes
 	blame := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }

@@ -76,16 +76,20 @@ func TestWhatARoleAllows(t *testing.T) {
 func TestMistakesInAFile(t *testing.T) {
 	good := entry("a", "t", RoleRead, "/")
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":             {"", "it is empty; write [] where nobody is to be let in"},
-		"no YAML":           {"a: b: c", "yaml: mapping values are not allowed in this context"},
-		"no list":           {"name: a", "it is no list; write entries such as - {name: a, sha256: ..., roles: [read], paths: [/]}"},
-		"two documents":     {"[]\n---\n[]", "there is more than one document in it"},
-		"no entry":          {"- a", "line 1: an entry is made of name, sha256, roles and paths"},
-		"unknown field":     {"- {name: a, hash: x}", `line 1: there is no "hash" in an entry; it is made of name, sha256, roles and paths`},
-		"list for a text":   {"- {name: [a]}", "line 1: name is not what it should be: a text for name and sha256, a list for roles and paths"},
-		"map for a list":    {"- {roles: {a: b}}", "line 1: roles is not what it should be: a text for name and sha256, a list for roles and paths"},
-		"no name":           {strings.Replace(good.Line(), "name: a", `name: ""`, 1), `line 1: entry "": no name; say who has the token`},
-		"long name":         {strings.Replace(good.Line(), "name: a", "name: "+strings.Repeat("n", 257), 1), "a name of 257 bytes; at most 256 are allowed"},
+		"empty":   {"", "it is empty; write [] where nobody is to be let in"},
+		"no YAML": {"a: b: c", "yaml: mapping values are not allowed in this context"},
+		"no list": {"name: a",
+			"it is no list; write entries such as - {name: a, sha256: ..., roles: [read], paths: [/]}"},
+		"two documents": {"[]\n---\n[]", "there is more than one document in it"},
+		"no entry":      {"- a", "line 1: an entry is made of name, sha256, roles and paths"},
+		"unknown field": {"- {name: a, hash: x}", `line 1: there is no "hash" in an entry; it is made of name, sha256, roles and paths`},
+		"list for a text": {"- {name: [a]}",
+			"line 1: name is not what it should be: a text for name and sha256, a list for roles and paths"},
+		"map for a list": {"- {roles: {a: b}}",
+			"line 1: roles is not what it should be: a text for name and sha256, a list for roles and paths"},
+		"no name": {strings.Replace(good.Line(), "name: a", `name: ""`, 1), `line 1: entry "": no name; say who has the token`},
+		"long name": {strings.Replace(good.Line(), "name: a", "name: "+strings.Repeat("n", 257), 1),
+			"a name of 257 bytes; at most 256 are allowed"},
 		"control character": {strings.Replace(good.Line(), "name: a", `name: "a\n"`, 1), "a name with a control character"},
 		"no hash":           {"- {name: a, roles: [read], paths: [/]}", `line 1: entry "a": sha256 is not the SHA-256 of a token, 64 hex digits; signalbox token new makes both`},
 		"no roles":          {strings.Replace(good.Line(), "roles: [read]", "roles: []", 1), `line 1: entry "a": no roles; give read, write or admin`},
@@ -160,7 +164,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		found, err := parse([]byte(text))
 		for h, holding := range found {
-			if err != nil || holding.name == "" || len(holding.rules) == 0 || h == (hash{}) && !strings.Contains(text, "0000") {
+			if err != nil || holding.name == "" || len(holding.rules) == 0 || h == (hash{}) &&
+				!strings.Contains(text, "0000") {
 				t.Errorf("%q: %v, %v", text, holding, err)
 			}
 		}

@@ -7,6 +7,24 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
+)
+
+// The limits of a file of tokens.
+const (
+	// MaxEntries is how many entries it may have, MaxPaths how many paths one of them.
+	MaxEntries = 10_000
+	MaxPaths   = 1_000
+	// MaxFileBytes is how long it may be.
+	MaxFileBytes = 16 << 20
+	// MaxNameBytes is the longest name in an entry.
+	MaxNameBytes = 256
+
+	// pollInterval is how often the file is read. A change counts when two reads in a row found the same, so that a
+	// file that is just being written is not used half.
+	pollInterval = 500 * time.Millisecond
+	// tokenBytes is how many random bytes a new token has.
+	tokenBytes = 32
 )
 
 // tokenPrefix makes tokens easy to find where they should not be.
@@ -18,7 +36,7 @@ type hash [sha256.Size]byte
 
 func hashOf(token []byte) hash { return sha256.Sum256(token) }
 
-// NewToken makes a token. Nobody has it but the caller.
+// NewToken makes a random token.
 func NewToken() string {
 	var random [tokenBytes]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -27,7 +45,7 @@ func NewToken() string {
 
 // Entry is one entry of the file.
 type Entry struct {
-	// Name is that of whoever has the token, for logs and metrics.
+	// Name is that of the owner of the token, for logs and metrics.
 	Name string `yaml:"name"`
 	// SHA256 is the hash of the token, in hex.
 	SHA256 string `yaml:"sha256"`
@@ -42,7 +60,7 @@ func NewEntry(name, token string, roles []Role, paths []string) Entry {
 	return Entry{Name: name, SHA256: hex.EncodeToString(sum[:]), Roles: roles, Paths: paths}
 }
 
-// Check tells everything that is wrong with the entry, as an error that is Mistakes.
+// Check returns everything that is wrong with the entry, as an error that is Mistakes.
 func (e Entry) Check() error {
 	_, mistakes := e.compile()
 	if len(mistakes) == 0 {

@@ -45,12 +45,15 @@ func TestHealth(t *testing.T) {
 		text    string
 		verbose string
 	}{
-		"all is well": {[]Check{well, {Name: "cluster"}}, 200, "ready\n", "ready\n[ok]      running\n[ok]      cluster\n"},
+		"all is well": {[]Check{well, {Name: "cluster"}}, 200, "ready\n",
+			"ready\n[ok]      running\n[ok]      cluster\n"},
 		"no leader": {[]Check{well, failed}, 503, "not ready: shard 2 has no leader\n",
 			"not ready: shard 2 has no leader\n[ok]      running\n[failed]  cluster: shard 2 has no leader\n"},
 		"two reasons": {[]Check{stopping, failed}, 503, "not ready: the host stops; shard 2 has no leader\n",
-			"not ready: the host stops; shard 2 has no leader\n[failed]  running: the host stops\n[failed]  cluster: shard 2 has no leader\n"},
-		"a full disk serves reads": {[]Check{well, disk}, 200, "ready\n", "ready\n[ok]      running\n[warning] disk: nearly full\n"},
+			"not ready: the host stops; shard 2 has no leader\n[failed]  running: the host stops\n[failed]  cluster: " +
+				"shard 2 has no leader\n"},
+		"a full disk serves reads": {[]Check{well, disk}, 200, "ready\n",
+			"ready\n[ok]      running\n[warning] disk: nearly full\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := Handler(&fake{checks: c.checks}, Options{})
@@ -69,7 +72,9 @@ func TestHealth(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	w := get(t, Handler(&fake{}, Options{}), "/metrics")
-	if w.Code != 200 || w.Body.String() != "# HELP signalbox_connections client connections that are open\n# TYPE signalbox_connections gauge\nsignalbox_connections 3\n" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
+	if w.Code != 200 || w.Body.String() != "# HELP signalbox_connections client connections that are open\n# TYPE "+
+		"signalbox_connections gauge\nsignalbox_connections 3\n" ||
+		!strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Errorf("%d %q %v", w.Code, w.Body, w.Header())
 	}
 }
@@ -80,12 +85,14 @@ func TestStatusKeepsItsNames(t *testing.T) {
 		checks: []Check{{Name: "cluster", Err: errors.New("shard 2 has no leader")}},
 		status: Status{
 			Host: HostStatus{
-				ID: 2, Name: "b", Version: "v1.0.0", UptimeSeconds: 12.5, Started: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC),
+				ID: 2, Name: "b", Version: "v1.0.0", UptimeSeconds: 12.5, Started: time.Date(2026, 11, 20, 9, 0, 0, 0,
+					time.UTC),
 				ClientAddress: "b:7420", RaftAddress: "b:7421", AdminAddress: "b:7422", DataDir: "/data",
 			},
 			Cluster: ClusterStatus{ID: "prod-1", RoutingVersion: 1, Hosts: []HostRecord{
 				{ID: 1, Name: "a", RaftAddress: "a:7421"},
-				{ID: 2, Name: "b", ClientAddress: "b:7420", RaftAddress: "b:7421", AdminAddress: "b:7422", Version: "v1.0.0"},
+				{ID: 2, Name: "b", ClientAddress: "b:7420", RaftAddress: "b:7421", AdminAddress: "b:7422",
+					Version: "v1.0.0"},
 			}},
 			Fresh:       &fresh,
 			Connections: Connections{Open: 1, Accepted: 2, Refused: 3, FailedHandshakes: 4},
@@ -128,7 +135,8 @@ func TestTheProfilerIsServedWhereItIsWanted(t *testing.T) {
 				t.Errorf("wanted %v: %s gives %d", wanted, path, w.Code)
 			}
 		}
-		if w := get(t, h, "/"); strings.Contains(w.Body.String(), "pprof") != wanted || !strings.Contains(w.Body.String(), "/health/ready") {
+		if w := get(t, h, "/"); strings.Contains(w.Body.String(), "pprof") != wanted ||
+			!strings.Contains(w.Body.String(), "/health/ready") {
 			t.Errorf("wanted %v: the index says %q", wanted, w.Body)
 		}
 	}
@@ -168,7 +176,8 @@ func TestTheServerListensUntilItIsClosed(t *testing.T) {
 	if answer.StatusCode != 200 {
 		t.Errorf("%d", answer.StatusCode)
 	}
-	if _, err := Listen(s.Addr().String(), nil, slog.Default()); err == nil || !strings.Contains(err.Error(), "stop it or choose another port") {
+	if _, err := Listen(s.Addr().String(), nil, slog.Default()); err == nil ||
+		!strings.Contains(err.Error(), "stop it or choose another port") {
 		t.Errorf("got %v", err)
 	}
 	s.Close()

@@ -10,7 +10,7 @@ import (
 )
 
 // connections keeps the number of HTTP connections below a limit. One more takes the place of the one that has done
-// nothing for longest, so that connections which are only held open, or send a request byte by byte, shut nobody out.
+// nothing for longest, so that connections which are only held open, or send a request byte by byte, keep no other out.
 // Those that a page is being made for are not closed: there are never so many (see pageLimit).
 type connections struct {
 	mu    sync.Mutex

@@ -44,8 +44,11 @@ func askOver(t *testing.T, c net.Conn, path string) int {
 
 func TestHealthAnswersWhateverConnectionsAreHeldOpen(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, c net.Conn){
-		"that said nothing":         func(*testing.T, net.Conn) {},
-		"with half a request":       func(_ *testing.T, c net.Conn) { fmt.Fprint(c, "GET /metrics HTTP/1.1\r\nHost: ") },
+		"that said nothing": func(*testing.T, net.Conn) {},
+		"with half a request": func(_ *testing.T,
+			c net.Conn) {
+			fmt.Fprint(c, "GET /metrics HTTP/1.1\r\nHost: ")
+		},
 		"with an answer, then idle": func(t *testing.T, c net.Conn) { askOver(t, c, "/health/live") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,9 +130,11 @@ func TestHealthAnswersWhatOtherPagesDo(t *testing.T) {
 func TestRequestsForOtherNamesAreRefused(t *testing.T) {
 	h := Handler(&fake{}, Options{Names: Names{"box.example.com", "b"}})
 	for host, pass := range map[string]bool{
-		"127.0.0.1:7422": true, "10.0.0.7": true, "[::1]:7422": true, "[fe80::1%25eth0]:7422": true, "localhost": true, "LocalHost:1": true,
+		"127.0.0.1:7422": true, "10.0.0.7": true, "[::1]:7422": true, "[fe80::1%25eth0]:7422": true, "localhost": true,
+		"LocalHost:1":          true,
 		"box.example.com:7422": true, "BOX.example.com.": true, "b:7422": true, "": true,
-		"evil.example.com": false, "evil.example.com:7422": false, "box.example.com.evil.com": false, "localhost.evil.com": false,
+		"evil.example.com": false, "evil.example.com:7422": false, "box.example.com.evil.com": false,
+		"localhost.evil.com": false,
 		"127.0.0.1.evil.com": false, "1.2.3": false,
 	} {
 		for _, path := range []string{"/status", "/metrics", "/health/ready", "/health/live", "/"} {

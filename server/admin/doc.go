@@ -9,6 +9,5 @@
 // Health is served whatever the rest does. A request must be for an address, localhost or a name that the host knows to
 // be its own, so that a page in a browser cannot read the rest through a name of its making.
 //
-// Nobody is asked who they are, so it listens where only those who run the host can reach it. Nothing here
-// changes the host.
+// It does not authenticate its clients, so it listens where only operators can reach it. Nothing here changes the host.
 package admin

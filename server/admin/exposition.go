@@ -53,7 +53,8 @@ func expose(text []byte) []byte {
 	var out bytes.Buffer
 	for _, name := range x.order {
 		if f := x.found[name]; f.samples.Len() > 0 {
-			out.WriteString("# HELP " + name + " " + helpEscapes.Replace(f.help) + "\n# TYPE " + name + " " + f.kind + "\n")
+			out.WriteString("# HELP " + name + " " + helpEscapes.Replace(f.help) + "\n# TYPE " + name + " " + f.kind +
+				"\n")
 			f.samples.WriteTo(&out)
 		}
 	}
@@ -63,11 +64,11 @@ func expose(text []byte) []byte {
 var helpEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 
 // add takes a line in. Of the comments only those count that say the type of a family that the table does not have.
-func (x *exposition) add(line string) {
+func (e *exposition) add(line string) {
 	if typed, is := strings.CutPrefix(line, "# TYPE "); is {
 		name, kind, _ := strings.Cut(strings.TrimSpace(typed), " ")
 		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // which the library calls gauges
-			x.of(name).kind = kind
+			e.of(name).kind = kind
 		}
 		return
 	}
@@ -75,14 +76,14 @@ func (x *exposition) add(line string) {
 		return
 	}
 	name := line[:max(0, strings.IndexAny(line, "{ "))]
-	x.of(x.familyOf(name)).samples.WriteString(line)
+	e.of(e.familyOf(name)).samples.WriteString(line)
 }
 
 // familyOf is the name of the family that a sample belongs to.
-func (x *exposition) familyOf(sample string) string {
+func (e *exposition) familyOf(sample string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if name, is := strings.CutSuffix(sample, suffix); is {
-			if kind := x.kindOf(name); kind == "histogram" || kind == "summary" {
+			if kind := e.kindOf(name); kind == "histogram" || kind == "summary" {
 				return name
 			}
 		}
@@ -90,19 +91,19 @@ func (x *exposition) familyOf(sample string) string {
 	return sample
 }
 
-func (x *exposition) kindOf(name string) string {
-	if f := x.found[name]; f != nil {
+func (e *exposition) kindOf(name string) string {
+	if f := e.found[name]; f != nil {
 		return f.kind
 	}
 	return families()[name].kind
 }
 
 // of returns a family, with what is known of it.
-func (x *exposition) of(name string) *exposed {
-	f := x.found[name]
+func (e *exposition) of(name string) *exposed {
+	f := e.found[name]
 	if f == nil {
 		f = &exposed{family: familyNamed(name)}
-		x.found[name], x.order = f, append(x.order, name)
+		e.found[name], e.order = f, append(e.order, name)
 	}
 	return f
 }

@@ -10,6 +10,25 @@ import (
 	"net/http"
 	"sync"
 	"syscall"
+	"time"
+)
+
+// The limits of the admin server. It is for few clients that are well known, and must not hold the host up
+// when they are not.
+const (
+	// maxConnections is how many there may be at once; one more takes the place of the one that has done nothing for
+	// longest.
+	maxConnections = 256
+	// pageLimit is how many pages are made at once, other than those of health; well below maxConnections.
+	pageLimit     = 32
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	// writeTimeout leaves room for a profile of a minute.
+	writeTimeout   = 75 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+	// closeTimeout is how long Close waits for requests under way.
+	closeTimeout = 200 * time.Millisecond
 )
 
 // Server listens for HTTP.
@@ -32,7 +51,8 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	}
 	s := &Server{listener: listener, conns: connections{open: make(map[net.Conn]*list.Element)}}
 	s.http = &http.Server{
-		Handler: s.conns.limited(pages), ConnContext: withConn, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		Handler: s.conns.limited(pages), ConnContext: withConn,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: s.conns.changed,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

@@ -34,7 +34,7 @@ type Status struct {
 	Ready    bool   `json:"ready"`
 	NotReady string `json:"not_ready,omitempty"`
 	// Fresh: the host made sure lately that it leads every shard that it believes to lead. Absent where
-	// the host cannot tell.
+	// the host does not know.
 	Fresh       *bool         `json:"fresh,omitempty"`
 	Connections Connections   `json:"connections"`
 	Disk        *Disk         `json:"disk,omitempty"`
@@ -72,7 +72,7 @@ type ClusterStatus struct {
 type HostRecord struct {
 	ID   uint64 `json:"id"`
 	Name string `json:"name"`
-	// ClientAddress, AdminAddress and Version are empty until the host has told the cluster.
+	// ClientAddress, AdminAddress and Version are empty until the host has reported them.
 	ClientAddress string `json:"client_address,omitempty"`
 	RaftAddress   string `json:"raft_address"`
 	AdminAddress  string `json:"admin_address,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often a guard looks. A disk that fills at a gigabyte a second leaves a low mark
-// of 2 GiB two looks.
+// DefaultInterval is how often a guard measures. A disk that fills at a gigabyte a second leaves a low mark of 2 GiB
+// two measurements.
 const DefaultInterval = time.Second
 
 // ErrFull is what Guard returns wrapped.
@@ -22,9 +22,9 @@ type Config struct {
 	Volume Volume
 	// Low is how many bytes must be free. Zero means DefaultLow of the volume's size.
 	Low uint64
-	// Interval is how often to look.
+	// Interval is how often to measure.
 	Interval time.Duration
-	// Log is told when changes are refused, and when they are taken again.
+	// Log has a line when changes are refused, and when they are accepted again.
 	Log *slog.Logger
 }
 
@@ -34,14 +34,14 @@ type Guard struct {
 	// refusal is why changes are refused, nil while they are not.
 	refusal atomic.Pointer[error]
 	space   atomic.Pointer[Space]
-	blind   bool // the last look failed; used by whoever looks
+	blind   bool // the last measurement failed; used by measure alone
 
 	closeOnce sync.Once
 	stop      chan struct{}
 	watching  sync.WaitGroup
 }
 
-// Start looks at the volume and goes on doing so until Close.
+// Start measures the volume now, and again until Close.
 func Start(config Config) *Guard {
 	if config.Interval == 0 {
 		config.Interval = DefaultInterval
@@ -50,7 +50,7 @@ func Start(config Config) *Guard {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	g := &Guard{config: config, stop: make(chan struct{})}
-	g.look()
+	g.measure()
 	g.watching.Go(func() {
 		ticker := time.NewTicker(config.Interval)
 		defer ticker.Stop()
@@ -59,21 +59,21 @@ func Start(config Config) *Guard {
 			case <-g.stop:
 				return
 			case <-ticker.C:
-				g.look()
+				g.measure()
 			}
 		}
 	})
 	return g
 }
 
-// Close stops looking. What Guard returned last stays.
+// Close stops measuring. What Guard returned last stays.
 func (g *Guard) Close() {
 	g.closeOnce.Do(func() { close(g.stop) })
 	g.watching.Wait()
 }
 
-// Guard tells why changes are to be refused at the moment: an ErrFull, or nil. It is cheap enough to be
-// asked for every request.
+// Guard returns why changes are to be refused at the moment: an ErrFull, or nil. It is cheap enough to be called for
+// every request.
 func (g *Guard) Guard() error {
 	if refusal := g.refusal.Load(); refusal != nil {
 		return *refusal
@@ -81,13 +81,14 @@ func (g *Guard) Guard() error {
 	return nil
 }
 
-// look takes in what is free. A volume that cannot tell changes nothing: it may be a passing fault, and
+// measure decides by what is free. A volume that cannot be measured changes nothing: it may be a passing fault, and
 // refusing for that reason would stop a host that has room.
-func (g *Guard) look() {
+func (g *Guard) measure() {
 	space, err := g.config.Volume.Space()
 	if err != nil {
 		if !g.blind {
-			g.config.Log.Warn("the free space of the disk is not known; changes are not guarded against a full one", "error", err)
+			g.config.Log.Warn("the free space of the disk is not known; changes are not guarded against a full one",
+				"error", err)
 		}
 		g.blind = true
 		return
@@ -146,4 +147,40 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_disk_free_bytes %d\n", space.Free)
 	fmt.Fprintf(w, "signalbox_disk_low_mark_bytes %d\n", low)
 	fmt.Fprintf(w, "signalbox_disk_refusing_changes %d\n", refusing)
+}
+
+// Space is how much room a file system has, in bytes.
+type Space struct {
+	Total uint64
+	// Free is what this process may still fill.
+	Free uint64
+}
+
+// Volume measures how much room there is. Tests have their own.
+type Volume interface {
+	Space() (Space, error)
+}
+
+// Directory is the file system of a directory.
+type Directory string
+
+// DefaultLow is the low mark for a file system of that size: a twentieth of it, but 256 MiB to 2 GiB,
+// because what a host has under way does not grow with its disk, and never more than a quarter, so that
+// a small disk can be used at all.
+func DefaultLow(total uint64) uint64 {
+	const least, most = 256 << 20, 2 << 30
+	return min(max(total/20, least), most, total/4)
+}
+
+// mark shows bytes to people.
+func mark(bytes uint64) string {
+	switch {
+	case bytes >= 10<<30:
+		return fmt.Sprintf("%d GiB", bytes>>30)
+	case bytes >= 10<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 10<<10:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }

@@ -74,7 +74,8 @@ func TestChangesAreRefusedBelowTheMarkAndTakenWellAboveIt(t *testing.T) {
 				t.Errorf("%d free, %v: %v", step.free, step.err, err)
 			}
 		}
-		for line, times := range map[string]int{"nearly full, changes are refused": 2, "changes are taken": 2, "is not known": 2} {
+		for line, times := range map[string]int{"nearly full, changes are refused": 2, "changes are taken": 2,
+			"is not known": 2} {
 			if got := strings.Count(log.String(), line); got != times {
 				t.Errorf("%q was logged %d times, want %d:\n%s", line, got, times, log.String())
 			}
@@ -86,7 +87,8 @@ func TestADiskThatIsFullAtTheStart(t *testing.T) {
 	g := Start(Config{Volume: &tank{space: Space{Total: 100 << 30, Free: 1 << 30}}})
 	defer g.Close()
 	err := g.Guard()
-	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads go on. Make room on it, or give it more"
+	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads go on. " +
+		"Make room on it, or give it more"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -97,7 +99,8 @@ func TestMetrics(t *testing.T) {
 	defer g.Close()
 	var b bytes.Buffer
 	g.WriteMetrics(&b)
-	want := "signalbox_disk_total_bytes 1000\nsignalbox_disk_free_bytes 10\nsignalbox_disk_low_mark_bytes 100\nsignalbox_disk_refusing_changes 1\n"
+	want := "signalbox_disk_total_bytes 1000\nsignalbox_disk_free_bytes 10\nsignalbox_disk_low_mark_bytes " +
+		"100\nsignalbox_disk_refusing_changes 1\n"
 	if b.String() != want {
 		t.Errorf("got %s", b.String())
 	}

@@ -58,13 +58,15 @@ func (h *Host) checkRaftCertificates() error {
 func (h *Host) warnReadable() {
 	s := &h.settings
 	for _, f := range []struct{ setting, path string }{
-		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile}, {"token-file", s.TokenFile},
+		{"tls-key", s.TLSKey}, {"raft-tls-key", s.RaftTLSKey}, {"raft-secret-file", s.RaftSecretFile}, {"token-file",
+			s.TokenFile},
 	} {
 		if f.path == "" {
 			continue
 		}
 		if info, err := os.Stat(f.path); err == nil && info.Mode().Perm()&0o006 != 0 {
-			h.log.Warn("every user of this machine can read or change a file that only the host should; chmod o= takes that away",
+			h.log.Warn("every user of this machine can read or change a file that only the host should; chmod o= "+
+				"takes that away",
 				"setting", f.setting, "file", f.path, "mode", info.Mode().Perm().String())
 		}
 	}
@@ -142,7 +144,7 @@ func (h *Host) probeRaft() error {
 	return aboutSetting("raft-listen", err)
 }
 
-// advertised are the addresses that clients and other hosts are told. A port that the system chose is known only now.
+// advertised returns the addresses for clients and other hosts. A port that the system chose is known only now.
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
 	client, listens := s.ClientAdvertise, h.addresses.TLS

@@ -23,14 +23,14 @@ const (
 	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster and --shards?"
 )
 
-// engineDetails are in lines that the engine writes as warnings or errors, and that do not concern an operator: what the
-// check of the settings covers already, and details that the line about an unreachable host makes up for.
+// engineDetails are in lines that the engine writes as warnings or errors, and that do not concern an operator: what
+// the check of the settings covers already, and details that the line about an unreachable host makes up for.
 var engineDetails = []string{
 	"mutual TLS disabled", "failed to get a connection to", "send batch failed", "connect and process failed",
 }
 
-// engineLog passes on those lines of the Raft log that an operator may have to act on, and repeats them seldom. It moves
-// the rest, such as every step of every election, to the debug level.
+// engineLog passes on those lines of the Raft log that an operator may have to act on, and repeats them seldom. It
+// moves the rest, such as every step of every election, to the debug level.
 type engineLog struct {
 	slog.Handler
 	repeats *repeats

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// A program that runs a host in itself, with the data in a directory, and takes a lock as a client of it.
+// Example runs a host in this program, with its data in a directory, and acquires a lock as a client of it.
 func Example() {
 	directory, err := os.MkdirTemp("", "embedded-")
 	if err != nil {

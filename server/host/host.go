@@ -26,8 +26,8 @@ type Options struct {
 	// Settings are those of signalbox serve: settings.Defaults with changes, or what settings.Load returned. Start
 	// completes and checks them. LogLevel and LogFormat are for who makes the logger, and change nothing here.
 	Settings settings.Settings
-	// Version is what the host tells other hosts and clients about the program: printable ASCII without spaces, up to 64
-	// bytes. Empty stands for "devel".
+	// Version is that of the program, which the host reports to other hosts and clients: printable ASCII without
+	// spaces, up to 64 bytes. Empty stands for "devel".
 	Version string
 	// Log receives the log. Its handler must not block: see LogWriter. Nil means no log.
 	Log *slog.Logger
@@ -131,7 +131,7 @@ func (h *Host) identify() (err error) {
 	for i, first := range s.Hosts {
 		hosts = append(hosts, identity.Host{ID: shard.HostID(i + 1), Name: first.Name, Raft: first.Raft})
 	}
-	h.identity, err = h.directory.Settle(identity.Want{
+	h.identity, err = h.directory.LoadOrCreate(identity.Expected{
 		HostName: s.Name, HostID: s.HostID(), Hosts: hosts, ClusterName: s.Cluster,
 		Shards: s.Shards, ShardsOtherwise: settings.DefaultShards, Version: h.options.Version,
 	})
@@ -181,8 +181,9 @@ func (h *Host) coreConfig() server.Config {
 	s := &h.settings
 	c := server.Config{
 		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
-		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: h.addresses.AdminAdvertise,
-		Version: h.options.Version, Hosts: h.identity.HostIDs(), Shards: h.identity.Shards,
+		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: s.RaftAdvertise,
+		AdminAddress: h.addresses.AdminAdvertise, Version: h.options.Version,
+		Hosts: h.identity.HostIDs(), Shards: h.identity.Shards,
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
@@ -202,7 +203,7 @@ func (h *Host) coreConfig() server.Config {
 // Identity is whose the data directory is: the id of the cluster, the number of its shards, and the host's own id.
 func (h *Host) Identity() identity.Identity { return h.identity }
 
-// Addresses are where the host listens, and where others are told to reach it. One that is not wanted is empty.
+// Addresses are those that the host listens on, and those that it advertises. One that is not wanted is empty.
 type Addresses struct {
 	// Client is for clients without TLS, TLS for those with it.
 	Client, TLS string
@@ -210,14 +211,14 @@ type Addresses struct {
 	Raft string
 	// Admin is for health, metrics and status over HTTP.
 	Admin string
-	// ClientAdvertise and AdminAdvertise are what clients and other hosts are told.
+	// ClientAdvertise and AdminAdvertise are for clients and other hosts.
 	ClientAdvertise, AdminAdvertise string
 }
 
 // Addresses returns the addresses of the host, with the ports that it got.
 func (h *Host) Addresses() Addresses { return h.addresses }
 
-// Ready tells why the host does not serve, nil where it does.
+// Ready returns why the host does not serve, nil where it does.
 func (h *Host) Ready() error {
 	if reason := admin.NotReady(h.Checks()); reason != "" {
 		return errors.New(reason)

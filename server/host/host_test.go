@@ -53,10 +53,12 @@ func TestAHostStartsAgainOnItsDirectory(t *testing.T) {
 	h := start(t, Options{Settings: s})
 	cluster := h.Identity().Cluster
 	a := h.Addresses()
-	if a.Client == "" || strings.HasSuffix(a.Client, ":0") || a.ClientAdvertise != a.Client || a.AdminAdvertise != a.Admin {
+	if a.Client == "" || strings.HasSuffix(a.Client, ":0") || a.ClientAdvertise != a.Client ||
+		a.AdminAdvertise != a.Admin {
 		t.Errorf("addresses %+v", a)
 	}
-	if status := h.Status(); status.Host.ClientAddress != a.Client || status.Cluster.Hosts[0].ClientAddress != a.Client {
+	if status := h.Status(); status.Host.ClientAddress != a.Client ||
+		status.Cluster.Hosts[0].ClientAddress != a.Client {
 		t.Errorf("with the addresses %+v its status is %+v", a, status)
 	}
 	if err := h.Stop(within(t, time.Minute)); err != nil {
@@ -105,9 +107,11 @@ func TestEverythingThatIsWrongIsReportedWithItsKind(t *testing.T) {
 		kind   Kind
 		says   []string
 	}{
-		"settings":  {func(s *settings.Settings) { s.Shards = -1 }, KindSettings, []string{"--shards"}},
-		"directory": {func(s *settings.Settings) { s.DataDir = running.DataDir }, KindData, []string{"in use by process"}},
-		"address":   {func(s *settings.Settings) { s.Listen = taken.Addr().String() }, KindAddress, []string{"--listen: "}},
+		"settings": {func(s *settings.Settings) { s.Shards = -1 }, KindSettings, []string{"--shards"}},
+		"directory": {func(s *settings.Settings) { s.DataDir = running.DataDir }, KindData,
+			[]string{"in use by process"}},
+		"address": {func(s *settings.Settings) { s.Listen = taken.Addr().String() }, KindAddress,
+			[]string{"--listen: "}},
 		"directory and address": {func(s *settings.Settings) {
 			s.DataDir, s.AdminListen = running.DataDir, taken.Addr().String()
 		}, KindData, []string{"the host cannot start:", "in use by process", "--admin-listen: "}},

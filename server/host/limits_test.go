@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Settings repeat limits of packages that they do not import. They are compared here, where all of them are imported.
+// TestTheSettingsKnowTheLimitsOfTheHost: settings repeat limits of packages that they do not import.
 func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 	for name, c := range map[string]struct{ settings, limit any }{
 		"shards":             {settings.MaxShards, server.MaxShards},

@@ -78,7 +78,8 @@ func (w *LogWriter) run() {
 		w.mu.Unlock()
 		_, _ = w.to.Write(lines)
 		if dropped > 0 {
-			w.report.Warn("lines of the log were dropped: they came faster than they could be written", "lines", dropped)
+			w.report.Warn("lines of the log were dropped: they came faster than they could be written", "lines",
+				dropped)
 		}
 		w.mu.Lock()
 		w.writing = 0

@@ -30,7 +30,7 @@ func newStuckLog() (*stuckWriter, *LogWriter) {
 	return w, NewLogWriter(w, func(to io.Writer) slog.Handler { return slog.NewTextHandler(to, nil) })
 }
 
-func TestALogThatNobodyReadsBlocksNobody(t *testing.T) {
+func TestALogWithoutAReaderBlocksNoLogger(t *testing.T) {
 	w, q := newStuckLog()
 	log := slog.New(slog.NewTextHandler(q, nil))
 	log.Info("first")

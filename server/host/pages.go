@@ -97,7 +97,8 @@ func (h *Host) Status() admin.Status {
 		Host: admin.HostStatus{
 			ID: uint64(s.HostID()), Name: s.Name, Version: h.options.Version,
 			UptimeSeconds: time.Since(h.began).Seconds(), Started: h.began.UTC(),
-			ClientAddress: s.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(), DataDir: s.DataDir,
+			ClientAddress: s.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(),
+			DataDir: s.DataDir,
 		},
 		Connections: admin.Connections{
 			Open: h.stats.Open.Load(), Accepted: h.stats.Accepted.Load(),

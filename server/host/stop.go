@@ -9,7 +9,7 @@ import (
 const (
 	// leaveWithin is for other hosts to take over what this one leads.
 	leaveWithin = 2 * time.Second
-	// drainWithin is for clients to go after they were told to.
+	// drainWithin is for clients to go after they were asked to.
 	drainWithin = time.Second
 	// drainPoll is how often their number is checked.
 	drainPoll = 5 * time.Millisecond
@@ -19,7 +19,7 @@ const (
 var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
 	"nothing that it confirmed is lost")
 
-// Stop hands over what the host leads, tells its clients to go elsewhere, waits a moment for them, and closes it: some
+// Stop hands over what the host leads, sends its clients elsewhere, waits a moment for them, and closes it: some
 // three seconds at the most as a rule. Where the context ends before, Stop returns ErrStopTimeout and the rest goes on.
 func (h *Host) Stop(ctx context.Context) error {
 	h.stopping.Store(true)

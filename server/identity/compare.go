@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compare tells every way in which a directory is not the one that the settings want.
-func compare(dir string, found *Identity, want *Want) error {
+// compare returns every way in which a directory differs from what the settings expect.
+func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	if found.HostName != want.HostName {
@@ -40,13 +40,14 @@ func compare(dir string, found *Identity, want *Want) error {
 	return fmt.Errorf("identity: %s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
-// compareHosts tells how the lists of hosts differ.
-func compareHosts(found *Identity, want *Want) string {
+// compareHosts returns how the lists of hosts differ.
+func compareHosts(found *Identity, want *Expected) string {
 	const fixed = "the list is part of the replicated log and is not changed by the settings"
 	if len(found.FirstHosts) == 1 && len(want.Hosts) == 1 && found.HostName == want.HostName {
 		was := found.FirstHosts[0].Raft
 		return fmt.Sprintf("it was made with the Raft address %s, and that is %s now: "+
-			"give --raft-advertise %s, or --raft-listen %s where it is the same; the address is part of the replicated log",
+			"give --raft-advertise %s, or --raft-listen %s where it is the same; the address is part of the "+
+			"replicated log",
 			was, want.Hosts[0].Raft, was, was)
 	}
 	var changes []string

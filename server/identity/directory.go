@@ -12,6 +12,25 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
+// Why a data directory is refused. Every error that this package returns for that reason wraps one of
+// them, and says what to do.
+var (
+	// ErrInUse: another process has the directory.
+	ErrInUse = errors.New("the data directory is in use")
+	// ErrForeign: there are other things in the directory, and no identity.
+	ErrForeign = errors.New("the directory is not a data directory")
+	// ErrDamaged: the identity cannot be read as it was written.
+	ErrDamaged = errors.New("the identity of the data directory is damaged")
+	// ErrNewer: a newer version has written the directory.
+	ErrNewer = errors.New("the data directory is of a newer version")
+	// ErrMismatch: the directory is of another host, of another cluster, or of one made otherwise.
+	ErrMismatch = errors.New("the data directory does not fit the settings")
+	// ErrLogLost: the log that the host had is gone.
+	ErrLogLost = errors.New("the log of the data directory is gone")
+	// ErrNone: the directory has no identity yet.
+	ErrNone = errors.New("the data directory has no identity")
+)
+
 // Directory is a data directory that this process has claimed. It is used by one goroutine.
 type Directory struct {
 	path string
@@ -19,8 +38,8 @@ type Directory struct {
 	id   Identity
 }
 
-// Want is what the settings say about a host. HostName, Hosts and Version are never empty.
-type Want struct {
+// Expected is the identity that the settings ask for. HostName, Hosts and Version are never empty.
+type Expected struct {
 	HostName string
 	HostID   shard.HostID
 	// Hosts are the first hosts, by id.
@@ -38,7 +57,8 @@ type Want struct {
 // until this process ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("identity: %s: %w: it is a file; name a directory, or one that can be made", path, ErrForeign)
+		return nil, fmt.Errorf("identity: %s: %w: it is a file; name a directory, or one that can be made", path,
+			ErrForeign)
 	}
 	made, err := makeDirectory(filepath.Clean(path), syncDirectory)
 	if err != nil {
@@ -61,13 +81,15 @@ func Claim(path string) (*Directory, error) {
 // Release lets other processes have the directory.
 func (d *Directory) Release() { d.lock.release() }
 
-// Path is where it is, LogPath where its log is.
-func (d *Directory) Path() string    { return d.path }
+// Path is where the directory is.
+func (d *Directory) Path() string { return d.path }
+
+// LogPath is where its log is.
 func (d *Directory) LogPath() string { return filepath.Join(d.path, LogName) }
 
-// Settle returns the identity of the directory, which must be the one that is wanted. A new directory
-// gets that one.
-func (d *Directory) Settle(want Want) (Identity, error) {
+// LoadOrCreate returns the identity of the directory, which must be as expected. A new directory gets
+// the expected one.
+func (d *Directory) LoadOrCreate(want Expected) (Identity, error) {
 	found, err := Read(d.path)
 	if errors.Is(err, ErrNone) {
 		return d.create(want)
@@ -85,7 +107,7 @@ func (d *Directory) Settle(want Want) (Identity, error) {
 	return found, nil
 }
 
-func (d *Directory) create(want Want) (Identity, error) {
+func (d *Directory) create(want Expected) (Identity, error) {
 	shards := cmp.Or(want.Shards, want.ShardsOtherwise)
 	id := Identity{
 		Cluster: clusterID(want.ClusterName, want.Hosts, shards), ClusterName: want.ClusterName,
@@ -116,7 +138,7 @@ func (d *Directory) Started() error {
 	return nil
 }
 
-// hasLog tells whether there is anything in the log's directory.
+// hasLog reports whether there is anything in the log's directory.
 func (d *Directory) hasLog() bool {
 	entries, err := os.ReadDir(d.LogPath())
 	return err == nil && len(entries) > 0
@@ -133,7 +155,7 @@ func (d *Directory) logLost(id *Identity) error {
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
-// makeDirectory makes a directory with those above it that are missing, and tells whether it was not there. Each name
+// makeDirectory makes a directory with those above it that are missing, and reports whether it was not there. Each name
 // that it makes is synced, so that a power failure leaves all of them or those above one.
 func makeDirectory(path string, sync func(dir string) error) (made bool, err error) {
 	if _, err := os.Stat(path); err == nil {
@@ -169,7 +191,8 @@ func refuseForeign(path string) error {
 		}
 	}
 	if stranger != "" {
-		return fmt.Errorf("identity: %s: %w: there is %q in it and no %s; name an empty directory, or one that can be made",
+		return fmt.Errorf("identity: %s: %w: there is %q in it and no %s; name an empty directory, or one that can "+
+			"be made",
 			path, ErrForeign, stranger, FileName)
 	}
 	return nil

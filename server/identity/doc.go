@@ -5,13 +5,13 @@
 //
 //	directory, err := identity.Claim(dir)      // one process at a time
 //	defer directory.Release()
-//	id, err := directory.Settle(want)          // what is there, or what is wanted where nothing is
+//	id, err := directory.LoadOrCreate(want)          // what is there, or what is wanted where nothing is
 //	...                                        // open the log
 //	err = directory.Started()                  // from now on the log must be there
 //
 // The identity is a small JSON file with a version and a checksum. It is written whole or not at all, so
-// a crash leaves either a new directory or a settled one. A directory that has other things in it and no
-// identity is nobody's, and stays untouched.
+// a crash leaves either a new directory or one with its identity. A directory with other things in it and no
+// identity is refused, and stays untouched.
 //
 // A host that lost its log must not come back under its name as if nothing had happened: it would vote
 // again where it has voted, and deny what it has confirmed. Started marks the moment from which that would

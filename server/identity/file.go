@@ -57,7 +57,8 @@ func Read(dir string) (Identity, error) {
 	}
 	id, err := decode(text)
 	if errors.Is(err, ErrDamaged) {
-		err = fmt.Errorf("%w; put %s back as it was from a backup: what it says cannot be found out otherwise", err, FileName)
+		err = fmt.Errorf("%w; put %s back as it was from a backup: what it says cannot be found out otherwise", err,
+			FileName)
 	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("identity: %s: %w", path, err)

@@ -12,7 +12,7 @@ import (
 func written(t *testing.T) (dir string, id Identity, text []byte) {
 	t.Helper()
 	dir = t.TempDir()
-	id = mustSettle(t, dir, three())
+	id = mustLoad(t, dir, three())
 	text, err := os.ReadFile(filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)
@@ -36,13 +36,14 @@ func TestReadOfADirectoryWithoutIdentity(t *testing.T) {
 	}
 }
 
-// A crash before the rename leaves the beginning of the new file beside what was there before.
+// TestACrashWhileTheFirstIdentityIsWritten: a crash before the rename leaves the beginning of the new file beside what
+// was there before.
 func TestACrashWhileTheFirstIdentityIsWritten(t *testing.T) {
 	_, _, text := written(t)
 	for n := 0; n <= len(text); n += 23 {
 		dir := t.TempDir()
 		put(t, dir, temporaryName, text[:n])
-		if id := mustSettle(t, dir, alone()); id.HostName != "signalbox" {
+		if id := mustLoad(t, dir, alone()); id.HostName != "signalbox" {
 			t.Fatalf("after %d bytes: %+v", n, id)
 		}
 	}
@@ -52,7 +53,7 @@ func TestACrashWhileAnotherIdentityIsWritten(t *testing.T) {
 	dir, id, text := written(t)
 	for n := range len(text) + 1 {
 		put(t, dir, temporaryName, text[:n])
-		if got := mustSettle(t, dir, three()); !reflect.DeepEqual(got, id) {
+		if got := mustLoad(t, dir, three()); !reflect.DeepEqual(got, id) {
 			t.Fatalf("after %d bytes: %+v", n, got)
 		}
 	}
@@ -63,7 +64,7 @@ func TestATornIdentityIsDamaged(t *testing.T) {
 	whole := len(strings.TrimRight(string(text), "\n"))
 	for n := range whole {
 		put(t, dir, FileName, text[:n])
-		_, err := settle(t, dir, three())
+		_, err := load(t, dir, three())
 		if !errors.Is(err, ErrDamaged) {
 			t.Fatalf("%d of %d bytes: %v", n, len(text), err)
 		}
@@ -98,8 +99,9 @@ func TestNoFlippedBitIsTakenForAnotherIdentity(t *testing.T) {
 func TestANewerFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, FileName, []byte(`{"format": 2, "identity": ["something", "else"]}`))
-	_, err := settle(t, dir, three())
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "it has format 2, this program knows formats up to 1; use the version that wrote it") {
+	_, err := load(t, dir, three())
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(),
+		"it has format 2, this program knows formats up to 1; use the version that wrote it") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -139,7 +141,8 @@ func TestTheFileOfTheFirstFormatStaysReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id.HostName != "b" || id.Cluster != "prod-5ea19cd7f28e4cb1e5d1b9d7" || id.Shards != 4 || len(id.FirstHosts) != 3 || !id.Started {
+	if id.HostName != "b" || id.Cluster != "prod-5ea19cd7f28e4cb1e5d1b9d7" || id.Shards != 4 ||
+		len(id.FirstHosts) != 3 || !id.Started {
 		t.Errorf("got %+v", id)
 	}
 }

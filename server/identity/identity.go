@@ -46,9 +46,9 @@ type Identity struct {
 // into text. With a name of 32 bytes the id has 57, and 64 are possible.
 const clusterIDBytes = 12
 
-// clusterID makes the id of a new cluster. Several hosts must agree on it before they can speak, so it
-// follows from what all of them are told. That includes the number of shards: hosts that do not agree on
-// it must not speak at all. A single host has nobody to agree with and draws its id.
+// clusterID makes the id of a new cluster. Several hosts must agree on it before they can connect, so it
+// follows from the settings that all of them have. That includes the number of shards: hosts that differ in it must not
+// connect at all. A single host draws a random id.
 func clusterID(name string, hosts []Host, shards int) string {
 	var random [clusterIDBytes]byte
 	id := random[:]
@@ -93,7 +93,7 @@ func (i *Identity) Members() map[shard.HostID]string {
 	return members
 }
 
-// check tells what cannot be true of an identity. A file that fails was not written by this program.
+// check returns what cannot be true of an identity. A file that fails was not written by this program.
 func (i *Identity) check() error {
 	switch {
 	case i.Cluster == "" || i.HostName == "" || i.HostID == 0:

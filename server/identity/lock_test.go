@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 func TestASecondProcessIsKeptOutUntilTheFirstHasEnded(t *testing.T) {
 	dir := t.TempDir()
-	mustSettle(t, dir, alone())
+	mustLoad(t, dir, alone())
 	child := exec.Command(os.Args[0], "-test.run=^$")
 	child.Env = append(os.Environ(), holdVariable+"="+dir)
 	if _, err := child.StdinPipe(); err != nil {
@@ -50,7 +50,8 @@ func TestASecondProcessIsKeptOutUntilTheFirstHasEnded(t *testing.T) {
 	}
 
 	_, err = Claim(dir)
-	want := fmt.Sprintf("%s: the data directory is in use by process %d; stop it, or give this host a --data-dir of its own", dir, child.Process.Pid)
+	want := fmt.Sprintf("%s: the data directory is in use by process %d; stop it, or give this host a --data-dir of "+
+		"its own", dir, child.Process.Pid)
 	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -24,11 +24,12 @@ func takeLock(path string) (*lock, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w by %s; stop it, or give this host a --data-dir of its own", ErrInUse, holder(file))
+			return nil, fmt.Errorf("%w by %s; stop it, or give this host a --data-dir of its own", ErrInUse,
+				holder(file))
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// The number helps whoever is kept out, and nothing depends on it.
+	// The number is for the error of the process that is kept out. Nothing depends on it.
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return &lock{file}, nil

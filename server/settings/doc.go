@@ -1,5 +1,5 @@
-// Package settings is the configuration of a host: each setting can be given by a flag, by a variable of the environment,
-// or by a line of a YAML file, under one name.
+// Package settings is the configuration of a host: each setting can be given by a flag, by a variable of the
+// environment, or by a line of a YAML file, under one name.
 //
 // Every setting is a row of one table (table.go): its name, where it belongs, what it is for, and the
 // field of Settings that it fills. The flag, the variable, the line in the file and docs/settings.md all

@@ -116,7 +116,8 @@ The file of ` + "`--token-file`" + ` is a list. It has hashes only, and no token
 a host warns at its start where every user of the machine can read or change it:
 
 ` + "```yaml" + `
-- {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, roles: [write], paths: [/prod/billing]}
+- {name: billing, sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08,
+   roles: [write], paths: [/prod/billing]}
 - {name: dashboard, sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752, roles: [read], paths: [/]}
 ` + "```" + `
 

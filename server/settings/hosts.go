@@ -102,7 +102,8 @@ func (c *checker) checkHosts() {
 		return
 	}
 	if len(s.Hosts) > MaxHosts {
-		c.reject("hosts", fmt.Sprintf("%d hosts", len(s.Hosts)), fmt.Sprintf("give at most %d; 3 or 5 are usual", MaxHosts))
+		c.reject("hosts", fmt.Sprintf("%d hosts", len(s.Hosts)),
+			fmt.Sprintf("give at most %d; 3 or 5 are usual", MaxHosts))
 	}
 	if s.Name != "" && !c.rejected("name") && addressOf(s.Hosts, s.Name) == "" {
 		c.reject("name", c.subject("name", s.Name)+" is not in the list of hosts",
@@ -113,7 +114,8 @@ func (c *checker) checkHosts() {
 	}
 	c.checkLoopback()
 	if len(s.Hosts) == 2 {
-		s.warnings = append(s.warnings, "a cluster of two hosts stops when either of them does; three go on without one")
+		s.warnings = append(s.warnings,
+			"a cluster of two hosts stops when either of them does; three go on without one")
 	}
 }
 
@@ -151,7 +153,8 @@ func (c *checker) checkLoopback() {
 		}
 	}
 	if inside != "" && outside != "" {
-		c.reject("hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on another", inside, outside),
+		c.reject("hosts", fmt.Sprintf("the address of %s is reached from its own machine only, but %s is on another",
+			inside, outside),
 			"give an address of "+inside+" that all hosts can reach")
 	}
 }

@@ -54,30 +54,32 @@ const (
 	minRaftTick         = time.Millisecond
 	// Beyond it an election takes longer than sessions last.
 	maxRaftTick = 250 * time.Millisecond
-	// Below it a shard does little else than saving, beyond it the log takes the disk, and a restart has all of it to apply.
+	// Below it a shard does little else than saving, beyond it the log takes the disk, and a restart has all of it to
+	// apply.
 	minRaftSnapshotBatches = 100
 	maxRaftSnapshotBatches = 1_000_000
 )
 
 func (c *checker) checkLimits() {
 	s := c.settings
-	c.checkRange("data-limit", int64(s.DataLimit), minDataLimit, maxDataLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("data-limit", int64(s.DataLimit), minDataLimit, maxDataLimit, inBytes)
 	if s.Connections != 0 {
 		c.checkRange("connections", int64(s.Connections), 1, maxConnections, decimal)
 	}
 	c.checkRange("requests-in-flight", int64(s.RequestsInFlight), 1, maxRequestsInFlight, decimal)
 	c.checkRange("watches", int64(s.Watches), 1, maxWatches, decimal)
-	c.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("pending-limit", int64(s.PendingLimit), minPendingLimit, maxPendingLimit, inBytes)
 	c.checkRange("shard-objects", int64(s.ShardObjects), minShardObjects, maxShardObjects, decimal)
-	c.checkRange("shard-bytes", int64(s.ShardBytes), minShardBytes, maxShardBytes, func(v int64) string { return Size(v).String() })
-	c.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, func(v int64) string { return Size(v).String() })
-	c.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, func(v int64) string { return Size(v).String() })
+	c.checkRange("shard-bytes", int64(s.ShardBytes), minShardBytes, maxShardBytes, inBytes)
+	c.checkRange("watch-memory", int64(s.WatchMemory), minWatchMemory, maxWatchMemory, inBytes)
+	c.checkRange("partial-limit", int64(s.PartialLimit), minPartialLimit, maxPartialLimit, inBytes)
 	c.checkRange("ping-interval", int64(s.PingInterval), int64(minPingInterval), int64(maxPingInterval), span)
 	c.checkRange("raft-tick", int64(s.RaftTick), int64(minRaftTick), int64(maxRaftTick), span)
 	if s.RaftTick%time.Millisecond != 0 && !c.rejected("raft-tick") {
 		c.reject("raft-tick", "it is not a whole number of milliseconds", "round it, such as 20ms")
 	}
-	c.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches, decimal)
+	c.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches,
+		decimal)
 }
 
 func (c *checker) checkRange(setting string, v, least, most int64, show func(int64) string) {
@@ -86,5 +88,6 @@ func (c *checker) checkRange(setting string, v, least, most int64, show func(int
 	}
 }
 
+func inBytes(v int64) string { return Size(v).String() }
 func decimal(v int64) string { return strconv.FormatInt(v, 10) }
 func span(v int64) string    { return time.Duration(v).String() }

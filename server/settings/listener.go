@@ -12,7 +12,8 @@ func (c *checker) checkListeners() {
 	type listener struct{ setting, address string }
 	var all []listener
 	for _, l := range []listener{
-		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen}, {"admin-listen", s.AdminListen},
+		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen}, {"admin-listen",
+			s.AdminListen},
 	} {
 		switch {
 		case c.rejected(l.setting):
@@ -81,7 +82,8 @@ func (c *checker) checkRaftAdvertise() {
 		return
 	}
 	if listed := addressOf(s.Hosts, s.Name); s.RaftAdvertise != listed {
-		c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+" is not "+listed+", which the list of hosts has for "+s.Name,
+		c.reject("raft-advertise", c.subject("raft-advertise",
+			s.RaftAdvertise)+" is not "+listed+", which the list of hosts has for "+s.Name,
 			"give the same address in both, or only the list")
 	}
 }
@@ -90,7 +92,8 @@ func (c *checker) checkRaftAdvertise() {
 func (c *checker) checkReachable(setting, address, purpose string) {
 	host, port, _ := net.SplitHostPort(address)
 	if isWildcard(host) {
-		c.reject(setting, c.subject(setting, address)+" stands for all addresses of this machine, and nobody else can use it",
+		c.reject(setting,
+			c.subject(setting, address)+" stands for all addresses of this machine, and nobody else can use it",
 			"give the address that "+purpose+", such as --"+setting+" "+DefaultName+".example.com:"+port)
 	}
 }
@@ -134,8 +137,8 @@ func isWildcard(host string) bool {
 	return ip != nil && ip.IsUnspecified()
 }
 
-// isLoopback reports whether an address can be reached from this machine only. A name other than localhost would have to
-// be resolved first, so it does not count.
+// isLoopback reports whether an address can be reached from this machine only. A name other than localhost would have
+// to be resolved first, so it does not count.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -52,7 +52,8 @@ func Load(from Sources) (Settings, error) {
 }
 
 // Complete returns the settings with what follows for fields that are empty, and all that is wrong with them: an error
-// that is Mistakes, or nil. What Load returned is complete; completed again after a change, what followed keeps its value.
+// that is Mistakes, or nil. What Load returned is complete; completed again after a change, what followed keeps its
+// value.
 func (s Settings) Complete() (Settings, error) {
 	s.warnings = nil
 	if s.alone {
@@ -79,13 +80,13 @@ func (c *checker) apply(r *row, from given) {
 }
 
 // file is the path of the file of settings, and who named it.
-func (from *Sources) file(environment map[string]string) (path, where string) {
+func (s *Sources) file(environment map[string]string) (path, where string) {
 	variable := variableOf(fileSetting)
 	switch {
-	case from.File != "":
-		return from.File, "--" + fileSetting + " " + from.File
-	case from.Flags != nil && len(from.Flags.config.texts) > 0:
-		path = last(from.Flags.config.texts)
+	case s.File != "":
+		return s.File, "--" + fileSetting + " " + s.File
+	case s.Flags != nil && len(s.Flags.config.texts) > 0:
+		path = last(s.Flags.config.texts)
 		return path, "--" + fileSetting + " " + path
 	case environment[variable] != "":
 		path = environment[variable]
@@ -105,8 +106,8 @@ func variables(environment []string) map[string]string {
 	return found
 }
 
-// warnMisspelt warns of variables that look like misspelt settings. Other variables with the same prefix are no mistake:
-// Kubernetes makes SIGNALBOX_PORT and its like for a service of that name.
+// warnMisspelt warns of variables that look like misspelt settings. Other variables with the same prefix are no
+// mistake: Kubernetes makes SIGNALBOX_PORT and its like for a service of that name.
 func (s *Settings) warnMisspelt(environment map[string]string) {
 	known := map[string]bool{variableOf(fileSetting): true}
 	for i := range table {

@@ -58,7 +58,8 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
-	if s.HostID() != 1 || s.AdminAdvertise() != "127.0.0.1:7422" || !s.ServesPlain() || s.ServesTLS() || !s.ServesAdmin() {
+	if s.HostID() != 1 || s.AdminAdvertise() != "127.0.0.1:7422" || !s.ServesPlain() || s.ServesTLS() ||
+		!s.ServesAdmin() {
 		t.Errorf("host %d, admin %s", s.HostID(), s.AdminAdvertise())
 	}
 }
@@ -89,7 +90,8 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			"--host a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",
 		},
 		"Raft listens where the list says": {
-			"--name a --host a=127.0.0.1:1 --host b=127.0.0.1:2", func(s Settings) any { return s.RaftListen }, "127.0.0.1:1",
+			"--name a --host a=127.0.0.1:1 --host b=127.0.0.1:2",
+			func(s Settings) any { return s.RaftListen }, "127.0.0.1:1",
 		},
 		"Raft may listen elsewhere": {
 			"--name a --insecure --raft-listen :7 --host a=10.0.0.1:1 --host b=10.0.0.2:2",
@@ -112,8 +114,12 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			func(s Settings) any { return s.AdminAdvertise() }, "box:8",
 		},
 		"names over HTTP are those that are given and those of its addresses": {
-			"--name a --http-names One.example.com,two --client-advertise box:7 --raft-advertise raft.example.com:9 --insecure",
-			func(s Settings) any { return strings.Join(s.NamesOverHTTP(), " ") }, "one.example.com two a 127.0.0.1 box raft.example.com",
+			"--name a --http-names One.example.com,two --client-advertise box:7 --raft-advertise raft.example.com:9 " +
+				"--insecure",
+			func(s Settings) any {
+				return strings.Join(s.NamesOverHTTP(),
+					" ")
+			}, "one.example.com two a 127.0.0.1 box raft.example.com",
 		},
 		"no admin listener": {
 			"--admin-listen off", func(s Settings) any { return s.AdminAdvertise() }, "",
@@ -134,13 +140,19 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 			"--listen localhost:6 --raft-listen [::1]:7 --admin-listen 127.1.2.3:8",
 			func(s Settings) any { return s.ClientAdvertise }, "localhost:6",
 		},
-		"insecure without a value is all":   {"--insecure", func(s Settings) any { return s.Insecure }, PartsAll},
-		"insecure names parts":              {"--insecure=admin,raft", func(s Settings) any { return s.Insecure }, PartAdmin | PartRaft},
-		"levels":                            {"--log-level DEBUG", func(s Settings) any { return s.LogLevel }, slog.LevelDebug},
-		"sizes":                             {"--data-limit 1MiB", func(s Settings) any { return s.DataLimit }, Size(1 << 20)},
-		"durations":                         {"--raft-tick 100ms", func(s Settings) any { return s.RaftTick }, 100 * time.Millisecond},
-		"switches":                          {"--pprof --raft-metrics=false", func(s Settings) any { return fmt.Sprint(s.Pprof, s.RaftMetrics) }, "true false"},
-		"the same port on other interfaces": {"--insecure --listen 10.0.0.1:7 --admin-listen 127.0.0.1:7", func(s Settings) any { return s.AdminListen }, "127.0.0.1:7"},
+		"insecure without a value is all": {"--insecure", func(s Settings) any { return s.Insecure }, PartsAll},
+		"insecure names parts": {"--insecure=admin,raft", func(s Settings) any { return s.Insecure },
+			PartAdmin | PartRaft},
+		"levels": {"--log-level DEBUG", func(s Settings) any { return s.LogLevel },
+			slog.LevelDebug},
+		"sizes": {"--data-limit 1MiB", func(s Settings) any { return s.DataLimit },
+			Size(1 << 20)},
+		"durations": {"--raft-tick 100ms", func(s Settings) any { return s.RaftTick },
+			100 * time.Millisecond},
+		"switches": {"--pprof --raft-metrics=false",
+			func(s Settings) any { return fmt.Sprint(s.Pprof, s.RaftMetrics) }, "true false"},
+		"the same port on other interfaces": {"--insecure --listen 10.0.0.1:7 --admin-listen 127.0.0.1:7",
+			func(s Settings) any { return s.AdminListen }, "127.0.0.1:7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := mustLoad(t, strings.Fields(strings.ReplaceAll(c.args, "PEM", pem)), nil, "")
@@ -255,7 +267,8 @@ func TestWhatIsWrongIsReportedWithoutLoad(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]Size{
-		"0": 0, "1": 1, "65536": 65536, "10B": 10, "64KiB": 64 << 10, " 2 GiB ": 2 << 30, "3MB": 3_000_000, "1TiB": 1 << 40, "1kB": 1000,
+		"0": 0, "1": 1, "65536": 65536, "10B": 10, "64KiB": 64 << 10, " 2 GiB ": 2 << 30, "3MB": 3_000_000,
+		"1TiB": 1 << 40, "1kB": 1000,
 	} {
 		if got, err := ParseSize(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
@@ -266,7 +279,8 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%q is taken for %d", text, got)
 		}
 	}
-	for size, want := range map[Size]string{0: "0B", 1: "1B", 1024: "1KiB", 1500: "1500B", 3 << 20: "3MiB", 5 << 40: "5TiB"} {
+	for size, want := range map[Size]string{0: "0B", 1: "1B", 1024: "1KiB", 1500: "1500B", 3 << 20: "3MiB",
+		5 << 40: "5TiB"} {
 		if got := size.String(); got != want {
 			t.Errorf("%d is shown as %s, want %s", uint64(size), got, want)
 		}

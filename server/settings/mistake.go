@@ -15,6 +15,7 @@ type Mistake struct {
 	Problem, Remedy string
 }
 
+// String implements fmt.Stringer.
 func (m Mistake) String() string {
 	return fmt.Sprintf("%s: %s; %s", m.Where, m.Problem, m.Remedy)
 }
@@ -60,8 +61,8 @@ func (c *checker) subject(setting, value string) string {
 	return value
 }
 
-// blamed reports whether something is known to be wrong with a setting: then its value is not what was
-// meant, and nothing is to be concluded from it.
+// rejected reports whether something is known to be wrong with a setting: then its value is not what was meant, and no
+// other check uses it.
 func (c *checker) rejected(settings ...string) bool {
 	for _, m := range c.mistakes {
 		for _, s := range settings {

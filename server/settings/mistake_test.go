@@ -47,7 +47,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	three := []string{"--host", "a=10.0.0.1:7421", "--host", "b=10.0.0.2:7421", "--host", "c=10.0.0.3:7421", "--insecure=raft"}
+	three := []string{"--host", "a=10.0.0.1:7421", "--host", "b=10.0.0.2:7421", "--host", "c=10.0.0.3:7421",
+		"--insecure=raft"}
 	and := func(args ...string) []string { return append(append([]string{}, three...), args...) }
 	for name, c := range map[string]struct {
 		args []string
@@ -55,79 +56,165 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		file string
 		want string // one mistake, without the dash in front
 	}{
-		"not a number":        {args: []string{"--shards", "many"}, want: "--shards many: it is not a whole number; give one, such as 4"},
-		"too many shards":     {args: []string{"--shards", "65"}, want: "--shards 65: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
-		"negative shards":     {args: []string{"--shards=-1"}, want: "--shards -1: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
-		"from a variable":     {env: []string{"SIGNALBOX_SHARDS=x"}, want: "SIGNALBOX_SHARDS=x: it is not a whole number; give one, such as 4"},
-		"from a file":         {file: "\nshards: x\n", want: "signalbox.yaml:2: shards: x: it is not a whole number; give one, such as 4"},
-		"unknown in the file": {file: "data_dir: x\n", want: "signalbox.yaml:1: data_dir: there is no such setting; did you mean data-dir?"},
-		"nothing like it":     {file: "colour: x\n", want: "signalbox.yaml:1: colour: there is no such setting; docs/settings.md and signalbox serve --help list all of them"},
-		"twice in the file":   {file: "name: a\nname: b\n", want: "signalbox.yaml:2: name: it stands there twice; keep one of the two lines"},
-		"list for a value":    {file: "name: [a]\n", want: "signalbox.yaml:1: name: it is a list and should be one value; write it as docs/settings.md shows"},
-		"map for a value":     {file: "name: {a: b}\n", want: "signalbox.yaml:1: name: it has settings below it and should be one value; write it as docs/settings.md shows"},
-		"not a map":           {file: "- name\n", want: "--config signalbox.yaml: the file is not a list of settings; write a setting on each line, such as name: a"},
-		"no YAML":             {file: "a: b: c\n", want: "--config signalbox.yaml: yaml: mapping values are not allowed in this context; give the path of a readable YAML file"},
-		"two documents":       {file: "name: a\n---\nname: b\n", want: "--config signalbox.yaml: more than one document in it; give the path of a readable YAML file"},
-		"no such file":        {env: []string{"SIGNALBOX_CONFIG=/nowhere.yaml"}, want: "SIGNALBOX_CONFIG=/nowhere.yaml: no such file or directory; give the path of a readable YAML file"},
+		"not a number": {args: []string{"--shards", "many"},
+			want: "--shards many: it is not a whole number; give one, such as 4"},
+		"too many shards": {args: []string{"--shards", "65"},
+			want: "--shards 65: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
+		"negative shards": {args: []string{"--shards=-1"},
+			want: "--shards -1: that is no possible number of data shards; give 1 to 64, or nothing for 1"},
+		"from a variable": {env: []string{"SIGNALBOX_SHARDS=x"},
+			want: "SIGNALBOX_SHARDS=x: it is not a whole number; give one, such as 4"},
+		"from a file": {file: "\nshards: x\n",
+			want: "signalbox.yaml:2: shards: x: it is not a whole number; give one, such as 4"},
+		"unknown in the file": {file: "data_dir: x\n",
+			want: "signalbox.yaml:1: data_dir: there is no such setting; did you mean data-dir?"},
+		"nothing like it": {file: "colour: x\n", want: "signalbox.yaml:1: colour: there is no such setting; " +
+			"docs/settings.md and signalbox serve --help list all of them"},
+		"twice in the file": {file: "name: a\nname: b\n",
+			want: "signalbox.yaml:2: name: it stands there twice; keep one of the two lines"},
+		"list for a value": {file: "name: [a]\n",
+			want: "signalbox.yaml:1: name: it is a list and should be one value; write it as docs/settings.md shows"},
+		"map for a value": {file: "name: {a: b}\n", want: "signalbox.yaml:1: name: it has settings below it and " +
+			"should be one value; write it as docs/settings.md shows"},
+		"not a map": {file: "- name\n", want: "--config signalbox.yaml: the file is not a list of " +
+			"settings; write a setting on each line, such as name: a"},
+		"no YAML": {file: "a: b: c\n", want: "--config signalbox.yaml: yaml: mapping values are not " +
+			"allowed in this context; give the path of a readable YAML file"},
+		"two documents": {file: "name: a\n---\nname: b\n",
+			want: "--config signalbox.yaml: more than one document in it; give the path of a readable YAML file"},
+		"no such file": {env: []string{"SIGNALBOX_CONFIG=/nowhere.yaml"},
+			want: "SIGNALBOX_CONFIG=/nowhere.yaml: no such file or directory; give the path of a readable YAML file"},
 
-		"no data directory": {args: []string{"--data-dir", ""}, want: "--data-dir : there is no directory; name one, such as ./signalbox-data"},
-		"bad name":          {args: []string{"--name", "a b"}, want: "--name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and underscores"},
-		"bad cluster":       {args: []string{"--cluster", strings.Repeat("c", 33)}, want: "--cluster " + strings.Repeat("c", 33) + ": it is not a name for a cluster; use 1 to 32 letters, digits, dots, dashes and underscores"},
-		"which host":        {args: three, want: "--name: it is not said which of the hosts this one is; give one of a, b, c"},
-		"not among them":    {args: and("--name", "d"), want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --host d=ADDRESS on every host"},
-		"no address":        {args: []string{"--host", "a"}, want: `--host a: "a" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
+		"no data directory": {args: []string{"--data-dir", ""},
+			want: "--data-dir : there is no directory; name one, such as ./signalbox-data"},
+		"bad name": {args: []string{"--name", "a b"},
+			want: "--name a b: it is not a name for a host; use 1 to 256 letters, digits, dots, dashes and " +
+				"underscores"},
+		"bad cluster": {args: []string{"--cluster", strings.Repeat("c", 33)}, want: "--cluster " +
+			strings.Repeat("c", 33) +
+			": it is not a name for a cluster; use 1 to 32 letters, digits, dots, dashes and underscores"},
+		"which host": {args: three,
+			want: "--name: it is not said which of the hosts this one is; give one of a, b, c"},
+		"not among them": {args: and("--name", "d"),
+			want: "--name d: it is not in the list of hosts; give one of a, b, c, or add --host d=ADDRESS on " +
+				"every host"},
+		"no address": {args: []string{"--host", "a"}, want: `--host a: "a" is no host with its address; write each host as NAME=ADDRESS, such as a=10.0.0.1:7421`},
 		"bad address": {args: []string{"--host", "a=10.0.0.1"},
-			want: "--host a=10.0.0.1: the address 10.0.0.1 of a is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+			want: "--host a=10.0.0.1: the address 10.0.0.1 of a is not an address; write HOST:PORT, such as " +
+				"127.0.0.1:7420"},
 		"same host twice": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "a=127.0.0.1:2"},
 			want: "--host a=127.0.0.1:1 --host a=127.0.0.1:2: a stands there twice; name every host once"},
 		"same address twice": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=127.0.0.1:1"},
-			want: "--host a=127.0.0.1:1 --host b=127.0.0.1:1: a and b have the same address 127.0.0.1:1; give each its own"},
+			want: "--host a=127.0.0.1:1 --host b=127.0.0.1:1: a and b have the same address 127.0.0.1:1; give each " +
+				"its own"},
 		"loopback among others": {args: []string{"--name", "a", "--host", "a=127.0.0.1:1", "--host", "b=10.0.0.2:1"},
-			want: "--host a=127.0.0.1:1 --host b=10.0.0.2:1: the address of a is reached from its own machine only, but b is on another; give an address of a that all hosts can reach"},
+			want: "--host a=127.0.0.1:1 --host b=10.0.0.2:1: the address of a is reached from its own machine only, " +
+				"but b is on another; give an address of a that all hosts can reach"},
 		"wildcard in the list": {args: []string{"--name", "a", "--host", "a=0.0.0.0:1", "--insecure"},
-			want: "--host a=0.0.0.0:1: the address 0.0.0.0:1 of a stands for all addresses of a machine, and nobody else can use it; give the address that the other hosts reach it by, and --raft-listen on a"},
+			want: "--host a=0.0.0.0:1: the address 0.0.0.0:1 of a stands for all addresses of a machine, and nobody " +
+				"else can use it; give the address that the other hosts reach it by, and --raft-listen on a"},
 
-		"no port":           {args: []string{"--listen", "127.0.0.1"}, want: "--listen 127.0.0.1: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
-		"IPv6 without":      {args: []string{"--listen", "::1:7420"}, want: "--listen ::1:7420: it is not an address; write an IPv6 address in brackets, such as [::1]:7420"},
-		"port 0":            {args: []string{"--listen", "127.0.0.1:0"}, want: "--listen 127.0.0.1:0: it would get another port at every start; give one from 1 to 65535"},
-		"port too big":      {args: []string{"--admin-listen", "127.0.0.1:70000"}, want: `--admin-listen 127.0.0.1:70000: it has no possible port; give one from 1 to 65535`},
-		"odd host":          {args: []string{"--admin-listen", "http://x:80"}, want: "--admin-listen http://x:80: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
-		"same port":         {args: []string{"--admin-listen", "localhost:7420"}, want: "--admin-listen localhost:7420: it clashes with listen, 127.0.0.1:7420; give each a port of its own"},
-		"nowhere to go":     {args: []string{"--listen", "off"}, want: "--listen off: clients can connect nowhere; give --listen ADDRESS or --tls-listen ADDRESS"},
-		"no Raft":           {args: []string{"--raft-listen", "off"}, want: "--raft-listen off: a host cannot do without; give an address, such as 127.0.0.1:7421"},
-		"pprof nowhere":     {args: []string{"--pprof", "--admin-listen", "off"}, want: "--pprof=true: there is no listener for it; give --admin-listen ADDRESS as well, or leave --pprof out"},
-		"bad advertise":     {args: []string{"--client-advertise", "x"}, want: "--client-advertise x: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
-		"wildcard to tell":  {args: []string{"--listen", ":7420", "--insecure"}, want: "--client-advertise: :7420 stands for all addresses of this machine, and nobody else can use it; give the address that clients reach it by, such as --client-advertise signalbox.example.com:7420"},
-		"Raft to tell":      {args: []string{"--raft-listen", ":7421", "--insecure"}, want: "--raft-advertise: 0.0.0.0:7421 stands for all addresses of this machine, and nobody else can use it; give the address that other hosts would reach it by, such as --raft-advertise signalbox.example.com:7421"},
-		"two Raft addreses": {args: and("--name", "a", "--raft-advertise", "10.0.0.9:7421"), want: "--raft-advertise 10.0.0.9:7421: it is not 10.0.0.1:7421, which the list of hosts has for a; give the same address in both, or only the list"},
+		"no port": {args: []string{"--listen", "127.0.0.1"},
+			want: "--listen 127.0.0.1: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		"IPv6 without": {args: []string{"--listen", "::1:7420"},
+			want: "--listen ::1:7420: it is not an address; write an IPv6 address in brackets, such as [::1]:7420"},
+		"port 0": {args: []string{"--listen", "127.0.0.1:0"},
+			want: "--listen 127.0.0.1:0: it would get another port at every start; give one from 1 to 65535"},
+		"port too big": {args: []string{"--admin-listen", "127.0.0.1:70000"}, want: `--admin-listen 127.0.0.1:70000: it has no possible port; give one from 1 to 65535`},
+		"odd host": {args: []string{"--admin-listen", "http://x:80"},
+			want: "--admin-listen http://x:80: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		"same port": {args: []string{"--admin-listen", "localhost:7420"},
+			want: "--admin-listen localhost:7420: it clashes with listen, 127.0.0.1:7420; give each a port of its own"},
+		"nowhere to go": {args: []string{"--listen", "off"},
+			want: "--listen off: clients can connect nowhere; give --listen ADDRESS or --tls-listen ADDRESS"},
+		"no Raft": {args: []string{"--raft-listen", "off"},
+			want: "--raft-listen off: a host cannot do without; give an address, such as 127.0.0.1:7421"},
+		"pprof nowhere": {args: []string{"--pprof", "--admin-listen", "off"},
+			want: "--pprof=true: there is no listener for it; give --admin-listen ADDRESS as well, or leave " +
+				"--pprof out"},
+		"bad advertise": {args: []string{"--client-advertise", "x"},
+			want: "--client-advertise x: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		"wildcard to tell": {args: []string{"--listen", ":7420", "--insecure"},
+			want: "--client-advertise: :7420 stands for all addresses of this machine, and nobody else can use it; " +
+				"give the address that clients reach it by, such as --client-advertise signalbox.example.com:7420"},
+		"Raft to tell": {args: []string{"--raft-listen", ":7421", "--insecure"},
+			want: "--raft-advertise: 0.0.0.0:7421 stands for all addresses of this machine, and nobody else can use " +
+				"it; give the address that other hosts would reach it by, such as --raft-advertise " +
+				"signalbox.example.com:7421"},
+		"two Raft addreses": {args: and("--name", "a", "--raft-advertise", "10.0.0.9:7421"),
+			want: "--raft-advertise 10.0.0.9:7421: it is not 10.0.0.1:7421, which the list of hosts has for a; give " +
+				"the same address in both, or only the list"},
 
-		"TLS without files": {args: []string{"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem}, want: "--tls-key: tls-listen needs it; give --tls-key FILE, or leave --tls-listen out"},
-		"files without TLS": {args: []string{"--tls-client-ca", pem}, want: "--tls-client-ca " + pem + ": there is no listener for it; give --tls-listen ADDRESS as well, such as 0.0.0.0:7423"},
-		"half of Raft TLS":  {args: []string{"--raft-tls-ca", pem, "--raft-tls-cert", pem}, want: "--raft-tls-key: hosts prove who they are to each other with all three files or with none; give --raft-tls-key FILE as well"},
-		"missing file":      {args: []string{"--token-file", "/nowhere"}, want: "--token-file /nowhere: no such file or directory; give the path of a file that this process may read"},
-		"directory":         {args: []string{"--token-file", dir}, want: "--token-file " + dir + ": it is a directory; give the path of a file that this process may read"},
+		"TLS without files": {args: []string{"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem},
+			want: "--tls-key: tls-listen needs it; give --tls-key FILE, or leave --tls-listen out"},
+		"files without TLS": {args: []string{"--tls-client-ca", pem}, want: "--tls-client-ca " + pem +
+			": there is no listener for it; give --tls-listen ADDRESS as well, such as 0.0.0.0:7423"},
+		"half of Raft TLS": {args: []string{"--raft-tls-ca", pem, "--raft-tls-cert", pem},
+			want: "--raft-tls-key: hosts prove who they are to each other with all three files or with none; give " +
+				"--raft-tls-key FILE as well"},
+		"missing file": {args: []string{"--token-file", "/nowhere"},
+			want: "--token-file /nowhere: no such file or directory; give the path of a file that this process " +
+				"may read"},
+		"directory": {args: []string{"--token-file", dir}, want: "--token-file " + dir +
+			": it is a directory; give the path of a file that this process may read"},
 
-		"small data":      {args: []string{"--data-limit", "1"}, want: "--data-limit 1: it is out of bounds; give 1KiB to 1MiB"},
-		"no size":         {args: []string{"--data-limit", "big"}, want: "--data-limit big: it is not a number of bytes; write it like 65536, 64KiB or 2GiB"},
-		"no requests":     {args: []string{"--requests-in-flight", "0"}, want: "--requests-in-flight 0: it is out of bounds; give 1 to 1048576"},
-		"no watches":      {args: []string{"--watches", "0"}, want: "--watches 0: it is out of bounds; give 1 to 1048576"},
-		"connections":     {args: []string{"--connections=-3"}, want: "--connections -3: it is out of bounds; give 1 to 10000000"},
-		"ping too often":  {args: []string{"--ping-interval", "10ms"}, want: "--ping-interval 10ms: it is out of bounds; give 1s to 10m0s"},
-		"no duration":     {args: []string{"--ping-interval", "10"}, want: "--ping-interval 10: it is not a length of time; write it like 20ms, 10s or 2m"},
-		"tick too long":   {args: []string{"--raft-tick", "2s"}, want: "--raft-tick 2s: it is out of bounds; give 1ms to 250ms"},
-		"broken tick":     {args: []string{"--raft-tick", "1500us"}, want: "--raft-tick 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
-		"snapshots often": {args: []string{"--raft-snapshot-batches", "10"}, want: "--raft-snapshot-batches 10: it is out of bounds; give 100 to 1000000"},
-		"snapshots never": {args: []string{"--raft-snapshot-batches", "0"}, want: "--raft-snapshot-batches 0: it is out of bounds; give 100 to 1000000"},
-		"log format":      {args: []string{"--log-format", "xml"}, want: "--log-format xml: there is no such choice; give text or json"},
-		"log level":       {args: []string{"--log-level", "loud"}, want: "--log-level loud: there is no such level; give debug, info, warn or error"},
-		"switch":          {args: []string{"--pprof=maybe"}, want: "--pprof=maybe: it is neither true nor false; give true or false"},
-		"unknown part":    {args: []string{"--insecure=clients,doors"}, want: `--insecure=clients,doors: "doors" is no part of a host; give clients, raft, admin or all, with commas between them`},
-		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"}, want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do everything; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
-		"tokens in clear": {args: []string{"--listen", "10.0.0.1:7420", "--token-file", pem}, want: "--listen 10.0.0.1:7420: it can be reached from other machines, and what clients send there, tokens too, can be read and changed on the way; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
-		"TLS for all":     {args: []string{"--tls-listen", "10.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem}, want: "--tls-listen 10.0.0.1:7423: it can be reached from other machines, and whoever reaches it may do everything; give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE, or say --insecure=clients where that network is trusted"},
-		"open Raft":       {args: append(three[:6:6], "--name", "a", "--raft-listen", "10.0.0.7:7421"), want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file, or say --insecure=raft where that network is trusted"},
-		"open admin":      {args: []string{"--admin-listen", ":7422"}, want: "--admin-listen :7422: it can be reached from other machines, and it tells names of nodes, semaphores and sessions to everybody; listen on 127.0.0.1, or say --insecure=admin where that network is trusted"},
-		"open profiler":   {args: []string{"--admin-listen", ":7422", "--pprof"}, want: "--admin-listen :7422: it can be reached from other machines, and it shows everybody the memory of the process with what is in it; listen on 127.0.0.1, or say --insecure=admin where that network is trusted"},
+		"small data": {args: []string{"--data-limit", "1"},
+			want: "--data-limit 1: it is out of bounds; give 1KiB to 1MiB"},
+		"no size": {args: []string{"--data-limit", "big"},
+			want: "--data-limit big: it is not a number of bytes; write it like 65536, 64KiB or 2GiB"},
+		"no requests": {args: []string{"--requests-in-flight", "0"},
+			want: "--requests-in-flight 0: it is out of bounds; give 1 to 1048576"},
+		"no watches": {args: []string{"--watches", "0"},
+			want: "--watches 0: it is out of bounds; give 1 to 1048576"},
+		"connections": {args: []string{"--connections=-3"},
+			want: "--connections -3: it is out of bounds; give 1 to 10000000"},
+		"ping too often": {args: []string{"--ping-interval", "10ms"},
+			want: "--ping-interval 10ms: it is out of bounds; give 1s to 10m0s"},
+		"no duration": {args: []string{"--ping-interval", "10"},
+			want: "--ping-interval 10: it is not a length of time; write it like 20ms, 10s or 2m"},
+		"tick too long": {args: []string{"--raft-tick", "2s"},
+			want: "--raft-tick 2s: it is out of bounds; give 1ms to 250ms"},
+		"broken tick": {args: []string{"--raft-tick", "1500us"},
+			want: "--raft-tick 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
+		"snapshots often": {args: []string{"--raft-snapshot-batches", "10"},
+			want: "--raft-snapshot-batches 10: it is out of bounds; give 100 to 1000000"},
+		"snapshots never": {args: []string{"--raft-snapshot-batches", "0"},
+			want: "--raft-snapshot-batches 0: it is out of bounds; give 100 to 1000000"},
+		"log format": {args: []string{"--log-format", "xml"},
+			want: "--log-format xml: there is no such choice; give text or json"},
+		"log level": {args: []string{"--log-level", "loud"},
+			want: "--log-level loud: there is no such level; give debug, info, warn or error"},
+		"switch": {args: []string{"--pprof=maybe"},
+			want: "--pprof=maybe: it is neither true nor false; give true or false"},
+		"unknown part": {args: []string{"--insecure=clients,doors"}, want: `--insecure=clients,doors: "doors" is no part of a host; give clients, raft, admin or all, with commas between them`},
+		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"},
+			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do " +
+				"everything; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on " +
+				"127.0.0.1, " +
+				"or say --insecure=clients where that network is trusted"},
+		"tokens in clear": {args: []string{"--listen", "10.0.0.1:7420", "--token-file", pem},
+			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and what clients send there, " +
+				"tokens too, can be read and changed on the way; use --tls-listen with --tls-cert and --tls-key, and " +
+				"--token-file, or listen on 127.0.0.1, or say --insecure=clients where that network is trusted"},
+		"TLS for all": {args: []string{"--tls-listen", "10.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem},
+			want: "--tls-listen 10.0.0.1:7423: it can be reached from other machines, and whoever reaches it may do " +
+				"everything; give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE, " +
+				"or say " +
+				"--insecure=clients where that network is trusted"},
+		"open Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "10.0.0.7:7421"),
+			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
+				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
+				"least " +
+				"--raft-secret-file, or say --insecure=raft where that network is trusted"},
+		"open admin": {args: []string{"--admin-listen", ":7422"},
+			want: "--admin-listen :7422: it can be reached from other machines, and it tells names of nodes, " +
+				"semaphores and sessions to everybody; listen on 127.0.0.1, or say --insecure=admin where that " +
+				"network " +
+				"is trusted"},
+		"open profiler": {args: []string{"--admin-listen", ":7422", "--pprof"},
+			want: "--admin-listen :7422: it can be reached from other machines, and it shows everybody the memory of " +
+				"the process with what is in it; listen on 127.0.0.1, or say --insecure=admin where that " +
+				"network is trusted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, c.args, c.env, c.file)
@@ -144,7 +231,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 	}
 }
 
-func TestAllMistakesAreToldAtOnce(t *testing.T) {
+func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	_, err := load(t,
 		[]string{"--shards", "x", "--listen", "nowhere", "--name", "a b"},
 		[]string{"SIGNALBOX_LOG_LEVEL=loud", "SIGNALBOX_HOSTS=b"},

@@ -88,7 +88,8 @@ func (c *checker) checkClientTLS() {
 		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA},
 	} {
 		if f.path != "" {
-			c.reject(f.setting, "there is no listener for it", "give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
+			c.reject(f.setting, "there is no listener for it",
+				"give --tls-listen ADDRESS as well, such as 0.0.0.0:7423")
 		}
 	}
 }
@@ -147,8 +148,9 @@ func (c *checker) checkExposure() {
 			s.warnings = append(s.warnings, "whoever reaches "+s.RaftListen+" can write to the log of the cluster: "+
 				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)")
 		} else if !isLoopback(s.RaftListen) {
-			s.warnings = append(s.warnings, "what hosts send each other can be read on the way, data and keys of sessions too: "+
-				"a secret authenticates and does not encrypt; --raft-tls-cert does both")
+			s.warnings = append(s.warnings,
+				"what hosts send each other can be read on the way, data and keys of sessions too: "+
+					"a secret authenticates and does not encrypt; --raft-tls-cert does both")
 		}
 	}
 	admin := "it tells names of nodes, semaphores and sessions to everybody"
@@ -158,8 +160,8 @@ func (c *checker) checkExposure() {
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
 }
 
-// checkFiles checks that the files that are named can be read, so that all that are missing are reported together. Their
-// content is checked by the packages that read them.
+// checkFiles checks that the files that are named can be read, so that all that are missing are reported together.
+// Their content is checked by the packages that read them.
 func (c *checker) checkFiles() {
 	s := c.settings
 	for _, f := range []struct{ setting, path string }{

@@ -124,8 +124,8 @@ const (
 	// DefaultShards is the number of data shards of a new cluster. Every further shard costs a small
 	// cluster speed, because fewer operations share an fsync and a message between hosts. Measured on two
 	// processors with 512 callers, client included: one host does 79,000 lock cycles a second with one
-	// shard, and 30,000 to 75,000 with four. Whoever has processors to spare and wants several hosts to
-	// share the work gives more at the birth of a cluster.
+	// shard, and 30,000 to 75,000 with four. With processors to spare, and several hosts to share the
+	// work, give more at the birth of a cluster.
 	DefaultShards = 1
 
 	DefaultRequestsInFlight = 16_384

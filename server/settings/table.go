@@ -100,7 +100,8 @@ var table = []row{
 	},
 	{
 		name: "raft-secret-file", group: groupRaft, hint: "FILE",
-		help: "a file with a secret of 16 bytes or more, the same on all hosts, by which they know each other's messages; " +
+		help: "a file with a secret of 16 bytes or more, the same on all hosts, by which they know each other's " +
+			"messages; " +
 			"it encrypts nothing",
 		field: func(s *Settings) value { return textValue{&s.RaftSecretFile} },
 	},
@@ -129,7 +130,8 @@ var table = []row{
 	},
 	{
 		name: "http-names", group: groupAdmin, hint: "NAMES",
-		help: "names that browsers and tools may use for this host there, separated by commas, besides addresses, localhost " +
+		help: "names that browsers and tools may use for this host there, separated by commas, besides addresses, " +
+			"localhost " +
 			"and the names in its own addresses",
 		field: func(s *Settings) value { return namesValue{&s.HTTPNames} },
 	},
@@ -162,7 +164,8 @@ var table = []row{
 	},
 	{
 		name: "watch-memory", group: groupLimits, hint: "SIZE",
-		help:  "what the open watches of all connections may hold, at 768 bytes each and the name; beyond it a watch is refused",
+		help: "what the open watches of all connections may hold, at 768 bytes each and the name; beyond it a watch " +
+			"is refused",
 		field: func(s *Settings) value { return sizeValue{&s.WatchMemory} },
 	},
 	{
@@ -179,13 +182,14 @@ var table = []row{
 	},
 	{
 		name: "shard-objects", group: groupLimits, hint: "NUMBER",
-		help: "how many semaphores a shard may have, over all nodes; one more is refused. Give all hosts the same: that of " +
-			"the leader counts",
+		help: "how many semaphores a shard may have, over all nodes; one more is refused. Give all hosts the same: " +
+			"that of the leader counts",
 		field: func(s *Settings) value { return countValue{&s.ShardObjects} },
 	},
 	{
 		name: "shard-bytes", group: groupLimits, hint: "SIZE",
-		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own count; what " +
+		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own " +
+			"count; what " +
 			"would take more is refused. Give all hosts the same: that of the leader counts",
 		field: func(s *Settings) value { return sizeValue{&s.ShardBytes} },
 	},

@@ -28,7 +28,8 @@ func TestEveryFieldHasItsRowAndEveryRowItsField(t *testing.T) {
 		tags[tag] = true
 		// The row must fill this field and no other.
 		var s Settings
-		text := map[string]string{"bool": "true", "int": "7", "Duration": "7s", "Size": "7", "Level": "error", "Parts": "all", "string": "text", "": "a=b:1"}
+		text := map[string]string{"bool": "true", "int": "7", "Duration": "7s", "Size": "7", "Level": "error",
+			"Parts": "all", "string": "text", "": "a=b:1"}
 		if tag == "log-format" {
 			text["string"] = "json"
 		}
@@ -90,11 +91,16 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 	}
 	texts := map[string]string{
 		"name": "b", "data-dir": "elsewhere", "hosts": "a=10.0.0.1:1,b=10.0.0.2:1", "cluster": "prod", "shards": "2",
-		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem, "tls-key": pem,
+		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem,
+		"tls-key":       pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
-		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms", "raft-metrics": "true", "raft-snapshot-batches": "1000",
-		"admin-listen": "127.0.0.1:8", "pprof": "true", "http-names": "box.example.com,box", "data-limit": "128KiB", "connections": "100", "requests-in-flight": "9",
-		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB", "watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB", "min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
+		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms",
+		"raft-metrics": "true", "raft-snapshot-batches": "1000",
+		"admin-listen": "127.0.0.1:8", "pprof": "true", "http-names": "box.example.com,box", "data-limit": "128KiB",
+		"connections": "100", "requests-in-flight": "9",
+		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB",
+		"watch-memory": "64MiB", "shard-objects": "5000", "shard-bytes": "2GiB",
+		"min-free-disk": "1GiB", "log-format": "json", "log-level": "warn", "insecure": "all",
 	}
 	var args, environment []string
 	var file strings.Builder
@@ -123,7 +129,8 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 }
 
 func TestTheDefaultsInTheHelpAreTheOnesInForce(t *testing.T) {
-	for name, constant := range map[string]string{"shards": "1", "listen": DefaultListen, "raft-listen": DefaultRaftListen, "name": DefaultName} {
+	for name, constant := range map[string]string{"shards": "1", "listen": DefaultListen,
+		"raft-listen": DefaultRaftListen, "name": DefaultName} {
 		if !strings.Contains(rowOf(name).fallback(), constant) {
 			t.Errorf("the help of %s does not say %s", name, constant)
 		}

@@ -177,7 +177,8 @@ func (v namesValue) parse(texts []string) error {
 			continue
 		}
 		if strings.ContainsAny(name, ":/ *[]") {
-			return bad(strconv.Quote(name)+" is not the name of a host", "give names without ports, such as box.example.com")
+			return bad(strconv.Quote(name)+" is not the name of a host",
+				"give names without ports, such as box.example.com")
 		}
 		names = append(names, name)
 	}

@@ -13,8 +13,9 @@ func NoArguments(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasAvailableSubCommands() {
-		return ExitWith(ExitUsage, fmt.Errorf("%s takes no arguments, and there is %q; %s --help shows how it is called",
-			c.CommandPath(), args[0], c.CommandPath()))
+		return ExitWith(ExitUsage,
+			fmt.Errorf("%s takes no arguments, and there is %q; %s --help shows how it is called",
+				c.CommandPath(), args[0], c.CommandPath()))
 	}
 	hint := c.CommandPath() + " --help lists the commands"
 	// As many letters may be wrong as leave the word to be seen.

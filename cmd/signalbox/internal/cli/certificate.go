@@ -13,13 +13,14 @@ import (
 
 // Certificates calls f with the certificate that each of the endpoints shows, good or not, or with why there is
 // none. Where the cluster is reached without TLS it does nothing.
-func (k *Connection) Certificates(ctx context.Context, f func(endpoint string, shown *x509.Certificate, err error)) error {
-	config, err := k.tlsConfig()
+func (c *Connection) Certificates(ctx context.Context,
+	f func(endpoint string, shown *x509.Certificate, err error)) error {
+	config, err := c.tlsConfig()
 	if config == nil || err != nil {
 		return err
 	}
 	config.InsecureSkipVerify = true // it is looked at, and nothing is said over the connection
-	for endpoint := range strings.SplitSeq(k.Endpoints(), ",") {
+	for endpoint := range strings.SplitSeq(c.Endpoints(), ",") {
 		if endpoint = strings.TrimSpace(endpoint); endpoint != "" {
 			shown, err := certificateOf(ctx, endpoint, config)
 			f(endpoint, shown, err)
@@ -56,7 +57,8 @@ func certificateHint(err error) string {
 	text := err.Error()
 	for _, refusal := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
 		if strings.Contains(text, "remote error: tls: "+refusal) {
-			return "the host lets in clients whose certificate its --tls-client-ca signed: --tls-cert and --tls-key give one"
+			return "the host lets in clients whose certificate its --tls-client-ca signed: --tls-cert and --tls-key " +
+				"give one"
 		}
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// completeWithin is how long somebody who presses the tabulator is kept waiting.
+	// completeWithin is how long a user who presses the tabulator waits at the most.
 	completeWithin = time.Second
 	// completeMost is how many completions are asked for.
 	completeMost = 200
@@ -52,8 +52,9 @@ func (f *Frame) Names(c *cobra.Command, args []string, begun string) ([]string, 
 	})
 }
 
-// complete asks the cluster, within a time that nobody minds.
-func (f *Frame) complete(c *cobra.Command, ask func(ctx context.Context, box *client.Client, add func(string) bool)) ([]string, cobra.ShellCompDirective) {
+// complete asks the cluster, within a time that does not disturb the user.
+func (f *Frame) complete(c *cobra.Command, ask func(ctx context.Context, box *client.Client,
+	add func(string) bool)) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	k, err := f.Connection()
 	if err != nil {

@@ -20,16 +20,16 @@ func AddYes(c *cobra.Command) {
 	c.Flags().BoolP(yesFlag, "y", false, "do it without asking")
 }
 
-// AskConfirmed is Ask for what cannot be undone: look tells what would be affected, such as "this drops node
-// /prod with 3 sessions", and unless there is --yes somebody is asked before it is done. Where nobody can be asked
+// AskConfirmed is Ask for what cannot be undone: describe returns what would be affected, such as "this drops node
+// /prod with 3 sessions", and unless there is --yes the user is asked before it is done. Without a terminal to ask on,
 // nothing is done. As long as the question stands there is no connection, and no time runs out.
-func (f *Frame) AskConfirmed(c *cobra.Command, look func(context.Context, *client.Client) (what string, err error),
+func (f *Frame) AskConfirmed(c *cobra.Command, describe func(context.Context, *client.Client) (what string, err error),
 	do func(context.Context, *client.Client) error,
 ) error {
 	if yes, err := c.Flags().GetBool(yesFlag); err != nil || !yes {
 		var what string
 		err := f.Ask(c, func(ctx context.Context, box *client.Client) (err error) {
-			what, err = look(ctx, box)
+			what, err = describe(ctx, box)
 			return err
 		})
 		if err == nil {
@@ -45,7 +45,8 @@ func (f *Frame) AskConfirmed(c *cobra.Command, look func(context.Context, *clien
 // confirm asks whether to do something.
 func (f *Frame) confirm(what string) error {
 	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
-		return ExitWith(ExitUsage, fmt.Errorf("%s; nothing was done, since nobody can be asked here: --yes does it without asking", what))
+		return ExitWith(ExitUsage,
+			fmt.Errorf("%s; nothing was done, since nobody can be asked here: --yes does it without asking", what))
 	}
 	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
 	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is none

@@ -33,8 +33,8 @@ func (t *tooSlow) Is(target error) bool {
 }
 
 // Within bounds a context by the timeout.
-func (k *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	timeout, err := k.Timeout()
+func (c *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	timeout, err := c.Timeout()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,33 +43,33 @@ func (k *Connection) Within(ctx context.Context) (context.Context, context.Cance
 }
 
 // Open connects to the cluster. The context bounds the connecting; the client is to be closed.
-func (k *Connection) Open(ctx context.Context) (*client.Client, error) {
+func (c *Connection) Open(ctx context.Context) (*client.Client, error) {
 	options := []client.Option{client.WithName("signalbox")}
-	timeout, err := k.Timeout()
+	timeout, err := c.Timeout()
 	if err != nil {
 		return nil, err
 	}
 	options = append(options, client.WithDialTimeout(min(timeout, client.DefaultDialTimeout)))
-	source, err := k.tokenSource()
+	source, err := c.tokenSource()
 	if err != nil {
 		return nil, err
 	}
 	if source != nil {
 		options = append(options, client.WithTokenSource(source))
 	}
-	config, err := k.tlsConfig()
+	config, err := c.tlsConfig()
 	if err != nil {
 		return nil, err
 	}
 	if config != nil {
 		options = append(options, client.WithTLS(config))
 	}
-	if k.say != nil {
-		options = append(options, client.WithHooks(notes{say: k.say}))
+	if c.say != nil {
+		options = append(options, client.WithHooks(notes{say: c.say}))
 	}
-	box, err := client.Open(ctx, k.Endpoints(), options...)
+	box, err := client.Open(ctx, c.Endpoints(), options...)
 	if err != nil {
-		return nil, k.notOpened(ctx, err)
+		return nil, c.notOpened(ctx, err)
 	}
 	return box, nil
 }
@@ -86,20 +86,21 @@ func (n notes) OtherLimit(o client.OtherLimit) {
 }
 
 // notOpened says what to do about a cluster that cannot be reached.
-func (k *Connection) notOpened(ctx context.Context, err error) error {
+func (c *Connection) notOpened(ctx context.Context, err error) error {
 	if WasInterrupted(ctx) {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, client.ErrUnauthorized) {
-		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err, TokenVariable))
+		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err,
+			TokenVariable))
 	}
-	if found := k.otherProtocol(ctx); found != "" {
+	if found := c.otherProtocol(ctx); found != "" {
 		return ExitWith(ExitUnavailable, fmt.Errorf("open: %s", found))
 	}
 	if hint := certificateHint(err); hint != "" {
 		return ExitWith(ExitUnavailable, fmt.Errorf("%w; %s", err, hint))
 	}
-	said, more := k.said[settingEndpoints], ""
+	said, more := c.said[settingEndpoints], ""
 	switch {
 	case strings.Contains(said.Text, "://"):
 		more = ", written HOST:PORT"
@@ -113,20 +114,21 @@ func (k *Connection) notOpened(ctx context.Context, err error) error {
 }
 
 // tokenSource returns where the token comes from, nil where there is none.
-func (k *Connection) tokenSource() (func(context.Context) (string, error), error) {
-	file := k.said[settingTokenFile]
-	if k.token != "" {
+func (c *Connection) tokenSource() (func(context.Context) (string, error), error) {
+	file := c.said[settingTokenFile]
+	if c.token != "" {
 		if file.From == variableOf(settingTokenFile) {
-			return nil, ExitWith(ExitUsage, fmt.Errorf("%s and %s are both set; unset one of them", TokenVariable, file.From))
+			return nil, ExitWith(ExitUsage, fmt.Errorf("%s and %s are both set; unset one of them", TokenVariable,
+				file.From))
 		}
-		return func(context.Context) (string, error) { return k.token, nil }, nil
+		return func(context.Context) (string, error) { return c.token, nil }, nil
 	}
 	if file.Text == "" {
 		return nil, nil
 	}
 	read := func(context.Context) (string, error) { return readToken(file.Text) }
 	if _, err := read(context.Background()); err != nil {
-		return nil, k.mistake(settingTokenFile, err.Error())
+		return nil, c.mistake(settingTokenFile, err.Error())
 	}
 	return read, nil
 }
@@ -142,39 +144,40 @@ func readToken(path string) (string, error) {
 	case token == "":
 		return "", errors.New("the file is empty; it must have the token in it that signalbox token new printed")
 	case strings.ContainsAny(token, " \t\r\n"):
-		return "", errors.New("the file must have one token in it and nothing else; the file with many hashes is for hosts")
+		return "", errors.New("the file must have one token in it and nothing else; the file with many hashes is for " +
+			"hosts")
 	}
 	return token, nil
 }
 
 // tlsConfig returns how TLS is spoken, nil where it is not.
-func (k *Connection) tlsConfig() (*tls.Config, error) {
-	wanted, err := k.tlsWanted()
+func (c *Connection) tlsConfig() (*tls.Config, error) {
+	wanted, err := c.tlsWanted()
 	if !wanted || err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: k.said[settingServerName].Text}
-	if ca := k.said[settingTLSCA].Text; ca != "" {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.said[settingServerName].Text}
+	if ca := c.said[settingTLSCA].Text; ca != "" {
 		pem, err := os.ReadFile(ca)
 		if err != nil {
-			return nil, k.mistake(settingTLSCA, err.Error())
+			return nil, c.mistake(settingTLSCA, err.Error())
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, k.mistake(settingTLSCA, "there is no certificate in it; it must be PEM")
+			return nil, c.mistake(settingTLSCA, "there is no certificate in it; it must be PEM")
 		}
 	}
-	cert, key := k.said[settingTLSCert].Text, k.said[settingTLSKey].Text
+	cert, key := c.said[settingTLSCert].Text, c.said[settingTLSKey].Text
 	switch {
 	case cert == "" && key == "":
 		return config, nil
 	case cert == "":
-		return nil, k.mistake(settingTLSKey, "the certificate is missing that the key is of; give it with tls-cert")
+		return nil, c.mistake(settingTLSKey, "the certificate is missing that the key is of; give it with tls-cert")
 	case key == "":
-		return nil, k.mistake(settingTLSCert, "its key is missing; give it with tls-key")
+		return nil, c.mistake(settingTLSCert, "its key is missing; give it with tls-key")
 	}
 	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
-		return nil, k.mistake(settingTLSCert, err.Error())
+		return nil, c.mistake(settingTLSCert, err.Error())
 	}
 	// Read anew for each connection: a command that holds something outlives its certificate.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -191,4 +194,33 @@ func variableOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// outageInterval is how often a command that stays makes sure that a host answers, and how long it waits for that.
+const outageInterval = 5 * time.Second
+
+// ReportOutages says when no host answers, and when one does again, until the context ends: what waits would be silent
+// otherwise, as the client goes on trying.
+func ReportOutages(ctx context.Context, box *client.Client, say func(format string, args ...any)) {
+	ticker := time.NewTicker(outageInterval)
+	defer ticker.Stop()
+	for silent := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		within, cancel := context.WithTimeout(ctx, outageInterval)
+		err := box.Ping(within)
+		cancel()
+		switch {
+		case ctx.Err() != nil, errors.Is(err, client.ErrClosed):
+			return
+		case err != nil && !silent:
+			say("no host answers; still trying")
+		case err == nil && silent:
+			say("a host answers again")
+		}
+		silent = err != nil
+	}
 }

@@ -59,8 +59,8 @@ func (f *Frame) Connection() (*Connection, error) {
 	return k, nil
 }
 
-// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: whoever is given
-// a token can use it, and how one cluster speaks TLS says nothing of another.
+// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: a host
+// that gets a token can use it, and the TLS settings of one cluster are not those of another.
 func (f *Frame) keepOwn(k *Connection, context Context) {
 	own := context[settingEndpoints]
 	if own == "" || within(k.Endpoints(), own) {
@@ -68,7 +68,8 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 	}
 	var kept []string
 	for _, s := range settings {
-		if k.said[s.name].From != fromContext(k.Context) || s.name != settingTokenFile && !strings.HasPrefix(s.name, settingTLS) {
+		if k.said[s.name].From != fromContext(k.Context) || s.name != settingTokenFile &&
+			!strings.HasPrefix(s.name, settingTLS) {
 			continue
 		}
 		k.said[s.name] = Said{"", fromDefault}
@@ -77,12 +78,13 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 		}
 	}
 	if len(kept) > 0 {
-		f.Say("signalbox: context %s is for its own endpoints, and what it says of %s is not used with others; flags say it for them",
+		f.Say("signalbox: context %s is for its own endpoints, and what it says of %s is not used with others; flags "+
+			"say it for them",
 			Safe(k.Context), strings.Join(kept, ", "))
 	}
 }
 
-// within tells whether all of some addresses, with commas between them, are among others.
+// within reports whether all of some addresses, with commas between them, are among others.
 func within(some, all string) bool {
 	known := strings.Split(all, ",")
 	for _, address := range strings.Split(some, ",") {
@@ -127,38 +129,38 @@ func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
 }
 
 // Each calls f with every setting and what is said of it. The token is among them, but not what it is.
-func (k *Connection) Each(f func(name string, said Said)) {
+func (c *Connection) Each(f func(name string, said Said)) {
 	for _, s := range settings {
-		f(s.name, k.said[s.name])
-		if s.name == settingTokenFile && k.token != "" {
+		f(s.name, c.said[s.name])
+		if s.name == settingTokenFile && c.token != "" {
 			f("token", Said{"(hidden)", TokenVariable})
 		}
 	}
 }
 
 // Endpoints are addresses of hosts, with commas between them.
-func (k *Connection) Endpoints() string { return k.said[settingEndpoints].Text }
+func (c *Connection) Endpoints() string { return c.said[settingEndpoints].Text }
 
 // Timeout is how long to wait for the cluster to answer.
-func (k *Connection) Timeout() (time.Duration, error) {
-	said := k.said[settingTimeout]
+func (c *Connection) Timeout() (time.Duration, error) {
+	said := c.said[settingTimeout]
 	d, err := time.ParseDuration(said.Text)
 	if err != nil || d <= 0 {
-		return 0, k.mistake(settingTimeout, "it is not a time above zero; write it like 500ms, 10s or 1m")
+		return 0, c.mistake(settingTimeout, "it is not a time above zero; write it like 500ms, 10s or 1m")
 	}
 	return d, nil
 }
 
-// tlsWanted tells whether to speak TLS.
-func (k *Connection) tlsWanted() (bool, error) {
-	if said := k.said[settingTLS].Text; said != "" {
+// tlsWanted reports whether to speak TLS.
+func (c *Connection) tlsWanted() (bool, error) {
+	if said := c.said[settingTLS].Text; said != "" {
 		wanted, err := strconv.ParseBool(said)
 		if err != nil {
-			return false, k.mistake(settingTLS, "write true or false")
+			return false, c.mistake(settingTLS, "write true or false")
 		}
 		return wanted, nil
 	}
-	for name, said := range k.said {
+	for name, said := range c.said {
 		if strings.HasPrefix(name, settingTLS) && said.Text != "" {
 			return true, nil
 		}
@@ -167,7 +169,7 @@ func (k *Connection) tlsWanted() (bool, error) {
 }
 
 // mistake is a setting that must be changed.
-func (k *Connection) mistake(name, problem string) error {
-	said := k.said[name]
+func (c *Connection) mistake(name, problem string) error {
+	said := c.said[name]
 	return ExitWith(ExitUsage, fmt.Errorf("%s %s (%s): %s", name, Safe(said.Text), Safe(said.From), problem))
 }

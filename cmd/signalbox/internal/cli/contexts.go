@@ -64,13 +64,15 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: %s; signalbox help connection shows how the file is written", c.path, yamlProblem(err)))
+		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: %s; signalbox help connection shows how "+
+			"the file is written", c.path, yamlProblem(err)))
 	}
 	for _, name := range c.Names() {
 		for key := range c.Contexts[name] {
 			if !slices.ContainsFunc(settings, func(s setting) bool { return s.name == key }) {
-				return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: context %s has %q, which is no setting; there are %s",
-					c.path, Safe(name), key, strings.Join(settingNames(), ", ")))
+				return nil, ExitWith(ExitUsage,
+					fmt.Errorf("read the contexts: %s: context %s has %q, which is no setting; there are %s",
+						c.path, Safe(name), key, strings.Join(settingNames(), ", ")))
 			}
 		}
 	}
@@ -112,7 +114,8 @@ func (c *Contexts) Set(name string, given Context) error {
 		return ExitWith(ExitUsage, fmt.Errorf("%q cannot be the name of a context: it must be one word", name))
 	}
 	if len(given) == 0 {
-		return ExitWith(ExitUsage, fmt.Errorf("nothing is said of context %s; --endpoints HOST:PORT and the other flags of signalbox help connection do", name))
+		return ExitWith(ExitUsage, fmt.Errorf("nothing is said of context %s; --endpoints HOST:PORT and the other "+
+			"flags of signalbox help connection do", name))
 	}
 	context := maps.Clone(c.Contexts[name])
 	if context == nil {
@@ -162,12 +165,13 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 	return given, err
 }
 
-// ChangeContexts reads the contexts, changes them, and writes the file, for nobody but its user to read. Who reads it
-// meanwhile sees the old one or the new one, and who changes it meanwhile waits.
+// ChangeContexts reads the contexts, changes them, and writes the file, for its user alone to read. A process that
+// reads the file meanwhile sees the old one or the new one, and one that changes it meanwhile waits.
 func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	path := s.ContextsPath()
 	if path == "" {
-		return ExitWith(ExitUsage, fmt.Errorf("write the contexts: there is no HOME to keep them in; %s names a file", ContextsVariable))
+		return ExitWith(ExitUsage, fmt.Errorf("write the contexts: there is no HOME to keep them in; %s names a file",
+			ContextsVariable))
 	}
 	failed := func(err error) error { return fmt.Errorf("write the contexts: %w", err) }
 	path, err := behindLinks(path)
@@ -222,7 +226,7 @@ func behindLinks(path string) (string, error) {
 
 // replaceFile writes a file beside the one of that path and puts it in its place.
 func replaceFile(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // which nobody else may read
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // which only its user may read
 	if err != nil {
 		return err
 	}

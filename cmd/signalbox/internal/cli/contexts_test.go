@@ -37,7 +37,10 @@ func TestAFileOfContextsBehindALinkStaysThere(t *testing.T) {
 	}
 	s := Streams{Environment: []string{ContextsVariable + "=" + link}}
 	for _, name := range []string{"first", "second"} {
-		if err := s.ChangeContexts(func(c *Contexts) error { return c.Set(name, Context{settingEndpoints: "a:1"}) }); err != nil {
+		if err := s.ChangeContexts(func(c *Contexts) error {
+			return c.Set(name,
+				Context{settingEndpoints: "a:1"})
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

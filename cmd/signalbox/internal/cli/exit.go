@@ -7,8 +7,8 @@ import (
 )
 
 // The codes that signalbox exits with. Those from 64 to 78 are of sysexits.h, those above are its own. The Go
-// runtime exits with 2 when the program crashes, so nothing else does: a supervisor can tell what a restart may
-// mend. Every code is told by: signalbox help exit-codes.
+// runtime exits with 2 when the program crashes, so nothing else does: a supervisor can distinguish what a
+// restart may mend. signalbox help exit-codes describes every code.
 const (
 	ExitDone        = 0  // done, or stopped as asked
 	ExitFailed      = 1  // any failure that has no code of its own
@@ -40,7 +40,7 @@ func ExitWith(code int, err error) error {
 	return coded{err, code}
 }
 
-// ErrSilent is an error of which nothing is said: its code tells all that there is.
+// ErrSilent is an error without a message: its code is all that there is to report.
 var ErrSilent = errors.New("")
 
 // codeOf maps what the client says to codes, in the order in which it is asked: what comes first is more exact.

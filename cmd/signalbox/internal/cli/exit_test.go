@@ -57,7 +57,8 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 		protocol.StatusOverloaded:  "nothing was changed",
 		protocol.StatusUnsupported: "signalbox status shows which hosts are of an older version",
 	} {
-		if text := Explain(fmt.Errorf("update: %w", &protocol.Error{Status: status})); !strings.Contains(text, "; ") || !strings.Contains(text, want) {
+		if text := Explain(fmt.Errorf("update: %w", &protocol.Error{Status: status})); !strings.Contains(text, "; ") ||
+			!strings.Contains(text, want) {
 			t.Errorf("%v is shown as %q", status, text)
 		}
 	}
@@ -72,7 +73,8 @@ func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
 	defer cancel()
 	<-ctx.Done()
 	err = EndedBy(ctx, fmt.Errorf("list: %w", context.DeadlineExceeded))
-	if ExitCode(err) != ExitUnavailable || !strings.Contains(err.Error(), "no answer within 1ms; --timeout lets it take longer") {
+	if ExitCode(err) != ExitUnavailable || !strings.Contains(err.Error(),
+		"no answer within 1ms; --timeout lets it take longer") {
 		t.Errorf("%d, %v", ExitCode(err), err)
 	}
 	if err := EndedBy(ctx, client.ErrNotFound); ExitCode(err) != ExitNotFound {

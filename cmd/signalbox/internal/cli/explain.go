@@ -57,12 +57,15 @@ var hints = []struct {
 	hint string
 }{
 	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
-	{client.ErrSemaphoreNotFound, "signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
+	{client.ErrSemaphoreNotFound,
+		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
 	{client.ErrAlreadyExists, "it was not changed"},
-	{client.ErrUnauthorized, "the hosts' file of tokens says what a token may; signalbox context show tells which one is used"},
+	{client.ErrUnauthorized,
+		"the hosts' file of tokens says what a token may; signalbox context show tells which one is used"},
 	{client.ErrQuotaExceeded, "free some of it, or let an operator raise the quota"},
 	{client.ErrStorageFull, "the disk of a host is nearly full: changes are refused until there is room"},
 	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},
-	{client.ErrUnsupported, "signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
+	{client.ErrUnsupported,
+		"signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
 	{client.ErrOverloaded, "a limit of the host is reached, and nothing was changed: it may go through later"},
 }

@@ -33,7 +33,7 @@ func NewFrame(s Streams) *Frame {
 }
 
 // Command makes a command one that speaks to a cluster: it and those below it have the flags for that, and their
-// help tells of them in one place.
+// help describes them in one place.
 func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	c.PersistentFlags().AddFlagSet(f.flags)
 	c.PersistentPreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
@@ -54,7 +54,8 @@ func (f *Frame) chooseFormat() error {
 			continue
 		}
 		if !slices.Contains(formats, said) {
-			return ExitWith(ExitUsage, fmt.Errorf("there is no output %s; give %s", Safe(said), strings.Join(formats, ", ")))
+			return ExitWith(ExitUsage, fmt.Errorf("there is no output %s; give %s", Safe(said),
+				strings.Join(formats, ", ")))
 		}
 		f.format = said
 		return nil
@@ -95,7 +96,7 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 		return err
 	}
 	defer box.Close()
-	go TellOutages(ctx, box, f.Say)
+	go ReportOutages(ctx, box, f.Say)
 	err = EndedBy(ctx, do(ctx, k, box))
 	if errors.Is(err, ErrReaderGone) {
 		return nil
@@ -103,8 +104,8 @@ func (f *Frame) Stay(c *cobra.Command, do func(ctx context.Context, k *Connectio
 	return err
 }
 
-// Follow is Stay for what prints as long as somebody reads it. An interrupt ends it, and so does the going of the reader, though there
-// may be nothing to print at the moment; either is a success.
+// Follow is Stay for what prints as long as its output is read. An interrupt ends it, and so does the end of the
+// reader, though there may be nothing to print at the moment; either is a success.
 func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connection, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -132,4 +133,21 @@ func EndedBy(ctx context.Context, err error) error {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
 	return err
+}
+
+// Group makes a command that only has others below it: by itself it shows its help.
+func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = NoArguments
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
+// Local makes a command one that prints as the others do, and speaks to no cluster.
+func (f *Frame) Local(c *cobra.Command) *cobra.Command {
+	output := *f.flags.Lookup(outputFlag) // a flag of its own, for the help, with the same value
+	c.Flags().AddFlag(&output)
+	c.PreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
+	_ = c.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return c
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// SameSignal is how close after the first signal another one is the same once more: what runs a process for
-// somebody, such as timeout, often sends one to the process and one to its group.
+// SameSignal is how close after the first signal another one is the same once more: a
+// supervisor of a process, such as timeout, often sends one to the process and one to its group.
 const SameSignal = 300 * time.Millisecond
 
 // Interrupted is the cause of a context that a signal ended.
@@ -31,7 +31,7 @@ func SignalCode(s os.Signal) int {
 	return ExitFailed
 }
 
-// WasInterrupted tells whether a signal ended the context.
+// WasInterrupted reports whether a signal ended the context.
 func WasInterrupted(ctx context.Context) bool {
 	_, ok := errors.AsType[*Interrupted](context.Cause(ctx))
 	return ok

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// probeWithin bounds the look at what an endpoint speaks, after it could not be used.
+// probeWithin bounds the probe of what an endpoint speaks, after it could not be used.
 const probeWithin = time.Second
 
 // spoken is what an endpoint speaks.
@@ -25,33 +25,36 @@ const (
 	spokenOther // something that is neither
 )
 
-// otherProtocol looks whether an endpoint that cannot be used speaks something else than this command expects, and says
-// what to do then. It returns nothing where it does not.
-func (k *Connection) otherProtocol(ctx context.Context) string {
-	wanted, err := k.tlsWanted()
+// otherProtocol checks whether an endpoint that cannot be used speaks something else than this command expects, and
+// says what to do then. It returns nothing where it does not.
+func (c *Connection) otherProtocol(ctx context.Context) string {
+	wanted, err := c.tlsWanted()
 	if err != nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
 	defer cancel()
-	for endpoint := range strings.SplitSeq(k.Endpoints(), ",") {
+	for endpoint := range strings.SplitSeq(c.Endpoints(), ",") {
 		switch speaks := probe(ctx, strings.TrimSpace(endpoint)); {
 		case speaks == spokenHTTP:
-			return fmt.Sprintf("%s speaks HTTP, as the admin pages of a host do; clients go to the address of --listen or --tls-listen", Safe(endpoint))
+			return fmt.Sprintf("%s speaks HTTP, as the admin pages of a host do; clients go to the address of "+
+				"--listen or --tls-listen", Safe(endpoint))
 		case speaks == spokenTLS && !wanted:
-			return fmt.Sprintf("%s speaks TLS, and this command does not; --tls lets it, and --tls-ca names the authority of the hosts", Safe(endpoint))
+			return fmt.Sprintf("%s speaks TLS, and this command does not; --tls lets it, and --tls-ca names the "+
+				"authority of the hosts", Safe(endpoint))
 		case speaks == spokenOther && wanted:
-			return fmt.Sprintf("%s does not speak TLS, and this command does (%s); --tls=false lets it speak without, or --endpoints names the address of --tls-listen",
-				Safe(endpoint), Safe(k.tlsFrom()))
+			return fmt.Sprintf("%s does not speak TLS, and this command does (%s); --tls=false lets it speak "+
+				"without, or --endpoints names the address of --tls-listen",
+				Safe(endpoint), Safe(c.tlsFrom()))
 		}
 	}
 	return ""
 }
 
 // tlsFrom is who said that TLS is spoken.
-func (k *Connection) tlsFrom() string {
+func (c *Connection) tlsFrom() string {
 	for _, s := range settings {
-		if said := k.said[s.name]; strings.HasPrefix(s.name, settingTLS) && said.Text != "" {
+		if said := c.said[s.name]; strings.HasPrefix(s.name, settingTLS) && said.Text != "" {
 			return said.From
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"syscall"
@@ -13,6 +14,25 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// Streams are what a command has of the world besides its arguments.
+type Streams struct {
+	In          io.Reader
+	Out, Err    io.Writer
+	Environment []string // lines of the form NAME=TEXT, as os.Environ returns them
+}
+
+// Variable returns a variable of the environment. One that is empty counts as none.
+func (s Streams) Variable(name string) string {
+	// The last of several lines of a name counts, as it does for processes that are started with them.
+	text := ""
+	for _, line := range s.Environment {
+		if n, t, ok := strings.Cut(line, "="); ok && n == name {
+			text = t
+		}
+	}
+	return text
+}
 
 // The formats of --output.
 const (
@@ -23,13 +43,13 @@ const (
 
 var formats = []string{formatTable, formatJSON, formatWide}
 
-// ErrReaderGone: whoever read standard output does so no more, as after | head. It is no failure.
+// ErrReaderGone: the reader of standard output has gone, as after | head. It is no failure.
 var ErrReaderGone = errors.New("nobody reads the output any more")
 
-// JSON tells whether the format is json.
+// JSON reports whether the format is json.
 func (f *Frame) JSON() bool { return f.format == formatJSON }
 
-// Wide tells whether the format is wide.
+// Wide reports whether the format is wide.
 func (f *Frame) Wide() bool { return f.format == formatWide }
 
 // Write writes data to standard output as it is.
@@ -76,7 +96,7 @@ func printableJSON(text []byte) []byte {
 	return out
 }
 
-// unprintable tells what is written as an escape in JSON. The end of the line is not in a string.
+// unprintable reports whether JSON has an escape for a character. The end of the line is not in a string.
 func unprintable(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // Line writes one line at once, for what comes bit by bit: the object as JSON, or the text otherwise.
@@ -139,7 +159,20 @@ func (r *Rows) End() error {
 	return r.frame.Write(b.Bytes())
 }
 
-// Field is something to tell of one thing, with its name.
+// AddAll adds everything of a list and ends the rows. Where the list breaks off, what there was is shown as well.
+func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T) error) error {
+	for thing, err := range list {
+		if err == nil {
+			err = add(thing)
+		}
+		if err != nil {
+			return errors.Join(err, rows.EndBroken())
+		}
+	}
+	return rows.End()
+}
+
+// Field is one property of a thing, with its name.
 type Field struct {
 	Name string
 	Cell any
@@ -156,7 +189,8 @@ func (f *Frame) Fields(object any, fields ...Field) error {
 	}
 	var b strings.Builder
 	for _, field := range fields {
-		b.WriteString(f.Paint(Bold, field.Name) + strings.Repeat(" ", width-len(field.Name)) + columnGap + Cell(field.Cell) + "\n")
+		b.WriteString(f.Paint(Bold, field.Name) + strings.Repeat(" ", width-len(field.Name)) + columnGap +
+			Cell(field.Cell) + "\n")
 	}
 	return f.Write([]byte(b.String()))
 }

@@ -13,7 +13,7 @@ func awaitReaderGone(out io.Writer) bool {
 	if !ok {
 		return false
 	}
-	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // no events: an error, which this is, is told unasked
+	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // no events: an error, which this is, is reported unasked
 	for {
 		_, err := unix.Poll(watched, -1)
 		if err != unix.EINTR {

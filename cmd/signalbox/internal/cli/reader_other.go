@@ -4,5 +4,5 @@ package cli
 
 import "io"
 
-// awaitReaderGone tells that the reader's going cannot be waited for: the next write finds out.
+// awaitReaderGone returns false: here the end of the reader cannot be awaited, and the next write finds out.
 func awaitReaderGone(io.Writer) bool { return false }

@@ -24,16 +24,21 @@ const (
 	settingTimeout    = "timeout"
 )
 
-// settings are all that a context can say, in the order in which they are told.
+// settings are all that a context can have, in the order in which they are shown.
 var settings = []setting{
-	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...", "addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
-	{settingTokenFile, "SIGNALBOX_CLIENT_TOKEN_FILE", "FILE", "a file with the token that lets in, read anew for each connection", ""},
+	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
+		"addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
+	{settingTokenFile, "SIGNALBOX_CLIENT_TOKEN_FILE", "FILE",
+		"a file with the token that lets in, read anew for each connection", ""},
 	{settingTLS, "SIGNALBOX_CLIENT_TLS", "BOOL", "speak TLS; so it is too if another TLS setting is given", ""},
-	{settingTLSCA, "SIGNALBOX_CLIENT_TLS_CA", "FILE", "the authorities that may sign the certificates of hosts, PEM; those of this machine otherwise", ""},
+	{settingTLSCA, "SIGNALBOX_CLIENT_TLS_CA", "FILE",
+		"the authorities that may sign the certificates of hosts, PEM; those of this machine otherwise", ""},
 	{settingTLSCert, "SIGNALBOX_CLIENT_TLS_CERT", "FILE", "the certificate to show to hosts, PEM", ""},
 	{settingTLSKey, "SIGNALBOX_CLIENT_TLS_KEY", "FILE", "the key of that certificate, PEM", ""},
-	{settingServerName, "SIGNALBOX_CLIENT_TLS_SERVER_NAME", "NAME", "the name that the certificates of hosts must be for; the host part of each address otherwise", ""},
-	{settingTimeout, "SIGNALBOX_TIMEOUT", "DURATION", "how long to wait for the cluster to answer, such as 500ms, 10s or 1m", "10s"},
+	{settingServerName, "SIGNALBOX_CLIENT_TLS_SERVER_NAME", "NAME",
+		"the name that the certificates of hosts must be for; the host part of each address otherwise", ""},
+	{settingTimeout, "SIGNALBOX_TIMEOUT", "DURATION",
+		"how long to wait for the cluster to answer, such as 500ms, 10s or 1m", "10s"},
 }
 
 // Variables of the environment besides those of the settings.
@@ -69,7 +74,7 @@ func addSettings(set *pflag.FlagSet) {
 	set.Lookup(settingTLS).NoOptDefVal = "true"
 }
 
-// text is a flag that keeps what it was given; what it means is told where it is used, whatever source it is from.
+// text is a flag that keeps what it was given. It is parsed where it is used, as the text of any other source.
 type text struct{ kind, said string }
 
 func (t *text) Set(said string) error { t.said = said; return nil }

@@ -102,7 +102,8 @@ func TestAReaderWhoIsGoneIsNoFailure(t *testing.T) {
 }
 
 func TestWhatAHostSaysGivesNoOrdersToATerminal(t *testing.T) {
-	hostile := &protocol.Error{Status: protocol.StatusInternal, Message: "a\x1b[2Jb\u009b2J\u202ec\xff\nsignalbox: all is well"}
+	hostile := &protocol.Error{Status: protocol.StatusInternal,
+		Message: "a\x1b[2Jb\u009b2J\u202ec\xff\nsignalbox: all is well"}
 	err := fmt.Errorf("list: %w", hostile)
 	want := `a\x1b[2Jb\u009b2J\u202ec\xff\nsignalbox: all is well`
 	var b bytes.Buffer

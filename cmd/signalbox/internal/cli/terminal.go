@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// IsTerminal tells whether a stream is a terminal: somebody reads it, or types.
+// IsTerminal reports whether a stream is a terminal: a person reads it, or types.
 func IsTerminal(stream any) bool {
 	_, _, ok := terminalSize(stream)
 	return ok

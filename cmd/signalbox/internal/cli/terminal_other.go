@@ -2,5 +2,5 @@
 
 package cli
 
-// terminalSize says of every stream that it is no terminal: so nothing is coloured, and nobody is asked.
+// terminalSize returns false for every stream: so nothing is coloured, and no question is asked.
 func terminalSize(any) (columns, rows int, ok bool) { return 0, 0, false }

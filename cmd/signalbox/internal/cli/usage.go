@@ -38,7 +38,8 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, ok := find(args)
 			if !ok {
-				return ExitWith(ExitUsage, fmt.Errorf("there is no help about %q; %s --help lists the commands and topics", strings.Join(args, " "), root.Name()))
+				return ExitWith(ExitUsage, fmt.Errorf("there is no help about %q; %s --help lists the commands and "+
+					"topics", strings.Join(args, " "), root.Name()))
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
@@ -108,7 +109,8 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command) {
 		fmt.Fprintf(w, "\nFlags:\n%s", own.FlagUsagesWrapped(flagWidth))
 	}
 	if shared {
-		fmt.Fprintf(w, "\nWhich cluster, and how to print: --endpoints, --context, --timeout, --output and others;\nsignalbox help connection and signalbox help output tell of them.\n")
+		fmt.Fprintf(w, "\nWhich cluster, and how to print: --endpoints, --context, --timeout, --output and "+
+			"others;\nsignalbox help connection and signalbox help output tell of them.\n")
 	}
 }
 

@@ -34,7 +34,7 @@ type Node struct {
 	Sessions, Semaphores, Owners, Waiters int
 }
 
-// Watch is told how much of a snapshot has been read.
+// Watch is called with how much of a snapshot has been read.
 type Watch func(s Snapshot, read int64)
 
 // Read reads a snapshot, and adds what is in it.
@@ -97,26 +97,27 @@ func (d *Directory) restore(s Snapshot, into func(io.Reader) error, watch Watch)
 		return err
 	}
 	defer r.Close()
-	return into(&watched{r: r, told: func(n int64) { watch(s, n) }})
+	return into(&countingReader{r: r, report: func(n int64) { watch(s, n) }})
 }
 
-// watched tells how much has been read.
-type watched struct {
-	r    io.Reader
-	read int64
-	told func(int64)
+// countingReader reports how much has been read.
+type countingReader struct {
+	r      io.Reader
+	read   int64
+	report func(int64)
 }
 
-func (w *watched) Read(b []byte) (int, error) {
-	n, err := w.r.Read(b)
-	w.read += int64(n)
-	w.told(w.read)
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.read += int64(n)
+	c.report(c.read)
 	return n, err
 }
 
 // node returns the node of an id. The pointer is good until the next call.
 func (c *Content) node(id shard.NodeID) *Node {
-	at, found := slices.BinarySearchFunc(c.Nodes, id, func(n Node, id shard.NodeID) int { return cmp.Compare(n.ID, id) })
+	at, found := slices.BinarySearchFunc(c.Nodes, id,
+		func(n Node, id shard.NodeID) int { return cmp.Compare(n.ID, id) })
 	if !found {
 		c.Nodes = slices.Insert(c.Nodes, at, Node{ID: id})
 	}

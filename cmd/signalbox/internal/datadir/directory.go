@@ -27,7 +27,7 @@ const (
 type Directory struct {
 	Path     string
 	Identity identity.Identity
-	// InUse is who runs on it, as far as that is known; empty for nobody.
+	// InUse is the process that runs on it, as far as that is known; empty for none.
 	InUse string
 	// Machine is the name of the machine that the log was filled on, empty where there is no log.
 	Machine string
@@ -54,7 +54,7 @@ func Open(path string) (*Directory, error) {
 	if err := d.keepOut(); err != nil {
 		return nil, err
 	}
-	if err := d.look(); err != nil {
+	if err := d.scan(); err != nil {
 		d.Close()
 		return nil, fmt.Errorf("look into %s: %w", path, err)
 	}
@@ -68,7 +68,7 @@ func (d *Directory) Close() {
 	}
 }
 
-// keepOut keeps hosts out, or finds out that there is one. Many may look at the same time.
+// keepOut keeps hosts out, or finds out that there is one. Several processes may read it at the same time.
 func (d *Directory) keepOut() error {
 	file, err := os.Open(filepath.Join(d.Path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +91,8 @@ func (d *Directory) keepOut() error {
 	return nil
 }
 
-// look finds the files of the log and the snapshots.
-func (d *Directory) look() error {
+// scan finds the files of the log and the snapshots.
+func (d *Directory) scan() error {
 	top := filepath.Join(d.Path, identity.LogName)
 	var record struct {
 		Hostname string `json:"hostname"`

@@ -42,7 +42,10 @@ func snapshotOf(f File, saved time.Time) (Snapshot, bool) {
 }
 
 func sortSnapshots(list []Snapshot) {
-	slices.SortFunc(list, func(a, b Snapshot) int { return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Index, b.Index)) })
+	slices.SortFunc(list, func(a, b Snapshot) int {
+		return cmp.Or(cmp.Compare(a.Shard, b.Shard),
+			cmp.Compare(a.Index, b.Index))
+	})
 }
 
 // The file of the engine around what a machine has saved: a header, blocks with checksums, a tail; and at the
@@ -99,7 +102,8 @@ func (r *reader) begin() error {
 	if err := header.Unmarshal(head[8 : 8+size]); err != nil {
 		return fmt.Errorf("%w: its header: %w", ErrDamaged, err)
 	}
-	if header.Version != blockFormat || header.ChecksumType != raftpb.CRC32IEEE || header.CompressionType != raftpb.NoCompression {
+	if header.Version != blockFormat || header.ChecksumType != raftpb.CRC32IEEE ||
+		header.CompressionType != raftpb.NoCompression {
 		return fmt.Errorf("its format %d is not known to this program", header.Version)
 	}
 	clients := make([]byte, engineClients)

@@ -67,7 +67,8 @@ func TestWhatAMachineSavedComesOutOfTheFile(t *testing.T) {
 
 func TestADamagedFileIsSeen(t *testing.T) {
 	file := container(t, sound, make([]byte, blockBytes+100))
-	for _, at := range []int{headerBytes, headerBytes + 1000, headerBytes + blockBytes, headerBytes + blockBytes + checksumBytes + 50} {
+	for _, at := range []int{headerBytes, headerBytes + 1000, headerBytes + blockBytes, headerBytes + blockBytes +
+		checksumBytes + 50} {
 		bad := bytes.Clone(file)
 		bad[at] ^= 1
 		if _, err := read(t, bad); !errors.Is(err, ErrDamaged) {
@@ -97,12 +98,13 @@ func TestAFormatThatIsNotKnownIsRefused(t *testing.T) {
 }
 
 func TestSnapshotsAreFoundByTheirNames(t *testing.T) {
+	const folder, file = "raft/vm/1/snapshot-part-1/", "/snapshot-00000000000000AF.gbsnap"
 	for path, want := range map[string]*Snapshot{
-		"raft/vm/1/snapshot-part-1/snapshot-1-3/snapshot-00000000000000AF/snapshot-00000000000000AF.gbsnap":              {Shard: 1, Index: 0xAF},
-		"raft/vm/1/snapshot-part-1/snapshot-12-3/snapshot-00000000000000AF/snapshot-00000000000000AF.gbsnap":             {Shard: 12, Index: 0xAF},
-		"raft/vm/1/snapshot-part-1/snapshot-1-3/snapshot-00000000000000AF-1.generating/snapshot-00000000000000AF.gbsnap": nil,
-		"raft/vm/1/snapshot-part-1/snapshot-1-3/snapshot-00000000000000AF/snapshot.message":                              nil,
-		"raft/vm/1/logdb-0/000002.log": nil,
+		folder + "snapshot-1-3/snapshot-00000000000000AF" + file:              {Shard: 1, Index: 0xAF},
+		folder + "snapshot-12-3/snapshot-00000000000000AF" + file:             {Shard: 12, Index: 0xAF},
+		folder + "snapshot-1-3/snapshot-00000000000000AF-1.generating" + file: nil,
+		folder + "snapshot-1-3/snapshot-00000000000000AF/snapshot.message":    nil,
+		"raft/vm/1/logdb-0/000002.log":                                        nil,
 	} {
 		got, ok := snapshotOf(File{Path: path}, time.Time{})
 		if ok != (want != nil) || ok && (got.Shard != want.Shard || got.Index != want.Index) {

@@ -20,7 +20,7 @@ const maxPage = 64 << 20
 
 // Reading is what one host shows at one moment.
 type Reading struct {
-	// Address is where the pages are. Err tells that they cannot be read; the rest is zero then.
+	// Address is where the pages are. Err is why they cannot be read; the rest is zero then.
 	Address string
 	Err     error
 	At      time.Time
@@ -53,7 +53,8 @@ func Read(ctx context.Context, addresses []string) []Reading {
 		return cmp.Or(cmp.Compare(failed(&a), failed(&b)), cmp.Compare(a.Status.Host.ID, b.Status.Host.ID))
 	})
 	return slices.CompactFunc(list, func(a, b Reading) bool {
-		return a.Err == nil && b.Err == nil && a.Status.Host.ID == b.Status.Host.ID && a.Status.Cluster.ID == b.Status.Cluster.ID
+		return a.Err == nil && b.Err == nil && a.Status.Host.ID == b.Status.Host.ID &&
+			a.Status.Cluster.ID == b.Status.Cluster.ID
 	})
 }
 
@@ -64,11 +65,12 @@ type belonging struct {
 	cluster string
 }
 
-// check refuses the pages of another host: an address such as 127.0.0.1 means one thing to the host that tells it,
+// check refuses the pages of another host: an address such as 127.0.0.1 means one thing to the host that advertises it,
 // and another one here.
 func (b belonging) check(r Reading) Reading {
 	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
-		return Reading{Address: r.Address, Err: fmt.Errorf("host %s tells that address, and from here it is another host's", b.name)}
+		return Reading{Address: r.Address,
+			Err: fmt.Errorf("host %s tells that address, and from here it is another host's", b.name)}
 	}
 	return r
 }

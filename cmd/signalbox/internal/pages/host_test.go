@@ -48,7 +48,8 @@ func TestTheOthersAreFoundThroughOne(t *testing.T) {
 func TestAPageThatIsNone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if list := Read(t.Context(), []string{server.URL}); len(list) != 1 || list[0].Err == nil || !strings.Contains(list[0].Err.Error(), "404") {
+	if list := Read(t.Context(), []string{server.URL}); len(list) != 1 || list[0].Err == nil ||
+		!strings.Contains(list[0].Err.Error(), "404") {
 		t.Errorf("%+v", list)
 	}
 }

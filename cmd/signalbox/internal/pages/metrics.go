@@ -94,7 +94,7 @@ func (m Metrics) Sum(name string, pairs ...string) (sum float64) {
 	return sum
 }
 
-// Has tells whether there is a series of the name.
+// Has reports whether there is a series of the name.
 func (m Metrics) Has(name string) bool { return len(m[name]) > 0 }
 
 func (s *Sample) has(pairs []string) bool {
@@ -114,7 +114,8 @@ type Times struct {
 
 // Times returns the histogram of a name, over the series with the labels given as pairs.
 func (m Metrics) Times(name string, pairs ...string) Times {
-	t := Times{Count: m.Sum(name+"_count", pairs...), Seconds: m.Sum(name+"_sum", pairs...), buckets: make(map[float64]float64)}
+	t := Times{Count: m.Sum(name+"_count", pairs...), Seconds: m.Sum(name+"_sum", pairs...),
+		buckets: make(map[float64]float64)}
 	for _, s := range m[name+"_bucket"] {
 		if bound, err := strconv.ParseFloat(s.Labels["le"], 64); err == nil && s.has(pairs) {
 			t.buckets[bound] += s.Value

@@ -27,7 +27,8 @@ func TestMetricsAreReadAsTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Sum("up") != 1 || m.Sum("requests_total") != 14 || m.Sum("requests_total", "kind", "RELEASE") != 4 || m.Sum("none") != 0 {
+	if m.Sum("up") != 1 || m.Sum("requests_total") != 14 || m.Sum("requests_total", "kind", "RELEASE") != 4 ||
+		m.Sum("none") != 0 {
 		t.Errorf("%+v", m)
 	}
 	if got := m["taken"][0].Labels["semaphore"]; got != "with \"quotes\", {braces} and \\ and\nlines" {

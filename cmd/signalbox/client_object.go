@@ -9,17 +9,17 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// origin is since when something is what it is, and whose it is: of which client, at which address. What hosts do not
-// know is left out.
-type origin struct {
+// clientObject is the client that something belongs to, and since when, as it is printed. What hosts do not know is
+// left out.
+type clientObject struct {
 	Since   *time.Time `json:"since,omitempty"`
 	Address string     `json:"address,omitempty"`
 	Client  string     `json:"client,omitempty"`
 	Version string     `json:"client_version,omitempty"`
 }
 
-func newOrigin(since time.Time, c client.ClientInfo) origin {
-	return origin{sinceField(since), c.Address, c.Name, c.Version}
+func newClientObject(since time.Time, c client.ClientInfo) clientObject {
+	return clientObject{sinceField(since), c.Address, c.Name, c.Version}
 }
 
 // sinceField is a time as it is printed in JSON; nil where it is not known.
@@ -55,23 +55,24 @@ func clientCell(c client.ClientInfo) string {
 	return c.Name + " " + c.Version
 }
 
-// placed is a thing with the path of its node.
-type placed[T any] struct {
+// inNode is a thing with the path of its node.
+type inNode[T any] struct {
 	path  string
 	thing T
 }
 
-// inNodes lists what the node of the path has, or, where no path is given, what all nodes have that may be listed and
-// looked into. A node that is dropped meanwhile has nothing.
-func inNodes[T any](ctx context.Context, box *client.Client, args []string, list func(*client.Node) iter.Seq2[T, error]) iter.Seq2[placed[T], error] {
-	return func(yield func(placed[T], error) bool) {
+// eachInNodes lists what the node of the path has, or, where no path is given, what all nodes have that may be listed
+// and looked into. A node that is dropped meanwhile has nothing.
+func eachInNodes[T any](ctx context.Context, box *client.Client, args []string,
+	list func(*client.Node) iter.Seq2[T, error]) iter.Seq2[inNode[T], error] {
+	return func(yield func(inNode[T], error) bool) {
 		all := len(args) == 0
 		each := func(path string) bool {
 			for thing, err := range list(box.Node(path)) {
 				if all && (errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrUnauthorized)) {
 					return true
 				}
-				if !yield(placed[T]{path, thing}, err) || err != nil {
+				if !yield(inNode[T]{path, thing}, err) || err != nil {
 					return false
 				}
 			}
@@ -83,7 +84,7 @@ func inNodes[T any](ctx context.Context, box *client.Client, args []string, list
 		}
 		for n, err := range box.ListNodes(ctx, "") {
 			if err != nil {
-				yield(placed[T]{}, err)
+				yield(inNode[T]{}, err)
 				return
 			}
 			if !each(n.Path) {

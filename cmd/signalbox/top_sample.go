@@ -12,61 +12,63 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
 )
 
-// look is what hosts did between two readings of their pages.
-type look struct {
-	At         time.Time       `json:"at"`
-	Seconds    float64         `json:"seconds"`
-	Requests   []requestLook   `json:"requests"`
-	Waits      timesLook       `json:"waits"`
-	Queued     float64         `json:"waiting"`
-	Hosts      []hostLook      `json:"hosts"`
-	Semaphores []semaphoreLook `json:"semaphores"`
+// sample is what hosts did between two readings of their pages.
+type sample struct {
+	At         time.Time         `json:"at"`
+	Seconds    float64           `json:"seconds"`
+	Requests   []requestSample   `json:"requests"`
+	Waits      timesSample       `json:"waits"`
+	Queued     float64           `json:"waiting"`
+	Hosts      []hostSample      `json:"hosts"`
+	Semaphores []semaphoreSample `json:"semaphores"`
 
 	counted bool // some node has its semaphores counted
 	more    int  // semaphores that are not in the list
 }
 
-// timesLook is how often something happened, and how long it took.
-type timesLook struct {
+// timesSample is how often something happened, and how long it took.
+type timesSample struct {
 	PerSecond float64 `json:"per_second"`
 	MeanMS    float64 `json:"mean_ms"`
 	HalfMS    float64 `json:"p50_ms"`
 	MostMS    float64 `json:"p99_ms"`
 }
 
-// requestLook is one kind of request.
-type requestLook struct {
+// requestSample is one kind of request.
+type requestSample struct {
 	Kind   string  `json:"kind"`
 	Failed float64 `json:"failed_per_second"`
-	timesLook
+	timesSample
 }
 
-// hostLook is one host.
-type hostLook struct {
-	Name        string    `json:"name"`
-	Address     string    `json:"admin_address"`
-	Error       string    `json:"error,omitempty"`
-	Ready       bool      `json:"ready"`
-	Leads       int       `json:"leads"`
-	Requests    float64   `json:"requests_per_second"`
-	Connections float64   `json:"connections"`
-	Sessions    float64   `json:"sessions_attached"`
-	Watches     float64   `json:"watches"`
-	SlowWatches float64   `json:"slow_watches"`
-	Commit      timesLook `json:"commit"`
+// hostSample is one host.
+type hostSample struct {
+	Name        string      `json:"name"`
+	Address     string      `json:"admin_address"`
+	Error       string      `json:"error,omitempty"`
+	Ready       bool        `json:"ready"`
+	Leads       int         `json:"leads"`
+	Requests    float64     `json:"requests_per_second"`
+	Connections float64     `json:"connections"`
+	Sessions    float64     `json:"sessions_attached"`
+	Watches     float64     `json:"watches"`
+	SlowWatches float64     `json:"slow_watches"`
+	Commit      timesSample `json:"commit"`
 }
 
-// semaphoreLook is one semaphore.
-type semaphoreLook struct {
+// semaphoreSample is one semaphore.
+type semaphoreSample struct {
 	Node    string  `json:"path"`
 	Name    string  `json:"name"`
 	Taken   float64 `json:"taken"`
 	Waiters float64 `json:"waiters"`
 }
 
-// newLook compares two readings. Hosts that are only in one of them count as far as they can.
-func newLook(before, now []pages.Reading, rows int) look {
-	l := look{At: time.Now().UTC(), Requests: []requestLook{}, Hosts: []hostLook{}, Semaphores: []semaphoreLook{}}
+// newSample compares two readings. Hosts that are only in one of them count as far as they can.
+func newSample(before, now []pages.Reading, rows int) sample {
+	l := sample{
+		At: time.Now().UTC(), Requests: []requestSample{}, Hosts: []hostSample{}, Semaphores: []semaphoreSample{},
+	}
 	kinds := make(map[string]*requestSum)
 	var waits pages.Times
 	for i := range now {
@@ -76,31 +78,33 @@ func newLook(before, now []pages.Reading, rows int) look {
 		if h.Err != nil || was.At.IsZero() || seconds <= 0 {
 			seconds = 0
 		}
-		l.Hosts = append(l.Hosts, newHostLook(h, was, seconds))
+		l.Hosts = append(l.Hosts, newHostSample(h, was, seconds))
 		if seconds == 0 {
 			continue
 		}
 		l.Seconds = max(l.Seconds, seconds)
-		waits = waits.Plus(h.Metrics.Times("signalbox_acquire_wait_seconds").Since(was.Metrics.Times("signalbox_acquire_wait_seconds")))
+		const series = "signalbox_acquire_wait_seconds"
+		waits = waits.Plus(h.Metrics.Times(series).Since(was.Metrics.Times(series)))
 		sumRequests(kinds, h, was)
 	}
 	for i := range now {
 		l.addSemaphores(&now[i])
 	}
-	l.Waits = newTimesLook(waits, l.Seconds)
+	l.Waits = newTimesSample(waits, l.Seconds)
 	for kind, s := range kinds {
 		if s.count > 0 {
-			r := requestLook{Kind: kind, Failed: rate(s.failed, l.Seconds), timesLook: newTimesLook(s.times, l.Seconds)}
+			r := requestSample{kind, rate(s.failed, l.Seconds), newTimesSample(s.times, l.Seconds)}
 			r.PerSecond = rate(s.count, l.Seconds)
 			l.Requests = append(l.Requests, r)
 		}
 	}
-	slices.SortFunc(l.Requests, func(a, b requestLook) int {
+	slices.SortFunc(l.Requests, func(a, b requestSample) int {
 		return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), strings.Compare(a.Kind, b.Kind))
 	})
 	l.Requests = l.Requests[:min(rows, len(l.Requests))]
-	slices.SortFunc(l.Semaphores, func(a, b semaphoreLook) int {
-		return cmp.Or(cmp.Compare(b.Waiters, a.Waiters), cmp.Compare(b.Taken, a.Taken), strings.Compare(a.Node, b.Node), strings.Compare(a.Name, b.Name))
+	slices.SortFunc(l.Semaphores, func(a, b semaphoreSample) int {
+		return cmp.Or(cmp.Compare(b.Waiters, a.Waiters), cmp.Compare(b.Taken, a.Taken), strings.Compare(a.Node, b.Node),
+			strings.Compare(a.Name, b.Name))
 	})
 	l.more = max(0, len(l.Semaphores)-rows)
 	l.Semaphores = l.Semaphores[:min(rows, len(l.Semaphores))]
@@ -135,13 +139,15 @@ func sumRequests(kinds map[string]*requestSum, h, was *pages.Reading) {
 		}
 		label := []string{"kind", kind}
 		x.count += s.Value - was.Metrics.Sum("signalbox_requests_total", label...)
-		x.failed += h.Metrics.Sum("signalbox_requests_failed_total", label...) - was.Metrics.Sum("signalbox_requests_failed_total", label...)
-		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_seconds", label...).Since(was.Metrics.Times("signalbox_request_seconds", label...)))
+		x.failed += h.Metrics.Sum("signalbox_requests_failed_total",
+			label...) - was.Metrics.Sum("signalbox_requests_failed_total", label...)
+		x.times = x.times.Plus(h.Metrics.Times("signalbox_request_seconds",
+			label...).Since(was.Metrics.Times("signalbox_request_seconds", label...)))
 	}
 }
 
-func newHostLook(h, was *pages.Reading, seconds float64) hostLook {
-	o := hostLook{Name: h.Name(), Address: h.Address}
+func newHostSample(h, was *pages.Reading, seconds float64) hostSample {
+	o := hostSample{Name: h.Name(), Address: h.Address}
 	if h.Err != nil {
 		o.Error = h.Err.Error()
 		return o
@@ -158,19 +164,20 @@ func newHostLook(h, was *pages.Reading, seconds float64) hostLook {
 	o.Sessions = m.Sum("signalbox_shard_sessions_attached")
 	o.Watches = m.Sum("signalbox_shard_watches")
 	o.SlowWatches = m.Sum("signalbox_shard_slow_watches")
-	o.Commit = newTimesLook(m.Times("signalbox_commit_seconds").Since(was.Metrics.Times("signalbox_commit_seconds")), seconds)
+	o.Commit = newTimesSample(m.Times("signalbox_commit_seconds").Since(was.Metrics.Times("signalbox_commit_seconds")),
+		seconds)
 	return o
 }
 
-func (l *look) addSemaphores(h *pages.Reading) {
-	for _, s := range h.Metrics["signalbox_semaphore_taken"] {
-		l.counted = true
-		node, name := s.Labels["node"], s.Labels["semaphore"]
-		l.Semaphores = append(l.Semaphores, semaphoreLook{
-			node, name, s.Value, h.Metrics.Sum("signalbox_semaphore_waiters", "node", node, "semaphore", name),
+func (s *sample) addSemaphores(h *pages.Reading) {
+	for _, one := range h.Metrics["signalbox_semaphore_taken"] {
+		s.counted = true
+		node, name := one.Labels["node"], one.Labels["semaphore"]
+		s.Semaphores = append(s.Semaphores, semaphoreSample{
+			node, name, one.Value, h.Metrics.Sum("signalbox_semaphore_waiters", "node", node, "semaphore", name),
 		})
 	}
-	l.Queued += leaderSum(h)
+	s.Queued += leaderSum(h)
 }
 
 // leaderSum is how many wait in the shards that a host leads; the others have the same.
@@ -190,14 +197,15 @@ func rate(n, seconds float64) float64 {
 	return max(n, 0) / seconds
 }
 
-func newTimesLook(t pages.Times, seconds float64) timesLook {
-	return timesLook{rate(t.Count, seconds), 1000 * t.Mean(), 1000 * t.Below(0.5), 1000 * t.Below(0.99)}
+func newTimesSample(t pages.Times, seconds float64) timesSample {
+	return timesSample{rate(t.Count, seconds), 1000 * t.Mean(), 1000 * t.Below(0.5), 1000 * t.Below(0.99)}
 }
 
-// text is the look for people.
-func (l *look) text() string {
+// text is the sample as a page.
+func (s *sample) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "signalbox top   %s   the last %.1fs   waiting in queues: %.0f\n", l.At.Format(time.TimeOnly+" UTC"), l.Seconds, l.Queued)
+	fmt.Fprintf(&b, "signalbox top   %s   the last %.1fs   waiting in queues: %.0f\n",
+		s.At.Format(time.TimeOnly+" UTC"), s.Seconds, s.Queued)
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	line := func(cells ...any) {
 		for i, c := range cells {
@@ -210,16 +218,18 @@ func (l *look) text() string {
 	}
 	line()
 	line("REQUESTS", "/S", "FAILED/S", "MEAN", "50%", "99%")
-	for i := range l.Requests {
-		r := &l.Requests[i]
-		line(cli.Safe(r.Kind), perSecond(r.PerSecond), perSecond(r.Failed), millisText(r.MeanMS), millisText(r.HalfMS), millisText(r.MostMS))
+	for i := range s.Requests {
+		r := &s.Requests[i]
+		line(cli.Safe(r.Kind), perSecond(r.PerSecond), perSecond(r.Failed), millisText(r.MeanMS), millisText(r.HalfMS),
+			millisText(r.MostMS))
 	}
-	line("waits", perSecond(l.Waits.PerSecond), "", millisText(l.Waits.MeanMS), millisText(l.Waits.HalfMS), millisText(l.Waits.MostMS))
+	line("waits", perSecond(s.Waits.PerSecond), "", millisText(s.Waits.MeanMS), millisText(s.Waits.HalfMS),
+		millisText(s.Waits.MostMS))
 	w.Flush()
 	line()
 	line("HOST", "READY", "LEADS", "REQUESTS/S", "CONNECTIONS", "SESSIONS", "WATCHES", "SLOW", "COMMITS/S", "99%")
-	for i := range l.Hosts {
-		h := &l.Hosts[i]
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
 		if h.Error != "" {
 			line(cli.Safe(h.Name), "no answer")
 			continue
@@ -228,27 +238,28 @@ func (l *look) text() string {
 		if !h.Ready {
 			ready = "no"
 		}
-		line(cli.Safe(h.Name), ready, h.Leads, perSecond(h.Requests), h.Connections, h.Sessions, h.Watches, h.SlowWatches,
+		line(cli.Safe(h.Name), ready, h.Leads, perSecond(h.Requests), h.Connections, h.Sessions, h.Watches,
+			h.SlowWatches,
 			perSecond(h.Commit.PerSecond), millisText(h.Commit.MostMS))
 	}
 	w.Flush()
-	l.writeSemaphores(line)
+	s.writeSemaphores(line)
 	w.Flush()
 	return b.String()
 }
 
-func (l *look) writeSemaphores(line func(cells ...any)) {
-	if !l.counted {
+func (s *sample) writeSemaphores(line func(cells ...any)) {
+	if !s.counted {
 		return
 	}
 	line()
 	line("SEMAPHORE", "NODE", "TAKEN", "WAITERS")
-	for i := range l.Semaphores {
-		s := &l.Semaphores[i]
-		line(cli.Safe(s.Name), cli.Safe(s.Node), amount(s.Taken), s.Waiters)
+	for i := range s.Semaphores {
+		one := &s.Semaphores[i]
+		line(cli.Safe(one.Name), cli.Safe(one.Node), amount(one.Taken), one.Waiters)
 	}
-	if l.more > 0 {
-		line(fmt.Sprintf("and %d more", l.more))
+	if s.more > 0 {
+		line(fmt.Sprintf("and %d more", s.more))
 	}
 }
 

@@ -25,9 +25,9 @@ const (
 	exitNotRun    = 126
 	exitNoCommand = 127
 
-	// farewell bounds how long the end of a command waits for the cluster to take a lease back, which goes
+	// releaseTime bounds how long the end of a command waits for the cluster to take a lease back, which goes
 	// on by itself, or by the session's timeout.
-	farewell = time.Second
+	releaseTime = time.Second
 	// maxSessionTimeout is the longest session timeout.
 	maxSessionTimeout = 30 * time.Minute
 )
@@ -42,8 +42,8 @@ const (
 	countVariable    = "SIGNALBOX_COUNT"
 )
 
-// keeper runs a command while a session owns something: what lock and elect have in common.
-type keeper struct {
+// leaseRunner runs a command under a lease: what lock and elect have in common.
+type leaseRunner struct {
 	*cli.Frame
 	timeout   time.Duration
 	killAfter time.Duration
@@ -60,22 +60,23 @@ type keeper struct {
 }
 
 // addFlags adds the flags of both commands.
-func (k *keeper) addFlags(c *cobra.Command) {
-	c.Flags().DurationVar(&k.timeout, "session-timeout", client.DefaultSessionTimeout,
+func (r *leaseRunner) addFlags(c *cobra.Command) {
+	c.Flags().DurationVar(&r.timeout, "session-timeout", client.DefaultSessionTimeout,
 		"how long the cluster waits for this process when it is not heard of, before others get what it has: `DURATION` from 1s to 30m")
-	c.Flags().DurationVar(&k.killAfter, "kill-after", 0,
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 0,
 		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost: `DURATION`, "+
 			"a twentieth of the session timeout where it is not given, and at most a sixteenth")
-	c.Flags().StringVar(&k.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
-	c.Flags().BoolVar(&k.existing, "existing", false, "fail where the node does not exist, instead of creating it")
-	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "say nothing but errors on standard error")
+	c.Flags().StringVar(&r.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
+	c.Flags().BoolVar(&r.existing, "existing", false, "fail where the node does not exist, instead of creating it")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
 }
 
 // prepare looks at everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
 // COMMAND with its own.
-func (k *keeper) prepare(c *cobra.Command, args []string) error {
+func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 	usage := func(format string, a ...any) error {
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called", append(a, c.CommandPath())...))
+		return cli.ExitWith(cli.ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
+			append(a, c.CommandPath())...))
 	}
 	switch dash := c.ArgsLenAtDash(); {
 	case dash < 0:
@@ -85,25 +86,27 @@ func (k *keeper) prepare(c *cobra.Command, args []string) error {
 	case len(args) == 2:
 		return usage("there is no command after --")
 	}
-	if k.timeout < child.MinTimeout || k.timeout > maxSessionTimeout {
-		return usage("--session-timeout %v: give %v to %v: with less there is no time to stop a command", k.timeout, child.MinTimeout, maxSessionTimeout)
+	if r.timeout < child.MinTimeout || r.timeout > maxSessionTimeout {
+		return usage("--session-timeout %v: give %v to %v: with less there is no time to stop a command", r.timeout,
+			child.MinTimeout, maxSessionTimeout)
 	}
 	if !c.Flags().Changed("kill-after") {
-		k.killAfter = child.DefaultKillAfter(k.timeout)
+		r.killAfter = child.DefaultKillAfter(r.timeout)
 	}
-	if most := child.MaxKillAfter(k.timeout); k.killAfter < 0 || k.killAfter > most {
-		return usage("--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to %v, or a longer session timeout",
-			k.killAfter, k.timeout, most)
+	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
+		return usage("--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to "+
+			"%v, or a longer session timeout",
+			r.killAfter, r.timeout, most)
 	}
-	if k.data == "" {
-		k.data = whoAmI()
+	if r.data == "" {
+		r.data = whoAmI()
 	}
-	k.path, k.command = args[0], args[2:]
-	program, err := exec.LookPath(k.command[0])
+	r.path, r.command = args[0], args[2:]
+	program, err := exec.LookPath(r.command[0])
 	if err != nil {
-		return cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(k.command[0]), err))
+		return cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(r.command[0]), err))
 	}
-	k.program = program
+	r.program = program
 	return nil
 }
 
@@ -126,15 +129,16 @@ func whoAmI() string {
 // watchSignals returns a context that ends at the first signal that asks this process to end, with
 // *cli.Interrupted as its cause. These signals, and those that programs use as they like, also go to the
 // command while there is one. A signal that was ignored from the start stays so.
-func (k *keeper) watchSignals() (ctx context.Context, stop func()) {
+func (r *leaseRunner) watchSignals() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	got := make(chan os.Signal, 16)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2} {
 		if !signal.Ignored(s) {
 			signal.Notify(got, s)
 		}
 	}
-	k.signals = make(chan os.Signal, cap(got))
+	r.signals = make(chan os.Signal, cap(got))
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -145,7 +149,7 @@ func (k *keeper) watchSignals() (ctx context.Context, stop func()) {
 					cancel(&cli.Interrupted{Signal: s})
 				}
 				select {
-				case k.signals <- s:
+				case r.signals <- s:
 				default: // a command that is sent so many at once has had its share
 				}
 			case <-over:
@@ -162,8 +166,8 @@ func (k *keeper) watchSignals() (ctx context.Context, stop func()) {
 }
 
 // open connects to the cluster and starts a session, in a node that is created if it does not exist.
-func (k *keeper) open(ctx context.Context, kind string, options ...client.SessionOption) (*client.Session, error) {
-	connection, err := k.Connection()
+func (r *leaseRunner) open(ctx context.Context, kind string, options ...client.SessionOption) (*client.Session, error) {
+	connection, err := r.Connection()
 	if err != nil {
 		return nil, err
 	}
@@ -173,70 +177,72 @@ func (k *keeper) open(ctx context.Context, kind string, options ...client.Sessio
 		return nil, err
 	}
 	defer cancel()
-	if k.box, err = connection.Open(ctx); err != nil {
+	if r.box, err = connection.Open(ctx); err != nil {
 		return nil, err
 	}
-	go cli.TellOutages(stays, k.box, k.note)
-	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(k.program))
-	options = append(options, client.SessionTimeout(k.timeout), client.Description(description))
-	s, err := k.box.Session(ctx, k.path, options...)
-	if err == nil || k.existing || !errors.Is(err, client.ErrNotFound) {
+	go cli.ReportOutages(stays, r.box, r.note)
+	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.program))
+	options = append(options, client.SessionTimeout(r.timeout), client.Description(description))
+	s, err := r.box.Session(ctx, r.path, options...)
+	if err == nil || r.existing || !errors.Is(err, client.ErrNotFound) {
 		return s, cli.EndedBy(ctx, err)
 	}
-	node, err := k.box.CreateNode(ctx, k.path, client.NodeConfig{})
+	node, err := r.box.CreateNode(ctx, r.path, client.NodeConfig{})
 	if err != nil {
-		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(k.path), err)
+		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(r.path), err)
 	}
 	if !node.Existed {
-		k.note("created the node %s", cli.Safe(k.path))
+		r.note("created the node %s", cli.Safe(r.path))
 	}
-	s, err = k.box.Session(ctx, k.path, options...)
+	s, err = r.box.Session(ctx, r.path, options...)
 	return s, cli.EndedBy(ctx, err)
 }
 
 // close ends the session, if there is one, and the connections.
-func (k *keeper) close() {
-	if k.box != nil {
-		_ = k.box.Close() // what cannot be told to the cluster ends by its timeout
+func (r *leaseRunner) close() {
+	if r.box != nil {
+		_ = r.box.Close() // a session that cannot be ended now ends by its timeout
 	}
 }
 
 // note says something for people.
-func (k *keeper) note(format string, a ...any) {
-	if !k.quiet {
-		k.Say("signalbox: "+format, a...)
+func (r *leaseRunner) note(format string, a ...any) {
+	if !r.quiet {
+		r.Say("signalbox: "+format, a...)
 	}
 }
 
 // run runs the command under a lease, and gives the lease back.
-func (k *keeper) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
-	cmd := &exec.Cmd{Path: k.program, Args: k.command, Stdin: k.In, Stdout: k.Out, Stderr: k.Err}
-	cmd.Env = append(append([]string{}, k.Environment...),
-		nodeVariable+"="+k.path,
+func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
+	cmd := &exec.Cmd{Path: r.program, Args: r.command, Stdin: r.In, Stdout: r.Out, Stderr: r.Err}
+	cmd.Env = append(append([]string{}, r.Environment...),
+		nodeVariable+"="+r.path,
 		nameVariable+"="+lease.Name(),
 		fmt.Sprintf("%s=%d", fenceVariable, lease.Fence()),
 		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
 		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
 	)
-	out, err := child.Leash{Lease: lease, Timeout: k.timeout, KillAfter: k.killAfter, Tell: k.tellChange}.Run(cmd, k.signals)
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, Tell: r.reportChange}.Run(cmd,
+		r.signals)
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	_ = lease.Release(ctx) // the command is over, whatever comes of this
 	if err != nil {
-		return out, cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(k.command[0]), err))
+		return out, cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(r.command[0]), err))
 	}
 	return out, nil
 }
 
-// tellChange says what has happened to the command.
-func (k *keeper) tellChange(c child.Change) {
+// reportChange says what has happened to the command.
+func (r *leaseRunner) reportChange(c child.Change) {
 	switch c {
 	case child.Suspended:
-		k.note("the command is stopped, and so is this process: continue both within %v, or the lease is lost and the command is killed", k.timeout)
+		r.note("the command is stopped, and so is this process: continue both within %v, or the lease is lost and "+
+			"the command is killed", r.timeout)
 	case child.Stopped:
-		k.note("the command is stopped, and the lease is kept; kill -CONT %d continues it", os.Getpid())
+		r.note("the command is stopped, and the lease is kept; kill -CONT %d continues it", os.Getpid())
 	case child.Continued:
-		k.note("the command goes on")
+		r.note("the command goes on")
 	}
 }
 

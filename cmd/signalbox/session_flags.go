@@ -12,9 +12,9 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// goodbye is how long a command that ends tries to tell the cluster. What it could not tell ends with the timeout
-// of its session.
-const goodbye = 2 * time.Second
+// cleanUpTime bounds what a command that ends still does at the cluster. What it could not do there ends with the
+// timeout of its session.
+const cleanUpTime = 2 * time.Second
 
 // sessionFlags are the flags of commands that have a session.
 type sessionFlags struct {
@@ -28,11 +28,13 @@ func (s *sessionFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&s.description, "description", "", "`TEXT` that signalbox session list shows; otherwise it says which command runs on which machine")
 }
 
-// open starts a session in a node. It is to be closed with sayGoodbye.
-func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.Client, path, command string, options ...client.SessionOption) (*client.Session, error) {
+// open starts a session in a node. It is to be closed with cleanUp.
+func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.Client, path, command string,
+	options ...client.SessionOption) (*client.Session, error) {
 	if s.timeout < client.MinSessionTimeout {
-		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--session-timeout %v: give %v or more, such as 10s: with less a session cannot be kept alive",
-			s.timeout, client.MinSessionTimeout))
+		return nil, cli.ExitWith(cli.ExitUsage,
+			fmt.Errorf("--session-timeout %v: give %v or more, such as 10s: with less a session cannot be kept alive",
+				s.timeout, client.MinSessionTimeout))
 	}
 	if s.description == "" {
 		machine, err := os.Hostname()
@@ -51,9 +53,9 @@ func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.
 	return session, cli.EndedBy(within, err)
 }
 
-// sayGoodbye does something that ends what the command holds, after its context has ended too, and tells if it could not.
-func sayGoodbye(ctx context.Context, f *cli.Frame, what string, do func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+// cleanUp ends what the command holds, after its context has ended too, and prints a line where that failed.
+func cleanUp(ctx context.Context, f *cli.Frame, what string, do func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
 	if err := do(ctx); err != nil {
 		f.Say("signalbox: %s: %s", what, cli.Explain(err))
