@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -22,8 +23,8 @@ func isTable(name string) bool { return filepath.Ext(name) == tableSuffix }
 
 // verifyTable compares all blocks of a table with their checksums. The store does that for each block when it first
 // needs it, which may be long after it was opened, and stops the process where they differ. An error is an ErrDamaged.
-func verifyTable(fs vfs.FS, name string) (err error) {
-	file, err := fs.Open(name)
+func verifyTable(disk vfs.FS, name string) (err error) {
+	file, err := disk.Open(name)
 	if err != nil {
 		return err
 	}
@@ -47,12 +48,13 @@ func verifyTable(fs vfs.FS, name string) (err error) {
 // its CRC32 (4); the length of all blocks (8); 8 bytes that are always the same. The engine reads it when it starts the
 // shard. A block with a wrong checksum stops the process then, and the engine does not check the head.
 const (
-	snapshotSuffix = ".gbsnap"
-	snapshotHead   = 1 << 10
-	snapshotBlock  = 2 << 20
-	snapshotSum    = 4
-	snapshotTail   = 16
-	snapshotEnd    = "\x3F\x5B\xCB\xF1\xFA\xBA\x81\x9F"
+	snapshotSuffix   = ".gbsnap"
+	snapshotHead     = 1 << 10
+	snapshotBlock    = 2 << 20
+	snapshotSum      = 4
+	snapshotTail     = 16
+	snapshotMetadata = "snapshot.metadata"
+	snapshotEnd      = "\x3F\x5B\xCB\xF1\xFA\xBA\x81\x9F"
 )
 
 // isSnapshot reports whether a file is a complete snapshot: its directory has the same name then, and a longer one
@@ -73,70 +75,105 @@ func verifySnapshot(disk vfs.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	at, err := damageInSnapshot(file, info.Size())
+	at, sum, err := damageInSnapshot(file, info.Size())
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
 		return damagedFile(path, at, nil)
 	}
+	return verifySnapshotMetadata(disk, path, info.Size(), sum)
+}
+
+// verifySnapshotMetadata checks that a snapshot is the one that its metadata describes: its index, which is in the name
+// of its directory, its size, and its checksum. A snapshot that another host sent has no metadata.
+func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) error {
+	text, err := readFile(disk, filepath.Join(filepath.Dir(path), snapshotMetadata))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var metadata raftpb.Snapshot
+	if len(text) < flagSum || decode(&metadata, text[flagSum:]) != nil {
+		return damagedFile(filepath.Join(filepath.Dir(path), snapshotMetadata), 0, nil)
+	}
+	name := fmt.Sprintf("snapshot-%016X", metadata.Index)
+	switch {
+	case filepath.Base(filepath.Dir(path)) != name:
+		return damagedFile(path, 0, fmt.Errorf("its metadata is that of %s", name))
+	case metadata.FileSize != uint64(size):
+		return damagedFile(path, 0, fmt.Errorf("its metadata is that of %d bytes", metadata.FileSize))
+	case !bytes.Equal(metadata.Checksum, sum):
+		return damagedFile(path, 0, fmt.Errorf("its metadata has the checksum %x", metadata.Checksum))
+	}
 	return nil
 }
 
-// damageInSnapshot returns where the first block begins that is not what was written, -1 where there is none.
-func damageInSnapshot(r io.Reader, size int64) (at int, err error) {
+// damageInSnapshot returns where the first block begins that is not what was written, -1 where there is none, and the
+// checksum of all blocks.
+func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	blocks := int(size) - snapshotHead - snapshotTail
 	if blocks < 0 {
-		return int(size), nil
+		return int(size), nil, nil
 	}
-	head := make([]byte, snapshotHead)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return 0, err
+	text := make([]byte, snapshotHead)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return 0, nil, err
 	}
-	if !soundSnapshotHead(head) {
-		return 0, nil
+	head, ok := decodeSnapshotHead(text)
+	if !ok {
+		return 0, nil, nil
 	}
+	var sums []byte
 	block := make([]byte, min(snapshotBlock+snapshotSum, blocks))
 	for at := 0; at < blocks; at += len(block) {
 		block = block[:min(len(block), blocks-at)]
 		if _, err := io.ReadFull(r, block); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		payload := block[:max(0, len(block)-snapshotSum)]
 		if len(payload) == 0 || crc32.ChecksumIEEE(payload) != binary.BigEndian.Uint32(block[len(payload):]) {
-			return snapshotHead + at, nil
+			return snapshotHead + at, nil, nil
 		}
+		sums = append(sums, block[len(payload):]...)
 	}
 	tail := make([]byte, snapshotTail)
 	if _, err := io.ReadFull(r, tail); err != nil {
-		return 0, err
+		return 0, nil, err
+	}
+	sum = binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(sums))
+	if !bytes.Equal(sum, head.PayloadChecksum) {
+		return snapshotHead, nil, nil // the blocks are whole, but not those of one snapshot
 	}
 	if binary.LittleEndian.Uint64(tail) != uint64(blocks) || string(tail[8:]) != snapshotEnd {
-		return snapshotHead + blocks, nil
+		return snapshotHead + blocks, nil, nil
 	}
-	return -1, nil
+	return -1, sum, nil
 }
 
-// soundSnapshotHead compares the head with the checksum in it, which was computed while that field was empty. The head
-// may hold nothing that decoding drops, and nothing but zeros may follow it: the engine would stop the process.
-func soundSnapshotHead(b []byte) bool {
+// decodeSnapshotHead decodes the head and compares it with the checksum in it, which was computed while that field was
+// empty. The head may hold nothing that decoding drops, and nothing but zeros may follow it: the engine would stop the
+// process.
+func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	size := binary.LittleEndian.Uint64(b)
 	if size > snapshotHead-8 {
-		return false
+		return head, false
 	}
 	text, rest := b[8:8+size], b[8+size:]
-	var head raftpb.SnapshotHeader
 	if decode(&head, text) != nil || len(bytes.Trim(rest, "\x00")) > 0 {
-		return false
+		return head, false
 	}
 	again, err := head.Marshal()
 	if err != nil || !bytes.Equal(again, text) {
-		return false
+		return head, false
 	}
 	sum := head.HeaderChecksum
 	head.HeaderChecksum = nil
 	summed, err := head.Marshal()
-	return err == nil && len(sum) == snapshotSum && crc32.ChecksumIEEE(summed) == binary.BigEndian.Uint32(sum)
+	ok = err == nil && len(sum) == snapshotSum && crc32.ChecksumIEEE(summed) == binary.BigEndian.Uint32(sum)
+	return head, ok
 }
 
 // decode decodes what the engine encoded. Bytes that the engine did not write may make its decoder panic.
@@ -155,7 +192,7 @@ const flagSum = 8
 
 // flagNames are those in the data directory and, once a snapshot is complete, in its directory.
 var flagNames = map[string]bool{
-	"dragonboat.ds": true, "NODEHOST.ID": true, "snapshot.metadata": true, "dragonboat.snapshot.message": true,
+	"dragonboat.ds": true, "NODEHOST.ID": true, snapshotMetadata: true, "dragonboat.snapshot.message": true,
 }
 
 func isFlagFile(path string) bool {

@@ -44,9 +44,9 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 		shardID: shardID,
 		members: members,
 		session: h.engine.GetNoOPSession(shardID),
-		machine: newMachine(shardID, target, h.config.Logger),
 		stop:    make(chan struct{}),
 	}
+	l.machine = newMachine(shardID, target, h.config.Logger, l.newestSnapshot)
 	l.leadership.Store(new(shard.Leadership))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
 	l.forwards = newForwards(shardID)

@@ -21,6 +21,9 @@ type machine struct {
 	target  shard.StateMachine
 	logger  *slog.Logger
 
+	// newest returns the index of the newest snapshot in the log, false where that is not known.
+	newest func() (index uint64, known bool)
+
 	entries []shard.Entry // reused by Update
 	applied atomic.Uint64 // index of the last entry that the target has applied
 
@@ -33,27 +36,43 @@ type machine struct {
 	closed chan struct{} // closed when the engine makes no more calls
 }
 
-func newMachine(shardID uint64, target shard.StateMachine, logger *slog.Logger) *machine {
-	return &machine{shardID: shardID, target: target, logger: logger, closed: make(chan struct{})}
+// errAssertion is the error of an assertion about what the engine hands over. It stops the process: the replica would
+// go on with a state that is not that of its log.
+var errAssertion = errors.New("assertion failed")
+
+func newMachine(
+	shardID uint64, target shard.StateMachine, logger *slog.Logger, newest func() (uint64, bool),
+) *machine {
+	return &machine{shardID: shardID, target: target, logger: logger, newest: newest, closed: make(chan struct{})}
 }
 
 // Update applies entries. An error stops the process: a replica that cannot apply what the others applied must not
 // serve its state.
 func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, error) {
-	entries := m.entries[:0]
+	entries, last := m.entries[:0], m.applied.Load()
 	for i := range committed {
-		entries = append(entries, shard.Entry{Index: committed[i].Index, Data: committed[i].Cmd})
+		if committed[i].Index <= last {
+			return nil, m.stop("refused committed entries",
+				fmt.Errorf("%w: entry %d comes after entry %d", errAssertion, committed[i].Index, last))
+		}
+		last = committed[i].Index
+		entries = append(entries, shard.Entry{Index: last, Data: committed[i].Cmd})
 	}
 	if err := m.target.Apply(entries); err != nil {
-		first, last := entries[0].Index, entries[len(entries)-1].Index
-		m.logger.Error("this replica cannot go on: its state machine refused committed entries; the process stops",
-			"shard", m.shardID, "first", first, "last", last, "error", err)
-		return nil, fmt.Errorf("raftlog: shard %d: apply entries %d to %d: %w", m.shardID, first, last, err)
+		return nil, m.stop("refused committed entries",
+			fmt.Errorf("apply entries %d to %d: %w", entries[0].Index, last, err))
 	}
-	m.applied.Store(committed[len(committed)-1].Index)
+	m.applied.Store(last)
 	clear(entries)
 	m.entries = entries
 	return committed, nil
+}
+
+// stop logs and returns an error that makes the engine stop the process.
+func (m *machine) stop(what string, err error) error {
+	m.logger.Error("this replica cannot go on: its state machine "+what+"; the process stops",
+		"shard", m.shardID, "error", err)
+	return fmt.Errorf("raftlog: shard %d: %w", m.shardID, err)
 }
 
 // Lookup is not used: reads go to the shard's state machine directly.
@@ -75,11 +94,19 @@ func (m *machine) PrepareSnapshot() (any, error) {
 }
 
 // SaveSnapshot writes a prepared snapshot. One that cannot be written, as on a full disk, is given up until the next is
-// due: the log stays, so nothing is lost, but it grows meanwhile.
-func (m *machine) SaveSnapshot(prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection,
-	stop <-chan struct{}) error {
+// due: the log stays, so nothing is lost, but it grows meanwhile. The snapshot must be the one that was prepared last:
+// the engine writes the index of that one into the log.
+func (m *machine) SaveSnapshot(
+	prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection, stop <-chan struct{},
+) error {
+	m.mu.Lock()
+	snapshot := m.prepared
+	m.mu.Unlock()
+	if snapshot == nil || prepared != any(snapshot) {
+		return m.stop("saves a snapshot", fmt.Errorf("%w: it is not the one that was prepared last", errAssertion))
+	}
 	defer m.discard()
-	err := prepared.(shard.Snapshot).Save(w, stop)
+	err := snapshot.Save(w, stop)
 	switch {
 	case err == nil:
 		return nil
@@ -91,10 +118,11 @@ func (m *machine) SaveSnapshot(prepared any, w io.Writer, _ statemachine.ISnapsh
 	return statemachine.ErrSnapshotAborted
 }
 
-// RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed.
+// RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed. The snapshot
+// must not be older than what is applied, and the state machine must read all of it.
 func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile, stop <-chan struct{}) error {
 	m.restored.Store(false)
-	err := m.target.Restore(&stoppableReader{r: r, stop: stop})
+	err := m.recover(&stoppableReader{r: r, stop: stop})
 	if err == nil {
 		m.restored.Store(true)
 		return nil
@@ -104,9 +132,23 @@ func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile
 		return statemachine.ErrSnapshotStopped
 	default:
 	}
-	m.logger.Error("this replica cannot go on: its state machine refused a snapshot; the process stops",
-		"shard", m.shardID, "error", err)
-	return fmt.Errorf("raftlog: shard %d: restore a snapshot: %w", m.shardID, err)
+	return m.stop("refused a snapshot", fmt.Errorf("restore a snapshot: %w", err))
+}
+
+func (m *machine) recover(r io.Reader) error {
+	if index, known := m.newest(); known && index < m.applied.Load() {
+		return fmt.Errorf("%w: it is of entry %d, and entry %d is applied", errAssertion, index, m.applied.Load())
+	}
+	if err := m.target.Restore(r); err != nil {
+		return err
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return fmt.Errorf("%w: the state machine has not read all of it", errAssertion)
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return nil
 }
 
 // Close is the engine's last call.
@@ -126,10 +168,12 @@ func (m *machine) discard() {
 	}
 }
 
-// stoppableReader ends a Restore early when its shard is closed.
+// stoppableReader ends a Restore early when its shard is closed. It does not read past the end: the engine's reader
+// would return zeros there.
 type stoppableReader struct {
 	r    io.Reader
 	stop <-chan struct{}
+	end  bool
 }
 
 func (s *stoppableReader) Read(p []byte) (int, error) {
@@ -137,6 +181,11 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 	case <-s.stop:
 		return 0, shard.ErrSnapshotStopped
 	default:
-		return s.r.Read(p)
 	}
+	if s.end {
+		return 0, io.EOF
+	}
+	n, err := s.r.Read(p)
+	s.end = errors.Is(err, io.EOF)
+	return n, err
 }

@@ -51,21 +51,30 @@ func (l *Log) status() ShardStatus {
 		Barriers:         l.barriers.len(),
 		BarrierRounds:    l.barriers.rounds.Load(),
 	}
-	reader, err := l.host.engine.GetLogReader(l.shardID)
-	if err != nil {
-		return s // it is being closed
+	if reader, err := l.host.engine.GetLogReader(l.shardID); err == nil {
+		s.FirstIndex, s.LastIndex = reader.GetRange()
 	}
-	s.FirstIndex, s.LastIndex = reader.GetRange()
-	// The engine keeps a snapshot's files until each reference is given back.
-	if snapshot := reader.Snapshot(); snapshot.Index > 0 {
-		s.SnapshotIndex = snapshot.Index
-		if err := snapshot.Unref(); err != nil {
-			l.host.config.Logger.Error("remove an old snapshot", "shard", l.shardID, "index", snapshot.Index, "error",
-				err)
-		}
-	}
+	s.SnapshotIndex, _ = l.newestSnapshot()
 	if l.machine.restored.Load() {
 		s.AppliedIndex = max(s.AppliedIndex, s.SnapshotIndex)
 	}
 	return s
+}
+
+// newestSnapshot returns the index of the newest snapshot on this host's disk, zero where there is none. It is not
+// known while the shard is being closed.
+func (l *Log) newestSnapshot() (index uint64, known bool) {
+	reader, err := l.host.engine.GetLogReader(l.shardID)
+	if err != nil {
+		return 0, false
+	}
+	// The engine keeps a snapshot's files until each reference is given back.
+	snapshot := reader.Snapshot()
+	if snapshot.Index > 0 {
+		if err := snapshot.Unref(); err != nil {
+			l.host.config.Logger.Error("remove an old snapshot",
+				"shard", l.shardID, "index", snapshot.Index, "error", err)
+		}
+	}
+	return snapshot.Index, true
 }
