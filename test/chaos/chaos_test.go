@@ -24,11 +24,12 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the seed that TestChaos draws acts from; one of its own where it is not given")
 	actFlag  = flag.Int("act", 0, "the only act that TestChaos plays, over and over; all where it is not given")
 	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
-	keep     = flag.String("keep", "", "the directory below which a run that finds something leaves all that there is of it; a temporary one where it is not given")
+	keep     = flag.String("keep", "",
+		"the directory below which a run that finds something keeps its files; a temporary one where it is not given")
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(CrewVariable) != "" {
+	if os.Getenv(ClientVariable) != "" {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -65,7 +66,7 @@ func play(t *testing.T, c Config) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Dir, c.Tell = dir, t.Logf
+	c.Dir, c.Log = dir, t.Logf
 	if c.Program, err = signalbox(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		return a
 	}})
 	report(t, r)
-	// The hunter of snapshots has hosts of its own choice down, so that now and then there is no leader to be had.
+	// Kills in snapshots have hosts down too, so that now and then no host leads.
 	var missing []string
 	for kind, sum := range r.Summary.Faults {
 		if sum.Skipped > 0 && kind != KillSaving {
@@ -164,7 +165,8 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		t.Errorf("%d acquires were granted: nobody worked", done)
 	}
 	if r.Summary.Saved == 0 || r.Summary.Loads == 0 {
-		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load", r.Summary.Saved, r.Summary.Loads)
+		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load",
+			r.Summary.Saved, r.Summary.Loads)
 	}
 	if !strings.Contains(r.Summary.GapIn, " ") {
 		t.Errorf("the longest time without an operation was during %q", r.Summary.GapIn)

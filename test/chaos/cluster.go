@@ -20,80 +20,80 @@ import (
 )
 
 const (
-	// readyPatience is how long a host may take until it serves, where nothing hinders it.
-	readyPatience = 60 * time.Second
-	// stopPatience is how long a host may take to leave in peace, whatever hinders it.
-	stopPatience = 30 * time.Second
+	// readyTimeout is how long a host may take until it serves, where no fault keeps it from that.
+	readyTimeout = 60 * time.Second
+	// stopTimeout is how long a host may take to stop in order, whatever faults there are.
+	stopTimeout = 30 * time.Second
 )
 
-// cluster is the hosts. It is safe for use by many goroutines; who changes a host has claimed it before.
+// cluster is the hosts. It is safe for use by many goroutines. A fault claims a host before it changes it.
 type cluster struct {
 	dir    string
 	places []*process.Place
-	disk   *disk // of the last host; nil where it has none of its own
-	// obituaries are written when processes have ended.
-	obituaries sync.WaitGroup
+	disk   *disk          // of the last host; nil where it has none of its own
+	exits  sync.WaitGroup // what is recorded of processes that have ended
 
-	mu      sync.Mutex // guards what follows
-	running []*life
-	claimed []bool
-	lives   int
-	batches int // between snapshots, for hosts that are started; theirs to say where it is 0
-	loads   int // starts of hosts that had a snapshot to load
-	moments map[Moment]int
-	seen    map[string]unfinished // snapshots, by their paths
-	wrong   []string              // that hosts ended by themselves, and the like
-	errors  map[string]int        // that hosts logged, and how often
+	mu         sync.Mutex // guards what follows
+	running    []*incarnation
+	claimed    []bool
+	starts     int
+	batches    int // between snapshots, for hosts that are started; 0 for their default
+	loads      int // starts of hosts that had a snapshot to load
+	activities map[Activity]int
+	seen       map[string]partialSnapshot // by their paths
+	problems   []string                   // such as a host that ended by itself
+	errors     map[string]int             // that hosts logged, and how often
 }
 
-// life is one process of a host.
-type life struct {
+// incarnation is one process of a host.
+type incarnation struct {
 	*process.Host
-	leaving bool // it is about to end, as it should; the cluster's lock guards it
+	exiting bool // it is about to end, as it should; the cluster's lock guards it
 }
 
-// apart is the address of this machine at which the hosts of this process listen. Connections within the machine
-// begin at 127.0.0.1, and other processes have other addresses, so nobody can take the port of a host that is down
-// for a moment.
-var apart = func() string {
+// loopbackAddress is the address of this machine at which the hosts of this process listen. Connections within the
+// machine begin at 127.0.0.1, and other processes have other addresses, so no process can use the port of a host that
+// is down for a moment.
+var loopbackAddress = func() string {
 	pid := os.Getpid()
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&0x3f, pid>>8&0xff, pid&0xff)
 }()
 
-// newCluster finds places for hosts below a directory. The listeners are the doors at which they find each other.
+// newCluster finds places for hosts below a directory. The listeners are at the addresses by which hosts know each
+// other.
 func newCluster(program process.Program, dir string, names []string) (*cluster, []net.Listener, error) {
 	places, err := process.Places(program, dir, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	var doors []net.Listener
+	var listeners []net.Listener
 	var list []string
 	for _, p := range places {
-		door, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, nil, fmt.Errorf("chaos: open a door for host %s: %w", p.Name, err)
+			return nil, nil, fmt.Errorf("chaos: listen for host %s: %w", p.Name, err)
 		}
-		doors = append(doors, door)
-		list = append(list, p.Name+"="+door.Addr().String())
+		listeners = append(listeners, listener)
+		list = append(list, p.Name+"="+listener.Addr().String())
 	}
 	for _, p := range places {
 		for _, a := range []*string{&p.Client, &p.Raft, &p.Admin} {
-			*a = strings.Replace(*a, "127.0.0.1", apart, 1)
+			*a = strings.Replace(*a, "127.0.0.1", loopbackAddress, 1)
 		}
 		p.Args = []string{"--name", p.Name, "--host", strings.Join(list, ","), "--shards", "2"}
 	}
 	n := len(places)
 	return &cluster{
-		dir: dir, places: places, running: make([]*life, n), claimed: make([]bool, n), errors: make(map[string]int),
-		moments: make(map[Moment]int), seen: make(map[string]unfinished),
-	}, doors, nil
+		dir: dir, places: places, running: make([]*incarnation, n), claimed: make([]bool, n),
+		errors: make(map[string]int), activities: make(map[Activity]int), seen: make(map[string]partialSnapshot),
+	}, listeners, nil
 }
 
 // start starts a host.
 func (c *cluster) start(i int, extra ...string) error {
 	place := *c.places[i]
 	place.Args = slices.Concat(place.Args, c.snapshotArgs(), extra)
-	loads := complete(place.Dir) > 0
+	loads := completeSnapshots(place.Dir) > 0
 	h, err := place.Start()
 	if err != nil {
 		return err
@@ -103,26 +103,27 @@ func (c *cluster) start(i int, extra ...string) error {
 	if loads {
 		c.loads++
 	}
-	l := &life{Host: h}
-	c.running[i] = l
-	c.lives++
-	log := filepath.Join(c.dir, fmt.Sprintf("%03d-%s.log", c.lives, place.Name))
-	c.obituaries.Go(func() {
+	running := &incarnation{Host: h}
+	c.running[i] = running
+	c.starts++
+	log := filepath.Join(c.dir, fmt.Sprintf("%03d-%s.log", c.starts, place.Name))
+	c.exits.Go(func() {
 		<-h.Gone()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if !l.leaving {
-			c.wrong = append(c.wrong, fmt.Sprintf("host %s ended by itself with code %d; its log is in %s", place.Name, h.ExitCode(), log))
+		if !running.exiting {
+			c.problems = append(c.problems,
+				fmt.Sprintf("host %s ended by itself with code %d; its log is in %s", place.Name, h.ExitCode(), log))
 		}
-		c.gather(h.Errors())
+		c.countErrors(h.Errors())
 		if err := os.WriteFile(log, []byte(h.Errors()+h.Output()), 0o640); err != nil {
-			c.wrong = append(c.wrong, err.Error())
+			c.problems = append(c.problems, err.Error())
 		}
 	})
 	return nil
 }
 
-// snapshotArgs are the arguments for how often hosts save snapshots.
+// snapshotArgs are the arguments that set how often a host saves snapshots.
 func (c *cluster) snapshotArgs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,40 +133,40 @@ func (c *cluster) snapshotArgs() []string {
 	return []string{"--raft-snapshot-batches", strconv.Itoa(c.batches)}
 }
 
-// snapshotEvery says after how many batches hosts save snapshots that are started from now on.
+// snapshotEvery sets after how many batches hosts save snapshots that are started from now on.
 func (c *cluster) snapshotEvery(batches int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.batches = batches
 }
 
-// message is what a host says in a line of its log at the level of errors.
+// message matches the message of a line of a host's log at the level of errors.
 var message = regexp.MustCompile(`level=ERROR msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// gather counts the errors in a log. The lock is held.
-func (c *cluster) gather(log string) {
+// countErrors counts the errors in a log. The lock is held.
+func (c *cluster) countErrors(log string) {
 	for _, found := range message.FindAllStringSubmatch(log, -1) {
 		c.errors[brief(found[1])]++
 	}
 }
 
-// named is what tells one message of a log from another one of its kind.
-var named = regexp.MustCompile(`/\S+/|[0-9A-F]{16}`)
+// variable matches what differs between messages of a kind.
+var variable = regexp.MustCompile(`/\S+/|[0-9A-F]{16}`)
 
-// brief is a message without where it was and what was called.
+// brief is a message without what differs between messages of its kind.
 func brief(message string) string {
 	text, _, _ := strings.Cut(message, `\n`)
-	return named.ReplaceAllString(strings.Trim(text, `"`), "...")
+	return variable.ReplaceAllString(strings.Trim(text, `"`), "...")
 }
 
 // host returns the process of a host, nil where there is none.
-func (c *cluster) host(i int) *life {
+func (c *cluster) host(i int) *incarnation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running[i]
 }
 
-// pids are those of the hosts, 0 for one that is not there.
+// pids returns the process ids of the hosts, 0 for one that does not run.
 func (c *cluster) pids() []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,94 +179,95 @@ func (c *cluster) pids() []int {
 	return pids
 }
 
-// leave says that a host's process is about to end, and returns it.
-func (c *cluster) leave(i int) *life {
+// expectExit records that a host's process is about to end, and returns it.
+func (c *cluster) expectExit(i int) *incarnation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.running[i]
-	if l != nil {
-		l.leaving = true
+	running := c.running[i]
+	if running != nil {
+		running.exiting = true
 	}
-	return l
+	return running
 }
 
-// stay says that a process that was about to end should go on, if it still does.
-func (c *cluster) stay(l *life) {
+// cancelExit records that a process that was about to end does not end after all.
+func (c *cluster) cancelExit(running *incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.leaving = false
+	running.exiting = false
 }
 
-func (c *cluster) left(i int) {
+// removeProcess records that a host has no process.
+func (c *cluster) removeProcess(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running[i] = nil
 }
 
-// kill ends a host without a word, and takes down what that interrupted.
+// kill kills a host, and counts what that interrupted.
 func (c *cluster) kill(i int) {
-	h := c.leave(i)
+	h := c.expectExit(i)
 	if h == nil {
 		return
 	}
 	h.Kill()
-	c.interrupted(c.momentsOf(i)...)
-	c.left(i)
+	c.countActivities(c.activitiesOf(i)...)
+	c.removeProcess(i)
 }
 
-// interrupted counts what a kill interrupted.
-func (c *cluster) interrupted(list ...Moment) {
+// countActivities counts what a kill interrupted.
+func (c *cluster) countActivities(list ...Activity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range list {
-		c.moments[m]++
+	for _, a := range list {
+		c.activities[a]++
 	}
 }
 
-// saw takes down that a snapshot is under way.
-func (c *cluster) saw(u unfinished) {
+// sawSnapshot records that a snapshot is under way.
+func (c *cluster) sawSnapshot(u partialSnapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen[u.path] = u
 }
 
-// idle tells whether a host runs and nobody has claimed it.
+// idle reports whether a host runs and is not claimed.
 func (c *cluster) idle(i int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running[i] != nil && !c.claimed[i]
 }
 
-// stop ends a host in peace. One that does not go, or goes with an error, is wrong, and is killed.
+// stop stops a host in order. One that does not end, or ends with an error, is a problem, and is killed.
 func (c *cluster) stop(i int) {
-	h := c.leave(i)
+	h := c.expectExit(i)
 	if h == nil {
 		return
 	}
-	if err := h.Stop(stopPatience); err != nil {
-		c.note(err.Error())
+	if err := h.Stop(stopTimeout); err != nil {
+		c.addProblem(err.Error())
 		h.Kill()
 	}
-	c.left(i)
+	c.removeProcess(i)
 }
 
-// note takes down something that is wrong.
-func (c *cluster) note(text string) {
+// addProblem records a problem.
+func (c *cluster) addProblem(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wrong = append(c.wrong, text)
+	c.problems = append(c.problems, text)
 }
 
-// complaints returns what was wrong since it was asked last.
-func (c *cluster) complaints() []string {
+// takeProblems returns the problems since its last call.
+func (c *cluster) takeProblems() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wrong := c.wrong
-	c.wrong = nil
-	return wrong
+	problems := c.problems
+	c.problems = nil
+	return problems
 }
 
-// pause stops a host in its tracks.
+// pause stops the process of a host with SIGSTOP.
 func (c *cluster) pause(i int) (resume func()) {
 	h := c.host(i)
 	if h == nil || h.Signal(syscall.SIGSTOP) != nil {
@@ -274,7 +276,7 @@ func (c *cluster) pause(i int) (resume func()) {
 	return func() { _ = h.Signal(syscall.SIGCONT) }
 }
 
-// claim takes hosts for one who will change them, all of them or none; free gives them back.
+// claim claims hosts for a fault, all of them or none; free releases them.
 func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -295,7 +297,7 @@ func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
 	}, true
 }
 
-// leader is the host that leads the most shards, as far as those that answer know; -1 where none does.
+// leader returns the host that leads the most shards, of those that answer; -1 where none leads any.
 func (c *cluster) leader() int {
 	best, most := -1, 0
 	for i := range c.places {
@@ -312,13 +314,13 @@ func (c *cluster) leader() int {
 	return best
 }
 
-// awaitReady waits until all hosts that are there serve.
+// awaitReady waits until all hosts serve.
 func (c *cluster) awaitReady(within time.Duration) error {
 	deadline := time.Now().Add(within)
 	var wrong []error
 	for i := range c.places {
 		if h := c.host(i); h == nil {
-			wrong = append(wrong, fmt.Errorf("chaos: host %s is not there", c.places[i].Name))
+			wrong = append(wrong, fmt.Errorf("chaos: host %s does not run", c.places[i].Name))
 		} else if err := h.AwaitReady(time.Until(deadline)); err != nil {
 			wrong = append(wrong, err)
 		}
@@ -326,16 +328,15 @@ func (c *cluster) awaitReady(within time.Duration) error {
 	return errors.Join(wrong...)
 }
 
-// close ends all hosts. What they have on their disks stays if it is to be kept, and until somebody removes the
-// directory anyhow where no disk is mounted.
+// close ends all hosts. What they have on a mounted disk is copied to the directory if it is to be kept.
 func (c *cluster) close(keep bool) {
 	for i := range c.places {
-		if h := c.leave(i); h != nil {
+		if h := c.expectExit(i); h != nil {
 			h.Kill()
-			c.left(i)
+			c.removeProcess(i)
 		}
 	}
-	c.obituaries.Wait()
+	c.exits.Wait()
 	if c.disk != nil {
 		if keep {
 			c.disk.keep(filepath.Join(c.dir, c.places[hosts-1].Name))

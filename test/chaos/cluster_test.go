@@ -6,8 +6,8 @@ import "testing"
 
 func TestMessagesOfAKindAreCountedTogether(t *testing.T) {
 	c := &cluster{errors: make(map[string]int)}
-	c.gather(`level=INFO msg="not counted"
-level=ERROR msg="save: write /tmp/1/a/snapshot-0000000000001D29-3.generating/x: no space left on device\n  -- stack trace:" host=a
+	c.countErrors(`level=INFO msg="not counted"
+level=ERROR msg="save: write /tmp/1/a/snapshot-0000000000001D29-3.generating/x: no space left on device\n stack:" host=a
 level=ERROR msg="save: write /tmp/22/b/snapshot-0000000000001DFF-1.generating/x: no space left on device" host=b
 level=ERROR msg=short
 `)

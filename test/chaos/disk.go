@@ -14,8 +14,8 @@ import (
 const (
 	// diskSize is the size of a disk in memory.
 	diskSize = 1 << 30
-	// lateDeath is how long after the end of a full disk a host may still end because of it.
-	lateDeath = 3 * time.Second
+	// lateExit is how long after the end of a full disk a host may still end because of it.
+	lateExit = 3 * time.Second
 )
 
 // disk is a small file system in memory, which can be filled.
@@ -32,10 +32,10 @@ func mountDisk(dir string) (*disk, error) {
 	return &disk{dir}, nil
 }
 
-// unmount takes the disk away, with what is on it.
+// unmount unmounts the disk, with what is on it.
 func (d *disk) unmount() { _ = unix.Unmount(d.dir, unix.MNT_DETACH) }
 
-// keep copies what a host has on the disk to a directory that outlives it, as far as that is possible.
+// keep copies what a host has on the disk to a directory on another one, as far as that is possible.
 func (d *disk) keep(to string) { _ = os.CopyFS(to, os.DirFS(filepath.Join(d.dir, "data"))) }
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
@@ -64,51 +64,51 @@ func (d *disk) fill(left int64) error {
 // clear makes room again.
 func (d *disk) clear() { _ = os.Remove(d.ballast()) }
 
-// fill lets a host find too little room: less than it wants to keep free, or next to none, so that it may end by
-// itself. Where no host has a disk of its own, one is started again with a reserve that no disk has.
-func (s *stage) fill(f Fault) (heal func()) {
-	d, h := s.cluster.disk, f.host()
+// fill leaves a host too little room: less than it wants to keep free, or next to none, so that it may end by itself.
+// Where no host has a disk of its own, one is started again with a reserve that no disk has.
+func (t *trial) fill(f Fault) (end func()) {
+	d, h := t.cluster.disk, f.host()
 	if d != nil {
 		h = hosts - 1
 	}
-	free, ok := s.cluster.claim(h)
+	free, ok := t.cluster.claim(h)
 	if !ok {
 		return nil
 	}
 	if d == nil {
-		s.restart(h, "--min-free-disk", "1024TiB")
+		t.restart(h, "--min-free-disk", "1024TiB")
 		return func() {
 			defer free()
-			s.restart(h)
+			t.restart(h)
 		}
 	}
 	left := int64(0)
 	if f.Amount < 0.5 {
 		left = diskSize / 16
 	}
-	x := s.cluster.leave(h)
+	x := t.cluster.expectExit(h)
 	if err := d.fill(left); err != nil {
-		s.tell("%v", err) // the host was faster
+		t.log("%v", err) // the host was faster
 	}
 	return func() {
 		defer free()
 		d.clear()
 		select {
 		case <-x.Gone():
-			s.cluster.left(h)
-			s.up(h)
-		case <-time.After(lateDeath):
-			s.cluster.stay(x)
+			t.cluster.removeProcess(h)
+			t.up(h)
+		case <-time.After(lateExit):
+			t.cluster.cancelExit(x)
 		}
 	}
 }
 
-// restart stops a host in peace and starts it with some more arguments.
-func (s *stage) restart(h int, extra ...string) {
-	s.cluster.stop(h)
-	if err := s.cluster.start(h, extra...); err != nil {
-		s.cluster.note(err.Error())
+// restart stops a host in order and starts it with some more arguments.
+func (t *trial) restart(h int, extra ...string) {
+	t.cluster.stop(h)
+	if err := t.cluster.start(h, extra...); err != nil {
+		t.cluster.addProblem(err.Error())
 		return
 	}
-	_ = s.cluster.host(h).AwaitReady(mendPatience) // the end of the act tells
+	_ = t.cluster.host(h).AwaitReady(restartTimeout) // the end of the act checks it
 }

@@ -7,197 +7,196 @@ import (
 	"time"
 )
 
-// mendPatience is how long a fault waits for hosts that it has started again, to count as over. Other faults may
-// keep them from being ready; in the end all have to be.
-const mendPatience = 15 * time.Second
+// restartTimeout is how long a fault waits for hosts that it has started again before it counts as over. Other faults
+// may keep them from being ready; in the end all have to be.
+const restartTimeout = 15 * time.Second
 
-// begin lets a fault happen, and returns what heals it; nil where it makes no sense at the moment.
-func (s *stage) begin(f Fault) (heal func()) {
-	if lie := s.lies[f.Kind]; lie != nil {
-		return lie(s, f)
+// begin begins a fault, and returns what ends it; nil where it is not possible at the moment.
+func (t *trial) begin(f Fault) (end func()) {
+	if lie := t.lies[f.Kind]; lie != nil {
+		return lie(t, f)
 	}
 	switch f.Kind {
 	case KillOne:
-		return s.crash(f.Order[:1]...)
+		return t.crash(f.Order[:1]...)
 	case KillLeader:
-		return s.atLeader(func(h int) func() { return s.crash(h) })
+		return t.atLeader(func(h int) func() { return t.crash(h) })
 	case KillTwo:
-		return s.crash(f.Order[:2]...)
+		return t.crash(f.Order[:2]...)
 	case KillAll:
-		return s.crash(f.Order...)
+		return t.crash(f.Order...)
 	case CrashRound:
-		return s.round(f.Order, s.cluster.kill)
+		return t.oneAfterAnother(f.Order, t.cluster.kill)
 	case RestartRound:
-		return s.round(f.Order, s.cluster.stop)
+		return t.oneAfterAnother(f.Order, t.cluster.stop)
 	case HandOver:
-		return s.atLeader(func(h int) func() { return s.down(s.cluster.stop, h) })
+		return t.atLeader(func(h int) func() { return t.down(t.cluster.stop, h) })
 	case PauseHost:
-		return s.pause(f.host())
+		return t.pause(f.host())
 	case PauseLeader:
-		return s.atLeader(s.pause)
+		return t.atLeader(t.pause)
 	case FullDisk:
-		return s.fill(f)
+		return t.fill(f)
 	case PauseClient, KillClient:
-		return s.beginAtClient(f)
+		return t.beginAtClient(f)
 	}
-	return s.beginOnLinks(f)
+	return t.beginOnWires(f)
 }
 
-// beginOnLinks lets a fault of the network happen.
-func (s *stage) beginOnLinks(f Fault) (heal func()) {
-	n, h := s.network, f.host()
+// beginOnWires begins a fault of the network.
+func (t *trial) beginOnWires(f Fault) (end func()) {
+	n, h := t.network, f.host()
 	delay := time.Duration(f.Amount * float64(300*time.Millisecond))
 	switch f.Kind {
 	case Isolate:
-		return hold(s.touching(h), bothWays...)
+		return hold(t.wiresOf(h), bothDirections...)
 	case IsolateLeader:
-		return s.atLeader(func(h int) func() { return hold(s.touching(h), bothWays...) })
+		return t.atLeader(func(h int) func() { return hold(t.wiresOf(h), bothDirections...) })
 	case OneWay:
 		to, from := n.around(h)
 		if f.Amount < 0.5 {
 			to, from = from, to
 		}
-		return both(hold(to, there), hold(from, back))
+		return all(hold(to, forward), hold(from, backward))
 	case CutOff:
-		return hold(append(s.touching(h), n.between(h)...), bothWays...)
+		return hold(append(t.wiresOf(h), n.between(h)...), bothDirections...)
 	case SlowHosts:
-		return each(n.all(), func(l *Link) func() { return l.Delay(delay) })
+		return forEach(n.all(), func(w *Wire) func() { return w.Delay(delay) })
 	case Narrow:
 		rate := 4<<10 + int(f.Amount*float64(60<<10))
-		return each(n.all(), func(l *Link) func() { return l.Throttle(rate) })
+		return forEach(n.all(), func(w *Wire) func() { return w.Throttle(rate) })
 	case ResetHosts:
-		return breakAll(s.touching(h))
+		return breakAll(t.wiresOf(h))
 	case ResetClients:
 		return breakAll(n.between(h))
 	case LoseClients:
-		return each(n.between(h), (*Link).Lose)
+		return forEach(n.between(h), (*Wire).Lose)
 	case Apart:
-		return n.clients[f.Client][h].Hold(bothWays...)
+		return n.clients[f.Client][h].Hold(bothDirections...)
 	case ApartOneWay:
-		return n.clients[f.Client][h].Hold(pickWay(f.Amount))
+		return n.clients[f.Client][h].Hold(directionOf(f.Amount))
 	case SlowClient:
-		return each(n.clients[f.Client], func(l *Link) func() { return l.Delay(delay) })
+		return forEach(n.clients[f.Client], func(w *Wire) func() { return w.Delay(delay) })
 	}
 	panic("chaos: a fault of an unknown kind: " + string(f.Kind))
 }
 
-// beginAtClient lets a client's process stand still, or end.
-func (s *stage) beginAtClient(f Fault) (heal func()) {
-	x := s.far(f.far())
-	if x == nil {
+// beginAtClient pauses a client's process, or kills it.
+func (t *trial) beginAtClient(f Fault) (end func()) {
+	c := t.remote(f.remote())
+	if c == nil {
 		return nil
 	}
 	if f.Kind == PauseClient {
-		return x.pause()
+		return c.pause()
 	}
-	s.forget(f.far())
-	x.kill()
-	return func() { s.replace(f.far()) }
+	t.killClient(f.remote(), c)
+	return func() { t.restartClient(f.remote()) }
 }
 
-func pickWay(amount float64) way {
+func directionOf(amount float64) direction {
 	if amount < 0.5 {
-		return there
+		return forward
 	}
-	return back
+	return backward
 }
 
-// touching are the links between a host and the other ones.
-func (s *stage) touching(h int) []*Link {
-	to, from := s.network.around(h)
+// wiresOf are the wires between a host and the other ones.
+func (t *trial) wiresOf(h int) []*Wire {
+	to, from := t.network.around(h)
 	return slices.Concat(to, from)
 }
 
-func hold(links []*Link, ways ...way) (heal func()) {
-	return each(links, func(l *Link) func() { return l.Hold(ways...) })
+func hold(wires []*Wire, directions ...direction) (end func()) {
+	return forEach(wires, func(w *Wire) func() { return w.Hold(directions...) })
 }
 
-func breakAll(links []*Link) (heal func()) {
-	for _, l := range links {
-		l.Reset()
+func breakAll(wires []*Wire) (end func()) {
+	for _, w := range wires {
+		w.Reset()
 	}
 	return func() {}
 }
 
-// each does something to links, and returns what undoes it.
-func each(links []*Link, do func(*Link) func()) (undo func()) {
-	var all []func()
-	for _, l := range links {
-		all = append(all, do(l))
+// forEach does something to wires, and returns what undoes it.
+func forEach(wires []*Wire, do func(*Wire) func()) (undo func()) {
+	var undos []func()
+	for _, w := range wires {
+		undos = append(undos, do(w))
 	}
-	return both(all...)
+	return all(undos...)
 }
 
-// both runs all functions.
-func both(all ...func()) func() {
+// all returns a function that calls all functions.
+func all(functions ...func()) func() {
 	return func() {
-		for _, f := range all {
+		for _, f := range functions {
 			f()
 		}
 	}
 }
 
-// atLeader hits whoever leads, if anybody does.
-func (s *stage) atLeader(hit func(host int) func()) (heal func()) {
-	if h := s.cluster.leader(); h >= 0 {
-		return hit(h)
+// atLeader begins a fault at the host that leads the most shards, if a host leads any.
+func (t *trial) atLeader(begin func(host int) func()) (end func()) {
+	if h := t.cluster.leader(); h >= 0 {
+		return begin(h)
 	}
 	return nil
 }
 
 // crash kills hosts, until they are started again.
-func (s *stage) crash(list ...int) (heal func()) { return s.down(s.cluster.kill, list...) }
+func (t *trial) crash(list ...int) (end func()) { return t.down(t.cluster.kill, list...) }
 
-// down ends hosts, until they are started again.
-func (s *stage) down(end func(int), list ...int) (heal func()) {
-	free, ok := s.cluster.claim(list...)
+// down ends processes of hosts, until they are started again.
+func (t *trial) down(exit func(int), list ...int) (end func()) {
+	free, ok := t.cluster.claim(list...)
 	if !ok {
 		return nil
 	}
 	for _, h := range list {
-		end(h)
+		exit(h)
 	}
 	return func() {
 		defer free()
-		s.up(list...)
+		t.up(list...)
 	}
 }
 
-// up starts hosts, and waits until they serve, if nothing else keeps them from it.
-func (s *stage) up(list ...int) {
+// up starts hosts, and waits until they serve, unless another fault keeps them from it.
+func (t *trial) up(list ...int) {
 	for _, h := range list {
-		if err := s.cluster.start(h); err != nil {
-			s.cluster.note(err.Error())
+		if err := t.cluster.start(h); err != nil {
+			t.cluster.addProblem(err.Error())
 			return
 		}
 	}
-	deadline := time.Now().Add(mendPatience)
+	deadline := time.Now().Add(restartTimeout)
 	for _, h := range list {
-		_ = s.cluster.host(h).AwaitReady(time.Until(deadline)) // the end of the act tells
+		_ = t.cluster.host(h).AwaitReady(time.Until(deadline)) // the end of the act checks it
 	}
 }
 
-// round ends all hosts and starts them again, one after the other.
-func (s *stage) round(order []int, end func(int)) (heal func()) {
-	free, ok := s.cluster.claim(order...)
+// oneAfterAnother ends all hosts and starts them again, one after the other.
+func (t *trial) oneAfterAnother(order []int, exit func(int)) (end func()) {
+	free, ok := t.cluster.claim(order...)
 	if !ok {
 		return nil
 	}
 	defer free()
 	for _, h := range order {
-		end(h)
-		s.up(h)
+		exit(h)
+		t.up(h)
 	}
 	return func() {}
 }
 
-// pause lets a host stand still.
-func (s *stage) pause(h int) (heal func()) {
-	free, ok := s.cluster.claim(h)
+// pause stops the process of a host with SIGSTOP.
+func (t *trial) pause(h int) (end func()) {
+	free, ok := t.cluster.claim(h)
 	if !ok {
 		return nil
 	}
-	resume := s.cluster.pause(h)
+	resume := t.cluster.pause(h)
 	if resume == nil {
 		free()
 		return nil

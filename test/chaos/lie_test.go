@@ -44,7 +44,7 @@ func earlier(t *testing.T, h *history.History, name string) *history.Operation {
 			return o
 		}
 	}
-	t.Fatalf("nobody ever saw other data of %s than the last: %q", name, last.Data)
+	t.Fatalf("no client saw other data of %s than the last: %q", name, last.Data)
 	return nil
 }
 
@@ -56,7 +56,7 @@ func longHold(t *testing.T, h *history.History, name string) history.Hold {
 			return x
 		}
 	}
-	t.Fatalf("nobody held %s", name)
+	t.Fatalf("no client held %s", name)
 	return history.Hold{}
 }
 
@@ -66,14 +66,14 @@ func TestLiesAreFound(t *testing.T) {
 		t.Skip("needs a cluster for some seconds")
 	}
 	var truth *history.History
-	report(t, play(t, Config{Acts: fixed(t, 4*time.Second), Heard: func(h *history.History) { truth = h }}))
+	report(t, play(t, Config{Acts: fixed(t, 4*time.Second), OnHistory: func(h *history.History) { truth = h }}))
 	if t.Failed() {
 		t.FailNow()
 	}
 	end := truth.Operations[len(truth.Operations)-1].Returned
 	for _, lie := range []struct {
 		name, rule string
-		tell       func(t *testing.T, h *history.History)
+		plant      func(t *testing.T, h *history.History)
 	}{
 		{"a second holder", "holders", func(t *testing.T, h *history.History) {
 			x := longHold(t, h, "lock-0")
@@ -98,7 +98,9 @@ func TestLiesAreFound(t *testing.T) {
 		}},
 		{"more owners than the limit allows", "states", func(t *testing.T, h *history.History) {
 			o := *earlier(t, h, "pool-1")
-			o.Found = &history.State{Exists: true, Limit: 7, Revision: 1, Owners: []history.Link{{Session: 1, Order: 1, Count: 8}}}
+			o.Found = &history.State{Exists: true, Limit: 7, Revision: 1, Owners: []history.Link{{
+				Session: 1, Order: 1, Count: 8,
+			}}}
 			h.Operations = append(h.Operations, o)
 		}},
 		{"data that comes back", "once", func(t *testing.T, h *history.History) {
@@ -110,24 +112,31 @@ func TestLiesAreFound(t *testing.T) {
 		}},
 		{"a strict read that misses what was acknowledged", "linear", func(t *testing.T, h *history.History) {
 			for _, o := range h.Operations {
-				if strings.HasPrefix(o.Semaphore.Name, workload.Ledger) && o.Outcome == history.Done {
+				if strings.HasPrefix(o.Semaphore.Name, workload.CreatedOnce) && o.Outcome == history.Done {
 					h.Operations = append(h.Operations, history.Operation{
-						Kind: history.Describe, Semaphore: o.Semaphore, Called: end, Returned: end + 1, Outcome: history.Done, Found: &history.State{},
+						Kind: history.Describe, Semaphore: o.Semaphore, Called: end, Returned: end + 1,
+						Outcome: history.Done, Found: &history.State{},
 					})
 					return
 				}
 			}
-			t.Fatal("nobody made an entry of the ledger")
+			t.Fatal("no program created a semaphore that is created once")
 		}},
 		{"a revision that is replaced twice", "revisions", func(t *testing.T, h *history.History) {
-			h.Operations = append(h.Operations, history.Operation{Kind: history.Update, Revision: 7, Data: "x", Outcome: history.Done},
+			h.Operations = append(h.Operations, history.Operation{
+				Kind: history.Update, Revision: 7, Data: "x", Outcome: history.Done,
+			},
 				history.Operation{Kind: history.Update, Revision: 7, Data: "y", Outcome: history.Done})
 		}},
 		{"a session that ends though its client believes in it", "sessions", func(t *testing.T, h *history.History) {
-			h.Sessions = append(h.Sessions, history.Session{ID: 1, Timeout: time.Second, From: 1, To: 2, End: history.Expired})
+			h.Sessions = append(h.Sessions, history.Session{
+				ID: 1, Timeout: time.Second, From: 1, To: 2, End: history.Expired,
+			})
 		}},
 		{"a session that is given up though nothing is wrong", "sessions", func(t *testing.T, h *history.History) {
-			h.Sessions = append(h.Sessions, history.Session{ID: 1, Timeout: time.Second, From: end, To: end + time.Minute, End: history.Silent})
+			h.Sessions = append(h.Sessions, history.Session{
+				ID: 1, Timeout: time.Second, From: end, To: end + time.Minute, End: history.Silent,
+			})
 		}},
 		{"a watcher that sees a revision again", "watches", func(t *testing.T, h *history.History) {
 			h.Views = append(h.Views, h.Views[len(h.Views)-1])
@@ -141,7 +150,7 @@ func TestLiesAreFound(t *testing.T) {
 			}
 			t.Fatal("there are no watchers")
 		}},
-		{"an owner that nobody knows of", "finals", func(t *testing.T, h *history.History) {
+		{"an owner that no client knows of", "finals", func(t *testing.T, h *history.History) {
 			f := &h.Finals[0]
 			f.State.Owners = append(slices.Clone(f.State.Owners), history.Link{Session: 1, Order: 1 << 60, Count: 1})
 		}},
@@ -150,28 +159,28 @@ func TestLiesAreFound(t *testing.T) {
 			h := *truth
 			h.Operations, h.Holds, h.Writes = slices.Clone(h.Operations), slices.Clone(h.Holds), slices.Clone(h.Writes)
 			h.Views, h.Sessions, h.Finals = slices.Clone(h.Views), slices.Clone(h.Sessions), slices.Clone(h.Finals)
-			lie.tell(t, &h)
-			if found, _ := judge(&h); !slices.Contains(rulesOf(found), lie.rule) {
+			lie.plant(t, &h)
+			if found, _ := check(&h); !slices.Contains(rulesOf(found), lie.rule) {
 				t.Errorf("it breaks the rules %v, want %s among them", rulesOf(found), lie.rule)
 			}
 		})
 	}
 }
 
-// forget lets the whole cluster come back with what it had on its disks some time ago.
-func forget(s *stage, f Fault) (heal func()) {
-	free, ok := s.cluster.claim(f.Order...)
+// forget starts the whole cluster again with what it had on its disks some time ago.
+func forget(t *trial, f Fault) (end func()) {
+	free, ok := t.cluster.claim(f.Order...)
 	if !ok {
 		return nil
 	}
 	exchange := func(swap func(data, aside string) error) {
 		for _, h := range f.Order {
-			s.cluster.kill(h)
-			if err := swap(s.cluster.places[h].Dir, s.cluster.places[h].Dir+".aside"); err != nil {
-				s.cluster.note(err.Error())
+			t.cluster.kill(h)
+			if err := swap(t.cluster.places[h].Dir, t.cluster.places[h].Dir+".aside"); err != nil {
+				t.cluster.addProblem(err.Error())
 			}
 		}
-		s.up(f.Order...)
+		t.up(f.Order...)
 	}
 	exchange(func(data, aside string) error { return os.CopyFS(aside, os.DirFS(data)) })
 	return func() {
@@ -185,32 +194,33 @@ func forget(s *stage, f Fault) (heal func()) {
 	}
 }
 
-// stab kills a host behind the back of the cluster.
-func stab(s *stage, f Fault) (heal func()) {
-	_ = syscall.Kill(s.cluster.host(f.host()).PID(), syscall.SIGKILL)
+// killUnrecorded kills a host without the knowledge of the cluster.
+func killUnrecorded(t *trial, f Fault) (end func()) {
+	_ = syscall.Kill(t.cluster.host(f.host()).PID(), syscall.SIGKILL)
 	return func() {}
 }
 
-// TestAClusterThatBreaksItsPromisesIsFound lets real clusters lie.
+// TestAClusterThatBreaksItsPromisesIsFound has real clusters lie.
 func TestAClusterThatBreaksItsPromisesIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs clusters for some seconds")
 	}
 	for _, lie := range []struct {
 		name string
-		lie  func(*stage, Fault) func()
+		lie  func(*trial, Fault) func()
 		says string // some finding
 	}{
 		{"all hosts forget the last two seconds", forget, "though that was acknowledged"},
-		{"a host ends by itself", stab, "ended by itself"},
+		{"a host ends by itself", killUnrecorded, "ended by itself"},
 	} {
 		t.Run(lie.name, func(t *testing.T) {
 			r := play(t, Config{
-				Acts:     fixed(t, 5*time.Second, Fault{Kind: "lie", At: time.Second, For: 2 * time.Second}),
-				patience: 3 * time.Second, // it never settles
-				lies:     map[Kind]func(*stage, Fault) func(){"lie": lie.lie},
+				Acts:         fixed(t, 5*time.Second, Fault{Kind: "lie", At: time.Second, For: 2 * time.Second}),
+				finalTimeout: 3 * time.Second, // its clients never agree
+				lies:         map[Kind]func(*trial, Fault) func(){"lie": lie.lie},
 			})
-			if !slices.ContainsFunc(r.Found, func(f history.Finding) bool { return strings.Contains(f.Text, lie.says) }) {
+			says := func(f history.Finding) bool { return strings.Contains(f.Text, lie.says) }
+			if !slices.ContainsFunc(r.Found, says) {
 				t.Errorf("nothing that was found says %q: %v", lie.says, r.Found)
 			}
 			if len(r.Found) == 0 {
@@ -218,7 +228,7 @@ func TestAClusterThatBreaksItsPromisesIsFound(t *testing.T) {
 			}
 			if h, err := history.LoadFile(r.History); err != nil {
 				t.Error(err)
-			} else if found, _ := judge(h); len(found) == 0 {
+			} else if found, _ := check(h); len(found) == 0 {
 				t.Error("the history that was kept breaks no rule")
 			}
 			_ = os.RemoveAll(filepath.Dir(r.History))

@@ -10,71 +10,71 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// network is all links: from each host to each other one, and from each client to each host.
+// network is all wires: from each host to each other one, and from each client to each host.
 type network struct {
-	hosts   [][]*Link // from, to; none to oneself
-	clients [][]*Link // client, host
+	hosts   [][]*Wire // from, to; nil from a host to itself
+	clients [][]*Wire // client, host
 	// routes are, for each client, where it connects instead of to a host's client address.
 	routes []map[string]string
 
-	doors []net.Listener
-	work  sync.WaitGroup
+	listeners []net.Listener
+	work      sync.WaitGroup
 }
 
-// newNetwork puts links between places that others know by their doors: raft are the listeners at the addresses at
-// which hosts know each other. pids tells the processes of the hosts, 0 for one that is not there.
+// newNetwork puts wires between places: raft are the listeners at the addresses by which hosts know each other. pids
+// returns the processes of the hosts, 0 for one that does not run.
 func newNetwork(places []*process.Place, raft []net.Listener, clients int, pids func() []int) (*network, error) {
-	n := &network{doors: raft}
+	n := &network{listeners: raft}
 	for from := range places {
-		n.hosts = append(n.hosts, make([]*Link, len(places)))
+		n.hosts = append(n.hosts, make([]*Wire, len(places)))
 		for to, p := range places {
 			if from != to {
-				n.hosts[from][to] = NewLink(p.Raft)
+				n.hosts[from][to] = NewWire(p.Raft)
 			}
 		}
 	}
-	for to, door := range raft {
-		n.open(door, func(c *net.TCPConn) *Link {
+	for to, listener := range raft {
+		n.serve(listener, func(c *net.TCPConn) *Wire {
 			remote, local := c.RemoteAddr().(*net.TCPAddr), c.LocalAddr().(*net.TCPAddr)
-			from, ok := owner(remote.Port, local.Port, pids())
+			from, ok := socketOwner(remote.Port, local.Port, pids())
 			if !ok {
-				return nil // it is gone already
+				return nil // it has ended already
 			}
 			return n.hosts[from][to]
 		})
 	}
 	for range clients {
 		routes := make(map[string]string)
-		var links []*Link
+		var wires []*Wire
 		for _, p := range places {
-			door, err := net.Listen("tcp", "127.0.0.1:0")
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				n.close()
-				return nil, fmt.Errorf("chaos: open a link to host %s: %w", p.Name, err)
+				return nil, fmt.Errorf("chaos: open a wire to host %s: %w", p.Name, err)
 			}
-			link := NewLink(p.Client)
-			n.doors = append(n.doors, door)
-			n.open(door, func(*net.TCPConn) *Link { return link })
-			routes[p.Client] = door.Addr().String()
-			links = append(links, link)
+			wire := NewWire(p.Client)
+			n.listeners = append(n.listeners, listener)
+			n.serve(listener, func(*net.TCPConn) *Wire { return wire })
+			routes[p.Client] = listener.Addr().String()
+			wires = append(wires, wire)
 		}
-		n.clients = append(n.clients, links)
+		n.clients = append(n.clients, wires)
 		n.routes = append(n.routes, routes)
 	}
 	return n, nil
 }
 
-// open carries what comes in by a door over the link that is chosen for it.
-func (n *network) open(door net.Listener, choose func(*net.TCPConn) *Link) {
+// serve forwards every connection that is accepted over the wire that is chosen for it.
+func (n *network) serve(listener net.Listener, choose func(*net.TCPConn) *Wire) {
 	n.work.Go(func() {
 		for {
-			c, err := door.Accept()
+			c, err := listener.Accept()
 			if err != nil {
 				return
 			}
 			n.work.Go(func() {
-				if link := choose(c.(*net.TCPConn)); link != nil {
-					link.Carry(c.(*net.TCPConn))
+				if wire := choose(c.(*net.TCPConn)); wire != nil {
+					wire.Forward(c.(*net.TCPConn))
 					return
 				}
 				reset(c.(*net.TCPConn))
@@ -83,8 +83,8 @@ func (n *network) open(door net.Listener, choose func(*net.TCPConn) *Link) {
 	})
 }
 
-// around returns the links between a host and the others, in both directions.
-func (n *network) around(host int) (to, from []*Link) {
+// around returns the wires between a host and the others, in both directions.
+func (n *network) around(host int) (to, from []*Wire) {
 	for other := range n.hosts {
 		if other != host {
 			to, from = append(to, n.hosts[other][host]), append(from, n.hosts[host][other])
@@ -93,35 +93,35 @@ func (n *network) around(host int) (to, from []*Link) {
 	return to, from
 }
 
-// between returns the links from all clients to a host.
-func (n *network) between(host int) (list []*Link) {
-	for _, links := range n.clients {
-		list = append(list, links[host])
+// between returns the wires from all clients to a host.
+func (n *network) between(host int) (list []*Wire) {
+	for _, wires := range n.clients {
+		list = append(list, wires[host])
 	}
 	return list
 }
 
-// all returns all links between hosts.
-func (n *network) all() (list []*Link) {
-	for _, links := range n.hosts {
-		for _, l := range links {
-			if l != nil {
-				list = append(list, l)
+// all returns all wires between hosts.
+func (n *network) all() (list []*Wire) {
+	for _, wires := range n.hosts {
+		for _, w := range wires {
+			if w != nil {
+				list = append(list, w)
 			}
 		}
 	}
 	return list
 }
 
-// close ends all connections. The processes at their ends are gone by then, or about to go.
+// close ends all connections. The processes at their ends have ended by then, or are about to.
 func (n *network) close() {
-	for _, d := range n.doors {
-		_ = d.Close()
+	for _, l := range n.listeners {
+		_ = l.Close()
 	}
-	for _, links := range append(n.clients, n.hosts...) {
-		for _, l := range links {
-			if l != nil {
-				l.Reset()
+	for _, wires := range append(n.clients, n.hosts...) {
+		for _, w := range wires {
+			if w != nil {
+				w.Reset()
 			}
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Kind is what goes wrong.
+// Kind says what goes wrong.
 type Kind string
 
 // The kinds of faults.
 const (
-	// KillOne, KillLeader, KillTwo, KillAll: processes of hosts end without a word, and are started again later.
+	// KillOne, KillLeader, KillTwo, KillAll: processes of hosts are killed, and are started again later.
 	KillOne    Kind = "kill a host"
 	KillLeader Kind = "kill the leader"
 	KillTwo    Kind = "kill two hosts"
@@ -25,33 +25,34 @@ const (
 	CrashRound Kind = "kill one host after the other"
 	// KillSaving: a host is killed while it saves, receives or sends a snapshot. That happens in every act.
 	KillSaving Kind = "kill a host in a snapshot"
-	// Lag: a host that does not lead is isolated, so that it is sent a snapshot. That happens before some of those kills.
+	// Lag: a host that does not lead is isolated, so that it is sent a snapshot. That happens before some of those
+	// kills.
 	Lag Kind = "let a host lag"
-	// HandOver: the leader is told to go, and is started again later. RestartRound: so is one host after the
-	// other, in a random order.
+	// HandOver: the leader gets SIGTERM, and is started again later. RestartRound: so does one host after the other, in
+	// a random order.
 	HandOver     Kind = "hand over"
 	RestartRound Kind = "rolling restart"
 	// PauseHost, PauseLeader: a host's process stands still.
 	PauseHost   Kind = "pause a host"
 	PauseLeader Kind = "pause the leader"
-	// Isolate, IsolateLeader: a host and the others do not hear each other. OneWay: it is not heard, or does not
-	// hear. CutOff: neither hosts nor clients reach it.
+	// Isolate, IsolateLeader: no message between a host and the others arrives. OneWay: none from it, or none to it.
+	// CutOff: neither hosts nor clients reach it.
 	Isolate       Kind = "isolate a host"
 	IsolateLeader Kind = "isolate the leader"
 	OneWay        Kind = "cut a host off one way"
 	CutOff        Kind = "cut a host off from all"
-	// SlowHosts: what hosts send each other takes long. Narrow: little of it passes.
+	// SlowHosts: messages between hosts take long. Narrow: few bytes of them pass in a second.
 	SlowHosts Kind = "delay between hosts"
 	Narrow    Kind = "throttle between hosts"
-	// ResetHosts, ResetClients: connections break. LoseClients: connections of clients to a host go silent, and
-	// only new ones work.
+	// ResetHosts, ResetClients: connections break. LoseClients: nothing passes on the connections of clients to a host,
+	// and only new ones work.
 	ResetHosts   Kind = "reset connections of a host"
 	ResetClients Kind = "reset connections of clients"
 	LoseClients  Kind = "lose connections of clients"
 	// FullDisk: a host finds too little room on its disk.
 	FullDisk Kind = "full disk"
 
-	// PauseClient: a client's process stands still. KillClient: it ends; another one takes its place.
+	// PauseClient: a client's process stands still. KillClient: it is killed, and started again.
 	PauseClient Kind = "pause a client"
 	KillClient  Kind = "kill a client"
 	// Apart, ApartOneWay: a client and a host do not reach each other. SlowClient: its messages take long.
@@ -69,12 +70,12 @@ var hostFaults = []Kind{
 var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
 
 const (
-	// hosts is how many there are, nearClients how many clients work in the process of the run, and farClients
-	// how many in processes of their own.
-	hosts       = 3
-	nearClients = 2
-	farClients  = 2
-	clients     = nearClients + farClients
+	// hosts is how many there are, localClients how many clients work in the process of the run, and remoteClients how
+	// many in processes of their own.
+	hosts         = 3
+	localClients  = 2
+	remoteClients = 2
+	clients       = localClients + remoteClients
 	// resident is the number of the client that works through all acts.
 	resident = clients
 )
@@ -84,76 +85,76 @@ type Fault struct {
 	Kind   Kind          `json:"kind"`
 	At     time.Duration `json:"at"`
 	For    time.Duration `json:"for"`
-	Order  []int         `json:"order"` // of hosts, in which they are hit
+	Order  []int         `json:"order"` // of hosts, in which the fault begins at them
 	Client int           `json:"client"`
 	Amount float64       `json:"amount"` // 0 to 1: how bad it is
 }
 
-// host is the one that is hit where it is one.
+// host is the host of a fault of one host.
 func (f Fault) host() int { return f.Order[0] }
 
-// far is the client in a process of its own that is hit where it must be such a one.
-func (f Fault) far() int { return nearClients + f.Client%farClients }
+// remote is the client of a fault of a client in a process of its own.
+func (f Fault) remote() int { return localClients + f.Client%remoteClients }
 
-// sufferer is the client that alone suffers from the fault, negative where anybody may.
-func (f Fault) sufferer() int {
+// disturbed is the client that alone is disturbed by the fault, negative where any may be.
+func (f Fault) disturbed() int {
 	switch f.Kind {
 	case PauseClient, KillClient:
-		return f.far()
+		return f.remote()
 	case Apart, ApartOneWay, SlowClient:
 		return f.Client
 	}
 	return -1
 }
 
-// String tells the fault in a line.
+// String describes the fault in a line.
 func (f Fault) String() string {
 	return fmt.Sprintf("%s (hosts %v, client %d, amount %.2f) at %v for %v", f.Kind, f.Order, f.Client, f.Amount,
 		f.At.Round(time.Millisecond), f.For.Round(time.Millisecond))
 }
 
-// Act is what a part of a run is like.
+// Act is the plan of one part of a run.
 type Act struct {
 	Seed   uint64
 	Number int
 	Length time.Duration // of the time in which programs work and faults happen
 	Faults []Fault
-	// Batches lie between two snapshots of a shard, for hosts that are started in the act; as many as hosts do without
-	// a word where it is 0.
+	// Batches is how many lie between two snapshots of a shard, for hosts that are started in the act; 0 for the
+	// default of hosts.
 	Batches int
-	// Again is the command that plays the act once more.
+	// Again is the command that runs the act once more.
 	Again string
 }
 
-// calm is how long an act goes on at least when its last fault is over.
-const calm = 2 * time.Second
+// calmTime is how long an act goes on at least when its last fault is over.
+const calmTime = 2 * time.Second
 
 // roundTime is about what it takes to start three hosts again, one after the other.
 const roundTime = 3 * time.Second
 
-// leastBatches and mostBatches bound how many lie between two snapshots, more often few than many: a second's work to
-// a quarter of a minute's. Who was away for so long and a fifth longer is sent a snapshot.
+// The bounds of how many batches lie between two snapshots. They are more often few than many: the work of a second to
+// that of a quarter of a minute. A host that was down for a fifth longer than that is sent a snapshot.
 const (
 	leastBatches = 100
 	mostBatches  = 1000
 )
 
-// Draw makes the plan of an act.
+// Draw draws the plan of an act.
 func Draw(seed uint64, number int) Act {
 	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
-	a.Batches = int(leastBatches * math.Pow(mostBatches/leastBatches, a.dice(4).Float64()))
-	dice := a.dice(0)
-	at := time.Second + workload.UpTo(dice, time.Second)
-	for range 2 + dice.IntN(4) {
-		f := drawFault(dice, at)
+	a.Batches = int(leastBatches * math.Pow(mostBatches/leastBatches, a.random(4).Float64()))
+	random := a.random(0)
+	at := time.Second + workload.UpTo(random, time.Second)
+	for range 2 + random.IntN(4) {
+		f := drawFault(random, at)
 		a.Faults = append(a.Faults, f)
-		a.Length = max(a.Length, f.At+f.For+calm)
-		// Mostly one after the other, with time to heal; now and then one into the other.
-		if dice.IntN(4) == 0 {
-			at += workload.UpTo(dice, f.For+time.Second)
+		a.Length = max(a.Length, f.At+f.For+calmTime)
+		// Mostly one after the other, with time between them; now and then one begins while another lasts.
+		if random.IntN(4) == 0 {
+			at += workload.UpTo(random, f.For+time.Second)
 			continue
 		}
-		at += f.For + time.Second + workload.UpTo(dice, 3*time.Second)
+		at += f.For + time.Second + workload.UpTo(random, 3*time.Second)
 		if f.Kind == RestartRound || f.Kind == CrashRound {
 			at += roundTime
 		}
@@ -161,25 +162,28 @@ func Draw(seed uint64, number int) Act {
 	return a
 }
 
-func drawFault(dice *rand.Rand, at time.Duration) Fault {
+func drawFault(random *rand.Rand, at time.Duration) Fault {
 	kinds := hostFaults
-	if dice.IntN(4) == 0 {
+	if random.IntN(4) == 0 {
 		kinds = clientFaults
 	}
-	f := Fault{Kind: workload.Pick(dice, kinds...), At: at, Order: dice.Perm(hosts), Client: dice.IntN(clients), Amount: dice.Float64()}
+	f := Fault{
+		Kind: workload.Pick(random, kinds...), At: at, Order: random.Perm(hosts), Client: random.IntN(clients),
+		Amount: random.Float64(),
+	}
 	// Shorter than a lease lasts, about as long, and longer than any does.
-	f.For = workload.UpTo(dice, workload.Pick(dice, time.Second, time.Second, 4*time.Second))
-	if dice.IntN(4) == 0 {
-		f.For = longestLease + workload.UpTo(dice, 2*time.Second)
+	f.For = workload.UpTo(random, workload.Pick(random, time.Second, time.Second, 4*time.Second))
+	if random.IntN(4) == 0 {
+		f.For = longestLease + workload.UpTo(random, 2*time.Second)
 	}
 	switch f.Kind {
 	case ResetHosts, ResetClients, RestartRound, CrashRound:
-		f.For = 0 // they are over when they have happened
+		f.For = 0 // they are over at once
 	}
 	return f
 }
 
-// dice draws for one part of the act, by its number.
-func (a Act) dice(part int) *rand.Rand {
+// random returns what one part of the act draws from, by its number.
+func (a Act) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.Number)<<20+uint64(part)))
 }

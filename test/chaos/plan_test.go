@@ -36,7 +36,7 @@ func TestTenMinutesHaveDozensOfFaultsOfAllKinds(t *testing.T) {
 				if f.For >= longestTimeout+grace {
 					long++
 				}
-				if f.At+f.For+calm > a.Length {
+				if f.At+f.For+calmTime > a.Length {
 					t.Errorf("seed %d, act %d: %v does not end before the act, %v", seed, n, f, a.Length)
 				}
 			}

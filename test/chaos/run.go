@@ -16,51 +16,51 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Config is what a run is told.
+// Config says what a run does.
 type Config struct {
 	Program process.Program
 	// Dir is where hosts have their data, and what is left of a run that found something.
 	Dir string
 	// Acts draws one act after the other.
 	Acts func(number int) Act
-	// Again is the command that plays all of them once more.
+	// Again is the command that runs all of them once more.
 	Again string
-	// Duration is for how long acts begin; at least one is played.
+	// Duration is for how long acts begin; at least one is run.
 	Duration time.Duration
-	// Mount lets a host have a disk of its own, in memory, that can be full; that needs the right to mount one.
+	// Mount gives a host a disk of its own, in memory, that can be full; that needs the right to mount one.
 	Mount bool
-	// Tell is told what happens, in lines.
-	Tell func(format string, args ...any)
-	// Heard is given the history of each act before it is judged, if it is set.
-	Heard func(*history.History)
-	// patience is that of an act where it is not to be settlePatience.
-	patience time.Duration
+	// Log receives what happens, in lines.
+	Log func(format string, args ...any)
+	// OnHistory receives the history of each act before it is checked, if it is set.
+	OnHistory func(*history.History)
+	// finalTimeout is that of an act where it is not to be the usual one.
+	finalTimeout time.Duration
 	// lies are faults that break promises, to see whether that is found.
-	lies map[Kind]func(*stage, Fault) (heal func())
+	lies map[Kind]func(*trial, Fault) (end func())
 }
 
-// Result is what came of a run.
+// Result is the outcome of a run.
 type Result struct {
 	Summary *Summary
-	// Found is where a history breaks a rule, Act the act that it is of, and History its file.
+	// Found is where a history breaks a rule. Act is the act of that history, and History its file.
 	Found   []history.Finding
 	Act     Act
 	History string
 }
 
-// run is a cluster that acts play on.
+// run is a cluster with the acts that run on it.
 type run struct {
 	config  Config
 	cluster *cluster
 	network *network
 	direct  *client.Client
 	result  Result
-	judging sync.WaitGroup
+	checks  sync.WaitGroup
 
-	mu sync.Mutex // guards the result while an act is judged
+	mu sync.Mutex // guards the result while a history is checked
 }
 
-// Run plays acts until the time is up or one breaks a rule. The error tells that acts could not be played.
+// Run runs acts until the time is up or one breaks a rule. The error says why acts could not be run.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	r := &run{config: c, result: Result{Summary: newSummary()}}
 	began := time.Now()
@@ -68,37 +68,37 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 		return nil, err
 	}
 	defer r.close()
-	residents, err := r.settleDown(ctx)
+	residents, err := r.startResidents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for n := 1; (n == 1 || time.Since(began) < c.Duration) && ctx.Err() == nil && !r.broken(); n++ {
-		if err := r.play(ctx, n, c.Acts(n), residents); err != nil {
-			residents.dismiss()
+	for n := 1; (n == 1 || time.Since(began) < c.Duration) && ctx.Err() == nil && !r.hasFindings(); n++ {
+		if err := r.runAct(ctx, n, c.Acts(n), residents); err != nil {
+			residents.abandon()
 			return nil, err
 		}
 	}
-	r.judging.Wait()
-	if r.broken() || ctx.Err() != nil {
-		residents.dismiss()
+	r.checks.Wait()
+	if r.hasFindings() || ctx.Err() != nil {
+		residents.abandon()
 	} else {
-		still := noteStalls(r.config.Dir, residents.journal)
+		stop := recordStalls(r.config.Dir, residents.recordSince())
 		residents.close(ctx)
-		still()
-		h := residents.journal.history("residents", residentGrace)
+		stop()
+		h := residents.record.History()
 		r.result.Summary.add(h)
-		r.judge("residents", Act{Again: c.Again}, h)
+		r.check("residents", Act{Again: c.Again}, h)
 	}
-	r.cluster.close(r.broken())
+	r.cluster.close(r.hasFindings())
 	sum := r.result.Summary
-	sum.Took, sum.Started, sum.Errors = time.Since(began), r.cluster.lives, r.cluster.errors
+	sum.Took, sum.Started, sum.Errors = time.Since(began), r.cluster.starts, r.cluster.errors
 	sum.addSnapshots(r.cluster)
 	return &r.result, nil
 }
 
 // open starts the cluster.
 func (r *run) open(ctx context.Context) error {
-	cluster, doors, err := newCluster(r.config.Program, r.config.Dir, []string{"a", "b", "c"}[:hosts])
+	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, []string{"a", "b", "c"}[:hosts])
 	if err != nil {
 		return err
 	}
@@ -107,12 +107,12 @@ func (r *run) open(ctx context.Context) error {
 	if r.config.Mount {
 		last := cluster.places[hosts-1]
 		if cluster.disk, err = mountDisk(filepath.Join(r.config.Dir, last.Name+"-disk")); err != nil {
-			r.config.Tell("no disk is ever full to the last byte: %v", err)
+			r.config.Log("no disk is ever full to the last byte: %v", err)
 		} else {
 			last.Dir = filepath.Join(cluster.disk.dir, "data")
 		}
 	}
-	if r.network, err = newNetwork(cluster.places, doors, clients+1, cluster.pids); err != nil {
+	if r.network, err = newNetwork(cluster.places, listeners, clients+1, cluster.pids); err != nil {
 		return err
 	}
 	for i := range cluster.places {
@@ -121,14 +121,15 @@ func (r *run) open(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = cluster.awaitReady(readyPatience)
+		err = cluster.awaitReady(readyTimeout)
 	}
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, readyPatience)
+		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 		defer cancel()
-		r.direct, err = client.Open(ctx, strings.Join(process.Addresses(cluster.places), ","), client.WithName("chaos-direct"))
+		addresses := strings.Join(process.Addresses(cluster.places), ",")
+		r.direct, err = client.Open(ctx, addresses, client.WithName("chaos-direct"))
 		if err == nil {
-			err = pack(ctx, r.direct)
+			err = writeStaticData(ctx, r.direct)
 		}
 	}
 	if err != nil {
@@ -145,75 +146,86 @@ func (r *run) close() {
 	r.network.close()
 }
 
-// broken tells whether an act has broken a rule.
-func (r *run) broken() bool {
+// hasFindings reports whether a history has broken a rule.
+func (r *run) hasFindings() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.result.Found) > 0
 }
 
-// stage prepares where an act plays, or where residents live.
-func (r *run) stage(a Act, node string, grace, patience time.Duration) *stage {
-	return &stage{
-		act: a, node: node, grace: grace, patience: patience, dir: r.config.Dir, cluster: r.cluster, network: r.network, direct: r.direct,
-		journal: newJournal(newClock(machineTime())), tell: r.config.Tell, lies: r.config.lies,
+// trial prepares the trial of an act, or of the residents.
+func (r *run) trial(a Act, title, node string, grace, timeout time.Duration) *trial {
+	epoch := machineTime()
+	t := &trial{
+		act: a, node: node, grace: grace, finalTimeout: timeout, dir: r.config.Dir, cluster: r.cluster,
+		network: r.network,
+		direct:  r.direct, epoch: epoch, log: r.config.Log, lies: r.config.lies,
+		record: history.NewRecorder(title, history.NewClock(since(epoch))),
 	}
+	t.record.Grace(grace)
+	return t
 }
 
+// recordSince is the record of the trial and the epoch of its clock.
+func (t *trial) recordSince() recordSince { return recordSince{t.record, t.epoch} }
+
 const (
-	// residentTimeout is that of the sessions of residents: most faults are over before it has passed. residentGrace
-	// is the grace of their node.
+	// residentTimeout is that of the sessions of residents: most faults are over before it has passed. residentGrace is
+	// the grace of their node.
 	residentTimeout  = 15 * time.Second
 	residentGrace    = 10 * time.Second
 	residentThink    = 200 * time.Millisecond
 	residentPrograms = 5
 )
 
-// settleDown lets residents begin, who work through all acts.
-func (r *run) settleDown(ctx context.Context) (*stage, error) {
-	s := r.stage(Act{Seed: r.config.Acts(1).Seed}, "/chaos/residents", residentGrace, residentTimeout+residentGrace+settlePatience)
-	s.residents = s.journal
-	if err := s.open(ctx); err != nil {
+// startResidents starts the residents: a client that works through all acts.
+func (r *run) startResidents(ctx context.Context) (*trial, error) {
+	t := r.trial(Act{Seed: r.config.Acts(1).Seed}, "residents", "/chaos/residents", residentGrace,
+		residentTimeout+residentGrace+finalTimeout)
+	t.residents = t.record
+	if err := t.open(ctx); err != nil {
 		return nil, err
 	}
-	o := Orders{Think: residentThink}
+	a := Assignment{Think: residentThink}
 	for range residentPrograms {
-		o.Timeouts = append(o.Timeouts, residentTimeout)
+		a.Timeouts = append(a.Timeouts, residentTimeout)
 	}
-	return s, s.enlist(resident, o)
+	return t, t.addClient(resident, a)
 }
 
-// play plays an act. It is judged while the next one plays.
-func (r *run) play(ctx context.Context, n int, a Act, residents *stage) error {
-	r.config.Tell("act %d: %d faults in %v, a snapshot every %d batches; again: %s", a.Number, len(a.Faults), a.Length.Round(time.Millisecond),
-		a.Batches, a.Again)
+// runAct runs an act. Its history is checked while the next one runs.
+func (r *run) runAct(ctx context.Context, n int, a Act, residents *trial) error {
+	r.config.Log("act %d: %d faults in %v, a snapshot every %d batches; again: %s",
+		a.Number, len(a.Faults), a.Length.Round(time.Millisecond), a.Batches, a.Again)
 	r.cluster.snapshotEvery(a.Batches)
-	s := r.stage(a, fmt.Sprintf("/chaos/act-%d", n), grace, cmp.Or(r.config.patience, settlePatience))
-	s.residents = residents.journal
-	still := noteStalls(r.config.Dir, s.journal, residents.journal)
-	rested, err := s.play(ctx)
-	still()
+	title := fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again)
+	t := r.trial(a, title, fmt.Sprintf("/chaos/act-%d", n), grace, cmp.Or(r.config.finalTimeout, finalTimeout))
+	t.residents = residents.record
+	stop := recordStalls(r.config.Dir, t.recordSince(), residents.recordSince())
+	stopped, err := t.run(ctx)
+	stop()
 	if err != nil {
-		s.dismiss()
+		t.abandon()
 		return err
 	}
 	if ctx.Err() != nil {
-		return nil // it was interrupted: there is nothing to judge
+		return nil // it was interrupted: there is nothing to check
 	}
-	h := s.journal.history(fmt.Sprintf("act %d of seed %d; again: %s", a.Number, a.Seed, a.Again), grace)
-	r.config.Tell("act %d is over: %d operations by %d sessions, %d views", a.Number, len(h.Operations), len(h.Sessions), len(h.Views))
-	if r.config.Heard != nil {
-		r.config.Heard(h)
+	h := t.record.History()
+	r.config.Log("act %d is over: %d operations by %d sessions, %d views",
+		a.Number, len(h.Operations), len(h.Sessions), len(h.Views))
+	if r.config.OnHistory != nil {
+		r.config.OnHistory(h)
 	}
-	r.judging.Wait()
-	r.result.Summary.addAct(h, s.played, rested)
-	r.judging.Go(func() { r.judge(fmt.Sprintf("act-%d", n), a, h) })
+	r.checks.Wait()
+	r.result.Summary.addAct(h, t.faults, stopped)
+	r.checks.Go(func() { r.check(fmt.Sprintf("act-%d", n), a, h) })
 	return nil
 }
 
-// judge judges a history, and keeps one that breaks a rule.
-func (r *run) judge(name string, a Act, h *history.History) {
-	found, undecided := judge(h)
+// check checks a history, and saves one that breaks a rule.
+func (r *run) check(name string, a Act, h *history.History) {
+	found, undecided := check(h)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Summary.Undecided += undecided

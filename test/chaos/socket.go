@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// owner returns which of the processes has the socket that is bound to a port of 127.0.0.1 and connected to
-// another one; ok is false if none of them has. All hosts know each other by one address each, so who connects
-// to it shows in nothing that is said, only in who has the socket.
-func owner(local, remote int, pids []int) (index int, ok bool) {
+// socketOwner returns which of the processes has the socket that is bound to a port of 127.0.0.1 and connected to
+// another one; ok is false if none of them has. All hosts know each other by one address each, so only the owner of the
+// socket shows which host connects to it.
+func socketOwner(local, remote int, pids []int) (index int, ok bool) {
 	inode := inodeOf(local, remote)
 	if inode == "" {
 		return 0, false

@@ -9,35 +9,58 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// What hinders everybody, though nobody lets it happen.
+// The faults that are not injected. They disturb every client.
 const (
 	machineBusy = "the machine is busy"
 	diskBusy    = "the disk is busy"
 )
 
-// diskPause is the pause between two looks at how fast the disk is.
+// diskPause is the pause between two measurements of the disk.
 const diskPause = 100 * time.Millisecond
 
-// noteStalls takes down when this process stands still, until it is told to stop: then everybody may suffer, because
-// all connections run through it. It does so too when the disk that the directory is on does: hosts answer nobody
-// while it takes nothing.
-func noteStalls(dir string, journals ...*journal) (stop func()) {
+// recordSince is a record, and the epoch of its clock.
+type recordSince struct {
+	record *history.Recorder
+	epoch  time.Duration
+}
+
+// machineTime is what the machine's monotonic clock shows. It neither jumps nor stands still while a process does.
+func machineTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic("chaos: the monotonic clock cannot be read: " + err.Error())
+	}
+	return time.Duration(t.Nano())
+}
+
+// since counts from a moment of the machine's clock that all processes of a run share.
+func since(epoch time.Duration) func() history.Time {
+	return func() history.Time { return machineTime() - epoch }
+}
+
+// recordStalls records as faults, until it is stopped, when this process stands still: all connections run through it.
+// It does so too when the disk of the directory stands still: hosts answer no request then.
+func recordStalls(dir string, records ...recordSince) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stood := func(what string, from, to time.Duration) {
 		if to-from <= stillness {
 			return
 		}
-		for _, j := range journals {
-			j.take(entry{Fault: &history.Fault{From: from - j.clock.epoch, To: to - j.clock.epoch, What: what, Client: -1}})
+		for _, r := range records {
+			r.record.Add(history.Entry{Fault: &history.Fault{
+				From: from - r.epoch, To: to - r.epoch, What: what, Client: -1,
+			}})
 		}
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
-		for last := machineTime(); workload.Sleep(ctx, lookEvery); last = machineTime() {
+		for last := machineTime(); workload.Sleep(ctx, checkEvery); last = machineTime() {
 			stood(machineBusy, last, machineTime())
 		}
 	})
@@ -69,13 +92,13 @@ func touch(path string) error {
 	return f.Sync()
 }
 
-// awake returns a context that ends when this process has run for so long. Time in which it stood still hardly counts:
-// nobody could do anything in it.
-func awake(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// withRunningTime returns a context that ends when this process has run for so long. Time in which it stood still
+// hardly counts.
+func withRunningTime(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		for last := machineTime(); d > 0 && workload.Sleep(ctx, min(d, askAgain)); {
+		for last := machineTime(); d > 0 && workload.Sleep(ctx, min(d, pollPause)); {
 			now := machineTime()
 			d -= min(now-last, stillness)
 			last = now

@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Summary is what a run amounted to.
+// Summary is what a run consisted of.
 type Summary struct {
 	Acts       int
 	Took       time.Duration
@@ -25,18 +25,19 @@ type Summary struct {
 	Writes     int
 	Views      int
 	Faults     map[Kind]*FaultSum
-	// Gap is the longest time in which no operation of any client was done, and GapIn what was wrong meanwhile.
+	// Gap is the longest time in which no operation of any client was done, and GapIn the faults meanwhile.
 	Gap   time.Duration
 	GapIn string
-	// Judged semaphores' orders, and those that could not be decided in time.
-	Judged, Undecided int
-	Started           int            // processes of hosts
-	Errors            map[string]int // that hosts logged
-	// Saved and Received are snapshots that were seen while that was under way, Loads starts of hosts that had one to
-	// load, and Moments what kills interrupted, as the disks showed. A kill may interrupt more than one thing.
+	// Checked is how many semaphores were checked by the linear rule, Undecided how many of them could not be in time.
+	Checked, Undecided int
+	Started            int            // processes of hosts
+	Errors             map[string]int // that hosts logged
+	// Saved and Received are snapshots that were seen while that was under way, and Loads starts of hosts that had one
+	// to load.
 	Saved, Received, Loads int
-	Moments                map[Moment]int
-	// Stalls are what hindered everybody though nobody let it happen.
+	// Activities are what kills interrupted, as the disks showed. A kill may interrupt several.
+	Activities map[Activity]int
+	// Stalls are the faults that were not injected and that disturbed every client.
 	Stalls map[string]*StallSum
 }
 
@@ -46,17 +47,17 @@ type StallSum struct {
 	Longest time.Duration
 }
 
-// FaultSum is what faults of a kind amounted to.
+// FaultSum is what faults of a kind did.
 type FaultSum struct {
 	Times   int
-	Skipped int           // it made no sense at the moment
+	Skipped int           // it was not possible at the moment
 	Gap     time.Duration // the longest in which no operation was done while one was under way
 }
 
 func newSummary() *Summary {
 	return &Summary{
-		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int), Faults: make(map[Kind]*FaultSum),
-		Stalls: make(map[string]*StallSum),
+		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int),
+		Faults: make(map[Kind]*FaultSum), Stalls: make(map[string]*StallSum),
 	}
 }
 
@@ -74,14 +75,14 @@ func (s *Summary) add(h *history.History) {
 		s.Operations[o.Kind][o.Outcome]++
 		semaphores[o.Semaphore] = true
 	}
-	s.Judged += len(semaphores)
+	s.Checked += len(semaphores)
 	for i := range h.Sessions {
 		s.Sessions[h.Sessions[i].End]++
 	}
 }
 
-// addAct adds an act. Its programs worked until they rested.
-func (s *Summary) addAct(h *history.History, faults []played, rested history.Time) {
+// addAct adds an act, whose programs worked until they were stopped.
+func (s *Summary) addAct(h *history.History, faults []pastFault, stopped history.Time) {
 	s.add(h)
 	s.Acts++
 	for _, f := range faults {
@@ -98,7 +99,7 @@ func (s *Summary) addAct(h *history.History, faults []played, rested history.Tim
 	last := history.Time(-1)
 	for i := range h.Operations { // they are in the order of their returns
 		o := &h.Operations[i]
-		if o.Outcome != history.Done || o.Returned > rested {
+		if o.Outcome != history.Done || o.Returned > stopped {
 			continue
 		}
 		if last >= 0 {
@@ -108,7 +109,7 @@ func (s *Summary) addAct(h *history.History, faults []played, rested history.Tim
 	}
 }
 
-// addStalls adds what hindered everybody.
+// addStalls adds the faults that were not injected.
 func (s *Summary) addStalls(h *history.History) {
 	for _, f := range h.Faults {
 		if f.What != machineBusy && f.What != diskBusy {
@@ -124,7 +125,7 @@ func (s *Summary) addStalls(h *history.History) {
 	}
 }
 
-func (s *Summary) addGap(from, to history.Time, faults []played) {
+func (s *Summary) addGap(from, to history.Time, faults []pastFault) {
 	gap := to - from
 	longest := gap > s.Gap
 	if longest {
@@ -144,7 +145,7 @@ func (s *Summary) addGap(from, to history.Time, faults []played) {
 	}
 }
 
-// addSnapshots adds what became of snapshots.
+// addSnapshots adds what was seen of snapshots.
 func (s *Summary) addSnapshots(c *cluster) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,36 +156,42 @@ func (s *Summary) addSnapshots(c *cluster) {
 			s.Saved++
 		}
 	}
-	s.Loads, s.Moments = c.loads, c.moments
+	s.Loads, s.Activities = c.loads, c.activities
 }
 
 // Print writes the summary as tables.
 func (s *Summary) Print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	defer w.Flush()
-	fmt.Fprintf(w, "%d acts in %v, %d processes of hosts, %d holds, %d writes to guarded stores, %d views of watchers\n",
+	fmt.Fprintf(w,
+		"%d acts in %v, %d processes of hosts, %d holds, %d writes to guarded stores, %d views of watchers\n",
 		s.Acts, s.Took.Round(time.Second), s.Started, s.Holds, s.Writes, s.Views)
-	fmt.Fprintf(w, "%d rules on each act; orders of %d semaphores judged, %d of them undecided\n", Rules, s.Judged, s.Undecided)
-	fmt.Fprintf(w, "longest time without an operation done: %v, during: %s\n\noperation\toutcomes\n", s.Gap.Round(time.Millisecond), s.GapIn)
+	fmt.Fprintf(w, "%d rules on each act; orders of %d semaphores checked, %d of them undecided\n",
+		Rules, s.Checked, s.Undecided)
+	fmt.Fprintf(w, "longest time without an operation done: %v, during: %s\n\noperation\toutcomes\n",
+		s.Gap.Round(time.Millisecond), s.GapIn)
 	for _, kind := range slices.Sorted(maps.Keys(s.Operations)) {
 		fmt.Fprintf(w, "%s\t%s\n", kind, counts(s.Operations[kind]))
 	}
-	fmt.Fprintf(w, "sessions\t%s\n\nfault\ttimes\tnot possible\tlongest time without an operation done\n", counts(s.Sessions))
+	fmt.Fprintf(w, "sessions\t%s\n\nfault\ttimes\tnot possible\tlongest time without an operation done\n",
+		counts(s.Sessions))
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {
 		f := s.Faults[kind]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", kind, f.Times-f.Skipped, f.Skipped, f.Gap.Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "\nsnapshots\t%d seen while they were saved, %d while they were received; %d starts of hosts had one to load\n", s.Saved, s.Received, s.Loads)
-	fmt.Fprintf(w, "interrupted by kills\t%s\n", cmp.Or(counts(s.Moments), "none"))
+	fmt.Fprintf(w, "\nsnapshots\t%d seen while they were saved, %d while they were received; ", s.Saved, s.Received)
+	fmt.Fprintf(w, "%d starts of hosts had one to load\n", s.Loads)
+	fmt.Fprintf(w, "interrupted by kills\t%s\n", cmp.Or(counts(s.Activities), "none"))
 	for _, what := range slices.Sorted(maps.Keys(s.Stalls)) {
-		fmt.Fprintf(w, "%s\t%d times, for %v at the most\n", what, s.Stalls[what].Times, s.Stalls[what].Longest.Round(time.Millisecond))
+		x := s.Stalls[what]
+		fmt.Fprintf(w, "%s\t%d times, for %v at the most\n", what, x.Times, x.Longest.Round(time.Millisecond))
 	}
 	for _, text := range slices.Sorted(maps.Keys(s.Errors)) {
 		fmt.Fprintf(w, "%d times a host logged as an error: %s\n", s.Errors[text], text)
 	}
 }
 
-// counts draws how often there was what, the most frequent first.
+// counts writes numbers and their names, the largest number first.
 func counts[K ~string](m map[K]int) string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b K) int {
 		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
@@ -193,7 +200,7 @@ func counts[K ~string](m map[K]int) string {
 	for _, k := range keys {
 		name := string(k)
 		if name == "" {
-			name = "living"
+			name = "not ended"
 		}
 		list = append(list, fmt.Sprintf("%d %s", m[k], name))
 	}

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Holders: at no moment those who believe that they hold a semaphore believe in more than its limit, together.
-// What was taken away by force, by an operator or with a node does not count from then on.
+// Holders checks that at no moment clients believe to hold more of a semaphore than its limit, together. What was
+// removed by force, by an operator or with a node does not count from then on.
 func Holders(h *History) []string {
 	type edge struct {
-		at    Time
-		hold  *Hold
-		leave bool
+		at   Time
+		hold *Hold
+		end  bool
 	}
 	edges := make(map[Semaphore][]edge)
-	excuses, limits := excusesOf(h), limits(h)
+	removals, limits := removalsOf(h), limits(h)
 	for i := range h.Holds {
 		x := &h.Holds[i]
-		to := min(x.To, excuses.hold(x))
+		to := min(x.To, removals.hold(x))
 		if to <= x.From {
 			continue
 		}
@@ -29,7 +29,7 @@ func Holders(h *History) []string {
 		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
 		held := make(map[*Hold]bool)
 		for _, e := range list {
-			if e.leave {
+			if e.end {
 				delete(held, e.hold)
 				continue
 			}

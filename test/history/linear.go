@@ -9,13 +9,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// linearTime is how long one semaphore's history may be thought about.
+// linearTime bounds the search for an order of one semaphore's operations.
 const linearTime = 2 * time.Second
 
-// Linear: there is an order in which everything that was done to a semaphore, one thing after the other, each
-// between its call and its return, leads to what everybody was told. STRICT descriptions show the state of a
-// moment between theirs, RELAXED ones may show one that is older by their Age. A session that is over loses what
-// it had at some moment after its client gave it up.
+// Linear checks that there is an order of the operations on a semaphore, each between its call and its return, that
+// explains every answer. STRICT descriptions show the state of a moment between theirs, RELAXED ones may show one that
+// is older by their Age. A session that is over loses what it had at some moment after its client gave it up.
 //
 // The limit is for each semaphore; undecided are those for which it was too short.
 func Linear(h *History, limit time.Duration) (found []string, undecided []Semaphore) {
@@ -29,9 +28,11 @@ func Linear(h *History, limit time.Duration) (found []string, undecided []Semaph
 		return slices.Compare([]string{a.Node, a.Name}, []string{b.Node, b.Name})
 	}) {
 		steps := stepsOf(operations[s], ends)
-		switch result, info := porcupine.CheckOperationsVerbose(semaphoreModel, linearOperations(steps), limit); result {
+		switch result, info := porcupine.CheckOperationsVerbose(semaphoreModel, linearOperations(steps),
+			limit); result {
 		case porcupine.Illegal:
-			found = append(found, fmt.Sprintf("%v: no order explains what was told: %s", s, stuck(steps, info)))
+			found = append(found, fmt.Sprintf("%v: no order explains the answers: %s",
+				s, firstUnexplained(steps, info)))
 		case porcupine.Unknown:
 			undecided = append(undecided, s)
 		}
@@ -39,7 +40,7 @@ func Linear(h *History, limit time.Duration) (found []string, undecided []Semaph
 	return found, undecided
 }
 
-// endsOf is from when on sessions may have been over.
+// endsOf returns from when on sessions may have been over.
 func endsOf(h *History) map[uint64]Time {
 	ends := make(map[uint64]Time)
 	for _, s := range h.Sessions {
@@ -48,7 +49,7 @@ func endsOf(h *History) map[uint64]Time {
 		}
 	}
 	for _, o := range h.Operations {
-		if o.Kind == Destroy && o.mayHave() {
+		if o.Kind == Destroy && o.mayHaveTakenEffect() {
 			if end, over := ends[o.Session]; !over || o.Called < end {
 				ends[o.Session] = o.Called
 			}
@@ -60,13 +61,14 @@ func endsOf(h *History) map[uint64]Time {
 func linearOperations(steps []step) []porcupine.Operation {
 	out := make([]porcupine.Operation, len(steps))
 	for i := range steps {
-		out[i] = porcupine.Operation{ClientId: i, Input: &steps[i], Call: int64(steps[i].from), Return: int64(steps[i].to)}
+		out[i] = porcupine.Operation{ClientId: i, Input: &steps[i], Call: int64(steps[i].from),
+			Return: int64(steps[i].to)}
 	}
 	return out
 }
 
-// stuck tells the first step that no order reaches, of the longest that were found.
-func stuck(steps []step, info porcupine.LinearizationInfo) string {
+// firstUnexplained describes the first step that no order reaches, of the longest that were found.
+func firstUnexplained(steps []step, info porcupine.LinearizationInfo) string {
 	longest := 0
 	var done map[int]bool
 	for _, partition := range info.PartialLinearizations() {
@@ -95,7 +97,8 @@ func stuck(steps []step, info porcupine.LinearizationInfo) string {
 func (s *step) String() string {
 	text := fmt.Sprintf("%s of session %x under %d between %v and %v", s.kind, s.session, s.order, s.from, s.to)
 	if s.of != nil {
-		text += fmt.Sprintf(" (%s, count %d, data %q, guard %d: %s %s)", s.of.Kind, s.of.Count, s.of.Data, s.of.Guard, s.of.Outcome, s.of.Error)
+		text += fmt.Sprintf(" (%s, count %d, data %q, guard %d: %s %s)",
+			s.of.Kind, s.of.Count, s.of.Data, s.of.Guard, s.of.Outcome, s.of.Error)
 		if s.of.Found != nil {
 			text += fmt.Sprintf(" that shows %+v", *s.of.Found)
 		}
@@ -109,10 +112,10 @@ var semaphoreModel = (&porcupine.NondeterministicModel{
 	Hash:  func(s any) uint64 { return s.(model).hash() },
 	Step: func(state, input, _ any) (next []any) {
 		s := input.(*step)
-		for _, m := range state.(model).fates() {
-			after, ok := s.take(m)
-			if s.loose {
-				after = after.loosen(s.session, 0)
+		for _, m := range state.(model).successors() {
+			after, ok := s.apply(m)
+			if s.transient {
+				after = after.markTransient(s.session, 0)
 			}
 			if ok {
 				next = append(next, after)
@@ -125,8 +128,8 @@ var semaphoreModel = (&porcupine.NondeterministicModel{
 	},
 }).ToModel()
 
-// take is the model after the step, and whether the step is possible.
-func (s *step) take(m model) (next model, ok bool) {
+// apply is the model after the step, and whether the step is possible.
+func (s *step) apply(m model) (next model, ok bool) {
 	switch s.kind {
 	case stepAcquire:
 		next, a, ok := m.acquire(s.session, s.of.Count, s.order, true, s.of.Ephemeral)
@@ -143,17 +146,17 @@ func (s *step) take(m model) (next model, ok bool) {
 	case stepOwn:
 		i := m.index(s.session)
 		return m, i >= 0 && i < m.owners && m.links[i].Order == s.order
-	case stepLoosen:
-		return m.loosen(s.session, s.order), true
+	case stepTransient:
+		return m.markTransient(s.session, s.order), true
 	}
-	return s.takeOther(m)
+	return s.applyOther(m)
 }
 
-func (s *step) takeOther(m model) (next model, ok bool) {
+func (s *step) applyOther(m model) (next model, ok bool) {
 	o := s.of
 	switch o.Kind {
 	case Describe:
-		return m.shows(o.Found)
+		return m.matches(o.Found)
 	case Create:
 		switch o.Outcome {
 		case Exists:
@@ -185,7 +188,7 @@ func (s *step) takeOther(m model) (next model, ok bool) {
 	case Change:
 		i := m.index(s.session)
 		if i >= 0 && i < m.owners && m.links[i].Order == s.order {
-			next, a, ok := m.again(i, o.Count, s.order, true)
+			next, a, ok := m.reacquire(i, o.Count, s.order, true)
 			return next, ok && a == owning
 		}
 		if o.Outcome == Done {
@@ -193,7 +196,7 @@ func (s *step) takeOther(m model) (next model, ok bool) {
 		}
 		// The lease was lost meanwhile. What was got in its place is given back.
 		next, _, ok = m.acquire(s.session, o.Count, 0, true, o.Ephemeral)
-		return next.loosen(s.session, 0), ok
+		return next.markTransient(s.session, 0), ok
 	case Release:
 		return s.release(m)
 	}

@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// model is a semaphore as the rules of semaphores say it is, at one moment. It is a value: what changes it
-// returns another one.
+// model is a semaphore at one moment, by the rules of semaphores. It is a value: its methods return another one.
 type model struct {
 	exists    bool
 	ephemeral bool
 	limit     uint64
 	data      string
-	last      uint64 // the highest order id that is known to have been given out
-	owners    int    // so many of the links own, the others wait
-	links     []bond // by order; an order id that nobody was told is 0
+	last      uint64      // the highest order id that is known to have been given out
+	owners    int         // how many of the links own; the others wait
+	links     []modelLink // by order; an order id that no client knows is 0
 }
 
-// bond is a link. One that is loose may go at any moment, without anybody being told: its acquire was given up or
-// timed out, its release is under way, or its session is over.
-type bond struct {
+// modelLink is a link of the model. A transient one may end at any moment, and no client hears of it: its acquire was
+// given up or timed out, its release is under way, or its session is over.
+type modelLink struct {
 	Link
-	loose bool
+	transient bool
 }
 
-func held(bonds []bond) uint64 {
+// held is the sum of the counts of links.
+func held(links []modelLink) uint64 {
 	total := uint64(0)
-	for _, b := range bonds {
-		total = plus(total, b.Count)
+	for _, l := range links {
+		total = plus(total, l.Count)
 	}
 	return total
 }
 
-// answer is what an acquire comes to.
+// answer is the outcome of an acquire.
 type answer int
 
 const (
@@ -44,7 +44,8 @@ const (
 )
 
 func (m model) equal(other model) bool {
-	return m.exists == other.exists && m.ephemeral == other.ephemeral && m.limit == other.limit && m.data == other.data &&
+	return m.exists == other.exists && m.ephemeral == other.ephemeral && m.limit == other.limit &&
+		m.data == other.data &&
 		m.last == other.last && m.owners == other.owners && slices.Equal(m.links, other.links)
 }
 
@@ -62,7 +63,7 @@ func (m model) hash() uint64 {
 		mix(l.Session)
 		mix(l.Order)
 		mix(l.Count)
-		if l.loose {
+		if l.transient {
 			mix(1)
 		}
 	}
@@ -70,11 +71,11 @@ func (m model) hash() uint64 {
 }
 
 func (m model) index(session uint64) int {
-	return slices.IndexFunc(m.links, func(l bond) bool { return l.Session == session })
+	return slices.IndexFunc(m.links, func(l modelLink) bool { return l.Session == session })
 }
 
-// run grants what can be granted.
-func (m model) run() model {
+// grant grants to waiters what can be granted.
+func (m model) grant() model {
 	left := m.limit - held(m.links[:m.owners])
 	for m.owners < len(m.links) && m.links[m.owners].Count <= left {
 		left -= m.links[m.owners].Count
@@ -89,26 +90,26 @@ func (m model) without(i int) model {
 	if i < m.owners {
 		m.owners--
 	}
-	m = m.run()
+	m = m.grant()
 	if m.ephemeral && len(m.links) == 0 {
 		return model{last: m.last}
 	}
 	return m
 }
 
-// acquire is the model after an acquire, and what that comes to. ok is false where the acquire cannot have been
-// given that order id; 0 is one that nobody was told.
+// acquire is the model after an acquire, and its outcome. ok is false where the acquire cannot have been
+// given that order id; 0 is one that no client knows.
 func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next model, a answer, ok bool) {
 	switch {
 	case !m.exists && !ephemeral:
 		return m, missing, true
 	case !m.exists:
-		m = model{exists: true, ephemeral: true, limit: endless, last: m.last}
+		m = model{exists: true, ephemeral: true, limit: unlimited, last: m.last}
 	case m.ephemeral != ephemeral || count > m.limit:
 		return m, refused, true
 	}
 	if i := m.index(session); i >= 0 {
-		return m.again(i, count, order, try)
+		return m.reacquire(i, count, order, try)
 	}
 	fits := m.owners == len(m.links) && count <= m.limit-held(m.links)
 	if !fits && try {
@@ -118,7 +119,7 @@ func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next 
 		return m, refused, false
 	}
 	m.last = max(m.last, order)
-	m.links = append(slices.Clone(m.links), bond{Link: Link{Session: session, Order: order, Count: count}})
+	m.links = append(slices.Clone(m.links), modelLink{Link: Link{Session: session, Order: order, Count: count}})
 	if !fits {
 		return m, waiting, true
 	}
@@ -126,8 +127,8 @@ func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next 
 	return m, owning, true
 }
 
-// again is an acquire by a session that has a link already.
-func (m model) again(i int, count, order uint64, try bool) (next model, a answer, ok bool) {
+// reacquire is an acquire by a session that has a link already.
+func (m model) reacquire(i int, count, order uint64, try bool) (next model, a answer, ok bool) {
 	l := m.links[i]
 	if count > l.Count {
 		return m, refused, true
@@ -135,11 +136,11 @@ func (m model) again(i int, count, order uint64, try bool) (next model, a answer
 	if l.Order != 0 && order != 0 && l.Order != order {
 		return m, refused, false
 	}
-	l.Order, l.Count, l.loose = max(l.Order, order), count, false
+	l.Order, l.Count, l.transient = max(l.Order, order), count, false
 	m.last = max(m.last, order)
 	m.links = slices.Clone(m.links)
 	m.links[i] = l
-	m = m.run()
+	m = m.grant()
 	switch {
 	case i < m.owners:
 		return m, owning, true
@@ -149,8 +150,8 @@ func (m model) again(i int, count, order uint64, try bool) (next model, a answer
 	return m, waiting, true
 }
 
-// shows tells whether a description can be of the model, and what is known then.
-func (m model) shows(s *State) (next model, ok bool) {
+// matches reports whether a description can be of the model, and returns the model with what the description adds.
+func (m model) matches(s *State) (next model, ok bool) {
 	if !s.Exists || !m.exists {
 		return m, s.Exists == m.exists
 	}
@@ -180,22 +181,22 @@ func (m model) shows(s *State) (next model, ok bool) {
 	return m, true
 }
 
-// loosen marks what a session has, under an order id where that is not 0, as what may go at any moment.
-func (m model) loosen(session, order uint64) model {
+// markTransient marks what a session has, under an order id where that is not 0, as transient.
+func (m model) markTransient(session, order uint64) model {
 	i := m.index(session)
-	if i < 0 || m.links[i].loose || order != 0 && m.links[i].Order != 0 && m.links[i].Order != order {
+	if i < 0 || m.links[i].transient || order != 0 && m.links[i].Order != 0 && m.links[i].Order != order {
 		return m
 	}
 	m.links = slices.Clone(m.links)
-	m.links[i].loose = true
+	m.links[i].transient = true
 	return m
 }
 
-// fates are what the model may have become by itself: with any of its loose links gone.
-func (m model) fates() []model {
+// successors are what the model may have become by itself: with any of its transient links gone.
+func (m model) successors() []model {
 	all := []model{m}
 	for _, l := range m.links {
-		if !l.loose {
+		if !l.transient {
 			continue
 		}
 		for _, before := range all {
@@ -205,10 +206,11 @@ func (m model) fates() []model {
 	return all
 }
 
-// String draws the model.
+// String describes the model.
 func (m model) String() string {
 	if !m.exists {
 		return "none"
 	}
-	return fmt.Sprintf("limit %d, data %q, owners %v, waiters %v", m.limit, m.data, m.links[:m.owners], m.links[m.owners:])
+	return fmt.Sprintf("limit %d, data %q, owners %v, waiters %v",
+		m.limit, m.data, m.links[:m.owners], m.links[m.owners:])
 }

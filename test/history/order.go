@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Order: who asks after another one has got his order id gets a larger one, and of a semaphore with a limit of
-// one they own in the order of these ids. So the ids are fencing tokens, and the queue is first come, first
+// Order checks that a client that asks after another one has got its order id gets a larger one, and that they own in
+// the order of these ids where the limit is one. So the ids are fencing tokens, and the queue is first come, first
 // served.
 func Order(h *History) []string {
 	bySemaphore := make(map[Semaphore][]*Operation)
 	for i := range h.Operations {
-		if o := &h.Operations[i]; o.Kind == Acquire && o.joined() != 0 {
+		if o := &h.Operations[i]; o.Kind == Acquire && o.joinOrderID() != 0 {
 			bySemaphore[o.Semaphore] = append(bySemaphore[o.Semaphore], o)
 		}
 	}
@@ -23,16 +23,16 @@ func Order(h *History) []string {
 	return append(found, grantOrder(h)...)
 }
 
-// joined is the order id that an acquire got first, 0 if none is known.
-func (o *Operation) joined() uint64 {
+// joinOrderID is the order id that an acquire got first, 0 if none is known.
+func (o *Operation) joinOrderID() uint64 {
 	if o.Queued != 0 {
 		return o.Place
 	}
 	return o.Order
 }
 
-// known is when the client knew that order id at the latest.
-func (o *Operation) known() Time {
+// knownAt is when the client knew that order id at the latest.
+func (o *Operation) knownAt() Time {
 	if o.Queued != 0 {
 		return o.Queued
 	}
@@ -42,36 +42,38 @@ func (o *Operation) known() Time {
 func joinOrder(s Semaphore, list []*Operation) (found []string) {
 	asked := slices.Clone(list)
 	slices.SortFunc(asked, func(a, b *Operation) int { return cmp.Compare(a.Called, b.Called) })
-	slices.SortFunc(list, func(a, b *Operation) int { return cmp.Compare(a.known(), b.known()) })
+	slices.SortFunc(list, func(a, b *Operation) int { return cmp.Compare(a.knownAt(), b.knownAt()) })
 	var highest *Operation
 	for _, o := range asked {
-		for len(list) > 0 && list[0].known() < o.Called {
-			if highest == nil || list[0].joined() > highest.joined() {
+		for len(list) > 0 && list[0].knownAt() < o.Called {
+			if highest == nil || list[0].joinOrderID() > highest.joinOrderID() {
 				highest = list[0]
 			}
 			list = list[1:]
 		}
-		if highest != nil && o.joined() <= highest.joined() && o.Session != highest.Session {
-			found = append(found, fmt.Sprintf("%v: session %x asked at %v and got %d, though session %x had got %d by %v",
-				s, o.Session, o.Called, o.joined(), highest.Session, highest.joined(), highest.known()))
+		if highest != nil && o.joinOrderID() <= highest.joinOrderID() && o.Session != highest.Session {
+			found = append(found,
+				fmt.Sprintf("%v: session %x asked at %v and got %d, though session %x had got %d by %v",
+					s, o.Session, o.Called, o.joinOrderID(), highest.Session, highest.joinOrderID(), highest.knownAt()))
 		}
 	}
 	return found
 }
 
-// grantOrder looks at semaphores that one session holds at a time.
+// grantOrder checks semaphores that one session holds at a time.
 func grantOrder(h *History) (found []string) {
-	limits, excuses := limits(h), excusesOf(h)
+	limits, removals := limits(h), removalsOf(h)
 	last := make(map[Semaphore]*Hold)
 	for i := range h.Holds { // they are in the order of their beginnings
 		x := &h.Holds[i]
-		if limits[x.Semaphore] != 1 || excuses.hold(x) <= x.From {
+		if limits[x.Semaphore] != 1 || removals.hold(x) <= x.From {
 			continue
 		}
 		before := last[x.Semaphore]
 		if before != nil && x.Order < before.Order {
-			found = append(found, fmt.Sprintf("%v: session %x came to hold under %d at %v, after session %x had under %d at %v",
-				x.Semaphore, x.Session, x.Order, x.From, before.Session, before.Order, before.From))
+			found = append(found,
+				fmt.Sprintf("%v: session %x came to hold under %d at %v, after session %x had under %d at %v",
+					x.Semaphore, x.Session, x.Order, x.From, before.Session, before.Order, before.From))
 			continue
 		}
 		last[x.Semaphore] = x
@@ -79,16 +81,17 @@ func grantOrder(h *History) (found []string) {
 	return found
 }
 
-// Writes: the store that a lock guards never takes a token below one that it has taken before, and never refuses
-// who held the lock in the moment of writing.
+// Writes checks that the store that a lock guards never accepts a token below one that it has accepted, and never
+// refuses the holder of the lock in the moment of writing.
 func Writes(h *History) (found []string) {
 	highest := make(map[Semaphore]uint64)
-	excuses := excusesOf(h)
+	removals := removalsOf(h)
 	for _, w := range h.Writes {
 		switch {
 		case w.Accepted && w.Order < highest[w.Semaphore]:
-			found = append(found, fmt.Sprintf("%v: at %v token %d was accepted after %d", w.Semaphore, w.At, w.Order, highest[w.Semaphore]))
-		case !w.Accepted && w.Believed && excuses.from(w.Semaphore, 0, 0) > w.At:
+			found = append(found, fmt.Sprintf("%v: at %v token %d was accepted after %d",
+				w.Semaphore, w.At, w.Order, highest[w.Semaphore]))
+		case !w.Accepted && w.Believed && removals.from(w.Semaphore, 0, 0) > w.At:
 			found = append(found, fmt.Sprintf("%v: at %v the holder under %d was refused, because of %d",
 				w.Semaphore, w.At, w.Order, highest[w.Semaphore]))
 		}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -54,11 +55,11 @@ const (
 	Unknown Outcome = "unknown"
 )
 
-// Operation is one request of a client, from before it was sent until its client was told the outcome.
+// Operation is one request of a client, from before it was sent until its client knew the outcome.
 type Operation struct {
 	Kind      Kind      `json:"kind"`
 	Semaphore Semaphore `json:"semaphore"`
-	// Session is who asks, 0 for nobody; of a destroy, whom it hits.
+	// Session is the session that asks, 0 for none; of a destroy, the session that it ends.
 	Session uint64 `json:"session,omitempty"`
 
 	Count     uint64        `json:"count,omitempty"`    // of an acquire or a change
@@ -98,6 +99,11 @@ type State struct {
 	Waiters  []Link `json:"waiters,omitempty"`
 }
 
+// sameAs reports whether two states show the same to a watcher.
+func (s *State) sameAs(other *State) bool {
+	return s.Exists == other.Exists && s.Data == other.Data && slices.Equal(s.Owners, other.Owners)
+}
+
 // Link is what a session owns of a semaphore, or waits for.
 type Link struct {
 	Session uint64 `json:"session"`
@@ -121,18 +127,18 @@ type Write struct {
 	Semaphore Semaphore `json:"semaphore"`
 	Order     uint64    `json:"order"` // the token
 	At        Time      `json:"at"`
-	// Believed: the writer had looked at its lease in the same moment. Others write late on purpose.
+	// Believed: the writer believed in its lease in the same moment. Other writers write late on purpose.
 	Believed bool `json:"believed,omitempty"`
 	Accepted bool `json:"accepted,omitempty"`
 }
 
-// View is what a loop over a streaming watch was given.
+// View is what a loop over a streaming watch was shown.
 type View struct {
 	Watcher   int       `json:"watcher"`
 	Semaphore Semaphore `json:"semaphore"`
 	At        Time      `json:"at"`
 	State     State     `json:"state"` // without waiters
-	// Broken tells how the changes that came along disagree with the view before, empty if they do not.
+	// Broken says how the changes that came with it disagree with the view before, empty if they do not.
 	Broken string `json:"broken,omitempty"`
 }
 
@@ -147,29 +153,28 @@ const (
 	Ended   End = "ended"   // by an operator, or with its node
 )
 
-// Session is the life of a session, as its client saw it.
+// Session is a session from its beginning to its end, as its client saw it.
 type Session struct {
 	ID      uint64        `json:"id"`
 	Client  int           `json:"client"`
 	Node    string        `json:"node"`
 	Timeout time.Duration `json:"timeout"`
 	From    Time          `json:"from"`
-	To      Time          `json:"to"` // Never for one that lives
+	To      Time          `json:"to"` // Never for one that has not ended
 	End     End           `json:"end,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
 }
 
-// Fault is a time in which something was wrong with a part of the world.
+// Fault is a time in which something was wrong.
 type Fault struct {
 	From Time   `json:"from"`
 	To   Time   `json:"to"`
 	What string `json:"what"`
-	// Client is who alone suffers from it; negative where anybody may.
+	// Client is the client that alone is disturbed by it; negative where any may be.
 	Client int `json:"client"`
 }
 
-// Final is how a semaphore stood in the end, when the faults had been over for long and nobody asked for
-// anything any more.
+// Final is the state of a semaphore in the end, when the faults had been over for long and no program worked any more.
 type Final struct {
 	Semaphore Semaphore `json:"semaphore"`
 	At        Time      `json:"at"`
@@ -180,7 +185,7 @@ type Final struct {
 
 // History is everything that was recorded.
 type History struct {
-	// Title says what it is a history of, and how to make it again.
+	// Title says what it is a history of, and how to repeat it.
 	Title      string        `json:"title"`
 	Grace      time.Duration `json:"grace"` // the longest that any node had
 	Operations []Operation   `json:"-"`
@@ -190,6 +195,6 @@ type History struct {
 	Sessions   []Session     `json:"-"`
 	Faults     []Fault       `json:"-"`
 	Finals     []Final       `json:"-"`
-	// Notes are what whoever recorded found wrong by himself.
+	// Notes are the findings of those that recorded.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -1,155 +1,330 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Recorder takes down a history. It may be used by many goroutines.
+// Clock shows the time since a recording began. It shows no moment twice.
+type Clock struct {
+	read func() Time
+
+	mu   sync.Mutex // guards what follows
+	last Time
+}
+
+// NewClock returns a clock on top of a function that returns the time since the beginning.
+func NewClock(read func() Time) *Clock { return &Clock{read: read} }
+
+// Now is the present moment.
+func (c *Clock) Now() Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(c.read(), c.last+1)
+	return c.last
+}
+
+// Entry is one thing that a client reports. An entry of the same client and number replaces an earlier one: so what a
+// client was about to do is recorded even if it never reports the outcome.
+type Entry struct {
+	Client    int        `json:"client"`
+	Number    uint64     `json:"number"`
+	Operation *Operation `json:"operation,omitempty"`
+	Session   *Session   `json:"session,omitempty"`
+	Hold      *Hold      `json:"hold,omitempty"`
+	Write     *Write     `json:"write,omitempty"`
+	View      *View      `json:"view,omitempty"`
+	Fault     *Fault     `json:"fault,omitempty"`
+	Note      *Note      `json:"note,omitempty"`
+}
+
+// Note is a finding of a client itself.
+type Note struct {
+	At   Time   `json:"at"`
+	Text string `json:"text"`
+	// Since, if it is set: the note does not count where a fault disturbed every client at some moment since then.
+	Since Time `json:"since,omitempty"`
+}
+
+// entryKey identifies entries that replace each other.
+type entryKey struct {
+	client int
+	number uint64
+}
+
+// own is the client of operations that the test itself carries out.
+const own = -1
+
+// Store is what locks guard. It accepts no fencing token below one that it has seen. Its user holds a mutex.
+type Store map[Semaphore]uint64
+
+// Write writes to the store, and reports whether the write is accepted.
+func (s Store) Write(of Semaphore, token uint64) bool {
+	if token < s[of] {
+		return false
+	}
+	s[of] = token
+	return true
+}
+
+// Recorder collects what all clients report, and has the store that locks guard. It is safe for use by many goroutines.
 type Recorder struct {
-	mu      sync.Mutex // guards what follows
-	began   time.Time
-	last    Time
-	history History
+	*Clock
+	title string
+
+	mu         sync.Mutex // guards what follows
+	grace      time.Duration
+	operations map[entryKey]Operation
+	sessions   map[entryKey]Session
+	holds      map[entryKey]Hold
+	writes     []Write
+	views      []View
+	faults     []Fault
+	finals     []Final
+	agreed     []Final // those of the finals on which all clients agreed
+	notes      []Note
+	store      Store
+	last       map[int]View // of each watcher
+	lastOwn    uint64
 }
 
 // NewRecorder begins to record.
-func NewRecorder(title string) *Recorder {
-	return &Recorder{began: time.Now(), history: History{Title: title}}
+func NewRecorder(title string, c *Clock) *Recorder {
+	return &Recorder{
+		Clock: c, title: title, operations: make(map[entryKey]Operation), sessions: make(map[entryKey]Session),
+		holds: make(map[entryKey]Hold), store: make(Store), last: make(map[int]View),
+	}
 }
 
-// Now is the present moment. No two calls return the same one.
-func (r *Recorder) Now() Time {
+// Add records an entry.
+func (r *Recorder) Add(e Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now()
+	k := entryKey{e.Client, e.Number}
+	switch {
+	case e.Operation != nil:
+		r.operations[k] = *e.Operation
+	case e.Session != nil:
+		x := *e.Session
+		x.To = r.lasted(x.To, func(_ Semaphore, l Link) bool { return l.Session == x.ID })
+		r.sessions[k] = x
+	case e.Hold != nil:
+		x := *e.Hold
+		x.To = r.lasted(x.To, func(s Semaphore, l Link) bool { return s == x.Semaphore && l.Order == x.Order })
+		r.holds[k] = x
+	case e.Write != nil:
+		r.writes = append(r.writes, *e.Write)
+	case e.View != nil:
+		r.views = append(r.views, *e.View)
+		r.last[e.View.Watcher] = *e.View
+	case e.Fault != nil:
+		r.faults = append(r.faults, *e.Fault)
+	default:
+		r.notes = append(r.notes, *e.Note)
+	}
 }
 
-func (r *Recorder) now() Time {
-	r.last = max(time.Since(r.began), r.last+1)
-	return r.last
+// lasted is the moment at which something ended that is reported after the final state was read. A client whose process
+// stood still does not know when something of its own ended and reports the earliest moment; what owned in a final
+// state on which all clients agreed had not ended then. The lock is held.
+func (r *Recorder) lasted(to Time, owned func(Semaphore, Link) bool) Time {
+	for _, f := range r.agreed {
+		if to <= f.At && slices.ContainsFunc(f.State.Owners, func(l Link) bool { return owned(f.Semaphore, l) }) {
+			to = f.At + 1
+		}
+	}
+	return to
 }
 
-// Operation takes down an operation that has returned now. Its Called is set by whoever began it.
+// Operation records an operation of the test itself that has returned now. Its Called is set.
 func (r *Recorder) Operation(o Operation) {
+	o.Returned = r.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o.Returned = r.now()
-	r.history.Operations = append(r.history.Operations, o)
+	r.lastOwn++
+	r.operations[entryKey{own, r.lastOwn}] = o
 }
 
-// Hold takes down that a hold begins now, and returns what ends it. Only the first call of that counts.
-func (r *Recorder) Hold(h Hold) (end func(why string)) {
+// Write returns what the guarded store does with a write, and when.
+func (r *Recorder) Write(of Semaphore, token uint64) (at Time, accepted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := len(r.history.Holds)
-	h.From, h.To = r.now(), Never
-	r.history.Holds = append(r.history.Holds, h)
-	return func(why string) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if h := &r.history.Holds[at]; h.To == Never {
-			h.To, h.Why = r.now(), why
-		}
-	}
+	return r.Now(), r.store.Write(of, token)
 }
 
-// Write takes down a write. accept decides whether it is accepted, in the same moment.
-func (r *Recorder) Write(w Write, accept func() bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w.At, w.Accepted = r.now(), accept()
-	r.history.Writes = append(r.history.Writes, w)
-}
-
-// View takes down what a watcher saw.
-func (r *Recorder) View(v View) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v.At = r.now()
-	r.history.Views = append(r.history.Views, v)
-}
-
-// Session takes down that a session began, and returns what ends it. Only the first call of that counts.
-func (r *Recorder) Session(s Session) (end func(why End, detail string)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := len(r.history.Sessions)
-	s.From, s.To = r.now(), Never
-	r.history.Sessions = append(r.history.Sessions, s)
-	return func(why End, detail string) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if s := &r.history.Sessions[at]; s.To == Never {
-			s.To, s.End, s.Detail = r.now(), why, detail
-		}
-	}
-}
-
-// Bury takes down that a client's process dies now, and with it all that it believes in.
-func (r *Recorder) Bury(client int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	const why = "its process died"
-	dead := make(map[uint64]bool)
-	for _, s := range r.history.Sessions {
-		dead[s.ID] = dead[s.ID] || s.Client == client && s.To == Never
-	}
-	for i := range r.history.Holds {
-		if h := &r.history.Holds[i]; dead[h.Session] && h.To == Never {
-			h.To, h.Why = r.now(), why
-		}
-	}
-	for i := range r.history.Sessions {
-		if s := &r.history.Sessions[i]; dead[s.ID] && s.To == Never {
-			s.To, s.End, s.Detail = r.now(), Closed, why
-		}
-	}
-}
-
-// Fault takes down that a fault begins now, and returns what ends it.
+// Fault records that a fault begins now, for one client or for all if that is negative, and returns what ends it.
 func (r *Recorder) Fault(what string, client int) (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := len(r.history.Faults)
-	r.history.Faults = append(r.history.Faults, Fault{From: r.now(), To: Never, What: what, Client: client})
+	at := len(r.faults)
+	r.faults = append(r.faults, Fault{From: r.Now(), To: Never, What: what, Client: client})
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if f := &r.history.Faults[at]; f.To == Never {
-			f.To = r.now()
+		r.faults[at].To = min(r.faults[at].To, r.Now())
+	}
+}
+
+// Note records a finding of the test itself.
+func (r *Recorder) Note(format string, args ...any) {
+	r.Add(Entry{Note: &Note{At: r.Now(), Text: fmt.Sprintf(format, args...)}})
+}
+
+// Grace records that a node has this grace period.
+func (r *Recorder) Grace(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.grace = max(r.grace, d)
+}
+
+// Final records the final state of a semaphore, and whether all clients agreed on it.
+func (r *Recorder) Final(s Semaphore, state State, watchers []int, agreed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := Final{Semaphore: s, At: r.Now(), State: state, Watchers: watchers}
+	r.finals = append(r.finals, f)
+	if agreed {
+		r.agreed = append(r.agreed, f)
+	}
+}
+
+// ClientDied ends what a client believed in whose process died, at a moment at which the process still ran.
+func (r *Recorder) ClientDied(client int, at Time) {
+	const why = "its process died"
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, s := range r.sessions {
+		if k.client == client && s.To == Never {
+			s.To, s.End, s.Detail = max(at, s.From), Closed, why
+			r.sessions[k] = s
+		}
+	}
+	for k, h := range r.holds {
+		if k.client == client && h.To == Never {
+			h.To, h.Why = max(at, h.From), why
+			r.holds[k] = h
 		}
 	}
 }
 
-// Final takes down how a semaphore stands in the end.
-func (r *Recorder) Final(f Final) {
+// Living returns the sessions that have not ended.
+func (r *Recorder) Living() (ids []uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.At = r.now()
-	r.history.Finals = append(r.history.Finals, f)
+	for _, s := range r.sessions {
+		if s.To == Never {
+			ids = append(ids, s.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
-// Grace takes down that a node has this grace period.
-func (r *Recorder) Grace(d time.Duration) {
+// Calm reports whether there was no fault since a moment but those of one kind, and no session ended.
+func (r *Recorder) Calm(since Time, but string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history.Grace = max(r.history.Grace, d)
+	for _, f := range r.faults {
+		if f.To > since && f.What != but {
+			return false
+		}
+	}
+	for _, s := range r.sessions {
+		if s.To != Never && s.To > since {
+			return false
+		}
+	}
+	return true
 }
 
-// Note takes down something that is wrong.
-func (r *Recorder) Note(format string, args ...any) {
+// Agrees reports whether all clients know the state of a semaphore: its owners believe that they own and no other
+// client does, watchers have seen it, and no client waits.
+func (r *Recorder) Agrees(s Semaphore, state State, watchers []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history.Notes = append(r.history.Notes, fmt.Sprintf("%v: %s", r.now(), fmt.Sprintf(format, args...)))
+	open := make(map[uint64]uint64) // counts by order id
+	for _, h := range r.holds {
+		if h.Semaphore == s && h.To == Never {
+			open[h.Order] = h.Count
+		}
+	}
+	for _, l := range state.Owners {
+		if open[l.Order] != l.Count {
+			return false
+		}
+	}
+	if len(open) != len(state.Owners) || len(state.Waiters) > 0 {
+		return false
+	}
+	for _, w := range watchers {
+		v, ok := r.last[w]
+		if !ok || !v.State.sameAs(&state) {
+			return false
+		}
+	}
+	return true
 }
 
-// History ends the recording and returns what was recorded.
+// Created returns the creates of semaphores whose names have a prefix, by name.
+func (r *Recorder) Created(prefix string) map[string]Operation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	created := make(map[string]Operation)
+	for _, o := range r.operations {
+		if o.Kind == Create && strings.HasPrefix(o.Semaphore.Name, prefix) {
+			created[o.Semaphore.Name] = o
+		}
+	}
+	return created
+}
+
+// History returns what was recorded, in order. An operation whose client never reported the outcome has an unknown one.
 func (r *Recorder) History() *History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.history
-	r.history = History{}
-	return &h
+	now := r.Now()
+	h := &History{
+		Title: r.title, Grace: r.grace, Notes: r.noteTexts(), Faults: r.faults, Finals: r.finals, Views: r.views,
+		Writes: r.writes,
+	}
+	for _, o := range r.operations {
+		if o.Outcome == "" {
+			o.Outcome, o.Error, o.Returned = Unknown, "its client never reported the outcome", now
+		}
+		h.Operations = append(h.Operations, o)
+	}
+	for _, s := range r.sessions {
+		h.Sessions = append(h.Sessions, s)
+	}
+	for _, x := range r.holds {
+		h.Holds = append(h.Holds, x)
+	}
+	slices.SortFunc(h.Operations, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(a.Returned, b.Returned), cmp.Compare(a.Called, b.Called))
+	})
+	slices.SortFunc(h.Sessions, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(a.From, b.From),
+			cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(h.Holds, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Order, b.Order))
+	})
+	slices.SortStableFunc(h.Writes, func(a, b Write) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(h.Views, func(a, b View) int { return cmp.Compare(a.At, b.At) })
+	return h
+}
+
+// noteTexts are the notes that count. The lock is held.
+func (r *Recorder) noteTexts() (list []string) {
+	for _, n := range r.notes {
+		disturbs := func(f Fault) bool { return f.Client < 0 && f.From < n.At && f.To > n.Since }
+		if n.Since == 0 || !slices.ContainsFunc(r.faults, disturbs) {
+			list = append(list, fmt.Sprintf("%v: %s", n.At, n.Text))
+		}
+	}
+	return list
 }

@@ -18,7 +18,7 @@ var Rules = []Rule{
 	{"once", Once},
 	{"sessions", Sessions},
 	{"progress", Progress},
-	{"told", Told},
+	{"notified", Notified},
 	{"watches", Watches},
 	{"finals", Finals},
 }
@@ -33,7 +33,7 @@ type Finding struct {
 func (f Finding) String() string { return f.Rule + ": " + f.Text }
 
 // Check returns where the history breaks any of the rules, Linear among them, and for which semaphores that one
-// could not be decided in reasonable time.
+// could not be decided in time.
 func Check(h *History) (found []Finding, undecided []Semaphore) {
 	for _, r := range Rules {
 		for _, text := range r.Check(h) {
@@ -47,41 +47,42 @@ func Check(h *History) (found []Finding, undecided []Semaphore) {
 	return found, undecided
 }
 
-// mayHave tells whether an operation may have had an effect.
-func (o *Operation) mayHave() bool { return o.Outcome == Done || o.Outcome == Unknown }
+// mayHaveTakenEffect reports whether an operation may have had an effect.
+func (o *Operation) mayHaveTakenEffect() bool { return o.Outcome == Done || o.Outcome == Unknown }
 
-// excuses are the operations that take something from an owner who cannot know it at once: he may believe on
-// until he is told.
-type excuses struct {
+// removals are the operations that take something from an owner. The owner may believe in it until it hears of that.
+type removals struct {
 	semaphores map[Semaphore][]*Operation
 	sessions   map[uint64][]*Operation
 	nodes      map[string][]*Operation
-	got        map[owned]Time
+	gained     map[ownership]Time
 }
 
-// owned is what a session owns, under one order id, however much of it that is at a time.
-type owned struct {
+// ownership is what a session owns, under one order id, however much of it that is at a time.
+type ownership struct {
 	semaphore      Semaphore
 	session, order uint64
 }
 
-func excusesOf(h *History) *excuses {
-	x := &excuses{
-		make(map[Semaphore][]*Operation), make(map[uint64][]*Operation), make(map[string][]*Operation), make(map[owned]Time),
+func removalsOf(h *History) *removals {
+	x := &removals{
+		semaphores: make(map[Semaphore][]*Operation), sessions: make(map[uint64][]*Operation),
+		nodes: make(map[string][]*Operation), gained: make(map[ownership]Time),
 	}
 	for i := range h.Holds { // they are in the order of their beginnings
 		hold := &h.Holds[i]
-		if key := (owned{hold.Semaphore, hold.Session, hold.Order}); x.got[key] == 0 {
-			x.got[key] = hold.From
+		if key := (ownership{hold.Semaphore, hold.Session, hold.Order}); x.gained[key] == 0 {
+			x.gained[key] = hold.From
 		}
 	}
 	for i := range h.Operations {
 		o := &h.Operations[i]
-		if key := (owned{o.Semaphore, o.Session, o.Order}); o.Kind == Acquire && o.Order != 0 && o.Called < x.got[key] {
-			x.got[key] = o.Called // it may have been granted, and lost, long before its client heard of it
+		if key := (ownership{o.Semaphore, o.Session, o.Order}); o.Kind == Acquire && o.Order != 0 &&
+			o.Called < x.gained[key] {
+			x.gained[key] = o.Called // it may have been granted, and lost, long before its client heard of it
 		}
 		switch {
-		case !o.mayHave():
+		case !o.mayHaveTakenEffect():
 		case o.Kind == Delete && o.Force:
 			x.semaphores[o.Semaphore] = append(x.semaphores[o.Semaphore], o)
 		case o.Kind == Destroy:
@@ -94,18 +95,18 @@ func excusesOf(h *History) *excuses {
 }
 
 // hold is the earliest moment from which on a hold may have been over without the knowledge of its client.
-func (x *excuses) hold(h *Hold) Time {
-	return x.from(h.Semaphore, h.Session, x.got[owned{h.Semaphore, h.Session, h.Order}])
+func (x *removals) hold(h *Hold) Time {
+	return x.from(h.Semaphore, h.Session, x.gained[ownership{h.Semaphore, h.Session, h.Order}])
 }
 
 // from is the earliest moment from which on what a session got of a semaphore at some time may have been taken
 // away without its knowledge.
-func (x *excuses) from(s Semaphore, session uint64, got Time) Time {
+func (x *removals) from(s Semaphore, session uint64, gained Time) Time {
 	first := Never
 	for _, list := range [][]*Operation{x.semaphores[s], x.sessions[session], x.nodes[s.Node]} {
 		for _, o := range list {
-			if o.Outcome == Unknown || o.Returned > got {
-				first = min(first, max(o.Called, got))
+			if o.Outcome == Unknown || o.Returned > gained {
+				first = min(first, max(o.Called, gained))
 			}
 		}
 	}
@@ -118,26 +119,27 @@ func limits(h *History) map[Semaphore]uint64 {
 	for i := range h.Operations {
 		o := &h.Operations[i]
 		switch {
-		case o.Kind == Create && o.mayHave():
+		case o.Kind == Create && o.mayHaveTakenEffect():
 			out[o.Semaphore] = max(out[o.Semaphore], o.Limit)
 		case o.Kind == Acquire && o.Ephemeral:
-			out[o.Semaphore] = endless
+			out[o.Semaphore] = unlimited
 		}
 	}
 	return out
 }
 
-// endless is the limit of an ephemeral semaphore, and the count of who wants all of one.
-const endless = 1<<64 - 1
+// unlimited is the limit of an ephemeral semaphore, and the count of who wants all of one.
+const unlimited = 1<<64 - 1
 
 // plus adds counts that may be endless.
 func plus(a, b uint64) uint64 {
-	if a > endless-b {
-		return endless
+	if a > unlimited-b {
+		return unlimited
 	}
 	return a + b
 }
 
+// String describes the link.
 func (l Link) String() string {
 	return fmt.Sprintf("session %x with %d under %d", l.Session, l.Count, l.Order)
 }

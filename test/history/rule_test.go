@@ -40,7 +40,8 @@ func released(session, order uint64, called, returned history.Time) history.Oper
 }
 
 func shown(called, returned history.Time, state history.State) history.Operation {
-	return history.Operation{Kind: history.Describe, Semaphore: lock, Called: called, Returned: returned, Outcome: history.Done, Found: &state}
+	return history.Operation{Kind: history.Describe, Semaphore: lock, Called: called, Returned: returned,
+		Outcome: history.Done, Found: &state}
 }
 
 func owned(revision uint64, links ...history.Link) history.State {
@@ -51,7 +52,7 @@ func one(session, order uint64) history.Link {
 	return history.Link{Session: session, Order: order, Count: 1}
 }
 
-// Each history breaks the rule that is named, or none.
+// TestRules has histories that break the rule that is named, or none.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -84,11 +85,14 @@ func TestRules(t *testing.T) {
 			}
 		}},
 		{"who was stopped is refused", "", func(h *history.History) {
-			h.Writes = []history.Write{{Semaphore: lock, Order: 2, At: 10, Believed: true, Accepted: true}, {Semaphore: lock, Order: 1, At: 11}}
+			h.Writes = []history.Write{{Semaphore: lock, Order: 2, At: 10, Believed: true, Accepted: true}, {
+				Semaphore: lock, Order: 1, At: 11,
+			}}
 		}},
 		{"somebody waits for what is free", "states", func(h *history.History) {
 			h.Views = []history.View{{Watcher: 1, Semaphore: lock, At: 9, State: owned(1)}}
-			h.Finals = []history.Final{{Semaphore: lock, At: 10, State: history.State{Exists: true, Limit: 1, Waiters: []history.Link{one(1, 1)}}}}
+			h.Finals = []history.Final{{Semaphore: lock, At: 10,
+				State: history.State{Exists: true, Limit: 1, Waiters: []history.Link{one(1, 1)}}}}
 		}},
 		{"a view shows more owners than there may be", "states", func(h *history.History) {
 			h.Views = []history.View{{Watcher: 1, Semaphore: lock, At: 9, State: owned(1, one(1, 1), one(2, 2))}}
@@ -126,7 +130,7 @@ func TestRules(t *testing.T) {
 				Returned: 10 * time.Second, Outcome: history.Unknown,
 			})
 		}},
-		{"an owner is not told", "told", func(h *history.History) {
+		{"an owner is not notified", "notified", func(h *history.History) {
 			h.Operations = append(h.Operations, history.Operation{
 				Kind: history.Delete, Force: true, Semaphore: lock, Called: 15, Returned: 16, Outcome: history.Done,
 			})
@@ -134,7 +138,8 @@ func TestRules(t *testing.T) {
 		}},
 		{"a watcher sees a revision twice", "watches", func(h *history.History) {
 			h.Views = []history.View{
-				{Watcher: 1, Semaphore: lock, At: 9, State: owned(1)}, {Watcher: 1, Semaphore: lock, At: 10, State: owned(1)},
+				{Watcher: 1, Semaphore: lock, At: 9, State: owned(1)},
+				{Watcher: 1, Semaphore: lock, At: 10, State: owned(1)},
 			}
 		}},
 		{"a watcher ends with an old state", "watches", func(h *history.History) {
@@ -187,7 +192,8 @@ func TestRules(t *testing.T) {
 		}},
 		{"a write with an old token takes effect", "linear", func(h *history.History) {
 			h.Operations = append(h.Operations, acquired(1, 1, 10, 11), released(1, 1, 12, 13), history.Operation{
-				Kind: history.Update, Semaphore: lock, Session: 1, Guard: 1, Data: "x", Called: 14, Returned: 15, Outcome: history.Done,
+				Kind: history.Update, Semaphore: lock, Session: 1, Guard: 1, Data: "x", Called: 14, Returned: 15,
+				Outcome: history.Done,
 			})
 		}},
 	} {
@@ -206,19 +212,26 @@ func TestRules(t *testing.T) {
 }
 
 func TestAHistoryIsReadAsItWasSaved(t *testing.T) {
-	r := history.NewRecorder("a title")
+	r := newRecorder("a title")
 	r.Grace(time.Second)
 	r.Note("a note")
-	end := r.Session(history.Session{ID: 1, Node: "/jobs", Timeout: time.Second})
-	lost := r.Hold(hold(1, 2, 0, 0))
 	over := r.Fault("a fault", -1)
 	r.Operation(acquired(1, 2, r.Now(), 0))
-	r.Write(history.Write{Semaphore: lock, Order: 2}, func() bool { return true })
-	r.View(history.View{Watcher: 1, Semaphore: lock, State: owned(1, one(1, 2))})
-	r.Final(history.Final{Semaphore: lock, State: owned(1), Watchers: []int{1}})
+	held := hold(1, 2, r.Now(), history.Never)
+	state := owned(1, one(1, 2))
+	for i, e := range []history.Entry{
+		{Session: &history.Session{
+			ID: 1, Node: "/jobs", Timeout: time.Second, To: 9, End: history.Closed, Detail: "by its user",
+		}},
+		{Hold: &held},
+		{Write: &history.Write{Semaphore: lock, Order: 2, Accepted: true}},
+		{View: &history.View{Watcher: 1, Semaphore: lock, State: state}},
+	} {
+		e.Number = uint64(i)
+		r.Add(e)
+	}
+	r.Final(lock, owned(1), []int{1}, true)
 	over()
-	lost("released")
-	end(history.Closed, "by its user")
 	h := r.History()
 	var file bytes.Buffer
 	if err := h.Save(&file); err != nil {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// States: whatever anybody is shown of a semaphore makes sense by itself: the owners have no more than the
-// limit, they and then the waiters stand in the order in which they joined, and nobody waits who could own.
+// States checks that every state that a client is shown is possible: the owners have no more than the limit, they and
+// then the waiters are in the order in which they joined, and the first waiter could not own.
 func States(h *History) (found []string) {
-	look := func(s Semaphore, at Time, state *State, waiters bool) {
+	check := func(s Semaphore, at Time, state *State, waiters bool) {
 		if wrong := state.wrong(waiters); wrong != "" {
 			found = append(found, fmt.Sprintf("%v at %v, revision %d: %s", s, at, state.Revision, wrong))
 		}
 	}
 	for i := range h.Operations {
 		if o := &h.Operations[i]; o.Found != nil {
-			look(o.Semaphore, o.Returned, o.Found, true)
+			check(o.Semaphore, o.Returned, o.Found, true)
 		}
 	}
 	for i := range h.Views {
-		look(h.Views[i].Semaphore, h.Views[i].At, &h.Views[i].State, false)
+		check(h.Views[i].Semaphore, h.Views[i].At, &h.Views[i].State, false)
 	}
 	for i := range h.Finals {
-		look(h.Finals[i].Semaphore, Never, &h.Finals[i].State, true)
+		check(h.Finals[i].Semaphore, Never, &h.Finals[i].State, true)
 	}
 	return found
 }
@@ -53,37 +53,39 @@ func (s *State) wrong(waiters bool) string {
 	return ""
 }
 
-// sight is something that somebody was shown.
-type sight struct {
+// observation is a state that a client was shown.
+type observation struct {
 	revision uint64
 	at       Time
 	state    *State
 	of       string
 }
 
-// Once: nothing takes effect twice. Every write of a workload writes other data, and every acquire gets another
-// order id. So, over the revisions of a semaphore that anybody was shown, no data and no owner comes back after
-// something else was there; and one revision is the same state for everybody.
+// Once checks that nothing takes effect twice. Every write of a workload writes other data, and every acquire gets
+// another order id. So, over the revisions of a semaphore that clients were shown, no data and no owner comes back
+// after something else was there; and one revision is the same state for all clients.
 func Once(h *History) (found []string) {
-	sights := make(map[Semaphore][]sight)
+	observations := make(map[Semaphore][]observation)
 	for i := range h.Operations {
 		if o := &h.Operations[i]; o.Found != nil && o.Found.Exists {
-			sights[o.Semaphore] = append(sights[o.Semaphore], sight{o.Found.Revision, o.Returned, o.Found, "a description"})
+			observations[o.Semaphore] = append(observations[o.Semaphore],
+				observation{o.Found.Revision, o.Returned, o.Found, "a description"})
 		}
 	}
 	for i := range h.Views {
 		if v := &h.Views[i]; v.State.Exists {
-			sights[v.Semaphore] = append(sights[v.Semaphore], sight{v.State.Revision, v.At, &v.State, fmt.Sprintf("watcher %d", v.Watcher)})
+			observations[v.Semaphore] = append(observations[v.Semaphore], observation{v.State.Revision, v.At, &v.State,
+				fmt.Sprintf("watcher %d", v.Watcher)})
 		}
 	}
-	for s, list := range sights {
-		slices.SortStableFunc(list, func(a, b sight) int { return cmp.Compare(a.revision, b.revision) })
-		found = append(found, twice(s, list)...)
+	for s, list := range observations {
+		slices.SortStableFunc(list, func(a, b observation) int { return cmp.Compare(a.revision, b.revision) })
+		found = append(found, repeats(s, list)...)
 	}
 	return found
 }
 
-func twice(s Semaphore, list []sight) (found []string) {
+func repeats(s Semaphore, list []observation) (found []string) {
 	gone, lost := make(map[string]bool), make(map[uint64]bool)
 	for i, x := range list {
 		if i == 0 {
@@ -101,7 +103,8 @@ func twice(s Semaphore, list []sight) (found []string) {
 			gone[before.state.Data] = true
 		}
 		if x.state.Data != "" && gone[x.state.Data] {
-			found = append(found, fmt.Sprintf("%v: %q is there again at revision %d, shown to %s at %v", s, x.state.Data, x.revision, x.of, x.at))
+			found = append(found, fmt.Sprintf("%v: %q is there again at revision %d, shown to %s at %v",
+				s, x.state.Data, x.revision, x.of, x.at))
 		}
 		for _, l := range before.state.Owners {
 			if !slices.ContainsFunc(x.state.Owners, func(m Link) bool { return m.Order == l.Order }) {
@@ -110,7 +113,8 @@ func twice(s Semaphore, list []sight) (found []string) {
 		}
 		for _, l := range x.state.Owners {
 			if lost[l.Order] {
-				found = append(found, fmt.Sprintf("%v: %v owns again at revision %d, shown to %s at %v", s, l, x.revision, x.of, x.at))
+				found = append(found, fmt.Sprintf("%v: %v owns again at revision %d, shown to %s at %v",
+					s, l, x.revision, x.of, x.at))
 			}
 		}
 	}

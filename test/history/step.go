@@ -9,22 +9,22 @@ import (
 type stepKind string
 
 const (
-	stepAcquire stepKind = "acquire" // and hear at once what comes of it
-	stepJoin    stepKind = "join"    // own or wait
-	stepOwn     stepKind = "own"     // be an owner
-	stepLoosen  stepKind = "loosen"  // what may go from now on
-	stepOther   stepKind = "other"
+	stepAcquire   stepKind = "acquire" // with an answer at once
+	stepJoin      stepKind = "join"    // own or wait
+	stepOwn       stepKind = "own"     // be an owner
+	stepTransient stepKind = "end"     // what is transient from now on
+	stepOther     stepKind = "other"
 )
 
-// step is something that happens to a semaphore in one moment between two. An acquire that waited is two steps.
+// step is one change of a semaphore at a moment between two. An acquire that waited is two steps.
 type step struct {
-	kind     stepKind
-	of       *Operation // nil for the end of a session
-	session  uint64
-	order    uint64 // 0 where it is not known
-	maybe    bool   // it may not have happened
-	loose    bool   // what the session has then may go again at any moment
-	from, to Time
+	kind      stepKind
+	of        *Operation // nil for the end of a session
+	session   uint64
+	order     uint64 // 0 where it is not known
+	maybe     bool   // it may not have happened
+	transient bool   // what the session has then is transient
+	from, to  Time
 }
 
 // stepsOf turns what a history knows of a semaphore into steps.
@@ -34,33 +34,33 @@ func stepsOf(operations []*Operation, ends map[uint64]Time) (steps []step) {
 	ended := make(map[uint64]bool)
 	for _, o := range operations {
 		if o.Kind == Update && o.Outcome == Unknown {
-			// Data that was shown was written before that; data that nobody was shown explains nothing.
-			if at, known := shown[o.Data]; known {
+			// Data that was shown was written before that; data that no client was shown explains nothing.
+			if at, knownAt := shown[o.Data]; knownAt {
 				steps = append(steps, step{kind: stepOther, of: o, session: o.Session, from: o.Called, to: at})
 			}
 			continue
 		}
 		end, over := ends[o.Session]
 		for _, s := range stepsOfOne(o, answered) {
-			s.loose = s.loose || over && s.to > end
+			s.transient = s.transient || over && s.to > end
 			steps = append(steps, s)
 		}
 		if over && !ended[o.Session] && (o.Kind == Acquire || o.Kind == Change) {
 			ended[o.Session] = true
-			steps = append(steps, step{kind: stepLoosen, session: o.Session, from: end, to: end})
+			steps = append(steps, step{kind: stepTransient, session: o.Session, from: end, to: end})
 		}
 	}
 	return steps
 }
 
-// shownData tells by when all data was written that was shown. No two updates write the same.
+// shownData returns by when all data was written that was shown. No two updates write the same.
 func shownData(operations []*Operation) map[string]Time {
 	shown := make(map[string]Time)
 	for _, o := range operations {
 		if o.Kind != Describe || o.Found == nil {
 			continue
 		}
-		if at, known := shown[o.Found.Data]; !known || o.Returned < at {
+		if at, knownAt := shown[o.Found.Data]; !knownAt || o.Returned < at {
 			shown[o.Found.Data] = o.Returned
 		}
 	}
@@ -80,9 +80,9 @@ func answersOf(operations []*Operation) answers {
 	return a
 }
 
-// settled is until when an operation that was given up may take effect: until a later change of the same
+// latestEffect is until when an operation that was given up may take effect: until a later change of the same
 // semaphore by the same session was answered, whose number is higher. Without a session there is no such end.
-func (a answers) settled(o *Operation) Time {
+func (a answers) latestEffect(o *Operation) Time {
 	if o.Session != 0 {
 		for _, other := range a[o.Session] {
 			if other.Called > o.Called {
@@ -96,7 +96,7 @@ func (a answers) settled(o *Operation) Time {
 func stepsOfOne(o *Operation, answered answers) []step {
 	one := step{kind: stepOther, of: o, session: o.Session, order: o.Order, from: o.Called, to: o.Returned}
 	if o.Outcome == Unknown {
-		one.maybe, one.to = true, answered.settled(o)
+		one.maybe, one.to = true, answered.latestEffect(o)
 	}
 	switch {
 	case o.Kind == Describe && o.Found != nil:
@@ -104,7 +104,7 @@ func stepsOfOne(o *Operation, answered answers) []step {
 		return []step{one}
 	case o.Kind == Release && o.Outcome == Unknown:
 		// It goes on in the background.
-		return []step{{kind: stepLoosen, session: o.Session, order: o.Guard, from: o.Called, to: o.Called}}
+		return []step{{kind: stepTransient, session: o.Session, order: o.Guard, from: o.Called, to: o.Called}}
 	case o.Kind == Acquire:
 		return acquireSteps(o, one, answered)
 	case o.Kind == Change && (o.Outcome == Done || o.Outcome == Unknown):
@@ -120,7 +120,7 @@ func stepsOfOne(o *Operation, answered answers) []step {
 func acquireSteps(o *Operation, one step, answered answers) []step {
 	join, own := one, one
 	join.kind, own.kind = stepJoin, stepOwn
-	join.loose = o.Outcome != Done
+	join.transient = o.Outcome != Done
 	switch {
 	case o.Wait == 0 && o.Outcome != Unknown:
 		one.kind = stepAcquire
@@ -138,8 +138,8 @@ func acquireSteps(o *Operation, one step, answered answers) []step {
 		if o.Place == o.Order {
 			return []step{first, own}
 		}
-		// It lost its place unheard, and got another one.
-		first.loose = true
+		// It lost its place without hearing of it, and got another one.
+		first.transient = true
 		join.from = o.Queued
 		return []step{first, join, own}
 	case o.Outcome == Done:
@@ -150,6 +150,6 @@ func acquireSteps(o *Operation, one step, answered answers) []step {
 	case o.Outcome == Refused:
 		return nil
 	}
-	join.maybe, join.to, join.order = true, answered.settled(o), 0
+	join.maybe, join.to, join.order = true, answered.latestEffect(o), 0
 	return []step{join}
 }

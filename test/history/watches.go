@@ -2,11 +2,10 @@ package history
 
 import (
 	"fmt"
-	"slices"
 )
 
-// Watches: every watcher sees revisions that grow, each once, with changes that lead from view to view, and in
-// the end the state that there is.
+// Watches checks that every watcher sees revisions that grow, each once, with changes that lead from view to view, and
+// in the end the final state.
 func Watches(h *History) (found []string) {
 	last := make(map[int]*View)
 	for i := range h.Views {
@@ -16,7 +15,8 @@ func Watches(h *History) (found []string) {
 				v.Semaphore, v.Watcher, before.State.Revision, before.At, v.State.Revision, v.At))
 		}
 		if v.Broken != "" {
-			found = append(found, fmt.Sprintf("%v: watcher %d at %v, revision %d: %s", v.Semaphore, v.Watcher, v.At, v.State.Revision, v.Broken))
+			found = append(found, fmt.Sprintf("%v: watcher %d at %v, revision %d: %s",
+				v.Semaphore, v.Watcher, v.At, v.State.Revision, v.Broken))
 		}
 		last[v.Watcher] = v
 	}
@@ -26,8 +26,9 @@ func Watches(h *History) (found []string) {
 			switch {
 			case v == nil:
 				found = append(found, fmt.Sprintf("%v: watcher %d never saw anything", f.Semaphore, w))
-			case v.State.Exists != f.State.Exists || v.State.Data != f.State.Data || !slices.Equal(v.State.Owners, f.State.Owners):
-				found = append(found, fmt.Sprintf("%v: watcher %d saw last, at %v, %+v; there is %+v", f.Semaphore, w, v.At, v.State, f.State))
+			case !v.State.sameAs(&f.State):
+				found = append(found, fmt.Sprintf("%v: watcher %d saw last, at %v, %+v; there is %+v",
+					f.Semaphore, w, v.At, v.State, f.State))
 			}
 		}
 	}
@@ -44,10 +45,10 @@ func (h *History) lastView(watcher int, at Time) (last *View) {
 	return last
 }
 
-// Finals: in the end a semaphore is owned by those who believe that they hold it, and by nobody else: not by the
-// dead, and not by who has given up or released. Nobody waits, because nobody asks any more.
+// Finals checks that in the end a semaphore is owned by the clients that believe to hold it, and by no other: not by
+// ended sessions, and not by clients that have given up or released. No client waits, because no program asks any more.
 func Finals(h *History) (found []string) {
-	excuses := excusesOf(h)
+	removals := removalsOf(h)
 	ends := make(map[uint64]Time)
 	for _, s := range h.Sessions {
 		ends[s.ID] = s.To
@@ -63,23 +64,27 @@ func Finals(h *History) (found []string) {
 		for _, l := range f.State.Owners {
 			switch x := holds[l.Order]; {
 			case ends[l.Session] <= f.At:
-				found = append(found, fmt.Sprintf("%v: in the end %v owns, and is dead since %v", f.Semaphore, l, ends[l.Session]))
+				found = append(found, fmt.Sprintf("%v: in the end %v owns, and is dead since %v",
+					f.Semaphore, l, ends[l.Session]))
 			case x == nil:
 				found = append(found, fmt.Sprintf("%v: in the end %v owns, and does not know it", f.Semaphore, l))
 			case x.Count != l.Count || x.Session != l.Session:
-				found = append(found, fmt.Sprintf("%v: in the end %v owns, and believes in %d", f.Semaphore, l, x.Count))
+				found = append(found, fmt.Sprintf("%v: in the end %v owns, and believes in %d",
+					f.Semaphore, l, x.Count))
 			}
 			delete(holds, l.Order)
 		}
 		for _, x := range holds {
-			if excuses.hold(x) != Never {
+			if removals.hold(x) != Never {
 				continue
 			}
-			found = append(found, fmt.Sprintf("%v: in the end session %x believes in %d under %d since %v, and does not own it",
-				f.Semaphore, x.Session, x.Count, x.Order, x.From))
+			found = append(found,
+				fmt.Sprintf("%v: in the end session %x believes in %d under %d since %v, and does not own it",
+					f.Semaphore, x.Session, x.Count, x.Order, x.From))
 		}
 		for _, l := range f.State.Waiters {
-			found = append(found, fmt.Sprintf("%v: in the end %v waits, and nobody asked for that any more", f.Semaphore, l))
+			found = append(found, fmt.Sprintf("%v: in the end %v waits, and no program asks for that any more",
+				f.Semaphore, l))
 		}
 	}
 	return found

@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// FaultKind is what goes wrong.
+// FaultKind says what goes wrong.
 type FaultKind string
 
 // The kinds of faults.
 const (
 	// BadLinks: messages between hosts are slow, lost, and overtake each other.
 	BadLinks FaultKind = "bad links"
-	// Isolation: a host and the others do not hear each other.
+	// Isolation: no message between a host and the others arrives.
 	Isolation FaultKind = "isolation"
-	// OneWay: a host hears another one no more, which hears it.
+	// OneWay: messages of one host to another one are lost, and those in the other direction arrive.
 	OneWay FaultKind = "one-way partition"
 	// Split: the hosts fall into two halves.
 	Split FaultKind = "split"
@@ -34,9 +34,9 @@ const (
 	// SlowDisk, StuckDisk: a host's fsync takes long, or for ever.
 	SlowDisk  FaultKind = "slow disk"
 	StuckDisk FaultKind = "stuck disk"
-	// Election: another host comes to lead a shard.
+	// Election: another host becomes the leader of a shard.
 	Election FaultKind = "election"
-	// Restart: a host hands over what it leads, stops in peace and is started again.
+	// Restart: a host hands over what it leads, stops in order and is started again.
 	Restart FaultKind = "restart"
 
 	// CutClient, CutHost: the connections of a client, or of a host with clients, break.
@@ -64,13 +64,13 @@ type Fault struct {
 	Amount float64 // 0 to 1: how bad it is
 }
 
-// String tells the fault in a line.
+// String describes the fault in a line.
 func (f Fault) String() string {
 	return fmt.Sprintf("%s, host %d, other %d, client %d, shard %d, amount %.2f, at %v for %v",
 		f.Kind, f.Host, f.Other, f.Client, f.Shard, f.Amount, f.At, f.For)
 }
 
-// clientOnly tells whether one client alone suffers from the fault.
+// clientOnly reports whether the fault disturbs one client alone.
 func (f Fault) clientOnly() bool {
 	switch f.Kind {
 	case CutClient, ClientPause, Apart, SlowClient, ClientDeath:
@@ -86,29 +86,30 @@ var hostFaults = []FaultKind{
 
 var clientFaults = []FaultKind{CutClient, CutClient, ClientPause, ClientPause, Apart, Apart, SlowClient, ClientDeath}
 
-// drawFaults draws what goes wrong. A pace of n is one nth of the faults in the same time.
-func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) {
+// drawFaults draws the faults of a plan. A pace of n is one nth of the faults in the same time.
+func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Fault) {
 	gap, long := time.Duration(0), time.Duration(0)
-	switch w {
-	case calm:
+	switch s {
+	case noFaults:
 		return nil
-	case breezy:
+	case fewFaults:
 		gap, long = 20*time.Second, 500*time.Millisecond
-	case stormy:
-		gap, long = workload.Pick(dice, 2*time.Second, 5*time.Second), workload.Pick(dice, time.Second, 5*time.Second, 25*time.Second)
+	case manyFaults:
+		gap = workload.Pick(random, 2*time.Second, 5*time.Second)
+		long = workload.Pick(random, time.Second, 5*time.Second, 25*time.Second)
 	}
 	gap *= time.Duration(pace)
-	for at := gap; at < p.Length; at += time.Duration(dice.Int64N(int64(2 * gap))) {
+	for at := gap; at < p.Length; at += time.Duration(random.Int64N(int64(2 * gap))) {
 		kinds := hostFaults
-		if dice.IntN(5) < 2 {
+		if random.IntN(5) < 2 {
 			kinds = clientFaults
 		}
 		f := Fault{
-			Kind: workload.Pick(dice, kinds...), At: at, For: time.Duration(dice.Int64N(int64(long))),
-			Host: shard.HostID(1 + dice.IntN(p.Hosts)), Other: shard.HostID(1 + dice.IntN(p.Hosts)),
-			Client: dice.IntN(len(p.Clients)), Shard: uint64(dice.IntN(p.Shards + 1)), Amount: dice.Float64(),
+			Kind: workload.Pick(random, kinds...), At: at, For: time.Duration(random.Int64N(int64(long))),
+			Host: shard.HostID(1 + random.IntN(p.Hosts)), Other: shard.HostID(1 + random.IntN(p.Hosts)),
+			Client: random.IntN(len(p.Clients)), Shard: uint64(random.IntN(p.Shards + 1)), Amount: random.Float64(),
 		}
-		if f.Kind == ClientDeath && w != stormy {
+		if f.Kind == ClientDeath && s != manyFaults {
 			f.Kind = CutClient
 		}
 		faults = append(faults, f)
@@ -116,7 +117,7 @@ func drawFaults(dice *rand.Rand, p *Plan, w weather, pace int) (faults []Fault) 
 	return faults
 }
 
-// begin lets a fault happen, and returns what ends it; nil where it makes no sense at the moment.
+// begin begins a fault, and returns what ends it; nil where it is not possible at the moment.
 func (w *world) begin(f Fault) (end func()) {
 	net := w.cluster.Net()
 	switch f.Kind {
@@ -152,11 +153,11 @@ func (w *world) begin(f Fault) (end func()) {
 	case Blackout:
 		return w.crash(true, w.hostIDs()...)
 	case HostPause:
-		w.wires.holdHost(f.Host, true)
+		w.network.holdHost(f.Host, true)
 		net.Pause(f.Host)
 		return func() {
 			net.Resume(f.Host)
-			w.wires.holdHost(f.Host, false)
+			w.network.holdHost(f.Host, false)
 		}
 	case SlowDisk:
 		net.SetDisk(f.Host, memlog.Between(0, time.Duration(f.Amount*float64(time.Second))))
@@ -173,19 +174,19 @@ func (w *world) begin(f Fault) (end func()) {
 		w.cluster.CutClients(f.Host)
 		return func() {}
 	case CutClient:
-		w.wires.cut(f.Client)
+		w.network.cut(f.Client)
 		return func() {}
 	case ClientPause:
-		w.wires.holdClient(f.Client, true)
-		return func() { w.wires.holdClient(f.Client, false) }
+		w.network.holdClient(f.Client, true)
+		return func() { w.network.holdClient(f.Client, false) }
 	case Apart:
-		return w.wires.part(f.Client, f.Host, f.Amount)
+		return w.network.separate(f.Client, f.Host, f.Amount)
 	case SlowClient:
-		w.wires.slow(f.Client, time.Duration(f.Amount*float64(500*time.Millisecond)))
-		return func() { w.wires.slow(f.Client, w.plan.Clients[f.Client].Wire) }
+		w.network.setDelay(f.Client, time.Duration(f.Amount*float64(500*time.Millisecond)))
+		return func() { w.network.setDelay(f.Client, w.plan.Clients[f.Client].Delay) }
 	case ClientDeath:
-		w.clients[f.Client].die()
-		return func() { w.clients[f.Client].rise() }
+		w.clients[f.Client].kill()
+		return func() { w.clients[f.Client].start() }
 	}
 	panic("simulation: a fault of an unknown kind: " + f.String())
 }
@@ -193,16 +194,17 @@ func (w *world) begin(f Fault) (end func()) {
 func (w *world) badLinks(f Fault) func() {
 	net := w.cluster.Net()
 	net.SetPaths(memlog.Path{
-		Delay: memlog.Between(0, time.Duration(f.Amount*float64(300*time.Millisecond))), Loss: f.Amount / 3, Reorder: true,
+		Delay: memlog.Between(0, time.Duration(f.Amount*float64(300*time.Millisecond))),
+		Loss:  f.Amount / 3, Reorder: true,
 	})
 	return func() { net.SetPaths(w.plan.Log.Path) }
 }
 
-// crash ends hosts. One that is down already is left to who ended it.
+// crash ends hosts. One that is down already is skipped: the fault that ended it starts it again.
 func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
 	var down []shard.HostID
 	for _, id := range hosts {
-		if w.takeDown(id) {
+		if w.markDown(id) {
 			w.cluster.Crash(id, loseUnsynced)
 			down = append(down, id)
 		}
@@ -214,9 +216,9 @@ func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
 	}
 }
 
-// restart lets a host leave and stop. One that is down already is left to who ended it.
+// restart has a host hand over and stop. One that is down already is skipped: the fault that ended it starts it again.
 func (w *world) restart(id shard.HostID) func() {
-	if !w.takeDown(id) {
+	if !w.markDown(id) {
 		return nil
 	}
 	w.cluster.Host(id).Leave(time.Second)
@@ -229,5 +231,5 @@ func (w *world) start(id shard.HostID) {
 	if err := w.cluster.Restart(id); err != nil {
 		w.record.Note("host %d did not start again: %v", id, err)
 	}
-	w.bringUp(id)
+	w.markUp(id)
 }

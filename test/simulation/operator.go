@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// operator is the number under which wires know the operator's client.
+// operator is the number of the operator's client in the network.
 const operator = 99
 
 // staleness is how old a RELAXED read may be: the longest grace period, by a clock that is a little slow.
@@ -24,38 +24,38 @@ func (w *world) staleness() time.Duration {
 	return longest + longest/10
 }
 
-// operate does what operators do, until the context ends.
-func (w *world) operate(ctx context.Context, dice *rand.Rand) {
+// operate destroys sessions, alters the node, and creates and drops nodes, until the context ends.
+func (w *world) operate(ctx context.Context, random *rand.Rand) {
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		return w.wires.dial(ctx, operator, address)
+		return w.network.dial(ctx, operator, address)
 	}
 	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(dial))
 	if err != nil {
-		return // there was no host for as long as one waits
+		return // no host answered until the context ended
 	}
 	defer c.Close()
-	for n := 1; workload.Sleep(ctx, time.Duration(dice.Int64N(int64(20*time.Second)))); n++ {
+	for n := 1; workload.Sleep(ctx, time.Duration(random.Int64N(int64(20*time.Second)))); n++ {
 		call, cancel := context.WithTimeout(ctx, 20*time.Second)
-		switch dice.IntN(3) {
+		switch random.IntN(3) {
 		case 0:
-			w.destroy(call, c, dice)
+			w.destroy(call, c, random)
 		case 1:
-			grace := workload.Pick(dice, w.plan.Graces...)
+			grace := workload.Pick(random, w.plan.Graces...)
 			w.record.Grace(grace)
 			_, _ = c.AlterNode(call, path, client.NodeConfig{
-				SessionGracePeriod: grace, SelfCheckPeriod: workload.Pick(dice, 500*time.Millisecond, time.Second),
-				AttachConsistency: workload.Pick(dice, client.Strict, client.Relaxed),
+				SessionGracePeriod: grace, SelfCheckPeriod: workload.Pick(random, 500*time.Millisecond, time.Second),
+				AttachConsistency: workload.Pick(random, client.Strict, client.Relaxed),
 			})
 		case 2:
-			w.comeAndGo(call, c, fmt.Sprintf("/come/and/go/%d", n))
+			w.dropNode(call, c, fmt.Sprintf("/dropped/%d", n))
 		}
 		cancel()
 	}
 }
 
-// destroy ends somebody's session.
-func (w *world) destroy(ctx context.Context, c *client.Client, dice *rand.Rand) {
-	id := workload.Pick(dice, w.clients...).living(dice)
+// destroy ends the session of a client.
+func (w *world) destroy(ctx context.Context, c *client.Client, random *rand.Rand) {
+	id := workload.Pick(random, w.clients...).anySession(random)
 	if id == 0 {
 		return
 	}
@@ -64,8 +64,8 @@ func (w *world) destroy(ctx context.Context, c *client.Client, dice *rand.Rand) 
 	w.record.Operation(o)
 }
 
-// comeAndGo makes a node, holds something in it, and drops it, which has to end the session.
-func (w *world) comeAndGo(ctx context.Context, c *client.Client, path string) {
+// dropNode creates a node, acquires something in it, and drops the node, which has to end the session.
+func (w *world) dropNode(ctx context.Context, c *client.Client, path string) {
 	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
 		return
 	}
@@ -79,11 +79,11 @@ func (w *world) comeAndGo(ctx context.Context, c *client.Client, path string) {
 	}
 	select {
 	case <-s.Context().Done():
-	case <-time.After(w.plan.Settle):
-		w.record.Note("session %x lives on, %v after its node %s was dropped", s.ID(), w.plan.Settle, path)
+	case <-time.After(w.plan.Recovery):
+		w.record.Note("session %x has not ended %v after its node %s was dropped", s.ID(), w.plan.Recovery, path)
 		return
 	}
 	if err == nil && lease.Err() == nil {
-		w.record.Note("a lease of session %x lives on after its node %s was dropped", s.ID(), path)
+		w.record.Note("a lease of session %x has not ended after its node %s was dropped", s.ID(), path)
 	}
 }

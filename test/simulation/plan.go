@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// Plan is what a world is like. It is drawn from a seed; a test may change it before it is played.
+// Plan is what a world is like. It is drawn from a seed; a test may change it before the world runs.
 type Plan struct {
 	Seed   uint64
 	Length time.Duration // of the time in which programs work and faults happen
@@ -27,67 +27,67 @@ type Plan struct {
 
 	Clients []ClientPlan
 	Faults  []Fault
-	// Operator does what only operators do: ends sessions, alters and drops nodes, deletes by force.
+	// Operator: there is an operator, who ends sessions, alters nodes and drops them.
 	Operator bool
-	// Settle is how long after the end of all faults everything must be in order.
-	Settle time.Duration
+	// Recovery is how long after the end of all faults the final state is recorded.
+	Recovery time.Duration
 }
 
 // ClientPlan is one client.
 type ClientPlan struct {
-	Wire     time.Duration // how long a message takes
+	Delay    time.Duration // how long a message takes
 	Timeouts []time.Duration
 	Watchers int
-	// Think is the mean pause of a program between two doings.
+	// Think is the mean pause of a program between two operations.
 	Think time.Duration
 }
 
-// weather is how bad it gets.
-type weather int
+// severity is how often faults happen.
+type severity int
 
 const (
-	calm   weather = iota // nothing goes wrong
-	breezy                // now and then something small
-	stormy                // one thing upon the other
+	noFaults   severity = iota
+	fewFaults           // small ones, now and then
+	manyFaults          // one fault begins while others last
 )
 
-// Draw makes the plan of a seed.
+// Draw draws the plan of a seed.
 func Draw(seed uint64) Plan {
-	dice := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	p := Plan{
-		Seed: seed, Hosts: workload.Pick(dice, 1, 3, 3, 3, 3, 3, 3, 5), Shards: 1 + dice.IntN(2),
-		Length:   time.Duration(1+dice.IntN(4)) * time.Minute,
-		Operator: dice.IntN(3) > 0,
+		Seed: seed, Hosts: workload.Pick(random, 1, 3, 3, 3, 3, 3, 3, 5), Shards: 1 + random.IntN(2),
+		Length:   time.Duration(1+random.IntN(4)) * time.Minute,
+		Operator: random.IntN(3) > 0,
 	}
 	p.Log = memlog.Config{
 		Seed:                seed,
-		ElectionTimeout:     workload.Pick(dice, 300*time.Millisecond, time.Second),
-		CheckQuorum:         dice.IntN(2) == 0,
-		LateOutcome:         workload.Pick(dice, 0, 0, 0.01),
-		UnknownOnTermChange: workload.Pick(dice, 0, 0.5, 1),
-		SnapshotEvery:       workload.Pick(dice, uint64(0), 20, 200, 2000),
-		SnapshotKeep:        workload.Pick(dice, uint64(0), 10, 100),
-		Path:                memlog.Path{Delay: memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)), Reorder: dice.IntN(2) == 0},
-		Disk:                memlog.Between(0, workload.Pick(dice, 0, time.Millisecond, 5*time.Millisecond)),
+		ElectionTimeout:     workload.Pick(random, 300*time.Millisecond, time.Second),
+		CheckQuorum:         random.IntN(2) == 0,
+		LateOutcome:         workload.Pick(random, 0, 0, 0.01),
+		UnknownOnTermChange: workload.Pick(random, 0, 0.5, 1),
+		SnapshotEvery:       workload.Pick(random, uint64(0), 20, 200, 2000),
+		SnapshotKeep:        workload.Pick(random, uint64(0), 10, 100),
+		Path:                memlog.Path{Delay: drawDelay(random), Reorder: random.IntN(2) == 0},
+		Disk:                drawDelay(random),
 	}
 	// Clocks of hosts differ by up to half a percent, which is what their proof allows, and from those of the
 	// clients by up to four.
-	rate := 1 + workload.Pick(dice, 0, 0.04*(2*dice.Float64()-1))
+	rate := 1 + workload.Pick(random, 0, 0.04*(2*random.Float64()-1))
 	for range p.Hosts {
-		p.Rates = append(p.Rates, rate*(1+0.005*(2*dice.Float64()-1)))
+		p.Rates = append(p.Rates, rate*(1+0.005*(2*random.Float64()-1)))
 	}
 	p.Graces = []time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}
 	p.Node = client.NodeConfig{
-		SelfCheckPeriod:    workload.Pick(dice, 500*time.Millisecond, time.Second),
-		SessionGracePeriod: p.Graces[dice.IntN(len(p.Graces))],
-		AttachConsistency:  workload.Pick(dice, client.Strict, client.Relaxed),
-		ReadConsistency:    workload.Pick(dice, client.Strict, client.Relaxed),
+		SelfCheckPeriod:    workload.Pick(random, 500*time.Millisecond, time.Second),
+		SessionGracePeriod: p.Graces[random.IntN(len(p.Graces))],
+		AttachConsistency:  workload.Pick(random, client.Strict, client.Relaxed),
+		ReadConsistency:    workload.Pick(random, client.Strict, client.Relaxed),
 	}
-	for range 2 + dice.IntN(4) {
-		p.Clients = append(p.Clients, drawClient(dice))
+	for range 2 + random.IntN(4) {
+		p.Clients = append(p.Clients, drawClient(random))
 	}
 	pace := 1
-	if dice.IntN(20) == 0 {
+	if random.IntN(20) == 0 {
 		pace = longDay
 		p.Length *= time.Duration(pace)
 		for i := range p.Clients {
@@ -95,43 +95,50 @@ func Draw(seed uint64) Plan {
 		}
 	}
 	p.drawUpgrades(rand.New(rand.NewPCG(seed, 2)))
-	p.Faults = drawFaults(dice, &p, workload.Pick(dice, calm, breezy, breezy, stormy, stormy, stormy), pace)
+	p.Faults = drawFaults(random, &p,
+		workload.Pick(random, noFaults, fewFaults, fewFaults, manyFaults, manyFaults, manyFaults), pace)
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
 	// the time in which clients find their hosts again.
-	p.Settle = 75 * time.Second
+	p.Recovery = 75 * time.Second
 	return p
 }
 
 // drawUpgrades has the hosts begin with the newest build, or get it one after the other in the middle of the work.
-func (p *Plan) drawUpgrades(dice *rand.Rand) {
+func (p *Plan) drawUpgrades(random *rand.Rand) {
 	p.Upgrades = make([]time.Duration, p.Hosts)
-	if dice.IntN(2) == 0 {
+	if random.IntN(2) == 0 {
 		return
 	}
 	for i := range p.Upgrades {
-		p.Upgrades[i] = time.Duration(1 + dice.Int64N(int64(p.Length/2)))
+		p.Upgrades[i] = time.Duration(1 + random.Int64N(int64(p.Length/2)))
 	}
 }
 
-// longDay is how much slower everything happens, and how much longer, on a day on which little does.
+// longDay is by how much a long day is longer, and by how much less happens in the same time.
 const longDay = 60
 
-// LongDay tells whether it is one.
+// LongDay reports whether the plan is of such a day.
 func (p *Plan) LongDay() bool { return p.Length >= longDay*time.Minute }
 
-func drawClient(dice *rand.Rand) ClientPlan {
+func drawDelay(random *rand.Rand) memlog.Delay {
+	return memlog.Between(0, workload.Pick(random, 0, time.Millisecond, 5*time.Millisecond))
+}
+
+func drawClient(random *rand.Rand) ClientPlan {
 	c := ClientPlan{
-		Wire:     time.Duration(dice.Int64N(int64(workload.Pick(dice, 100*time.Microsecond, 2*time.Millisecond, 20*time.Millisecond)))),
-		Watchers: dice.IntN(4),
-		Think:    workload.Pick(dice, 50*time.Millisecond, 200*time.Millisecond, time.Second),
+		Delay: time.Duration(random.Int64N(int64(
+			workload.Pick(random, 100*time.Microsecond, 2*time.Millisecond, 20*time.Millisecond)))),
+		Watchers: random.IntN(4),
+		Think:    workload.Pick(random, 50*time.Millisecond, 200*time.Millisecond, time.Second),
 	}
-	for range 1 + dice.IntN(6) {
-		c.Timeouts = append(c.Timeouts, workload.Pick(dice, time.Second, 2*time.Second, 5*time.Second, 10*time.Second))
+	for range 1 + random.IntN(6) {
+		timeout := workload.Pick(random, time.Second, 2*time.Second, 5*time.Second, 10*time.Second)
+		c.Timeouts = append(c.Timeouts, timeout)
 	}
 	return c
 }
 
-// String tells in a line what the plan is like.
+// String describes the plan in a line.
 func (p Plan) String() string {
 	sessions := 0
 	for _, c := range p.Clients {
@@ -139,4 +146,30 @@ func (p Plan) String() string {
 	}
 	return fmt.Sprintf("seed %d: %v, %d hosts, %d shards, %d clients with %d sessions, %d faults",
 		p.Seed, p.Length, p.Hosts, p.Shards, len(p.Clients), sessions, len(p.Faults))
+}
+
+// targets are the semaphores of a world.
+var targets = workload.Targets(
+	workload.Target{Name: "doomed-0", Limit: 2, Recreated: true, Data: true},
+	workload.Target{Name: "config-0", Limit: 1, Recreated: true, Data: true},
+)
+
+// Semaphores is how many semaphores a world has.
+var Semaphores = int64(len(targets))
+
+// profile is that of all programs. Waiting costs no real time.
+var profile = &workload.Profile{
+	Targets: targets,
+	Odds: workload.Odds{
+		Of: 100, Acquire: 45, Use: 25, Change: 6, Update: 6, Describe: 10, WatchOnce: 2, Recreate: 3, Release: 1,
+		Close: 1, CloseOne: 4,
+	},
+	Work: func(random *rand.Rand, timeout time.Duration) time.Duration {
+		return workload.Pick(random, 10*time.Millisecond, time.Second, 2*timeout)
+	},
+	Timeouts:       []time.Duration{20 * time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second},
+	LongWait:       8 * time.Second,
+	ResolveTimeout: 30 * time.Second,
+	Retry:          time.Second,
+	LostGuards:     true,
 }

@@ -16,14 +16,14 @@ import (
 // aboveLevel: hosts propose commands above the level of their shard, and one of them does not check the level: it
 // carries out what the others refuse, as a build would that knows what came with the level.
 func aboveLevel() *simulation.Bug {
-	proposers := withLog(func(l *crookedLog) {
+	proposers := withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
 			if c.Kind == shard.CmdSessionCreate && c.Timeout == 5000 {
 				c.Level = level.Newest + 1
 			}
 		}
 	})
-	unchecked := withMachine(func(m *crookedMachine, e shard.Entry) error {
+	unchecked := withMachine(func(m *faultyMachine, e shard.Entry) error {
 		if m.host == 2 {
 			e.Data = lowered(e.Data)
 		}
@@ -101,7 +101,7 @@ func restores(p *simulation.Plan) {
 // driftingReplica: one host keeps other descriptions of sessions than the others. No client ever reads them: nothing
 // but a comparison of digests notices.
 func driftingReplica() *simulation.Bug {
-	return withMachine(func(m *crookedMachine, e shard.Entry) error {
+	return withMachine(func(m *faultyMachine, e shard.Entry) error {
 		if m.host == 2 {
 			var b shard.Batch
 			if err := shard.DecodeBatch(e.Data, &b, level.Newest); err != nil {

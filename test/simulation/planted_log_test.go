@@ -10,14 +10,14 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// crookedLog is the log of a data shard with a mistake in it, between the host and the real one.
-type crookedLog struct {
+// faultyLog is the log of a data shard with a mistake in it, between the host and the real one.
+type faultyLog struct {
 	shard.Log
 	alter   func(*shard.Command) // what is proposed
 	barrier func(l shard.Log, done func(error)) error
 }
 
-func (l *crookedLog) Propose(batch []byte, done func(shard.Outcome)) error {
+func (l *faultyLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	if l.alter == nil {
 		return l.Log.Propose(batch, done)
 	}
@@ -31,25 +31,25 @@ func (l *crookedLog) Propose(batch []byte, done func(shard.Outcome)) error {
 	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-func (l *crookedLog) Barrier(done func(error)) error {
+func (l *faultyLog) Barrier(done func(error)) error {
 	if l.barrier == nil {
 		return l.Log.Barrier(done)
 	}
 	return l.barrier(l.Log, done)
 }
 
-// crookedMachine is a data shard's state machine that does not get all that its log says.
-type crookedMachine struct {
+// faultyMachine is a data shard's state machine that does not get all that its log says.
+type faultyMachine struct {
 	shard.StateMachine
 	host  shard.HostID
-	apply func(m *crookedMachine, e shard.Entry) error
+	apply func(m *faultyMachine, e shard.Entry) error
 
 	mu     sync.Mutex // guards what follows
 	leader shard.HostID
 	count  int
 }
 
-func (m *crookedMachine) Apply(entries []shard.Entry) error {
+func (m *faultyMachine) Apply(entries []shard.Entry) error {
 	for _, e := range entries {
 		if err := m.apply(m, e); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (m *crookedMachine) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-func (m *crookedMachine) LeadershipChanged(l shard.Leadership) {
+func (m *faultyMachine) LeadershipChanged(l shard.Leadership) {
 	m.mu.Lock()
 	m.leader = l.Leader
 	m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *crookedMachine) LeadershipChanged(l shard.Leadership) {
 }
 
 // withLog plants a mistake into the logs of all data shards.
-func withLog(crook func(*crookedLog)) *simulation.Bug {
+func withLog(plant func(*faultyLog)) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open := c.Logs
 		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
@@ -74,20 +74,20 @@ func withLog(crook func(*crookedLog)) *simulation.Bug {
 			if err != nil || id == 0 {
 				return l, err
 			}
-			x := &crookedLog{Log: l}
-			crook(x)
+			x := &faultyLog{Log: l}
+			plant(x)
 			return x, nil
 		}
 	}}
 }
 
 // withMachine plants a mistake between the log and the machines of all data shards.
-func withMachine(apply func(m *crookedMachine, e shard.Entry) error) *simulation.Bug {
+func withMachine(apply func(m *faultyMachine, e shard.Entry) error) *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		open, host := c.Logs, c.ID
 		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
 			if id != 0 {
-				sm = &crookedMachine{StateMachine: sm, host: host, apply: apply}
+				sm = &faultyMachine{StateMachine: sm, host: host, apply: apply}
 			}
 			return open(id, sm)
 		}
@@ -96,7 +96,7 @@ func withMachine(apply func(m *crookedMachine, e shard.Entry) error) *simulation
 
 // withCommand plants a mistake into what hosts propose.
 func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation.Bug {
-	return withLog(func(l *crookedLog) {
+	return withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
 			if c.Kind == kind {
 				alter(c)
@@ -107,7 +107,7 @@ func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation
 
 // freshnessOff: every barrier passes, whether or not a majority would agree.
 func freshnessOff() *simulation.Bug {
-	return withLog(func(l *crookedLog) {
+	return withLog(func(l *faultyLog) {
 		l.barrier = func(_ shard.Log, done func(error)) error {
 			go done(nil)
 			return nil
@@ -120,7 +120,7 @@ func freshnessOff() *simulation.Bug {
 func graceOff() *simulation.Bug {
 	var mu sync.Mutex
 	leaps := make(map[shard.HostID]time.Duration)
-	bug := withMachine(func(m *crookedMachine, e shard.Entry) error {
+	bug := withMachine(func(m *faultyMachine, e shard.Entry) error {
 		var b shard.Batch
 		if err := shard.DecodeBatch(e.Data, &b, level.Newest); err != nil {
 			return err
@@ -174,7 +174,7 @@ func noDedupe() *simulation.Bug {
 	}
 	var mu sync.Mutex
 	seen := make(map[number]bool)
-	return withLog(func(l *crookedLog) {
+	return withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -192,7 +192,7 @@ func noDedupe() *simulation.Bug {
 
 // wrongSession: another session than the silent one expires.
 func wrongSession() *simulation.Bug {
-	return withLog(func(l *crookedLog) {
+	return withLog(func(l *faultyLog) {
 		var mu sync.Mutex
 		var lively shard.SessionID
 		l.alter = func(c *shard.Command) {
@@ -212,7 +212,7 @@ func wrongSession() *simulation.Bug {
 func staleRelease() *simulation.Bug {
 	var mu sync.Mutex
 	latest := make(map[string]shard.SessionID)
-	return withLog(func(l *crookedLog) {
+	return withLog(func(l *faultyLog) {
 		l.alter = func(c *shard.Command) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -230,7 +230,7 @@ func staleRelease() *simulation.Bug {
 
 // lostChange: a host that follows misses a batch now and then.
 func lostChange() *simulation.Bug {
-	return withMachine(func(m *crookedMachine, e shard.Entry) error {
+	return withMachine(func(m *faultyMachine, e shard.Entry) error {
 		m.mu.Lock()
 		m.count++
 		lose := m.leader != m.host && m.count%50 == 0

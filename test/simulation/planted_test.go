@@ -12,7 +12,8 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-var seek = flag.Int("seek", 0, "for each planted bug, how many seeds TestPlantedBugs looks through to tell which catch it")
+var seek = flag.Int("seek", 0,
+	"for each planted bug, how many seeds TestPlantedBugs tries to find those that notice it")
 
 // planted are mistakes that were made on purpose. Each must be noticed, in the world of its seed.
 var planted = []struct {
@@ -35,16 +36,20 @@ var planted = []struct {
 		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
 	}},
 	{name: "clocks of hosts run at double speed", seed: 4, make: fastClocks},
-	{name: "who was promoted is not told", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindGranted, 3) }},
+	{name: "who was promoted is not told", seed: 1,
+		make: func() *simulation.Bug { return dropping(protocol.KindGranted, 3) }},
 	{name: "a release takes what another one has", seed: 1, make: staleRelease},
 	{name: "a release is answered and not made", seed: 1, make: releaseSwallowed},
 	{name: "less is counted than was asked for", seed: 1, make: func() *simulation.Bug {
 		return withCommand(shard.CmdAcquire, func(c *shard.Command) { c.Count = (c.Count + 1) / 2 })
 	}},
 	{name: "a host misses a batch", seed: 2, make: lostChange},
-	{name: "a watch misses a change", seed: 5, make: func() *simulation.Bug { return dropping(protocol.KindWatchDelta, 3) }},
-	{name: "a one-shot watch is not told", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindChanged, 1) }},
-	{name: "an owner is not told that he lost it", seed: 1, make: func() *simulation.Bug { return dropping(protocol.KindHoldingLost, 1) }},
+	{name: "a watch misses a change", seed: 5,
+		make: func() *simulation.Bug { return dropping(protocol.KindWatchDelta, 3) }},
+	{name: "a one-shot watch is not told", seed: 1,
+		make: func() *simulation.Bug { return dropping(protocol.KindChanged, 1) }},
+	{name: "an owner is not told that he lost it", seed: 1,
+		make: func() *simulation.Bug { return dropping(protocol.KindHoldingLost, 1) }},
 	{name: "a host carries out what is above the level", seed: 1, make: aboveLevel, shape: several},
 	{name: "a snapshot says another level than its shard has", seed: 1, make: snapshotOfAnotherLevel, shape: restores},
 	{name: "a replica drifts where no client looks", seed: 1, make: driftingReplica, shape: several},
@@ -52,14 +57,16 @@ var planted = []struct {
 }
 
 // isolations cuts off one of three hosts after the other, each for long. Its clients still reach it, and nothing
-// but a barrier tells it that it leads no more.
+// but a barrier shows it that it leads no more.
 func isolations(p *simulation.Plan) {
 	p.Hosts, p.Rates, p.Log.CheckQuorum = 3, []float64{1, 1, 1}, false
 	p.Graces = []time.Duration{p.Node.SessionGracePeriod}
 	p.Faults = nil
 	for at := 20 * time.Second; at < p.Length; at += 30 * time.Second {
 		host := shard.HostID(1 + len(p.Faults)%3)
-		p.Faults = append(p.Faults, simulation.Fault{Kind: simulation.Isolation, At: at, For: 20 * time.Second, Host: host})
+		p.Faults = append(p.Faults, simulation.Fault{
+			Kind: simulation.Isolation, At: at, For: 20 * time.Second, Host: host,
+		})
 	}
 }
 
@@ -99,11 +106,11 @@ func noticed(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulat
 	if shape != nil {
 		shape(&p)
 	}
-	found, _ := history.Check(play(t, p, bug, &tally{}))
+	found, _ := history.Check(run(t, p, bug, &totals{}))
 	return found
 }
 
-// seekSeed tells which seeds notice a mistake, and by which rules.
+// seekSeed logs which seeds notice a mistake, and by which rules.
 func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan)) {
 	for seed := range uint64(*seek) {
 		rules, times := make(map[string]bool), 0
@@ -126,20 +133,23 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 	t.Errorf("no seed up to %d notices it twice", *seek)
 }
 
-// Clients so slow that they give up one session after the other, though their connections live: none of these
-// sessions may live on at its host, whatever the client's last tries to come back have done there.
+// TestSessionsThatSlowClientsGaveUpEnd has clients so slow that they give up one session after the other, though their
+// connections live: none of these sessions may live on at its host, whatever the client's last tries to come back have
+// done there.
 func TestSessionsThatSlowClientsGaveUpEnd(t *testing.T) {
 	for _, seed := range []uint64{3, 4} {
 		p := simulation.Draw(seed)
 		p.Length, p.Faults, p.Upgrades = time.Minute, nil, nil
 		p.Node.SessionGracePeriod, p.Graces, p.Operator = 2*time.Second, []time.Duration{2 * time.Second}, false
 		for i := range p.Clients {
-			p.Clients[i].Timeouts = []time.Duration{2 * time.Second, 10 * time.Second, 2 * time.Second, 10 * time.Second}
+			p.Clients[i].Timeouts = []time.Duration{2 * time.Second, 10 * time.Second, 2 * time.Second,
+				10 * time.Second}
 			p.Faults = append(p.Faults, simulation.Fault{
-				Kind: simulation.SlowClient, Client: i, At: 20 * time.Second, For: 39 * time.Second, Amount: 0.6 + 0.05*float64(i),
+				Kind: simulation.SlowClient, Client: i, At: 20 * time.Second, For: 39 * time.Second,
+				Amount: 0.6 + 0.05*float64(i),
 			})
 		}
-		sum := &tally{}
-		judge(t, p, play(t, p, nil, sum), sum)
+		sum := &totals{}
+		check(t, p, run(t, p, nil, sum), sum)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// crookedConn is a client's connection with somebody in the middle, who sees every message.
-type crookedConn struct {
+// interceptedConn is a client's connection with an interceptor, which sees every message.
+type interceptedConn struct {
 	net.Conn
-	middle *middle
+	interceptor *interceptor
 
 	in, out, ready []byte // what has not made a whole frame yet, and what may be read
 	answers        *protocol.AnswerDecoder
@@ -26,31 +26,32 @@ type crookedConn struct {
 	failed            error // why nothing arrives any more, once arrived is closed
 }
 
-// middle decides about messages. What it returns goes on in place of the frame.
-type middle struct {
+// interceptor decides about messages. What its functions return replaces the frame.
+type interceptor struct {
 	answer  func(a *protocol.Answer, frame []byte) []byte
 	request func(r *protocol.Request, frame []byte) (on, back []byte)
 }
 
 const frameLimit = 8 << 20
 
-// withMiddle plants somebody in the middle of every connection.
-func withMiddle(make func() *middle) *simulation.Bug {
+// withInterceptor plants an interceptor into every connection.
+func withInterceptor(make func() *interceptor) *simulation.Bug {
 	return &simulation.Bug{Dial: func(dial client.DialFunc) client.DialFunc {
 		return func(ctx context.Context, address string) (net.Conn, error) {
 			c, err := dial(ctx, address)
 			if err != nil {
 				return nil, err
 			}
-			return newCrookedConn(c, make()), nil
+			return newInterceptedConn(c, make()), nil
 		}
 	}}
 }
 
-func newCrookedConn(c net.Conn, m *middle) net.Conn {
-	x := &crookedConn{
-		Conn: c, middle: m, answers: protocol.NewAnswerDecoder(), requests: protocol.NewRequestDecoder(protocol.MaxDataBytes),
-		arrived: make(chan []byte), injected: make(chan []byte, 1024),
+func newInterceptedConn(c net.Conn, m *interceptor) net.Conn {
+	x := &interceptedConn{
+		Conn: c, interceptor: m, answers: protocol.NewAnswerDecoder(),
+		requests: protocol.NewRequestDecoder(protocol.MaxDataBytes),
+		arrived:  make(chan []byte), injected: make(chan []byte, 1024),
 	}
 	x.done, x.end = context.WithCancel(context.Background())
 	go x.pump()
@@ -58,7 +59,7 @@ func newCrookedConn(c net.Conn, m *middle) net.Conn {
 }
 
 // pump reads what the host sends, until the connection ends.
-func (x *crookedConn) pump() {
+func (x *interceptedConn) pump() {
 	defer close(x.arrived)
 	for {
 		chunk := make([]byte, 64<<10)
@@ -76,12 +77,12 @@ func (x *crookedConn) pump() {
 	}
 }
 
-func (x *crookedConn) Close() error {
+func (x *interceptedConn) Close() error {
 	x.end()
 	return x.Conn.Close()
 }
 
-func (x *crookedConn) Read(b []byte) (int, error) {
+func (x *interceptedConn) Read(b []byte) (int, error) {
 	for len(x.ready) == 0 {
 		select {
 		case frame := <-x.injected:
@@ -95,11 +96,11 @@ func (x *crookedConn) Read(b []byte) (int, error) {
 		}
 		x.in = frames(x.in, func(frame, payload []byte) {
 			a, err := x.answers.Decode(payload)
-			if err != nil || x.middle.answer == nil {
+			if err != nil || x.interceptor.answer == nil {
 				x.ready = append(x.ready, frame...)
 				return
 			}
-			x.ready = append(x.ready, x.middle.answer(a, frame)...)
+			x.ready = append(x.ready, x.interceptor.answer(a, frame)...)
 		})
 	}
 	n := copy(b, x.ready)
@@ -107,8 +108,8 @@ func (x *crookedConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (x *crookedConn) Write(b []byte) (int, error) {
-	if x.middle.request == nil {
+func (x *interceptedConn) Write(b []byte) (int, error) {
+	if x.interceptor.request == nil {
 		return x.Conn.Write(b)
 	}
 	x.out = append(x.out, b...)
@@ -119,7 +120,7 @@ func (x *crookedConn) Write(b []byte) (int, error) {
 			on = append(on, frame...)
 			return
 		}
-		pass, back := x.middle.request(r, frame)
+		pass, back := x.interceptor.request(r, frame)
 		on = append(on, pass...)
 		if back != nil {
 			x.injected <- back
@@ -150,9 +151,9 @@ func frames(b []byte, f func(frame, payload []byte)) []byte {
 
 // dropping loses one of so many pushes of a kind.
 func dropping(kind protocol.Kind, one int) *simulation.Bug {
-	return withMiddle(func() *middle {
+	return withInterceptor(func() *interceptor {
 		count := 0
-		return &middle{answer: func(a *protocol.Answer, frame []byte) []byte {
+		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
 			if a.Kind == kind {
 				if count++; count%one == 0 {
 					return nil
@@ -166,9 +167,9 @@ func dropping(kind protocol.Kind, one int) *simulation.Bug {
 // latePong: a ping is answered at once, with the answer to the one before it. So a lease is counted from a later
 // moment than that of which the host has spoken.
 func latePong() *simulation.Bug {
-	return withMiddle(func() *middle {
+	return withInterceptor(func() *interceptor {
 		encoder, reserve := protocol.NewEncoder(), make(chan struct{}, 1)
-		return &middle{
+		return &interceptor{
 			request: func(r *protocol.Request, frame []byte) (on, back []byte) {
 				if r.Kind != protocol.KindPing {
 					return frame, nil
@@ -203,9 +204,9 @@ const mine = 1 << 40
 
 // unprovenPong: a host answers pings without making sure that it leads.
 func unprovenPong() *simulation.Bug {
-	return withMiddle(func() *middle {
+	return withInterceptor(func() *interceptor {
 		encoder := protocol.NewEncoder()
-		return &middle{
+		return &interceptor{
 			request: func(r *protocol.Request, frame []byte) (on, back []byte) {
 				if r.Kind != protocol.KindPing {
 					return frame, nil
@@ -227,9 +228,9 @@ func unprovenPong() *simulation.Bug {
 
 // releaseSwallowed: a release is answered, and not carried out.
 func releaseSwallowed() *simulation.Bug {
-	return withMiddle(func() *middle {
+	return withInterceptor(func() *interceptor {
 		encoder, count := protocol.NewEncoder(), 0
-		return &middle{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+		return &interceptor{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
 			if r.Kind != protocol.KindRelease {
 				return frame, nil
 			}
@@ -245,9 +246,9 @@ func releaseSwallowed() *simulation.Bug {
 
 // relaxedForStrict: STRICT reads are answered like RELAXED ones.
 func relaxedForStrict() *simulation.Bug {
-	return withMiddle(func() *middle {
+	return withInterceptor(func() *interceptor {
 		encoder := protocol.NewEncoder()
-		return &middle{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+		return &interceptor{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
 			if r.Kind != protocol.KindSemaphoreDescribe {
 				return frame, nil
 			}

@@ -10,174 +10,168 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// process is a client's process: one Client, the programs that use it, each with a session, and watchers. It may
-// die and be started again.
+// process is a client process. It may be killed and started again.
 type process struct {
 	world *world
 	id    int
 	plan  ClientPlan
-	lives int
 
-	mu       sync.Mutex // guards what follows
-	client   *client.Client
-	ctx      context.Context // of the programs
-	stop     context.CancelFunc
-	watch    context.Context // of the watchers, which go on after the programs have ended
-	unwatch  context.CancelFunc
-	programs []*workload.Program
-	watchers map[int]string // the semaphores that are watched now
-	over     bool
-	// Sessions that live, for the operator to end.
-	sessions []uint64
-
-	working  sync.WaitGroup // programs
-	watching sync.WaitGroup // watchers
+	mu       sync.Mutex        // guards what follows
+	workers  *workload.Workers // nil while the process does not run
+	starts   int
+	over     bool     // its programs have ended for good
+	sessions []uint64 // that have not ended, for the operator to end
 }
 
-func newProcess(w *world, id int, p ClientPlan) *process {
-	return &process{world: w, id: id, plan: p}
-}
-
-// rise starts the process, unless it runs.
-func (p *process) rise() {
+// start starts the process, unless it runs.
+func (p *process) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stop != nil || p.over {
+	if p.workers != nil || p.over {
 		return
 	}
-	p.lives++
-	p.ctx, p.stop = context.WithCancel(context.Background())
-	p.watch, p.unwatch = context.WithCancel(context.Background())
-	p.watchers = make(map[int]string)
-	p.programs = nil
-	dice := p.world.dice(p.id*100 + p.lives)
-	p.working.Go(func() { p.run(dice) })
-}
-
-// run opens the client and starts what uses it.
-func (p *process) run(dice *rand.Rand) {
-	c := p.open()
-	if c == nil {
-		return
+	p.starts++
+	part := p.id*100 + p.starts
+	random := p.world.random(part)
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		return p.world.network.dial(ctx, p.id, address)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.client = c
-	record := witness{p.world.record, p}
-	ctx, watch := p.ctx, p.watch
-	for i, timeout := range p.plan.Timeouts {
-		q := &workload.Program{
-			Client: c, Recorder: record, Habits: habits, Dice: p.world.dice(p.id*100 + p.lives + 10_000*(i+1)),
-			Node: path, Timeout: timeout, Think: p.plan.Think, Staleness: p.world.staleness(),
-		}
-		p.programs = append(p.programs, q)
-		p.working.Go(func() { q.Run(ctx) })
+	p.workers = &workload.Workers{
+		Addresses: p.world.cluster.Addresses(),
+		Options: []client.Option{
+			client.WithDialer(p.world.bug.dialer(dial)), client.WithName(fmt.Sprintf("client-%d", p.id)),
+		},
+		Recorder: recorder{workload.NewReporter(p.world.record.Clock, p.id, p.starts, p.world.record), p},
+		Profile:  profile, Node: path, Timeouts: p.plan.Timeouts, Think: p.plan.Think, Staleness: p.world.staleness(),
+		Random:       func(program int) *rand.Rand { return p.world.random(part + 10_000*(program+1)) },
+		FirstWatcher: p.id*10_000 + p.starts*100,
 	}
 	for range p.plan.Watchers {
-		name, id := workload.Pick(dice, scenery...).Name, p.world.nextWatcher()
-		p.watchers[id] = name
-		p.watching.Go(func() { workload.Watch(watch, c, place(name), id, record) })
+		p.workers.Watched = append(p.workers.Watched, workload.Pick(random, targets...).Name)
 	}
+	p.workers.Start()
 }
 
-// open opens the client, however long that takes.
-func (p *process) open() *client.Client {
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		return p.world.wires.dial(ctx, p.id, address)
-	}
-	return workload.Open(p.ctx, p.world.cluster.Addresses(),
-		client.WithDialer(p.world.bug.tamper(dial)), client.WithName(fmt.Sprintf("client-%d", p.id)))
-}
-
-// die ends the process in the middle of what it does: nothing that it sends from now on arrives.
-func (p *process) die() {
-	p.world.wires.holdClient(p.id, true)
-	defer p.world.wires.holdClient(p.id, false)
+// running returns the workers, nil while the process does not run.
+func (p *process) running() *workload.Workers {
 	p.mu.Lock()
-	stop, unwatch := p.stop, p.unwatch
-	p.mu.Unlock()
-	if stop == nil {
+	defer p.mu.Unlock()
+	return p.workers
+}
+
+// kill ends the process in the middle of its work: nothing that it sends from now on arrives.
+func (p *process) kill() {
+	p.world.network.holdClient(p.id, true)
+	defer p.world.network.holdClient(p.id, false)
+	w := p.running()
+	if w == nil {
 		return
 	}
-	p.world.record.Bury(p.id)
-	stop()
-	unwatch()
-	p.working.Wait()
-	p.watching.Wait()
+	p.world.record.ClientDied(p.id, p.world.record.Now())
+	w.StopPrograms()
+	_ = w.Close() // no host hears of it
 	p.mu.Lock()
-	c := p.client
-	p.client, p.stop, p.watchers, p.sessions = nil, nil, nil, nil
-	p.mu.Unlock()
-	if c != nil {
-		_ = c.Close() // reaches nobody
+	if p.workers == w {
+		p.workers, p.sessions = nil, nil
 	}
-	p.world.wires.cut(p.id)
+	p.mu.Unlock()
+	p.world.network.cut(p.id)
 }
 
-// rest ends the programs. What they hold they keep, and watchers go on.
-func (p *process) rest() {
+// stopPrograms ends the programs for good. What they hold they keep, and watchers go on.
+func (p *process) stopPrograms() {
 	p.mu.Lock()
 	p.over = true
-	stop := p.stop
+	w := p.workers
 	p.mu.Unlock()
-	if stop != nil {
-		stop()
+	if w != nil {
+		w.StopPrograms()
 	}
-	p.working.Wait()
 }
 
-// leave ends the process in peace.
-func (p *process) leave() {
-	p.mu.Lock()
-	unwatch, c := p.unwatch, p.client
-	p.mu.Unlock()
-	if unwatch != nil {
-		unwatch()
-	}
-	if c != nil {
-		if err := c.Close(); err != nil && !errors.Is(err, client.ErrSessionExpired) {
-			p.world.record.Note("client %d did not end in peace: %v", p.id, err)
+// close ends the process in order.
+func (p *process) close() {
+	if w := p.running(); w != nil {
+		if err := w.Close(); err != nil && !errors.Is(err, client.ErrSessionExpired) {
+			p.world.record.Note("client %d did not end in order: %v", p.id, err)
 		}
 	}
-	p.watching.Wait()
 }
 
 // watchersOf returns the watchers of a semaphore.
-func (p *process) watchersOf(name string) (ids []int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id, n := range p.watchers {
-		if n == name {
-			ids = append(ids, id)
-		}
+func (p *process) watchersOf(name string) []int {
+	if w := p.running(); w != nil {
+		return w.WatchersOf(name)
 	}
-	return ids
+	return nil
 }
 
-// living draws one of the sessions that live, 0 if there are none.
-func (p *process) living(dice *rand.Rand) uint64 {
+// anySession draws one of the sessions that have not ended, 0 if there are none.
+func (p *process) anySession(random *rand.Rand) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.sessions) == 0 {
 		return 0
 	}
-	return workload.Pick(dice, p.sessions...)
+	return workload.Pick(random, p.sessions...)
 }
 
-// checkNotices looks for one-shot watches that were never told of a change that there was.
-func (p *process) checkNotices(revisions map[string]uint64) {
-	p.mu.Lock()
-	programs := slices.Clone(p.programs)
-	p.mu.Unlock()
-	for _, q := range programs {
-		for n := range q.Notices() {
-			if n.Open() && revisions[n.Name] != n.Revision {
-				p.world.record.Note("session %x described %s at revision %d and was never told that it is at %d now",
-					n.Session.ID(), n.Name, n.Revision, revisions[n.Name])
-			}
+// checkOneShotWatches notes one-shot watches that did not fire though their semaphore has another revision now.
+func (p *process) checkOneShotWatches(revisions map[string]uint64) {
+	w := p.running()
+	if w == nil {
+		return
+	}
+	for _, watch := range w.OneShotWatches() {
+		if revisions[watch.Name] != watch.Revision {
+			const format = "session %x described %s at revision %d, and its one-shot watch missed revision %d"
+			p.world.record.Note(format,
+				watch.Session.ID(), watch.Name, watch.Revision, revisions[watch.Name])
 		}
 	}
+}
+
+// recorder records what the workers of a process do and see.
+type recorder struct {
+	*workload.Reporter
+	process *process
+}
+
+var _ workload.Recorder = recorder{}
+
+// Session implements workload.Recorder.
+func (r recorder) Session(s *client.Session, x history.Session) (closed func()) {
+	p := r.process
+	end := r.BeginSession(x)
+	p.mu.Lock()
+	p.sessions = append(p.sessions, x.ID)
+	p.mu.Unlock()
+	context.AfterFunc(s.Context(), func() {
+		why, detail := workload.EndOf(context.Cause(s.Context()))
+		end(r.Now(), why, detail)
+		p.mu.Lock()
+		p.sessions = slices.DeleteFunc(p.sessions, func(id uint64) bool { return id == x.ID })
+		p.mu.Unlock()
+	})
+	return func() { end(r.Now(), history.Closed, "by its user") }
+}
+
+// Hold implements workload.Recorder.
+func (r recorder) Hold(lease *client.Lease, h history.Hold) (end func(why string)) {
+	h.From, h.To = r.Now(), history.Never
+	begun := h
+	number := r.Report(history.Entry{Hold: &begun})
+	var once sync.Once
+	end = func(why string) {
+		once.Do(func() {
+			h.To, h.Why = r.Now(), why
+			r.Replace(number, history.Entry{Hold: &h})
+		})
+	}
+	context.AfterFunc(lease.Context(), func() { end(context.Cause(lease.Context()).Error()) })
+	return end
 }

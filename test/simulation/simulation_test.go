@@ -22,33 +22,36 @@ var (
 	again    = flag.Int("again", 5, "how often TestWorld plays its seed")
 	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
-	keep     = flag.String("keep", "", "the directory for histories that break a rule; a temporary one where it is not given")
-	file     = flag.String("history", "", "the history that TestHistory judges")
-	logs     = flag.Bool("logs", false, "let hosts and clients log")
+	keep     = flag.String("keep", "",
+		"the directory for histories that break a rule; a temporary one where it is not given")
+	file = flag.String("history", "", "the history that TestHistory judges")
+	logs = flag.Bool("logs", false, "let hosts and clients log")
 )
 
-// patience is how much real time one world may take.
-const patience = 5 * time.Minute
+// realTimeLimit is how much real time one world may take.
+const realTimeLimit = 5 * time.Minute
 
-// tally is what worlds amounted to.
-type tally struct {
+// totals is what worlds amounted to.
+type totals struct {
 	worlds, operations, views atomic.Int64
 	simulated                 atomic.Int64
 	undecided                 atomic.Int64
 }
 
-func (t *tally) String() string {
-	return fmt.Sprintf("%d worlds, %.2f simulated hours, %d operations, %d views, %d of %d semaphores' orders undecided",
+func (t *totals) String() string {
+	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d of %d semaphores' orders undecided"
+	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
 		t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
 }
 
-// play plays a plan and returns its history.
-func play(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *tally) (h *history.History) {
+// run plays a plan and returns its history.
+func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
-	watch := time.AfterFunc(patience, func() {
+	watch := time.AfterFunc(realTimeLimit, func() {
 		all := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s", p, patience, simulation.Again(p.Seed), all[:runtime.Stack(all, true)])
+		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s",
+			p, realTimeLimit, simulation.Again(p.Seed), all[:runtime.Stack(all, true)])
 		os.Exit(3)
 	})
 	defer watch.Stop()
@@ -70,8 +73,8 @@ func play(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *tally) (h *
 	return h
 }
 
-// judge checks a history, and saves it if it breaks a rule.
-func judge(t *testing.T, p simulation.Plan, h *history.History, sum *tally) bool {
+// check checks a history, and saves it if it breaks a rule.
+func check(t *testing.T, p simulation.Plan, h *history.History, sum *totals) bool {
 	t.Helper()
 	found, undecided := history.Check(h)
 	sum.undecided.Add(int64(len(undecided)))
@@ -113,11 +116,11 @@ func TestWorld(t *testing.T) {
 	p := simulation.Draw(*seedFlag)
 	for n := range *again {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			sum := &tally{}
+			sum := &totals{}
 			began := time.Now()
-			h := play(t, p, nil, sum)
+			h := run(t, p, nil, sum)
 			played := time.Since(began)
-			judge(t, p, h, sum)
+			check(t, p, h, sum)
 			t.Logf("%v, played in %v, judged in %v", sum, played, time.Since(began)-played)
 		})
 	}
@@ -125,7 +128,7 @@ func TestWorld(t *testing.T) {
 
 // fresh plays the fresh seeds whose plans are wanted on all cores, from a first one on, for some time.
 func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulation.Plan) bool) {
-	sum := &tally{}
+	sum := &totals{}
 	began := time.Now()
 	var next atomic.Uint64
 	next.Store(first)
@@ -138,7 +141,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 					continue
 				}
 				t.Run(fmt.Sprint("seed=", p.Seed), func(t *testing.T) {
-					judge(t, p, play(t, p, nil, sum), sum)
+					check(t, p, run(t, p, nil, sum), sum)
 				})
 			}
 		})

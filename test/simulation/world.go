@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -26,35 +25,25 @@ const digestInterval = 20 * time.Second
 
 // world is one run of a plan.
 type world struct {
-	plan    Plan
-	bug     *Bug
-	record  *history.Recorder
-	cluster *servertest.Cluster
-	wires   *wires
-	clients []*process
-	store   workload.Store
-	work    sync.WaitGroup // the operator and faults
-	began   time.Time
+	plan       Plan
+	bug        *Bug
+	record     *history.Recorder
+	cluster    *servertest.Cluster
+	network    *network
+	clients    []*process
+	background sync.WaitGroup // the operator and the faults
+	began      time.Time
 
-	mu       sync.Mutex // guards what follows
-	down     map[shard.HostID]bool
-	watchers int // how many there were
+	mu   sync.Mutex // guards what follows
+	down map[shard.HostID]bool
 }
 
-// Options are what a world is played with that its plan does not say.
-type Options struct {
-	// Bug is planted, if it is set.
-	Bug *Bug
-	// Log hears what hosts and clients log, if it is set.
-	Log *slog.Logger
-}
-
-// Run plays a plan, in the bubble of its caller, and returns what happened.
+// Run runs the world of a plan, in the bubble of its caller, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, began: time.Now(), down: make(map[shard.HostID]bool)}
-	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)))
+	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
+	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
-	w.store = make(workload.Store)
 	if err := w.open(o); err != nil {
 		return nil, err
 	}
@@ -62,12 +51,12 @@ func Run(p Plan, o Options) (*history.History, error) {
 	if err := w.prepare(); err != nil {
 		return nil, err
 	}
-	w.play()
-	w.judge()
+	w.work()
+	w.end()
 	return w.record.History(), nil
 }
 
-// Again is the command that plays a seed once more.
+// Again is the command that runs the world of a seed again.
 func Again(seed uint64) string {
 	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d", seed)
 }
@@ -83,14 +72,14 @@ func (w *world) open(o Options) error {
 		}),
 		servertest.Config(func(c *server.Config) {
 			c.Patience = server.DefaultPatience
-			c.Clock = clock(p.Rates[c.ID-1])
+			c.Clock = clockAt(p.Rates[c.ID-1])
 			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
 				c.Level = level.Newest - 1
 			}
 			c.DigestInterval = digestInterval
 			id := c.ID
 			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
-			w.bug.infest(c)
+			w.bug.configure(c)
 		}),
 	)
 	if err != nil {
@@ -104,19 +93,19 @@ func (w *world) open(o Options) error {
 		cluster.Close()
 		return err
 	}
-	w.wires = newWires(cluster)
+	w.network = newNetwork(cluster)
 	return nil
 }
 
-// clock is a host's clock, which runs at a speed of its own.
-func clock(rate float64) func() time.Time {
+// clockAt is a clock that runs at a rate.
+func clockAt(rate float64) func() time.Time {
 	began := time.Now()
 	return func() time.Time {
 		return began.Add(time.Duration(float64(time.Since(began)) * rate))
 	}
 }
 
-// prepare makes the node and its semaphores.
+// prepare creates the node and its semaphores.
 func (w *world) prepare() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -128,11 +117,12 @@ func (w *world) prepare() error {
 	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
 		return err
 	}
-	for _, s := range scenery {
+	for _, s := range targets {
 		if s.Ephemeral {
 			continue
 		}
-		o := history.Operation{Kind: history.Create, Semaphore: place(s.Name), Limit: s.Limit, Data: s.Name, Called: w.record.Now()}
+		o := history.Operation{Kind: history.Create, Semaphore: of(s.Name), Limit: s.Limit, Data: s.Name,
+			Called: w.record.Now()}
 		if err := workload.Make(ctx, c.Node(path), s.Name, s.Limit, []byte(s.Name)); err != nil {
 			return err
 		}
@@ -142,42 +132,42 @@ func (w *world) prepare() error {
 	return nil
 }
 
-// place is how the history names a semaphore of the node.
-func place(name string) history.Semaphore { return history.Semaphore{Node: path, Name: name} }
+// of is how the history names a semaphore of the node.
+func of(name string) history.Semaphore { return history.Semaphore{Node: path, Name: name} }
 
-// play lets programs work and faults happen, until the time is up and everything is mended.
-func (w *world) play() {
+// work has programs work and faults happen, until the time is up and all faults are over.
+func (w *world) work() {
 	ctx, cancel := context.WithCancel(context.Background())
 	for i, p := range w.plan.Clients {
-		w.wires.slow(i, p.Wire)
-		w.clients = append(w.clients, newProcess(w, i, p))
+		w.network.setDelay(i, p.Delay)
+		w.clients = append(w.clients, &process{world: w, id: i, plan: p})
 	}
 	for _, c := range w.clients {
-		c.rise()
+		c.start()
 	}
 	if w.plan.Operator {
-		w.background(func() { w.operate(ctx, w.dice(500)) })
+		w.background.Go(func() { w.operate(ctx, w.random(500)) })
 	}
 	for _, f := range w.plan.Faults {
-		w.background(func() { w.happen(ctx, f) })
+		w.background.Go(func() { w.inject(ctx, f) })
 	}
 	for i, at := range w.plan.Upgrades {
 		if at > 0 && i < w.plan.Hosts {
-			w.background(func() { w.happen(ctx, Fault{Kind: Restart, At: at, Host: shard.HostID(i + 1)}) })
+			w.background.Go(func() { w.inject(ctx, Fault{Kind: Restart, At: at, Host: shard.HostID(i + 1)}) })
 		}
 	}
 	time.Sleep(w.plan.Length)
 	cancel()
 	for _, c := range w.clients {
-		c.rest()
+		c.stopPrograms()
 	}
-	w.work.Wait()
+	w.background.Wait()
 	w.cluster.Net().HealAll()
-	time.Sleep(w.plan.Settle)
+	time.Sleep(w.plan.Recovery)
 }
 
-// happen lets a fault happen when it is time.
-func (w *world) happen(ctx context.Context, f Fault) {
+// inject waits until it is time for a fault, begins it, and ends it.
+func (w *world) inject(ctx context.Context, f Fault) {
 	if !workload.Sleep(ctx, f.At) {
 		return
 	}
@@ -193,18 +183,8 @@ func (w *world) happen(ctx context.Context, f Fault) {
 	}
 }
 
-func (w *world) nextWatcher() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.watchers++
-	return w.watchers
-}
-
-// background runs something that play waits for.
-func (w *world) background(f func()) { w.work.Go(f) }
-
-// dice draws for one part of the world, by its number.
-func (w *world) dice(part int) *rand.Rand {
+// random returns what one part of the world draws from, by its number.
+func (w *world) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(w.plan.Seed, uint64(1000+part)))
 }
 
@@ -216,8 +196,8 @@ func (w *world) hostIDs() []shard.HostID {
 	return ids
 }
 
-// takeDown notes that a host is down, and tells whether it was up.
-func (w *world) takeDown(id shard.HostID) bool {
+// markDown records that a host is down, and reports whether it was up.
+func (w *world) markDown(id shard.HostID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was := w.down[id]
@@ -225,14 +205,14 @@ func (w *world) takeDown(id shard.HostID) bool {
 	return !was
 }
 
-func (w *world) bringUp(id shard.HostID) {
+func (w *world) markUp(id shard.HostID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.down, id)
 }
 
-// judge looks at how everything stands in the end, and ends the clients.
-func (w *world) judge() {
+// end records the final state, and ends the clients.
+func (w *world) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := w.cluster.WaitReady(10 * time.Second); err != nil {
@@ -249,9 +229,10 @@ func (w *world) judge() {
 		return
 	}
 	revisions := make(map[string]uint64)
-	for _, s := range scenery {
-		o := history.Operation{Kind: history.Describe, Semaphore: place(s.Name), Called: w.record.Now()}
-		d, err := c.Node(path).Describe(ctx, s.Name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+	for _, s := range targets {
+		o := history.Operation{Kind: history.Describe, Semaphore: of(s.Name), Called: w.record.Now()}
+		d, err := c.Node(path).Describe(ctx, s.Name,
+			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
 		o.Found, o.Outcome, o.Error = workload.StateOf(d, err)
 		w.record.Operation(o)
 		if o.Found == nil {
@@ -259,23 +240,23 @@ func (w *world) judge() {
 			continue
 		}
 		revisions[s.Name] = o.Found.Revision
-		f := history.Final{Semaphore: o.Semaphore, State: *o.Found}
+		var watchers []int
 		for _, p := range w.clients {
-			f.Watchers = append(f.Watchers, p.watchersOf(s.Name)...)
+			watchers = append(watchers, p.watchersOf(s.Name)...)
 		}
-		w.record.Final(f)
+		w.record.Final(o.Semaphore, *o.Found, watchers, false)
 	}
 	w.checkSessions(ctx, c)
 	for _, p := range w.clients {
-		p.checkNotices(revisions)
-		p.leave()
+		p.checkOneShotWatches(revisions)
+		p.close()
 	}
 	if err := c.Close(); err != nil {
-		w.record.Note("the last client did not end in peace: %v", err)
+		w.record.Note("the last client did not end in order: %v", err)
 	}
 }
 
-// checkSessions looks for sessions that live on at their hosts though no client has them any more.
+// checkSessions notes sessions that hosts have and no client has.
 func (w *world) checkSessions(ctx context.Context, c *client.Client) {
 	known := make(map[uint64]bool)
 	for _, p := range w.clients {
@@ -291,7 +272,7 @@ func (w *world) checkSessions(ctx context.Context, c *client.Client) {
 			return
 		}
 		if !known[s.ID] {
-			w.record.Note("in the end session %x lives, and no client has it", s.ID)
+			w.record.Note("in the end hosts have session %x, and no client has it", s.ID)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// OutcomeOf tells what the error of an operation says of it.
+// OutcomeOf is the outcome of an operation with this error, and the text of the error.
 func OutcomeOf(err error) (history.Outcome, string) {
 	if err == nil {
 		return history.Done, ""
@@ -24,7 +24,7 @@ func OutcomeOf(err error) (history.Outcome, string) {
 		{client.ErrAlreadyExists, history.Exists},
 		{client.ErrPreconditionFailed, history.Refused},
 		{client.ErrBadRequest, history.Refused},
-		{client.ErrReleased, history.Unknown}, // the client judged by itself, perhaps before a host knew
+		{client.ErrReleased, history.Unknown}, // the client decided by itself, perhaps before a host knew
 		{client.ErrLeaseLost, history.Unknown},
 		{client.ErrFenced, history.Fenced},
 	} {
@@ -35,7 +35,7 @@ func OutcomeOf(err error) (history.Outcome, string) {
 	return history.Unknown, err.Error()
 }
 
-// StateOf tells what a description shows, nil where it failed.
+// StateOf is the state that a description shows, nil where it failed.
 func StateOf(d *client.SemaphoreDetails, err error) (*history.State, history.Outcome, string) {
 	if errors.Is(err, client.ErrNotFound) {
 		return &history.State{}, history.Done, ""
@@ -57,7 +57,7 @@ func linkOf(o client.Owner) history.Link {
 	return history.Link{Session: o.SessionID, Order: o.OrderID, Count: o.Count}
 }
 
-// EndOf tells why a session ended, by the cause of its context.
+// EndOf is why a session ended, by the cause of its context.
 func EndOf(cause error) (history.End, string) {
 	var e *client.SessionEnd
 	if !errors.As(cause, &e) {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-func TestErrorsTellWhatBecameOfAnOperation(t *testing.T) {
+func TestErrorsAreOutcomes(t *testing.T) {
 	for err, want := range map[error]history.Outcome{
 		nil:                          history.Done,
 		client.ErrNotAcquired:        history.NotAcquired,
@@ -30,9 +30,11 @@ func TestErrorsTellWhatBecameOfAnOperation(t *testing.T) {
 	}
 }
 
-// Who has looked and found nothing knows something; who could not look does not.
+// TestADescriptionOfNothingIsAState: a description of a semaphore that does not exist is an answer; one that failed is
+// not.
 func TestADescriptionOfNothingIsAState(t *testing.T) {
-	if s, is, _ := StateOf(nil, fmt.Errorf("describe lock: %w", client.ErrNotFound)); s == nil || s.Exists || is != history.Done {
+	if s, is, _ := StateOf(nil, fmt.Errorf("describe lock: %w", client.ErrNotFound)); s == nil || s.Exists ||
+		is != history.Done {
 		t.Errorf("what is not there is described as %+v, %s", s, is)
 	}
 	if s, is, text := StateOf(nil, client.ErrUnavailable); s != nil || is != history.Unknown || text == "" {

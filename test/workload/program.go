@@ -10,166 +10,168 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Program uses semaphores in a session, one thing after the other, and starts another session when one is over.
-// One goroutine does all that: the one of Run.
+// Program uses semaphores in a session, one operation after the other, and starts another session when one is over. The
+// goroutine of Run does all of it.
 type Program struct {
 	Client   *client.Client
 	Recorder Recorder
-	Habits   *Habits
-	Dice     *rand.Rand
+	Profile  *Profile
+	Random   *rand.Rand
 	Node     string
 	Timeout  time.Duration // of its sessions
-	Think    time.Duration // the mean pause between two doings
-	// Staleness is how much older than the request what a RELAXED read shows may be.
+	Think    time.Duration // the mean pause between two operations
+	// Staleness is how much older than the request the state may be that a RELAXED read shows.
 	Staleness time.Duration
 
 	ctx     context.Context // of Run
 	session *client.Session
-	closes  func()              // takes down that the session is closed
+	closed  func()              // records that the session is closed
 	held    map[string]*holding // the latest of each semaphore by its name, lost or not
-	notices map[string]*Notice
-	wrote   int // values
-	made    int // entries of the ledger
+	watches map[string]*OneShotWatch
+	written int // values
+	created int // semaphores that are created once
 }
 
-// holding is a lease that a program has, from one change of it to the next.
+// holding is a lease of the program, from one change of its count to the next.
 type holding struct {
-	scene Scene
-	lease *client.Lease
-	end   func(why string) // takes down that it is not believed in any more
+	target Target
+	lease  *client.Lease
+	end    func(why string) // records that the lease is no longer believed in
 }
 
-// Run lives through one session after the other, until the context ends.
-func (q *Program) Run(ctx context.Context) {
-	q.ctx = ctx
+// Run works in one session after the other, until the context ends.
+func (p *Program) Run(ctx context.Context) {
+	p.ctx = ctx
 	for ctx.Err() == nil {
-		s, err := q.Client.Session(ctx, q.Node, client.SessionTimeout(q.Timeout))
+		s, err := p.Client.Session(ctx, p.Node, client.SessionTimeout(p.Timeout))
 		if err != nil {
-			Sleep(ctx, UpTo(q.Dice, q.Habits.Retry))
+			Sleep(ctx, UpTo(p.Random, p.Profile.Retry))
 			continue
 		}
-		q.begin(s)
+		p.begin(s)
 		for ctx.Err() == nil && s.Context().Err() == nil {
-			q.act(ctx)
-			Sleep(ctx, UpTo(q.Dice, 2*q.Think))
+			p.step(ctx)
+			Sleep(ctx, UpTo(p.Random, 2*p.Think))
 		}
 	}
 }
 
-// begin takes a new session over.
-func (q *Program) begin(s *client.Session) {
-	q.session, q.held, q.notices = s, make(map[string]*holding), make(map[string]*Notice)
-	q.closes = q.Recorder.Session(s, history.Session{ID: s.ID(), Node: q.Node, Timeout: q.Timeout})
+// begin starts over in a new session.
+func (p *Program) begin(s *client.Session) {
+	p.session, p.held, p.watches = s, make(map[string]*holding), make(map[string]*OneShotWatch)
+	p.closed = p.Recorder.Session(s, history.Session{ID: s.ID(), Node: p.Node, Timeout: p.Timeout})
 }
 
 // close ends the session.
-func (q *Program) close(ctx context.Context) {
-	for _, h := range q.held {
+func (p *Program) close(ctx context.Context) {
+	for _, h := range p.held {
 		h.end("its session was closed")
 	}
-	q.closes()
-	ctx, cancel := q.patience(ctx)
+	p.closed()
+	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
-	_ = q.session.Close(ctx) // where nobody hears of it, it ends by its timeout
+	_ = p.session.Close(ctx) // a close that reaches no host leaves the session to its timeout
 }
 
-// act does one thing.
-func (q *Program) act(ctx context.Context) {
-	odds := &q.Habits.Odds
-	roll := q.Dice.IntN(odds.Of)
-	falls := func(times int) bool {
-		roll -= times
-		return roll < 0
+// step draws one operation and carries it out.
+func (p *Program) step(ctx context.Context) {
+	odds := &p.Profile.Odds
+	drawn := p.Random.IntN(odds.Of)
+	is := func(times int) bool {
+		drawn -= times
+		return drawn < 0
 	}
-	scene := func() Scene { return Pick(q.Dice, q.Habits.Scenery...) }
+	target := func() Target { return Pick(p.Random, p.Profile.Targets...) }
 	switch {
-	case falls(odds.Acquire):
-		q.acquire(ctx, scene())
-	case falls(odds.Use):
-		if h := q.anyHolding(); h != nil {
-			q.use(ctx, h)
+	case is(odds.Acquire):
+		p.acquire(ctx, target())
+	case is(odds.Use):
+		if h := p.anyHolding(); h != nil {
+			p.use(ctx, h)
 		}
-	case falls(odds.Change):
-		if h := q.anyHolding(); h != nil {
-			q.change(ctx, h)
+	case is(odds.Change):
+		if h := p.anyHolding(); h != nil {
+			p.change(ctx, h)
 		}
-	case falls(odds.Update):
-		q.update(ctx, scene())
-	case falls(odds.Describe):
-		q.describe(ctx, scene())
-	case falls(odds.Await):
-		q.await(ctx, scene())
-	case falls(odds.Remake):
-		q.remake(ctx, scene())
-	case falls(odds.Release):
-		q.release(ctx, scene())
-	case falls(odds.Enter):
-		q.enter(ctx)
-	case falls(odds.Close) && q.Dice.IntN(odds.CloseOne) == 0:
-		q.close(ctx)
+	case is(odds.Update):
+		p.update(ctx, target())
+	case is(odds.Describe):
+		p.describe(ctx, target())
+	case is(odds.WatchOnce):
+		p.watchOnce(ctx, target())
+	case is(odds.Recreate):
+		p.recreate(ctx, target())
+	case is(odds.Release):
+		p.release(ctx, target())
+	case is(odds.CreateOnce):
+		p.createOnce(ctx)
+	case is(odds.Close) && p.Random.IntN(odds.CloseOne) == 0:
+		p.close(ctx)
 	}
 }
 
-// patience is how long the program waits for something.
-func (q *Program) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, UpTo(q.Dice, Pick(q.Dice, q.Habits.Patience...)))
+// withTimeout draws how long the program waits for an operation.
+func (p *Program) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, UpTo(p.Random, Pick(p.Random, p.Profile.Timeouts...)))
 }
 
 // of names a semaphore in the history.
-func (q *Program) of(s Scene) history.Semaphore { return history.Semaphore{Node: q.Node, Name: s.Name} }
+func (p *Program) of(t Target) history.Semaphore {
+	return history.Semaphore{Node: p.Node, Name: t.Name}
+}
 
-// deed is an operation that is under way.
-type deed struct {
+// pending is an operation that is under way.
+type pending struct {
 	history.Operation
-	over func(history.Operation, error)
+	end func(history.Operation, error)
 }
 
-// start takes down that an operation begins now.
-func (q *Program) start(o history.Operation, s Scene) *deed {
-	o.Semaphore, o.Session, o.Ephemeral, o.Called = q.of(s), q.session.ID(), s.Ephemeral, q.Recorder.Now()
-	return &deed{o, q.Recorder.Begin(o)}
+// start records that an operation begins now.
+func (p *Program) start(o history.Operation, t Target) *pending {
+	o.Semaphore, o.Session, o.Ephemeral, o.Called = p.of(t), p.session.ID(), t.Ephemeral, p.Recorder.Now()
+	return &pending{o, p.Recorder.Begin(o)}
 }
 
-// finish takes down what came of it.
-func (d *deed) finish(err error) {
-	d.Outcome, d.Error = OutcomeOf(err)
-	d.over(d.Operation, err)
+// finish records the outcome.
+func (o *pending) finish(err error) {
+	o.Outcome, o.Error = OutcomeOf(err)
+	o.end(o.Operation, err)
 }
 
-// value is data that nobody writes twice.
-func (q *Program) value() string {
-	q.wrote++
-	return fmt.Sprintf("%x-%d", q.session.ID(), q.wrote)
+// value is data that is written once.
+func (p *Program) value() string {
+	p.written++
+	return fmt.Sprintf("%x-%d", p.session.ID(), p.written)
 }
 
 // holdingOf is the lease that the program has of a semaphore, nil if it has none.
-func (q *Program) holdingOf(s Scene) *holding {
-	if h := q.held[s.Name]; h != nil && h.lease.Err() == nil {
+func (p *Program) holdingOf(t Target) *holding {
+	if h := p.held[t.Name]; h != nil && h.lease.Err() == nil {
 		return h
 	}
 	return nil
 }
 
 // anyHolding draws one of the leases that the program has.
-func (q *Program) anyHolding() *holding {
+func (p *Program) anyHolding() *holding {
 	var list []*holding
-	for _, s := range q.Habits.Scenery {
-		if h := q.holdingOf(s); h != nil {
+	for _, t := range p.Profile.Targets {
+		if h := p.holdingOf(t); h != nil {
 			list = append(list, h)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	return Pick(q.Dice, list...)
+	return Pick(p.Random, list...)
 }
 
-// hold begins to believe in a lease.
-func (q *Program) hold(s Scene, lease *client.Lease, count uint64) {
-	if before := q.held[s.Name]; before != nil {
+// hold records that the program believes in a lease from now on.
+func (p *Program) hold(t Target, lease *client.Lease, count uint64) {
+	if before := p.held[t.Name]; before != nil {
 		before.end("acquired again")
 	}
-	q.held[s.Name] = &holding{s, lease, q.Recorder.Hold(lease, history.Hold{
-		Semaphore: q.of(s), Session: lease.Session(), Order: lease.Fence(), Count: count,
+	p.held[t.Name] = &holding{t, lease, p.Recorder.Hold(lease, history.Hold{
+		Semaphore: p.of(t), Session: lease.Session(), Order: lease.Fence(), Count: count,
 	})}
 }

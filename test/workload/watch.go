@@ -3,12 +3,15 @@ package workload
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"sync/atomic"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Watch is a watcher: it takes down how a semaphore looks, until the context ends.
+// Watch is a watcher: it records every view of a semaphore, until the context ends.
 func Watch(ctx context.Context, c *client.Client, of history.Semaphore, watcher int, to Recorder) {
 	var before []history.Link
 	for v, err := range c.Node(of.Node).Watch(ctx, of.Name) {
@@ -20,8 +23,10 @@ func Watch(ctx context.Context, c *client.Client, of history.Semaphore, watcher 
 		}
 		now := owners(v)
 		to.View(history.View{
-			Watcher: watcher, Semaphore: of, Broken: broken(before, now, v.Changes()),
-			State: history.State{Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now},
+			Watcher: watcher, Semaphore: of, Broken: inconsistency(before, now, v.Changes()),
+			State: history.State{
+				Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now,
+			},
 		})
 		before = now
 	}
@@ -34,8 +39,8 @@ func owners(v *client.View) (links []history.Link) {
 	return links
 }
 
-// broken tells how changes do not lead from the owners before to those of now.
-func broken(before, now []history.Link, c client.Changes) string {
+// inconsistency says how changes do not lead from the owners before to those of now, empty if they do.
+func inconsistency(before, now []history.Link, c client.Changes) string {
 	have := make(map[uint64]history.Link)
 	if !c.First {
 		for _, l := range before {
@@ -70,3 +75,17 @@ func broken(before, now []history.Link, c client.Changes) string {
 	}
 	return ""
 }
+
+// OneShotWatch is a one-shot watch that a session has left.
+type OneShotWatch struct {
+	Session  *client.Session
+	Name     string // of the semaphore
+	Revision uint64 // of the description that left it
+	fired    atomic.Bool
+}
+
+// Armed reports whether the watch has to fire at a change: it has not yet, and its session has not ended.
+func (w *OneShotWatch) Armed() bool { return !w.fired.Load() && w.Session.Context().Err() == nil }
+
+// Watches are the one-shot watches of the latest session, when Run has returned.
+func (p *Program) Watches() iter.Seq[*OneShotWatch] { return maps.Values(p.watches) }

@@ -25,18 +25,24 @@ func TestChangesLeadFromViewToView(t *testing.T) {
 		changes     client.Changes
 		want        string // a part of what is wrong
 	}{
-		{"the first view is all new", links(two), links(one), client.Changes{First: true, Joined: []client.Owner{one}}, ""},
+		{"the first view is all new", links(two), links(one), client.Changes{First: true, Joined: []client.Owner{one}},
+			""},
 		{"nothing", links(one), links(one), client.Changes{DataChanged: true}, ""},
-		{"one goes and one comes", links(one), links(two), client.Changes{Gone: []client.Owner{one}, Joined: []client.Owner{two}}, ""},
+		{"one goes and one comes", links(one), links(two),
+			client.Changes{Gone: []client.Owner{one}, Joined: []client.Owner{two}}, ""},
 		{"one has less", links(one, two), links(less, two), client.Changes{Changed: []client.Owner{less}}, ""},
-		{"who was not there goes", links(one), links(one), client.Changes{Gone: []client.Owner{two}}, "gone, and was not there"},
-		{"who was there comes", links(one), links(one), client.Changes{Joined: []client.Owner{one}}, "joined, and was there"},
-		{"who was not there changes", links(one), links(one, two), client.Changes{Changed: []client.Owner{two}}, "changed, and was not there"},
+		{"who was not there goes", links(one), links(one), client.Changes{Gone: []client.Owner{two}},
+			"gone, and was not there"},
+		{"who was there comes", links(one), links(one), client.Changes{Joined: []client.Owner{one}},
+			"joined, and was there"},
+		{"who was not there changes", links(one), links(one, two), client.Changes{Changed: []client.Owner{two}},
+			"changed, and was not there"},
 		{"a change is missing", links(one), links(less), client.Changes{}, "owns, and by the changes"},
 		{"one who came is missing", links(one), links(one, two), client.Changes{}, "owns, and by the changes"},
 		{"one who went is missing", links(one, two), links(one), client.Changes{}, "1 own, and by the changes 2"},
 	} {
-		if got := broken(c.before, c.now, c.changes); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := inconsistency(c.before, c.now, c.changes); (got == "") != (c.want == "") ||
+			!strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

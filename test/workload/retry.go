@@ -8,8 +8,20 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// again is the pause before something is tried again.
-const again = 100 * time.Millisecond
+// retryPause is the pause before an operation is tried again.
+const retryPause = 100 * time.Millisecond
+
+// Sleep waits, and reports whether the context let it wait to the end.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
 
 // Open opens a client, however long that takes. It returns nil where the context ends before.
 func Open(ctx context.Context, addresses string, options ...client.Option) *client.Client {
@@ -18,28 +30,28 @@ func Open(ctx context.Context, addresses string, options ...client.Option) *clie
 		if err == nil {
 			return c
 		}
-		if !Sleep(ctx, again) {
+		if !Sleep(ctx, retryPause) {
 			return nil
 		}
 	}
 }
 
-// Persist tries something until it is done or refused, or the context ends.
+// Persist tries an operation until it succeeds or is refused, or the context ends.
 func Persist(ctx context.Context, try func() error) error {
 	for {
 		err := try()
-		if err == nil || !errors.Is(err, client.ErrUnavailable) || !Sleep(ctx, again) {
+		if err == nil || !errors.Is(err, client.ErrUnavailable) || !Sleep(ctx, retryPause) {
 			return err
 		}
 	}
 }
 
-// Make creates a semaphore that nobody else creates, however often that has to be tried.
+// Make creates a semaphore that no other client creates, however often that has to be tried.
 func Make(ctx context.Context, node *client.Node, name string, limit uint64, data []byte) error {
 	return Persist(ctx, func() error {
 		err := node.Create(ctx, name, limit, data)
 		if errors.Is(err, client.ErrAlreadyExists) {
-			return nil // made by a try whose outcome was not known
+			return nil // an earlier try whose outcome was not known has created it
 		}
 		return err
 	})

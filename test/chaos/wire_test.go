@@ -19,15 +19,15 @@ const (
 )
 
 // echo is a link to a server that says every line that it hears again, and a door to the link.
-func echo(t *testing.T) (*Link, net.Addr) {
+func echo(t *testing.T) (*Wire, net.Addr) {
 	t.Helper()
 	server, door := listen(t), listen(t)
 	serve(server, func(c *net.TCPConn) {
 		_, _ = io.Copy(c, c)
 		_ = c.Close()
 	})
-	l := NewLink(server.Addr().String())
-	serve(door, l.Carry)
+	l := NewWire(server.Addr().String())
+	serve(door, l.Forward)
 	t.Cleanup(l.Reset)
 	return l, door.Addr()
 }
@@ -117,20 +117,22 @@ func TestALinkCarriesWhatIsSaid(t *testing.T) {
 }
 
 func TestALinkThatHoldsLetsNothingThroughAndLosesNothing(t *testing.T) {
-	for name, ways := range map[string][]way{"there": {there}, "back": {back}, "both ways": bothWays} {
+	for name, directions := range map[string][]direction{
+		"forward": {forward}, "backward": {backward}, "both directions": bothDirections,
+	} {
 		t.Run(name, func(t *testing.T) {
 			l, to := echo(t)
 			old := call(t, to)
 			old.say("one")
 			old.hear("one")
-			letGo := l.Hold(ways...)
-			again := l.Hold(ways...)
+			release := l.Hold(directions...)
+			again := l.Hold(directions...)
 			old.say("two")
 			old.hearNothing()
 			fresh := call(t, to)
 			fresh.say("three")
 			fresh.hearNothing()
-			letGo()
+			release()
 			old.hearNothing() // the other one still holds
 			again()
 			old.hear("two")
@@ -144,12 +146,12 @@ func TestTheEndOfAConnectionIsHeldToo(t *testing.T) {
 	c := call(t, to)
 	c.say("one")
 	c.hear("one")
-	letGo := l.Hold(back)
+	release := l.Hold(backward)
 	if err := c.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	c.hearNothing()
-	letGo()
+	release()
 	c.hearEnd()
 }
 
@@ -157,7 +159,7 @@ func TestALinkThatDelaysTakesThatLong(t *testing.T) {
 	l, to := echo(t)
 	c := call(t, to)
 	const each = 50 * time.Millisecond
-	heal := l.Delay(each)
+	end := l.Delay(each)
 	began := time.Now()
 	c.say("one")
 	c.say("two")
@@ -166,7 +168,7 @@ func TestALinkThatDelaysTakesThatLong(t *testing.T) {
 	if took := time.Since(began); took < 2*each {
 		t.Errorf("there and back took %v, want at least %v", took, 2*each)
 	}
-	heal()
+	end()
 	c.say("three")
 	c.hear("three")
 }
@@ -174,10 +176,10 @@ func TestALinkThatDelaysTakesThatLong(t *testing.T) {
 func TestALinkThatThrottlesTakesThatLong(t *testing.T) {
 	l, to := echo(t)
 	c := call(t, to)
-	// The lowest rate counts, whoever came first or ends first.
+	// The lowest rate counts, whichever came first or ends first.
 	l.Throttle(1 << 20)()
-	heal := l.Throttle(1 << 10)
-	defer heal()
+	end := l.Throttle(1 << 10)
+	defer end()
 	defer l.Throttle(1 << 20)()
 	line := string(make([]byte, 255))
 	began := time.Now()
@@ -217,11 +219,11 @@ func TestALostConnectionGoesSilentAndNewOnesWork(t *testing.T) {
 	old.hearEnd()
 }
 
-func TestWhereNobodyListensALinkEndsTheConnection(t *testing.T) {
-	nobody := listen(t)
-	_ = nobody.Close()
+func TestAWireToNoListenerEndsTheConnection(t *testing.T) {
+	closed := listen(t)
+	_ = closed.Close()
 	door := listen(t)
-	serve(door, NewLink(nobody.Addr().String()).Carry)
+	serve(door, NewWire(closed.Addr().String()).Forward)
 	c, err := net.Dial("tcp", door.Addr().String())
 	if err != nil {
 		return // it ended that fast
@@ -234,10 +236,10 @@ func TestASocketHasAnOwner(t *testing.T) {
 	l := listen(t)
 	c := call(t, l.Addr())
 	local, remote := c.LocalAddr().(*net.TCPAddr).Port, c.RemoteAddr().(*net.TCPAddr).Port
-	if i, ok := owner(local, remote, []int{0, 1, os.Getpid()}); !ok || i != 2 {
+	if i, ok := socketOwner(local, remote, []int{0, 1, os.Getpid()}); !ok || i != 2 {
 		t.Errorf("the owner is %d, %v, want this process", i, ok)
 	}
-	if i, ok := owner(local, remote, []int{0, 1}); ok {
+	if i, ok := socketOwner(local, remote, []int{0, 1}); ok {
 		t.Errorf("the owner is %d, and it has none of the sockets", i)
 	}
 }

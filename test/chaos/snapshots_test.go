@@ -24,17 +24,17 @@ func TestDisksShowWhatAKillInterrupted(t *testing.T) {
 		host string // whose disk has it
 		file string
 		age  time.Duration
-		want []Moment // of a kill of host a, which is the first
+		want []Activity // of a kill of host a, which is the first
 	}{
 		"nothing":                         {"a", of + "/nothing", 0, nil},
 		"a snapshot that is complete":     {"a", of + "/" + full + "/" + full + ".gbsnap", 0, nil},
-		"one that it saved":               {"a", of + "/" + part + "1.generating/x.gbsnap", 0, []Moment{Saving}},
-		"one that it received":            {"a", of + "/" + part + "2.receiving/x.gbsnap", 0, []Moment{Receiving}},
-		"one that it sent":                {"c", of + "/" + part + "1.receiving/x.gbsnap", 0, []Moment{Sending}},
+		"one that it saved":               {"a", of + "/" + part + "1.generating/x.gbsnap", 0, []Activity{Saving}},
+		"one that it received":            {"a", of + "/" + part + "2.receiving/x.gbsnap", 0, []Activity{Receiving}},
+		"one that it sent":                {"c", of + "/" + part + "1.receiving/x.gbsnap", 0, []Activity{Sending}},
 		"one that another one sent":       {"c", of + "/" + part + "2.receiving/x.gbsnap", 0, nil},
 		"one that another one saved":      {"c", of + "/" + part + "3.generating/x.gbsnap", 0, nil},
 		"one that was broken off":         {"a", of + "/" + part + "2.receiving/x.gbsnap", long, nil},
-		"one that is not recorded":        {"a", of + "/" + full + "/" + flagFile, 0, []Moment{Recording}},
+		"one that is not recorded":        {"a", of + "/" + full + "/" + flagFile, 0, []Activity{Recording}},
 		"one that another one has to log": {"b", of + "/" + full + "/" + flagFile, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,10 +57,11 @@ func TestDisksShowWhatAKillInterrupted(t *testing.T) {
 					}
 				}
 			}
-			if have := x.momentsOf(0); !slices.Equal(have, c.want) {
+			if have := x.activitiesOf(0); !slices.Equal(have, c.want) {
 				t.Errorf("a kill of host a interrupted %v, want %v", have, c.want)
 			}
-			if n, want := complete(x.places[0].Dir), c.file == of+"/"+full+"/"+full+".gbsnap"; (n == 1) != want || n > 1 {
+			want := c.file == of+"/"+full+"/"+full+".gbsnap"
+			if n := completeSnapshots(x.places[0].Dir); (n == 1) != want || n > 1 {
 				t.Errorf("%d snapshots are complete", n)
 			}
 		})

@@ -1,0 +1,241 @@
+//go:build linux
+
+package chaos
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/server/servertest/process"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// ClientVariable is set in the environment of a process that is to be a client: the main function of a program that
+// uses this package calls Serve then.
+const ClientVariable = "SIGNALBOX_CHAOS_CLIENT"
+
+// commandTimeout is how long a client process may take to carry out a command.
+const commandTimeout = 60 * time.Second
+
+// clientProcess is the workers of a client, in this process or in one of their own.
+type clientProcess interface {
+	// stopPrograms ends the programs. What they hold they keep.
+	stopPrograms() error
+	// close ends the client in order, after stopPrograms.
+	close() error
+}
+
+// killedClient is the process of a client that was killed.
+type killedClient struct{}
+
+func (killedClient) stopPrograms() error { return nil }
+func (killedClient) close() error        { return nil }
+
+// remoteClient is a client in a process of its own.
+type remoteClient struct {
+	*process.Process
+	number  int
+	record  *history.Recorder
+	stopped chan struct{} // closed when its programs have ended
+	gone    chan struct{} // closed when the process has ended and all its reports were read
+
+	mu    sync.Mutex // guards what follows
+	in    io.WriteCloser
+	lines *json.Encoder
+}
+
+// startRemote starts a client in a process of its own. What it writes to its standard error is in a file of the
+// directory in the end.
+func startRemote(a Assignment, record *history.Recorder, dir string) (*remoteClient, error) {
+	c := &remoteClient{number: a.Client, record: record, stopped: make(chan struct{}), gone: make(chan struct{})}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("chaos: start client %d: %w", a.Client, err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), ClientVariable+"=1")
+	reports, out := io.Pipe()
+	cmd.Stdout = out
+	if c.in, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("chaos: start client %d: %w", a.Client, err)
+	}
+	if c.Process, err = process.Launch(fmt.Sprintf("client %d", a.Client), cmd); err != nil {
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	c.lines = json.NewEncoder(c.in)
+	c.send(command{Start: &a})
+	go func() {
+		<-c.Gone()
+		log := filepath.Join(dir, fmt.Sprintf("client-%d-%d.log", a.Client, a.Incarnation))
+		if err := os.WriteFile(log, []byte(c.Errors()), 0o640); err != nil {
+			record.Note("%v", err)
+		}
+		_ = out.Close()
+	}()
+	go c.read(reports)
+	return c, nil
+}
+
+// send sends a command. It is lost where the process has ended.
+func (c *remoteClient) send(x command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.lines.Encode(x)
+}
+
+// read records what the process reports, until its end.
+func (c *remoteClient) read(reports io.Reader) {
+	defer close(c.gone)
+	lines := json.NewDecoder(bufio.NewReader(reports))
+	for {
+		var r clientReport
+		if err := lines.Decode(&r); err != nil {
+			// The process has ended, in the middle of a line where it was killed.
+			_, _ = io.Copy(io.Discard, reports)
+			return
+		}
+		switch {
+		case r.Entry != nil:
+			c.record.Add(*r.Entry)
+		case r.Write != nil:
+			at, accepted := c.record.Write(r.Write.Semaphore, r.Write.Token)
+			c.send(command{Answer: &writeAnswer{r.Write.Number, at, accepted}})
+		case r.Stopped:
+			close(c.stopped)
+		}
+	}
+}
+
+func (c *remoteClient) stopPrograms() error {
+	c.send(command{Stop: true})
+	return c.await(c.stopped, "stop its programs")
+}
+
+func (c *remoteClient) close() error {
+	c.send(command{Close: true})
+	if err := c.await(c.gone, "close"); err != nil {
+		return err
+	}
+	if code := c.ExitCode(); code != 0 {
+		return fmt.Errorf("chaos: the process of client %d ended with code %d", c.number, code)
+	}
+	return nil
+}
+
+func (c *remoteClient) await(what <-chan struct{}, name string) error {
+	late := time.NewTimer(commandTimeout)
+	defer late.Stop()
+	select {
+	case <-what:
+		return nil
+	case <-c.gone:
+		select {
+		case <-what:
+			return nil
+		default:
+		}
+		return fmt.Errorf("chaos: client %d ended by itself, with code %d", c.number, c.ExitCode())
+	case <-late.C:
+		c.kill()
+		return fmt.Errorf("chaos: client %d does not %s within %v", c.number, name, commandTimeout)
+	}
+}
+
+// kill kills the process, and ends what its client believed in.
+func (c *remoteClient) kill() {
+	at := c.record.Now()
+	c.Kill()
+	<-c.gone
+	c.record.ClientDied(c.number, at)
+}
+
+// pause stops the process with SIGSTOP.
+func (c *remoteClient) pause() (resume func()) {
+	if c.Signal(syscall.SIGSTOP) != nil {
+		return nil
+	}
+	return func() { _ = c.Signal(syscall.SIGCONT) }
+}
+
+// addClient starts a client of the trial.
+func (t *trial) addClient(number int, a Assignment) error {
+	random := t.act.random(100 + number)
+	a.Client, a.Epoch, a.Seed, a.Node, a.Grace = number, t.epoch, random.Uint64(), t.node, t.grace
+	a.Routes, a.FirstWatcher = t.network.routes[number], (number+1)*1000
+	for range 3 {
+		a.Watched = append(a.Watched, workload.Pick(random, targets...).Name)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, err := t.startClient(a)
+	if err != nil {
+		return err
+	}
+	t.assignments, t.clients = append(t.assignments, a), append(t.clients, c)
+	return nil
+}
+
+// startClient starts the process of a client.
+func (t *trial) startClient(a Assignment) (clientProcess, error) {
+	if a.Client < localClients || a.Client == resident {
+		return startWorkers(a, t.record), nil
+	}
+	return startRemote(a, t.record, t.dir)
+}
+
+// remote returns a client in a process of its own, nil where it was killed.
+func (t *trial) remote(i int) *remoteClient {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, _ := t.clients[i].(*remoteClient)
+	return c
+}
+
+// killClient kills a client in a process of its own.
+func (t *trial) killClient(i int, c *remoteClient) {
+	t.mu.Lock()
+	t.clients[i] = killedClient{}
+	t.mu.Unlock()
+	c.kill()
+}
+
+// restartClient starts a client again that was killed.
+func (t *trial) restartClient(i int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := &t.assignments[i]
+	a.Incarnation++
+	a.FirstWatcher += len(a.Watched)
+	c, err := t.startClient(*a)
+	if err != nil {
+		t.record.Note("%v", err)
+		return
+	}
+	t.clients[i] = c
+}
+
+// watchersOf are the watchers of a semaphore whose clients were not killed.
+func (t *trial) watchersOf(name string) (numbers []int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, a := range t.assignments {
+		if _, killed := t.clients[i].(killedClient); killed {
+			continue
+		}
+		for n, watched := range a.Watched {
+			if watched == name {
+				numbers = append(numbers, a.FirstWatcher+n)
+			}
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,40 @@
+package simulation
+
+import (
+	"log/slog"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server"
+)
+
+// Options are what a run needs besides a plan.
+type Options struct {
+	// Bug is planted, if it is set.
+	Bug *Bug
+	// Log receives what hosts log, if it is set.
+	Log *slog.Logger
+}
+
+// Bug is a mistake that is planted to see whether the rules notice it.
+type Bug struct {
+	Name string
+	// Config changes the config of a host, before it starts.
+	Config func(*server.Config)
+	// Dial changes how clients connect.
+	Dial func(client.DialFunc) client.DialFunc
+}
+
+// configure plants the mistake into the config of a host.
+func (b *Bug) configure(c *server.Config) {
+	if b != nil && b.Config != nil {
+		b.Config(c)
+	}
+}
+
+// dialer plants the mistake between a client and its connections.
+func (b *Bug) dialer(dial client.DialFunc) client.DialFunc {
+	if b != nil && b.Dial != nil {
+		return b.Dial(dial)
+	}
+	return dial
+}

@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// Workers are what works in one client process: programs with a session each, and watchers, which share a client. The
+// exported fields are set before Start.
+type Workers struct {
+	Addresses string
+	Options   []client.Option // of the client
+	Recorder  Recorder
+	Profile   *Profile
+	Node      string
+	Timeouts  []time.Duration // of sessions: there is a program for each
+	Think     time.Duration
+	Staleness time.Duration
+	// Random returns what the program of an index draws from.
+	Random func(program int) *rand.Rand
+	// Watched are the semaphores that are followed, by a watcher each. Watchers are numbered from FirstWatcher on.
+	Watched      []string
+	FirstWatcher int
+
+	stopPrograms context.CancelFunc
+	stopWatchers context.CancelFunc // watchers go on after the programs have ended
+	working      sync.WaitGroup     // programs, and the opening of the client
+	watching     sync.WaitGroup     // watchers
+
+	mu       sync.Mutex     // guards what follows
+	client   *client.Client // nil until a host was found
+	programs []*Program
+}
+
+// Start begins the work: it opens the client, however long that takes, and then starts programs and watchers.
+func (w *Workers) Start() {
+	var work, watch context.Context
+	work, w.stopPrograms = context.WithCancel(context.Background())
+	watch, w.stopWatchers = context.WithCancel(context.Background())
+	w.working.Go(func() { w.run(work, watch) })
+}
+
+func (w *Workers) run(work, watch context.Context) {
+	c := Open(work, w.Addresses, w.Options...)
+	if c == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.client = c
+	for i, timeout := range w.Timeouts {
+		p := &Program{
+			Client: c, Recorder: w.Recorder, Profile: w.Profile, Random: w.Random(i), Node: w.Node,
+			Timeout: timeout, Think: w.Think, Staleness: w.Staleness,
+		}
+		w.programs = append(w.programs, p)
+		w.working.Go(func() { p.Run(work) })
+	}
+	for i, name := range w.Watched {
+		of := history.Semaphore{Node: w.Node, Name: name}
+		w.watching.Go(func() { Watch(watch, c, of, w.FirstWatcher+i, w.Recorder) })
+	}
+}
+
+// StopPrograms ends the programs and waits for them. What they hold they keep, and watchers go on.
+func (w *Workers) StopPrograms() {
+	w.stopPrograms()
+	w.working.Wait()
+}
+
+// Close ends the watchers and the client, after StopPrograms.
+func (w *Workers) Close() (err error) {
+	w.stopWatchers()
+	if c := w.Client(); c != nil {
+		err = c.Close()
+	}
+	w.watching.Wait()
+	return err
+}
+
+// Client is the client, nil while no host was found.
+func (w *Workers) Client() *client.Client {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client
+}
+
+// WatchersOf returns the numbers of the watchers that follow a semaphore.
+func (w *Workers) WatchersOf(name string) (numbers []int) {
+	if w.Client() == nil {
+		return nil
+	}
+	for i, watched := range w.Watched {
+		if watched == name {
+			numbers = append(numbers, w.FirstWatcher+i)
+		}
+	}
+	return numbers
+}
+
+// OneShotWatches returns the armed one-shot watches of the latest sessions, after StopPrograms.
+func (w *Workers) OneShotWatches() (armed []*OneShotWatch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.programs {
+		for watch := range p.Watches() {
+			if watch.Armed() {
+				armed = append(armed, watch)
+			}
+		}
+	}
+	return armed
+}
