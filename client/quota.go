@@ -7,20 +7,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ErrQuotaExceeded: a node, or a shard of the cluster, would take more than its quota. Nothing was changed. QuotaOf says
-// which quota it is, and how much of it is used.
+// ErrQuotaExceeded: a node, or a shard of the cluster, would take more than its quota. Nothing was changed. QuotaOf
+// says which quota it is, and how much of it is used.
 var ErrQuotaExceeded = protocol.ErrQuotaExceeded
 
 // Quota is the quota that a change would have passed.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is how much there may be, Used how much there was when the change was refused: objects or bytes, as Kind says.
+	// Limit is how much there may be, Used how much there was when the change was refused: objects or bytes, as Kind
+	// says.
 	Limit uint64
 	Used  uint64
 }
 
-// QuotaOf returns the quota in an error that is ErrQuotaExceeded. It returns false for other errors, and where the host has
-// not said which quota it is.
+// QuotaOf returns the quota in an error that is ErrQuotaExceeded. It returns false for other errors, and where the host
+// has not said which quota it is.
 func QuotaOf(err error) (Quota, bool) {
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok || answer.Quota == (protocol.Quota{}) {
@@ -33,13 +34,14 @@ func QuotaOf(err error) (Quota, bool) {
 type QuotaKind int
 
 const (
-	// QuotaNodeObjects and QuotaNodeBytes bound what a node has in one shard. NodeConfig says how much it may be.
+	// QuotaNodeObjects bounds the semaphores that a node has in one shard: NodeConfig.QuotaObjects.
 	QuotaNodeObjects = QuotaKind(protocol.QuotaNodeObjects)
-	QuotaNodeBytes   = QuotaKind(protocol.QuotaNodeBytes)
-	// QuotaShardObjects and QuotaShardBytes bound what a shard has over all nodes. Settings of the hosts say how much it
-	// may be.
+	// QuotaNodeBytes bounds the bytes that a node has in one shard: NodeConfig.QuotaBytes.
+	QuotaNodeBytes = QuotaKind(protocol.QuotaNodeBytes)
+	// QuotaShardObjects bounds the semaphores of a shard over all nodes. It is a setting of the hosts.
 	QuotaShardObjects = QuotaKind(protocol.QuotaShardObjects)
-	QuotaShardBytes   = QuotaKind(protocol.QuotaShardBytes)
+	// QuotaShardBytes bounds the bytes of a shard over all nodes. It is a setting of the hosts.
+	QuotaShardBytes = QuotaKind(protocol.QuotaShardBytes)
 )
 
 // String says it in words.
@@ -57,9 +59,11 @@ func (k QuotaKind) String() string {
 	return "quota " + strconv.Itoa(int(k))
 }
 
-// checkQuotas looks whether a host has set the quotas that were asked for. One that does not know them passes over them.
+// checkQuotas looks whether a host has set the quotas that were asked for. One that does not know them passes over
+// them.
 func (c *NodeConfig) checkQuotas(n *NodeInfo) error {
-	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects || c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes {
+	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||
+		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes {
 		return &protocol.Error{
 			Status:  protocol.StatusUnsupported,
 			Message: "the host does not know quotas of nodes, and has set all but them",

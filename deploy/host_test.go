@@ -245,6 +245,9 @@ func use(t *testing.T, address string) {
 	if _, err := c.Node("/prod/jobs").Describe(ctx, "missing"); err == nil {
 		t.Fatal("what does not exist was described")
 	}
+	_, err = c.CreateNode(ctx, "/prod/full", client.NodeConfig{QuotaObjects: 1})
+	must(err)
+	must(c.Node("/prod/full").Create(ctx, "only", 1, nil))
 	_, err = c.Status(ctx)
 	must(err)
 	must(first.Close(ctx))

@@ -5,7 +5,8 @@ import "strconv"
 // Quota says which quota a request would have passed. Its zero value says nothing.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is how much there may be, Used how much there was when the request was refused: objects or bytes, as Kind says.
+	// Limit is how much there may be, Used how much there was when the request was refused: objects or bytes, as Kind
+	// says.
 	Limit uint64
 	Used  uint64
 }
@@ -16,19 +17,21 @@ func (q *Quota) fields(c *codec) {
 	c.uint("used", &q.Used)
 }
 
-// QuotaKind says what a quota bounds: objects or bytes, of a node in one shard or of a shard. The numbers are part of the
-// protocol: they never change their meaning and are never used again.
+// QuotaKind says what a quota bounds: objects or bytes, of a node in one shard or of a shard. The numbers are part of
+// the protocol: they never change their meaning and are never used again.
 type QuotaKind uint8
 
 const (
 	// QuotaUnknown: the host does not say.
 	QuotaUnknown QuotaKind = 0
-	// QuotaNodeObjects and QuotaNodeBytes: of the node, in the shard that the request was for.
+	// QuotaNodeObjects: objects of the node, in the shard that the request was for.
 	QuotaNodeObjects QuotaKind = 1
-	QuotaNodeBytes   QuotaKind = 2
-	// QuotaShardObjects and QuotaShardBytes: of the shard, over all nodes.
+	// QuotaNodeBytes: bytes of the node, in the shard that the request was for.
+	QuotaNodeBytes QuotaKind = 2
+	// QuotaShardObjects: objects of the shard, over all nodes.
 	QuotaShardObjects QuotaKind = 3
-	QuotaShardBytes   QuotaKind = 4
+	// QuotaShardBytes: bytes of the shard, over all nodes.
+	QuotaShardBytes QuotaKind = 4
 )
 
 var quotaKindNames = [...]string{

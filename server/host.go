@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -64,7 +65,8 @@ func Open(config Config) (*Host, error) {
 			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
 			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
 		},
-		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards, Logs: config.Logs, Delay: config.Patience,
+		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards,
+		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs, Delay: config.Patience,
 		DigestInterval: config.DigestInterval, Halt: config.Halt, Clock: config.Clock, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})

@@ -70,6 +70,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
 		}
 	}
+	h.writeQuotas(w)
 	newSemaphoreWriter(h, w).write()
 }
 

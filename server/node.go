@@ -37,6 +37,10 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 	if !h.admitsWrites(c, r) {
 		return
 	}
+	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {
+		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
+		return
+	}
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		result := protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard has no leader at the moment", WaitMillis: 20}
 		if l.Leader != 0 {

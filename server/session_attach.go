@@ -106,6 +106,9 @@ func (a *attach) commit() {
 			a.c.flush()
 		case e == nil:
 			a.fail(failed, "")
+		case e.Status == protocol.StatusQuotaExceeded:
+			a.c.Fail(a.request, a.kind, a.rp.Exceeded(&command, e.Quota))
+			a.c.flush()
 		case e.Status != protocol.StatusSuccess:
 			a.fail(e.Status, "")
 		default:

@@ -82,6 +82,10 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 		c.Fail(s.id, s.kind, &protocol.Result{Status: failed})
 		c.flush()
 		return
+	case e.Status == protocol.StatusQuotaExceeded:
+		c.Fail(s.id, s.kind, rp.Exceeded(&s.command, e.Quota))
+		rp.Mark(c)
+		return
 	case e.Status != protocol.StatusSuccess:
 		c.Fail(s.id, s.kind, &protocol.Result{Status: e.Status})
 		rp.Mark(c)

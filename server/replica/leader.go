@@ -27,6 +27,7 @@ type duty struct {
 	dropping bool       // more of a dropped node may be left
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost
+	quotas   []shard.NodeID    // whose quotas are to be compared
 
 	raising    atomic.Bool // a rise of the shard's level is under way
 	continuing atomic.Bool // so is a step of what commands have left
@@ -71,7 +72,7 @@ func (d *duty) begin(term uint64) {
 func (d *duty) end() {
 	d.mu.Lock()
 	d.term, d.proposed, d.begun = 0, false, false
-	d.suspects, d.late = nil, nil
+	d.suspects, d.late, d.quotas = nil, nil, nil
 	d.serving.Store(false)
 	d.mu.Unlock()
 	r := d.r
@@ -137,6 +138,7 @@ func (d *duty) act(now time.Time, s stage) {
 	d.expire(now)
 	d.timeOut(s.term, now)
 	d.reconcile(now)
+	d.proposeQuotas()
 }
 
 // propose makes the clocks of earlier leaders void.

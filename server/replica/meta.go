@@ -166,6 +166,7 @@ func (m *Meta) tell(e *meta.Effect) error {
 		}
 	case meta.EffectNodeChanged:
 		m.set.timing.changed(e.Node)
+		m.set.quotaChanged(&e.Node)
 		m.unsettled = true
 	case meta.EffectHostSeen:
 		m.unsettled = true
@@ -192,6 +193,7 @@ func (m *Meta) Restore(r io.Reader) error {
 		return err
 	}
 	m.set.timing.reload(m.Machine)
+	m.set.quotas.reload(m.Machine)
 	m.told.Store(m.Machine.Version())
 	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
 	for _, r := range m.set.Replicas {

@@ -46,6 +46,7 @@ func (d *duty) reconcile(now time.Time) {
 	if again {
 		d.swept = now
 		d.sweep.start()
+		d.checkQuotas()
 	}
 	if d.sweep.running {
 		d.sweepStep()

@@ -8,6 +8,18 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
+// refused returns the answer to a command that the shard's machine refused.
+func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
+	if e.Status == protocol.StatusQuotaExceeded {
+		return r.Exceeded(c, e.Quota)
+	}
+	result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(c, e.Status)}
+	if e.Status == protocol.StatusOverloaded {
+		result.WaitMillis = uint64(OverloadWait.Milliseconds())
+	}
+	return &result
+}
+
 // refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
 // all.
 func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {

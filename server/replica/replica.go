@@ -162,6 +162,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.set.timing.steady.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
+				r.duty.look() // the leader gives the shard what came with the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -235,11 +236,7 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	}
 	c := o.Caller.(Conn)
 	if e.Status != protocol.StatusSuccess {
-		result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(command, e.Status)}
-		if e.Status == protocol.StatusOverloaded {
-			result.WaitMillis = uint64(OverloadWait.Milliseconds())
-		}
-		c.Fail(o.Request, o.Kind, &result)
+		c.Fail(o.Request, o.Kind, r.refused(command, e))
 		r.Mark(c)
 		return
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Cluster string
 	Hosts   []shard.HostID // all of the cluster
 	Shards  int            // data shards
+	Quotas  shard.Limits   // of each data shard that this host leads
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
@@ -49,6 +50,7 @@ type Set struct {
 	Replicas []*Replica // data shard i+1 at i
 	slots    [shard.Slots]uint8
 	timing   *timing
+	quotas   quotas
 
 	wakes     chan struct{}
 	changed   atomic.Bool // the routing or the meta shard may need something
@@ -64,7 +66,8 @@ type Set struct {
 func New(config Config) *Set {
 	s := &Set{
 		config: config, log: config.Log, metrics: config.Metrics, proposer: rand.Uint64(), Started: config.Clock(),
-		timing: newTiming(), wakes: make(chan struct{}, 1), stop: make(chan struct{}),
+		timing: newTiming(), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
+		wakes: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.Meta = s.newMetaReplica()
 	for i := range config.Shards {
@@ -200,6 +203,7 @@ var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the no
 // nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
 func (s *Set) nodeDropped(id shard.NodeID) {
 	s.timing.forget(id)
+	s.quotas.forget(id)
 	for _, r := range s.Replicas {
 		r.Hub.EndNode(id, NodeGone)
 		r.duty.look()

@@ -20,8 +20,9 @@ var ErrBatch = errors.New("meta: bad batch")
 //	count     varint
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand and the form of the level. Version 1, which logs
-// of before the levels have, has the kind in the place of the level, and its commands are of the first level.
+// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand and the form of the
+// level. Version 1, which logs of before the levels have, has the kind in the place of the level, and its commands are
+// of the first level.
 const (
 	batchVersion       = 2
 	batchWithoutLevels = 1

@@ -92,7 +92,7 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 	}
 }
 
-// A host of a cluster of a lower level must be able to read what it gets.
+// TestAConfigIsWrittenInTheFormOfItsLevel: a host of a cluster of a lower level must be able to read what it gets.
 func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
 	if level.Newest < QuotaLevel {
 		t.Skip("this build cannot follow the level that has quotas")

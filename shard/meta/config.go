@@ -18,8 +18,8 @@ type Config struct {
 	ReadConsistency          protocol.Consistency
 	AttachConsistency        protocol.Consistency
 	RateLimiterCountersMode  protocol.CountersMode
-	// QuotaObjects and QuotaBytes are how many objects the node may have in each data shard, and how many bytes. They came
-	// with a later level than the rest.
+	// QuotaObjects and QuotaBytes are how many objects the node may have in each data shard, and how many bytes. They
+	// came with a later level than the rest.
 	QuotaObjects uint64
 	QuotaBytes   uint64
 }

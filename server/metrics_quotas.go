@@ -1,0 +1,73 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+const (
+	// maxQuotaNodes bounds how many nodes of all shards have series of their quotas, the fullest first.
+	maxQuotaNodes = 25
+	// quotaShare is from which share of a quota on a node has them, leastShare from which on it counts as the fullest.
+	quotaShare = 0.5
+	leastShare = 0.01
+)
+
+// nodeQuota is how much a node takes in a shard.
+type nodeQuota struct {
+	shard uint64
+	shard.NodeUsage
+}
+
+// writeQuotas writes how much is taken of the quotas of shards, and of those of the nodes that have little left. What
+// each replica has is the same, so a node is shown by the leader of the shard alone.
+func (h *Host) writeQuotas(w io.Writer) {
+	gauge := func(name, labels string, v float64) { fmt.Fprintf(w, "%s%s %g\n", name, labels, v) }
+	given := h.set.Quotas()
+	gauge("signalbox_shard_object_quota_setting", "", float64(cmp.Or(given.Objects, shard.DefaultShardObjects)))
+	gauge("signalbox_shard_byte_quota_setting", "", float64(cmp.Or(given.Bytes, shard.DefaultShardBytes)))
+	var full []nodeQuota
+	for _, r := range h.replicas {
+		u := r.Machine.Usage(0)
+		labels := fmt.Sprintf(`{shard="%d"}`, r.ID)
+		gauge("signalbox_shard_objects", labels, float64(u.Objects))
+		gauge("signalbox_shard_object_quota", labels, float64(u.ObjectLimit))
+		gauge("signalbox_shard_bytes", labels, float64(u.Bytes))
+		gauge("signalbox_shard_byte_quota", labels, float64(u.ByteLimit))
+		fullest := 0.0
+		for i, n := range r.Machine.FullestNodes(leastShare, maxQuotaNodes, nil) {
+			if i == 0 {
+				fullest = n.Share()
+			}
+			if n.Share() >= quotaShare && r.Leads() {
+				full = append(full, nodeQuota{r.ID, n})
+			}
+		}
+		gauge("signalbox_shard_fullest_node_ratio", labels, fullest)
+	}
+	slices.SortStableFunc(full, func(a, b nodeQuota) int { return cmp.Compare(b.Share(), a.Share()) })
+	for _, n := range full[:min(len(full), maxQuotaNodes)] {
+		node, ok := h.meta.Machine.NodeByID(n.Node)
+		if !ok {
+			continue // it was dropped, and is being cleared
+		}
+		labels := fmt.Sprintf(`{shard="%d",node=%s}`, n.shard, label(node.Path))
+		gauge("signalbox_node_objects", labels, float64(n.Objects))
+		gauge("signalbox_node_object_quota", labels, float64(n.ObjectLimit))
+		gauge("signalbox_node_bytes", labels, float64(n.Bytes))
+		gauge("signalbox_node_byte_quota", labels, float64(n.ByteLimit))
+	}
+}
+
+// Usage returns how much of its quotas a node has used in a data shard, as this host's copy of the shard has it, and
+// which limits are in force. Node 0 stands for the shard itself. A shard that there is not has nothing.
+func (h *Host) Usage(id uint64, node shard.NodeID) shard.Usage {
+	if id == 0 || id > uint64(len(h.replicas)) {
+		return shard.Usage{}
+	}
+	return h.replicas[id-1].Machine.Usage(node)
+}

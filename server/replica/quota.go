@@ -1,0 +1,231 @@
+package replica
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// The quotas of nodes are in the meta shard, those of shards are settings of the hosts. A data shard goes by what its
+// own log says: the leader of each shard compares what its machine has with what it should have, and proposes what
+// differs. It does so when it begins to lead, when a node changes, when the level of the shard rises, and now and then.
+// A command that is lost leaves a difference behind, and is proposed again.
+
+// quotaStep is how many changes of quotas one pass proposes.
+const quotaStep = 500
+
+// quotaLevel is the level from which shards have quotas.
+var quotaLevel = shard.LevelOf(&shard.Command{Kind: shard.CmdNodeLimits})
+
+// quotas are those of the nodes that have quotas of their own, as far as this host's copy of the meta shard knows.
+type quotas struct {
+	mu    sync.Mutex
+	nodes map[shard.NodeID]shard.Limits
+}
+
+// set notes the quotas of a node, and returns whether it has any.
+func (q *quotas) set(n *meta.Node) bool {
+	limits := shard.Limits{Objects: n.Config.QuotaObjects, Bytes: n.Config.QuotaBytes}
+	if limits == (shard.Limits{}) {
+		return false // what was set once is never unset
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.nodes[n.ID] = limits
+	return true
+}
+
+// forget removes a node that was dropped.
+func (q *quotas) forget(id shard.NodeID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.nodes, id)
+}
+
+// of returns the quotas of a node.
+func (q *quotas) of(id shard.NodeID) shard.Limits {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.nodes[id]
+}
+
+// differing returns the nodes whose quotas are others than those listed.
+func (q *quotas) differing(have []shard.NodeLimits) (list []shard.NodeID) {
+	has := make(map[shard.NodeID]shard.Limits, len(have))
+	for _, n := range have {
+		has[n.Node] = n.Limits
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, limits := range q.nodes {
+		if has[id] != limits {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// reload reads the quotas of all nodes, after the copy of the meta shard was replaced.
+func (q *quotas) reload(m *meta.Machine) {
+	q.mu.Lock()
+	clear(q.nodes)
+	q.mu.Unlock()
+	for after, more := "", true; more; {
+		var page []meta.Node
+		page, more = m.Nodes("", after, shard.MaxPage)
+		for i := range page {
+			q.set(&page[i])
+			after = page[i].Path
+		}
+	}
+}
+
+// quotaChanged has the leaders on this host give their shards the quotas of a node.
+func (s *Set) quotaChanged(n *meta.Node) {
+	if !s.quotas.set(n) {
+		return
+	}
+	for _, r := range s.Replicas {
+		r.duty.checkQuota(n.ID)
+	}
+}
+
+// Quotas returns the quotas that this host gives to the data shards that it leads. Zeros stand for the defaults, also
+// where the config names those.
+func (s *Set) Quotas() shard.Limits {
+	l := s.config.Quotas
+	if l.Objects == shard.DefaultShardObjects {
+		l.Objects = 0
+	}
+	if l.Bytes == shard.DefaultShardBytes {
+		l.Bytes = 0
+	}
+	return l
+}
+
+// wantedLimits returns the quotas that a node should have in every shard. Node 0 stands for the shard itself.
+func (s *Set) wantedLimits(id shard.NodeID) shard.Limits {
+	if id == 0 {
+		return s.Quotas()
+	}
+	return s.quotas.of(id)
+}
+
+// checkQuota names a node whose quotas are to be compared. It does nothing where this host does not lead the shard: a
+// leader that begins compares all.
+func (d *duty) checkQuota(id shard.NodeID) {
+	d.mu.Lock()
+	leads := d.term != 0
+	if leads {
+		d.quotas = append(d.quotas, id)
+	}
+	d.mu.Unlock()
+	if leads {
+		d.r.set.Wake()
+	}
+}
+
+// checkQuotas names all nodes whose quotas differ, and the shard itself.
+func (d *duty) checkQuotas() {
+	if d.r.Level() < quotaLevel {
+		return // when it rises all are compared
+	}
+	differing := d.r.set.quotas.differing(d.r.Machine.LimitedNodes(nil))
+	d.mu.Lock()
+	d.quotas = append(append(d.quotas, 0), differing...)
+	d.mu.Unlock()
+}
+
+// proposeQuotas proposes the quotas of the nodes that were named and differ.
+func (d *duty) proposeQuotas() {
+	r := d.r
+	named, more := d.nextQuotas()
+	if r.Level() < quotaLevel {
+		return
+	}
+	for i, id := range named {
+		want := r.set.wantedLimits(id)
+		if id != 0 && want == (shard.Limits{}) || r.Machine.Limits(id) == want {
+			continue // the node was dropped, or another leader has done it
+		}
+		command := shard.Command{Kind: shard.CmdNodeLimits, Node: id, Count: want.Objects, Bytes: want.Bytes}
+		done := func(e *shard.Effect, _ protocol.Status) {
+			if e == nil {
+				d.returnQuotas(id)
+			}
+		}
+		if !r.Pipeline.Add(pipeline.Op{Done: done}, &command) {
+			d.returnQuotas(named[i:]...) // the queue is full; the next tick tries again
+			return
+		}
+		r.Pipeline.Flush()
+	}
+	if more {
+		r.set.Wake()
+	}
+}
+
+// nextQuotas takes some of the nodes that were named, and returns whether there are more.
+func (d *duty) nextQuotas() (named []shard.NodeID, more bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := min(len(d.quotas), quotaStep)
+	named = d.quotas[:n:n]
+	if d.quotas = d.quotas[n:]; len(d.quotas) == 0 {
+		d.quotas = nil
+	}
+	return named, d.quotas != nil
+}
+
+// returnQuotas names nodes again whose commands were lost.
+func (d *duty) returnQuotas(ids ...shard.NodeID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.term != 0 {
+		d.quotas = append(d.quotas, ids...)
+	}
+}
+
+// Exceeded returns the answer to a command that a quota stood in the way of.
+func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
+	node, path := c.Node, "PATH"
+	if s, known := r.Machine.Session(c.Session); node == 0 && known { // a change of a session
+		node = s.Node
+	}
+	whole := q == shard.QuotaShardObjects || q == shard.QuotaShardBytes
+	if whole {
+		node = 0
+	} else if n, ok := r.set.Meta.Machine.NodeByID(node); ok {
+		path = n.Path
+	}
+	u := r.Machine.Usage(node)
+	used, limit, unit := u.Bytes, u.ByteLimit, "bytes"
+	if q == shard.QuotaNodeObjects || q == shard.QuotaShardObjects {
+		used, limit, unit = u.Objects, u.ObjectLimit, "objects"
+	}
+	what := "node " + unit
+	todo := fmt.Sprintf("raise quota_%s of the node (signalbox node alter %s --quota-%s)", unit, path, unit)
+	if whole {
+		what, todo = "shard "+unit, fmt.Sprintf("raise --shard-%s of the hosts", unit)
+	}
+	return &protocol.Result{
+		Status: protocol.StatusQuotaExceeded,
+		Message: fmt.Sprintf("%s in shard %d: %s of %s are used; free some, or %s",
+			what, r.ID, grouped(used), grouped(limit), todo),
+		Quota: protocol.Quota{Kind: protocol.QuotaKind(q), Limit: limit, Used: used},
+	}
+}
+
+// grouped returns a number with commas, for people.
+func grouped(n uint64) string {
+	text := strconv.FormatUint(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
