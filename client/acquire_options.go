@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// All is the count of an acquire that shares an ephemeral semaphore with nobody, and the limit of every
+// All is the count of an acquire that has an ephemeral semaphore alone, and the limit of every
 // ephemeral semaphore.
 const All = protocol.Exclusive
 
@@ -37,7 +37,7 @@ func Data(data []byte) AcquireOption {
 	return func(c *acquireConfig) { c.data = data }
 }
 
-// Timeout sets how long to wait in the queue; ErrNotAcquired tells that it has passed. Without it, an
+// Timeout sets how long to wait in the queue; ErrNotAcquired says that it has passed. Without it, an
 // acquire waits for as long as its session lives and its context lasts. The host counts it; where no host can
 // be reached, or another one begins to count anew, the client gives up half a second later. It is from 0, which
 // does not wait, to a day.

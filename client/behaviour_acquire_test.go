@@ -18,7 +18,8 @@ func TestALeaseIsOwnedUntilItIsReleased(t *testing.T) {
 		sem := session(t, c).Semaphore(name, client.Limit(3))
 		lease := acquire(t, sem, client.Count(2), client.Data([]byte("me")))
 		d := describe(t, c)
-		if len(d.Owners) != 1 || d.Owners[0].OrderID != lease.Fence() || d.Owners[0].Count != 2 || string(d.Owners[0].Data) != "me" || d.Count != 2 {
+		if len(d.Owners) != 1 || d.Owners[0].OrderID != lease.Fence() || d.Owners[0].Count != 2 ||
+			string(d.Owners[0].Data) != "me" || d.Count != 2 {
 			t.Errorf("owners: %+v", d)
 		}
 		ctx := lease.Context()
@@ -85,7 +86,7 @@ func TestTryAcquireDoesNotWait(t *testing.T) {
 	})
 }
 
-func TestAWaiterIsToldItsPlaceAndGrantedUnderIt(t *testing.T) {
+func TestAWaiterLearnsItsPlaceAndIsGrantedUnderIt(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		first := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		place := uint64(0)
@@ -174,7 +175,7 @@ func TestReleasingWhileWaitingAbortsTheAcquire(t *testing.T) {
 	})
 }
 
-func TestAForcedDeleteIsToldToOwnersAndWaiters(t *testing.T) {
+func TestAForcedDeleteIsReportedToOwnersAndWaiters(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
 		lease := acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		ctx := lease.Context()
@@ -213,7 +214,8 @@ func TestAnUpdateCanBeGuardedByALease(t *testing.T) {
 		if d := describe(t, c); string(d.Data) != "theirs" {
 			t.Errorf("data %q", d.Data)
 		}
-		if err := sem.Update(t.Context(), nil, client.Guard(acquire(t, session(t, c).Semaphore("other", client.Limit(1))))); !errors.Is(err, client.ErrBadRequest) {
+		if err := sem.Update(t.Context(), nil, client.Guard(acquire(t,
+			session(t, c).Semaphore("other", client.Limit(1))))); !errors.Is(err, client.ErrBadRequest) {
 			t.Errorf("a lease of another semaphore: %v", err)
 		}
 	})
@@ -229,13 +231,15 @@ func TestAnUpdateCanAskForARevision(t *testing.T) {
 		if err := sem.Update(ctx, []byte("c"), client.IfRevision(read)); !errors.Is(err, client.ErrPreconditionFailed) {
 			t.Errorf("of an old revision: %v", err)
 		}
-		if err := node.Update(ctx, name, []byte("c"), client.IfRevision(read)); !errors.Is(err, client.ErrPreconditionFailed) {
+		if err := node.Update(ctx, name, []byte("c"), client.IfRevision(read)); !errors.Is(err,
+			client.ErrPreconditionFailed) {
 			t.Errorf("of an old revision, by nobody: %v", err)
 		}
 		check(t, node.Update(ctx, name, []byte("c"), client.IfRevision(describe(t, c).Revision)))
 		read = describe(t, c).Revision
 		lease := acquire(t, sem)
-		if err := lease.Update(ctx, []byte("d"), client.IfRevision(read)); !errors.Is(err, client.ErrPreconditionFailed) {
+		if err := lease.Update(ctx, []byte("d"), client.IfRevision(read)); !errors.Is(err,
+			client.ErrPreconditionFailed) {
 			t.Errorf("of a revision before it was owned: %v", err)
 		}
 		check(t, lease.Update(ctx, []byte("d"), client.IfRevision(describe(t, c).Revision)))
@@ -259,7 +263,8 @@ func TestAnErrorSaysWhatWasNotFound(t *testing.T) {
 			"describe by node": second(c.Node(path).Describe(ctx, name)),
 			"update by node":   c.Node(path).Update(ctx, name, nil),
 		} {
-			if !errors.Is(err, client.ErrSemaphoreNotFound) || errors.Is(err, client.ErrNodeNotFound) || !errors.Is(err, client.ErrNotFound) {
+			if !errors.Is(err, client.ErrSemaphoreNotFound) || errors.Is(err, client.ErrNodeNotFound) ||
+				!errors.Is(err, client.ErrNotFound) {
 				t.Errorf("no semaphore, %s: %v", what, err)
 			}
 		}
@@ -271,7 +276,8 @@ func TestAnErrorSaysWhatWasNotFound(t *testing.T) {
 			"describe":      second(nowhere.Describe(ctx, name)),
 			"create":        nowhere.Create(ctx, name, 1, nil),
 		} {
-			if errors.Is(err, client.ErrSemaphoreNotFound) || !errors.Is(err, client.ErrNodeNotFound) || !errors.Is(err, client.ErrNotFound) {
+			if errors.Is(err, client.ErrSemaphoreNotFound) || !errors.Is(err, client.ErrNodeNotFound) ||
+				!errors.Is(err, client.ErrNotFound) {
 				t.Errorf("no node, %s: %v", what, err)
 			}
 			if err != nil && !strings.Contains(err.Error(), "/nowhere: ") {
@@ -360,14 +366,16 @@ func TestWhatCannotBeIsRefusedAtOnce(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
 		for what, option := range map[string]client.AcquireOption{
-			"no count": client.Count(0), "more than the limit": client.Count(2), "too long": client.Timeout(25 * time.Hour),
+			"no count": client.Count(0), "more than the limit": client.Count(2),
+			"too long":      client.Timeout(25 * time.Hour),
 			"too much data": client.Data(make([]byte, 1<<20)), "a timeout below zero": client.Timeout(-time.Second),
 		} {
 			if _, err := sem.Acquire(t.Context(), option); !errors.Is(err, client.ErrBadRequest) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if _, err := sem.Describe(t.Context(), client.WithConsistency(client.Strict)); !errors.Is(err, client.ErrSemaphoreNotFound) {
+		if _, err := sem.Describe(t.Context(), client.WithConsistency(client.Strict)); !errors.Is(err,
+			client.ErrSemaphoreNotFound) {
 			t.Errorf("a refused acquire has created it: %v", err)
 		}
 		if _, err := sem.Acquire(t.Context(), client.Timeout(-1)); !errors.Is(err, client.ErrBadRequest) {
@@ -389,7 +397,8 @@ func TestALimitOfNothingIsRefused(t *testing.T) {
 			t.Errorf("where there is none: %v", err)
 		}
 		check(t, s.Semaphore(name).Create(t.Context(), 3, nil))
-		if _, _, err := s.Semaphore(name, client.Limit(0)).TryAcquire(t.Context()); !errors.Is(err, client.ErrBadRequest) {
+		if _, _, err := s.Semaphore(name, client.Limit(0)).TryAcquire(t.Context()); !errors.Is(err,
+			client.ErrBadRequest) {
 			t.Errorf("where there is one: %v", err)
 		}
 		// The limit is that of one that would be created: of one that is there more can be had.
@@ -397,7 +406,8 @@ func TestALimitOfNothingIsRefused(t *testing.T) {
 	})
 }
 
-// An update through a lease, or under its guard, that is over says so and why, whoever knew it first.
+// TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy: an update through a lease, or under its guard, that is over says so
+// and why, whether the client or the host knew it first.
 func TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s := session(t, c)
@@ -407,7 +417,8 @@ func TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy(t *testing.T) {
 			why error
 		}{
 			"released": {func(l *client.Lease) error { return l.Release(t.Context()) }, client.ErrReleased},
-			"deleted":  {func(l *client.Lease) error { return sem.Delete(t.Context(), client.Force()) }, client.ErrLeaseLost},
+			"deleted": {func(l *client.Lease) error { return sem.Delete(t.Context(), client.Force()) },
+				client.ErrLeaseLost},
 		} {
 			lease := acquire(t, sem)
 			check(t, test.end(lease))
@@ -423,7 +434,8 @@ func TestAnUpdateWithoutTheLeaseIsFencedAndSaysWhy(t *testing.T) {
 		}
 		lease := acquire(t, sem)
 		check(t, s.Close(t.Context()))
-		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrSessionClosed) {
+		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) ||
+			!errors.Is(err, client.ErrSessionClosed) {
 			t.Errorf("closed: %v", err)
 		}
 	})
@@ -435,14 +447,17 @@ func TestNamesThatCannotBeAreRefusedAlike(t *testing.T) {
 		for _, bad := range []string{"", strings.Repeat("n", 1025)} {
 			sem, ephemeral, node := s.Semaphore(bad, client.Limit(1)), s.Ephemeral(bad), c.Node(path)
 			for what, err := range map[string]error{
-				"Acquire": second(sem.Acquire(ctx)), "TryAcquire": third(sem.TryAcquire(ctx)), "Release": second(sem.Release(ctx)),
-				"Create": sem.Create(ctx, 1, nil), "Update": sem.Update(ctx, nil), "Delete": sem.Delete(ctx),
+				"Acquire": second(sem.Acquire(ctx)), "TryAcquire": third(sem.TryAcquire(ctx)),
+				"Release": second(sem.Release(ctx)),
+				"Create":  sem.Create(ctx, 1, nil), "Update": sem.Update(ctx, nil), "Delete": sem.Delete(ctx),
 				"Describe": second(sem.Describe(ctx)), "Watch": firstOf(sem.Watch(ctx)),
 				"Lock": second(ephemeral.Lock(ctx)), "Ephemeral.Describe": second(ephemeral.Describe(ctx)),
 				"Node.Create": node.Create(ctx, bad, 1, nil), "Node.Update": node.Update(ctx, bad, nil),
 				"Node.Delete": node.Delete(ctx, bad), "Node.Describe": second(node.Describe(ctx, bad)),
-				"Node.Watch": firstOf(node.Watch(ctx, bad)), "of no node": second(c.Node("/nowhere").Describe(ctx, bad)),
-				"CreateNode": second(c.CreateNode(ctx, bad, client.NodeConfig{})), "DescribeNode": second(c.DescribeNode(ctx, bad)),
+				"Node.Watch": firstOf(node.Watch(ctx, bad)), "of no node": second(c.Node("/nowhere").Describe(ctx,
+					bad)),
+				"CreateNode": second(c.CreateNode(ctx, bad,
+					client.NodeConfig{})), "DescribeNode": second(c.DescribeNode(ctx, bad)),
 				"AlterNode": second(c.AlterNode(ctx, bad, client.NodeConfig{})), "DropNode": c.DropNode(ctx, bad),
 				"Session": second(c.Session(ctx, bad)),
 			} {

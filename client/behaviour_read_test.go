@@ -15,7 +15,8 @@ import (
 func TestNodesAreCreatedDescribedAlteredListedAndDropped(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
 		ctx := t.Context()
-		config := client.NodeConfig{SelfCheckPeriod: 2 * time.Second, SessionGracePeriod: 20 * time.Second, ReadConsistency: client.Relaxed}
+		config := client.NodeConfig{SelfCheckPeriod: 2 * time.Second, SessionGracePeriod: 20 * time.Second,
+			ReadConsistency: client.Relaxed}
 		n, err := c.CreateNode(ctx, "/prod/jobs", config)
 		check(t, err)
 		if n.Existed || n.ID == 0 || n.Config != config {
@@ -26,7 +27,8 @@ func TestNodesAreCreatedDescribedAlteredListedAndDropped(t *testing.T) {
 		if !again.Existed || again.ID != n.ID || again.Config != config {
 			t.Errorf("created again: %+v", again)
 		}
-		if _, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfVersion(n.ConfigVersion+1)); !errors.Is(err, client.ErrPreconditionFailed) {
+		if _, err := c.AlterNode(ctx, "/prod/jobs", config, client.IfVersion(n.ConfigVersion+1)); !errors.Is(err,
+			client.ErrPreconditionFailed) {
 			t.Errorf("altered another version: %v", err)
 		}
 		config.AttachConsistency = client.Strict
@@ -44,14 +46,16 @@ func TestNodesAreCreatedDescribedAlteredListedAndDropped(t *testing.T) {
 			check(t, err)
 			paths = append(paths, n.Path)
 		}
-		if want := []string{"/prod/0", "/prod/1", "/prod/2", "/prod/3", "/prod/4", "/prod/jobs"}; !slices.Equal(paths, want) {
+		if want := []string{"/prod/0", "/prod/1", "/prod/2", "/prod/3", "/prod/4", "/prod/jobs"}; !slices.Equal(paths,
+			want) {
 			t.Errorf("listed %v", paths)
 		}
 		check(t, c.DropNode(ctx, "/prod/jobs"))
 		if _, err := c.DescribeNode(ctx, "/prod/jobs"); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("described after its end: %v", err)
 		}
-		if _, err := c.CreateNode(ctx, "/x", client.NodeConfig{SelfCheckPeriod: -1}); !errors.Is(err, client.ErrBadRequest) {
+		if _, err := c.CreateNode(ctx, "/x", client.NodeConfig{SelfCheckPeriod: -1}); !errors.Is(err,
+			client.ErrBadRequest) {
 			t.Errorf("a period below zero: %v", err)
 		}
 	})
@@ -61,7 +65,8 @@ func TestAReaderFollowsANodeThatWasMadeAnew(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		reader := open(t, st).Node(path)
 		check(t, c.Node(path).Create(t.Context(), name, 1, []byte("old")))
-		if d, err := reader.Describe(t.Context(), name, client.WithConsistency(client.Strict)); err != nil || string(d.Data) != "old" {
+		if d, err := reader.Describe(t.Context(), name, client.WithConsistency(client.Strict)); err != nil ||
+			string(d.Data) != "old" {
 			t.Fatal(d, err)
 		}
 		check(t, c.DropNode(t.Context(), path))
@@ -134,45 +139,49 @@ func TestListsGoThroughAllShards(t *testing.T) {
 
 func TestADescriptionTellsOwnersAndWaiters(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
-		first := acquire(t, session(t, c).Semaphore(name, client.Limit(2)), client.Count(2), client.Data([]byte("owner")))
+		first := acquire(t, session(t, c).Semaphore(name, client.Limit(2)), client.Count(2),
+			client.Data([]byte("owner")))
 		s := session(t, c)
 		acquiring(t, t.Context(), s.Semaphore(name), client.Data([]byte("waiter")), client.Timeout(30*time.Second))
 		forever := session(t, c)
 		acquiring(t, t.Context(), forever.Semaphore(name))
 		d, err := s.Semaphore(name).Describe(t.Context(), client.WithOwners(), client.WithWaiters())
 		check(t, err)
-		if len(d.Owners) != 1 || d.Owners[0].OrderID != first.Fence() || d.Owners[0].SessionID != first.Session() || d.OwnerCount != 1 {
+		if len(d.Owners) != 1 || d.Owners[0].OrderID != first.Fence() || d.Owners[0].SessionID != first.Session() ||
+			d.OwnerCount != 1 {
 			t.Errorf("owners: %+v", d.Owners)
 		}
-		if len(d.Waiters) != 2 || d.Waiters[0].SessionID != s.ID() || string(d.Waiters[0].Data) != "waiter" || d.Waiters[0].Timeout != 30*time.Second || d.Waiters[1].Timeout >= 0 {
+		if len(d.Waiters) != 2 || d.Waiters[0].SessionID != s.ID() || string(d.Waiters[0].Data) != "waiter" ||
+			d.Waiters[0].Timeout != 30*time.Second || d.Waiters[1].Timeout >= 0 {
 			t.Errorf("waiters: %+v", d.Waiters)
 		}
-		if d, err := s.Semaphore(name).Describe(t.Context()); err != nil || len(d.Owners)+len(d.Waiters) != 0 || d.WaiterCount != 2 {
+		if d, err := s.Semaphore(name).Describe(t.Context()); err != nil || len(d.Owners)+len(d.Waiters) != 0 ||
+			d.WaiterCount != 2 {
 			t.Errorf("without lists: %+v, %v", d, err)
 		}
 	})
 }
 
-// told notes what a one-shot watch was told.
-type told struct {
+// changeLog notes what a one-shot watch reported.
+type changeLog struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (x *told) option(f func(func(data, owners bool)) client.DescribeOption) client.DescribeOption {
+func (l *changeLog) option(f func(func(data, owners bool)) client.DescribeOption) client.DescribeOption {
 	return f(func(data, owners bool) {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.all = append(x.all, fmt.Sprint(data, owners))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.all = append(l.all, fmt.Sprint(data, owners))
 	})
 }
 
-func (x *told) is(t *testing.T, want ...string) {
+func (l *changeLog) is(t *testing.T, want ...string) {
 	t.Helper()
-	eventually(t, 0, fmt.Sprintf("told %v", want), func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return slices.Equal(x.all, want)
+	eventually(t, 0, fmt.Sprintf("notified of %v", want), func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Equal(l.all, want)
 	})
 }
 
@@ -181,8 +190,8 @@ func TestAOneShotWatchTellsOnce(t *testing.T) {
 		s := session(t, c)
 		sem := s.Semaphore(name)
 		check(t, sem.Create(t.Context(), 1, nil))
-		watch := func(f func(func(data, owners bool)) client.DescribeOption) *told {
-			x := &told{}
+		watch := func(f func(func(data, owners bool)) client.DescribeOption) *changeLog {
+			x := &changeLog{}
 			second(sem.Describe(t.Context(), x.option(f)))
 			return x
 		}
@@ -209,7 +218,8 @@ func TestAOneShotWatchTellsOnce(t *testing.T) {
 		x = watch(client.OnChanged)
 		check(t, s.Close(t.Context()))
 		x.is(t, "false false")
-		if _, err := c.Node(path).Describe(t.Context(), name, (&told{}).option(client.OnChanged)); !errors.Is(err, client.ErrBadRequest) {
+		if _, err := c.Node(path).Describe(t.Context(), name, (&changeLog{}).option(client.OnChanged)); !errors.Is(err,
+			client.ErrBadRequest) {
 			t.Errorf("without a session: %v", err)
 		}
 	})

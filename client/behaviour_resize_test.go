@@ -28,7 +28,8 @@ func TestAHigherLimitLetsInWhoWaits(t *testing.T) {
 		}
 		check(t, c.Node(path).Resize(t.Context(), name, 5))
 		check(t, (<-one).err)
-		if err := sem.Resize(t.Context(), 9, client.IfRevision(before.Revision)); !errors.Is(err, client.ErrPreconditionFailed) {
+		if err := sem.Resize(t.Context(), 9, client.IfRevision(before.Revision)); !errors.Is(err,
+			client.ErrPreconditionFailed) {
 			t.Errorf("with an old revision: %v", err)
 		}
 		now := describe(t, c)
@@ -50,7 +51,8 @@ func TestALowerLimitTakesEffectAsOwnersLeave(t *testing.T) {
 		if err := (<-two).err; !errors.Is(err, client.ErrResized) || !errors.Is(err, client.ErrAborted) {
 			t.Errorf("who waits for more than the limit gets %v", err)
 		}
-		if _, err := second.Semaphore(name).Acquire(t.Context(), client.Count(2)); !errors.Is(err, client.ErrBadRequest) {
+		if _, err := second.Semaphore(name).Acquire(t.Context(), client.Count(2)); !errors.Is(err,
+			client.ErrBadRequest) {
 			t.Errorf("who asks for more than the limit gets %v", err)
 		}
 		check(t, lease.Err())
@@ -73,7 +75,7 @@ func TestAViewShowsTheLimitThatThereIs(t *testing.T) {
 		defer stop()
 		all, owners := watching(t, ctx, c, name), watching(t, ctx, c, name, client.OwnersOnly())
 		check(t, node.Resize(t.Context(), name, 7))
-		settled()
+		waitForQuiet()
 		for _, w := range []*watcher{all, owners} {
 			v, changes, n, err := w.last()
 			if err != nil || n != 2 || v.Limit != 7 || !changes.LimitChanged || changes.DataChanged || changes.Created {
@@ -129,9 +131,10 @@ func (h *limitHooks) all() []client.OtherLimit {
 func TestAnAcquireUnderAnotherLimitIsLoggedOnce(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		hooks, log := &limitHooks{}, &strings.Builder{}
-		told := open(t, st, client.WithHooks(hooks), client.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+		observed := open(t, st, client.WithHooks(hooks),
+			client.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 		check(t, c.Node(path).Create(t.Context(), name, 3, nil))
-		s := session(t, told)
+		s := session(t, observed)
 		for range 2 {
 			check(t, acquire(t, s.Semaphore(name, client.Limit(5))).Release(t.Context()))
 		}
@@ -144,11 +147,13 @@ func TestAnAcquireUnderAnotherLimitIsLoggedOnce(t *testing.T) {
 		if _, ok, err := s.Semaphore(name, client.Limit(4)).TryAcquire(t.Context()); ok || err != nil {
 			t.Errorf("a try: %v, %v", ok, err)
 		}
-		five, four := client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}, client.OtherLimit{Node: path, Name: name, Asked: 4, Limit: 3}
+		five, four := client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}, client.OtherLimit{Node: path,
+			Name: name, Asked: 4, Limit: 3}
 		if got := hooks.all(); !slices.Equal(got, []client.OtherLimit{five, four}) {
 			t.Errorf("the hooks saw %+v", got)
 		}
-		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, fmt.Sprintf("semaphore=%s asked=5 limit=3", name)) {
+		if got := log.String(); strings.Count(got, "\n") != 2 ||
+			!strings.Contains(got, fmt.Sprintf("semaphore=%s asked=5 limit=3", name)) {
 			t.Errorf("logged is\n%s", got)
 		}
 	})
@@ -169,12 +174,14 @@ func TestARefusalForAnotherLimitHasBothInItsError(t *testing.T) {
 			{"a create without a session", c.Node(path).Create(t.Context(), name, 5, nil), client.ErrAlreadyExists},
 		} {
 			var other *client.OtherLimit
-			if !errors.Is(x.err, x.is) || !errors.As(x.err, &other) || *other != (client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}) {
+			if !errors.Is(x.err, x.is) || !errors.As(x.err, &other) ||
+				*other != (client.OtherLimit{Node: path, Name: name, Asked: 5, Limit: 3}) {
 				t.Errorf("%s: %v", x.what, x.err)
 			}
 		}
 		var other *client.OtherLimit
-		if err := s.Semaphore(name).Create(t.Context(), 3, nil); !errors.Is(err, client.ErrAlreadyExists) || errors.As(err, &other) {
+		if err := s.Semaphore(name).Create(t.Context(), 3, nil); !errors.Is(err, client.ErrAlreadyExists) ||
+			errors.As(err, &other) {
 			t.Errorf("a create with the limit that there is: %v", err)
 		}
 	})

@@ -13,32 +13,32 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// diary notes the states of a session.
-type diary struct {
+// stateLog notes the states of a session.
+type stateLog struct {
 	mu     sync.Mutex
 	states []client.State
 }
 
-func (d *diary) option() client.SessionOption {
+func (l *stateLog) option() client.SessionOption {
 	return client.OnState(func(s client.State) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.states = append(d.states, s)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.states = append(l.states, s)
 	})
 }
 
-func (d *diary) is(t *testing.T, want ...client.State) {
+func (l *stateLog) is(t *testing.T, want ...client.State) {
 	t.Helper()
 	eventually(t, 0, fmt.Sprintf("the states were %v", want), func() bool {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return slices.Equal(d.states, want)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Equal(l.states, want)
 	})
 }
 
 func TestAClosedSessionFreesWhatItOwned(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		waiting := acquiring(t, t.Context(), session(t, c).Semaphore(name))
@@ -47,7 +47,8 @@ func TestAClosedSessionFreesWhatItOwned(t *testing.T) {
 		check(t, s.Close(t.Context()))
 		check(t, (<-waiting).err)
 		for what, ctx := range map[string]context.Context{"lease": lease.Context(), "session": s.Context()} {
-			if cause := context.Cause(ctx); !errors.Is(cause, client.ErrSessionClosed) || errors.Is(cause, client.ErrSessionExpired) {
+			if cause := context.Cause(ctx); !errors.Is(cause, client.ErrSessionClosed) ||
+				errors.Is(cause, client.ErrSessionExpired) {
 				t.Errorf("the %s ended with %v", what, cause)
 			}
 		}
@@ -60,7 +61,7 @@ func TestAClosedSessionFreesWhatItOwned(t *testing.T) {
 	})
 }
 
-func TestWaitersOfAClosedSessionAreToldSo(t *testing.T) {
+func TestWaitersOfAClosedSessionLearnSo(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, _ stage, c *client.Client) {
 		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		s := session(t, c)
@@ -78,7 +79,7 @@ func TestWaitersOfAClosedSessionAreToldSo(t *testing.T) {
 
 func TestASessionThatComesBackInTimeKeepsItsLeases(t *testing.T) {
 	play(t, 3, 3, func(t *testing.T, st stage, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
 		id := s.ID()
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
@@ -101,7 +102,7 @@ func TestASessionThatComesBackInTimeKeepsItsLeases(t *testing.T) {
 
 func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
-		var states diary
+		var states stateLog
 		timeout := either(10*time.Second, 2*time.Second)
 		s := session(t, c, client.SessionTimeout(timeout), states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
@@ -133,14 +134,14 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 			st.bring(i)
 		}
 		st.ready()
-		// Somebody else gets it within its timeout.
+		// Another session gets it within its timeout.
 		acquire(t, session(t, open(t, st)).Semaphore(name))
 	})
 }
 
 func TestAnExpiredSessionIsRenewed(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, client.SessionTimeout(2*time.Second), client.Renew(), states.option())
 		old := s.ID()
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
@@ -160,7 +161,7 @@ func TestAnExpiredSessionIsRenewed(t *testing.T) {
 	})
 }
 
-func TestADestroyedSessionIsToldSo(t *testing.T) {
+func TestADestroyedSessionLearnsSo(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
 		s := session(t, c)
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
@@ -216,7 +217,7 @@ func TestASessionWithoutTimeoutEndsWithItsConnection(t *testing.T) {
 
 func TestLeadersMoveAndNothingIsLost(t *testing.T) {
 	play(t, 3, 4, func(t *testing.T, st stage, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		waiting := acquiring(t, t.Context(), session(t, c).Semaphore(name))
@@ -290,7 +291,8 @@ func TestSessionOptionsAreChecked(t *testing.T) {
 		if info.Description != "worker-1" || info.Timeout != 7*time.Second || !info.Attached {
 			t.Errorf("described as %+v", info)
 		}
-		if text := (&client.SessionEnd{SessionID: 3, Reason: client.EndTaken}).Error(); !strings.Contains(text, "another client took it") {
+		if text := (&client.SessionEnd{SessionID: 3, Reason: client.EndTaken}).Error(); !strings.Contains(text,
+			"another client took it") {
 			t.Error(text)
 		}
 	})

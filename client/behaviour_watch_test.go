@@ -22,13 +22,17 @@ type watcher struct {
 }
 
 // watching follows a semaphore until its context ends.
-func watching(t *testing.T, ctx context.Context, c *client.Client, name string, options ...client.WatchOption) *watcher {
+func watching(
+	t *testing.T, ctx context.Context, c *client.Client, name string, options ...client.WatchOption,
+) *watcher {
 	t.Helper()
 	return dawdling(t, ctx, c, name, func() {}, options...)
 }
 
 // dawdling is watching that does something else after each view.
-func dawdling(t *testing.T, ctx context.Context, c *client.Client, name string, dawdle func(), options ...client.WatchOption) *watcher {
+func dawdling(
+	t *testing.T, ctx context.Context, c *client.Client, name string, dawdle func(), options ...client.WatchOption,
+) *watcher {
 	t.Helper()
 	w := &watcher{}
 	go func() {
@@ -58,14 +62,14 @@ func (w *watcher) last() (v *client.View, changes client.Changes, n int, err err
 	return v, changes, n, w.err
 }
 
-// settled waits until all that was changed has arrived, in a bubble.
-func settled() {
+// waitForQuiet waits until all that was changed has arrived, in a bubble.
+func waitForQuiet() {
 	time.Sleep(100 * time.Millisecond)
 	quiet()
 }
 
-// caughtUp waits until the watcher was shown the semaphore as it is. After an outage it may have to wait for two pauses, of up to a
-// second each: before it dials, and before it asks again.
+// caughtUp waits until the watcher was shown the semaphore as it is. After an outage it may have to wait for two
+// pauses, of up to a second each: before it dials, and before it asks again.
 func (w *watcher) caughtUp(t *testing.T, c *client.Client) {
 	t.Helper()
 	d, err := c.Node(path).Describe(t.Context(), name, client.WithConsistency(client.Strict))
@@ -108,21 +112,25 @@ func TestAWatchShowsASemaphoreFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 		sem := session(t, c).Semaphore(name)
 		check(t, sem.Create(t.Context(), 3, []byte("x")))
 		w.caughtUp(t, c)
-		if v, changes, _, _ = w.last(); !v.Exists || v.Limit != 3 || string(v.Data) != "x" || v.Ephemeral || !changes.Created || !changes.DataChanged || changes.First {
+		if v, changes, _, _ = w.last(); !v.Exists || v.Limit != 3 || string(v.Data) != "x" || v.Ephemeral ||
+			!changes.Created || !changes.DataChanged || changes.First {
 			t.Errorf("created: %+v, %+v", v, changes)
 		}
 		lease := acquire(t, sem, client.Count(2), client.Data([]byte("me")))
 		w.caughtUp(t, c)
 		first, ok := must(w).First()
-		if !ok || first.OrderID != lease.Fence() || string(first.Data) != "me" || first.Count != 2 || must(w).Count() != 2 || must(w).Len() != 1 {
+		if !ok || first.OrderID != lease.Fence() || string(first.Data) != "me" || first.Count != 2 ||
+			must(w).Count() != 2 || must(w).Len() != 1 {
 			t.Errorf("acquired: %+v", first)
 		}
-		if _, changes, _, _ = w.last(); !slices.Equal(ids(changes.Joined), []uint64{lease.Fence()}) || changes.DataChanged {
+		if _, changes, _, _ = w.last(); !slices.Equal(ids(changes.Joined), []uint64{lease.Fence()}) ||
+			changes.DataChanged {
 			t.Errorf("acquired: %+v", changes)
 		}
 		check(t, lease.Change(t.Context(), client.Data([]byte("you"))))
 		w.caughtUp(t, c)
-		if _, changes, _, _ = w.last(); len(changes.Changed) != 1 || string(changes.Changed[0].Data) != "you" || len(changes.Joined)+len(changes.Gone) != 0 {
+		if _, changes, _, _ = w.last(); len(changes.Changed) != 1 || string(changes.Changed[0].Data) != "you" ||
+			len(changes.Joined)+len(changes.Gone) != 0 {
 			t.Errorf("changed: %+v", changes)
 		}
 		check(t, lease.Update(t.Context(), []byte("y")))
@@ -209,8 +217,10 @@ func TestRevisionsOnlyGrowAndNothingIsMissedOrRepeated(t *testing.T) {
 			}
 			last := w.views[len(w.views)-1]
 			w.mu.Unlock()
-			if got := slices.Collect(last.Owners()); !slices.Equal(ids(got), ids(want.Owners)) || string(last.Data) != string(want.Data) || last.Revision != want.Revision {
-				t.Errorf("%s: the last view is %d with %v, want %d with %v", who, last.Revision, ids(got), want.Revision, ids(want.Owners))
+			if got := slices.Collect(last.Owners()); !slices.Equal(ids(got), ids(want.Owners)) ||
+				string(last.Data) != string(want.Data) || last.Revision != want.Revision {
+				t.Errorf("%s: the last view is %d with %v, want %d with %v", who, last.Revision, ids(got),
+					want.Revision, ids(want.Owners))
 			}
 			for order, n := range joined {
 				if n != 1 || gone[order] > 1 {

@@ -30,8 +30,8 @@ type quickConn struct {
 	request atomic.Uint64
 }
 
-// newQuickHost starts a quick host in a process of its own, so that the goroutines of the two do not share processors in
-// a way that no user's do.
+// newQuickHost starts a quick host in a process of its own, so that the goroutines of the two do not share processors
+// in a way that no user's do.
 func newQuickHost(b *testing.B) *quickHost {
 	program, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func newQuickHost(b *testing.B) *quickHost {
 	return &quickHost{address: strings.TrimSpace(address)}
 }
 
-// quickHostVariable tells the program of the tests to be a quick host.
+// quickHostVariable makes the program of the tests a quick host.
 const quickHostVariable = "SIGNALBOX_TEST_QUICK_HOST"
 
 // beQuickHost is a process that is one, until its input ends.
@@ -145,15 +145,18 @@ func (h *quickHost) serve(conn net.Conn) {
 		}
 		switch r.Kind {
 		case protocol.KindHello:
-			encoder.Answer(&out, r.ID, &protocol.Welcome{Version: 1, HostID: 1, PingIntervalMillis: 10000, Limits: protocol.Limits{
-				RequestFrameBytes: 1 << 17, AnswerFrameBytes: 1 << 22, DataBytes: 1 << 16, RequestsInFlight: 1 << 14,
-			}})
+			encoder.Answer(&out, r.ID, &protocol.Welcome{Version: 1, HostID: 1, PingIntervalMillis: 10000,
+				Limits: protocol.Limits{
+					RequestFrameBytes: 1 << 17, AnswerFrameBytes: 1 << 22, DataBytes: 1 << 16,
+					RequestsInFlight: 1 << 14,
+				}})
 		case protocol.KindRouting:
 			encoder.Answer(&out, r.ID, h.routing())
 		case protocol.KindNodeDescribe:
 			encoder.Answer(&out, r.ID, &protocol.NodeDescribeAnswer{Node: protocol.Node{ID: 1}})
 		case protocol.KindSessionStart:
-			encoder.Answer(&out, r.ID, &protocol.SessionStartAnswer{SessionID: r.ID, Lease: protocol.Lease{NodeID: 1, TimeoutMillis: r.SessionStart.TimeoutMillis}})
+			encoder.Answer(&out, r.ID, &protocol.SessionStartAnswer{SessionID: r.ID,
+				Lease: protocol.Lease{NodeID: 1, TimeoutMillis: r.SessionStart.TimeoutMillis}})
 		case protocol.KindAcquire:
 			acquired.OrderID++
 			encoder.Answer(&out, r.ID, acquired)
@@ -204,8 +207,10 @@ func BenchmarkBareEcho(b *testing.B) {
 	defer conn.Close()
 	var acquire, release bytebufferpool.ByteBuffer
 	e := protocol.NewEncoder()
-	e.Request(&acquire, 1, &protocol.Acquire{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1, Name: []byte("slots"), Count: 1, TimeoutMillis: protocol.Forever})
-	e.Request(&release, 1, &protocol.Release{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1, Name: []byte("slots"), OrderID: 1})
+	e.Request(&acquire, 1, &protocol.Acquire{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1,
+		Name: []byte("slots"), Count: 1, TimeoutMillis: protocol.Forever})
+	e.Request(&release, 1, &protocol.Release{Mutation: protocol.Mutation{SessionID: 1, Number: 1}, NodeID: 1,
+		Name: []byte("slots"), OrderID: 1})
 	buf := make([]byte, 4096)
 	exchange := func(request []byte) {
 		if _, err := conn.Write(request); err != nil {
@@ -316,7 +321,8 @@ func BenchmarkWatchDelta(b *testing.B) {
 			var out bytebufferpool.ByteBuffer
 			data := make([]byte, 32)
 			for i := 0; i < owners; i += 1000 {
-				p := &protocol.WatchSnapshot{Revision: 1, First: i == 0, Last: i+1000 >= owners, Exists: true, Limit: 1 << 40}
+				p := &protocol.WatchSnapshot{Revision: 1, First: i == 0, Last: i+1000 >= owners, Exists: true,
+					Limit: 1 << 40}
 				for j := range min(1000, owners-i) {
 					p.Owners.Append(protocol.Owner{OrderID: uint64(i + j + 1), SessionID: 1, Count: 1, Data: data})
 				}
@@ -338,7 +344,8 @@ func BenchmarkWatchDelta(b *testing.B) {
 			for b.Loop() {
 				delta.From, delta.To = revision, revision+1
 				delta.Joined.Reset()
-				delta.Joined.Append(protocol.Owner{OrderID: revision*7919%uint64(owners) + 1, SessionID: 1, Count: revision + 1, Data: data})
+				delta.Joined.Append(protocol.Owner{OrderID: revision*7919%uint64(owners) + 1, SessionID: 1,
+					Count: revision + 1, Data: data})
 				e.Push(&out, conn.request.Load(), delta)
 				revision++
 				send()

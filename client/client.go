@@ -100,7 +100,8 @@ func (c *Client) Close() error {
 	}
 	c.scope.End()
 	if left > 0 {
-		return fmt.Errorf("client: %d sessions could not be ended at their hosts, and end by their timeouts: %w", left, first)
+		return fmt.Errorf("client: %d sessions could not be ended at their hosts, and end by their timeouts: %w", left,
+			first)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ type Owner struct {
 	Count     uint64
 	// Data is that of the session's latest acquire.
 	Data []byte
-	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for people,
-	// and come with a description only: views of a watch have neither.
+	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for
+	// people, and come with a description only: views of a watch have neither.
 	Since  time.Time
 	Client ClientInfo
 }
@@ -71,7 +71,7 @@ type SemaphoreInfo struct {
 	Data        []byte
 }
 
-// DescribeOption sets what a description tells.
+// DescribeOption sets what a description contains.
 type DescribeOption func(*describeConfig)
 
 type describeConfig struct {
@@ -132,7 +132,9 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 }
 
 // describe reads a semaphore, page by page. in is nil for a reader without a session.
-func (c *Client) describe(ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig) (*SemaphoreDetails, error) {
+func (c *Client) describe(
+	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig,
+) (*SemaphoreDetails, error) {
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
 	where := c.cluster.HomeOf(slot)
 	if in != nil || config.consistency == Strict {
@@ -154,8 +156,11 @@ func (c *Client) describe(ctx context.Context, in *incarnation.Incarnation, node
 	}
 }
 
-// describePages fills a description. whole tells that all pages were of one moment.
-func (c *Client) describePages(ctx context.Context, in *incarnation.Incarnation, where cluster.Target, m *protocol.SemaphoreDescribe, config *describeConfig, d *SemaphoreDetails) (whole bool, err error) {
+// describePages fills a description. whole says that all pages were of one moment.
+func (c *Client) describePages(
+	ctx context.Context, in *incarnation.Incarnation, where cluster.Target, m *protocol.SemaphoreDescribe,
+	config *describeConfig, d *SemaphoreDetails,
+) (whole bool, err error) {
 	whole = true
 	if config.changed != nil {
 		if in == nil {

@@ -1,4 +1,4 @@
-// Package client is the Go SDK of Signalbox: sessions, semaphores, locks that tell when they are lost, and
+// Package client is the Go SDK of Signalbox: sessions, semaphores, locks that say when they are lost, and
 // watches, over one connection to each host.
 //
 //	c, err := client.Open(ctx, "10.0.0.1:7420,10.0.0.2:7420,10.0.0.3:7420")
@@ -21,8 +21,8 @@
 //
 // # What a lock does not promise
 //
-// A lease says that nobody else has got what this session has, and that the client will say so before
-// somebody else can get it: Lease.Context ends, with the cause, and Lease.Err returns it. The client counts
+// A lease says that no other session has what this one has, and that the client will say so before
+// another can get it: Lease.Context ends, with the cause, and Lease.Err returns it. The client counts
 // from the moment at which it sent the latest ping that a host has answered, by its own monotonic clock, and
 // gives up a tenth of the session's timeout early. No clocks of two machines are compared.
 //
@@ -45,7 +45,7 @@
 //
 // What is only replaced where it is still what was read needs no lease: Update with IfRevision.
 //
-// # What is lost, and how it is told
+// # What is lost, and how it is reported
 //
 //   - A session whose connection breaks is Detached. Its leases hold; the client attaches it again, over any
 //     host, and waiting acquires keep their places.

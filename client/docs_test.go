@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/snippets"
 )
 
-// Whoever copies a block of code from a page must be able to compile it.
+// TestTheCodeInThePagesCompilesAndDoesWhatItSays: a reader who copies a block of code from a page can compile it.
 func TestTheCodeInThePagesCompilesAndDoesWhatItSays(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	check(t, err)

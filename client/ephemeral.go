@@ -59,7 +59,7 @@ func (x *Ephemeral) Update(ctx context.Context, data []byte, options ...UpdateOp
 	return x.semaphore.Update(ctx, data, options...)
 }
 
-// Describe describes the semaphore. ErrNotFound tells that nobody owns it.
+// Describe describes the semaphore. ErrNotFound says that no session owns it.
 func (x *Ephemeral) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
 	return x.semaphore.Describe(ctx, options...)
 }

@@ -56,7 +56,7 @@ var (
 	ErrSemaphoreNotFound = errors.New("there is no such semaphore")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
 	ErrNotAcquired = failure.ErrNotAcquired
-	// ErrLeaseLost: what the lease stood for is not owned any more, though nobody released it.
+	// ErrLeaseLost: what the lease stood for is not owned any more, though it was not released.
 	ErrLeaseLost = failure.ErrLeaseLost
 	// ErrReleased: the lease, or the acquire that waited, ended by a Release.
 	ErrReleased = failure.ErrReleased

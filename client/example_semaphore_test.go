@@ -64,7 +64,8 @@ func ExampleSemaphore_Acquire() {
 	defer stop()
 
 	// At most two at a time. The semaphore is made by its first use.
-	first, err := s[0].Semaphore("slots", client.Limit(2)).Acquire(ctx, client.Count(2), client.Data([]byte("worker-1")))
+	first, err := s[0].Semaphore("slots", client.Limit(2)).Acquire(ctx, client.Count(2),
+		client.Data([]byte("worker-1")))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func ExampleEphemeral_RLock() {
 	// Output: alone while others read: false <nil>
 }
 
-// Describe tells how a semaphore is, and OnChanged once that it is not so any more.
+// ExampleOnChanged: Describe shows how a semaphore is, and OnChanged reports once that it is not so any more.
 func ExampleOnChanged() {
 	ctx := context.Background()
 	_, s, stop := exampleSessions(ctx, 1)
@@ -159,7 +160,7 @@ func ExampleOnChanged() {
 	// the data has changed: true
 }
 
-// Of two who have read the same, one gets through; the other reads again.
+// ExampleIfRevision: of two who have read the same, one gets through; the other reads again.
 func ExampleIfRevision() {
 	ctx := context.Background()
 	c, _, stop := exampleSessions(ctx, 0)

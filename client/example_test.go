@@ -75,8 +75,8 @@ func (s *store) write(value string, fence uint64) error {
 	return nil
 }
 
-// A program that was stopped while it owned a lock does not know that the lock has gone to another one. The
-// store knows, by the token.
+// ExampleLease_Fence: a program that was stopped while it owned a lock does not know that the lock has gone to another
+// one. The store knows, by the token.
 func ExampleLease_Fence() {
 	srv := exampleHost()
 	defer srv.Close()
@@ -104,7 +104,7 @@ func ExampleLease_Fence() {
 
 	var account store
 	stopped, old := lock()
-	// The first owner stands still, and its session ends. Somebody else gets the lock, and writes.
+	// The first owner stands still, and its session ends. Another owner gets the lock, and writes.
 	if err := c.DestroySession(ctx, stopped.ID()); err != nil {
 		log.Fatal(err)
 	}

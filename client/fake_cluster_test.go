@@ -40,9 +40,9 @@ type fakeCluster struct {
 	welcome  protocol.Welcome
 	token    string
 	tls      *tls.Config
-	// lossAtHome: a loss is told over the connection that the session is attached over, and no other.
+	// lossAtHome: a loss is reported over the connection that the session is attached over, and no other.
 	lossAtHome bool
-	// advertised are the addresses that the routing tells, where they are not the hosts' own.
+	// advertised are the addresses in the routing, where they are not the hosts' own.
 	advertised map[uint64]string
 	pageSize   int
 }
@@ -89,7 +89,7 @@ func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
 	return f
 }
 
-// close ends the cluster, and all its connections.
+// ready has nothing to wait for.
 func (f *fakeCluster) ready() {}
 
 func (f *fakeCluster) size() int { return len(f.hosts) }
@@ -198,7 +198,7 @@ func (f *fakeCluster) count(kind protocol.Kind) int {
 	return n
 }
 
-// take takes a host down: connections break, and nobody gets in.
+// take takes a host down: connections break, and no client gets in.
 func (f *fakeCluster) take(i int) {
 	f.do(func() {
 		f.hosts[i].down = true
@@ -245,7 +245,7 @@ func (f *fakeCluster) leaderResult(s *fakeShard) *protocol.Result {
 	}}
 }
 
-// advertise returns the address of a host as hosts tell it.
+// advertise returns the address of a host as hosts say it.
 func (f *fakeCluster) advertise(h *fakeHost) string {
 	if f.advertised != nil {
 		return f.advertised[h.id]
@@ -257,7 +257,8 @@ func (f *fakeCluster) routing() *protocol.RoutingAnswer {
 	a := &protocol.RoutingAnswer{Version: f.version, MetaShardID: 0}
 	var all protocol.HostIDs
 	for _, h := range f.hosts {
-		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(f.advertise(h)), State: protocol.HostOnline})
+		a.Hosts.Append(protocol.Host{ID: h.id, Name: []byte(h.address), Address: []byte(f.advertise(h)),
+			State: protocol.HostOnline})
 		all.Append(protocol.HostID(h.id))
 	}
 	a.Shards.Append(protocol.Shard{ID: 0, LeaderHostID: f.hosts[f.meta].id, ReplicaHostIDs: all})

@@ -78,7 +78,7 @@ func (c *fakeConn) read() {
 	}
 }
 
-// answersUnknown tells whether the hosts refuse a request that they do not know in its answer. Those that know the
+// answersUnknown reports whether the hosts refuse a request that they do not know in its answer. Those that know the
 // second block of kinds do; for the others it is a frame that is no message.
 func (f *fakeCluster) answersUnknown(bad *protocol.DecodeError) bool {
 	return bad.Answerable() && (bad.Kind < 128 || f.welcome.RequestKinds.Len() > 0)
@@ -216,8 +216,10 @@ func (c *fakeConn) dispatch(r *protocol.Request) {
 	case protocol.KindRouting:
 		c.answer(r.ID, f.routing())
 	case protocol.KindHostStatus:
-		c.answer(r.ID, &protocol.HostStatusAnswer{HostID: c.host.id, HostName: []byte(c.host.address), Fresh: true, Connections: uint64(len(c.host.conns))})
-	case protocol.KindNodeCreate, protocol.KindNodeDescribe, protocol.KindNodeAlter, protocol.KindNodeDrop, protocol.KindNodeList:
+		c.answer(r.ID, &protocol.HostStatusAnswer{HostID: c.host.id, HostName: []byte(c.host.address), Fresh: true,
+			Connections: uint64(len(c.host.conns))})
+	case protocol.KindNodeCreate, protocol.KindNodeDescribe, protocol.KindNodeAlter, protocol.KindNodeDrop,
+		protocol.KindNodeList:
 		c.node(r)
 	case protocol.KindSessionStart:
 		c.sessionStart(r)
@@ -227,9 +229,11 @@ func (c *fakeConn) dispatch(r *protocol.Request) {
 		c.sessionBind(r)
 	case protocol.KindSessionStop, protocol.KindSessionDestroy:
 		c.sessionEnd(r)
-	case protocol.KindSessionDescribe, protocol.KindSessionList, protocol.KindSessionHoldings, protocol.KindSemaphoreList, protocol.KindSemaphoreDescribe:
+	case protocol.KindSessionDescribe, protocol.KindSessionList, protocol.KindSessionHoldings,
+		protocol.KindSemaphoreList, protocol.KindSemaphoreDescribe:
 		c.readShard(r)
-	case protocol.KindSemaphoreCreate, protocol.KindSemaphoreUpdate, protocol.KindSemaphoreResize, protocol.KindSemaphoreDelete, protocol.KindAcquire, protocol.KindRelease:
+	case protocol.KindSemaphoreCreate, protocol.KindSemaphoreUpdate, protocol.KindSemaphoreResize,
+		protocol.KindSemaphoreDelete, protocol.KindAcquire, protocol.KindRelease:
 		c.mutate(r)
 	case protocol.KindWatch:
 		m := &r.Watch
@@ -301,7 +305,8 @@ func (c *fakeConn) node(r *protocol.Request) {
 	case protocol.KindNodeList:
 		var paths []string
 		for path := range f.nodes {
-			if path > string(r.NodeList.After) && len(path) >= len(r.NodeList.Prefix) && path[:len(r.NodeList.Prefix)] == string(r.NodeList.Prefix) {
+			if path > string(r.NodeList.After) && len(path) >= len(r.NodeList.Prefix) &&
+				path[:len(r.NodeList.Prefix)] == string(r.NodeList.Prefix) {
 				paths = append(paths, path)
 			}
 		}

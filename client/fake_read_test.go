@@ -18,10 +18,12 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		f.shardOf(shard.SlotOf(shard.NodeID(m.NodeID), m.Name)).describe(c, r, m, page)
 	case protocol.KindSemaphoreList:
 		m := &r.SemaphoreList
-		list, more := f.shards[m.ShardID-1].machine.ListSemaphores(shard.NodeID(m.NodeID), string(m.Prefix), string(m.After), page, nil)
+		list, more := f.shards[m.ShardID-1].machine.ListSemaphores(shard.NodeID(m.NodeID), string(m.Prefix),
+			string(m.After), page, nil)
 		var a protocol.SemaphoreListAnswer
 		for _, v := range list {
-			item := protocol.Semaphore{Name: []byte(v.Name), Limit: v.Limit, Count: v.Count, Revision: uint64(v.Revision), Owners: uint64(v.Owners), Ephemeral: v.Ephemeral}
+			item := protocol.Semaphore{Name: []byte(v.Name), Limit: v.Limit, Count: v.Count,
+				Revision: uint64(v.Revision), Owners: uint64(v.Owners), Ephemeral: v.Ephemeral}
 			if m.IncludeData {
 				item.Data = []byte(v.Data)
 			}
@@ -56,10 +58,12 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		c.answer(r.ID, &a)
 	case protocol.KindSessionHoldings:
 		m := &r.SessionHoldings
-		list, more := f.shards[m.ShardID-1].machine.ListHoldings(shard.SessionID(m.SessionID), shard.OrderID(m.After), page, nil)
+		list, more := f.shards[m.ShardID-1].machine.ListHoldings(shard.SessionID(m.SessionID), shard.OrderID(m.After),
+			page, nil)
 		var a protocol.SessionHoldingsAnswer
 		for _, h := range list {
-			a.Holdings.Append(protocol.Holding{Name: []byte(h.Name), OrderID: uint64(h.Order), Count: h.Count, Waiting: !h.Owner})
+			a.Holdings.Append(protocol.Holding{Name: []byte(h.Name), OrderID: uint64(h.Order), Count: h.Count,
+				Waiting: !h.Owner})
 			if more {
 				a.Next = uint64(h.Order)
 			}
@@ -90,7 +94,8 @@ func (s *fakeShard) describe(c *fakeConn, r *protocol.Request, m *protocol.Semap
 		return
 	}
 	if watch {
-		old, was := s.notices.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name), m.WatchData, m.WatchOwners, fakeRef{c, r.ID})
+		old, was := s.notices.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name), m.WatchData,
+			m.WatchOwners, fakeRef{c, r.ID})
 		if was {
 			old.conn.push(old.request, &protocol.Changed{})
 		}
@@ -106,7 +111,8 @@ func (s *fakeShard) describe(c *fakeConn, r *protocol.Request, m *protocol.Semap
 		if l.Owner {
 			a.Owners.Append(wireOwner(&l))
 		} else {
-			a.Waiters.Append(protocol.Waiter{OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count, Data: []byte(l.Data), TimeoutMillis: l.Timeout})
+			a.Waiters.Append(protocol.Waiter{OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
+				Data: []byte(l.Data), TimeoutMillis: l.Timeout})
 		}
 		if d.More {
 			a.Next = uint64(l.Order)
@@ -167,7 +173,8 @@ func (s *fakeShard) snapshot(w *fakeWatch) {
 	after := shard.OrderID(0)
 	for {
 		var d shard.Description
-		p.Exists = s.machine.Describe(shard.NodeID(w.node), w.name, shard.DescribeOptions{Owners: true, After: after, Limit: s.cluster.pageSize}, &d)
+		p.Exists = s.machine.Describe(shard.NodeID(w.node), w.name,
+			shard.DescribeOptions{Owners: true, After: after, Limit: s.cluster.pageSize}, &d)
 		w.exists, p.Last = p.Exists, !d.More
 		if !p.Exists {
 			var delta shard.Delta
@@ -193,7 +200,7 @@ func (s *fakeShard) snapshot(w *fakeWatch) {
 	}
 }
 
-// changed tells the watches of a semaphore.
+// changed notifies the watches of a semaphore.
 func (s *fakeShard) changed(e *shard.Effect) {
 	for _, w := range s.watches {
 		if w.node != uint64(e.Node) || !bytes.Equal(w.name, []byte(e.Name)) {

@@ -49,10 +49,12 @@ func (c *fakeConn) checkOrder(r *protocol.Request) {
 		for other := range h.conns {
 			for _, o := range other.open {
 				if o.session == m.SessionID && o.name == name {
-					f.t.Errorf("%v number %d of session %d while %d is not answered", r.Kind, m.Number, m.SessionID, o.number)
+					f.t.Errorf("%v number %d of session %d while %d is not answered", r.Kind, m.Number, m.SessionID,
+						o.number)
 				}
 				if o.session == m.SessionID && o.number <= m.Acknowledged {
-					f.t.Errorf("session %d acknowledges %d, and was not answered %d", m.SessionID, m.Acknowledged, o.number)
+					f.t.Errorf("session %d acknowledges %d, and was not answered %d", m.SessionID, m.Acknowledged,
+						o.number)
 				}
 			}
 		}

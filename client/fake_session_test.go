@@ -23,7 +23,7 @@ type fakeSession struct {
 
 func (f *fakeCluster) home(id uint64) *fakeShard { return f.shardOf(shard.SessionID(id).Slot()) }
 
-// leave is told that a connection is gone.
+// leave detaches what was attached over a connection that is gone.
 func (s *fakeSession) leave(c *fakeConn) {
 	if s == nil {
 		return
@@ -193,7 +193,7 @@ func (s *fakeShard) end(id uint64, command shard.Command) {
 	}
 }
 
-// ended tells the connections of a session that it is over at its home.
+// ended reports to the connections of a session that it is over at its home.
 func (s *fakeShard) ended(id uint64, why protocol.EndReason) {
 	f := s.cluster
 	x := f.sessions[id]

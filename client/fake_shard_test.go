@@ -23,7 +23,7 @@ type fakeShard struct {
 	watches []*fakeWatch
 }
 
-// fakeWaiting is where the outcome of a queued acquire is to be told.
+// fakeWaiting is where the outcome of a queued acquire is to be reported.
 type fakeWaiting struct {
 	session, number uint64
 	conn            *fakeConn
@@ -58,8 +58,8 @@ func (s *fakeShard) newTerm() {
 	s.apply(shard.Command{Kind: shard.CmdLead, Term: s.term}, nil)
 }
 
-// apply carries a command out and tells everybody. told gets the result, in the order of the effects.
-func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result shard.Effect) {
+// apply carries a command out and notifies all that it is about. answer gets the result, in the order of the effects.
+func (s *fakeShard) apply(c shard.Command, answer func(e *shard.Effect)) (result shard.Effect) {
 	var effects shard.Effects
 	s.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
 	for i := range effects.List {
@@ -67,15 +67,16 @@ func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result s
 		switch e.Kind {
 		case shard.EffectResult:
 			result = *e
-			if told != nil {
-				told(e)
+			if answer != nil {
+				answer(e)
 			}
 		case shard.EffectGranted:
-			s.settled(e, &protocol.Granted{OrderID: uint64(e.Order)})
+			s.reportOutcome(e, &protocol.Granted{OrderID: uint64(e.Order)})
 		case shard.EffectTimedOut:
-			s.settled(e, &protocol.TimedOut{})
+			s.reportOutcome(e, &protocol.TimedOut{})
 		case shard.EffectAborted:
-			s.settled(e, &protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: e.Abort}})
+			s.reportOutcome(e, &protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted,
+				Reason: e.Abort}})
 		case shard.EffectLost:
 			if x := s.cluster.sessions[uint64(e.Session)]; x != nil {
 				for _, conn := range x.conns() {
@@ -83,7 +84,8 @@ func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result s
 						continue
 					}
 					conn.push(0, &protocol.HoldingLost{
-						SessionID: x.id, NodeID: uint64(e.Node), Name: []byte(e.Name), OrderID: uint64(e.Order), Reason: protocol.AbortDeleted,
+						SessionID: x.id, NodeID: uint64(e.Node), Name: []byte(e.Name), OrderID: uint64(e.Order),
+						Reason: protocol.AbortDeleted,
 					})
 				}
 			}
@@ -100,7 +102,7 @@ func (s *fakeShard) apply(c shard.Command, told func(e *shard.Effect)) (result s
 	return result
 }
 
-func (s *fakeShard) settled(e *shard.Effect, m protocol.PushMessage) {
+func (s *fakeShard) reportOutcome(e *shard.Effect, m protocol.PushMessage) {
 	s.timers = slices.DeleteFunc(s.timers, func(t fakeTimer) bool { return t.ref.Order == e.Order })
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *fakeWaiting) bool {
 		if w.session != uint64(e.Session) || w.number != e.Number {
@@ -177,11 +179,13 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 	case protocol.KindSemaphoreUpdate:
 		x := &r.SemaphoreUpdate
 		m, node, name = &x.Mutation, x.NodeID, x.Name
-		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID), Revision: shard.Revision(x.ExpectedRevision)}
+		command = shard.Command{Kind: shard.CmdSemaphoreUpdate, Data: x.Data, Order: shard.OrderID(x.OrderID),
+			Revision: shard.Revision(x.ExpectedRevision)}
 	case protocol.KindSemaphoreResize:
 		x := &r.SemaphoreResize
 		m, node, name = &x.Mutation, x.NodeID, x.Name
-		command = shard.Command{Kind: shard.CmdSemaphoreResize, Count: x.Limit, Revision: shard.Revision(x.ExpectedRevision)}
+		command = shard.Command{Kind: shard.CmdSemaphoreResize, Count: x.Limit,
+			Revision: shard.Revision(x.ExpectedRevision)}
 	case protocol.KindSemaphoreDelete:
 		x := &r.SemaphoreDelete
 		m, node, name = &x.Mutation, x.NodeID, x.Name
@@ -237,7 +241,8 @@ func (s *fakeShard) result(c *fakeConn, r *protocol.Request, command *shard.Comm
 			if e.Timeout != shard.Forever {
 				s.timers = append(s.timers, fakeTimer{
 					ref: shard.WaiterRef{
-						Node: command.Node, Name: slices.Clone(command.Name), Session: command.Session, Order: e.Order, Number: command.Number,
+						Node: command.Node, Name: slices.Clone(command.Name), Session: command.Session, Order: e.Order,
+						Number: command.Number,
 					},
 					at: time.Now().Add(time.Duration(e.Timeout) * time.Millisecond),
 				})

@@ -32,7 +32,8 @@ func TestWhatWasCarriedOutIsNotCarriedOutAgain(t *testing.T) {
 				lease := acquire(t, sem)
 				fake.once(protocol.KindSemaphoreUpdate, x)
 				check(t, lease.Update(t.Context(), []byte("y")))
-				if d := describe(t, c); len(d.Owners) != 1 || d.Owners[0].OrderID != lease.Fence() || string(d.Data) != "y" {
+				if d := describe(t, c); len(d.Owners) != 1 || d.Owners[0].OrderID != lease.Fence() ||
+					string(d.Data) != "y" {
 					t.Errorf("described as %+v", d)
 				}
 				fake.once(protocol.KindRelease, x)
@@ -93,7 +94,8 @@ func TestAnOverloadedHostIsGivenItsTime(t *testing.T) {
 				t.Errorf("%v: it took %v", status, took)
 			}
 			check(t, lease.Release(t.Context()))
-			fake.times(1000, protocol.KindAcquire, fault{refuse: &protocol.Result{Status: status, WaitMillis: 2000, Message: "no room"}})
+			fake.times(1000, protocol.KindAcquire, fault{refuse: &protocol.Result{Status: status, WaitMillis: 2000,
+				Message: "no room"}})
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			_, err := sem.Acquire(ctx)
@@ -109,21 +111,25 @@ func TestARefusalIsFinal(t *testing.T) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
 		for status, want := range map[protocol.Status]error{
 			protocol.StatusUnauthorized: client.ErrUnauthorized, protocol.StatusInternal: client.ErrInternal,
-			protocol.StatusPreconditionFailed: client.ErrPreconditionFailed, protocol.StatusUnsupported: client.ErrUnsupported,
+			protocol.StatusPreconditionFailed: client.ErrPreconditionFailed,
+			protocol.StatusUnsupported:        client.ErrUnsupported,
 		} {
 			fake.once(protocol.KindAcquire, fault{refuse: &protocol.Result{Status: status, Message: "so it is"}})
-			if _, err := sem.Acquire(t.Context()); !errors.Is(err, want) || !strings.Contains(err.Error(), "so it is") || !strings.Contains(err.Error(), name) {
+			if _, err := sem.Acquire(t.Context()); !errors.Is(err, want) ||
+				!strings.Contains(err.Error(), "so it is") || !strings.Contains(err.Error(), name) {
 				t.Errorf("%v: %v", status, err)
 			}
 		}
 		lease := acquire(t, sem)
 		fake.once(protocol.KindRelease, fault{refuse: &protocol.Result{Status: protocol.StatusFenced}})
-		if err := lease.Release(t.Context()); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrLeaseLost) {
+		if err := lease.Release(t.Context()); !errors.Is(err, client.ErrFenced) ||
+			!errors.Is(err, client.ErrLeaseLost) {
 			t.Errorf("a release that is fenced: %v", err)
 		}
 		fake.once(protocol.KindSemaphoreUpdate, fault{refuse: &protocol.Result{Status: protocol.StatusFenced}})
 		lease = acquire(t, sem)
-		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) || !errors.Is(err, client.ErrLeaseLost) {
+		if err := lease.Update(t.Context(), nil); !errors.Is(err, client.ErrFenced) ||
+			!errors.Is(err, client.ErrLeaseLost) {
 			t.Errorf("an update that is fenced: %v", err)
 		}
 		if err := lease.Err(); !errors.Is(err, client.ErrLeaseLost) || lease.Context().Err() == nil {
@@ -207,7 +213,7 @@ func TestCancellingAnOwnersAcquireKeepsItsLease(t *testing.T) {
 	})
 }
 
-func TestSessionsThatNobodyWaitsForAreStopped(t *testing.T) {
+func TestSessionsThatNoCallerWaitsForAreStopped(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		fake.once(protocol.KindSessionStart, fault{delay: time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -39,7 +39,8 @@ func TestHoldingsAreReadAsStrictlyAsTheCallerAsks(t *testing.T) {
 	})
 }
 
-// A lease ends with the reason that counts: the node is gone, not just the semaphore.
+// TestALeaseInADroppedNodeEndsWithItsNode: a lease ends with the reason that counts: the node is gone, not just the
+// semaphore.
 func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
@@ -47,7 +48,8 @@ func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 		fake.do(func() {
 			x := fake.sessions[s.ID()]
 			x.conn.push(0, &protocol.HoldingLost{
-				SessionID: x.id, NodeID: x.node, Name: []byte(name), OrderID: lease.Fence(), Reason: protocol.AbortNodeDropped,
+				SessionID: x.id, NodeID: x.node, Name: []byte(name), OrderID: lease.Fence(),
+				Reason: protocol.AbortNodeDropped,
 			})
 		})
 		<-lease.Context().Done()

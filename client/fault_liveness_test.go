@@ -54,7 +54,8 @@ func TestALeaseCountsFromTheSendingOfThePing(t *testing.T) {
 	})
 }
 
-// A ping that is sent while a session is being started says nothing about that session, whenever it is answered.
+// TestAPingFromBeforeASessionWasThereDoesNotCountForIt: a ping that is sent while a session is being started says
+// nothing about that session, whenever it is answered.
 func TestAPingFromBeforeASessionWasThereDoesNotCountForIt(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		began := time.Now()
@@ -182,7 +183,8 @@ func TestASessionThatWasGivenUpIsEndedAtItsHost(t *testing.T) {
 		withhold := true
 		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 			// The host hears the client, but cannot vouch for it.
-			return fault{ignore: withhold && r.Kind == protocol.KindSessionAttach, silent: withhold && r.Kind == protocol.KindPing}
+			return fault{ignore: withhold && r.Kind == protocol.KindSessionAttach, silent: withhold &&
+				r.Kind == protocol.KindPing}
 		})
 		<-s.Context().Done()
 		fake.do(func() {
@@ -200,7 +202,7 @@ func TestASessionThatWasGivenUpIsEndedAtItsHost(t *testing.T) {
 
 func TestAStolenSessionIsLetGo(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		fake.do(func() {
@@ -210,7 +212,8 @@ func TestAStolenSessionIsLetGo(t *testing.T) {
 		})
 		<-lease.Context().Done()
 		var end *client.SessionEnd
-		if cause := lease.Err(); !errors.As(cause, &end) || end.Reason != client.EndTaken || !errors.Is(cause, client.ErrBadSession) || !errors.Is(cause, client.ErrSessionExpired) {
+		if cause := lease.Err(); !errors.As(cause, &end) || end.Reason != client.EndTaken ||
+			!errors.Is(cause, client.ErrBadSession) || !errors.Is(cause, client.ErrSessionExpired) {
 			t.Errorf("the lease ended with %v", cause)
 		}
 		states.is(t, client.Attached, client.Expired)
@@ -249,7 +252,7 @@ func TestAStolenSessionIsNotTakenBackOnReturning(t *testing.T) {
 	})
 }
 
-func TestExpiryWhileWaitingIsTold(t *testing.T) {
+func TestExpiryWhileWaitingIsReported(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		acquire(t, session(t, c, client.SessionTimeout(time.Minute)).Semaphore(name, client.Limit(1)))
 		s := session(t, c, client.SessionTimeout(2*time.Second))
@@ -273,7 +276,8 @@ func TestALeaseThatWasLostInAGapIsFoundOut(t *testing.T) {
 				other := open(t, fake)
 				away := true
 				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
-					return fault{ignore: away && (r.Kind == protocol.KindSessionAttach || r.Kind == protocol.KindSessionBind)}
+					return fault{ignore: away && (r.Kind == protocol.KindSessionAttach ||
+						r.Kind == protocol.KindSessionBind)}
 				})
 				fake.cut()
 				quiet() // a change without a session is not sent again where it was sent over what is cut
@@ -284,11 +288,13 @@ func TestALeaseThatWasLostInAGapIsFoundOut(t *testing.T) {
 					check(t, other.Node(path).Create(t.Context(), name, 1, nil))
 				}
 				time.Sleep(time.Second)
-				check(t, lease.Err()) // nobody can know
+				check(t, lease.Err()) // no client can know
 				fake.do(func() { away = false })
-				eventually(t, 5*time.Second, "the session is attached", func() bool { return s.State() == client.Attached })
+				eventually(t, 5*time.Second, "the session is attached",
+					func() bool { return s.State() == client.Attached })
 				time.Sleep(time.Second)
-				if err := lease.Err(); (how == "untouched") != (err == nil) || err != nil && !errors.Is(err, client.ErrLeaseLost) {
+				if err := lease.Err(); (how == "untouched") != (err == nil) || err != nil &&
+					!errors.Is(err, client.ErrLeaseLost) {
 					t.Errorf("the lease: %v", err)
 				}
 				check(t, kept.Err())
@@ -297,7 +303,7 @@ func TestALeaseThatWasLostInAGapIsFoundOut(t *testing.T) {
 	}
 }
 
-func TestTheUserIsToldWhyASessionIsDetached(t *testing.T) {
+func TestTheUserLearnsWhyASessionIsDetached(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
 		fake.do(func() { fake.token = "another" })
@@ -311,7 +317,8 @@ func TestTheUserIsToldWhyASessionIsDetached(t *testing.T) {
 	})
 }
 
-// With the smallest timeout there is time to notice that a connection is silent and to attach over another.
+// TestTheSmallestTimeoutOutlivesASilentConnection: with the smallest timeout there is time to notice that a connection
+// is silent and to attach over another.
 func TestTheSmallestTimeoutOutlivesASilentConnection(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c, client.SessionTimeout(client.MinSessionTimeout))

@@ -84,7 +84,8 @@ func TestOpeningTellsWhatWasTried(t *testing.T) {
 				h.mute = true
 			}
 		}, []string{"host-1", "host-2", "host-3", "within 5s"}, client.ErrUnavailable, 5 * time.Second},
-		"wrong token": {func(f *fakeCluster) { f.token = "secret" }, []string{"host-1", "UNAUTHORIZED"}, client.ErrUnauthorized, 0},
+		"wrong token": {func(f *fakeCluster) { f.token = "secret" }, []string{"host-1", "UNAUTHORIZED"},
+			client.ErrUnauthorized, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
 			stageOf(t, 3, 1, func(t *testing.T, fake *fakeCluster) {
@@ -96,7 +97,7 @@ func TestOpeningTellsWhatWasTried(t *testing.T) {
 				}
 				for _, want := range test.want {
 					if !strings.Contains(err.Error(), want) {
-						t.Errorf("%q is not told: %v", want, err)
+						t.Errorf("%q is not reported: %v", want, err)
 					}
 				}
 				within(t, "it", time.Since(started), test.takes, test.takes+100*time.Millisecond)
@@ -111,7 +112,8 @@ func TestOpeningEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		started := time.Now()
-		if _, err := client.Open(ctx, fake.addresses(), client.WithDialer(fake.dial)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.Open(ctx, fake.addresses(), client.WithDialer(fake.dial)); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		within(t, "it", time.Since(started), 300*time.Millisecond, 300*time.Millisecond)
@@ -120,7 +122,8 @@ func TestOpeningEndsWithItsContext(t *testing.T) {
 
 func TestOpeningChecksItsOptions(t *testing.T) {
 	for what, options := range map[string][]client.Option{
-		"connections": {client.WithConnections(0)}, "timeout": {client.WithDialTimeout(0)}, "dialer": {client.WithDialer(nil)},
+		"connections": {client.WithConnections(0)}, "timeout": {client.WithDialTimeout(0)},
+		"dialer": {client.WithDialer(nil)},
 	} {
 		if _, err := client.Open(t.Context(), "host-1", options...); err == nil {
 			t.Errorf("%s: opened", what)

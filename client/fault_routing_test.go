@@ -81,13 +81,14 @@ func TestAHostThatGoesAwayIsLeftInPeace(t *testing.T) {
 			h := fake.hosts[0]
 			dials = h.dials
 			for conn := range h.conns {
-				conn.push(0, &protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 5000}})
+				conn.push(0, &protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable,
+					WaitMillis: 5000}})
 			}
 		})
 		time.Sleep(4 * time.Second)
 		check(t, lease.Err())
 		check(t, lease.Update(t.Context(), []byte("x")))
-		settled()
+		waitForQuiet()
 		if v := must(w); string(v.Data) != "x" {
 			t.Errorf("the watch shows %q", v.Data)
 		}

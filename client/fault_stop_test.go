@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Sessions that are closed while no host can end them are ended later. However many there are, they cost little
-// meanwhile: no goroutine each, and no tries of each.
+// TestManySessionsThatCannotBeStoppedCostLittle: sessions that are closed while no host can end them are ended later.
+// However many there are, they cost little meanwhile: no goroutine each, and no tries of each.
 func TestManySessionsThatCannotBeStoppedCostLittle(t *testing.T) {
 	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		const sessions = 400

@@ -39,7 +39,7 @@ func TestWatchesOfOneSemaphoreShareOneAtTheHost(t *testing.T) {
 	})
 }
 
-func TestAWatchThatNobodyReadsIsStopped(t *testing.T) {
+func TestAWatchWithoutAReaderIsStopped(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		for range c.Node(path).Watch(t.Context(), name) {
 			break
@@ -134,7 +134,7 @@ func TestAGapInAWatchIsNoticed(t *testing.T) {
 			return fault{}
 		})
 		fake.push(&protocol.WatchDelta{From: v.Revision + 5, To: v.Revision + 6})
-		settled()
+		waitForQuiet()
 		if n := fake.count(protocol.KindWatch); n != 2 {
 			t.Errorf("it was opened %d times", n)
 		}
@@ -144,7 +144,7 @@ func TestAGapInAWatchIsNoticed(t *testing.T) {
 			}
 		})
 		check(t, lease.Release(t.Context()))
-		settled()
+		waitForQuiet()
 		if v, changes, n, _ := w.last(); v.Len() != 0 || n != 2 || len(changes.Gone) != 1 {
 			t.Errorf("%d views, the last %+v", n, v)
 		}
@@ -164,19 +164,21 @@ func TestDeltasThatOverlapAreAppliedOnce(t *testing.T) {
 		fake.push(&protocol.WatchDelta{From: 0, To: v.Revision}) // old
 		fake.push(&protocol.WatchResync{})
 		fake.push(&protocol.WatchDelta{From: v.Revision + 1, To: v.Revision + 9})
-		settled()
+		waitForQuiet()
 		if v, _, n, _ := w.last(); n != 2 || v.Len() != 2 {
 			t.Errorf("%d views, the last %+v", n, v)
 		}
 		snapshot := &protocol.WatchSnapshot{Revision: v.Revision + 10, First: true, Last: true, Exists: true, Limit: 9}
 		snapshot.Owners.Append(owner)
 		fake.push(snapshot)
-		settled()
-		if v, changes, n, _ := w.last(); n != 3 || v.Len() != 1 || len(changes.Gone) != 1 || len(changes.Joined) != 0 || changes.Created || changes.Deleted {
+		waitForQuiet()
+		if v, changes, n, _ := w.last(); n != 3 || v.Len() != 1 || len(changes.Gone) != 1 || len(changes.Joined) != 0 ||
+			changes.Created || changes.Deleted {
 			t.Errorf("%d views, the last %+v with %+v", n, v, changes)
 		}
-		fake.push(&protocol.WatchDelta{From: v.Revision + 10, To: v.Revision + 11, Existence: protocol.ExistenceCreated, Limit: 9})
-		settled()
+		fake.push(&protocol.WatchDelta{From: v.Revision + 10, To: v.Revision + 11, Existence: protocol.ExistenceCreated,
+			Limit: 9})
+		waitForQuiet()
 		if _, changes, _, _ := w.last(); !changes.Created || !changes.Deleted || len(changes.Gone) != 1 {
 			t.Errorf("made anew: %+v", changes)
 		}
@@ -184,7 +186,8 @@ func TestDeltasThatOverlapAreAppliedOnce(t *testing.T) {
 }
 
 func TestAWatchThatItsHostEndsGoesOn(t *testing.T) {
-	for _, status := range []protocol.Status{protocol.StatusUnavailable, protocol.StatusOverloaded, protocol.StatusMoved} {
+	for _, status := range []protocol.Status{protocol.StatusUnavailable, protocol.StatusOverloaded,
+		protocol.StatusMoved} {
 		playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 			w := watching(t, t.Context(), c, name)
 			fake.do(func() {
@@ -196,7 +199,7 @@ func TestAWatchThatItsHostEndsGoesOn(t *testing.T) {
 			})
 			time.Sleep(5 * time.Second)
 			acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
-			settled()
+			waitForQuiet()
 			if v, _, n, err := w.last(); err != nil || n != 2 && n != 3 || v.Len() != 1 {
 				t.Errorf("%v: %d views, %v", status, n, err)
 			}

@@ -33,11 +33,12 @@ func (f *fakeCluster) say(b ...byte) {
 func TestAConnectionThatTalksNonsenseIsReplaced(t *testing.T) {
 	for what, b := range map[string][]byte{
 		"not the protocol": []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "too large": {0xff, 0xff, 0xff, 0xff},
-		"an empty frame": {0, 0, 0, 0}, "not an array": {0, 0, 0, 1, 7}, "a broken answer": {0, 0, 0, 4, 0x93, 91, 9, 0xc3},
+		"an empty frame": {0, 0, 0, 0}, "not an array": {0, 0, 0, 1, 7}, "a broken answer": {0, 0, 0, 4, 0x93, 91, 9,
+			0xc3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-				var states diary
+				var states stateLog
 				lease := acquire(t, session(t, c, states.option()).Semaphore(name, client.Limit(1)))
 				fake.say(b...)
 				time.Sleep(time.Second)
@@ -50,14 +51,16 @@ func TestAConnectionThatTalksNonsenseIsReplaced(t *testing.T) {
 
 func TestPushesOfALaterVersionAreLeftOut(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
-		fake.say(0, 0, 0, 4, 0x93, 127, 0, 5)                                                  // a kind that is not known
-		fake.say(0, 0, 0, 6, 0x93, 0xcd, 1, 63, 99, 5)                                         // the same, of the second block
+		// a kind that is not known
+		fake.say(0, 0, 0, 4, 0x93, 127, 0, 5)
+		// the same, of the second block
+		fake.say(0, 0, 0, 6, 0x93, 0xcd, 1, 63, 99, 5)
 		fake.say(0, 0, 0, 5, 0x92, 0xcd, 0xff, 0xff, 0)                                        // the same, of no block
 		fake.say(0, 0, 0, 6, 0x94, 0xcc, 194, 99, 0, 0x90)                                     // an answer to nothing
-		fake.push(&protocol.WatchResync{})                                                     // nobody watches
-		fake.do(func() { fake.sessions[s.ID()].conn.push(99, &protocol.Granted{OrderID: 1}) }) // nobody waits
+		fake.push(&protocol.WatchResync{})                                                     // no loop watches
+		fake.do(func() { fake.sessions[s.ID()].conn.push(99, &protocol.Granted{OrderID: 1}) }) // no acquire waits
 		time.Sleep(time.Second)
 		states.is(t, client.Attached)
 	})
@@ -88,8 +91,10 @@ func TestTheClientSpeaksTLSAndLooksAtTheName(t *testing.T) {
 		c := open(t, fake, client.WithTLS(&tls.Config{RootCAs: pool}))
 		second(c.CreateNode(t.Context(), path, client.NodeConfig{}))
 		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
-		for what, config := range map[string]*tls.Config{"a stranger": {}, "another name": {RootCAs: pool, ServerName: "host-3"}} {
-			if _, err := client.Open(t.Context(), "host-1", client.WithDialer(fake.dial), client.WithTLS(config)); err == nil || !strings.Contains(err.Error(), "certificate") {
+		for what, config := range map[string]*tls.Config{"a stranger": {},
+			"another name": {RootCAs: pool, ServerName: "host-3"}} {
+			if _, err := client.Open(t.Context(), "host-1", client.WithDialer(fake.dial),
+				client.WithTLS(config)); err == nil || !strings.Contains(err.Error(), "certificate") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

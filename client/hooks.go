@@ -22,8 +22,8 @@ type Hooks interface {
 	OperationEnded(ctx context.Context, op Operation, end OperationEnd)
 	// ConnectionChanged is called when a connection is made, lost, or could not be made.
 	ConnectionChanged(c ConnectionChange)
-	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of its
-	// own, like OnState.
+	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of
+	// its own, like OnState.
 	SessionChanged(s SessionChange)
 	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each
 	// acquire.
@@ -70,8 +70,8 @@ type Operation struct {
 
 // OperationEnd is what came of an operation.
 type OperationEnd struct {
-	// Status is one of few words, fit for a label: that of the host's answer as the protocol names it, such as SUCCESS or
-	// UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED, FAILED.
+	// Status is one of few words, fit for a label: that of the host's answer as the protocol names it, such as SUCCESS
+	// or UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED, FAILED.
 	Status string
 	// Err is what the call returns, nil for a success and for what was not acquired.
 	Err      error

@@ -100,13 +100,15 @@ func TestHooksSeeOperations(t *testing.T) {
 			on("try_acquire", "NOT_ACQUIRED"), on("acquire", "NOT_ACQUIRED"), on("change", "SUCCESS"),
 			on("update", "SUCCESS"), on("update", "SUCCESS"), on("describe", "SUCCESS"), on("release", "SUCCESS"),
 			"describe " + path + " nothing: NOT_FOUND", on("acquire", "BAD_REQUEST"),
-			"create_node /x : SUCCESS", "drop_node /x : SUCCESS", "close_session " + path + " : SUCCESS", "ping  : SUCCESS",
+			"create_node /x : SUCCESS", "drop_node /x : SUCCESS", "close_session " + path +
+				" : SUCCESS", "ping  : SUCCESS",
 		}
 		if got, _ := h.take(t); !slices.Equal(got, want) {
 			t.Errorf("they saw\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 
-		fake.once(protocol.KindAcquire, fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded, WaitMillis: 700}})
+		fake.once(protocol.KindAcquire, fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded,
+			WaitMillis: 700}})
 		acquire(t, sem)
 		if _, end := h.take(t); end.Retries != 1 || end.Duration < 700*time.Millisecond || end.Err != nil {
 			t.Errorf("of an acquire that was tried twice: %+v", end)
@@ -115,7 +117,8 @@ func TestHooksSeeOperations(t *testing.T) {
 		waiting, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_, _ = third.Semaphore(name).Acquire(waiting)
-		if _, end := h.take(t); end.Status != "DEADLINE_EXCEEDED" || end.Duration != time.Second || !errors.Is(end.Err, context.DeadlineExceeded) {
+		if _, end := h.take(t); end.Status != "DEADLINE_EXCEEDED" || end.Duration != time.Second ||
+			!errors.Is(end.Err, context.DeadlineExceeded) {
 			t.Errorf("of an acquire that was given up: %+v", end)
 		}
 	})
@@ -144,7 +147,8 @@ func TestHooksAndTheLogSeeConnectionsAndSessions(t *testing.T) {
 			states = append(states, x.State)
 		}
 		if states = slices.Compact(states); !slices.Equal(states, []client.ConnectionState{
-			client.ConnectionUp, client.ConnectionDown, client.ConnectionFailed, client.ConnectionUp, client.ConnectionDown,
+			client.ConnectionUp, client.ConnectionDown, client.ConnectionFailed, client.ConnectionUp,
+			client.ConnectionDown,
 		}) {
 			t.Error(states)
 		}

@@ -16,11 +16,11 @@ type later struct{ *protocol.Routing }
 
 func (later) Kind() protocol.Kind { return 130 }
 
-// A host of before the second block would close the connection over the request. It has announced nothing, so the
-// client refuses it by itself, and the connection stays.
+// TestARequestThatTheHostDidNotAnnounceIsNotSent: a host of before the second block would close the connection over the
+// request. It has announced nothing, so the client refuses it by itself, and the connection stays.
 func TestARequestThatTheHostDidNotAnnounceIsNotSent(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		var states diary
+		var states stateLog
 		lease := acquire(t, session(t, c, states.option()).Semaphore(name, client.Limit(1)))
 		if err := c.Ask(context.Background(), later{&protocol.Routing{}}); !errors.Is(err, client.ErrUnsupported) {
 			t.Errorf("got %v, want ErrUnsupported", err)
@@ -40,7 +40,7 @@ func TestARequestThatTheHostAnnouncedIsSent(t *testing.T) {
 			fake.welcome.RequestKinds.Append(protocol.KindNumber(later{}.Kind()))
 			fake.hosts[0].cutAll() // so that the client hears a WELCOME that announces it
 		})
-		var states diary
+		var states stateLog
 		session(t, c, states.option())
 		// The host refuses it after all, and the client reads that.
 		if err := c.Ask(context.Background(), later{&protocol.Routing{}}); !errors.Is(err, client.ErrUnsupported) {
@@ -53,10 +53,11 @@ func TestARequestThatTheHostAnnouncedIsSent(t *testing.T) {
 	})
 }
 
-// A request that was answered in an unknown kind has an unknown outcome, and must not wait for ever.
+// TestAnAnswerOfAnUnknownKindEndsTheConnection: a request that was answered in an unknown kind has an unknown outcome,
+// and must not wait for ever.
 func TestAnAnswerOfAnUnknownKindEndsTheConnection(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
-		var states diary
+		var states stateLog
 		sem := session(t, c, states.option()).Semaphore(name, client.Limit(1))
 		confused := false
 		fake.on(func(h *fakeHost, r *protocol.Request) fault {

@@ -35,9 +35,9 @@ func (l *Lease) Fence() uint64 { return l.lease.Order() }
 func (l *Lease) Count() uint64 { return l.lease.Count() }
 
 // Context returns a context that ends when the lease does: released, lost with its session, or by the
-// semaphore's deletion. context.Cause tells which: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+// semaphore's deletion. context.Cause says which: ErrReleased, ErrLeaseLost, or the *SessionEnd.
 //
-// It ends before a host may give the lease to somebody else, as long as this process runs. A process that
+// It ends before a host may give the lease to another session, as long as this process runs. A process that
 // was stopped meanwhile may see it end too late; Err looks at the clock.
 func (l *Lease) Context() context.Context { return l.lease.Context() }
 

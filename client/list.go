@@ -16,7 +16,7 @@ import (
 // so it is in order within each shard only. Pages are not one moment: what comes or goes while the list is read
 // may be in it or not.
 
-// ListOption sets what a list of semaphores tells.
+// ListOption sets what a list of semaphores contains.
 type ListOption func(*listConfig)
 
 type listConfig struct {
@@ -46,12 +46,12 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 	for _, o := range options {
 		o(&config)
 	}
-	return listAll(ctx, n, "list semaphores of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SemaphoreInfo, error] {
+	return listNode(ctx, n, "list semaphores of", func(id, shard uint64) list[SemaphoreInfo] {
 		m := &protocol.SemaphoreList{
 			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
 			Consistency: protocol.Consistency(config.consistency),
 		}
-		return pages(ctx, n.client, cluster.NearShardLeader(shard), m, func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
+		read := func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
 			for s := range a.SemaphoreList.Semaphores.All() {
 				info := semaphoreInfo(&s, string(s.Name))
 				info.Data = slices.Clone(s.Data)
@@ -59,11 +59,12 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 			}
 			m.After = slices.Clone(a.SemaphoreList.Next)
 			return page, len(m.After) > 0
-		})
+		}
+		return pages(ctx, n.client, cluster.NearShardLeader(shard), m, read)
 	})
 }
 
-// SessionInfo is a session as listings tell it.
+// SessionInfo is a session as listings show it.
 type SessionInfo struct {
 	ID          uint64
 	NodeID      uint64
@@ -91,15 +92,16 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 
 // Sessions lists the sessions of the node.
 func (n *Node) Sessions(ctx context.Context) iter.Seq2[*SessionInfo, error] {
-	return listAll(ctx, n, "list sessions of", func(ctx context.Context, id, shard uint64) iter.Seq2[*SessionInfo, error] {
+	return listNode(ctx, n, "list sessions of", func(id, shard uint64) list[SessionInfo] {
 		m := &protocol.SessionList{NodeID: id, ShardID: shard}
-		return pages(ctx, n.client, cluster.ShardLeader(shard), m, func(a *protocol.Answer) (page []*SessionInfo, more bool) {
+		read := func(a *protocol.Answer) (page []*SessionInfo, more bool) {
 			for s := range a.SessionList.Sessions.All() {
 				page = append(page, sessionInfo(&s))
 			}
 			m.After = a.SessionList.Next
 			return page, m.After != 0
-		})
+		}
+		return pages(ctx, n.client, cluster.ShardLeader(shard), m, read)
 	})
 }
 
@@ -115,7 +117,7 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 	return s, failed("describe session", decimal(id), err)
 }
 
-// DestroySession ends a session of anybody: everything that it owns is free, and its client is told. It is no
+// DestroySession ends a session of any client: everything that it owns is free, and its client is notified. It is no
 // error if the session was over already.
 func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	m := &protocol.SessionDestroy{SessionID: id}
@@ -139,7 +141,7 @@ type Holding struct {
 	Since time.Time
 }
 
-// HoldingsOption sets what a list of holdings tells.
+// HoldingsOption sets how a list of holdings is read.
 type HoldingsOption func(*protocol.SessionHoldings)
 
 // HoldingsConsistency asks for STRICT: what others changed before the call is in the list. Otherwise a host may answer
@@ -150,44 +152,49 @@ func HoldingsConsistency(mode Consistency) HoldingsOption {
 
 // Holdings lists what a session owns and waits for.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
-	return func(yield func(*Holding, error) bool) {
-		for _, shard := range c.cluster.DataShards() {
-			m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
-			for _, o := range options {
-				o(m)
-			}
-			list := pages(ctx, c, cluster.NearShardLeader(shard), m, func(a *protocol.Answer) (page []*Holding, more bool) {
-				for h := range a.SessionHoldings.Holdings.All() {
-					page = append(page, &Holding{Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting, Since: moment(h.SinceMillis)})
-				}
-				m.After = a.SessionHoldings.Next
-				return page, m.After != 0
-			})
-			for h, err := range list {
-				if err != nil {
-					err = failed("list the holdings of session", decimal(sessionID), err)
-				}
-				if !yield(h, err) || err != nil {
-					return
-				}
-			}
+	all := shardLists(c, func(shard uint64) list[Holding] {
+		m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
+		for _, o := range options {
+			o(m)
 		}
-	}
+		read := func(a *protocol.Answer) (page []*Holding, more bool) {
+			for h := range a.SessionHoldings.Holdings.All() {
+				page = append(page, &Holding{
+					Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting,
+					Since: moment(h.SinceMillis),
+				})
+			}
+			m.After = a.SessionHoldings.Next
+			return page, m.After != 0
+		}
+		return pages(ctx, c, cluster.NearShardLeader(shard), m, read)
+	})
+	return named(all, func(err error) error {
+		return failed("list the holdings of session", decimal(sessionID), err)
+	})
 }
 
-// listAll joins the lists of a node of all data shards.
-func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx context.Context, id, shard uint64) iter.Seq2[*T, error]) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
+// list is a list whose items a loop gets one by one, or an error, with which it ends.
+type list[T any] = iter.Seq2[*T, error]
+
+// listNode joins the lists of a node of all data shards.
+func listNode[T any](ctx context.Context, n *Node, what string, of func(id, shard uint64) list[T]) list[T] {
+	all := func(yield func(*T, error) bool) {
 		id, err := n.id(ctx, true)
 		if err != nil {
-			yield(nil, failedNode(what, n.path, err))
+			yield(nil, err)
 			return
 		}
-		for _, shard := range n.client.cluster.DataShards() {
-			for item, err := range of(ctx, id, shard) {
-				if err != nil {
-					err = failedNode(what, n.path, err)
-				}
+		shardLists(n.client, func(shard uint64) list[T] { return of(id, shard) })(yield)
+	}
+	return named(all, func(err error) error { return failedNode(what, n.path, err) })
+}
+
+// shardLists joins the lists of all data shards.
+func shardLists[T any](c *Client, of func(shard uint64) list[T]) list[T] {
+	return func(yield func(*T, error) bool) {
+		for _, shard := range c.cluster.DataShards() {
+			for item, err := range of(shard) {
 				if !yield(item, err) || err != nil {
 					return
 				}
@@ -196,8 +203,22 @@ func listAll[T any](ctx context.Context, n *Node, what string, of func(ctx conte
 	}
 }
 
-// pages is a list that comes in pages. read takes a page out of an answer, and makes m ask for the next one.
-func pages[T any](ctx context.Context, c *Client, where cluster.Target, m protocol.RequestMessage, read func(a *protocol.Answer) (page []*T, more bool)) iter.Seq2[*T, error] {
+// named has the error of a list name what was listed.
+func named[T any](l list[T], name func(err error) error) list[T] {
+	return func(yield func(*T, error) bool) {
+		for item, err := range l {
+			if !yield(item, name(err)) {
+				return
+			}
+		}
+	}
+}
+
+// pages is a list that comes in pages. read returns a page of an answer, and makes m ask for the next one.
+func pages[T any](
+	ctx context.Context, c *Client, where cluster.Target, m protocol.RequestMessage,
+	read func(a *protocol.Answer) (page []*T, more bool),
+) list[T] {
 	return func(yield func(*T, error) bool) {
 		for more := true; more; {
 			var page []*T

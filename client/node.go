@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -32,7 +33,7 @@ type NodeConfig struct {
 	QuotaBytes   uint64
 }
 
-// NodeInfo is a node as hosts tell it.
+// NodeInfo is a node as hosts describe it.
 type NodeInfo struct {
 	// ID is the node's for ever: a path that is dropped and created again gets another one.
 	ID     uint64
@@ -111,9 +112,10 @@ func (c *Client) describeNode(ctx context.Context, path string) (n *NodeInfo, er
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	err = c.cluster.Do(ctx, cluster.MetaLeader, &protocol.NodeDescribe{Path: protocol.View(path)}, func(a *protocol.Answer) {
-		n = nodeInfo(&a.NodeDescribe.Node)
-	})
+	err = c.cluster.Do(ctx, cluster.MetaLeader, &protocol.NodeDescribe{Path: protocol.View(path)},
+		func(a *protocol.Answer) {
+			n = nodeInfo(&a.NodeDescribe.Node)
+		})
 	return n, missing(ErrNodeNotFound, err)
 }
 
@@ -122,14 +124,16 @@ type AlterOption func(*alterConfig)
 
 type alterConfig struct{ version uint64 }
 
-// IfVersion lets a change be made only if the config has this version; ErrPreconditionFailed tells that it has
+// IfVersion lets a change be made only if the config has this version; ErrPreconditionFailed says that it has
 // another.
 func IfVersion(configVersion uint64) AlterOption {
 	return func(g *alterConfig) { g.version = configVersion }
 }
 
 // AlterNode changes what is set in the config, and leaves the rest as it is.
-func (c *Client) AlterNode(ctx context.Context, path string, config NodeConfig, options ...AlterOption) (*NodeInfo, error) {
+func (c *Client) AlterNode(
+	ctx context.Context, path string, config NodeConfig, options ...AlterOption,
+) (*NodeInfo, error) {
 	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("alter node", path, err)
 	}
@@ -169,29 +173,39 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeInfo, error] {
 	return func(yield func(*NodeInfo, error) bool) {
 		m := &protocol.NodeList{Prefix: protocol.View(prefix)}
-		for {
-			var page []*NodeInfo
-			var next []byte
-			err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) {
-				page = page[:0]
-				for n := range a.NodeList.Nodes.All() {
-					page = append(page, nodeInfo(&n))
-				}
-				next = append([]byte(nil), a.NodeList.Next...)
-			})
-			if err != nil {
-				yield(nil, failed("list nodes under", prefix, err))
-				return
+		all := pages(ctx, c, cluster.MetaLeader, m, func(a *protocol.Answer) (page []*NodeInfo, more bool) {
+			for n := range a.NodeList.Nodes.All() {
+				page = append(page, nodeInfo(&n))
 			}
-			for _, n := range page {
-				if !yield(n, nil) {
-					return
-				}
-			}
-			if len(next) == 0 {
-				return
-			}
-			m.After = next
-		}
+			m.After = slices.Clone(a.NodeList.Next)
+			return page, len(m.After) > 0
+		})
+		named(all, func(err error) error { return failed("list nodes under", prefix, err) })(yield)
 	}
 }
+
+// Consistency says how fresh what is read must be.
+type Consistency uint8
+
+const (
+	// Strict: nothing that was answered before the request may be missing. It costs a round among hosts.
+	Strict = Consistency(protocol.ConsistencyStrict)
+	// Relaxed: from the memory of a host that knew lately that it was up to date.
+	Relaxed = Consistency(protocol.ConsistencyRelaxed)
+)
+
+// String returns the mode as the docs write it.
+func (c Consistency) String() string { return protocol.Consistency(c).String() }
+
+// Counters says how finely the metrics of a node count.
+type Counters uint8
+
+const (
+	// Aggregated counts by semaphore. It is the default, but then ephemeral semaphores do not count.
+	Aggregated = Counters(protocol.CountersAggregated)
+	// Detailed counts by owner too.
+	Detailed = Counters(protocol.CountersDetailed)
+)
+
+// String returns the mode as the docs write it.
+func (c Counters) String() string { return protocol.CountersMode(c).String() }

@@ -171,7 +171,8 @@ func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byt
 func (n *Node) Update(ctx context.Context, name string, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
-		return failedName("update", name, failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
+		return failedName("update", name,
+			failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
 	ctx, op := n.client.begin(ctx, OpUpdate, n.path, name)
 	err := n.use(ctx, name, func(id uint64) error {
@@ -199,7 +200,7 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 	return failedName("resize", name, err)
 }
 
-// Delete deletes a semaphore; ErrPreconditionFailed tells that it is in use, and Force that this is no reason.
+// Delete deletes a semaphore; ErrPreconditionFailed says that it is in use, and Force that this is no reason.
 func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
 	var c deleteConfig
 	for _, o := range options {

@@ -60,7 +60,9 @@ func (l *otherLimits) first(o OtherLimit) bool {
 
 // withLimit adds an *OtherLimit to the error of what named a limit and was refused, where the semaphore has another
 // one. in is nil without a session.
-func (c *Client) withLimit(ctx context.Context, in *incarnation.Incarnation, node uint64, path, name string, asked uint64, refused error) error {
+func (c *Client) withLimit(
+	ctx context.Context, in *incarnation.Incarnation, node uint64, path, name string, asked uint64, refused error,
+) error {
 	if !errors.Is(refused, ErrAlreadyExists) && !errors.Is(refused, ErrBadRequest) {
 		return refused
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// A release that its caller no longer waits for goes on in the background, but not for a session that is over:
-// such a release has nothing to do, and must come to an end.
-func TestAReleaseThatNobodyWaitsForEndsWithItsSession(t *testing.T) {
+// TestAReleaseWithoutACallerEndsWithItsSession: a release that its caller no longer waits for goes on in the
+// background, but not for a session that is over: such a release has nothing to do, and must come to an end.
+func TestAReleaseWithoutACallerEndsWithItsSession(t *testing.T) {
 	playInBubbles(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s := session(t, c)
 		check(t, s.Close(t.Context()))
@@ -24,8 +24,9 @@ func TestAReleaseThatNobodyWaitsForEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// A session whose Close is given up ends all the same, though pings of other sessions go over its connection.
-func TestASessionThatNobodyWaitsForToCloseEnds(t *testing.T) {
+// TestASessionWhoseCloseIsGivenUpEnds: a session whose Close is given up ends all the same, though pings of other
+// sessions go over its connection.
+func TestASessionWhoseCloseIsGivenUpEnds(t *testing.T) {
 	playInBubbles(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
 		s, other := session(t, c), session(t, c)
 		acquire(t, s.Semaphore(name, client.Limit(1)))

@@ -52,7 +52,7 @@ func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore 
 func (x *Semaphore) Name() string { return x.name }
 
 // Acquire waits until the session owns what is asked for: 1 of the semaphore's limit, or Count. It waits for
-// as long as the session lives, or Timeout; ErrNotAcquired tells that that has passed.
+// as long as the session lives, or Timeout; ErrNotAcquired says that that has passed.
 //
 // Where the context ends first nothing is left behind: no place in the queue, and no owner.
 //
@@ -155,7 +155,7 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	return released, failedName("release", x.name, err)
 }
 
-// Create creates the semaphore. ErrAlreadyExists tells that it was there; it is as it was then. Where it has another
+// Create creates the semaphore. ErrAlreadyExists says that it was there; it is as it was then. Where it has another
 // limit, an *OtherLimit is in the error.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	ctx, op := x.begin(ctx, OpCreate)
@@ -173,7 +173,8 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	c := newUpdateConfig(options)
 	if c.lease != nil {
 		if c.lease.Name() != x.name {
-			return failedName("update", x.name, failure.BadRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.Name())))
+			return failedName("update", x.name,
+				failure.BadRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.Name())))
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
@@ -187,7 +188,7 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 }
 
 // Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A
-// lower one takes nothing from anybody: owners keep what they have, even where that is more than the limit, and nobody
+// lower one takes nothing away: owners keep what they have, even where that is more than the limit, and no acquire
 // gets anything until enough was released. An Acquire that waits for more than the limit ends with ErrResized when its
 // turn comes.
 //
@@ -212,13 +213,13 @@ type DeleteOption func(*deleteConfig)
 
 type deleteConfig struct{ force bool }
 
-// Force deletes a semaphore though somebody owns or waits for it. They are told: leases end with
+// Force deletes a semaphore though sessions own it or wait for it. They are notified: leases end with
 // ErrLeaseLost, acquires that wait fail with ErrDeleted.
 func Force() DeleteOption {
 	return func(c *deleteConfig) { c.force = true }
 }
 
-// Delete deletes the semaphore; ErrPreconditionFailed tells that it is in use.
+// Delete deletes the semaphore; ErrPreconditionFailed says that it is in use.
 func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	var c deleteConfig
 	for _, o := range options {

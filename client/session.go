@@ -12,7 +12,7 @@ import (
 )
 
 // Session is a lease in a node: what it owns is given to others when it ends. It is safe for use by many
-// goroutines. Its states are told to OnState, and its end by Context.
+// goroutines. Its states are reported to OnState, and its end by Context.
 type Session struct {
 	client *Client
 	path   string

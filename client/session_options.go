@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
@@ -55,8 +56,35 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	case c.timeout < 0 || c.timeout > most:
 		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: 0 to %v", c.timeout, most))
 	case c.timeout > 0 && c.timeout < MinSessionTimeout:
-		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be kept alive; 0 ends it with its connection",
+		return c, failure.BadRequest(fmt.Sprintf("a session timeout of %v: with less than %v a session cannot be "+
+			"kept alive; 0 ends it with its connection",
 			c.timeout, MinSessionTimeout))
 	}
 	return c, nil
+}
+
+// State is what a session is to its user.
+type State int
+
+const (
+	// Attached: a host holds the session for this client.
+	Attached State = iota
+	// Detached: no connection carries the session at the moment. Its leases hold until the client's own
+	// deadline, and the client tries to attach it again.
+	Detached
+	// Expired: the session is over, and all its leases are lost; Session.Err says why. A session with
+	// Renew goes on with Attached.
+	Expired
+	// Closed: the session was closed by its user.
+	Closed
+)
+
+var states = [...]string{Attached: "attached", Detached: "detached", Expired: "expired", Closed: "closed"}
+
+// String returns the state in a word.
+func (s State) String() string {
+	if s >= 0 && int(s) < len(states) {
+		return states[s]
+	}
+	return "state " + strconv.Itoa(int(s))
 }

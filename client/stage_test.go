@@ -95,7 +95,7 @@ func perform[S stage](t *testing.T, st S, f func(t *testing.T, st S, c *client.C
 	f(t, st, c)
 }
 
-// inBubble tells that time is that of a bubble: it stands still while anything goes on. Tests run one by one.
+// inBubble says that time is that of a bubble: it stands still while anything goes on. Tests run one by one.
 var inBubble = true
 
 // quiet waits until nothing goes on any more, where that can be known.
@@ -162,23 +162,25 @@ func acquiring(t *testing.T, ctx context.Context, s *client.Semaphore, options .
 }
 
 // queueing is acquiring for who wants to know the place in the queue.
-func queueing(t *testing.T, ctx context.Context, s *client.Semaphore, place func(order uint64), options ...client.AcquireOption) <-chan result {
+func queueing(
+	t *testing.T, ctx context.Context, s *client.Semaphore, place func(order uint64), options ...client.AcquireOption,
+) <-chan result {
 	t.Helper()
-	done, settled := make(chan result, 1), make(chan struct{})
+	done, answered := make(chan result, 1), make(chan struct{})
 	var once sync.Once
 	options = append(options, client.OnQueued(func(order uint64) {
 		place(order)
-		once.Do(func() { close(settled) })
+		once.Do(func() { close(answered) })
 	}))
 	go func() {
 		lease, err := s.Acquire(ctx, options...)
 		done <- result{lease, err}
-		once.Do(func() { close(settled) })
+		once.Do(func() { close(answered) })
 	}()
 	if inBubble {
 		quiet() // a host that is made to keep silent settles nothing
 	} else {
-		<-settled
+		<-answered
 	}
 	return done
 }
@@ -186,7 +188,8 @@ func queueing(t *testing.T, ctx context.Context, s *client.Semaphore, place func
 // describe describes the semaphore of the tests, with everything.
 func describe(t *testing.T, c *client.Client) *client.SemaphoreDetails {
 	t.Helper()
-	d, err := c.Node(path).Describe(t.Context(), name, client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict))
+	d, err := c.Node(path).Describe(t.Context(), name, client.WithOwners(), client.WithWaiters(),
+		client.WithConsistency(client.Strict))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type HostStatus struct {
 	// ID and Address are the host's as the client knows it; ID is 0 for one that has never been met.
 	ID      uint64
 	Address string
-	// Err tells that the host did not answer; what follows is zero then.
+	// Err says that the host did not answer; what follows is zero then.
 	Err error
 
 	Name    string

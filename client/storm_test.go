@@ -13,7 +13,7 @@ import (
 
 // storm is a random game: workers acquire one semaphore, give up at any moment, and release, while something
 // disturbs them. At no moment more of them than the limit may believe that they own; and when all is calm
-// again, the hosts and the workers agree about who owns, and nobody waits.
+// again, the hosts and the workers agree about who owns, and none waits.
 type storm struct {
 	seed    uint64
 	workers []*stormWorker
@@ -30,7 +30,10 @@ type stormWorker struct {
 const stormLimit = 2
 
 // rage plays. disturb is called 30 times, at intervals of up to calm, and then with nil, to end what it does.
-func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, disturb func(dice *rand.Rand), options ...client.SessionOption) {
+func rage(
+	t *testing.T, seed uint64, c *client.Client, calm time.Duration, disturb func(random *rand.Rand),
+	options ...client.SessionOption,
+) {
 	g := &storm{seed: seed}
 	check(t, session(t, c).Semaphore(name).Create(t.Context(), stormLimit, nil))
 	ctx, stop := context.WithCancel(t.Context())
@@ -41,10 +44,10 @@ func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, distu
 	for i, w := range g.workers {
 		all.Go(func() { g.work(t, ctx, w, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
-	dice := rand.New(rand.NewPCG(seed, 1000))
+	random := rand.New(rand.NewPCG(seed, 1000))
 	for range 30 {
-		time.Sleep(time.Duration(dice.Int64N(int64(calm))))
-		disturb(dice)
+		time.Sleep(time.Duration(random.Int64N(int64(calm))))
+		disturb(random)
 	}
 	disturb(nil)
 	stop()
@@ -69,29 +72,29 @@ func rage(t *testing.T, seed uint64, c *client.Client, calm time.Duration, distu
 	})
 }
 
-func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, dice *rand.Rand) {
+func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *rand.Rand) {
 	sem := w.session.Semaphore(name)
 	for ctx.Err() == nil {
-		patience := time.Duration(dice.IntN(30)) * time.Millisecond
-		if dice.IntN(4) == 0 {
-			patience = time.Duration(dice.IntN(2000)) * time.Millisecond
+		patience := time.Duration(random.IntN(30)) * time.Millisecond
+		if random.IntN(4) == 0 {
+			patience = time.Duration(random.IntN(2000)) * time.Millisecond
 		}
 		call, cancel := context.WithTimeout(ctx, patience)
-		lease, err := sem.Acquire(call, client.Timeout(time.Duration(dice.IntN(300))*time.Millisecond))
+		lease, err := sem.Acquire(call, client.Timeout(time.Duration(random.IntN(300))*time.Millisecond))
 		cancel()
 		if err == nil {
 			g.owns(t, w, lease)
-			time.Sleep(time.Duration(dice.IntN(20)) * time.Millisecond)
-			if dice.IntN(6) > 0 {
+			time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+			if random.IntN(6) > 0 {
 				g.mu.Lock()
 				w.lease = nil
 				g.mu.Unlock()
-				call, cancel := context.WithTimeout(ctx, time.Duration(dice.IntN(5))*time.Millisecond)
+				call, cancel := context.WithTimeout(ctx, time.Duration(random.IntN(5))*time.Millisecond)
 				_ = lease.Release(call)
 				cancel()
 			}
 		}
-		time.Sleep(time.Duration(dice.IntN(20)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 	}
 }
 
@@ -117,7 +120,8 @@ func (g *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	owners := make(map[uint64]uint64)
 	for _, w := range g.workers {
 		if w.session.State() != client.Attached {
-			found = append(found, fmt.Sprintf("session %d is %v: %v", w.session.ID(), w.session.State(), w.session.Err()))
+			found = append(found, fmt.Sprintf("session %d is %v: %v", w.session.ID(), w.session.State(),
+				w.session.Err()))
 		}
 		if w.lease != nil && w.lease.Err() == nil {
 			owners[w.session.ID()] = w.lease.Fence()
@@ -129,7 +133,8 @@ func (g *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	}
 	for _, o := range d.Owners {
 		if owners[o.SessionID] != o.OrderID {
-			found = append(found, fmt.Sprintf("session %d owns under %d and believes %d", o.SessionID, o.OrderID, owners[o.SessionID]))
+			found = append(found, fmt.Sprintf("session %d owns under %d and believes %d", o.SessionID, o.OrderID,
+				owners[o.SessionID]))
 		}
 		delete(owners, o.SessionID)
 	}
@@ -151,13 +156,13 @@ func playStorm(t *testing.T, f func(t *testing.T, seed uint64, st stage, c *clie
 
 func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
 	playStorm(t, func(t *testing.T, seed uint64, st stage, c *client.Client) {
-		rage(t, seed, c, 150*time.Millisecond, func(dice *rand.Rand) {
+		rage(t, seed, c, 150*time.Millisecond, func(random *rand.Rand) {
 			switch {
-			case dice == nil:
-			case dice.IntN(3) == 0:
+			case random == nil:
+			case random.IntN(3) == 0:
 				st.cut()
-			case dice.IntN(2) == 0:
-				st.lead(dice.IntN(3))
+			case random.IntN(2) == 0:
+				st.lead(random.IntN(3))
 			}
 		}, client.SessionTimeout(20*time.Second))
 	})
@@ -165,24 +170,24 @@ func TestCancellingAtAnyMomentLeavesNothingBehind(t *testing.T) {
 
 func TestNoTwoBelieveThatTheyOwnWhenSessionsExpire(t *testing.T) {
 	playStorm(t, func(t *testing.T, seed uint64, st stage, c *client.Client) {
-		rage(t, seed, c, 1500*time.Millisecond, func(dice *rand.Rand) {
+		rage(t, seed, c, 1500*time.Millisecond, func(random *rand.Rand) {
 			for i := range 3 {
 				st.bring(i)
 			}
 			switch {
-			case dice == nil:
-			case dice.IntN(4) == 0:
+			case random == nil:
+			case random.IntN(4) == 0:
 				for i := range 3 {
 					st.take(i)
 				}
-				time.Sleep(time.Duration(dice.IntN(3000)) * time.Millisecond)
+				time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond)
 				for i := range 3 {
 					st.bring(i)
 				}
-			case dice.IntN(2) == 0:
-				st.take(dice.IntN(3))
+			case random.IntN(2) == 0:
+				st.take(random.IntN(3))
 			default:
-				st.lead(dice.IntN(3))
+				st.lead(random.IntN(3))
 			}
 		}, client.SessionTimeout(time.Second), client.Renew())
 	})

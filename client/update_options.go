@@ -11,13 +11,13 @@ type updateConfig struct {
 }
 
 // Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced, together with the
-// cause of the lease's end, tells that it was not. The host decides, not the clock of this process.
+// cause of the lease's end, says that it was not. The host decides, not the clock of this process.
 func Guard(lease *Lease) UpdateOption {
 	return func(c *updateConfig) { c.lease = lease }
 }
 
 // IfRevision lets an update, or a resize, take effect only if the semaphore still has the revision with which it was
-// described; ErrPreconditionFailed tells that it has another. Then nothing has changed: describe it again, and
+// described; ErrPreconditionFailed says that it has another. Then nothing has changed: describe it again, and
 // decide again. Owners that come, go, or change their data are a change of the revision too. 0 asks for none.
 //
 // Through a Session an update whose answer was lost is asked about again, and the answer is the true one.

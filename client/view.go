@@ -11,7 +11,7 @@ import (
 // View is a semaphore at one moment, as a watch shows it. It never changes, may be kept and shared, and costs
 // little to keep. The data in it must not be changed.
 type View struct {
-	// Exists tells whether there is a semaphore of that name; where not, everything else is zero but for
+	// Exists reports whether there is a semaphore of that name; where not, everything else is zero but for
 	// Revision.
 	Exists bool
 	// Revision grows with every change of the semaphore.

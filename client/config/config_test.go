@@ -31,7 +31,7 @@ func watching(t *testing.T, c *client.Client) *seen {
 			w.mu.Unlock()
 		}
 	}()
-	settled()
+	waitForQuiet()
 	return w
 }
 
@@ -98,16 +98,16 @@ func TestAWatchShowsAValueFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 		w := watching(t, c)
 		for _, text := range []string{"a", "a", "b", ""} {
 			check(t, config.Put(t.Context(), c, path, name, []byte(text)))
-			settled()
+			waitForQuiet()
 		}
 		// Who owns the semaphore is no news to those who read it.
 		lease, err := session(t, c).Semaphore(name).Acquire(t.Context())
 		check(t, err)
-		settled()
+		waitForQuiet()
 		check(t, config.PutGuarded(t.Context(), lease, []byte("c")))
-		settled()
+		waitForQuiet()
 		check(t, c.Node(path).Delete(t.Context(), name, client.Force()))
-		settled()
+		waitForQuiet()
 		if got, want := w.texts(), []string{"-", "a", "b", "", "c", "-"}; !slices.Equal(got, want) {
 			t.Errorf("saw %q, want %q", got, want)
 		}
@@ -119,7 +119,7 @@ func TestAWatchShowsAValueFromBeforeItsBeginToAfterItsEnd(t *testing.T) {
 		}
 		w.mu.Unlock()
 		check(t, c.DropNode(t.Context(), path))
-		settled()
+		waitForQuiet()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if !errors.Is(w.err, client.ErrNotFound) {

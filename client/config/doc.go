@@ -1,8 +1,8 @@
-// Package config keeps small pieces of configuration, and tells programs when they change.
+// Package config keeps small pieces of configuration, and shows programs when they change.
 //
-// A piece of config is the data of a persistent semaphore with a limit of 1. Put, Get and Watch need no
-// session. A change that depends on what is there is an Edit, or a Put with IfRevision. Who must be the only one
-// to change it for a while acquires the semaphore, and writes with PutGuarded.
+// A piece of config is the data of a persistent semaphore with a limit of 1. Put, Get and Watch need no session. A
+// change that depends on what is there is an Edit, or a Put with IfRevision. A program that must be the only one to
+// change it for a while acquires the semaphore, and writes with PutGuarded.
 //
 //	err := config.Put(ctx, c, "/prod/jobs", "limits", []byte(`{"workers": 8}`))
 //
@@ -12,8 +12,8 @@
 //
 // # Caveats
 //
-// Put without IfRevision overwrites whatever is there, and whoever owns the semaphore. An Edit notices: it looks
-// again at what was put, and loses nothing. The holder of a lease does not.
+// Put without IfRevision overwrites whatever is there, even where a session owns the semaphore. An Edit notices: it
+// looks again at what was put, and loses nothing. The holder of a lease does not.
 //
-// Data is up to 64 KiB, unless the hosts are set otherwise, and is sent whole to everybody who watches.
+// Data is up to 64 KiB, unless the hosts are set otherwise, and is sent whole to all that watch.
 package config

@@ -16,7 +16,7 @@ const farewellTime = time.Second
 // lost: what f was given is what is replaced. f is given nil where there is none; if it returns an error,
 // nothing changes and Edit returns it. f is called again, with the newer value, where another write came first.
 //
-// While somebody owns the semaphore an Edit waits, until its context ends. It works in a session of its own, so
+// While another session owns the semaphore an Edit waits, until its context ends. It works in a session of its own, so
 // that a write whose answer was lost is not carried out twice.
 func Edit(ctx context.Context, c *client.Client, path, name string, f func(old []byte) ([]byte, error)) error {
 	return failed("edit", name, edit(ctx, c, path, name, f))
@@ -30,7 +30,7 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		_ = s.Close(ctx) // where no host can be told it ends by its timeout
+		_ = s.Close(ctx) // where no host can be reached it ends by its timeout
 	}()
 	semaphore := s.Semaphore(name)
 	for {
@@ -53,7 +53,7 @@ func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([
 		if err != nil {
 			return err
 		}
-		// The creation itself tells whether there still is none.
+		// The creation itself reports whether there still is none.
 		return overtaken(semaphore.Create(ctx, limit, value), client.ErrAlreadyExists)
 	case err != nil:
 		return err
@@ -79,7 +79,7 @@ func overtaken(err, by error) error {
 	return err
 }
 
-// unowned waits until nobody owns the semaphore.
+// unowned waits until no session owns the semaphore.
 func unowned(ctx context.Context, semaphore *client.Semaphore) error {
 	for v, err := range semaphore.Watch(ctx, client.OwnersOnly()) {
 		if err != nil {

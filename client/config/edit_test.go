@@ -70,7 +70,7 @@ func TestAnEditThatFailsChangesNothing(t *testing.T) {
 	})
 }
 
-func TestAnEditIsAbandonedWithItsContextAndHoldsNobodyUp(t *testing.T) {
+func TestAnEditIsAbandonedWithItsContextAndBlocksNoOther(t *testing.T) {
 	play(t, 1, func(t *testing.T, _ *servertest.Cluster, c *client.Client) {
 		check(t, config.Put(t.Context(), c, path, name, []byte("1")))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -104,7 +104,8 @@ func TestAnEditLosesNoPutThatComesInBetween(t *testing.T) {
 		err := config.Edit(t.Context(), c, path, name, func(old []byte) ([]byte, error) {
 			given = append(given, string(old))
 			if len(given) <= 3 {
-				if err := config.Put(t.Context(), c, path, name, strconv.AppendInt(nil, int64(len(given)), 10)); err != nil {
+				if err := config.Put(t.Context(), c, path, name,
+					strconv.AppendInt(nil, int64(len(given)), 10)); err != nil {
 					return nil, err
 				}
 			}
@@ -142,9 +143,9 @@ func TestAnEditWaitsForWhoOwnsTheSemaphore(t *testing.T) {
 		check(t, err)
 		done := make(chan error, 1)
 		go func() { done <- config.Edit(t.Context(), c, path, name, increment) }()
-		settled()
+		waitForQuiet()
 		check(t, config.PutGuarded(t.Context(), lease, []byte("10")))
-		settled()
+		waitForQuiet()
 		select {
 		case err := <-done:
 			t.Fatalf("it did not wait: %v", err)
@@ -181,7 +182,8 @@ func TestAPutOfACertainRevisionOverwritesNothingElse(t *testing.T) {
 		put := func(value string, revision uint64) error {
 			return config.Put(t.Context(), c, path, name, []byte(value), config.IfRevision(revision))
 		}
-		if err := put("x", 7); !errors.Is(err, client.ErrPreconditionFailed) || !errors.Is(err, client.ErrSemaphoreNotFound) {
+		if err := put("x", 7); !errors.Is(err, client.ErrPreconditionFailed) ||
+			!errors.Is(err, client.ErrSemaphoreNotFound) {
 			t.Errorf("where there is none: %v", err)
 		}
 		check(t, put("a", 0))
@@ -225,7 +227,8 @@ func TestAStaleLeaseIsRefused(t *testing.T) {
 				check(t, err)
 				check(t, config.PutGuarded(t.Context(), next, []byte("new")))
 				err = config.PutGuarded(t.Context(), lease, []byte("stale"))
-				toldMeanwhile := how == destroyed && errors.Is(err, client.ErrSessionExpired) // of the end, before the answer
+				// of the end, before the answer
+				toldMeanwhile := how == destroyed && errors.Is(err, client.ErrSessionExpired)
 				if !errors.Is(err, client.ErrFenced) && !toldMeanwhile {
 					t.Errorf("put with %v", err)
 				}

@@ -113,7 +113,7 @@ func ExamplePutGuarded() {
 	// config: put "limits": client: update "limits": FENCED: released
 }
 
-// Of two who have read the same value one is too late.
+// ExampleIfRevision: of two who have read the same value one is too late.
 func ExampleIfRevision() {
 	ctx := context.Background()
 	c, stop := cluster(ctx)

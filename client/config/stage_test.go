@@ -14,11 +14,11 @@ const (
 )
 
 var (
-	check   = clienttest.Check
-	lead    = clienttest.Lead
-	open    = clienttest.Open
-	session = clienttest.Session
-	settled = clienttest.Settled
+	check        = clienttest.Check
+	lead         = clienttest.Lead
+	open         = clienttest.Open
+	session      = clienttest.Session
+	waitForQuiet = clienttest.WaitForQuiet
 )
 
 func TestMain(m *testing.M) { clienttest.Main(m) }

@@ -10,7 +10,7 @@ import (
 
 // Value is a piece of config at one moment.
 type Value struct {
-	// Exists tells whether there is any: an empty value exists too.
+	// Exists reports whether there is any: an empty value exists too.
 	Exists bool
 	Data   []byte
 	// Revision grows with every change.

@@ -17,7 +17,7 @@ type Endpoint struct {
 	// by all who read it and must not be changed.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// OrderID and SessionID tell the registration from all others, even of the same address. They are set
+	// OrderID and SessionID distinguish the registration from all others, even of the same address. They are set
 	// in what is read; Register and Update take no notice of them.
 	OrderID   uint64 `json:"-"`
 	SessionID uint64 `json:"-"`
@@ -50,7 +50,7 @@ func decode(o *client.Owner) (e Endpoint, ok bool) {
 	return e, e.Address != ""
 }
 
-// same tells whether two endpoints of one registration say the same.
+// same reports whether two endpoints of one registration say the same.
 func (e Endpoint) same(f Endpoint) bool {
 	return e.Address == f.Address && maps.Equal(e.Metadata, f.Metadata)
 }

@@ -79,24 +79,26 @@ func ExampleWatch() {
 		if len(set.Endpoints) > 0 {
 			break
 		}
-		fmt.Println("nobody is there")
-		if _, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
+		fmt.Println("no endpoint is there")
+		if _, err := discovery.Register(ctx, session, "endpoints",
+			discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
 	// Output:
-	// nobody is there
+	// no endpoint is there
 	// 10.0.0.7:8080 joined
 }
 
-// A resolver, such as that of a gRPC client, keeps a goroutine that follows, and ends it by its context.
+// ExampleFollow: a resolver, such as that of a gRPC client, keeps a goroutine that follows, and ends it by its context.
 func ExampleFollow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c, session, stop := cluster(ctx)
 	defer stop()
-	if _, err := discovery.Register(ctx, session, "endpoints", discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
+	if _, err := discovery.Register(ctx, session, "endpoints",
+		discovery.Endpoint{Address: "10.0.0.7:8080"}); err != nil {
 		fmt.Println(err)
 		return
 	}

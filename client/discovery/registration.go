@@ -2,9 +2,12 @@ package discovery
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
 // Registration is an endpoint that is published, from Register until Close or the end of its session. It is
@@ -100,7 +103,7 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 }
 
 // Close withdraws the endpoint. From the call on it is not published again, whatever comes of the call. The
-// error says that no host could be told; that goes on in the background, and ends with the session at the
+// error says that no host could be reached; the withdrawal goes on in the background, and ends with the session at the
 // latest.
 func (r *Registration) Close(ctx context.Context) error {
 	r.end(ErrWithdrawn)
@@ -124,7 +127,7 @@ func (r *Registration) Fence() uint64 {
 }
 
 // Done returns a channel that is closed when the registration is over for good: closed, or its session ended
-// and is not renewed. Err tells which.
+// and is not renewed. Err says which.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Err returns nil while the endpoint is published, why it is not while that is being mended, and after Done
@@ -136,4 +139,16 @@ func (r *Registration) Err() error {
 		return r.err
 	}
 	return r.lease.Err()
+}
+
+var (
+	// ErrWithdrawn: the registration was closed by its own user.
+	ErrWithdrawn = errors.New("the endpoint is withdrawn")
+	// ErrFull: the semaphore was made with a limit, and as many endpoints as that are published.
+	ErrFull = errors.New("the semaphore has a limit, which is reached; lists of endpoints need one without")
+)
+
+// failed names the operation and its subject in front of an error.
+func failed(operation, name string, err error) error {
+	return failure.Of("discovery", operation, strconv.Quote(name), err)
 }

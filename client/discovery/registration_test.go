@@ -59,7 +59,8 @@ func TestAnEndpointIsListedFromRegisterToClose(t *testing.T) {
 		listed(t, c, "b")
 		check(t, a.Close(t.Context()))
 		<-a.Done()
-		if err := a.Update(t.Context(), discovery.Endpoint{Address: "d"}); !errors.Is(err, discovery.ErrWithdrawn) || !errors.Is(a.Err(), discovery.ErrWithdrawn) {
+		if err := a.Update(t.Context(), discovery.Endpoint{Address: "d"}); !errors.Is(err, discovery.ErrWithdrawn) ||
+			!errors.Is(a.Err(), discovery.ErrWithdrawn) {
 			t.Errorf("after Close: %v, %v", err, a.Err())
 		}
 		listed(t, c, "b")
@@ -83,7 +84,7 @@ func TestAnUpdateThatFailsLeavesTheEarlierEndpoint(t *testing.T) {
 		if err := a.Update(t.Context(), discovery.Endpoint{Address: strings.Repeat("x", 1<<21)}); err == nil {
 			t.Error("an address of two megabytes was published")
 		}
-		// The host carries this one out, when nobody waits for its answer any more.
+		// The host carries this one out, when no caller waits for its answer any more.
 		srv.Pause(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -92,7 +93,7 @@ func TestAnUpdateThatFailsLeavesTheEarlierEndpoint(t *testing.T) {
 		}
 		srv.Resume(1)
 		time.Sleep(time.Second)
-		settled()
+		waitForQuiet()
 		listed(t, c, "a")
 		if a.Err() != nil {
 			t.Error(a.Err())
@@ -130,14 +131,14 @@ func TestAnEndpointIsPublishedAgainWhenItsSessionIsDestroyedOrItsNameDeleted(t *
 		a := register(t, s, "a")
 		for i := range 5 {
 			check(t, c.DestroySession(t.Context(), s.ID()))
-			settled()
+			waitForQuiet()
 			listed(t, c, "a")
 			check(t, c.Node(path).Delete(t.Context(), name, client.Force()))
-			settled()
+			waitForQuiet()
 			check(t, a.Update(t.Context(), discovery.Endpoint{Address: fmt.Sprint(i)}))
 			check(t, c.DestroySession(t.Context(), s.ID()))
 			check(t, a.Update(t.Context(), discovery.Endpoint{Address: "a"}))
-			settled()
+			waitForQuiet()
 			listed(t, c, "a")
 		}
 	})
@@ -158,7 +159,7 @@ func TestARegistrationEndsWithASessionThatIsNotRenewed(t *testing.T) {
 		if !errors.Is(b.Err(), client.ErrSessionClosed) {
 			t.Errorf("closed: %v", b.Err())
 		}
-		settled() // the shard of the semaphore has to hear of the end from that of the session
+		waitForQuiet() // the shard of the semaphore has to hear of the end from that of the session
 		listed(t, c, "d")
 		check(t, c.DropNode(t.Context(), path))
 		<-d.Done()

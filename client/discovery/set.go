@@ -79,7 +79,7 @@ func (s *Set) find(orderID uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.Endpoints, Endpoint{OrderID: orderID}, byOrder)
 }
 
-// differs tells whether a reader who knows the set before learns anything from this one.
+// differs reports whether a reader who knows the set before learns anything from this one.
 func (s *Set) differs(before *Set) bool {
 	return len(s.Joined)+len(s.Changed)+len(s.Left) > 0 || s.Unreadable != before.Unreadable
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Watch returns who is there: at once, even if that is nobody, and then whenever it has changed. The node must
+// Watch returns who is there: at once, even if there is no endpoint, and then whenever it has changed. The node must
 // exist, the name need not.
 //
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost
@@ -51,7 +51,7 @@ func Follow(ctx context.Context, c *client.Client, path, name string, f func([]E
 func List(ctx context.Context, c *client.Client, path, name string) ([]Endpoint, error) {
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
 	if errors.Is(err, client.ErrNotFound) {
-		// A name that nobody has used yet is an empty list, a node that does not exist is an error.
+		// A name that was never used is an empty list, a node that does not exist is an error.
 		if _, nodeErr := c.DescribeNode(ctx, path); nodeErr != nil {
 			return nil, failed("list", name, nodeErr)
 		}

@@ -35,7 +35,7 @@ func watching(t *testing.T, c *client.Client, pace time.Duration) *watcher {
 			}
 		}
 	}()
-	settled()
+	waitForQuiet()
 	return w
 }
 
@@ -96,22 +96,22 @@ func TestAWatchTellsWhoJoinedChangedAndLeft(t *testing.T) {
 		}
 		a, s := register(t, session(t, c), "a"), session(t, c)
 		register(t, s, "b")
-		settled()
+		waitForQuiet()
 		w.shows(t, "a b")
 		check(t, a.Update(t.Context(), discovery.Endpoint{Address: "c"}))
-		settled()
+		waitForQuiet()
 		w.shows(t, "c b")
 		if set, _ := w.now(); addresses(set.Changed) != "c" || len(set.Joined)+len(set.Left) > 0 {
 			t.Errorf("changed: %+v", set)
 		}
 		check(t, s.Close(t.Context()))
-		settled()
+		waitForQuiet()
 		w.shows(t, "c")
 		if set, _ := w.now(); addresses(set.Left) != "b" || len(set.Joined)+len(set.Changed) > 0 {
 			t.Errorf("left: %+v", set)
 		}
 		check(t, c.DropNode(t.Context(), path))
-		settled()
+		waitForQuiet()
 		if w.mu.Lock(); !errors.Is(w.err, client.ErrNotFound) {
 			t.Errorf("dropped: %v", w.err)
 		}
@@ -130,7 +130,7 @@ func TestAnOwnerThatIsNoEndpointIsCounted(t *testing.T) {
 			unreadable  int
 		}{{"{", "a", 1}, {"b", "a b", 0}, {"{", "a", 1}, {"{}", "a", 1}, {"c", "a c", 0}} {
 			check(t, lease.Change(t.Context(), client.Data([]byte(step.data))))
-			settled()
+			waitForQuiet()
 			w.shows(t, step.shown)
 			if s, _ := w.now(); s.Unreadable != step.unreadable {
 				t.Errorf("%q: %d unreadable", step.data, s.Unreadable)
@@ -145,7 +145,8 @@ func TestFollowCallsWithEachList(t *testing.T) {
 		lists := make(chan string, 10)
 		ended := make(chan error, 1)
 		go func() {
-			ended <- discovery.Follow(t.Context(), c, path, name, func(list []discovery.Endpoint) { lists <- addresses(list) })
+			ended <- discovery.Follow(t.Context(), c, path, name,
+				func(list []discovery.Endpoint) { lists <- addresses(list) })
 		}()
 		if got := <-lists; got != "" {
 			t.Errorf("at first %q", got)
@@ -208,7 +209,8 @@ func TestAllWatchersConvergeOnWhatTwentyWorkersDo(t *testing.T) {
 // churn registers and updates and leaves, again and again. Every fourth worker leaves for good.
 func churn(t *testing.T, s *client.Session, worker int) {
 	for round := range 6 {
-		e := discovery.Endpoint{Address: fmt.Sprintf("worker-%d:%d", worker, round), Metadata: map[string]string{"load": "0"}}
+		e := discovery.Endpoint{Address: fmt.Sprintf("worker-%d:%d", worker, round),
+			Metadata: map[string]string{"load": "0"}}
 		r, err := discovery.Register(t.Context(), s, name, e)
 		if err != nil {
 			t.Error(err)
@@ -228,14 +230,15 @@ func churn(t *testing.T, s *client.Session, worker int) {
 	}
 }
 
-func TestNobodyIsMissedThroughCutsChangesOfLeaderAndALostHost(t *testing.T) {
+func TestNoEndpointIsMissedThroughCutsChangesOfLeaderAndALostHost(t *testing.T) {
 	play(t, 3, func(t *testing.T, srv *servertest.Cluster, c *client.Client) {
 		watchers := []*watcher{watching(t, open(t, srv), 0), watching(t, open(t, srv), 70*time.Millisecond)}
 		workers := open(t, srv)
 		var want []string
 		var all []*discovery.Registration
 		for i := range 15 {
-			all = append(all, register(t, session(t, workers, client.SessionTimeout(time.Minute), client.Renew()), fmt.Sprint(i)))
+			all = append(all, register(t, session(t, workers, client.SessionTimeout(time.Minute), client.Renew()),
+				fmt.Sprint(i)))
 			lead(t, srv, shard.HostID(i%3+1))
 			if i%3 == 0 {
 				check(t, all[i/3].Close(t.Context()))

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Leader is who leads. That nobody does is told by a Fence of 0.
+// Leader is who leads. Where no candidate does, the Fence is 0.
 type Leader struct {
 	// Fence is that of the term.
 	Fence     uint64
@@ -37,7 +37,7 @@ type reading struct {
 }
 
 // Observe returns who leads in the election of that name, in the node of that path: the present one first, then
-// each change, in the order of the fences, and a Leader without a Fence whenever nobody leads. The election
+// each change, in the order of the fences, and a Leader without a Fence whenever no candidate leads. The election
 // need not exist yet. It ends with an error when the context ends, the node is dropped, or the client is
 // closed.
 //
@@ -84,9 +84,11 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 	}
 }
 
-// Current returns who leads at the moment; ok is false where nobody does. Whose term was over when it was called is not
-// returned.
-func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (l Leader, ok bool, err error) {
+// Current returns who leads at the moment; ok is false where no candidate does. Whose term was over when it was called
+// is not returned.
+func Current(
+	ctx context.Context, c *client.Client, path, name string, options ...ReadOption,
+) (l Leader, ok bool, err error) {
 	present, err := read(ctx, c, path, name, options)
 	if err != nil {
 		return Leader{}, false, fmt.Errorf("election: observe %q: %w", name, err)

@@ -64,7 +64,7 @@ func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
 	})
 }
 
-func TestObserveTellsThatNobodyLeads(t *testing.T) {
+func TestObserveReportsThatThereIsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		a := g.candidate(t.Context(), "a", g.session())
@@ -105,9 +105,9 @@ func TestCurrentTellsWhoLeads(t *testing.T) {
 	})
 }
 
-// A host that is cut off from the others answers relaxed reads, and shows views, of the past for as long as it cannot
-// know: for a grace period.
-func TestNobodyIsToldALeaderThatIsOver(t *testing.T) {
+// TestALeaderThatIsOverIsNotReported: a host that is cut off from the others answers relaxed reads, and shows views, of
+// the past for as long as it cannot know: for a grace period.
+func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := servertest.Start(t, servertest.Hosts(3), servertest.Shards(1))
@@ -148,7 +148,8 @@ func TestNobodyIsToldALeaderThatIsOver(t *testing.T) {
 				if err != nil || ok == deleted || l.Fence != next.Fence {
 					t.Errorf("Current: %+v, %v, %v, not %d", l, ok, err, next.Fence)
 				}
-				if l, _, err := election.Current(t.Context(), c, path, name, election.Relaxed()); err == nil && l.Fence == old.Fence {
+				if l, _, err := election.Current(t.Context(), c, path, name, election.Relaxed()); err == nil &&
+					l.Fence == old.Fence {
 					stale++
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -170,7 +171,8 @@ func TestNobodyIsToldALeaderThatIsOver(t *testing.T) {
 	}
 }
 
-// The revision of a view stays as it was while something changes that is not watched.
+// TestObserveFollowsAnElectionWhoseDataHasChanged: the revision of a view stays as it was while something changes that
+// is not watched.
 func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)

@@ -34,7 +34,10 @@ func Once() Option {
 // function runs on the goroutine of the call, one term at a time.
 //
 // Candidates that share a session take turns in it; only one of them is in the cluster's queue.
-func Run(ctx context.Context, s *client.Session, name string, data []byte, fn func(ctx context.Context, term Term) error, options ...Option) error {
+func Run(
+	ctx context.Context, s *client.Session, name string, data []byte,
+	fn func(ctx context.Context, term Term) error, options ...Option,
+) error {
 	c := &candidate{session: s, name: name, data: data, fn: fn}
 	for _, o := range options {
 		o(&c.config)
@@ -66,7 +69,7 @@ type candidate struct {
 	config  config
 }
 
-// contend contends until a term has been led, or it went wrong. over tells that Run is to return the error.
+// contend contends until a term has been led, or it went wrong. over says that Run is to return the error.
 func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	var led bool     // a term was led
 	var failed error // what the function of the term ended Run with
@@ -107,7 +110,7 @@ func (c *candidate) fit(ctx context.Context) error {
 	return nil
 }
 
-// passing tells whether another try to contend can succeed. Whether the session is over for good is Run's to
+// passing reports whether another try to contend can succeed. Whether the session is over for good is Run's to
 // look at.
 func passing(err error) bool {
 	for _, e := range []error{

@@ -72,7 +72,7 @@ func (g *stage) destroy(s *client.Session) {
 	g.Destroy(s)
 }
 
-// candidate is a Run whose terms are told, and last until their context ends.
+// candidate is a Run whose terms are reported, and last until their context ends.
 type candidate struct {
 	s     *client.Session
 	terms chan election.Term

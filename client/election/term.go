@@ -34,8 +34,8 @@ type Term struct {
 // no two lead at a time. Any goroutine may call it, also more than once.
 func (t Term) Resign() { t.resign(Resign) }
 
-// Err tells by the clock of this moment whether the term goes on: nil, or why it is over. Its context ends by a timer, and
-// the timers of a process that stood still are late: ask before something that only the leader may do.
+// Err reports by the clock of this moment whether the term goes on: nil, or why it is over. Its context ends by a
+// timer, and the timers of a process that stood still are late: ask before something that only the leader may do.
 func (t Term) Err() error {
 	if t.Context.Err() != nil {
 		return context.Cause(t.Context)
@@ -43,7 +43,7 @@ func (t Term) Err() error {
 	return lock.Err(t.Context)
 }
 
-// endedBy tells whether an error is no more than the end of the term, as its function passes it on. The clock decides
+// endedBy reports whether an error is no more than the end of the term, as its function passes it on. The clock decides
 // whether the term is over, as in Err: in a process that stood still the context may not have ended yet.
 func (t Term) endedBy(err error) bool {
 	if err == nil || errors.Is(err, Resign) {

@@ -11,8 +11,9 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// A process that goes on after it stood still finds its lock lost by the clock before the context has ended. A context
-// that keeps its values and is never cancelled is in that state for good.
+// TestATermThatIsLostByTheClockIsEndedByWhatErrSays: a process that goes on after it stood still finds its lock lost by
+// the clock before the context has ended. A context that keeps its values and is never cancelled is in that state for
+// good.
 func TestATermThatIsLostByTheClockIsEndedByWhatErrSays(t *testing.T) {
 	clienttest.Play(t, 1, func(t *testing.T, g *clienttest.Stage) {
 		s := g.Session()

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// What 64 goroutines of one process get through five slots, with work of a millisecond: at the most 5000 a second. The
-// session of the second, which has one place in the semaphore, lets one in at a time.
+// BenchmarkFiveSlots: what 64 goroutines of one process get through five slots, with work of a millisecond: at the most
+// 5000 a second. The session of the second, which has one place in the semaphore, lets one in at a time.
 func BenchmarkFiveSlots(b *testing.B) {
 	work := func(context.Context, uint64) error { time.Sleep(time.Millisecond); return nil }
 	b.Run("limiter", func(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkFiveSlots(b *testing.B) {
 	})
 }
 
-// What a slot costs that no other process wants.
+// BenchmarkAFreeSlot: what a slot costs that no other process wants.
 func BenchmarkAFreeSlot(b *testing.B) {
 	g := clienttest.New(b)
 	l, err := limiter.New(g.Client, path, name, 5)

@@ -114,7 +114,7 @@ func TestSlotsAreGrantedInTheOrderOfComingOverProcesses(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			if i%4 == 3 { // it gives up: nobody moves ahead by that
+			if i%4 == 3 { // it gives up: no waiter moves ahead by that
 				all.Go(func() {
 					time.Sleep(time.Minute)
 					cancel()
@@ -138,7 +138,8 @@ func TestAnAcquireThatIsGivenUpLeavesNothingBehind(t *testing.T) {
 		held := g.acquire(l)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
-		if _, err := l.Acquire(ctx); !errors.Is(err, limiter.ErrNotObtained) || err == nil || context.Cause(ctx).Error() != "enough" {
+		if _, err := l.Acquire(ctx); !errors.Is(err, limiter.ErrNotObtained) || err == nil ||
+			context.Cause(ctx).Error() != "enough" {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -171,7 +172,8 @@ func TestALostSlotEndsItsContextWithTheReasonAndNoOther(t *testing.T) {
 			}
 		}
 		var end *client.SessionEnd
-		if err := <-done; !errors.Is(err, limiter.ErrLost) || !errors.As(err, &end) || end.Reason != client.EndDestroyed {
+		if err := <-done; !errors.Is(err, limiter.ErrLost) || !errors.As(err, &end) ||
+			end.Reason != client.EndDestroyed {
 			t.Fatal(err)
 		}
 		clienttest.Check(t, kept.Err())
@@ -202,7 +204,11 @@ func TestSessionsAreReusedBoundedAndClosed(t *testing.T) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if err := l.Do(t.Context(), func(context.Context, uint64) error { time.Sleep(time.Second); return nil }); err != nil {
+				if err := l.Do(t.Context(), func(context.Context,
+					uint64) error {
+					time.Sleep(time.Second)
+					return nil
+				}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -262,7 +268,8 @@ func TestWhatCannotSucceedIsSaidToEachWhoAsks(t *testing.T) {
 			limit uint64
 			n     int
 		}{{0, 1}, {1, 0}} {
-			if _, err := limiter.New(g.Client, path, name, o.limit, limiter.Sessions(o.n)); !errors.Is(err, client.ErrBadRequest) {
+			if _, err := limiter.New(g.Client, path, name, o.limit, limiter.Sessions(o.n)); !errors.Is(err,
+				client.ErrBadRequest) {
 				t.Error(err)
 			}
 		}

@@ -33,7 +33,8 @@ func (l *Limiter) session(ctx context.Context) (*client.Session, error) {
 		delete(l.pool.sessions, s)
 	}
 	l.mu.Unlock()
-	s, err := l.client.Session(ctx, l.path, client.SessionTimeout(l.config.timeout), client.Description("limiter "+l.name))
+	s, err := l.client.Session(ctx, l.path, client.SessionTimeout(l.config.timeout),
+		client.Description("limiter "+l.name))
 	if err != nil {
 		return nil, err
 	}

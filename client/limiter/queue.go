@@ -11,7 +11,7 @@ import (
 )
 
 // queue is the goroutines of this process that wait, and the attempts of its sessions to get a slot for them. Both are
-// in the order in which they began. An attempt is for nobody in particular: the first slot goes to the first waiter.
+// in the order in which they began. An attempt belongs to no waiter: the first slot goes to the first waiter.
 // It is guarded by the limiter's lock.
 type queue struct {
 	waiters  []*waiter
@@ -80,7 +80,7 @@ func (q *queue) fail(err error) {
 }
 
 // balance begins an attempt for each waiter that has none, as far as sessions may be had, and ends those that
-// are for nobody. The lock is held.
+// are not needed. The lock is held.
 func (l *Limiter) balance() {
 	q := &l.queue
 	for len(q.attempts) < len(q.waiters) && l.pool.used < l.config.sessions && !l.closed {
@@ -148,7 +148,7 @@ func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
 	l.balance()
 }
 
-// passing tells whether another session can get what one has failed to get.
+// passing reports whether another session can get what one has failed to get.
 func passing(err error) bool {
 	return errors.Is(err, client.ErrSessionExpired) || errors.Is(err, client.ErrDeleted) ||
 		errors.Is(err, client.ErrSemaphoreNotFound)

@@ -12,12 +12,15 @@ import (
 // The context of the function ends with ctx, and when the lock is lost, with ErrLost in its cause. The fence is
 // what to send along with writes.
 //
-// The error tells what happened. With ErrNotObtained nothing was run. With ErrLost the lock was lost while the
+// The error says what happened. With ErrNotObtained nothing was run. With ErrLost the lock was lost while the
 // function ran, even if the function has not noticed; its own error is in it too. Any other error is the one
 // that the function returned, as it is.
 //
 // Where the context ends before the lock is got, nothing is left in the queue.
-func Do(ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error, options ...Option) error {
+func Do(
+	ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error,
+	options ...Option,
+) error {
 	h, err := obtain(ctx, s, name, options, false)
 	if err != nil {
 		return err
@@ -27,7 +30,10 @@ func Do(ctx context.Context, s *client.Session, name string, fn func(ctx context
 
 // TryDo is Do without waiting: ok is false where the lock is taken, also by, or for, another goroutine of the
 // same session. The function has been run where ok is true, and only there.
-func TryDo(ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error, options ...Option) (ok bool, err error) {
+func TryDo(
+	ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error,
+	options ...Option,
+) (ok bool, err error) {
 	h, err := obtain(ctx, s, name, options, true)
 	if h == nil {
 		return false, err

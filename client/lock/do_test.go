@@ -105,7 +105,7 @@ func TestLosingTheSessionEndsTheContextWithTheCause(t *testing.T) {
 	})
 }
 
-func TestALossThatTheFunctionDidNotNoticeIsTold(t *testing.T) {
+func TestALossThatTheFunctionDidNotNoticeIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		s, boom := g.session(), errors.New("boom")
@@ -271,7 +271,8 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t).session()
 		for _, o := range [][]lock.Option{
-			{lock.Slots(0, 0)}, {lock.Slots(2, 3)}, {lock.Slots(1, 0)}, {lock.Wait(0)}, {lock.Slots(1, 1), lock.Shared()},
+			{lock.Slots(0, 0)}, {lock.Slots(2, 3)}, {lock.Slots(1, 0)}, {lock.Wait(0)}, {lock.Slots(1, 1),
+				lock.Shared()},
 		} {
 			err := lock.Do(t.Context(), s, "nightly", newHold().run, o...)
 			if !errors.Is(err, lock.ErrNotObtained) || !errors.Is(err, client.ErrBadRequest) {

@@ -10,9 +10,9 @@
 //
 // # What a lock does not promise
 //
-// A lock of a cluster is a lease. It ends when the session ends: because nobody could be reached for longer
+// A lock of a cluster is a lease. It ends when the session ends: because no host could be reached for longer
 // than the session's timeout, because an operator destroyed the session, because the process stood still. The
-// context of the function ends then, before the cluster gives the lock to somebody else. So at no moment do
+// context of the function ends then, before the cluster gives the lock to another session. So at no moment do
 // two programs that look at their contexts believe that they hold it.
 //
 // Yet looking and acting are two things. A program can look, be stopped by its garbage collector, its

@@ -37,7 +37,7 @@ func ExampleDo() {
 	defer stop()
 
 	err := lock.Do(ctx, s, "nightly", func(ctx context.Context, fence uint64) error {
-		fmt.Println("nobody else runs this now")
+		fmt.Println("no other process runs this now")
 		return nil
 	})
 	switch {
@@ -48,7 +48,7 @@ func ExampleDo() {
 	case err != nil:
 		fmt.Println("the work failed:", err)
 	}
-	// Output: nobody else runs this now
+	// Output: no other process runs this now
 }
 
 func ExampleTryDo() {
@@ -124,8 +124,8 @@ func (s *store) write(fence uint64, value string) error {
 	return nil
 }
 
-// A store that remembers the largest fence refuses the write of a holder that was paused, and does not know
-// that its lock has gone to another.
+// Example_guardedStore: a store that remembers the largest fence refuses the write of a holder that was paused, and
+// does not know that its lock has gone to another.
 func Example_guardedStore() {
 	ctx := context.Background()
 	s, stop := connect(ctx)

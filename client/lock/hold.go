@@ -42,7 +42,7 @@ func (h *Hold) Err() error {
 }
 
 // Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
-// answered, the giving back goes on by itself. ErrLost tells that the lock was lost before, ErrNotHeld that it
+// answered, the giving back goes on by itself. ErrLost says that the lock was lost before, ErrNotHeld that it
 // was unlocked before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h.over.Swap(true) {
@@ -70,7 +70,7 @@ func (h *Hold) lost() error {
 // heldKey is where the context of a function that runs under a lock has the Hold.
 type heldKey struct{}
 
-// Err tells by the clock of this moment whether the lock is held: nil, or why it is not. The context is that of the
+// Err reports by the clock of this moment whether the lock is held: nil, or why it is not. The context is that of the
 // function of a Do, or one made from it; of several locks that are held around it the innermost counts.
 //
 // The context ends with the lock, but by a timer, and the timers of a process that stood still are late. So ask before
@@ -96,7 +96,7 @@ func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64
 		end(nil)
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		// What the function did was done under the lock, whatever comes of this. If no host can be told,
+		// What the function did was done under the lock, whatever comes of this. If no host can be reached,
 		// the lock is free when the session ends.
 		_ = h.Unlock(bye)
 	}()

@@ -24,7 +24,7 @@ func NewMutex(s *client.Session, name string) *Mutex {
 	return &Mutex{session: s, name: name}
 }
 
-// Lock waits for the lock, and returns the fencing token. ErrNotObtained tells that it was not got.
+// Lock waits for the lock, and returns the fencing token. ErrNotObtained says that it was not got.
 func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
 	h, err := obtain(ctx, m.session, m.name, nil, false)
 	if err != nil {
@@ -50,8 +50,8 @@ func (m *Mutex) keep(h *Hold) uint64 {
 }
 
 // Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
-// answered, the giving back goes on by itself. ErrLost tells that the lock was lost before; it must be
-// unlocked then too, before it can be locked again. ErrNotHeld tells that it was not locked.
+// answered, the giving back goes on by itself. ErrLost says that the lock was lost before; it must be
+// unlocked then too, before it can be locked again. ErrNotHeld says that it was not locked.
 func (m *Mutex) Unlock(ctx context.Context) error {
 	m.mu.Lock()
 	h := m.hold
@@ -80,3 +80,25 @@ var unheld = func() chan struct{} {
 	close(c)
 	return c
 }()
+
+// RWMutex is a Mutex that can be shared by readers. It is safe for use by many goroutines.
+type RWMutex struct {
+	Mutex
+}
+
+// NewRWMutex returns the mutex of that name in the session's node, as NewMutex does.
+func NewRWMutex(s *client.Session, name string) *RWMutex {
+	return &RWMutex{Mutex{session: s, name: name}}
+}
+
+// RLock waits for the lock, together with others that share it. Each reader unlocks its own Hold, so that who
+// reads under a lock that was lost cannot unlock that of another.
+func (m *RWMutex) RLock(ctx context.Context) (*Hold, error) {
+	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
+}
+
+// TryRLock is RLock without waiting; ok is false where the lock is taken.
+func (m *RWMutex) TryRLock(ctx context.Context) (h *Hold, ok bool, err error) {
+	h, err = obtain(ctx, m.session, m.name, []Option{Shared()}, true)
+	return h, h != nil, err
+}

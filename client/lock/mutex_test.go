@@ -211,7 +211,8 @@ func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 	})
 }
 
-// A release takes as long as it takes to reach a host. A try answers at once, as the place is not free before.
+// TestATryDoesNotWaitForTheReleaseOfASharer: a release takes as long as it takes to reach a host. A try answers at
+// once, as the place is not free before.
 func TestATryDoesNotWaitForTheReleaseOfASharer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,12 +23,12 @@ type ask struct {
 	data   []byte
 }
 
-// Shared lets others that share the lock in as well, but nobody who wants it alone.
+// Shared lets others that share the lock in as well, but none that wants it alone.
 func Shared() Option {
 	return func(a *ask) { a.shared = true }
 }
 
-// Wait bounds how long the lock is waited for; client.ErrNotAcquired tells that it has passed. Without it, the
+// Wait bounds how long the lock is waited for; client.ErrNotAcquired says that it has passed. Without it, the
 // context alone bounds it.
 func Wait(timeout time.Duration) Option {
 	return func(a *ask) { a.bound, a.wait = true, timeout }
@@ -57,7 +58,8 @@ func newAsk(options []Option) (*ask, error) {
 	case a.slots && a.shared:
 		return nil, fmt.Errorf("%w: Shared and Slots exclude each other", client.ErrBadRequest)
 	case a.slots && (a.limit == 0 || a.count == 0 || a.count > a.limit):
-		return nil, fmt.Errorf("%w: Slots needs a limit of 1 or more, and a count from 1 to the limit", client.ErrBadRequest)
+		return nil, fmt.Errorf("%w: Slots needs a limit of 1 or more, and a count from 1 to the limit",
+			client.ErrBadRequest)
 	}
 	return a, nil
 }
@@ -82,4 +84,18 @@ func (a *ask) acquire(ctx context.Context, s *client.Session, name string, try b
 		return lease, err
 	}
 	return acquire(ctx, options...)
+}
+
+var (
+	// ErrNotObtained: the lock was not got, and nothing was run. What prevented it is in the error too:
+	// client.ErrNotAcquired where Wait has passed, or the cause of the context.
+	ErrNotObtained = errors.New("the lock was not obtained")
+	// ErrLost: the lock was got, and lost before it was given back. Others may have had it meanwhile.
+	ErrLost = errors.New("the lock was lost")
+	// ErrNotHeld: the lock is not held, so it cannot be unlocked.
+	ErrNotHeld = errors.New("the lock is not held")
+)
+
+func notObtained(name string, cause error) error {
+	return fmt.Errorf("lock: obtain %q: %w: %w", name, ErrNotObtained, cause)
 }

@@ -13,11 +13,11 @@ type place struct {
 	placeKey
 	users int // guarded by the registry
 
-	// turn has a token in it while somebody takes the place, and for as long as somebody has it alone.
+	// turn has a token in it while a caller acquires the place, and for as long as a caller has it alone.
 	turn chan struct{}
 
 	mu    sync.Mutex // guards group, and the size of each
-	group *group     // of those who share the place; nil while nobody does
+	group *group     // of those who share the place; nil while none does
 }
 
 // group is the goroutines that share one lease.

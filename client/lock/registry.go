@@ -8,7 +8,7 @@ import (
 )
 
 // registry finds the place that all goroutines of this process with one session have in one semaphore. A place
-// is in it for as long as somebody uses it.
+// is in it for as long as a caller uses it.
 type registry struct {
 	mu     sync.Mutex // guards places, and the users of each
 	places map[placeKey]*place

@@ -77,5 +77,5 @@ func (h *hold) run(ctx context.Context, fence uint64) error {
 	}
 }
 
-// never tells how long a test waits for what must not happen, on the time of the bubble.
+// never is how long a test waits for what must not happen, on the time of the bubble.
 const never = time.Minute

@@ -45,7 +45,9 @@ type builder struct {
 func (b *builder) Scheme() string { return Scheme }
 
 // Build implements resolver.Builder: it begins to follow the endpoints of a target.
-func (b *builder) Build(target resolver.Target, to resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
+func (b *builder) Build(
+	target resolver.Target, to resolver.ClientConn, _ resolver.BuildOptions,
+) (resolver.Resolver, error) {
 	path, name, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,8 @@ func (b *builder) Build(target resolver.Target, to resolver.ClientConn, _ resolv
 func parse(target resolver.Target) (path, name string, err error) {
 	whole := target.URL.EscapedPath()
 	bad := func(why string) error {
-		return fmt.Errorf("grpcresolver: target %q: %s; it should be like %s:///prod/jobs/endpoints", target.URL.String(), why, Scheme)
+		return fmt.Errorf("grpcresolver: target %q: %s; it should be like %s:///prod/jobs/endpoints",
+			target.URL.String(), why, Scheme)
 	}
 	if target.URL.Host != "" {
 		return "", "", bad("the authority must be empty")

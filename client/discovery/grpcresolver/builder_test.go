@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client/discovery/grpcresolver"
 )
 
-// listener is a connection that hands on what it is told.
+// listener is a connection that hands on what the resolver reports.
 type listener struct {
 	resolver.ClientConn
 	states chan resolver.State
@@ -54,7 +54,8 @@ func TestTargetsAreChecked(t *testing.T) {
 	}
 	l := newListener()
 	l.config = errors.New("no such policy")
-	if _, err := grpcresolver.New(c, grpcresolver.ServiceConfig("{}")).Build(target(t, "signalbox:///a/b"), l, resolver.BuildOptions{}); !errors.Is(err, l.config) {
+	if _, err := grpcresolver.New(c, grpcresolver.ServiceConfig("{}")).Build(target(t, "signalbox:///a/b"), l,
+		resolver.BuildOptions{}); !errors.Is(err, l.config) {
 		t.Errorf("a service config that cannot be read: %v", err)
 	}
 }
@@ -66,7 +67,8 @@ func TestBalancersSeeWhatWasRegistered(t *testing.T) {
 	for range 2 { // the same address twice
 		s, err := c.Session(t.Context(), path)
 		check(t, err)
-		_, err = discovery.Register(t.Context(), s, "a/b", discovery.Endpoint{Address: "x:1", Metadata: map[string]string{"zone": "b"}})
+		_, err = discovery.Register(t.Context(), s, "a/b",
+			discovery.Endpoint{Address: "x:1", Metadata: map[string]string{"zone": "b"}})
 		check(t, err)
 	}
 	l := newListener()
@@ -74,7 +76,7 @@ func TestBalancersSeeWhatWasRegistered(t *testing.T) {
 	check(t, err)
 	state := <-l.states
 	if len(state.Endpoints) != 1 || len(state.Addresses) != 1 || state.Addresses[0].Addr != "x:1" {
-		t.Fatalf("told %+v", state)
+		t.Fatalf("reported %+v", state)
 	}
 	e, ok := grpcresolver.EndpointOf(state.Endpoints[0])
 	if !ok || e.Address != "x:1" || e.Metadata["zone"] != "b" {
@@ -110,7 +112,7 @@ func TestAClosedClientIsReported(t *testing.T) {
 	r.Close()
 }
 
-// Whoever was registered in a node is not there any more when the node is dropped, though the resolver cannot follow.
+// TestEndpointsOfADroppedNodeAreForgotten: no endpoint of a dropped node is left, though the resolver cannot follow.
 func TestEndpointsOfADroppedNodeAreForgotten(t *testing.T) {
 	c := cluster(t)
 	_, err := c.CreateNode(t.Context(), path, client.NodeConfig{})
@@ -124,7 +126,7 @@ func TestEndpointsOfADroppedNodeAreForgotten(t *testing.T) {
 	check(t, err)
 	defer r.Close()
 	if state := <-l.states; len(state.Addresses) != 1 {
-		t.Fatalf("told %+v", state)
+		t.Fatalf("reported %+v", state)
 	}
 	check(t, c.DropNode(t.Context(), path))
 	if err := <-l.errs; !errors.Is(err, client.ErrNodeNotFound) {
@@ -136,6 +138,6 @@ func TestEndpointsOfADroppedNodeAreForgotten(t *testing.T) {
 		last = &state
 	}
 	if last == nil || len(last.Addresses) != 0 || len(last.Endpoints) != 0 {
-		t.Errorf("the last list that was told before the error: %+v", last)
+		t.Errorf("the last list that was reported before the error: %+v", last)
 	}
 }

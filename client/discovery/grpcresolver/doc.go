@@ -32,7 +32,7 @@
 //
 // # Caveats
 //
-// While nobody is registered calls fail at once with UNAVAILABLE, unless they are made with grpc.WaitForReady.
+// While no endpoint is registered calls fail at once with UNAVAILABLE, unless they are made with grpc.WaitForReady.
 // The same holds while the node does not exist; it is asked for again every second. A process that dies is listed
 // until its session's timeout has passed: gRPC notices the lost connection sooner, and goes elsewhere.
 package grpcresolver

@@ -3,8 +3,10 @@ package grpcresolver
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 
@@ -16,7 +18,7 @@ import (
 // again.
 const askAgain = time.Second
 
-// follower tells one connection who is there.
+// follower gives one connection the endpoints that are there.
 type follower struct {
 	client     *client.Client
 	path, name string
@@ -35,7 +37,7 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, client.ErrNodeNotFound) && f.listed {
-			f.show(nil) // nobody is registered where there is no node; gRPC would keep the last list for all that
+			f.show(nil) // there are no endpoints where there is no node; gRPC would keep the last list for all that
 		}
 		f.to.ReportError(err)
 		if errors.Is(err, client.ErrClosed) {
@@ -49,7 +51,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// show tells the connection of a list. Where it is refused, because it is empty, there is nothing to do: calls
+// show gives the connection a list. Where it is refused, because it is empty, there is nothing to do: calls
 // fail or wait until the next one.
 func (f *follower) show(list []discovery.Endpoint) {
 	f.listed = len(list) > 0
@@ -67,7 +69,8 @@ func state(list []discovery.Endpoint, config *serviceconfig.ParseResult) resolve
 		known[e.Address] = true
 		address := resolver.Address{Addr: e.Address}
 		s.Addresses = append(s.Addresses, address)
-		s.Endpoints = append(s.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{address}, Attributes: attributesOf(e)})
+		s.Endpoints = append(s.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{address},
+			Attributes: attributesOf(e)})
 	}
 	return s
 }
@@ -79,4 +82,27 @@ func (f *follower) ResolveNow(resolver.ResolveNowOptions) {}
 func (f *follower) Close() {
 	f.stop()
 	<-f.done
+}
+
+// endpointKey is that of the attribute.
+type endpointKey struct{}
+
+// published is what was registered, as an attribute: gRPC compares attributes.
+type published struct{ discovery.Endpoint }
+
+// Equal reports whether two registrations say the same. Which registration it is makes no difference.
+func (p published) Equal(other any) bool {
+	o, ok := other.(published)
+	return ok && p.Address == o.Address && maps.Equal(p.Metadata, o.Metadata)
+}
+
+func attributesOf(e discovery.Endpoint) *attributes.Attributes {
+	return attributes.New(endpointKey{}, published{e})
+}
+
+// EndpointOf returns what was registered, with its metadata, for balancers. ok is false where this resolver has
+// not made the endpoint.
+func EndpointOf(e resolver.Endpoint) (endpoint discovery.Endpoint, ok bool) {
+	p, ok := e.Attributes.Value(endpointKey{}).(published)
+	return p.Endpoint, ok
 }

@@ -68,7 +68,8 @@ func serve(t *testing.T, c *client.Client, metadata map[string]string) *service 
 	})
 	s, err := c.Session(t.Context(), path, client.Renew())
 	check(t, err)
-	x.registration, err = discovery.Register(t.Context(), s, name, discovery.Endpoint{Address: x.address, Metadata: metadata})
+	x.registration, err = discovery.Register(t.Context(), s, name,
+		discovery.Endpoint{Address: x.address, Metadata: metadata})
 	check(t, err)
 	return x
 }
@@ -92,7 +93,8 @@ func connect(t *testing.T, c *client.Client, options ...grpcresolver.Option) *gr
 // call makes one call and returns who answered.
 func call(ctx context.Context, conn *grpc.ClientConn, options ...grpc.CallOption) (address string, err error) {
 	var by peer.Peer
-	_, err = grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, append(options, grpc.Peer(&by))...)
+	_, err = grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{},
+		append(options, grpc.Peer(&by))...)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +107,8 @@ func answered(t *testing.T, conn *grpc.ClientConn, want ...*service) {
 	awaitAnswers(t, conn, false, want)
 }
 
-// answeredAfterAFailure is answered where somebody has stopped without a word: a call that is sent before that is noticed fails.
+// answeredAfterAFailure is answered where a server has stopped without a word: a call that is sent before that is
+// noticed fails.
 func answeredAfterAFailure(t *testing.T, conn *grpc.ClientConn, want ...*service) {
 	t.Helper()
 	awaitAnswers(t, conn, true, want)
@@ -160,7 +163,7 @@ func TestWithoutBalancingOneIsCalledUntilItGoes(t *testing.T) {
 	answered(t, conn, b)
 }
 
-func TestCallsToNobodyFailOrWait(t *testing.T) {
+func TestCallsWithoutEndpointsFailOrWait(t *testing.T) {
 	c := cluster(t)
 	_, err := c.CreateNode(t.Context(), path, client.NodeConfig{})
 	check(t, err)

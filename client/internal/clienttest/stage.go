@@ -77,9 +77,9 @@ func Lead(t testing.TB, srv *servertest.Cluster, host shard.HostID) {
 	}
 }
 
-// Settled waits, in a bubble, until all that was changed has arrived. A session that ended soon after it began is
+// WaitForQuiet waits, in a bubble, until all that was changed has arrived. A session that ended soon after it began is
 // renewed after a pause, which is over by then.
-func Settled() {
+func WaitForQuiet() {
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
 }

@@ -60,7 +60,8 @@ type Cluster struct {
 // New returns a cluster of which some addresses are known.
 func New(config Config, addresses []string) *Cluster {
 	c := &Cluster{
-		config: config, scope: config.Scope, dialer: conn.NewDialer(config.Config), home: rand.Uint32(), refreshed: longAgo,
+		config: config, scope: config.Scope, dialer: conn.NewDialer(config.Config), home: rand.Uint32(),
+		refreshed: longAgo,
 	}
 	c.routes.Store(noRoutes)
 	for _, address := range addresses {

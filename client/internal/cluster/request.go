@@ -49,7 +49,7 @@ func (c *Cluster) DoOnce(ctx context.Context, t Target, m protocol.RequestMessag
 	return cmp.Or(doubt, err)
 }
 
-// isDoubtful tells whether a request may have been carried out though it failed.
+// isDoubtful reports whether a request may have been carried out though it failed.
 func isDoubtful(err error) bool {
 	return failure.IsTransport(err) || failure.Status(err) == protocol.StatusUnavailable
 }

@@ -174,9 +174,9 @@ func (c *Conn) room(k protocol.Kind) int {
 	return max(limit-limit/8-2, 1)
 }
 
-// wakeWriter wakes the writer, and the reader if nobody else would read the answer. The lock is held.
+// wakeWriter wakes the writer, and the reader if no caller would read the answer. The lock is held.
 func (c *Conn) wakeWriter() {
-	if c.token.holder == nobody {
+	if c.token.holder == noHolder {
 		c.recall()
 	}
 	select {
@@ -207,7 +207,7 @@ func (c *Conn) StopWatch(id uint64) {
 	}
 }
 
-// awaits tells whether something is still to come for a request.
+// awaits reports whether something is still to come for a request.
 func (c *Conn) awaits(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +241,7 @@ func (c *Conn) session(id uint64) Session {
 	return c.sessions[id]
 }
 
-// IsDown tells whether the connection has failed.
+// IsDown reports whether the connection has failed.
 func (c *Conn) IsDown() bool {
 	select {
 	case <-c.down:

@@ -25,7 +25,7 @@ func newFrames(from io.Reader) *frames {
 	}
 }
 
-// empty tells that next has to read.
+// empty says that next has to read.
 func (f *frames) empty() bool { return f.start == f.end }
 
 // next returns the payload of the next frame, which is good until the next call.

@@ -119,7 +119,7 @@ func (c *Conn) admit() {
 	}
 }
 
-// moreFollows tells whether the request id of a message stays in use after it.
+// moreFollows reports whether the request id of a message stays in use after it.
 func moreFollows(a *protocol.Answer) bool {
 	switch a.Kind {
 	case protocol.KindAcquire.Answer():

@@ -14,8 +14,8 @@ import (
 // same machine and back.
 //
 // A caller that reads does not see the end of its context, and while no goroutine holds the token what a host pushes
-// lies unread. So neither lasts: the reader checks the token every lendTime, takes it if no caller has used it since, and
-// has a caller that has waited as long give it back.
+// lies unread. So neither lasts: the reader checks the token every lendTime, takes it if no caller has used it since,
+// and has a caller that has waited as long give it back.
 type readToken struct {
 	holder        tokenHolder
 	alone         uint64        // the latest request that was alone when it was sent
@@ -30,9 +30,9 @@ type readToken struct {
 type tokenHolder uint8
 
 const (
-	reader tokenHolder = iota // the reader reads, or is about to
-	nobody                    // the next caller whose request is alone will get the token
-	caller                    // a caller reads, until it has its answer
+	reader   tokenHolder = iota // the reader reads, or is about to
+	noHolder                    // the next caller whose request is alone will get the token
+	caller                      // a caller reads, until it has its answer
 )
 
 // lendTime is how often the reader checks a token that it has lent. Twice that is the longest time for which the end
@@ -62,13 +62,13 @@ func (c *Conn) readFor(answered <-chan struct{}) {
 		c.token.recalled = false
 		_ = c.conn.SetReadDeadline(time.Time{}) // of a connection that is closed it does not matter
 	} else if c.idle() {
-		c.token.holder = nobody
+		c.token.holder = noHolder
 		return
 	}
 	c.recall()
 }
 
-// idle tells whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
+// idle reports whether nothing is awaited, and nothing lies unread. The lock is held, by the holder of the token.
 func (c *Conn) idle() bool {
 	return len(c.handlers) == 0 && c.from.empty() && c.err == nil
 }
@@ -82,13 +82,13 @@ func (c *Conn) lend() bool {
 		return false
 	}
 	t.answeredAlone = false
-	t.holder, t.checked = nobody, t.lent
+	t.holder, t.checked = noHolder, t.lent
 	return true
 }
 
 // borrow gives the token to a caller, if it is free. The lock is held.
 func (c *Conn) borrow() bool {
-	if c.token.holder != nobody {
+	if c.token.holder != noHolder {
 		return false
 	}
 	c.token.holder = caller
@@ -119,7 +119,7 @@ func (c *Conn) awaitToken() {
 		case <-t.ticker.C:
 		}
 		c.mu.Lock()
-		if unused := t.lent == t.checked; unused && t.holder == nobody {
+		if unused := t.lent == t.checked; unused && t.holder == noHolder {
 			t.holder = reader
 			c.mu.Unlock()
 			return

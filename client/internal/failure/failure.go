@@ -1,6 +1,14 @@
 // Package failure has the form of the errors of the client and of the recipes on it.
 package failure
 
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
 // Error names what was tried, and on what.
 type Error struct {
 	pkg, operation, subject string
@@ -30,3 +38,130 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
+
+// What the client says by itself. Package client exports these errors and says what each means.
+var (
+	ErrNodeNotFound = errors.New("there is no such node")
+	ErrNotAcquired  = errors.New("not acquired in time")
+	ErrLeaseLost    = errors.New("the lease is lost")
+	ErrReleased     = errors.New("released")
+	ErrReplaced     = errors.New("replaced by a newer acquire of the session")
+	ErrResized      = errors.New("the limit was lowered below what was asked for")
+	ErrDeleted      = errors.New("the semaphore was deleted")
+)
+
+// Transport is a connection that could not be made, or that was lost. What was under way over it has an unknown
+// outcome.
+type Transport struct {
+	Address string
+	Err     error
+}
+
+// Error names the address.
+func (e *Transport) Error() string { return "host " + e.Address + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Transport) Unwrap() error { return e.Err }
+
+// Is makes a lost connection one of the ways in which a cluster is not available.
+func (e *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
+
+// IsTransport reports whether a request may be sent again over another connection because of the error.
+func IsTransport(err error) bool {
+	if err == nil {
+		return false // at once: what errors.As is given is allocated
+	}
+	var t *Transport
+	return errors.As(err, &t)
+}
+
+// answer returns the host's answer that an error carries, nil where it carries none.
+func answer(err error) *protocol.Error {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// Status returns the status that an error carries: that of success where it is no host's answer.
+func Status(err error) protocol.Status {
+	if err == nil {
+		return protocol.StatusSuccess
+	}
+	if e := answer(err); e != nil {
+		return e.Status
+	}
+	return protocol.StatusSuccess
+}
+
+// Refusal returns the status of a host's answer, and that of success for a lost connection, whatever its cause carries.
+func Refusal(err error) protocol.Status {
+	if IsTransport(err) {
+		return protocol.StatusSuccess
+	}
+	return Status(err)
+}
+
+// Wait returns how long the host asks to wait.
+func Wait(err error) time.Duration {
+	if e := answer(err); e != nil {
+		return e.Wait
+	}
+	return 0
+}
+
+// MovedTo returns where a host said to go instead.
+func MovedTo(err error) *protocol.Moved {
+	if e := answer(err); e != nil {
+		return &e.Moved
+	}
+	return &protocol.Moved{}
+}
+
+// Message returns what a host said for people.
+func Message(err error) string {
+	if e := answer(err); e != nil {
+		return e.Message
+	}
+	return ""
+}
+
+// BadRequest is a refusal of the client's own.
+func BadRequest(message string) error {
+	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
+}
+
+// Aborted is the outcome of an acquire that was overtaken.
+func Aborted(reason protocol.AbortReason) error {
+	abort := &protocol.Error{Status: protocol.StatusAborted, Reason: reason}
+	switch reason {
+	case protocol.AbortReplaced:
+		return fmt.Errorf("%w: %w", abort, ErrReplaced)
+	case protocol.AbortReleased:
+		return fmt.Errorf("%w: %w", abort, ErrReleased)
+	case protocol.AbortResized:
+		return fmt.Errorf("%w: %w", abort, ErrResized)
+	case protocol.AbortDeleted:
+		return fmt.Errorf("%w: %w", abort, ErrDeleted)
+	case protocol.AbortNodeDropped:
+		return fmt.Errorf("%w: %w", abort, ErrNodeNotFound)
+	}
+	return abort
+}
+
+// Overtaken adds the reason to a host's answer that the acquire was overtaken.
+func Overtaken(err error) error {
+	if e := answer(err); e != nil && e.Status == protocol.StatusAborted {
+		return Aborted(e.Reason)
+	}
+	return err
+}
+
+// Lost is the cause with which a lease ends that others ended.
+func Lost(reason protocol.AbortReason) error {
+	if reason == protocol.AbortDeleted {
+		return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeleted)
+	}
+	return ErrLeaseLost
+}

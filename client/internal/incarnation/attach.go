@@ -102,7 +102,7 @@ func (in *Incarnation) attach(ctx context.Context, tried *cluster.Host) (*conn.C
 	return to, h, err
 }
 
-// attachFailure tells whether a session that could not be attached is over, and why.
+// attachFailure reports whether a session that could not be attached is over, and why.
 func attachFailure(err error) (reason Reason, final bool) {
 	switch failure.Refusal(err) {
 	case protocol.StatusSessionExpired:
@@ -123,7 +123,9 @@ type binding struct {
 }
 
 // connTo returns a connection to the leader of a slot's shard, over which the session may act.
-func (in *Incarnation) connTo(ctx context.Context, slot uint16, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+func (in *Incarnation) connTo(
+	ctx context.Context, slot uint16, tried *cluster.Host,
+) (*conn.Conn, *cluster.Host, error) {
 	to, h, err := in.group.cluster.Connect(ctx, cluster.LeaderAt(slot), in.stripe, tried)
 	if err != nil {
 		return nil, h, err

@@ -96,10 +96,10 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	}
 }
 
-// stray handles a host that does not know the session over a connection. It returns false where that has
+// unknownAt handles a host that does not know the session over a connection. It returns false where that has
 // happened too often.
-func (in *Incarnation) stray(from *conn.Conn, r *retry.Retries) bool {
-	if !r.Stray() {
+func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
+	if !r.Unknown() {
 		return false
 	}
 	in.mu.Lock()

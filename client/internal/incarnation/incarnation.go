@@ -148,7 +148,7 @@ func (in *Incarnation) deadline() scope.Instant {
 	return in.base().Add(in.timeout - margin(in.timeout))
 }
 
-// alive tells whether the session can be counted on, by the clock of this moment, and ends it if not.
+// alive reports whether the session can be counted on, by the clock of this moment, and ends it if not.
 func (in *Incarnation) alive() bool {
 	if in.cause != nil {
 		return false

@@ -124,7 +124,7 @@ func (in *Incarnation) repeat(
 			return cause
 		}
 		if failure.Refusal(err) == protocol.StatusBadSession {
-			if to == nil || !in.stray(to, &r) {
+			if to == nil || !in.unknownAt(to, &r) {
 				return err
 			}
 			continue
@@ -225,13 +225,13 @@ func (m *mutation) awaitAnswer() {
 	}
 }
 
-// leavesAsItWas tells whether a result leaves a mutation as it was. A host that does not know the session over a
+// leavesAsItWas reports whether a result leaves a mutation as it was. A host that does not know the session over a
 // connection has not read the mutation.
 func leavesAsItWas(s protocol.Status) bool {
 	return s.Retry() != protocol.RetryNever || s == protocol.StatusBadSession
 }
 
-// refused tells whether the host has answered with a failure for good. The lock is held.
+// refused reports whether the host has answered with a failure for good. The lock is held.
 func (m *mutation) refused() bool { return m.phase == answered && !leavesAsItWas(m.result.Status) }
 
 // Answered implements conn.Handler. State changes here, in the order of what the host sends, and before the goroutine

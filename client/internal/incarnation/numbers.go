@@ -46,7 +46,7 @@ func (n *numbers) acknowledged(number uint64) uint64 {
 	return min(n.low, number-1)
 }
 
-// full tells whether so many are unanswered that a shard could run out of room for the answers.
+// full reports whether so many are unanswered that a shard could run out of room for the answers.
 func (n *numbers) full() bool { return n.last-n.low >= unansweredMax }
 
 // numberDone notes that a number will not be used again. The lock is held, here and below.

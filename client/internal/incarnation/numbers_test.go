@@ -50,7 +50,8 @@ func TestNumbersAcknowledgeWhatIsAnswered(t *testing.T) {
 
 func TestMarginsAreBelowTheTimeout(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{
-		10 * time.Second: time.Second, 30 * time.Minute: 3 * time.Minute, 50 * time.Millisecond: minMargin, 4 * time.Millisecond: 2 * time.Millisecond,
+		10 * time.Second: time.Second, 30 * time.Minute: 3 * time.Minute, 50 * time.Millisecond: minMargin,
+		4 * time.Millisecond: 2 * time.Millisecond,
 	} {
 		if got := margin(timeout); got != want {
 			t.Errorf("of %v: %v, want %v", timeout, got, want)

@@ -60,15 +60,15 @@ func (in *Incarnation) stopAfterTimeout() {
 
 // stop is the ending of a session at its host, from try to try.
 type stop struct {
-	in      *Incarnation
-	to      *conn.Conn // to be tried first; nil: the session is attached elsewhere before
-	tried   *cluster.Host
-	retries retry.Retries
-	strays  int
-	due     scope.Instant // not earlier
+	in       *Incarnation
+	to       *conn.Conn // to be tried first; nil: the session is attached elsewhere before
+	tried    *cluster.Host
+	retries  retry.Retries
+	unknowns int
+	due      scope.Instant // not earlier
 }
 
-// needless tells that the session ends without a request, because its connection is lost.
+// needless says that the session ends without a request, because its connection is lost.
 func (s *stop) needless() bool {
 	return s.in.timeout == 0 && (s.to == nil || s.to.IsDown())
 }
@@ -96,8 +96,8 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 		}
 		return false, err
 	}
-	s.strays++
-	return s.strays > 1, nil // it is another client's
+	s.unknowns++
+	return s.unknowns > 1, nil // it is another client's
 }
 
 // tryOnce makes one try, of a bounded time. It returns whether another one is needed, and whether a host has answered

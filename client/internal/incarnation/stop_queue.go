@@ -102,8 +102,8 @@ func (q *stopQueue) pop(many int) (due []*stop, next time.Duration, left bool) {
 	return due, next, true
 }
 
-// tryAll tries to end sessions, and puts back those that are not over. It tells whether a host that could has answered
-// any of them.
+// tryAll tries to end sessions, and puts back those that are not over. It reports whether a host that could has
+// answered any of them.
 func (q *stopQueue) tryAll(due []*stop) (anyAnswered bool) {
 	again := make([]bool, len(due))
 	answered := make([]bool, len(due))

@@ -139,7 +139,7 @@ func (in *Incarnation) verify(u unverified) error {
 		case failure.IsTransport(err), in.ctx.Err() != nil:
 			return err
 		case status == protocol.StatusBadSession:
-			in.stray(m.conn, &retry.Retries{})
+			in.unknownAt(m.conn, &retry.Retries{})
 			return &failure.Transport{Address: m.conn.Address(), Err: err}
 		case status == protocol.StatusAborted, status == protocol.StatusStale, status == protocol.StatusNotFound:
 			in.loseLease(q, l, failure.Overtaken(err))

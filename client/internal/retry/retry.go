@@ -16,9 +16,9 @@ import (
 const (
 	// movesAtOnce is how often in a row a request follows a host's word to another host without a pause.
 	movesAtOnce = 4
-	// strayTries is how often a request is sent again after a host said that it does not know the session over the
+	// unknownTries is how often a request is sent again after a host said that it does not know the session over the
 	// connection, though the session goes on.
-	strayTries = 8
+	unknownTries = 8
 )
 
 // Backoff is a random fraction of a time that doubles with each failure, from First to Most.
@@ -34,10 +34,10 @@ func (b Backoff) Pause(failures int) time.Duration {
 
 // Retries decides what becomes of a request that was not carried out, from try to try. The zero value is ready.
 type Retries struct {
-	tries  int
-	moves  int // in a row
-	strays int
-	last   error
+	tries    int
+	moves    int // in a row
+	unknowns int
+	last     error
 }
 
 // Again waits until the request may be sent again, after an error. It returns nil then, and otherwise what
@@ -103,11 +103,11 @@ func (r *Retries) next(atLeast time.Duration) time.Duration {
 	return max(atLeast, Requests.Pause(r.tries-2))
 }
 
-// Stray counts an answer of a host that does not know the session over the connection. It returns false where that has
-// happened too often.
-func (r *Retries) Stray() bool {
-	r.strays++
-	return r.strays <= strayTries
+// Unknown counts an answer of a host that does not know the session over the connection. It returns false where that
+// has happened too often.
+func (r *Retries) Unknown() bool {
+	r.unknowns++
+	return r.unknowns <= unknownTries
 }
 
 // ended is the error of a request that was given up.

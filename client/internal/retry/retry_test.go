@@ -41,11 +41,12 @@ func TestWhatIsTriedAgainAndWhen(t *testing.T) {
 		err   error
 		first time.Duration // the longest pause before the second try; negative for none
 	}{
-		"lost connection":    {gone, 0},
-		"moved":              {&protocol.Error{Status: protocol.StatusMoved}, 0},
-		"stale":              {&protocol.Error{Status: protocol.StatusStale}, 0},
-		"unavailable":        {&protocol.Error{Status: protocol.StatusUnavailable}, Requests.First},
-		"overloaded":         {&protocol.Error{Status: protocol.StatusOverloaded, Wait: 3 * time.Second}, 3 * time.Second},
+		"lost connection": {gone, 0},
+		"moved":           {&protocol.Error{Status: protocol.StatusMoved}, 0},
+		"stale":           {&protocol.Error{Status: protocol.StatusStale}, 0},
+		"unavailable":     {&protocol.Error{Status: protocol.StatusUnavailable}, Requests.First},
+		"overloaded": {&protocol.Error{Status: protocol.StatusOverloaded, Wait: 3 * time.Second},
+			3 * time.Second},
 		"refused":            {&protocol.Error{Status: protocol.StatusNotFound}, -1},
 		"not known here":     {&protocol.Error{Status: 99}, -1},
 		"something else":     {errors.New("something else"), -1},
@@ -63,7 +64,8 @@ func TestWhatIsTriedAgainAndWhen(t *testing.T) {
 					}
 					return
 				}
-				if took := time.Since(started); err != nil || took > test.first || test.first > time.Second && took < test.first {
+				if took := time.Since(started); err != nil || took > test.first || test.first > time.Second &&
+					took < test.first {
 					t.Errorf("%v after %v", err, took)
 				}
 			})

@@ -70,7 +70,8 @@ func Run(dir string, all []*Snippet) error {
 	for i, s := range all {
 		want, ok := s.wants()
 		if !ok {
-			failures = append(failures, fmt.Errorf("%v: without an // Output: comment nobody can tell whether it does what it should", s))
+			failures = append(failures,
+				fmt.Errorf("%v: without an // Output: comment nobody can tell whether it does what it should", s))
 		} else if got := strings.TrimSpace(printed[i]); got != want {
 			failures = append(failures, fmt.Errorf("%v: it prints\n%s\nand says\n%s", s, got, want))
 		}
@@ -122,7 +123,8 @@ func joined(all []*Snippet) string {
 	}
 	b.WriteString("}\n")
 	for i, s := range all {
-		fmt.Fprintf(&b, "\n%s{\n//line %s:%d\n%s}\nreturn nil\n}\n", signature(fmt.Sprintf("snippet%d", i)), s.Page, s.Line, s.Text)
+		fmt.Fprintf(&b, "\n%s{\n//line %s:%d\n%s}\nreturn nil\n}\n", signature(fmt.Sprintf("snippet%d", i)), s.Page,
+			s.Line, s.Text)
 	}
 	return b.String()
 }

@@ -25,6 +25,7 @@ type Snippet struct {
 	Mode, Arg string
 }
 
+// String names the page and the line.
 func (s *Snippet) String() string { return fmt.Sprintf("%s:%d", s.Page, s.Line) }
 
 // Read returns the Go code in pages.

@@ -13,7 +13,8 @@ const page = "text\n" +
 
 func TestBlocksAreFoundWithTheirMarkers(t *testing.T) {
 	found := read("page.md", page)
-	if len(found) != 3 || found[0].Mode != "run" || found[0].Line != 4 || found[1].Mode != "" || found[2].Mode != "module" || found[2].Arg != "a/b" {
+	if len(found) != 3 || found[0].Mode != "run" || found[0].Line != 4 || found[1].Mode != "" ||
+		found[2].Mode != "module" || found[2].Arg != "a/b" {
 		t.Fatalf("found %+v", found)
 	}
 	if want, ok := found[0].wants(); !ok || want != "true" {
@@ -24,12 +25,13 @@ func TestBlocksAreFoundWithTheirMarkers(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotCompileIsTold(t *testing.T) {
+func TestWhatDoesNotCompileIsReported(t *testing.T) {
 	blocks := read("page.md", page)
 	if err := Compile("../../..", blocks[:2]); err != nil {
 		t.Errorf("what compiles: %v", err)
 	}
-	for _, bad := range []string{"c.Opne(ctx)\n", "var x int = \"y\"\n", "return\n", "lock.Do(ctx)\n", "nosuch.Thing()\n", "if {\n"} {
+	for _, bad := range []string{"c.Opne(ctx)\n", "var x int = \"y\"\n", "return\n", "lock.Do(ctx)\n",
+		"nosuch.Thing()\n", "if {\n"} {
 		err := Compile("../../..", []*Snippet{{Page: "page.md", Line: 7, Text: bad}})
 		if err == nil || !strings.Contains(err.Error(), "page.md:7") {
 			t.Errorf("%q: %v", bad, err)
@@ -37,7 +39,7 @@ func TestWhatDoesNotCompileIsTold(t *testing.T) {
 	}
 }
 
-func TestTestsThatFailAreTold(t *testing.T) {
+func TestTestsThatFailAreReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds tests")
 	}
@@ -51,7 +53,7 @@ func TestTestsThatFailAreTold(t *testing.T) {
 	}
 }
 
-func TestWhatPrintsSomethingElseIsTold(t *testing.T) {
+func TestWhatPrintsSomethingElseIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
 	}
@@ -66,7 +68,7 @@ func TestWhatPrintsSomethingElseIsTold(t *testing.T) {
 	}
 	for _, page := range []string{"b.md", "c.md", "d.md"} {
 		if !strings.Contains(err.Error(), page) {
-			t.Errorf("%s is not told: %v", page, err)
+			t.Errorf("%s is not reported: %v", page, err)
 		}
 	}
 }

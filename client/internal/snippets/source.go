@@ -50,7 +50,7 @@ func export(ctx context.Context) error             { return nil }
 func apply(value []byte)                           {}
 `
 
-// around of a block that speaks of gRPC.
+// aroundGRPC is what stands around a block that speaks of gRPC.
 const aroundGRPC = `
 var credentials gcredentials.TransportCredentials
 `

@@ -35,7 +35,7 @@ const maxPiece = 128
 
 func (p *piece) last() uint64 { return p.owners[len(p.owners)-1].OrderID }
 
-// rosterOf cuts a list that is ordered by order id into pieces.
+// ownersOf cuts a list that is ordered by order id into pieces.
 func ownersOf(owners []Owner) Owners {
 	var r Owners
 	r.add(owners)

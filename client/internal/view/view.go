@@ -19,10 +19,10 @@ type View struct {
 	birth uint64 // differs from that of a semaphore of the same name before it
 }
 
-// IsAnother tells whether the view is of another semaphore than the one of the same name before.
+// IsAnother reports whether the view is of another semaphore than the one of the same name before.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
-// looksLike tells whether nothing that a user can see has changed, but for the revision.
+// looksLike reports whether nothing that a user can see has changed, but for the revision.
 func (v *View) looksLike(w *View) bool {
 	if v.Exists != w.Exists || v.birth != w.birth || v.Ephemeral != w.Ephemeral || v.Limit != w.Limit ||
 		!bytes.Equal(v.Data, w.Data) || v.Owners.count != w.Owners.count {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// limit is that of the semaphores: whoever owns one is the only one.
+// limit is that of the semaphores: one that has an owner has no other.
 const limit = 1
 
 // PutOption guards a Put.
@@ -20,15 +22,15 @@ type putConfig struct {
 }
 
 // IfRevision lets a Put take effect only where the config has the revision that Get returned with it; 0 stands
-// for none at all. client.ErrPreconditionFailed tells that somebody else was faster, and that nothing changed.
+// for none at all. client.ErrPreconditionFailed says that another program was faster, and that nothing changed.
 func IfRevision(revision uint64) PutOption {
 	return func(p *putConfig) { p.guarded, p.revision = true, revision }
 }
 
 // Put makes the value the piece of config of that name, which is created where there is none.
 //
-// client.ErrUnavailable tells that the outcome is not known. Put does not try again then, because somebody
-// else may have put another value meanwhile.
+// client.ErrUnavailable says that the outcome is not known. Put does not try again then, because another
+// program may have put another value meanwhile.
 func Put(ctx context.Context, c *client.Client, path, name string, value []byte, options ...PutOption) error {
 	var p putConfig
 	for _, o := range options {
@@ -50,7 +52,7 @@ func (p *putConfig) put(ctx context.Context, node *client.Node, name string, val
 		if !errors.Is(err, client.ErrAlreadyExists) {
 			return err
 		}
-		// Somebody else has created it in between.
+		// Another program has created it in between.
 	}
 }
 
@@ -74,7 +76,7 @@ func (p *putConfig) replace(ctx context.Context, node *client.Node, name string,
 // nothing changes, and the error is client.ErrFenced. The host decides that, so a process that was paused
 // while it held the lease cannot overwrite what the next holder has put.
 //
-// Another error tells that the session or the context ended before the host had answered: the outcome is not
+// Another error says that the session or the context ended before the host had answered: the outcome is not
 // known then.
 //
 // The lease is one of the semaphore itself, which keeps Edit out as well:
@@ -82,4 +84,22 @@ func (p *putConfig) replace(ctx context.Context, node *client.Node, name string,
 //	lease, err := session.Semaphore("limits", client.Limit(1)).Acquire(ctx)
 func PutGuarded(ctx context.Context, lease *client.Lease, value []byte) error {
 	return failed("put", lease.Name(), lease.Update(ctx, value))
+}
+
+// Get returns a piece of config, and a revision that grows with every change of it, and may grow without one: it
+// is what IfRevision takes. client.ErrSemaphoreNotFound says that there is none.
+//
+// It sees every Put that has returned before the call, which costs a round among the hosts: who asks again and
+// again should Watch.
+func Get(ctx context.Context, c *client.Client, path, name string) (value []byte, revision uint64, err error) {
+	d, err := c.Node(path).Describe(ctx, name, client.WithConsistency(client.Strict))
+	if err != nil {
+		return nil, 0, failed("get", name, err)
+	}
+	return d.Data, d.Revision, nil
+}
+
+// failed names the operation and its subject in front of an error.
+func failed(operation, name string, err error) error {
+	return failure.Of("config", operation, strconv.Quote(name), err)
 }

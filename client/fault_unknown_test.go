@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-func TestAHostThatForgotTheSessionIsToldAgain(t *testing.T) {
+func TestASessionIsBoundAgainAtAHostThatForgotIt(t *testing.T) {
 	unknown := fault{refuse: &protocol.Result{Status: protocol.StatusBadSession}}
 	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
@@ -43,7 +43,7 @@ func TestABindingThatIsRefusedForAMomentIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestALossThatIsToldBeforeTheAnswerIsNotOverlooked(t *testing.T) {
+func TestALossThatComesBeforeTheAnswerIsNotOverlooked(t *testing.T) {
 	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)
 		// A semaphore whose shard is led by another host than the session's home.
@@ -72,7 +72,7 @@ func TestALossThatIsToldBeforeTheAnswerIsNotOverlooked(t *testing.T) {
 	})
 }
 
-func TestAnAcquireThatWasReplacedInAGapIsToldSo(t *testing.T) {
+func TestAnAcquireThatWasReplacedInAGapLearnsSo(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		acquire(t, session(t, c).Semaphore(name, client.Limit(1)))
 		sem := session(t, c).Semaphore(name)
@@ -151,7 +151,8 @@ func TestAnEphemeralSemaphoreDoesWhatASemaphoreDoes(t *testing.T) {
 		x := session(t, c).Ephemeral(name)
 		lease, err := x.Acquire(t.Context(), client.Count(5))
 		check(t, err)
-		if _, ok, err := x.TryAcquire(t.Context(), client.Count(3)); !ok || err != nil || lease.Count() != 3 || lease.Name() != x.Name() {
+		if _, ok, err := x.TryAcquire(t.Context(), client.Count(3)); !ok || err != nil || lease.Count() != 3 ||
+			lease.Name() != x.Name() {
 			t.Errorf("%v, %v, %d", ok, err, lease.Count())
 		}
 		check(t, x.Update(t.Context(), []byte("x"), client.Guard(lease)))

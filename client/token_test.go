@@ -54,8 +54,8 @@ func playOverSockets(t *testing.T, f func(t *testing.T, st socketStage, c *clien
 	playInRealTime(t, socketStage{newFakeCluster(t, 1, 1)}, f)
 }
 
-// lendTurn uses the semaphore until a caller has read an answer by itself, so that nobody reads at the moment.
-func lendTurn(t *testing.T, c *client.Client, sem *client.Semaphore) {
+// lendToken uses the semaphore until a caller has read an answer by itself, so that no goroutine reads at the moment.
+func lendToken(t *testing.T, c *client.Client, sem *client.Semaphore) {
 	t.Helper()
 	before := c.Lent()
 	eventually(t, 0, "a caller reads by itself", func() bool {
@@ -64,12 +64,12 @@ func lendTurn(t *testing.T, c *client.Client, sem *client.Semaphore) {
 	})
 }
 
-func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
+func TestACallerThatReadsNoticesTheEndOfItsContext(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, st socketStage, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
 		byThemselves := 0 // on a busy machine the reader may be faster
 		for range 20 {
-			lendTurn(t, c, sem)
+			lendToken(t, c, sem)
 			before := c.Lent()
 			st.once(protocol.KindAcquire, fault{silent: true})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -90,37 +90,37 @@ func TestACallerThatReadsHearsTheEndOfItsContext(t *testing.T) {
 	})
 }
 
-func TestASessionHearsOfItsEndWhileNobodyReads(t *testing.T) {
+func TestASessionLearnsOfItsEndWhileTheTokenIsLent(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, st socketStage, c *client.Client) {
 		operator := open(t, st)
 		for range 20 {
 			s := session(t, c)
-			lendTurn(t, c, s.Semaphore(name, client.Limit(1)))
+			lendToken(t, c, s.Semaphore(name, client.Limit(1)))
 			check(t, operator.DestroySession(t.Context(), s.ID()))
 			select {
 			case <-s.Context().Done():
 			case <-time.After(5 * time.Second):
-				t.Fatal("it is not told")
+				t.Fatal("it is not reported")
 			}
 		}
 	})
 }
 
-func TestABrokenConnectionIsNoticedWhileNobodyReads(t *testing.T) {
+func TestABrokenConnectionIsNoticedWhileTheTokenIsLent(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, st socketStage, c *client.Client) {
-		var states diary
+		var states stateLog
 		s := session(t, c, states.option())
-		lendTurn(t, c, s.Semaphore(name, client.Limit(1)))
+		lendToken(t, c, s.Semaphore(name, client.Limit(1)))
 		st.cut()
 		states.is(t, client.Attached, client.Detached, client.Attached)
 	})
 }
 
-// A grant comes to one who waits, whoever reads and whoever goes meanwhile.
-func TestAGrantComesWhileOthersTakeTurns(t *testing.T) {
+// TestAGrantComesWhileOthersRead: a grant comes to an acquire that waits, whatever reads and goes meanwhile.
+func TestAGrantComesWhileOthersRead(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, _ socketStage, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))
-		lendTurn(t, c, sem)
+		lendToken(t, c, sem)
 		for range 50 {
 			lease := acquire(t, sem)
 			waiting := acquiring(t, t.Context(), session(t, c).Semaphore(name))
@@ -132,20 +132,21 @@ func TestAGrantComesWhileOthersTakeTurns(t *testing.T) {
 	})
 }
 
-// Callers come one at a time, at the same time, and in between, some give up, and somebody watches now and then.
-func TestTurnsPassFromCallerToCaller(t *testing.T) {
+// TestTheTokenPassesFromCallerToCaller: callers come one at a time, at the same time, and in between, some give up, and
+// a loop watches now and then.
+func TestTheTokenPassesFromCallerToCaller(t *testing.T) {
 	playOverSockets(t, func(t *testing.T, _ socketStage, c *client.Client) {
 		var all sync.WaitGroup
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for i := range 4 {
 			sem := session(t, c).Semaphore(fmt.Sprint(name, i), client.Limit(1))
-			dice := rand.New(rand.NewPCG(7, uint64(i)))
+			random := rand.New(rand.NewPCG(7, uint64(i)))
 			all.Go(func() {
 				for range 300 {
 					lease, err := sem.Acquire(ctx)
-					if err == nil && dice.IntN(3) == 0 {
-						hurried, stop := context.WithTimeout(ctx, time.Duration(dice.IntN(300))*time.Microsecond)
+					if err == nil && random.IntN(3) == 0 {
+						hurried, stop := context.WithTimeout(ctx, time.Duration(random.IntN(300))*time.Microsecond)
 						_, _ = sem.Describe(hurried)
 						stop()
 					}
@@ -156,7 +157,7 @@ func TestTurnsPassFromCallerToCaller(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					time.Sleep(time.Duration(dice.IntN(3000)) * time.Microsecond)
+					time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond)
 				}
 			})
 		}
