@@ -38,14 +38,14 @@ type NodeConfig struct {
 	QuotaBytes   uint64
 }
 
-func (f *NodeConfig) fields(c *codec) {
-	c.uint("self_check_period_ms", &f.SelfCheckPeriodMillis)
-	c.uint("session_grace_period_ms", &f.SessionGracePeriodMillis)
-	enum(c, "read_consistency", &f.ReadConsistency)
-	enum(c, "attach_consistency", &f.AttachConsistency)
-	enum(c, "rate_limiter_counters_mode", &f.RateLimiterCountersMode)
-	c.uint("quota_objects", &f.QuotaObjects)
-	c.uint("quota_bytes", &f.QuotaBytes)
+func (n *NodeConfig) fields(c *codec) {
+	c.uint("self_check_period_ms", &n.SelfCheckPeriodMillis)
+	c.uint("session_grace_period_ms", &n.SessionGracePeriodMillis)
+	enum(c, "read_consistency", &n.ReadConsistency)
+	enum(c, "attach_consistency", &n.AttachConsistency)
+	enum(c, "rate_limiter_counters_mode", &n.RateLimiterCountersMode)
+	c.uint("quota_objects", &n.QuotaObjects)
+	c.uint("quota_bytes", &n.QuotaBytes)
 }
 
 // NodeCreate creates a node. Where the path exists, its node is left as it is.

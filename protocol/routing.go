@@ -88,7 +88,7 @@ type HostIDs = List[HostID, *HostID]
 // HostID is the id of a host, as an item of a list.
 type HostID uint64
 
-func (id *HostID) item(c *codec) { c.uint("", (*uint64)(id)) }
+func (h *HostID) item(c *codec) { c.uint("", (*uint64)(h)) }
 
 // SlotRanges is a list of slot ranges.
 type SlotRanges = List[SlotRange, *SlotRange]

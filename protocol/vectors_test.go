@@ -127,7 +127,8 @@ func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 // addedFields came after the first vectors were published. Where they are empty the vectors do not name them, so that a
 // vector never changes, and a client that does not know a field still reads all vectors without it.
 var addedFields = map[string]bool{
-	"push_kinds": true, "request_kinds": true, "semaphore_limit": true, "quota": true, "quota_objects": true, "quota_bytes": true,
+	"push_kinds": true, "request_kinds": true, "semaphore_limit": true, "quota": true, "quota_objects": true,
+	"quota_bytes": true,
 }
 
 // isEmpty says whether a value of a tree is that of a field that is not there.

@@ -137,7 +137,7 @@ type OrderIDs = List[OrderID, *OrderID]
 // OrderID is an order id, as an item of a list.
 type OrderID uint64
 
-func (id *OrderID) item(c *codec) { c.uint("", (*uint64)(id)) }
+func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
 
 // WatchResync is pushed with the id of a watch that could not keep up: changes are being left out, and a
 // snapshot follows. Until its first page comes the client's view is of its last revision.

@@ -21,8 +21,8 @@ type Rights interface {
 
 // Access is who may do what, by token.
 type Access interface {
-	// Enter returns what a token allows, and who it belongs to; ok is false for an unknown one.
-	Enter(token []byte) (rights Rights, name string, ok bool)
+	// Authenticate returns what a token allows, and who it belongs to; ok is false for an unknown one.
+	Authenticate(token []byte) (rights Rights, name string, ok bool)
 }
 
 // everything is what clients may do where there is no Access.
@@ -120,7 +120,7 @@ func (c *conn) review() {
 
 func (c *conn) mayWatch(id shard.NodeID) bool { return c.allowed(protocol.KindWatch, id) }
 
-// reviewSession detaches a session from the connection that may not act in its node any more.
+// Review detaches a session from the connection that may not act in its node any more.
 func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
 	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, node) && c.sees(node) {
 		return

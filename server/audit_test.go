@@ -13,7 +13,7 @@ import (
 // readers may read everything but for the token "admin", which may do everything.
 type readers struct{ server.Rights }
 
-func (readers) Enter(token []byte) (server.Rights, string, bool) {
+func (readers) Authenticate(token []byte) (server.Rights, string, bool) {
 	return reader{admin: string(token) == "admin"}, "token-" + string(token), true
 }
 

@@ -48,7 +48,7 @@ const endedClient = "ended the connection of a client"
 // picky knows one token, and takes it away when it is told to.
 type picky struct{ revocable }
 
-func (p *picky) Enter(token []byte) (server.Rights, string, bool) {
+func (p *picky) Authenticate(token []byte) (server.Rights, string, bool) {
 	return p, "billing", string(token) == "good"
 }
 

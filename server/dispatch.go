@@ -101,7 +101,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 	if !ok {
 		return refuse(cutUnsupported, protocol.StatusUnsupported, "no protocol version in common")
 	}
-	rights, name, ok := h.access.Enter(r.Hello.Token)
+	rights, name, ok := h.access.Authenticate(r.Hello.Token)
 	if !ok {
 		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// TestEveryRequestHasItsHandler: what the protocol's table knows is carried out here, but for what a later level brings.
+// TestEveryRequestHasItsHandler: what the protocol's table knows is carried out here, but for what a later level
+// brings.
 func TestEveryRequestHasItsHandler(t *testing.T) {
 	later := protocol.KindSemaphoreResize // not known to a build of the level before
 	for k := range protocol.Kind(requestKinds) {

@@ -169,4 +169,4 @@ func (h *Host) admitsWrites(c *conn, r *protocol.Request) bool {
 // open lets everybody in.
 type open struct{}
 
-func (open) Enter([]byte) (Rights, string, bool) { return everything{}, "", true }
+func (open) Authenticate([]byte) (Rights, string, bool) { return everything{}, "", true }

@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A host that is cut off knows for a while that it was up to date; only who asks for less than that may hear it.
+// TestListsAreAsFreshAsIsAskedFor: a host that is cut off knows for a while that it was up to date; only who asks for
+// less than that may hear it.
 func TestListsAreAsFreshAsIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))

@@ -24,7 +24,7 @@ type scope struct {
 	token string
 }
 
-func (x *scopes) Enter(token []byte) (server.Rights, string, bool) {
+func (x *scopes) Authenticate(token []byte) (server.Rights, string, bool) {
 	return scope{x, string(token)}, string(token), true
 }
 

@@ -12,7 +12,7 @@ import (
 // tokens have the role that they are, for /prod and what is below it.
 type tokens struct{}
 
-func (tokens) Enter(token []byte) (server.Rights, string, bool) {
+func (tokens) Authenticate(token []byte) (server.Rights, string, bool) {
 	return limited(token), "the " + string(token) + " of billing", true
 }
 

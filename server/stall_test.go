@@ -19,7 +19,7 @@ type doorkeeper struct {
 	door    chan struct{}
 }
 
-func (d *doorkeeper) Enter(token []byte) (server.Rights, string, bool) {
+func (d *doorkeeper) Authenticate(token []byte) (server.Rights, string, bool) {
 	if string(token) == "slow" {
 		close(d.stopped)
 		<-d.door

@@ -15,10 +15,10 @@ import (
 // revocable lets everybody do everything until it is revoked.
 type revocable struct{ revoked atomic.Bool }
 
-func (r *revocable) Enter([]byte) (server.Rights, string, bool) { return r, "", true }
-func (r *revocable) Allows(string, protocol.Right) bool         { return true }
-func (r *revocable) Valid() bool                                { return !r.revoked.Load() }
-func (r *revocable) Version() uint64                            { return 0 }
+func (r *revocable) Authenticate([]byte) (server.Rights, string, bool) { return r, "", true }
+func (r *revocable) Allows(string, protocol.Right) bool                { return true }
+func (r *revocable) Valid() bool                                       { return !r.revoked.Load() }
+func (r *revocable) Version() uint64                                   { return 0 }
 
 func TestAConnectionEndsWithItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -207,3 +207,13 @@ var takesTime = [256]bool{
 	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdWaitersTimeOut: true,
 	CmdContinue: true, CmdAcquire: true, CmdRelease: true, CmdSemaphoreResize: true,
 }
+
+// mutations are the numbered commands on named objects.
+var mutations = [256]mutation{
+	CmdSemaphoreCreate: {form: limitForm, run: (*Machine).semaphoreCreate, anonymous: true},
+	CmdSemaphoreUpdate: {run: (*Machine).semaphoreUpdate, anonymous: true},
+	CmdSemaphoreDelete: {run: (*Machine).semaphoreDelete, anonymous: true},
+	CmdAcquire:         {form: acquireForm, run: (*Machine).acquire, resume: (*Machine).resumeAcquire},
+	CmdRelease:         {run: (*Machine).release},
+	CmdSemaphoreResize: {form: limitForm, run: (*Machine).semaphoreResize, anonymous: true},
+}

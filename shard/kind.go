@@ -76,15 +76,6 @@ type target struct {
 	object  handle
 }
 
-var mutations = [256]mutation{
-	CmdSemaphoreCreate: {form: limitForm, run: (*Machine).semaphoreCreate, anonymous: true},
-	CmdSemaphoreUpdate: {run: (*Machine).semaphoreUpdate, anonymous: true},
-	CmdSemaphoreDelete: {run: (*Machine).semaphoreDelete, anonymous: true},
-	CmdAcquire:         {form: acquireForm, run: (*Machine).acquire, resume: (*Machine).resumeAcquire},
-	CmdRelease:         {run: (*Machine).release},
-	CmdSemaphoreResize: {form: limitForm, run: (*Machine).semaphoreResize, anonymous: true},
-}
-
 // mutate makes the checks that all mutations share, in the order that the package's DESIGN.md gives, and runs the
 // command.
 func (m *Machine) mutate(c *Command, mu *mutation) {

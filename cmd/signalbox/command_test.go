@@ -205,7 +205,7 @@ func TestATokenWorksWithItsLine(t *testing.T) {
 		t.Fatal(openErr)
 	}
 	defer file.Close()
-	if _, name, ok := file.Enter([]byte(token)); !ok || name != "billing" {
+	if _, name, ok := file.Authenticate([]byte(token)); !ok || name != "billing" {
 		t.Errorf("the token %q does not enter with %s", token, line)
 	}
 }

@@ -88,11 +88,11 @@ func (f *File) Close() {
 // Len is how many tokens there are.
 func (f *File) Len() int { return len(*f.grants.Load()) }
 
-// Enter implements server.Access.
+// Authenticate implements server.Access.
 //
 // How long it takes reveals nothing about the tokens that there are: the map is searched for a hash, and to come near
 // to one that is in it an attacker would have to find a token for it.
-func (f *File) Enter(token []byte) (server.Rights, string, bool) {
+func (f *File) Authenticate(token []byte) (server.Rights, string, bool) {
 	sum := hashOf(token)
 	g := (*f.grants.Load())[sum]
 	if g == nil || len(token) == 0 {

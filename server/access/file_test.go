@@ -57,7 +57,7 @@ func (x *fixture) change(text string) {
 
 func (x *fixture) enter(token string) server.Rights {
 	x.t.Helper()
-	rights, _, ok := x.file.Enter([]byte(token))
+	rights, _, ok := x.file.Authenticate([]byte(token))
 	if ok != (rights != nil) {
 		x.t.Fatalf("rights %v, ok %v", rights, ok)
 	}
@@ -66,11 +66,11 @@ func (x *fixture) enter(token string) server.Rights {
 
 func TestOnlyTokensOfTheFileEnter(t *testing.T) {
 	x := begin(t, entry("a", "one", RoleRead, "/"), entry("b", "two", RoleWrite, "/prod"))
-	if rights, name, ok := x.file.Enter([]byte("two")); !ok || name != "b" || !rights.Valid() {
+	if rights, name, ok := x.file.Authenticate([]byte("two")); !ok || name != "b" || !rights.Valid() {
 		t.Errorf("two: %v, %q, %v", rights, name, ok)
 	}
 	for _, token := range []string{"", "three", "one ", "On", entry("a", "one", RoleRead).SHA256} {
-		if _, _, ok := x.file.Enter([]byte(token)); ok {
+		if _, _, ok := x.file.Authenticate([]byte(token)); ok {
 			t.Errorf("%q entered", token)
 		}
 	}
@@ -152,7 +152,7 @@ func TestATokenThatIsGivenToAnotherIsTakenFromTheFirst(t *testing.T) {
 	x := begin(t, entry("a", "one", RoleRead, "/"))
 	one := x.enter("one")
 	x.change(text(entry("b", "one", RoleRead, "/")))
-	if _, name, _ := x.file.Enter([]byte("one")); one.Valid() || name != "b" {
+	if _, name, _ := x.file.Authenticate([]byte("one")); one.Valid() || name != "b" {
 		t.Errorf("the token is still a's; %s", name)
 	}
 }
@@ -225,7 +225,7 @@ func TestTheFileIsFollowedUntilClose(t *testing.T) {
 	x.write(text(entry("b", "two", RoleRead, "/")))
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		if _, _, ok := file.Enter([]byte("two")); ok {
+		if _, _, ok := file.Authenticate([]byte("two")); ok {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -244,7 +244,7 @@ func BenchmarkAllows(b *testing.B) {
 	}
 	f := &File{}
 	f.replace(found)
-	rights, _, _ := f.Enter([]byte("one"))
+	rights, _, _ := f.Authenticate([]byte("one"))
 	b.ReportAllocs()
 	for b.Loop() {
 		if !rights.Valid() || !rights.Allows("/prod/jobs/a", protocol.RightWrite) {

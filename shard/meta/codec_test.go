@@ -104,9 +104,14 @@ func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
 	}{
 		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0)}, "\x01\x0a\x01" + below},
 		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel - 1}, "\x02\x0a\x01" + below},
-		{Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel}, "\x03\x0c\x01" + below + "\x00\x00"},
 		{
-			Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300}},
+			Command{Kind: CmdNodeCreate, Path: "/a", Config: cfg(1000, 0), Level: QuotaLevel},
+			"\x03\x0c\x01" + below + "\x00\x00",
+		},
+		{
+			Command{Kind: CmdNodeCreate, Path: "/a", Config: Config{
+				SelfCheckPeriodMillis: 1000, QuotaObjects: 5, QuotaBytes: 300,
+			}},
 			"\x03\x0d\x01" + below + "\x05\xac\x02",
 		},
 	} {
