@@ -128,6 +128,6 @@ func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Repli
 	attached := home.Leases.Withdraw(id, c.holder)
 	home.Detach(id, c, withdrawn)
 	if attached {
-		c.holder.Told(1)
+		c.holder.Reported(1)
 	}
 }

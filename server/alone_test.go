@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// openAlone opens a host by itself on a log in memory, and waits until it serves its shard. Whoever opens it closes it.
+// openAlone opens a host by itself on a log in memory, and waits until it serves its shard. The caller closes it.
 func openAlone(tb testing.TB) *Host {
 	tb.Helper()
 	return openShards(tb, 1, func(_ uint64, l shard.Log) shard.Log { return l })
@@ -35,7 +35,7 @@ func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log
 		tb.Fatal(err)
 	}
 	const within = 30 * time.Second
-	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event tells of it
+	for late := time.Now().Add(within); h.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
 		if time.Now().After(late) {
 			tb.Fatalf("not within %v: the host is ready: %v", within, h.Ready())
 		}

@@ -12,7 +12,7 @@ import (
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
 // and ends sessions. Each is logged with its outcome on the host that answered. So are refused attempts, but not all
-// where they are many: whoever makes them could fill a disk with lines.
+// where they are many: the client that makes them could fill a disk with lines.
 type act struct {
 	verb, object string
 	config       string // that a node is given; empty where none is
@@ -35,7 +35,8 @@ func (c *conn) actOf(r *protocol.Request) *act {
 		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
 	case protocol.KindSemaphoreDelete:
 		if m := &r.SemaphoreDelete; m.Force {
-			return &act{verb: "delete semaphore by force", object: fmt.Sprintf("%s %q", c.nodeText(nil, m.NodeID), m.Name)}
+			return &act{verb: "delete semaphore by force",
+				object: fmt.Sprintf("%s %q", c.nodeText(nil, m.NodeID), m.Name)}
 		}
 	}
 	return nil
@@ -57,8 +58,8 @@ func (c *conn) nodeText(path []byte, id uint64) string {
 
 func configText(f *protocol.NodeConfig) string { return fmt.Sprintf("%+v", *f) }
 
-// begin keeps an administrative act until the request is answered.
-func (c *conn) begin(r *protocol.Request) {
+// beginAct keeps an administrative act until the request is answered.
+func (c *conn) beginAct(r *protocol.Request) {
 	a := c.actOf(r)
 	if a == nil {
 		return
@@ -71,8 +72,8 @@ func (c *conn) begin(r *protocol.Request) {
 	c.acts[r.ID] = a
 }
 
-// ended takes the act of a request that is being answered, nil where it was none. The lock is held.
-func (c *conn) ended(request uint64) *act {
+// takeAct takes the act of a request that is being answered, nil where it was none. The lock is held.
+func (c *conn) takeAct(request uint64) *act {
 	if len(c.acts) == 0 {
 		return nil
 	}
@@ -81,11 +82,11 @@ func (c *conn) ended(request uint64) *act {
 	return a
 }
 
-// forget drops the act of a request that has turned out to be none, because it changed nothing.
-func (c *conn) forget(request uint64) {
+// dropAct drops the act of a request that has turned out to be none, because it changed nothing.
+func (c *conn) dropAct(request uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended(request)
+	c.takeAct(request)
 }
 
 // audit logs an act with its outcome. One that has to be asked of another host is logged there.
@@ -102,7 +103,8 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 		level = slog.LevelWarn
 	}
 	record := []any{
-		"token", c.name, "address", c.peer.RemoteAddr(), "verb", a.verb, "object", a.object, "outcome", outcome.Status.String(),
+		"token", c.name, "address", c.peer.RemoteAddr(), "verb", a.verb, "object", a.object,
+		"outcome", outcome.Status.String(),
 	}
 	if a.config != "" {
 		record = append(record, "config", a.config)

@@ -39,7 +39,8 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 		outcome protocol.Status
 		want    string
 	}{
-		{func() protocol.RequestMessage { return &protocol.NodeAlter{Path: []byte("/jobs"), Config: config} }, protocol.StatusSuccess,
+		{func() protocol.RequestMessage { return &protocol.NodeAlter{Path: []byte("/jobs"), Config: config} },
+			protocol.StatusSuccess,
 			`verb="alter node" object=/jobs outcome=SUCCESS config="{SelfCheckPeriodMillis:0 SessionGracePeriodMillis:12345 `},
 		{func() protocol.RequestMessage {
 			return &protocol.NodeAlter{NodeID: node, Config: config, ConfigVersion: 77}
@@ -60,17 +61,21 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 		lines := log.lines("msg=audit")[before:]
 		want(t, "records of "+act.want, len(lines), 2)
 		verb, _, _ := strings.Cut(act.want, " object=")
-		if !strings.Contains(lines[0], "level=WARN msg=audit") || !strings.Contains(lines[0], "token=token-app address=") ||
+		if !strings.Contains(lines[0], "level=WARN msg=audit") ||
+			!strings.Contains(lines[0], "token=token-app address=") ||
 			!strings.Contains(lines[0], verb) || !strings.Contains(lines[0], "outcome=UNAUTHORIZED") {
 			t.Errorf("the refused attempt is recorded as %s", lines[0])
 		}
-		if !strings.Contains(lines[1], "level=INFO msg=audit") || !strings.Contains(lines[1], "token=token-admin address=") || !strings.Contains(lines[1], act.want) {
+		if !strings.Contains(lines[1], "level=INFO msg=audit") ||
+			!strings.Contains(lines[1], "token=token-admin address=") || !strings.Contains(lines[1], act.want) {
 			t.Errorf("the record is %s, want %s", lines[1], act.want)
 		}
 	}
 	// A path is recorded in the form in which nodes are shown, and a node that exists is not created again.
-	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other//node/")}).Result.Status, protocol.StatusSuccess)
-	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed, true)
+	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other//node/")}).Result.Status,
+		protocol.StatusSuccess)
+	want(t, "the node that exists", admin.ask(&protocol.NodeCreate{Path: []byte("other/node")}).NodeCreate.Existed,
+		true)
 	want(t, "its births", len(log.lines(`verb="create node" object=/other/node outcome=SUCCESS`)), 1)
 	want(t, "the birth of the node", len(log.lines(`verb="create node" object=/jobs outcome=SUCCESS`)), 1)
 	// What is no administrative act is not recorded.

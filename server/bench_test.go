@@ -18,7 +18,7 @@ import (
 // sink is a connection whose peer takes everything at once and counts the frames.
 type sink struct {
 	frames  atomic.Int64
-	awaited atomic.Int64  // so many frames somebody waits for
+	awaited atomic.Int64  // so many frames the test waits for
 	came    chan struct{} // has something in it when they have come
 }
 
@@ -84,8 +84,8 @@ func send(c *conn, s *sink, m protocol.RequestMessage) {
 	s.exchange(c, buf.B, 1)
 }
 
-// A hundred sessions lock and unlock a semaphore of their own: 200 requests arrive in one read, go through
-// the pipeline, the log in memory and the machine, and 200 answers leave. Reported per request.
+// BenchmarkRequestThroughTheHost: a hundred sessions lock and unlock a semaphore of their own: 200 requests arrive in
+// one read, go through the pipeline, the log in memory and the machine, and 200 answers leave. Reported per request.
 func BenchmarkRequestThroughTheHost(b *testing.B) {
 	h, c, s := benchHost(b)
 	const sessions = 100
@@ -116,7 +116,8 @@ func BenchmarkRequestThroughTheHost(b *testing.B) {
 			encoder.Request(buf, request, &acquire)
 			request++
 			release = protocol.Release{
-				Mutation: protocol.Mutation{SessionID: id, Number: number + 2, Acknowledged: number}, NodeID: 1, Name: names[i],
+				Mutation: protocol.Mutation{SessionID: id, Number: number + 2,
+					Acknowledged: number}, NodeID: 1, Name: names[i],
 			}
 			encoder.Request(buf, request, &release)
 		}
@@ -126,13 +127,15 @@ func BenchmarkRequestThroughTheHost(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*sessions), "ns/request")
 }
 
-// A relaxed describe, answered on the event loop.
+// BenchmarkRelaxedDescribe: a relaxed describe, answered on the event loop.
 func BenchmarkRelaxedDescribe(b *testing.B) {
 	h, c, s := benchHost(b)
-	send(c, s, &protocol.SemaphoreCreate{NodeID: 1, Name: []byte("config"), Limit: 1, Data: []byte("some small config")})
+	send(c, s, &protocol.SemaphoreCreate{NodeID: 1, Name: []byte("config"), Limit: 1,
+		Data: []byte("some small config")})
 	send(c, s, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config")})
 	buf := bytebufferpool.Get()
-	protocol.NewEncoder().Request(buf, 1, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config"), IncludeOwners: true})
+	protocol.NewEncoder().Request(buf, 1, &protocol.SemaphoreDescribe{NodeID: 1, Name: []byte("config"),
+		IncludeOwners: true})
 	if !h.replicas[0].MayAnswer(protocol.ConsistencyRelaxed) {
 		b.Fatal("the host is not fresh")
 	}

@@ -40,7 +40,7 @@ func large(s *speaker, consistency protocol.Consistency) *protocol.SemaphoreDesc
 	return &protocol.SemaphoreDescribe{NodeID: node, Name: []byte("large"), Consistency: consistency}
 }
 
-func TestAClientThatAsksForMuchAtOnceIsRefusedAndLivesOn(t *testing.T) {
+func TestAClientThatAsksForMuchAtOnceIsRefusedAndStaysConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
 		s := speak(t, c, 1)
@@ -61,7 +61,8 @@ func TestAClientThatAsksForMuchAtOnceIsRefusedAndLivesOn(t *testing.T) {
 			size += len(payload)
 			answers[s.decode(payload).Result.Status]++
 		}
-		if answers[protocol.StatusSuccess] == 0 || answers[protocol.StatusSuccess]+answers[protocol.StatusOverloaded] != requests {
+		if answers[protocol.StatusSuccess] == 0 ||
+			answers[protocol.StatusSuccess]+answers[protocol.StatusOverloaded] != requests {
 			t.Fatal(answers)
 		}
 		s.must(s.ask(&protocol.Ping{}))
@@ -109,12 +110,14 @@ func TestOneShotWatchesCountAmongTheWatchesOfAConnection(t *testing.T) {
 			return s.await(watches[i], protocol.KindSemaphoreDescribe.Answer()).Result.Status
 		}
 		for i := range watches {
-			s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: name("sem-%d", i), Limit: 1}))
+			s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: name("sem-%d", i),
+				Limit: 1}))
 		}
 		want(t, "the first", leave(0), protocol.StatusSuccess)
 		want(t, "the second", leave(1), protocol.StatusSuccess)
 		want(t, "one too many", leave(2), protocol.StatusOverloaded)
-		s.must(s.ask(&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: name("sem-0"), Data: []byte("new")}))
+		s.must(s.ask(&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: name("sem-0"),
+			Data: []byte("new")}))
 		s.await(watches[0], protocol.KindChanged)
 		want(t, "in the place of one that was told", leave(2), protocol.StatusSuccess)
 		want(t, "another one", leave(0), protocol.StatusOverloaded)
@@ -168,6 +171,7 @@ func TestWhatWasAskedBeforeGarbageIsNotLeftLying(t *testing.T) {
 		}
 		want(t, "the last word", s.closed(5*time.Second), protocol.StatusBadRequest)
 		time.Sleep(time.Second) // for what was asked
-		other.must(other.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"), Consistency: protocol.ConsistencyStrict}))
+		other.must(other.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"),
+			Consistency: protocol.ConsistencyStrict}))
 	})
 }

@@ -9,27 +9,27 @@ import (
 // chores are what a turn of the loop does for connections.
 func (h *Host) chores(now time.Time, changed bool) {
 	if changed {
-		h.routes.tell()
+		h.routes.announce()
 	}
 	if h.pending.due() || h.pending.over.Load() {
-		h.relieve()
+		h.relievePending()
 	}
-	h.listen(now)
+	h.reviewConns(now)
 }
 
-// listenStep is how many connections one turn looks at.
-const listenStep = 1000
+// reviewStep is how many connections one turn looks at.
+const reviewStep = 1000
 
-// listen closes connections that have been silent for too long, and those whose token was taken away, and reviews those
-// whose token was given other rights, a few in each turn.
-func (h *Host) listen(now time.Time) {
+// reviewConns closes connections that have been silent for too long, and those whose token was taken away, and reviews
+// those whose token was given other rights, a few in each turn.
+func (h *Host) reviewConns(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {
 		for c := range h.conns {
 			h.silent = append(h.silent, c)
 		}
 	}
-	n := min(len(h.silent), listenStep)
+	n := min(len(h.silent), reviewStep)
 	look := h.silent[len(h.silent)-n:]
 	h.mu.Unlock()
 	for i, c := range look {
@@ -38,11 +38,11 @@ func (h *Host) listen(now time.Time) {
 		switch {
 		case silence > silences*h.config.PingInterval:
 			c.cutOff(cutSilent, protocol.StatusTimeout, "the connection was silent for too long")
-		case !c.said.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
+		case !c.welcomed.Load() && time.Duration(h.since(now)-c.opened) > helloTime:
 			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
-		case c.said.Load() && !c.rights.Valid():
+		case c.welcomed.Load() && !c.rights.Valid():
 			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
-		case c.said.Load() && c.rights.Version() != c.reviewed:
+		case c.welcomed.Load() && c.rights.Version() != c.reviewed:
 			c.reviewed = c.rights.Version()
 			c.review()
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Leaders come and go faster than they can begin to serve. When that ends, whoever leads serves, and no
-// session has ended whose time was not up.
+// TestAShardServesAgainWhenItsLeadersCeaseToChange: leaders come and go faster than they can begin to serve. When that
+// ends, the leader serves, and no session has ended whose time was not up.
 func TestAShardServesAgainWhenItsLeadersCeaseToChange(t *testing.T) {
 	rounds := 60
 	if testing.Short() {

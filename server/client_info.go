@@ -12,7 +12,8 @@ import (
 // clientRef is the connection's client as commands carry it.
 func (c *conn) clientRef() shard.ClientRef {
 	return shard.ClientRef{
-		Address: protocol.View(c.client.Address), Name: protocol.View(c.client.Name), Version: protocol.View(c.client.Version),
+		Address: protocol.View(c.client.Address), Name: protocol.View(c.client.Name),
+		Version: protocol.View(c.client.Version),
 	}
 }
 
@@ -25,7 +26,8 @@ func clientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInf
 		}
 	}
 	return protocol.ClientInfo{
-		Address: protocol.View(client.Address), Name: protocol.View(client.Name), Version: protocol.View(client.Version),
+		Address: protocol.View(client.Address), Name: protocol.View(client.Name),
+		Version: protocol.View(client.Version),
 	}, holder != nil
 }
 

@@ -18,9 +18,9 @@ import (
 type Config struct {
 	ID   shard.HostID // not zero
 	Name string
-	// Cluster is the id that tells clusters apart. It must be the same on all hosts.
+	// Cluster is the id that distinguishes clusters. It must be the same on all hosts.
 	Cluster string
-	// ClientAddress is where clients reach this host, as other hosts and the routing tell it.
+	// ClientAddress is where clients reach this host, as other hosts and the routing say.
 	ClientAddress string
 	RaftAddress   string
 	AdminAddress  string
@@ -35,13 +35,13 @@ type Config struct {
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 
-	// Limits are what clients are told on connecting. Zero fields have defaults.
+	// Limits are what WELCOME says to clients. Zero fields have defaults.
 	Limits protocol.Limits
 	// PendingBytes is how much may wait to be sent over all connections together. Zero stands for
 	// DefaultPendingBytes.
 	PendingBytes uint64
-	// PartialBytes is how much may be held of frames that have arrived in part, over all connections together. Zero stands
-	// for DefaultPartialBytes.
+	// PartialBytes is how much may be held of frames that have arrived in part, over all connections together. Zero
+	// stands for DefaultPartialBytes.
 	PartialBytes uint64
 	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
 	WatchBytes uint64
@@ -52,15 +52,15 @@ type Config struct {
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
-	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero means
-	// DefaultPatience; less than zero that it does not wait, which suits tests that look at queues.
-	Patience time.Duration
-	// Guard tells why this host must refuse writes at the moment, nil where it need not. May be nil.
+	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
+	// means DefaultPatience; less than zero that it does not wait, which suits tests that look at queues.
+	AcquireDelay time.Duration
+	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
-	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It should
-	// end the process with the error, since the log stops feeding the replica. May be nil.
+	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It
+	// should end the process with the error, since the log stops feeding the replica. May be nil.
 	Halt func(error)
 	// Access decides who may do what. Nil lets everybody do everything.
 	Access Access
@@ -68,8 +68,8 @@ type Config struct {
 	LogSyncs *SyncTimes
 	// LogSnapshots are, too. May be nil.
 	LogSnapshots *SnapshotTransfers
-	// Log is written to with locks held, so its handler must not wait for what may block, such as a pipe that nobody
-	// reads. Nil means no log.
+	// Log is written to with locks held, so its handler must not wait for what may block, such as a pipe that no
+	// process reads. Nil means no log.
 	Log *slog.Logger
 	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
 	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
@@ -80,7 +80,7 @@ const (
 	// DefaultPingInterval is the ping interval where Config does not say.
 	DefaultPingInterval = 10 * time.Second
 	// DefaultPatience is long enough for a client on the same network to hear that it owns and to release.
-	DefaultPatience = time.Millisecond
+	DefaultAcquireDelay = time.Millisecond
 )
 
 // withDefaults checks the config and fills in what is not set.
@@ -111,7 +111,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Limits = limits
 	if limits.DataBytes > protocol.MaxDataBytes {
-		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes, protocol.MaxDataBytes))
+		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes,
+			protocol.MaxDataBytes))
 	}
 	if c.PendingBytes == 0 {
 		c.PendingBytes = DefaultPendingBytes
@@ -125,8 +126,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PingInterval == 0 {
 		c.PingInterval = DefaultPingInterval
 	}
-	if c.Patience == 0 {
-		c.Patience = DefaultPatience
+	if c.AcquireDelay == 0 {
+		c.AcquireDelay = DefaultAcquireDelay
 	}
 	if c.DigestInterval == 0 {
 		c.DigestInterval = replica.DigestInterval
@@ -148,7 +149,7 @@ const (
 	MaxShards = 64
 	// DefaultRequestsInFlight and DefaultWatches are the limits on one connection.
 	DefaultRequestsInFlight = 16_384
-	DefaultWatches          = 65_536
+	DefaultWatches          = 65_536 // see DefaultRequestsInFlight
 	// DefaultPendingBytes is the limit on what waits to be sent over all connections.
 	DefaultPendingBytes = 512 << 20
 	// DefaultPartialBytes is the limit on what is held of frames that have arrived in part.

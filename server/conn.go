@@ -36,16 +36,17 @@ type conn struct {
 	client     shard.ClientState // set by HELLO; does not change where the connection has a session
 	describing describe
 
-	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's loop
-	// from then on.
+	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's
+	// loop from then on.
 	reviewed uint64
 
 	guesses  guesses
 	inFlight atomic.Int64 // requests without an answer
-	partial  atomic.Int64 // bytes of a frame that has arrived in part; changed on the event loop, or where the connection is cut off
+	// bytes of a frame that has arrived in part; changed on the event loop, or where the connection is cut off
+	partial  atomic.Int64
 	marked   atomic.Bool  // some shard will flush it when its batch is through
 	heard    atomic.Int64 // when frames last came
-	said     atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
+	welcomed atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
 
 	source *pipeline.Source // of its commands; set by HELLO
 
@@ -56,11 +57,12 @@ type conn struct {
 	cut      bool // the host has said that it ends it; it is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
-	acts     map[uint64]*act   // administrative ones, by request
-	watches  int               // streaming and one-shot
-	opening  map[uint64]uint64 // watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
-	pings    []uint64          // that wait for their answers
-	vouching bool              // a goroutine answers them
+	acts     map[uint64]*act // administrative ones, by request
+	watches  int             // streaming and one-shot
+	// watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
+	opening        map[uint64]uint64
+	pings          []uint64 // that wait for their answers
+	answeringPings bool     // a goroutine answers them
 }
 
 // attachedHome counts the sessions of one home shard that are attached over a connection.
@@ -108,7 +110,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
 		if err != nil {
-			c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
+			c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
 			return -1
 		}
 		if payload == nil {
@@ -117,7 +119,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 		consumed += size
 		request, err := c.decoder.Decode(payload)
 		if err != nil {
-			if !c.refused(err) {
+			if !c.refuseUndecodable(err) {
 				return -1
 			}
 			continue
@@ -144,11 +146,11 @@ func (c *conn) frameLimit() int {
 	return int(c.host.config.Limits.RequestFrameBytes)
 }
 
-// refused deals with a request that could not be decoded, and tells whether the connection may live.
-func (c *conn) refused(err error) bool {
+// refuseUndecodable deals with a request that could not be decoded, and reports whether the connection may live.
+func (c *conn) refuseUndecodable(err error) bool {
 	var bad *protocol.DecodeError
 	if !errors.As(err, &bad) || !bad.Answerable() || !c.greeted {
-		c.part(cutBadRequest, protocol.StatusBadRequest, err.Error())
+		c.closeWithReason(cutBadRequest, protocol.StatusBadRequest, err.Error())
 		return false
 	}
 	c.inFlight.Add(1)
@@ -194,23 +196,23 @@ func (c *conn) Closed(err error) {
 	c.host.connClosed(c, sessions)
 }
 
-// answer appends the answer to a request that was carried out.
+// Answer appends the answer to a request that was carried out.
 func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	c.inFlight.Add(-1)
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		c.spill()
+		c.sendIfLong()
 	}
-	a := c.ended(id)
+	a := c.takeAct(id)
 	c.mu.Unlock()
 	c.audit(a, &succeeded)
 }
 
 var succeeded protocol.Result
 
-// answerBound is answer for who will be told more over this connection, while the session is. It returns false, and
-// answers nothing, where the session does not act over this connection any more.
+// AnswerBound is Answer while the session acts over this connection, so that what follows reaches its client. It
+// returns false, and answers nothing, where the session does not act over this connection any more.
 func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +222,7 @@ func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.Answer
 	c.inFlight.Add(-1)
 	if !c.closed {
 		c.encoder.Answer(c.buffer(), id, m)
-		c.spill()
+		c.sendIfLong()
 	}
 	return true
 }
@@ -233,17 +235,17 @@ func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	if !c.closed {
 		c.encoder.Failure(c.buffer(), id, kind, r)
 	}
-	a := c.ended(id)
+	a := c.takeAct(id)
 	c.mu.Unlock()
 	c.audit(a, r)
 }
 
-// push appends a push.
+// Push appends a push.
 func (c *conn) Push(id uint64, m protocol.PushMessage) {
 	c.mu.Lock()
 	if !c.closed {
 		c.encoder.Push(c.buffer(), id, m)
-		c.spill()
+		c.sendIfLong()
 	}
 	c.mu.Unlock()
 }
@@ -256,19 +258,19 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	return c.out
 }
 
-// spill hands what was appended over early where it is much, so that what waits for a client shows in
+// sendIfLong hands what was appended over early where it is much, so that what waits for a client shows in
 // Pending however many answers one round of frames or one batch brings. The lock is held.
-func (c *conn) spill() {
+func (c *conn) sendIfLong() {
 	if len(c.out.B) >= spillBytes {
 		c.send()
 	}
 }
 
 // send hands over what was appended. The lock is held.
-func (c *conn) send() { c.peer.Send(c.taken()) }
+func (c *conn) send() { c.peer.Send(c.takeOutput()) }
 
-// taken takes what was appended, to hand it over. The lock is held.
-func (c *conn) taken() *bytebufferpool.ByteBuffer {
+// takeOutput takes what was appended, to hand it over. The lock is held.
+func (c *conn) takeOutput() *bytebufferpool.ByteBuffer {
 	out := c.out
 	c.out = nil
 	if c.host.pending.add(len(out.B)) {
@@ -287,10 +289,10 @@ func (c *conn) flush() bool {
 	return c.unlockBounded()
 }
 
-// flushHere is flush on this goroutine, where that can be: it takes a system call, and nobody has to be woken.
+// flushHere is flush on this goroutine, where that can be: it takes a system call, and no event loop has to be woken.
 func (c *conn) flushHere() {
 	c.mu.Lock()
-	ours := c.out != nil && c.peer.Queue(c.taken())
+	ours := c.out != nil && c.peer.Queue(c.takeOutput())
 	c.unlockBounded()
 	if ours {
 		c.peer.Flush()

@@ -69,7 +69,8 @@ func TestASessionOutlivesItsConnection(t *testing.T) {
 	a.s = second
 	// The same acquire again is answered from the state.
 	id := second.say(&protocol.Acquire{
-		Mutation: protocol.Mutation{SessionID: a.id, Number: 1}, NodeID: a.node, Name: []byte("lock"), Count: 1, Ephemeral: true,
+		Mutation: protocol.Mutation{SessionID: a.id,
+			Number: 1}, NodeID: a.node, Name: []byte("lock"), Count: 1, Ephemeral: true,
 	})
 	answer := second.must(second.await(id, protocol.KindAcquire.Answer())).Acquire
 	want(t, "order id", answer.OrderID, held.OrderID)
@@ -117,7 +118,8 @@ func TestOneShotWatchesSayWhatChangedOnce(t *testing.T) {
 	s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("config"), Limit: 1}))
 	describe := func(owners bool) uint64 {
 		id := s.say(&protocol.SemaphoreDescribe{
-			NodeID: a.node, Name: []byte("config"), WatchData: true, WatchOwners: owners, SessionID: a.id, IncludeOwners: true,
+			NodeID: a.node, Name: []byte("config"), WatchData: true, WatchOwners: owners, SessionID: a.id,
+			IncludeOwners: true,
 		})
 		d := s.must(s.await(id, protocol.KindSemaphoreDescribe.Answer())).SemaphoreDescribe
 		want(t, "watch added", d.WatchAdded, true)
@@ -130,7 +132,8 @@ func TestOneShotWatchesSayWhatChangedOnce(t *testing.T) {
 	a.acquire("config", 1, 0, false)
 	want(t, "owners", s.await(second, protocol.KindChanged).Changed, protocol.Changed{Owners: true})
 	third := describe(true)
-	s.must(s.ask(&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("config"), Data: []byte("v2")}))
+	s.must(s.ask(&protocol.SemaphoreUpdate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("config"),
+		Data: []byte("v2")}))
 	want(t, "data", s.await(third, protocol.KindChanged).Changed, protocol.Changed{Data: true})
 }
 

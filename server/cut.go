@@ -47,17 +47,17 @@ type lineBudget struct {
 	unlogged int // since the latest line
 }
 
-func (x *cuts) init(h *Host, set *vm.Set) {
-	x.host = h
+func (cu *cuts) init(h *Host, set *vm.Set) {
+	cu.host = h
 	for i, name := range cutNames {
-		x.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_cut_total{reason=%q}`, name))
+		cu.total[i] = set.NewCounter(fmt.Sprintf(`signalbox_connections_cut_total{reason=%q}`, name))
 	}
 }
 
-// note is told of a connection that the host ends.
-func (x *cuts) note(c *conn, reason cutReason, why string) {
-	x.total[reason].Inc()
-	log, unlogged := x.lines.line(x.host.now())
+// note records a connection that the host ends.
+func (cu *cuts) note(c *conn, reason cutReason, why string) {
+	cu.total[reason].Inc()
+	log, unlogged := cu.lines.line(cu.host.now())
 	if !log {
 		return
 	}
@@ -66,34 +66,34 @@ func (x *cuts) note(c *conn, reason cutReason, why string) {
 		level = slog.LevelInfo // clients and their machines come and go
 	}
 	details := []any{"reason", cutNames[reason], "why", why, "remote", c.peer.RemoteAddr()}
-	if c.said.Load() && c.name != "" {
+	if c.welcomed.Load() && c.name != "" {
 		details = append(details, "client", c.name)
 	}
 	if unlogged > 0 {
 		details = append(details, "unlogged", unlogged)
 	}
-	x.host.log.Log(context.Background(), level, "ended the connection of a client", details...)
+	cu.host.log.Log(context.Background(), level, "ended the connection of a client", details...)
 }
 
-// line tells whether there may be a line in the log now, and how many there were not since the one before.
-func (x *lineBudget) line(now time.Time) (log bool, unlogged int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if now.Sub(x.since) >= time.Second {
-		x.since, x.lines = now, 0
+// line reports whether there may be a line in the log now, and how many there were not since the one before.
+func (l *lineBudget) line(now time.Time) (log bool, unlogged int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.since) >= time.Second {
+		l.since, l.lines = now, 0
 	}
-	if x.lines >= cutLines {
-		x.unlogged++
+	if l.lines >= cutLines {
+		l.unlogged++
 		return false, 0
 	}
-	x.lines++
-	unlogged, x.unlogged = x.unlogged, 0
+	l.lines++
+	unlogged, l.unlogged = l.unlogged, 0
 	return true, unlogged
 }
 
-// part tells the client why the host ends its connection, which the caller then closes. It returns false where that has
-// been done already.
-func (c *conn) part(reason cutReason, s protocol.Status, why string) bool {
+// closeWithReason sends the client why the host ends its connection, which the caller then closes. It returns false
+// where that has been done already.
+func (c *conn) closeWithReason(reason cutReason, s protocol.Status, why string) bool {
 	c.mu.Lock()
 	first := !c.closed && !c.cut
 	if first {
@@ -108,9 +108,9 @@ func (c *conn) part(reason cutReason, s protocol.Status, why string) bool {
 	return first
 }
 
-// cutOff tells the client why, and closes its connection.
+// cutOff sends the client the reason, and closes its connection.
 func (c *conn) cutOff(reason cutReason, s protocol.Status, why string) {
-	if c.part(reason, s, why) {
+	if c.closeWithReason(reason, s, why) {
 		c.peer.Close()
 	}
 }

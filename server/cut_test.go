@@ -45,7 +45,7 @@ func (l *logbook) option() servertest.Option {
 
 const endedClient = "ended the connection of a client"
 
-// picky knows one token, and takes it away when it is told to.
+// picky knows one token, and withdraws it when the test says so.
 type picky struct{ revocable }
 
 func (p *picky) Authenticate(token []byte) (server.Rights, string, bool) {

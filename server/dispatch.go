@@ -18,7 +18,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.watchStop(r)
 		return true
 	}
-	c.begin(r)
+	c.beginAct(r)
 	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
 		return true
@@ -28,7 +28,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		return true
 	}
 	if c.host.pending.due() {
-		c.host.relieve()
+		c.host.relievePending()
 	}
 	if c.host.pending.over.Load() && r.Kind != protocol.KindPing && c.peer.Pending() > 0 {
 		c.overloaded(r.ID, r.Kind, "too many answers wait to be read by all clients of this host")
@@ -91,7 +91,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 	h := c.host
 	refuse := func(reason cutReason, s protocol.Status, message string) bool {
 		c.failure(r, s, message)
-		c.part(reason, s, message)
+		c.closeWithReason(reason, s, message)
 		return false
 	}
 	if r.Kind != protocol.KindHello {
@@ -124,7 +124,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 		RequestKinds: protocol.RequestKinds(),
 	})
 	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
-	c.said.Store(true)
+	c.welcomed.Store(true)
 	if now := h.meta.RoutingVersion(); now != routing {
 		c.Push(0, &protocol.RoutingChanged{Version: now})
 	}

@@ -18,13 +18,14 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	waiting, _ := b.acquire("lock", protocol.Exclusive, -1, true)
 	s.must(s.ask(&protocol.NodeDrop{Path: []byte("/jobs")}))
-	want(t, "why the waiter goes", s.await(waiting, protocol.KindAborted).Aborted.Result.Reason, protocol.AbortNodeDropped)
+	want(t, "why the waiter goes", s.await(waiting, protocol.KindAborted).Aborted.Result.Reason,
+		protocol.AbortNodeDropped)
 	want(t, "why the owner goes", s.await(0, protocol.KindHoldingLost).HoldingLost.Reason, protocol.AbortNodeDropped)
 	want(t, "why the session goes", s.await(0, protocol.KindSessionEnded).SessionEnded.Reason, protocol.EndNodeDropped)
 }
 
-// A host that has not heard of a drop yet starts no session in the node: one that is asked for after the drop was
-// answered is refused by every host.
+// TestNoSessionStartsInANodeWhoseDropWasAnswered: a host that has not heard of a drop yet starts no session in the
+// node: one that is asked for after the drop was answered is refused by every host.
 func TestNoSessionStartsInANodeWhoseDropWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {

@@ -9,8 +9,9 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// Two connections take a session from each other as fast as they can. What each of them heard last must
-// be the truth: a client that believes in an attach that is over would take every pong for it.
+// TestOfTwoConnectionsThatFightForASessionOneHasIt: two connections take a session from each other as fast as they can.
+// What each of them heard last must be the truth: a client that believes in an attach that is over would take every
+// pong for it.
 func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	c := servertest.Start(t)
 	operator := speak(t, c, 1)
@@ -62,7 +63,8 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 		}
 		for i, s := range sides {
 			status := s.ask(&protocol.Release{
-				Mutation: protocol.Mutation{SessionID: a.id, Number: uint64(1 + round*2 + i)}, NodeID: a.node, Name: []byte("none"),
+				Mutation: protocol.Mutation{SessionID: a.id,
+					Number: uint64(1 + round*2 + i)}, NodeID: a.node, Name: []byte("none"),
 			}).Result.Status
 			if has[i] != (status == protocol.StatusSuccess) {
 				t.Fatalf("round %d: a connection that has the session is %v, and it gets %v", round, has[i], status)

@@ -48,7 +48,8 @@ func TestAHostThatIsCutOffAnswersNoReadForLong(t *testing.T) {
 				NodeID: node, Name: []byte("sem"), Consistency: protocol.ConsistencyRelaxed,
 			}), 30*time.Second)
 		}
-		s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"), Consistency: protocol.ConsistencyStrict}))
+		s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("sem"),
+			Consistency: protocol.ConsistencyStrict}))
 		want(t, "a read", read(), true)
 		c.Isolate(follower)
 		want(t, "a read right after the cut", read(), true)
@@ -60,7 +61,7 @@ func TestAHostThatIsCutOffAnswersNoReadForLong(t *testing.T) {
 	})
 }
 
-func TestAChangedTimeoutIsWhatASessionLivesBy(t *testing.T) {
+func TestAChangedTimeoutIsWhatASessionEndsBy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
 		first, other := speak(t, c, 1), speak(t, c, 1)

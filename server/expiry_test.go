@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// The sessions that expire together, and what they have in another shard, are too much for one command. All of them
-// end, and all that they have is released.
+// TestManySessionsThatExpireTogetherEndInSteps: the sessions that expire together, and what they have in another shard,
+// are too much for one command. All of them end, and all that they have is released.
 func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Shards(2))
@@ -23,7 +23,8 @@ func TestManySessionsThatExpireTogetherEndInSteps(t *testing.T) {
 			var last uint64
 			for j := range each {
 				last = s.say(&protocol.Acquire{
-					Mutation: x.mutation(), NodeID: x.node, Name: fmt.Appendf(nil, "%d/%d", i, j), Count: 1, Ephemeral: true,
+					Mutation: x.mutation(), NodeID: x.node, Name: fmt.Appendf(nil, "%d/%d", i,
+						j), Count: 1, Ephemeral: true,
 				})
 			}
 			s.must(s.await(last, protocol.KindAcquire.Answer()))

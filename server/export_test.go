@@ -5,7 +5,7 @@ import "github.com/signalbox/signalbox/protocol"
 // Broadcast pushes a message to every client that has said its HELLO.
 func (h *Host) Broadcast(m protocol.PushMessage) {
 	h.eachConn(func(c *conn) {
-		if c.said.Load() {
+		if c.welcomed.Load() {
 			c.Push(0, m)
 			c.flush()
 		}

@@ -74,7 +74,8 @@ func queuedAt(h *Host) int {
 	return commands
 }
 
-// Connections that ask for much do not keep another one waiting for longer than a few small batches.
+// TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch: connections that ask for much do not keep another
+// one waiting for longer than a few small batches.
 func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testing.T) {
 	data := bytes.Repeat([]byte("x"), 60_000)
 	for name, c := range map[string]struct {
@@ -110,7 +111,8 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 			var id uint64
 			h.replicas[0].Machine.WalkSessions(0, func(v shard.SessionView) { id = uint64(v.ID) })
 			for i := range c.conns {
-				send(victim, answers, &protocol.SemaphoreCreate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", i), Limit: 1})
+				send(victim, answers, &protocol.SemaphoreCreate{NodeID: 1, Name: fmt.Appendf(nil, "data/%d", i),
+					Limit: 1})
 			}
 
 			g.hold(true)
@@ -128,7 +130,8 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 			for n := range uint64(rounds) {
 				buf.Reset()
 				encoder.Request(&buf, n+100, &protocol.Acquire{
-					Mutation: protocol.Mutation{SessionID: id, Number: n + 1}, NodeID: 1, Name: fmt.Appendf(nil, "lock/%d", n),
+					Mutation: protocol.Mutation{SessionID: id, Number: n + 1}, NodeID: 1, Name: fmt.Appendf(nil,
+						"lock/%d", n),
 					Count: 1, Ephemeral: true,
 				})
 				gone := 0 // batches that were proposed before anything was known of the victim
@@ -148,7 +151,8 @@ func TestAConnectionThatAsksForLittleIsServedBesideThoseThatAskForMuch(t *testin
 						t.Fatalf("round %d: no batch is proposed, of %d commands that wait", n, queuedAt(h))
 					}
 				}
-				// Two batches that are under way and the next, each with a part of both flooders and of the host itself.
+				// Two batches that are under way and the next, each with a part of both flooders and of the host
+				// itself.
 				if commands > 9*commandsPerShare || size > 3*largePerBatch {
 					t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)
 				}

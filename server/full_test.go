@@ -35,7 +35,8 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 		&protocol.SemaphoreDelete{NodeID: node, Name: []byte("config")},
 		&protocol.Acquire{Mutation: b.mutation(), NodeID: node, Name: []byte("other"), Count: 1, Ephemeral: true},
 		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 1000, Key: []byte("key")},
-		&protocol.SessionAttach{SessionID: b.id, Key: []byte("key"), AttachSequence: 1, Change: true, TimeoutMillis: 5000},
+		&protocol.SessionAttach{SessionID: b.id, Key: []byte("key"), AttachSequence: 1, Change: true,
+			TimeoutMillis: 5000},
 		&protocol.NodeCreate{Path: []byte("/new")},
 		&protocol.NodeAlter{Path: []byte("/jobs")},
 		&protocol.NodeDrop{Path: []byte("/jobs")},
@@ -43,7 +44,8 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 		want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusStorageFull)
 	}
 	for _, consistency := range []protocol.Consistency{protocol.ConsistencyRelaxed, protocol.ConsistencyStrict} {
-		read := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("config"), Consistency: consistency}))
+		read := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("config"),
+			Consistency: consistency}))
 		want(t, "data", string(read.SemaphoreDescribe.Semaphore.Data), "old")
 	}
 	s.must(s.ask(&protocol.Ping{}))

@@ -9,7 +9,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// A session that is made when its client has gone would only be in the way until its timeout.
+// TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce: a session that is made when its client has gone would only be in
+// the way until its timeout.
 func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -31,8 +32,8 @@ func TestASessionWhoseClientIsGoneWhenItStartsEndsAtOnce(t *testing.T) {
 	})
 }
 
-// BAD_SESSION says that the session lives, and makes a client attach it. One that is over never gets it, whoever ended
-// it and whichever request comes.
+// TestASessionThatIsOverIsExpiredForEveryRequest: BAD_SESSION says that the session lives, and makes a client attach
+// it. One that is over never gets it, whatever ended it and whichever request comes.
 func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 	c := servertest.Start(t, servertest.Hosts(3))
 	node := nodeAt(t, c, "/jobs")

@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Only the home of a session knows its node; every other shard takes it from the host, which must.
+// TestASessionActsInNoNodeButItsOwn: only the home of a session knows its node; every other shard takes it from the
+// host, which must.
 func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s := speak(t, c, 1)
@@ -31,8 +32,8 @@ func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	}
 }
 
-// A host that is cut off believes for a while that it leads, and may by a barrier that it made before. A STRICT
-// attach must not go by that.
+// TestAnAttachIsAsSureAsTheNodeAsks: a host that is cut off believes for a while that it leads, and may by a barrier
+// that it made before. A STRICT attach must not go by that.
 func TestAnAttachIsAsSureAsTheNodeAsks(t *testing.T) {
 	for consistency, attaches := range map[protocol.Consistency]bool{
 		protocol.ConsistencyStrict: false, protocol.ConsistencyRelaxed: true,
@@ -85,7 +86,8 @@ func TestOnlyTheConnectionOfASessionEndsIt(t *testing.T) {
 	second.await(0, protocol.KindSessionEnded)
 }
 
-// A connection that lost a session owes nothing once its client was told: its other sessions live on.
+// TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded: a connection that lost a session owes nothing once its
+// client was notified: its other sessions live on.
 func TestTheOtherSessionsOfAConnectionOutliveOneThatWasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)

@@ -12,8 +12,8 @@ import (
 
 const (
 	// connGuesses is how many wrong keys of sessions a connection may send in a row, addressGuesses how many all
-	// connections of an address may. guessPause is how long it takes until one more is looked at. A client that has lost
-	// its keys has a few sessions; a machine that guesses has one connection after the other.
+	// connections of an address may. guessPause is how long it takes until one more is looked at. A client that has
+	// lost its keys has a few sessions; a machine that guesses has one connection after the other.
 	connGuesses    = 8
 	addressGuesses = 64
 	guessPause     = time.Second
@@ -22,8 +22,8 @@ const (
 	maxGuessers = 4096
 )
 
-// guesses counts the wrong keys that came over a connection, or from an address. Beyond the bound keys are refused before
-// they are compared.
+// guesses counts the wrong keys that came over a connection, or from an address. Beyond the bound keys are refused
+// before they are compared.
 type guesses struct {
 	// clear is when all wrong keys are forgiven, one every guessPause.
 	clear time.Time
@@ -108,7 +108,8 @@ func (c *conn) tryKey(home *replica.Replica, id shard.SessionID, key []byte, req
 		c.host.guessers.failed(c, now)
 	} else {
 		refusal = protocol.Result{
-			Status: protocol.StatusOverloaded, Message: "too many wrong keys of sessions came over this connection, or from its address",
+			Status: protocol.StatusOverloaded, Message: "too many wrong keys of sessions came over this connection, " +
+				"or from its address",
 			WaitMillis: uint64(wait.Milliseconds()) + 1,
 		}
 	}

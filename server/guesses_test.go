@@ -9,7 +9,8 @@ import (
 	"github.com/signalbox/signalbox/server/pipeline"
 )
 
-// Connection after connection does not help who guesses keys, and keeps no client of another address waiting.
+// TestGuessingKeysOverManyConnectionsIsSlowedDown: connection after connection does not help who guesses keys, and
+// keeps no client of another address waiting.
 func TestGuessingKeysOverManyConnectionsIsSlowedDown(t *testing.T) {
 	var g guessers
 	now := time.Now()
@@ -48,14 +49,15 @@ func TestGuessingKeysOverManyConnectionsIsSlowedDown(t *testing.T) {
 	}
 }
 
-// However many addresses wrong keys come from, the host keeps a bounded number of them, and lets none of the others
-// guess on.
+// TestTheAddressesOfGuessesAreBounded: however many addresses wrong keys come from, the host keeps a bounded number of
+// them, and lets none of the others guess on.
 func TestTheAddressesOfGuessesAreBounded(t *testing.T) {
 	var g guessers
 	now := time.Now()
 	compared := 0
 	for i := range 10 * maxGuessers {
-		c := &conn{source: pipeline.NewSource("", &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("10.0.%d.%d", i>>8, i&255))}, 0)}
+		c := &conn{source: pipeline.NewSource("", &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("10.0.%d.%d", i>>8, i&255))},
+			0)}
 		if i >= 1<<16 {
 			break
 		}

@@ -66,7 +66,8 @@ func Open(config Config) (*Host, error) {
 			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
 		},
 		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards,
-		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs, Delay: config.Patience,
+		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
+		Delay:          config.AcquireDelay,
 		DigestInterval: config.DigestInterval, Halt: config.Halt, Clock: config.Clock, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})
@@ -84,7 +85,7 @@ func (h *Host) Close() { h.set.Close() }
 // Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
 func (h *Host) Ready() error { return h.set.Ready() }
 
-// Leave hands the leadership of every shard to another host where there is one, tells the clients that
+// Leave hands the leadership of every shard to another host where there is one, notifies the clients that
 // this host goes, and returns when no shard is led from here any more or the time is up.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
@@ -145,14 +146,14 @@ func (h *Host) eachConn(fn func(*conn)) {
 	}
 }
 
-// drained is told by a connection that keeps up again.
+// drained is called by a connection that keeps up again.
 func (h *Host) drained(c *conn) {
 	for _, r := range h.replicas {
 		r.Hub.Drained(c)
 	}
 }
 
-// admitsWrites tells whether this host takes changes at the moment, and answers where it does not.
+// admitsWrites reports whether this host takes changes at the moment, and answers where it does not.
 func (h *Host) admitsWrites(c *conn, r *protocol.Request) bool {
 	if h.config.Guard == nil {
 		return true

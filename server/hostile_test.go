@@ -59,7 +59,7 @@ func TestGarbageClosesTheConnectionWithAReason(t *testing.T) {
 			t.Errorf("%s: the last word was %v", x.name, status)
 		}
 	}
-	// Nobody else noticed.
+	// No other connection noticed.
 	speak(t, c, 1).must(speak(t, c, 1).ask(&protocol.Ping{}))
 }
 
@@ -84,7 +84,7 @@ func TestRandomBytesNeverHarmTheHost(t *testing.T) {
 	s.must(s.ask(&protocol.Ping{}))
 }
 
-func TestAnUnknownRequestIsAnsweredAndTheConnectionLives(t *testing.T) {
+func TestAnUnknownRequestIsAnsweredAndTheConnectionStays(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	frame := []byte{0, 0, 0, 3, 0x92, 47, 9} // kind 47, id 9
@@ -122,7 +122,8 @@ func TestTooManyRequestsAreRefusedAndNothingIsLost(t *testing.T) {
 	const requests = 30_000
 	go func() {
 		for range requests {
-			s.say(&protocol.Acquire{Mutation: a.mutation(), NodeID: a.node, Name: []byte("sem"), Count: 1, Ephemeral: true})
+			s.say(&protocol.Acquire{Mutation: a.mutation(), NodeID: a.node, Name: []byte("sem"), Count: 1,
+				Ephemeral: true})
 		}
 	}()
 	answers := map[protocol.Status]int{}
@@ -137,7 +138,8 @@ func TestTooManyRequestsAreRefusedAndNothingIsLost(t *testing.T) {
 		}
 		answers[d.Result.Status]++
 	}
-	if answers[protocol.StatusSuccess] == 0 || answers[protocol.StatusSuccess]+answers[protocol.StatusOverloaded] != requests {
+	if answers[protocol.StatusSuccess] == 0 ||
+		answers[protocol.StatusSuccess]+answers[protocol.StatusOverloaded] != requests {
 		t.Fatal(answers)
 	}
 }

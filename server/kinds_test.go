@@ -51,8 +51,8 @@ type later struct{ *protocol.RoutingChanged }
 
 func (later) Kind() protocol.Kind { return 270 }
 
-// A client of before the second block says a HELLO that announces nothing. It gets a WELCOME that it can read, and
-// no push of the second block.
+// TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock: a client of before the second block says a HELLO that announces
+// nothing. It gets a WELCOME that it can read, and no push of the second block.
 func TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock(t *testing.T) {
 	c := servertest.Start(t)
 	s := stranger(t, c)
@@ -97,7 +97,7 @@ func TestAClientGetsThePushesThatItAnnounced(t *testing.T) {
 	want(t, "messages before the PONG", len(s.kept), 0)
 }
 
-// The vectors of unknown kinds, at a host.
+// TestUnknownKindsAtAHost: the vectors of unknown kinds, at a host.
 func TestUnknownKindsAtAHost(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "protocol", "testdata", "vectors", "unknown.json"))
 	if err != nil {
@@ -132,7 +132,8 @@ func TestUnknownKindsAtAHost(t *testing.T) {
 	}
 }
 
-// Whatever has a row in the protocol's table is announced, and so must be carried out.
+// TestEveryRequestThatIsKnownIsDispatched: whatever has a row in the protocol's table is announced, and so must be
+// carried out.
 func TestEveryRequestThatIsKnownIsDispatched(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

@@ -11,8 +11,9 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// The host that is asked to make a semaphore may hear of the semaphore's node later than who asks.
-func TestANodeIsThereForAllOnceItsMakerIsTold(t *testing.T) {
+// TestANodeIsThereForAllOnceItsCreationIsAnswered: the host that is asked to make a semaphore may hear of the
+// semaphore's node later than who asks.
+func TestANodeIsThereForAllOnceItsCreationIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Network(func(n *memlog.Config) {
 			n.Path.Delay = memlog.Exactly(20 * time.Millisecond)

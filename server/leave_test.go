@@ -35,16 +35,17 @@ func TestAHostThatLeavesHandsOverToOneThatIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const shards = 8
 		var seen handovers
-		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(shards), servertest.Config(func(c *server.Config) {
-			open := c.Logs
-			c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
-				log, err := open(id, sm)
-				if err != nil {
-					return nil, err
+		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(shards),
+			servertest.Config(func(c *server.Config) {
+				open := c.Logs
+				c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+					log, err := open(id, sm)
+					if err != nil {
+						return nil, err
+					}
+					return watched{log.(*memlog.Log), &seen}, nil
 				}
-				return watched{log.(*memlog.Log), &seen}, nil
-			}
-		}))
+			}))
 		const away, leaving, stays = 1, 2, 3
 		c.Isolate(away)
 		time.Sleep(5 * time.Second)

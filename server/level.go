@@ -17,8 +17,8 @@ import (
 type Level struct {
 	// Cluster is the level of the cluster, Newest the highest that this host can follow.
 	Cluster, Newest level.Level
-	// Next is the level to which the cluster could rise if the hosts of HeldBy could follow it: the highest that any host
-	// can. It is Cluster where nobody holds it.
+	// Next is the level to which the cluster could rise if the hosts of HeldBy could follow it: the highest that any
+	// host can. It is Cluster where no host holds it.
 	Next   level.Level
 	HeldBy []LevelHolder
 }

@@ -143,7 +143,7 @@ func TestEverythingComesBackWhenAllHostsWereDown(t *testing.T) {
 		for id := shard.HostID(1); id <= 3; id++ {
 			c.Stop(id)
 		}
-		time.Sleep(20 * time.Second) // nobody's time runs while nobody leads
+		time.Sleep(20 * time.Second) // no session's time runs without a leader
 		for id := shard.HostID(1); id <= 3; id++ {
 			if err := c.Restart(id); err != nil {
 				t.Fatal(err)
@@ -169,7 +169,7 @@ func nodeAt(t *testing.T, c *servertest.Cluster, path string) uint64 {
 	return speak(t, c, c.Leader(0)).node(path)
 }
 
-// answered tells whether the answer of a request comes within a time.
+// answered reports whether the answer of a request comes within a time.
 func (s *speaker) answered(id uint64, limit time.Duration) bool {
 	s.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -185,7 +185,7 @@ func (s *speaker) answered(id uint64, limit time.Duration) bool {
 	}
 }
 
-// has tells whether a message of that id and kind has come.
+// has reports whether a message of that id and kind has come.
 func (s *speaker) has(id uint64, kind protocol.Kind) bool {
 	for i, k := range s.kept {
 		if a := s.decode(k.payload); a.ID == id && a.Kind == kind {
@@ -209,7 +209,8 @@ func (s *speaker) keepAlive(id uint64, kind protocol.Kind, limit time.Duration) 
 	s.t.Fatalf("%v of request %d did not come within %v", kind, id, limit)
 }
 
-// A host that is stopped for 1.2 seconds again and again, as SIGSTOP does it: its clock goes on and nothing else.
+// TestASessionEndsThoughItsHostStallsAgainAndAgain: a host that is stopped for 1.2 seconds again and again, as SIGSTOP
+// does it: its clock goes on and nothing else.
 func TestASessionEndsThoughItsHostStallsAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, every = 1200 * time.Millisecond, 9700 * time.Millisecond

@@ -19,7 +19,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// What a log does with the state machine of a shard, the test does in its place.
+// TestMetricsCountTheSnapshotsOfTheLog: what a log does with the state machine of a shard, the test does in its place.
 func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machines := make(map[uint64]shard.StateMachine)
@@ -60,7 +60,8 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 			series := func(name string, n int) string {
 				return fmt.Sprintf(`signalbox_log_snapshot%s{shard="%d"} %d`, name, id, n)
 			}
-			shows(series("s_saved_total", 0), series("_saves_failed_total", 0), series("s_loaded_total", 0), series("_bytes", 0))
+			shows(series("s_saved_total", 0), series("_saves_failed_total", 0), series("s_loaded_total", 0),
+				series("_bytes", 0))
 
 			if err := prepare(id).Save(fullDisk{}, nil); err == nil {
 				t.Fatal("a full disk took a snapshot")
@@ -75,7 +76,8 @@ func TestMetricsCountTheSnapshotsOfTheLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			size := disk.Len()
-			shows(series("s_saved_total", 1), series("_saves_failed_total", 1), series("s_loaded_total", 0), series("_bytes", size))
+			shows(series("s_saved_total", 1), series("_saves_failed_total", 1), series("s_loaded_total", 0),
+				series("_bytes", size))
 
 			if err := machines[id].Restore(bytes.NewReader(disk.Bytes()[:size/2])); err == nil {
 				t.Fatal("half a snapshot was taken")

@@ -17,10 +17,12 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	for path, mode := range map[string]protocol.CountersMode{
 		"/plain": protocol.CountersUnset, "/whole": protocol.CountersAggregated, "/each": protocol.CountersDetailed,
 	} {
-		s.must(s.ask(&protocol.NodeCreate{Path: []byte(path), Config: protocol.NodeConfig{RateLimiterCountersMode: mode}}))
+		s.must(s.ask(&protocol.NodeCreate{Path: []byte(path),
+			Config: protocol.NodeConfig{RateLimiterCountersMode: mode}}))
 		a := s.session(path, 10*time.Second)
 		a.acquire("a \"lock\"\n", 3, 0, true)
-		s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5}))
+		s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"),
+			Limit: 5}))
 		a.acquire("slots", 2, 0, false)
 	}
 	var out bytes.Buffer
@@ -58,7 +60,8 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
-	s.must(s.ask(&protocol.NodeCreate{Path: []byte("/zoo"), Config: protocol.NodeConfig{RateLimiterCountersMode: protocol.CountersDetailed}}))
+	s.must(s.ask(&protocol.NodeCreate{Path: []byte("/zoo"),
+		Config: protocol.NodeConfig{RateLimiterCountersMode: protocol.CountersDetailed}}))
 	s.node("/a")
 	asked, plain := s.session("/zoo", 10*time.Second), s.session("/a", 10*time.Second)
 	const semaphores = 1500

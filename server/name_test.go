@@ -8,7 +8,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// What no state can make right is a BAD_REQUEST in every request, not what the state happens to answer.
+// TestWhatCanNeverBeIsABadRequest: what no state can make right is a BAD_REQUEST in every request, not what the state
+// happens to answer.
 func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)

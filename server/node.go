@@ -42,7 +42,8 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 		return
 	}
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
-		result := protocol.Result{Status: protocol.StatusUnavailable, Message: "the meta shard has no leader at the moment", WaitMillis: 20}
+		result := protocol.Result{Status: protocol.StatusUnavailable,
+			Message: "the meta shard has no leader at the moment", WaitMillis: 20}
 		if l.Leader != 0 {
 			result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
 				ShardID: replica.MetaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.meta.AddressOf(l.Leader),
@@ -85,20 +86,20 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 		func(e *meta.Effect) protocol.AnswerMessage {
 			existed := e.Flags&meta.FlagExisted != 0
 			if existed {
-				c.forget(id)
+				c.dropAct(id)
 			}
 			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: existed}
 		})
 }
 
-// nodeExists answers whoever may read a node, and not create it, that it exists: nothing is created then. It refuses
-// where the node does not.
+// nodeExists answers a client that may read a node, and not create it, that it exists: nothing is created then. It
+// refuses where the node does not.
 func (c *conn) nodeExists(r *protocol.Request, path string) {
 	id, kind := r.ID, r.Kind
 	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok:
-			c.forget(id)
+			c.dropAct(id)
 			c.Answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
@@ -156,7 +157,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 	done(n, ok, c.host.meta.Machine.NodeAlive(node) != meta.NodeLater)
 }
 
-// findNode looks a path up, at once where it is known here, else behind a barrier. sure tells whether a
+// findNode looks a path up, at once where it is known here, else behind a barrier. sure reports whether a
 // node that was not found does not exist.
 func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
 	if n, ok := h.meta.Machine.Node(path); ok {

@@ -61,6 +61,7 @@ func (h *Host) relievePartial() {
 			break
 		}
 		h.dropPartial(x.conn)
-		x.conn.cutOff(cutPartial, protocol.StatusOverloaded, "too much is held of requests that have arrived in part, and most of it of this connection")
+		x.conn.cutOff(cutPartial, protocol.StatusOverloaded,
+			"too much is held of requests that have arrived in part, and most of it of this connection")
 	}
 }

@@ -12,9 +12,9 @@ import (
 // pendingBytes bounds what waits to be sent over all connections together. What one connection may have is
 // bounded by itself, but there may be thousands that read nothing.
 //
-// Everything that is handed over to be sent is added up. When that could be too much, whoever finds it so counts
-// what really waits; that it is near the limit is enough for closing connections, so that the next count is
-// some way off.
+// Everything that is handed over to be sent is added up. When that could be too much, the caller that finds it so
+// counts what really waits; that it is near the limit is enough for closing connections, so that the next count is some
+// way off.
 type pendingBytes struct {
 	limit   int64
 	counted atomic.Int64 // what waited at the latest count
@@ -24,17 +24,17 @@ type pendingBytes struct {
 	counting sync.Mutex
 }
 
-// due tells whether it is time to count.
+// due reports whether it is time to count.
 func (p *pendingBytes) due() bool { return p.counted.Load()+p.added.Load() > p.limit }
 
-// add counts what was handed over to be sent, and tells whether it is time to count what waits.
+// add counts what was handed over to be sent, and reports whether it is time to count what waits.
 func (p *pendingBytes) add(n int) bool {
 	return p.counted.Load()+p.added.Add(int64(n)) > p.limit
 }
 
-// relieve counts what waits, and closes the connections over which most of it does until the rest is well
+// relievePending counts what waits, and closes the connections over which most of it does until the rest is well
 // within the limit. No lock of a connection may be held.
-func (h *Host) relieve() {
+func (h *Host) relievePending() {
 	p := &h.pending
 	if !p.counting.TryLock() {
 		return
@@ -60,7 +60,8 @@ func (h *Host) relieve() {
 			if sum <= p.limit/4*3 {
 				break
 			}
-			x.conn.cutOff(cutSlow, protocol.StatusOverloaded, "too much waits to be read by all clients of this host, and most of it by this one")
+			x.conn.cutOff(cutSlow, protocol.StatusOverloaded,
+				"too much waits to be read by all clients of this host, and most of it by this one")
 			sum -= x.pending
 		}
 	}

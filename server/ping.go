@@ -16,17 +16,17 @@ func (c *conn) ping(id uint64) {
 	}
 	c.mu.Lock()
 	c.pings = append(c.pings, id)
-	first := !c.vouching
-	c.vouching = true
+	first := !c.answeringPings
+	c.answeringPings = true
 	c.mu.Unlock()
 	if first {
-		c.vouch()
+		c.answerPings()
 	}
 }
 
-// vouch makes sure that this host may speak for the sessions, again and again until it may, and answers the
+// answerPings makes sure that this host may speak for the sessions, again and again until it may, and answers the
 // pings that wait for that. There is one of it for a connection, while any wait.
-func (c *conn) vouch() {
+func (c *conn) answerPings() {
 	c.confirmAll(c.homes(), func(led bool) {
 		c.mu.Lock()
 		pings := c.pings // those that were read before the time that is asked about
@@ -43,11 +43,11 @@ func (c *conn) vouch() {
 		if !may {
 			c.pings = append(pings, c.pings...)
 		}
-		c.vouching = len(c.pings) > 0 && !c.closed
-		again := c.vouching
+		c.answeringPings = len(c.pings) > 0 && !c.closed
+		again := c.answeringPings
 		c.mu.Unlock()
 		if again {
-			time.AfterFunc(replica.Tick, c.vouch)
+			time.AfterFunc(replica.Tick, c.answerPings)
 		}
 	})
 }

@@ -71,7 +71,8 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 			return
 		}
 		if c.binding(session) == nil {
-			c.refuseSession(r, session, "a watch belongs to a session that is attached over or bound to this connection")
+			c.refuseSession(r, session,
+				"a watch belongs to a session that is attached over or bound to this connection")
 			return
 		}
 	}
@@ -94,7 +95,7 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 // keptDescribe is how large an answer may be whose memory is kept for the next describe.
 const keptDescribe = 16 << 10
 
-// run reads and answers. With a watch both happen under the lock that a change is told under, and a watch
+// run reads and answers. With a watch both happen under the lock that a change is reported under, and a watch
 // is counted before the read, so that a change waits for the lock: none falls between, and the answer
 // is in the connection's stream before the change.
 func (d *describe) run() {

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-func TestAHostThatNobodyAskedForLongIsReady(t *testing.T) {
+func TestAHostThatWasNotAskedForLongIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3))
 		time.Sleep(10 * time.Minute)

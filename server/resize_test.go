@@ -23,7 +23,8 @@ func TestAHigherLimitGrantsThoseWhoWait(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs",
+		10*time.Second)
 	made := s.must(s.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte("slots"), Limit: 2})).SemaphoreCreate
 	_, owner := a.acquire("slots", 2, 0, false)
 	want(t, "outcome", owner.Outcome, protocol.Acquired)
@@ -32,20 +33,24 @@ func TestAHigherLimitGrantsThoseWhoWait(t *testing.T) {
 	watch := s.say(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte("slots"), WatchData: true, SessionID: a.id})
 	s.must(s.await(watch, protocol.KindSemaphoreDescribe.Answer()))
 
-	guarded := &protocol.SemaphoreResize{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5, ExpectedRevision: made.Revision}
+	guarded := &protocol.SemaphoreResize{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5,
+		ExpectedRevision: made.Revision}
 	refused := s.ask(guarded).Result
 	if refused.Status != protocol.StatusPreconditionFailed || !strings.Contains(refused.Message, "another revision") {
 		t.Errorf("%v: %s", refused.Status, refused.Message)
 	}
-	d1 := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte("slots"), Consistency: protocol.ConsistencyStrict})).SemaphoreDescribe
+	d1 := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte("slots"),
+		Consistency: protocol.ConsistencyStrict})).SemaphoreDescribe
 	resize := &protocol.SemaphoreResize{
-		Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5, ExpectedRevision: d1.Semaphore.Revision,
+		Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"), Limit: 5,
+		ExpectedRevision: d1.Semaphore.Revision,
 	}
 	resized := s.must(s.ask(resize)).SemaphoreResize
 	s.await(first, protocol.KindGranted)
 	s.await(second, protocol.KindGranted)
 	want(t, "the watch says", s.await(watch, protocol.KindChanged).Changed, protocol.Changed{Data: true, Owners: true})
-	d2 := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte("slots"), Consistency: protocol.ConsistencyStrict})).SemaphoreDescribe
+	d2 := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte("slots"),
+		Consistency: protocol.ConsistencyStrict})).SemaphoreDescribe
 	want(t, "limit", d2.Semaphore.Limit, 5)
 	want(t, "count", d2.Semaphore.Count, 5)
 	want(t, "revision", d2.Semaphore.Revision, resized.Revision)
@@ -56,7 +61,8 @@ func TestALowerLimitTakesNothingAndAbortsWhoAsksForMore(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs",
+		10*time.Second)
 	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte("slots"), Limit: 3}))
 	a.acquire("slots", 3, 0, false)
 	first, _ := b.acquire("slots", 2, -1, false)
@@ -96,7 +102,7 @@ func TestAResizeThatCannotBeSaysWhy(t *testing.T) {
 	}
 }
 
-// A host that knows the request proposes nothing that others could not follow.
+// TestAResizeIsUnsupportedBelowItsLevel: a host that knows the request proposes nothing that others could not follow.
 func TestAResizeIsUnsupportedBelowItsLevel(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t, servertest.Config(func(c *server.Config) { c.Level = level.First })), 1)

@@ -69,7 +69,8 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 		a, b := app.session("/jobs/secret", 10*time.Second), app.session("/jobs/open", 10*time.Second)
 		admin.must(admin.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("sem"), Limit: 5}))
 		a.acquire("sem", 1, 0, false)
-		app.must(app.ask(&protocol.SemaphoreDescribe{SessionID: a.id, NodeID: node, Name: []byte("sem"), WatchData: true, WatchOwners: true}))
+		app.must(app.ask(&protocol.SemaphoreDescribe{SessionID: a.id, NodeID: node, Name: []byte("sem"),
+			WatchData: true, WatchOwners: true}))
 		bound.must(bound.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
 		watch := &protocol.Watch{NodeID: node, Name: []byte("sem"), Owners: true, Data: true}
 		lost := app.say(watch)
@@ -93,7 +94,8 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 		synctest.Wait()
 		app.must(app.ask(&protocol.Ping{}))
 		for _, k := range app.kept {
-			if m := app.decode(k.payload); m.ID == lost || m.Kind == protocol.KindHoldingLost || m.Kind == protocol.KindChanged {
+			if m := app.decode(k.payload); m.ID == lost || m.Kind == protocol.KindHoldingLost ||
+				m.Kind == protocol.KindChanged {
 				t.Errorf("it was sent %v of %d", m.Kind, m.ID)
 			}
 		}
@@ -105,7 +107,7 @@ func TestWhatIsOpenEndsWithTheRightToIt(t *testing.T) {
 	})
 }
 
-// A session ends between the two steps of a BIND: it must not stay bound.
+// TestASessionThatEndsWhileItIsBoundIsNotBound: a session ends between the two steps of a BIND: it must not stay bound.
 func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	c := servertest.Start(t)
 	owner, other := speak(t, c, 1), speak(t, c, 1)
@@ -121,12 +123,13 @@ func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	}
 	owner.must(owner.ask(&protocol.SessionStop{SessionID: a.id}))
 	close(goOn)
-	want(t, "the bind", other.await(bind, protocol.KindSessionBind.Answer()).Result.Status, protocol.StatusSessionExpired)
+	want(t, "the bind", other.await(bind, protocol.KindSessionBind.Answer()).Result.Status,
+		protocol.StatusSessionExpired)
 	mutation := &protocol.Release{Mutation: a.mutation(), NodeID: a.node, Name: []byte("sem")}
 	want(t, "a mutation", other.ask(mutation).Result.Status, protocol.StatusSessionExpired)
 }
 
-// What a token may not see is answered as what is not there.
+// TestALimitedTokenDoesNotLearnWhatExists: what a token may not see is answered as what is not there.
 func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	access, c := newScopes(t, map[string]string{"admin": "/", "app": "/jobs"})
 	_ = access
@@ -136,7 +139,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	hidden := admin.session("/hidden", 10*time.Second)
 	hidden.acquire("sem", 1, 0, true)
 	const nowhere = 1 << 40
-	absent := hidden.id + 1<<20 // of the same slot's shard; nobody has it
+	absent := hidden.id + 1<<20 // of the same slot's shard; no session has it
 	for name, ask := range map[string]func(node, session uint64) protocol.RequestMessage{
 		"describe a node": func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDescribe{NodeID: n} },
 		"drop a node":     func(n, _ uint64) protocol.RequestMessage { return &protocol.NodeDrop{NodeID: n} },
@@ -162,21 +165,33 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 		},
 		"stop": func(_, s uint64) protocol.RequestMessage { return &protocol.SessionStop{SessionID: s} },
 		"mutate": func(_, s uint64) protocol.RequestMessage {
-			return &protocol.Release{Mutation: protocol.Mutation{SessionID: s, Number: 1}, NodeID: jobs, Name: []byte("sem")}
+			return &protocol.Release{Mutation: protocol.Mutation{SessionID: s, Number: 1}, NodeID: jobs,
+				Name: []byte("sem")}
 		},
 		"leave a watch": func(_, s uint64) protocol.RequestMessage {
 			return &protocol.SemaphoreDescribe{NodeID: jobs, Name: []byte("sem"), SessionID: s, WatchData: true}
 		},
-		"describe a session": func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDescribe{SessionID: s} },
-		"destroy":            func(_, s uint64) protocol.RequestMessage { return &protocol.SessionDestroy{SessionID: s} },
-		"holdings":           func(_, s uint64) protocol.RequestMessage { return &protocol.SessionHoldings{SessionID: s, ShardID: 1} },
+		"describe a session": func(_,
+			s uint64) protocol.RequestMessage {
+			return &protocol.SessionDescribe{SessionID: s}
+		},
+		"destroy": func(_,
+			s uint64) protocol.RequestMessage {
+			return &protocol.SessionDestroy{SessionID: s}
+		},
+		"holdings": func(_, s uint64) protocol.RequestMessage {
+			return &protocol.SessionHoldings{SessionID: s,
+				ShardID: 1}
+		},
 	} {
 		there, missing := app.ask(ask(node, hidden.id)).Result, app.ask(ask(nowhere, absent)).Result
 		if there.Status != missing.Status || there.Message != missing.Message {
-			t.Errorf("%s: what is there %v %q, what is not %v %q", name, there.Status, there.Message, missing.Status, missing.Message)
+			t.Errorf("%s: what is there %v %q, what is not %v %q", name, there.Status, there.Message, missing.Status,
+				missing.Message)
 		}
 	}
-	if got := app.must(app.ask(&protocol.SessionHoldings{SessionID: hidden.id, ShardID: 1})).SessionHoldings.Holdings; got.Len() != 0 {
+	if got := app.must(app.ask(&protocol.SessionHoldings{SessionID: hidden.id,
+		ShardID: 1})).SessionHoldings.Holdings; got.Len() != 0 {
 		t.Errorf("it was shown %d holdings", got.Len())
 	}
 }
@@ -200,7 +215,8 @@ func TestGuessingKeysIsSlowedDown(t *testing.T) {
 		if refused.WaitMillis == 0 || refused.WaitMillis > 2000 {
 			t.Errorf("it is to wait for %d ms", refused.WaitMillis)
 		}
-		want(t, "another connection", owner.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"), AttachSequence: 1}).Result.Status, protocol.StatusSuccess)
+		want(t, "another connection", owner.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"),
+			AttachSequence: 1}).Result.Status, protocol.StatusSuccess)
 		time.Sleep(time.Duration(refused.WaitMillis) * time.Millisecond)
 		want(t, "after the wait", guess("key").Status, protocol.StatusSuccess)
 	})

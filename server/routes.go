@@ -7,21 +7,21 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// routes is what this host tells clients of where things are.
+// routes is what this host says to clients of where things are.
 type routes struct {
-	host *Host
-	told atomic.Uint64 // the version that clients were last told of
+	host      *Host
+	announced atomic.Uint64 // the version that was last announced to clients
 }
 
-// tell pushes to all connections that there is a newer routing, once for each version.
-func (r *routes) tell() {
+// announce pushes to all connections that there is a newer routing, once for each version.
+func (r *routes) announce() {
 	v := r.host.meta.RoutingVersion()
-	if r.told.Swap(v) == v {
+	if r.announced.Swap(v) == v {
 		return
 	}
 	push := protocol.RoutingChanged{Version: v}
 	r.host.eachConn(func(c *conn) {
-		if c.said.Load() {
+		if c.welcomed.Load() {
 			c.Push(0, &push)
 			c.flush()
 		}

@@ -52,9 +52,9 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 			a.commit()
 		}
 	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):
-		a.take()
+		a.attach()
 	default:
-		a.confirm(a.take)
+		a.confirm(a.attach)
 	}
 }
 
@@ -112,7 +112,7 @@ func (a *attach) commit() {
 		case e.Status != protocol.StatusSuccess:
 			a.fail(e.Status, "")
 		default:
-			a.take()
+			a.attach()
 		}
 	}}, &command)
 	if !ok {
@@ -122,8 +122,8 @@ func (a *attach) commit() {
 	a.rp.Pipeline.Flush()
 }
 
-// take attaches the session over this connection and takes it from the one before.
-func (a *attach) take() {
+// attach attaches the session over this connection and takes it from the one before.
+func (a *attach) attach() {
 	c, rp := a.c, a.rp
 	now := c.host.now()
 	view, known := rp.Machine.Session(a.id)
@@ -138,7 +138,7 @@ func (a *attach) take() {
 	rp.RelyOnGrace()
 	answer := protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)}
 	var lost *lease.Holder
-	verdict := c.hold(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
+	verdict := c.attachAndAnswer(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
 		lost, v = rp.Leases.Attach(a.id, c.holder, a.sequence, now)
 		return v
 	})
@@ -159,11 +159,12 @@ func (a *attach) take() {
 	}
 }
 
-// hold attaches a session over the connection and answers, in one step under the connection's lock. Whoever
-// takes the session away from then on finds it here, and what it tells the client comes after the answer:
+// attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. What
+// takes the session away from then on finds it here, and what it sends the client comes after the answer:
 // otherwise the client could believe in an attach that is over, and take every later pong for it.
-func (c *conn) hold(
-	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage, attach func() lease.Verdict,
+func (c *conn) attachAndAnswer(
+	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage,
+	attach func() lease.Verdict,
 ) lease.Verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,14 +174,14 @@ func (c *conn) hold(
 	case c.closed:
 		return lease.Closed // the holder is about to be
 	}
-	c.own(id, n, home)
+	c.bindAttached(id, n, home)
 	c.inFlight.Add(-1)
 	c.encoder.Answer(c.buffer(), request, answer)
 	return lease.Attached
 }
 
-// own binds a session to the connection that it is attached over. The lock is held.
-func (c *conn) own(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
+// bindAttached binds a session to the connection that it is attached over. The lock is held.
+func (c *conn) bindAttached(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
 	if b := c.sessions[id]; b != nil && b.attached {
 		return
 	}

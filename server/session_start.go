@@ -63,7 +63,8 @@ func (s *sessionStart) in(n meta.Node) {
 	}
 	s.command.Node = n.ID
 	s.command.Slot = rp.SomeSlot()
-	if !rp.Pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started, Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
+	if !rp.Pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started,
+		Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")
 		return
 	}
@@ -94,14 +95,15 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	id := e.Session
 	answer := protocol.SessionStartAnswer{SessionID: uint64(id), Lease: c.host.lease(&s.node, s.command.Timeout)}
 	rp.RelyOnGrace()
-	verdict := c.hold(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
-		return rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence, c.host.now())
+	verdict := c.attachAndAnswer(id, s.node.ID, rp, s.id, &answer, func() lease.Verdict {
+		return rp.Leases.Start(id, s.node.ID, time.Duration(s.command.Timeout)*time.Millisecond, c.holder, s.sequence,
+			c.host.now())
 	})
 	switch verdict {
 	case lease.Attached:
 		c.Review(id, s.node.ID, rp) // the right may have been taken away meanwhile
 	case lease.Closed:
-		// Nobody is there to hear of it. It would only be in the way until its timeout.
+		// Its client is gone. It would only be in the way until its timeout.
 		rp.EndSession(nil, id, 0, nil)
 		return
 	default:

@@ -42,7 +42,8 @@ func needsTime(t *testing.T) {
 func (x *started) described(name string) (owners []protocol.Owner, waiters []protocol.Waiter) {
 	x.s.t.Helper()
 	a := x.s.must(x.s.ask(&protocol.SemaphoreDescribe{
-		NodeID: x.node, Name: []byte(name), IncludeOwners: true, IncludeWaiters: true, Consistency: protocol.ConsistencyStrict,
+		NodeID: x.node, Name: []byte(name), IncludeOwners: true, IncludeWaiters: true,
+		Consistency: protocol.ConsistencyStrict,
 	})).SemaphoreDescribe
 	for o := range a.Owners.All() {
 		owners = append(owners, o)
@@ -85,7 +86,8 @@ func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
 	granted.wantIn(t, "who was granted", owners[0].SinceMillis)
 	var held []protocol.Holding
 	for id := range uint64(2) {
-		if l := s.ask(&protocol.SessionHoldings{SessionID: b.id, ShardID: id + 1}); l.Result.Status == protocol.StatusSuccess {
+		if l := s.ask(&protocol.SessionHoldings{SessionID: b.id, ShardID: id +
+			1}); l.Result.Status == protocol.StatusSuccess {
 			for h := range l.SessionHoldings.Holdings.All() {
 				held = append(held, h)
 			}
@@ -95,7 +97,7 @@ func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
 	granted.wantIn(t, "the holding", held[0].SinceMillis)
 }
 
-// Of a session that nobody has attached, a host knows what the log says.
+// TestADetachedSessionSaysWhoMadeIt: of a session that is attached nowhere, a host knows what the log says.
 func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
 	needsTime(t)
 	c := servertest.Start(t)

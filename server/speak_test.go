@@ -38,7 +38,8 @@ func speak(t *testing.T, c *servertest.Cluster, id shard.HostID) *speaker {
 		t.Fatal(err)
 	}
 	s := speakOver(t, conn)
-	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("speaker"), ClientVersion: []byte("7.1")}))
+	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, ClientName: []byte("speaker"),
+		ClientVersion: []byte("7.1")}))
 	return s
 }
 
@@ -163,21 +164,24 @@ func (x *started) mutation() protocol.Mutation {
 }
 
 // acquire asks for a semaphore and returns the answer.
-func (x *started) acquire(name string, count uint64, timeout time.Duration, ephemeral bool) (uint64, protocol.AcquireAnswer) {
+func (x *started) acquire(name string, count uint64, timeout time.Duration, ephemeral bool) (uint64,
+	protocol.AcquireAnswer) {
 	x.s.t.Helper()
 	millis := uint64(timeout.Milliseconds())
 	if timeout < 0 {
 		millis = protocol.Forever
 	}
 	id := x.s.say(&protocol.Acquire{
-		Mutation: x.mutation(), NodeID: x.node, Name: []byte(name), Count: count, TimeoutMillis: millis, Ephemeral: ephemeral,
+		Mutation: x.mutation(), NodeID: x.node, Name: []byte(name), Count: count, TimeoutMillis: millis,
+		Ephemeral: ephemeral,
 	})
 	return id, x.s.must(x.s.await(id, protocol.KindAcquire.Answer())).Acquire
 }
 
 func (x *started) release(name string) bool {
 	x.s.t.Helper()
-	return x.s.must(x.s.ask(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte(name)})).Release.Released
+	return x.s.must(x.s.ask(&protocol.Release{Mutation: x.mutation(), NodeID: x.node,
+		Name: []byte(name)})).Release.Released
 }
 
 func want[T comparable](t *testing.T, what string, have, want T) {

@@ -52,7 +52,7 @@ func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 
 	dial().say(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte("slow")})
 	<-keeper.stopped
-	// A session that nobody stands in the way of ends meanwhile: expiry goes on.
+	// A session that nothing stands in the way of ends meanwhile: expiry goes on.
 	elsewhere.await(0, protocol.KindSessionEnded)
 	last := uint64(0)
 	for stopped := time.Now(); time.Since(stopped) < 1500*time.Millisecond; time.Sleep(100 * time.Millisecond) {

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// An acquire that is sent behind the stop of its session never takes effect, though its semaphore's shard may be faster
-// than the session's.
+// TestNothingIsAcquiredBehindAStop: an acquire that is sent behind the stop of its session never takes effect, though
+// its semaphore's shard may be faster than the session's.
 func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s, other := speak(t, c, 1), speak(t, c, 1)
@@ -44,8 +44,8 @@ func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	}
 }
 
-// Where the outcome of the stop is not known, that of what was sent behind it is: nothing happened, and it may be sent
-// again.
+// TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain: where the outcome of the stop is not known, that of what was sent
+// behind it is: nothing happened, and it may be sent again.
 func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))
@@ -72,8 +72,8 @@ func TestWhatIsBehindAStopOfUnknownOutcomeIsSentAgain(t *testing.T) {
 	})
 }
 
-// A session whose client was reported silent for too long acts over that connection no more, though its end is
-// still under way.
+// TestASilentSessionChangesNothingMore: a session whose client was reported silent for too long acts over that
+// connection no more, though its end is still under way.
 func TestASilentSessionChangesNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t)
@@ -92,13 +92,14 @@ func TestASilentSessionChangesNothingMore(t *testing.T) {
 			want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusBadSession)
 		}
 		c.Resume(1)
-		want(t, "its end", s.awaitFor(0, protocol.KindSessionEnded, time.Minute).SessionEnded.Reason, protocol.EndExpired)
+		want(t, "its end", s.awaitFor(0, protocol.KindSessionEnded, time.Minute).SessionEnded.Reason,
+			protocol.EndExpired)
 		want(t, "then", s.ask(&protocol.SessionStop{SessionID: a.id}).Result.Status, protocol.StatusSessionExpired)
 	})
 }
 
-// A session that is detached lives on until its end, and acts over the connections that it is bound to. They do not
-// keep it alive.
+// TestADetachedSessionActsOverBoundConnectionsUntilItsEnd: a session that is detached lives on until its end, and acts
+// over the connections that it is bound to. They do not keep it alive.
 func TestADetachedSessionActsOverBoundConnectionsUntilItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2))

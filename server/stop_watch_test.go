@@ -35,7 +35,8 @@ func TestAWatchThatIsStoppedBeforeItIsOpenDoesNotStayOpen(t *testing.T) {
 // TestAClientThatReadsSlowlyMayStopItsWatch has the client leave unread so much, or unanswered, that further requests
 // are refused.
 func TestAClientThatReadsSlowlyMayStopItsWatch(t *testing.T) {
-	for name, paused := range map[string]bool{"for answers that it does not read": false, "for requests without an answer": true} {
+	for name, paused := range map[string]bool{"for answers that it does not read": false,
+		"for requests without an answer": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Limits.RequestsInFlight = 1000 }))

@@ -18,7 +18,8 @@ func TestAStreamingWatchShowsTheStateAndThenEveryChange(t *testing.T) {
 	nothing := s.await(id, protocol.KindWatchSnapshot).WatchSnapshot
 	want(t, "exists before it was made", nothing.Exists, false)
 
-	s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("endpoints"), Limit: 10, Data: []byte("v1")}))
+	s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("endpoints"), Limit: 10,
+		Data: []byte("v1")}))
 	made := s.await(id, protocol.KindWatchSnapshot).WatchSnapshot
 	want(t, "exists", made.Exists, true)
 	want(t, "data", string(made.Data), "v1")
@@ -37,9 +38,10 @@ func TestAStreamingWatchShowsTheStateAndThenEveryChange(t *testing.T) {
 	want(t, "from", gone.From, last)
 	want(t, "gone", gone.Gone.Len(), 1)
 
-	// Another connection goes on from a revision that it has seen, and is told what it missed.
+	// Another connection goes on from a revision that it has seen, and gets what it missed.
 	other := speak(t, c, 1)
-	again := other.say(&protocol.Watch{NodeID: a.node, Name: []byte("endpoints"), Since: made.Revision, Owners: true, Data: true})
+	again := other.say(&protocol.Watch{NodeID: a.node, Name: []byte("endpoints"), Since: made.Revision, Owners: true,
+		Data: true})
 	other.must(other.await(again, protocol.KindWatch.Answer()))
 	missed := other.await(again, protocol.KindWatchDelta).WatchDelta
 	want(t, "to", missed.To, gone.To)

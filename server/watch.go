@@ -18,7 +18,7 @@ const (
 )
 
 // admitWatch counts a one-shot watch of a session that may act over this connection: a read barrier may
-// have taken its time, and nobody would drop the watch of a session that has left meanwhile. Where it is refused why
+// have taken its time, and nothing would drop the watch of a session that has left meanwhile. Where it is refused why
 // says so.
 func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why string) {
 	c.mu.Lock()
@@ -51,7 +51,7 @@ func (c *conn) watch(r *protocol.Request) {
 	}
 	request, open := r.ID, *m
 	open.Name = slices.Clone(m.Name)
-	if !c.opens(request) {
+	if !c.beginOpening(request) {
 		c.failure(r, protocol.StatusBadRequest, "a watch of this id is being opened")
 		return
 	}
@@ -61,7 +61,7 @@ func (c *conn) watch(r *protocol.Request) {
 		} else {
 			c.Fail(request, protocol.KindWatch, &notUpToDate)
 		}
-		c.stopOpened(rp, request)
+		c.finishOpening(rp, request)
 		c.flush()
 	})
 }
@@ -107,8 +107,8 @@ func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch)
 	c.Fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
 }
 
-// opens notes that a watch waits to be opened. False: one of this id does already.
-func (c *conn) opens(id uint64) bool {
+// beginOpening notes that a watch waits to be opened. False: one of this id does already.
+func (c *conn) beginOpening(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, is := c.opening[id]; is {
@@ -121,8 +121,8 @@ func (c *conn) opens(id uint64) bool {
 	return true
 }
 
-// stopOpened carries out the WATCH_STOP that came while the watch was being opened.
-func (c *conn) stopOpened(rp *replica.Replica, id uint64) {
+// finishOpening carries out the WATCH_STOP that came while the watch was being opened.
+func (c *conn) finishOpening(rp *replica.Replica, id uint64) {
 	c.mu.Lock()
 	stop := c.opening[id]
 	delete(c.opening, id)

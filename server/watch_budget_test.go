@@ -17,7 +17,8 @@ import (
 func TestTheWatchesOfAHostShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 10 // watches of names of four bytes
-		c := servertest.Start(t, servertest.Shards(3), servertest.Config(func(c *server.Config) { c.WatchBytes = fit * (hub.WatchBytes + 4) }))
+		c := servertest.Start(t, servertest.Shards(3),
+			servertest.Config(func(c *server.Config) { c.WatchBytes = fit * (hub.WatchBytes + 4) }))
 		first, second := speak(t, c, 1), speak(t, c, 1)
 		node := first.node("/jobs")
 		x := second.session("/jobs", 10*time.Second)

@@ -94,7 +94,8 @@ func newBedOf(t testing.TB, sessions int, replicas ...*replica) *bed {
 
 // session begins another session.
 func (b *bed) session() int {
-	b.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(len(b.ids) % shard.Slots), Node: 1, Timeout: 10_000})
+	b.do(shard.Command{Kind: shard.CmdSessionCreate, Slot: shard.Slot(len(b.ids) % shard.Slots), Node: 1,
+		Timeout: 10_000})
 	for _, e := range b.replicas[0].effects.List {
 		if e.Kind == shard.EffectResult {
 			b.ids, b.numbers = append(b.ids, e.Session), append(b.numbers, 0)
@@ -164,7 +165,8 @@ func (b *bed) release(session int, name string) {
 }
 
 func acquire(name, data string) shard.Command {
-	return shard.Command{Kind: shard.CmdAcquire, Name: []byte(name), Count: 1, Timeout: shard.Forever, Data: []byte(data)}
+	return shard.Command{Kind: shard.CmdAcquire, Name: []byte(name), Count: 1, Timeout: shard.Forever,
+		Data: []byte(data)}
 }
 
 // own makes the first n sessions owners, many in a batch.
@@ -185,9 +187,10 @@ func (b *bed) quiet(h *Hub) {
 	defer h.mu.Unlock()
 	k := &h.worker
 	c := h.Counters()
-	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.topics)+len(h.links)+len(h.resting.items) != 0 ||
-		len(k.queue)+len(k.ahead.items)+k.turns.Len()+len(k.flying)+k.flown != 0 || h.running {
-		b.Errorf("something is left: %s", fmt.Sprintf("%+v, %d topics, %d links, %d resting, %d queued, %d in flight, running %v",
-			c, len(h.topics), len(h.links), len(h.resting.items), len(k.queue), len(k.flying), h.running))
+	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.topics)+len(h.subscribers)+len(h.resting.items) != 0 ||
+		len(k.queue)+len(k.ahead.items)+k.waiting.Len()+len(k.inflight)+k.inflightBytes != 0 || h.running {
+		b.Errorf("something is left: %s",
+			fmt.Sprintf("%+v, %d topics, %d subscribers, %d resting, %d queued, %d in flight, running %v",
+				c, len(h.topics), len(h.subscribers), len(h.resting.items), len(k.queue), len(k.inflight), h.running))
 	}
 }

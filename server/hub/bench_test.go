@@ -60,7 +60,8 @@ func benchWatch(b *bed, watchers, connections int, name string) {
 	b.hub.idle()
 }
 
-// A change of a semaphore, from the machine's effect to the flush of the last connection. None is merged.
+// BenchmarkFanOut: a change of a semaphore, from the machine's effect to the flush of the last connection. None is
+// merged.
 func BenchmarkFanOut(b *testing.B) {
 	for _, size := range []struct{ watchers, connections int }{{1000, 100}, {10_000, 100}, {10_000, 10_000}} {
 		b.Run(fmt.Sprintf("watchers=%d/connections=%d", size.watchers, size.connections), func(b *testing.B) {
@@ -95,14 +96,15 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// What the goroutine that applies batches pays for a watched change: the rest is the worker's.
+// BenchmarkApplyWatched: what the goroutine that applies batches pays for a watched change: the rest is the worker's.
 func BenchmarkApplyWatched(b *testing.B) {
 	for _, watchers := range []int{1, 10_000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
 			t := newBed(b, 1, 1, Options{})
 			t.create("sem", 1, "")
 			benchWatch(t, watchers, 100, "sem")
-			effects := []shard.Effect{{Kind: shard.EffectChanged, Flags: shard.FlagData, Node: 1, Name: "sem", Revision: 1}}
+			effects := []shard.Effect{{Kind: shard.EffectChanged, Flags: shard.FlagData, Node: 1, Name: "sem",
+				Revision: 1}}
 			b.ReportAllocs()
 			for b.Loop() {
 				t.hub.Apply(effects, time.Now())
@@ -111,8 +113,8 @@ func BenchmarkApplyWatched(b *testing.B) {
 	}
 }
 
-// What it pays for changes of semaphores that nobody watches: nothing where there is no watch at all, else
-// one look into a map for each.
+// BenchmarkApplyUnwatched: what it pays for changes of semaphores without watches: nothing where there is no watch at
+// all, else one look into a map for each.
 func BenchmarkApplyUnwatched(b *testing.B) {
 	for _, watches := range []int{0, 1, 10_000} {
 		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
@@ -125,7 +127,8 @@ func BenchmarkApplyUnwatched(b *testing.B) {
 			for i := range changes {
 				effects = append(effects,
 					shard.Effect{Kind: shard.EffectResult},
-					shard.Effect{Kind: shard.EffectChanged, Flags: shard.FlagOwners, Node: 1, Name: fmt.Sprint("lock/", i), Revision: 1})
+					shard.Effect{Kind: shard.EffectChanged, Flags: shard.FlagOwners, Node: 1,
+						Name: fmt.Sprint("lock/", i), Revision: 1})
 			}
 			now := time.Now()
 			b.ReportAllocs()
@@ -137,7 +140,7 @@ func BenchmarkApplyUnwatched(b *testing.B) {
 	}
 }
 
-// A watch that is opened without a view, and stopped.
+// BenchmarkOpenStop: a watch that is opened without a view, and stopped.
 func BenchmarkOpenStop(b *testing.B) {
 	t := newBed(b, 1, 1, Options{})
 	t.create("sem", 1, "data")
@@ -154,7 +157,7 @@ func BenchmarkOpenStop(b *testing.B) {
 	}
 }
 
-// A snapshot read and encoded for all that open together.
+// BenchmarkSnapshot: a snapshot read and encoded for all that open together.
 func BenchmarkSnapshot(b *testing.B) {
 	for _, owners := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("owners=%d", owners), func(b *testing.B) {

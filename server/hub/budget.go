@@ -9,7 +9,7 @@ import (
 var ErrBudget = errors.New("hub: the watches of all connections hold too much memory")
 
 // WatchBytes is about the memory that an open watch holds, beside the name of its semaphore: 720 bytes were measured
-// for watches of semaphores that nobody else watches.
+// for watches of semaphores that no other connection watches.
 const WatchBytes = 768
 
 // Budget bounds the memory that open watches hold, over all hubs that share it. Any goroutine may use it. A nil Budget
@@ -43,6 +43,8 @@ func (b *Budget) Give(name int) {
 	}
 }
 
-// Used returns how many bytes are counted, Limit how many may be.
-func (b *Budget) Used() int64  { return b.used.Load() }
+// Used returns how many bytes are counted.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+// Limit returns how many bytes may be counted.
 func (b *Budget) Limit() int64 { return b.limit }

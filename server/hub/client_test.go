@@ -13,7 +13,7 @@ import (
 )
 
 // client is a connection with the client at its other end: a Sink that reads what it is sent, at once or,
-// where it is slow, when it is told to.
+// where it is slow, when the test says so.
 type client struct {
 	t   testing.TB
 	hub *Hub
@@ -113,7 +113,8 @@ func (c *client) hasten() {
 func (c *client) read(bytes int) {
 	at := 0
 	for at < len(c.sent) && at < bytes {
-		payload, size, err := protocol.ScanFrame(c.sent[at:], protocol.PageBytes+2*protocol.MaxDataBytes+protocol.FrameRoom)
+		payload, size, err := protocol.ScanFrame(c.sent[at:],
+			protocol.PageBytes+2*protocol.MaxDataBytes+protocol.FrameRoom)
 		if err != nil || payload == nil {
 			c.t.Errorf("no frame: %v", err)
 			break
@@ -203,7 +204,7 @@ func (c *client) resume(v *view) *view {
 	return v
 }
 
-// stop stops a watch as a server does, and tells whether there was one.
+// stop stops a watch as a server does, and reports whether there was one.
 func (c *client) stop(v *view) bool {
 	id := c.idOf(v)
 	if !c.hub.Stop(c, id) {

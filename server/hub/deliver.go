@@ -8,56 +8,56 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// fewLinks is how many connections a round may reach and yet sends what is for them by itself. Where there are more, event loops
-// share the work.
-const fewLinks = 16
+// fewSubscribers is how many connections a round may reach and yet sends what is for them by itself. Where there are
+// more, event loops share the work.
+const fewSubscribers = 16
 
 // deliver appends what is planned, all frames of a connection in one go, and flushes each connection once.
-func (k *worker) deliver() {
-	few := len(k.reached) <= fewLinks
-	for _, l := range k.reached {
+func (wo *worker) deliver() {
+	few := len(wo.reached) <= fewSubscribers
+	for _, l := range wo.reached {
 		l.reached = false
 		if len(l.plan) > 0 {
-			k.deliverTo(l, few)
+			wo.deliverTo(l, few)
 		}
-		if l.late.Len() > 0 && !l.lost && l.sink.Pending() <= k.hub.options.SlowBytes {
+		if l.late.Len() > 0 && !l.lost && l.sink.Pending() <= wo.hub.options.SlowBytes {
 			// The plan was full, but the connection took it: it will not say that it has drained.
-			k.resume = append(k.resume, l)
+			wo.resume = append(wo.resume, l)
 		}
 	}
-	k.reached = again(k.reached, keptItems)
-	for _, t := range k.visited {
+	wo.reached = emptied(wo.reached, keptItems)
+	for _, t := range wo.visited {
 		t.visited = false
-		k.forgetChanges(t)
+		wo.forgetChanges(t)
 	}
-	k.visited = again(k.visited, keptItems)
-	k.spent = 0
+	wo.visited = emptied(wo.visited, keptItems)
+	wo.spent = 0
 }
 
 // deliverTo carries out the plan for one connection.
-func (k *worker) deliverTo(l *link, few bool) {
-	k.link = l
-	ended := len(k.ended)
+func (wo *worker) deliverTo(l *subscriber, few bool) {
+	wo.writing = l
+	ended := len(wo.ended)
 	l.mu.Lock()
-	there := l.sink.Append(k.write)
+	there := l.sink.Append(wo.write)
 	l.mu.Unlock()
-	k.link = nil
+	wo.writing = nil
 	if there {
-		for _, w := range k.ended[ended:] {
+		for _, w := range wo.ended[ended:] {
 			l.sink.Ended(w.id)
 		}
 		l.sink.Flush(few)
 	} else {
 		l.lost = true
-		k.lost = append(k.lost, l)
+		wo.lost = append(wo.lost, l)
 	}
-	l.plan, l.planned = again(l.plan, keptFrames), 0
+	l.plan, l.planned = emptied(l.plan, keptFrames), 0
 }
 
-// writePlan is called by the sink with its stream locked, and with the lock of the link held: a watch that
+// writePlan is called by the sink with its stream locked, and with the lock of the subscriber held: a watch that
 // was stopped before gets nothing more.
-func (k *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
-	l := k.link
+func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
+	l := wo.writing
 	buf.B = slices.Grow(buf.B, l.planned)
 	before := len(buf.B)
 	for i := range l.plan {
@@ -70,26 +70,26 @@ func (k *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) 
 		if f.last {
 			w.closed = true
 			delete(l.watches, w.id)
-			k.ended = append(k.ended, w)
+			wo.ended = append(wo.ended, w)
 		}
 	}
-	k.hub.counters.bytes.Add(uint64(len(buf.B) - before))
+	wo.hub.counters.bytes.Add(uint64(len(buf.B) - before))
 }
 
-// settle ends a round: it lets go of what the deliveries ended, and of connections that they found gone.
-func (k *worker) settle() {
-	for _, w := range k.ended {
-		k.remove(w)
+// finishRound: settle ends a round: it lets go of what the deliveries ended, and of connections that they found gone.
+func (wo *worker) finishRound() {
+	for _, w := range wo.ended {
+		wo.remove(w)
 	}
-	k.ended = again(k.ended, keptItems)
-	h := k.hub
-	for _, l := range k.lost {
+	wo.ended = emptied(wo.ended, keptItems)
+	h := wo.hub
+	for _, l := range wo.lost {
 		h.mu.Lock()
-		if h.links[l.sink] == l {
-			delete(h.links, l.sink)
+		if h.subscribers[l.sink] == l {
+			delete(h.subscribers, l.sink)
 		}
 		h.mu.Unlock()
-		k.dismiss(l)
+		wo.removeSubscriber(l)
 	}
-	k.lost = again(k.lost, keptItems)
+	wo.lost = emptied(wo.lost, keptItems)
 }

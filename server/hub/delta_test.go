@@ -34,7 +34,7 @@ func TestOneChangeAmongManyOwnersIsSmall(t *testing.T) {
 	})
 }
 
-func TestChangesThatAreLongerThanTheWholeAreToldByASnapshot(t *testing.T) {
+func TestChangesThatAreLongerThanTheWholeAreSentAsASnapshot(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 1, "")
 		v := c.watch("sem", all)
@@ -51,7 +51,7 @@ func TestChangesThatAreLongerThanTheWholeAreToldByASnapshot(t *testing.T) {
 	})
 }
 
-func TestChangesThatDoNotFitIntoAFrameAreToldByASnapshot(t *testing.T) {
+func TestChangesThatDoNotFitIntoAFrameAreSentAsASnapshot(t *testing.T) {
 	const owners, data = 40, 1 << 10
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, owners, 1, Options{PageBytes: 8 * data})
@@ -72,8 +72,8 @@ func TestChangesThatDoNotFitIntoAFrameAreToldByASnapshot(t *testing.T) {
 	})
 }
 
-// Every watch shows the limit, whatever else it asks for.
-func TestAnotherLimitIsToldInASmallDelta(t *testing.T) {
+// TestAnotherLimitIsSentInASmallDelta: every watch shows the limit, whatever else it asks for.
+func TestAnotherLimitIsSentInASmallDelta(t *testing.T) {
 	const owners = 500
 	play(t, owners, func(t *testing.T, b *bed, c *client) {
 		if level.Newest < level.Of(level.Command, shard.CmdSemaphoreResize.String()) {
@@ -82,7 +82,7 @@ func TestAnotherLimitIsToldInASmallDelta(t *testing.T) {
 		b.create("sem", owners-1, strings.Repeat("d", 1000))
 		b.own(owners, "sem", "")
 		var views []*view
-		for w := range wants(wantings) {
+		for w := range wants(wantKinds) {
 			views = append(views, c.watch("sem", w))
 		}
 		rest()

@@ -1,4 +1,4 @@
-// Package hub carries the streaming watches of one shard's replica on one host, whether the host leads the
+// package hub carries the streaming watches of one shard's replica on one host, whether the host leads the
 // shard or follows.
 //
 // A watch is "this semaphore, since revision r". Its client keeps a full view of the semaphore; the hub
@@ -16,17 +16,17 @@
 // to the present by one merged delta or a snapshot when it has drained. It costs a list entry for each of
 // its watches, however much it misses.
 //
-// A watch that wants only data, or only owners, is not told of the rest, and its view keeps the revision of
-// the last change that it was told. Nothing is missing in such a view, and the watch can be taken up from
+// A watch that wants only data, or only owners, does not get the rest, and its view keeps the revision of
+// the last change that it got. Nothing is missing in such a view, and the watch can be taken up from
 // that revision anywhere.
 //
 // DESIGN.md has the guarantees, with the reasons why they hold.
 //
 // Caveats:
 //
-//   - The hub is told of changes after the machine was, by one goroutine, without exception. What it is not
-//     told of is sent with the next change of the same semaphore.
-//   - It never asks whether the replica is fresh. Whoever opens a watch has made sure, and ends the watches
+//   - The hub gets changes after the machine has applied them, by one goroutine, without exception. What it does not
+//     get is sent with the next change of the same semaphore.
+//   - It never asks whether the replica is fresh. The server makes sure before it opens a watch, and ends the watches
 //     (End) when that is no longer so.
 //   - A snapshot of many owners is put together by the worker, and holds up other watches of the shard for
 //     that long: about 2 ms for 10,000 owners.

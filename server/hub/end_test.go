@@ -53,8 +53,8 @@ func TestNothingIsKeptOfAConnectionThatIsGone(t *testing.T) {
 		silent.closed = true
 		b.update("sem", "x")
 		rest()
-		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 || len(b.hub.links) != 0 {
-			t.Errorf("%+v, %d links", got, len(b.hub.links))
+		if got := b.hub.Counters(); got.Watches != 0 || got.Topics != 0 || len(b.hub.subscribers) != 0 {
+			t.Errorf("%+v, %d links", got, len(b.hub.subscribers))
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestOfSnapshotsInFlightNothingIsKeptWhenConnectionsAreGone(t *testing.T) {
 			all = append(all, c)
 		}
 		rest()
-		if n := len(b.hub.worker.flying); n != clients {
+		if n := len(b.hub.worker.inflight); n != clients {
 			t.Fatalf("%d snapshots are in flight", n)
 		}
 		for _, c := range all {
@@ -110,7 +110,7 @@ func TestAWatchIsCountedBeforeOthersCanSeeIt(t *testing.T) {
 	})
 }
 
-// So nothing is appended for a watch after Stop has returned.
+// TestTheLockThatStopTakesIsHeldWhileFramesAreAppended: so nothing is appended for a watch after Stop has returned.
 func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "")
@@ -119,7 +119,7 @@ func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
 		appended := 0
 		c.during = func() {
 			appended++
-			if l := b.hub.links[c]; l.mu.TryLock() {
+			if l := b.hub.subscribers[c]; l.mu.TryLock() {
 				l.mu.Unlock()
 				t.Error("it is not")
 			}
@@ -140,7 +140,8 @@ func TestEndEndsWhatIsOpenAndNothingThatIsOpenedAfter(t *testing.T) {
 		after := c.watch("sem", all)
 		rest()
 		for _, v := range []*view{first, second} {
-			if got := c.look(v).ended; got == nil || got.Status != protocol.StatusUnavailable || got.Message != "stale" {
+			if got := c.look(v).ended; got == nil || got.Status != protocol.StatusUnavailable ||
+				got.Message != "stale" {
 				t.Errorf("%+v", got)
 			}
 		}

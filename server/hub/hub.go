@@ -38,21 +38,21 @@ type Hub struct {
 
 	// mu guards what follows. Apply takes it, so it is held for moments only, and no other lock is taken
 	// under it.
-	mu       sync.Mutex
-	topics   map[shard.ObjectName]*topic // changed by the worker only
-	links    map[Sink]*link
-	errands  []errand
-	ready    []*topic        // changed, and due
-	resting  ordered[*topic] // changed, but others were sent a moment ago
-	timer    *time.Timer
-	alarm    time.Time      // when the timer fires; zero where it is not set
-	look     time.Time      // when the worker is to look how far snapshots got; zero where it need not
-	looking  bool           // it is now
-	revision shard.Revision // the newest that Apply was told
-	awaited  shard.Revision // the lowest that a watch waits for; 0 where none does
-	running  bool           // the worker is
-	closed   bool
-	stopped  sync.Cond // the worker is not running any more
+	mu          sync.Mutex
+	topics      map[shard.ObjectName]*topic // changed by the worker only
+	subscribers map[Sink]*subscriber
+	tasks       []task
+	ready       []*topic        // changed, and due
+	resting     ordered[*topic] // changed, but others were sent a moment ago
+	timer       *time.Timer
+	timerAt     time.Time      // when the timer fires; zero where it is not set
+	checkAt     time.Time      // when the worker is to look how far snapshots got; zero where it need not
+	checking    bool           // it is now
+	revision    shard.Revision // the newest that Apply got
+	awaited     shard.Revision // the lowest that a watch waits for; 0 where none does
+	running     bool           // the worker is
+	closed      bool
+	stopped     sync.Cond // the worker is not running any more
 
 	worker worker
 }
@@ -63,7 +63,7 @@ func New(m *shard.Machine, o Options) *Hub { return newHub(m, o) }
 func newHub(m machine, o Options) *Hub {
 	h := &Hub{
 		machine: m, options: o.withDefaults(),
-		topics: make(map[shard.ObjectName]*topic), links: make(map[Sink]*link),
+		topics: make(map[shard.ObjectName]*topic), subscribers: make(map[Sink]*subscriber),
 		resting: ordered[*topic]{
 			before: func(a, b *topic) bool { return a.next.Before(b.next) },
 			place:  func(t *topic) *int { return &t.rests },
@@ -74,9 +74,9 @@ func newHub(m machine, o Options) *Hub {
 	return h
 }
 
-// Apply is told what a batch brought about, after the machine has applied it.
+// Apply gets what a batch brought about, after the machine has applied it.
 func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
-	// A watch that is being opened is counted before it reads the machine, so that what it is not told
+	// A watch that is being opened is counted before it reads the machine, so that what it does not get
 	// here it has read.
 	if h.open.Load() == 0 {
 		return
@@ -99,11 +99,11 @@ func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
 	}
 }
 
-// Restored is told that the machine's state was replaced, by a newer one as a rule. Every watch is looked at.
+// Restored is called when the machine's state was replaced, by a newer one as a rule. Every watch is checked.
 func (h *Hub) Restored(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// Nothing was told about the new state, and nothing may be concluded from the old one.
+	// Nothing is known about the new state, and nothing may be concluded from the old one.
 	h.revision = 0
 	for _, t := range h.topics {
 		if t.stage == topicResting {
@@ -120,36 +120,37 @@ func (h *Hub) Restored(now time.Time) {
 // the request holds is not kept. The request must have been admitted: the replica is fresh, and the node
 // exists.
 func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
-	l, err := h.link(sink)
+	l, err := h.subscriberOf(sink)
 	if err != nil {
 		return err
 	}
 	w := &watch{
-		link: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
+		subscriber: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
 	}
 	if !h.options.Budget.Take(w.name) {
 		return ErrBudget
 	}
-	// Before others can see the watch: whoever ends it counts it off, and Apply must never find fewer than there are.
+	// Before others can see the watch: the worker counts it off at its end, and Apply must never find fewer than there
+	// are.
 	h.open.Add(1)
 	if err := l.open(w); err != nil {
 		h.open.Add(-1)
 		h.options.Budget.Give(w.name)
 		if errors.Is(err, ErrGone) {
-			h.forget(l)
+			h.removeSubscriber(l)
 		}
 		return err
 	}
 	name := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
-	h.leave(errand{kind: errandOpen, watch: w, name: name})
+	h.enqueue(task{kind: taskOpen, watch: w, name: name})
 	return nil
 }
 
-// Stop ends a watch and tells whether there was one. Nothing is appended for it after Stop has returned.
+// Stop ends a watch and reports whether there was one. Nothing is appended for it after Stop has returned.
 func (h *Hub) Stop(sink Sink, id uint64) bool {
 	h.mu.Lock()
-	l := h.links[sink]
+	l := h.subscribers[sink]
 	h.mu.Unlock()
 	if l == nil {
 		return false
@@ -158,51 +159,51 @@ func (h *Hub) Stop(sink Sink, id uint64) bool {
 	if w == nil {
 		return false
 	}
-	h.leave(errand{kind: errandStop, watch: w})
+	h.enqueue(task{kind: taskStop, watch: w})
 	return true
 }
 
-// Gone is told that a connection is gone: its Append returns false.
+// Gone is called when a connection is gone: its Append returns false.
 func (h *Hub) Gone(sink Sink) {
 	h.mu.Lock()
-	l := h.links[sink]
+	l := h.subscribers[sink]
 	h.mu.Unlock()
 	if l != nil {
-		h.forget(l)
+		h.removeSubscriber(l)
 	}
 }
 
-// Drained is told that a connection takes again what is sent.
+// Drained is called when a connection takes again what is sent.
 func (h *Hub) Drained(sink Sink) {
 	h.mu.Lock()
-	l := h.links[sink]
+	l := h.subscribers[sink]
 	h.mu.Unlock()
 	if l != nil {
-		h.leave(errand{kind: errandDrain, link: l})
+		h.enqueue(task{kind: taskDrain, subscriber: l})
 	}
 }
 
 // End ends all watches that are open now, with a WatchEnd that has the result.
 func (h *Hub) End(result protocol.Result) {
 	if h.Len() > 0 {
-		h.leave(errand{kind: errandEnd, result: &result})
+		h.enqueue(task{kind: taskEnd, result: &result})
 	}
 }
 
 // EndNode ends the watches of a node, as End.
 func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	if h.Len() > 0 {
-		h.leave(errand{kind: errandEndNode, name: shard.ObjectName{Node: node}, result: &result})
+		h.enqueue(task{kind: taskEndNode, name: shard.ObjectName{Node: node}, result: &result})
 	}
 }
 
 // EndUnless ends, as End, the watches of a connection in nodes that it may not watch. It is asked from the worker.
 func (h *Hub) EndUnless(sink Sink, may func(shard.NodeID) bool, result protocol.Result) {
 	h.mu.Lock()
-	l := h.links[sink]
+	l := h.subscribers[sink]
 	h.mu.Unlock()
 	if l != nil {
-		h.leave(errand{kind: errandEndUnless, link: l, may: may, result: &result})
+		h.enqueue(task{kind: taskEndUnless, subscriber: l, may: may, result: &result})
 	}
 }
 
@@ -210,11 +211,11 @@ func (h *Hub) EndUnless(sink Sink, may func(shard.NodeID) bool, result protocol.
 // the replica has not reached. After a read barrier that began then, such a revision never was.
 func (h *Hub) EndAhead(opened time.Time, result protocol.Result) {
 	if h.counters.ahead.Load() > 0 {
-		h.leave(errand{kind: errandEndAhead, at: opened, result: &result})
+		h.enqueue(task{kind: taskEndAhead, at: opened, result: &result})
 	}
 }
 
-// Close stops the hub. When it returns no sink is called any more. Watches are not told.
+// Close stops the hub. When it returns no sink is called any more. Watches get no end.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

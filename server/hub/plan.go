@@ -7,104 +7,104 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pass looks at the watches of a topic that changed.
-func (k *worker) pass(t *topic) {
+// planTopic looks at the watches of a topic that changed.
+func (wo *worker) planTopic(t *topic) {
 	for w, list := range t.watches {
 		if t.taken&wants(w).flags() == 0 {
 			continue
 		}
 		for _, x := range list {
-			k.attend(x)
-			if k.spent > planBytes {
-				k.deliver()
+			wo.planWatch(x)
+			if wo.spent > planBytes {
+				wo.deliver()
 			}
 		}
 	}
 }
 
-// attendQueue looks at watches one by one. Where that is too much for one round the rest stays for the
+// planQueue looks at watches one by one. Where that is too much for one round the rest stays for the
 // next, behind the topics that change meanwhile.
-func (k *worker) attendQueue() {
-	for _, l := range k.resume {
+func (wo *worker) planQueue() {
+	for _, l := range wo.resume {
 		if !l.reached && !l.lost {
-			k.reach(l)
-			k.catchUp(l)
+			wo.reach(l)
+			wo.planLate(l)
 		}
 	}
-	k.resume = again(k.resume, keptItems)
+	wo.resume = emptied(wo.resume, keptItems)
 	done := 0
-	for done < len(k.queue) && k.spent <= planBytes {
-		k.attend(k.queue[done])
+	for done < len(wo.queue) && wo.spent <= planBytes {
+		wo.planWatch(wo.queue[done])
 		done++
 	}
-	if done == len(k.queue) {
-		k.queue = again(k.queue, keptItems)
+	if done == len(wo.queue) {
+		wo.queue = emptied(wo.queue, keptItems)
 		return
 	}
-	k.queue = slices.Delete(k.queue, 0, done)
+	wo.queue = slices.Delete(wo.queue, 0, done)
 }
 
-// attend plans what brings a watch to the present, as far as its connection has room.
-func (k *worker) attend(w *watch) {
-	if w.over || w.last || w.link.lost {
+// planWatch plans what brings a watch to the present, as far as its connection has room.
+func (wo *worker) planWatch(w *watch) {
+	if w.over || w.last || w.subscriber.lost {
 		return
 	}
-	l := w.link
+	l := w.subscriber
 	if !l.reached {
-		k.reach(l)
-		k.catchUp(l)
+		wo.reach(l)
+		wo.planLate(l)
 	}
 	if w.held != nil {
 		return
 	}
-	k.leaveAhead(w)
-	k.visit(w.topic)
+	wo.removeAhead(w)
+	wo.visit(w.topic)
 	for l.room >= 0 {
 		if w.reading != nil {
-			if !k.mayFly(w) {
-				k.hold(w, &k.turns)
+			if !wo.mayPlanPage(w) {
+				wo.hold(w, &wo.waiting)
 				return
 			}
-			k.planPage(w)
+			wo.planPage(w)
 			continue
 		}
-		n := k.news(w)
-		if n.kind != newsWhole {
-			k.planNews(w, n)
+		n := wo.updateOf(w)
+		if n.kind != updateWhole {
+			wo.planUpdate(w, n)
 			return
 		}
-		if !k.startReading(w) {
+		if !wo.startReading(w) {
 			return
 		}
 	}
-	k.hold(w, &l.late)
+	wo.hold(w, &l.late)
 }
 
-// planNews plans what is told in one frame, if anything is.
-func (k *worker) planNews(w *watch, n *news) {
+// planUpdate plans what is sent in one frame, if anything is.
+func (wo *worker) planUpdate(w *watch, n *update) {
 	switch n.kind {
-	case newsAhead:
-		k.ahead.add(w)
-		k.hub.counters.ahead.Add(1)
+	case updateAhead:
+		wo.ahead.add(w)
+		wo.hub.counters.ahead.Add(1)
 		return
-	case newsFrame:
+	case updateFrame:
 		if n.absent && w.absent && w.begun {
 			break
 		}
-		k.append(w, &n.push, false)
+		wo.append(w, &n.push, false)
 		w.revision, w.begun = n.to, true
 		if n.snapshot {
-			k.hub.counters.snapshots.Add(1)
+			wo.hub.counters.snapshots.Add(1)
 		} else {
-			k.hub.counters.deltas.Add(1)
+			wo.hub.counters.deltas.Add(1)
 		}
 	}
 	w.absent, w.missed = n.absent, false
 }
 
 // append plans a frame.
-func (k *worker) append(w *watch, push *protocol.SharedPush, last bool) {
-	l := w.link
+func (wo *worker) append(w *watch, push *protocol.SharedPush, last bool) {
+	l := w.subscriber
 	size := push.Size()
 	l.plan = append(l.plan, frame{watch: w, push: push, last: last})
 	l.planned += size
@@ -112,54 +112,54 @@ func (k *worker) append(w *watch, push *protocol.SharedPush, last bool) {
 }
 
 // reach makes a connection part of this round. One for which too much waits gets no room.
-func (k *worker) reach(l *link) {
+func (wo *worker) reach(l *subscriber) {
 	l.reached = true
-	l.room = k.hub.options.SlowBytes - l.sink.Pending()
-	k.reached = append(k.reached, l)
+	l.room = wo.hub.options.SlowBytes - l.sink.Pending()
+	wo.reached = append(wo.reached, l)
 }
 
-// catchUp looks at the watches that were held back, longest first, while there is room for them.
-func (k *worker) catchUp(l *link) {
-	for l.room >= 0 && l.late.Len() > 0 && k.spent <= planBytes {
+// planLate looks at the watches that were held back, longest first, while there is room for them.
+func (wo *worker) planLate(l *subscriber) {
+	for l.room >= 0 && l.late.Len() > 0 && wo.spent <= planBytes {
 		w := l.late.Front().Value.(*watch)
-		k.release(w)
-		k.attend(w)
+		wo.release(w)
+		wo.planWatch(w)
 	}
 }
 
-// leaveAhead takes a watch out of those that ask for what is not there yet.
-func (k *worker) leaveAhead(w *watch) {
+// removeAhead takes a watch out of those that ask for what is not there yet.
+func (wo *worker) removeAhead(w *watch) {
 	if w.waits > 0 {
-		k.ahead.remove(w)
-		k.hub.counters.ahead.Add(-1)
+		wo.ahead.remove(w)
+		wo.hub.counters.ahead.Add(-1)
 	}
 }
 
 // hold makes a watch wait: in the list of its connection until that has drained, or for its turn.
-func (k *worker) hold(w *watch, in *list.List) {
+func (wo *worker) hold(w *watch, in *list.List) {
 	w.held, w.heldIn = in.PushBack(w), in
 	w.missed = w.missed || w.begun
-	if in != &k.turns {
-		k.hub.counters.slow.Add(1)
+	if in != &wo.waiting {
+		wo.hub.counters.slow.Add(1)
 	}
 }
 
 // release takes a watch out of the list that it waits in.
-func (k *worker) release(w *watch) {
+func (wo *worker) release(w *watch) {
 	if w.held == nil {
 		return
 	}
 	w.heldIn.Remove(w.held)
-	if w.heldIn != &k.turns {
-		k.hub.counters.slow.Add(-1)
+	if w.heldIn != &wo.waiting {
+		wo.hub.counters.slow.Add(-1)
 	}
 	w.held, w.heldIn = nil, nil
 }
 
 // visit remembers to clear what was read of a topic when it has been delivered.
-func (k *worker) visit(t *topic) {
+func (wo *worker) visit(t *topic) {
 	if !t.visited {
 		t.visited = true
-		k.visited = append(k.visited, t)
+		wo.visited = append(wo.visited, t)
 	}
 }

@@ -33,22 +33,22 @@ func (w *crowd) connect() *client {
 	return c
 }
 
-func (w *crowd) any(dice *rand.Rand) *client {
+func (w *crowd) any(random *rand.Rand) *client {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.clients[dice.IntN(len(w.clients))]
+	return w.clients[random.IntN(len(w.clients))]
 }
 
 // visit is what one client does: its requests come one after the other.
-func (w *crowd) visit(dice *rand.Rand, steps int) {
+func (w *crowd) visit(random *rand.Rand, steps int) {
 	c := w.connect()
 	var open []*view
 	for range steps {
-		switch n := dice.IntN(100); {
+		switch n := random.IntN(100); {
 		case n < 50 || len(open) == 0:
-			open = append(open, c.watch(w.names[dice.IntN(len(w.names))], wants(dice.IntN(wantings))))
+			open = append(open, c.watch(w.names[random.IntN(len(w.names))], wants(random.IntN(wantKinds))))
 		case n < 90:
-			i := dice.IntN(len(open))
+			i := random.IntN(len(open))
 			c.stop(open[i])
 			open[i] = open[len(open)-1]
 			open = open[:len(open)-1]
@@ -67,20 +67,20 @@ func (w *crowd) visit(dice *rand.Rand, steps int) {
 }
 
 // read reads for others, as their transports would.
-func (w *crowd) read(dice *rand.Rand) {
+func (w *crowd) read(random *rand.Rand) {
 	for !w.over.Load() {
-		w.any(dice).take(dice.IntN(5000))
+		w.any(random).take(random.IntN(5000))
 		_ = w.hub.Counters()
 		time.Sleep(time.Microsecond)
 	}
 }
 
 // churn applies changes.
-func (w *crowd) churn(dice *rand.Rand) {
+func (w *crowd) churn(random *rand.Rand) {
 	for i := 0; !w.over.Load(); i++ {
-		for range 1 + dice.IntN(20) {
-			name := w.names[dice.IntN(len(w.names))]
-			switch dice.IntN(9) {
+		for range 1 + random.IntN(20) {
+			name := w.names[random.IntN(len(w.names))]
+			switch random.IntN(9) {
 			case 0:
 				w.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: []byte(name), Flags: shard.FlagForce})
 			case 1:
@@ -88,11 +88,12 @@ func (w *crowd) churn(dice *rand.Rand) {
 			case 2:
 				w.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: fmt.Append(nil, i)})
 			case 3:
-				w.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name), Count: uint64(1 + dice.IntN(20))})
+				w.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name),
+					Count: uint64(1 + random.IntN(20))})
 			case 4, 5:
-				w.addAs(dice.IntN(len(w.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
+				w.addAs(random.IntN(len(w.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
 			default:
-				w.addAs(dice.IntN(len(w.ids)), acquire(name, fmt.Sprint(i)))
+				w.addAs(random.IntN(len(w.ids)), acquire(name, fmt.Sprint(i)))
 			}
 		}
 		w.commit()
@@ -113,7 +114,7 @@ func (w *crowd) churn(dice *rand.Rand) {
 func TestEverybodyMayCallAtOnce(t *testing.T) {
 	const visitors, steps = 8, 400
 	synctest.Test(t, func(t *testing.T) {
-		w := &crowd{bed: newBed(t, 30, 1, Options{SlowBytes: 2 << 10, PageBytes: 200, FlightBytes: 8 << 10})}
+		w := &crowd{bed: newBed(t, 30, 1, Options{SlowBytes: 2 << 10, PageBytes: 200, InflightBytes: 8 << 10})}
 		for i := range 10 {
 			w.names = append(w.names, fmt.Sprint("sem", i))
 		}
@@ -153,7 +154,8 @@ func TestEverybodyMayCallAtOnce(t *testing.T) {
 	})
 }
 
-// A read barrier may come between a request and Open, on another goroutine than the connection's.
+// TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing: a read barrier may come between a request and Open, on
+// another goroutine than the connection's.
 func TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, 1, 1, Options{})
@@ -164,7 +166,8 @@ func TestOpeningOnAConnectionThatGoesMeanwhileLeavesNothing(t *testing.T) {
 			c.views[1] = &view{node: 1, name: "sem", wants: all}
 			var both sync.WaitGroup
 			both.Go(func() {
-				switch err := b.hub.Open(c, 1, &protocol.Watch{NodeID: 1, Name: []byte("sem"), Data: true, Owners: true}); {
+				switch err := b.hub.Open(c, 1, &protocol.Watch{NodeID: 1, Name: []byte("sem"), Data: true,
+					Owners: true}); {
 				case errors.Is(err, ErrGone):
 					gone++
 				case err != nil:

@@ -20,8 +20,8 @@ var seeds = flag.Int("seeds", 60, "how many random stories of watchers are playe
 // change and go.
 type story struct {
 	*bed
-	dice    *rand.Rand
-	oracle  *replica // nobody watches it
+	random  *rand.Rand
+	oracle  *replica // without watches
 	names   []string
 	past    past
 	clients [2][]*client
@@ -30,18 +30,20 @@ type story struct {
 }
 
 func newStory(t testing.TB, seed uint64) *story {
-	dice := rand.New(rand.NewPCG(seed, 7))
+	random := rand.New(rand.NewPCG(seed, 7))
 	o := Options{
-		SlowBytes: []int{600, 4 << 10, 1 << 20}[dice.IntN(3)], PageBytes: []int{100, 1 << 10, 1 << 18}[dice.IntN(3)],
-		FlightBytes: []int{1, 64 << 20}[dice.IntN(2)],
+		SlowBytes: []int{600, 4 << 10, 1 << 20}[random.IntN(3)], PageBytes: []int{100, 1 << 10,
+			1 << 18}[random.IntN(3)],
+		InflightBytes: []int{1, 64 << 20}[random.IntN(2)],
 	}
 	replicas := make([]*replica, 2)
-	halts := dice.IntN(2) == 0
+	halts := random.IntN(2) == 0
 	for i := range replicas {
 		m := shard.New(shard.Options{History: 64})
 		replicas[i] = &replica{machine: m, hub: newHub(&halting{m, halts}, o)}
 	}
-	s := &story{bed: newBedOf(t, 12, replicas...), dice: dice, past: past{moments: make(map[string][]moment)}, oracle: newReplica(o)}
+	s := &story{bed: newBedOf(t, 12, replicas...), random: random, past: past{moments: make(map[string][]moment)},
+		oracle: newReplica(o)}
 	s.oracle.restore(replicas[0])
 	for i := range 6 {
 		s.names = append(s.names, fmt.Sprintf("s%d", i))
@@ -62,26 +64,27 @@ func (s *story) connect(r int) {
 
 // batch commits a few random commands.
 func (s *story) batch() {
-	for range 1 + s.dice.IntN(1+s.dice.IntN(30)) {
-		name := []byte(s.names[s.dice.IntN(len(s.names))])
-		data := strings.Repeat(fmt.Sprint(s.dice.IntN(4)), s.dice.IntN(80))
-		session := s.dice.IntN(len(s.ids))
-		switch s.dice.IntN(12) {
+	for range 1 + s.random.IntN(1+s.random.IntN(30)) {
+		name := []byte(s.names[s.random.IntN(len(s.names))])
+		data := strings.Repeat(fmt.Sprint(s.random.IntN(4)), s.random.IntN(80))
+		session := s.random.IntN(len(s.ids))
+		switch s.random.IntN(12) {
 		case 0:
-			s.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: name, Count: uint64(2 + s.dice.IntN(9)), Data: []byte(data)})
+			s.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: name, Count: uint64(2 + s.random.IntN(9)),
+				Data: []byte(data)})
 		case 1:
-			if s.dice.IntN(3) == 0 {
+			if s.random.IntN(3) == 0 {
 				s.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: name, Flags: shard.FlagForce})
 			}
 		case 2:
-			s.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: name, Count: uint64(1 + s.dice.IntN(9))})
+			s.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: name, Count: uint64(1 + s.random.IntN(9))})
 		case 3:
 			s.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: name, Data: []byte(data)})
 		case 4, 5, 6:
 			s.addAs(session, shard.Command{Kind: shard.CmdRelease, Name: name})
 		default:
 			c := acquire(string(name), data)
-			if s.dice.IntN(4) == 0 {
+			if s.random.IntN(4) == 0 {
 				c.Flags = shard.FlagEphemeral
 			}
 			s.addAs(session, c)
@@ -100,19 +103,19 @@ func (s *story) batch() {
 
 // step does something to the watchers.
 func (s *story) step() {
-	r := s.dice.IntN(2)
+	r := s.random.IntN(2)
 	clients := s.clients[r]
-	at := s.dice.IntN(len(clients))
+	at := s.random.IntN(len(clients))
 	c := clients[at]
-	switch s.dice.IntN(14) {
+	switch s.random.IntN(14) {
 	case 0, 1, 2:
-		if len(s.idle) > 0 && s.dice.IntN(2) == 0 {
-			i := s.dice.IntN(len(s.idle))
+		if len(s.idle) > 0 && s.random.IntN(2) == 0 {
+			i := s.random.IntN(len(s.idle))
 			c.resume(s.idle[i])
 			s.idle = slices.Delete(s.idle, i, i+1)
 			return
 		}
-		c.watch(s.names[s.dice.IntN(len(s.names))], wants(s.dice.IntN(wantings)))
+		c.watch(s.names[s.random.IntN(len(s.names))], wants(s.random.IntN(wantKinds)))
 	case 3:
 		for _, v := range s.open(c) {
 			if c.stop(v) {
@@ -128,27 +131,27 @@ func (s *story) step() {
 	case 5, 6:
 		c.hasten()
 	case 7, 8:
-		c.take(s.dice.IntN(3000))
+		c.take(s.random.IntN(3000))
 	case 9:
-		if s.dice.IntN(4) == 0 {
+		if s.random.IntN(4) == 0 {
 			c.close()
 			s.collect(c)
 			s.clients[r] = slices.Delete(clients, at, at+1)
 			s.connect(r)
 		}
 	case 10:
-		if s.dice.IntN(8) == 0 {
+		if s.random.IntN(8) == 0 {
 			s.replicas[r].hub.End(protocol.Result{Status: protocol.StatusUnavailable})
 			s.ended++
 		}
 	case 11:
-		s.replicas[1].apply(s.dice.IntN(1 + len(s.replicas[1].behind)))
+		s.replicas[1].apply(s.random.IntN(1 + len(s.replicas[1].behind)))
 	case 12:
-		if s.dice.IntN(4) == 0 {
+		if s.random.IntN(4) == 0 {
 			s.replicas[1].restore(s.replicas[0])
 		}
 	case 13:
-		time.Sleep(time.Duration(s.dice.IntN(25)) * time.Millisecond)
+		time.Sleep(time.Duration(s.random.IntN(25)) * time.Millisecond)
 	}
 }
 
@@ -191,12 +194,12 @@ func TestEveryWatcherSeesEveryStateAsItWasAndEndsWithTheLast(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStory(t, uint64(seed))
 			for range 400 {
-				if s.dice.IntN(3) == 0 {
+				if s.random.IntN(3) == 0 {
 					s.batch()
 				} else {
 					s.step()
 				}
-				if s.dice.IntN(3) == 0 {
+				if s.random.IntN(3) == 0 {
 					synctest.Wait()
 				}
 				for _, clients := range s.clients {

@@ -30,7 +30,7 @@ type reading struct {
 }
 
 // read reads the semaphore. It returns false where it could not: the semaphore is gone, or it changed so
-// much that its history does not tell.
+// much that its history does not reach back.
 func (r *reading) read(m machine, t *topic) bool {
 	*r = reading{owners: r.owners[:0], changed: r.changed, page: r.page, delta: r.delta}
 	clear(r.changed)
@@ -118,56 +118,56 @@ func (r *reading) forget() {
 }
 
 // readSnapshot reads and encodes a snapshot of a topic's semaphore, nil where that cannot be done now.
-func (k *worker) readSnapshot(t *topic) *snapshot {
-	r := &k.reading
+func (wo *worker) readSnapshot(t *topic) *snapshot {
+	r := &wo.reading
 	defer r.forget()
 	for range readTries {
-		ok := r.read(k.hub.machine, t)
-		k.spent += readCost * r.pages
+		ok := r.read(wo.hub.machine, t)
+		wo.spent += readCost * r.pages
 		if ok {
-			return k.encode(r)
+			return wo.encode(r)
 		}
 	}
 	return nil
 }
 
 // encode cuts what was read into pages.
-func (k *worker) encode(r *reading) *snapshot {
+func (wo *worker) encode(r *reading) *snapshot {
 	s := &snapshot{revision: r.revision}
-	m := &k.whole
+	m := &wo.whole
 	*m = protocol.WatchSnapshot{
 		Revision: uint64(r.revision), First: true, Exists: true, Ephemeral: r.ephemeral, Limit: r.limit,
 		Owners: m.Owners,
 	}
 	m.Owners.Reset()
 	for i := range r.owners {
-		if m.Owners.Size() >= k.hub.options.PageBytes {
-			k.encodePage(s, r)
+		if m.Owners.Size() >= wo.hub.options.PageBytes {
+			wo.encodePage(s, r)
 		}
 		m.Owners.Append(ownerOf(&r.owners[i]))
 	}
 	m.Last = true
-	k.encodePage(s, r)
+	wo.encodePage(s, r)
 	s.brief = r.pages == 1 && len(s.rest) == 0
 	return s
 }
 
 // encodePage adds the page that k.whole holds, and begins the next.
-func (k *worker) encodePage(s *snapshot, r *reading) {
-	m := &k.whole
+func (wo *worker) encodePage(s *snapshot, r *reading) {
+	m := &wo.whole
 	if m.First {
-		bare := k.encoder.SharedPush(m)
+		bare := wo.encoder.SharedPush(m)
 		s.bare, s.full = &bare, &bare
 		if len(r.data) > 0 {
 			m.Data = protocol.View(r.data)
-			full := k.encoder.SharedPush(m)
+			full := wo.encoder.SharedPush(m)
 			s.full = &full
 		}
-		k.spent += s.full.Size()
+		wo.spent += s.full.Size()
 	} else {
-		push := k.encoder.SharedPush(m)
+		push := wo.encoder.SharedPush(m)
 		s.rest = append(s.rest, push)
-		k.spent += push.Size()
+		wo.spent += push.Size()
 	}
 	*m = protocol.WatchSnapshot{Revision: m.Revision, Owners: m.Owners}
 	m.Owners.Reset()

@@ -44,7 +44,8 @@ func (r record) note(m *shard.Machine, name string) {
 func (r record) check(v *view) error {
 	want, known := r[shard.Revision(v.revision)]
 	if !known || !v.state.equal(want.as(v.wants)) {
-		return fmt.Errorf("at revision %d (known: %v) the view is\n%v, it should be\n%v", v.revision, known, v.state, want)
+		return fmt.Errorf("at revision %d (known: %v) the view is\n%v, it should be\n%v", v.revision, known, v.state,
+			want)
 	}
 	return nil
 }
@@ -57,22 +58,24 @@ func TestASnapshotThatIsReadWhileOwnersComeAndGoShowsOneMoment(t *testing.T) {
 				b := newBed(t, sessions, 1, Options{PageBytes: 16 << 10})
 				b.create("sem", shard.Forever, "data")
 				b.own(owners, "sem", "first")
-				dice, r := rand.New(rand.NewPCG(1, uint64(changes))), record{}
+				random, r := rand.New(rand.NewPCG(1, uint64(changes))), record{}
 				r.note(b.machine, "sem")
 				m := &stepping{machine: b.machine, before: func(shard.DescribeOptions) {
 					for range changes {
-						switch s := dice.IntN(sessions); dice.IntN(3) {
+						switch s := random.IntN(sessions); random.IntN(3) {
 						case 0:
 							b.addAs(s, shard.Command{Kind: shard.CmdRelease, Name: []byte("sem")})
 						default:
-							b.addAs(s, acquire("sem", fmt.Sprint(dice.IntN(3))))
+							b.addAs(s, acquire("sem", fmt.Sprint(random.IntN(3))))
 						}
 					}
-					if dice.IntN(3) == 0 {
-						b.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte("sem"), Count: shard.Forever - uint64(dice.IntN(9))})
+					if random.IntN(3) == 0 {
+						b.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte("sem"),
+							Count: shard.Forever - uint64(random.IntN(9))})
 					}
-					if dice.IntN(3) == 0 {
-						b.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte("sem"), Data: fmt.Append(nil, dice.IntN(9))})
+					if random.IntN(3) == 0 {
+						b.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte("sem"),
+							Data: fmt.Append(nil, random.IntN(9))})
 					}
 					b.commit()
 					r.note(b.machine, "sem")
@@ -134,7 +137,7 @@ func TestASnapshotThatCannotBeReadForChangesIsReadAfterThem(t *testing.T) {
 	})
 }
 
-func TestASemaphoreThatGoesWhileItIsReadIsToldToBeMissing(t *testing.T) {
+func TestASemaphoreThatGoesWhileItIsReadIsReportedMissing(t *testing.T) {
 	const owners = 2500
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, owners, 1, Options{})

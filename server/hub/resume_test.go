@@ -49,8 +49,8 @@ func TestAWatchSinceAnEarlierRevisionGetsTheChangesSince(t *testing.T) {
 	})
 }
 
-// A view keeps the revision of the last change that it was told, and nothing is missing when it is taken up
-// from there, though the history of owners does not reach back so far.
+// TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent: a view keeps the revision of the last change that it got, and
+// nothing is missing when it is taken up from there, though the history of owners does not reach back so far.
 func TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "data")
@@ -75,7 +75,7 @@ func TestAViewOfDataIsTakenUpThoughManyOwnersCameAndWent(t *testing.T) {
 	})
 }
 
-func TestASemaphoreThatCameAndWentInOneBurstIsNotTold(t *testing.T) {
+func TestASemaphoreThatCameAndWentInOneBurstIsNotReported(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("other", 9, "")
 		v := c.watch("sem", all)
@@ -110,7 +110,8 @@ func TestAWatchOfWhatIsNotThereYetWaitsForItAndNeverGoesBack(t *testing.T) {
 		late.resume(v)
 		late.resume(gone)
 		rest()
-		if got := b.replicas[1].hub.Counters(); got.Ahead != 2 || late.look(v).bytes+late.look(missing).bytes != before {
+		if got := b.replicas[1].hub.Counters(); got.Ahead != 2 ||
+			late.look(v).bytes+late.look(missing).bytes != before {
 			t.Errorf("%+v", got)
 		}
 		b.replicas[1].apply(1)
@@ -134,7 +135,8 @@ func TestAWatchOfWhatIsNotThereYetWaitsForItAndNeverGoesBack(t *testing.T) {
 	})
 }
 
-// The revision of a view of nothing is the shard's, so any change may be what the watch waits for.
+// TestAWatchIsReachedByAChangeOfAnotherSemaphore: the revision of a view of nothing is the shard's, so any change may
+// be what the watch waits for.
 func TestAWatchIsReachedByAChangeOfAnotherSemaphore(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "old")
@@ -150,7 +152,7 @@ func TestAWatchIsReachedByAChangeOfAnotherSemaphore(t *testing.T) {
 		if got := b.hub.Counters(); got.Ahead != 0 {
 			t.Errorf("%+v", got)
 		}
-		// At its very revision the view is taken for one of nothing; only a later one must be told.
+		// At its very revision the view is taken for one of nothing; only a later one must be sent.
 		b.create("gone", 1, "")
 		rest()
 		c.expect(v, b.machine)

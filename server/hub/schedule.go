@@ -30,38 +30,38 @@ func (h *Hub) makeReady(t *topic) {
 
 // arm sets the timer for what is due first.
 func (h *Hub) arm() {
-	due := h.look
+	due := h.checkAt
 	if len(h.resting.items) > 0 {
 		if next := h.resting.first().next; due.IsZero() || next.Before(due) {
 			due = next
 		}
 	}
-	if due.IsZero() || h.closed || !h.alarm.IsZero() && !due.Before(h.alarm) {
+	if due.IsZero() || h.closed || !h.timerAt.IsZero() && !due.Before(h.timerAt) {
 		return
 	}
-	h.alarm = due
+	h.timerAt = due
 	if h.timer == nil {
-		h.timer = time.AfterFunc(time.Until(due), h.ring)
+		h.timer = time.AfterFunc(time.Until(due), h.onTimer)
 		return
 	}
 	h.timer.Reset(time.Until(due))
 }
 
-// ring is called by the timer. It may come early or for nothing.
-func (h *Hub) ring() {
+// onTimer: ring is called by the timer. It may come early or for nothing.
+func (h *Hub) onTimer() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.alarm = time.Time{}
+	h.timerAt = time.Time{}
 	now := time.Now()
 	for len(h.resting.items) > 0 && !h.resting.first().next.After(now) {
 		t := h.resting.first()
 		h.resting.remove(t)
 		h.makeReady(t)
 	}
-	if !h.look.IsZero() && !h.look.After(now) {
-		h.look, h.looking = time.Time{}, true
+	if !h.checkAt.IsZero() && !h.checkAt.After(now) {
+		h.checkAt, h.checking = time.Time{}, true
 	}
-	if h.looking || len(h.ready) > 0 {
+	if h.checking || len(h.ready) > 0 {
 		h.wake()
 	}
 	h.arm()

@@ -57,7 +57,7 @@ func TestASlowWatcherIsLeftOutAndGetsOneDeltaWhenItHasDrained(t *testing.T) {
 	})
 }
 
-func TestASlowWatcherThatMissedTooMuchIsToldSoAndGetsASnapshot(t *testing.T) {
+func TestASlowWatcherThatMissedTooMuchGetsAResyncAndASnapshot(t *testing.T) {
 	playSlow(t, shard.MaxPage+10, Options{SlowBytes: 4 << 10}, func(t *testing.T, b *bed, slow, fast *client) {
 		b.create("sem", shard.Forever, strings.Repeat("x", 5<<10))
 		s, f := slow.watch("sem", all), fast.watch("sem", all)
@@ -107,8 +107,8 @@ func TestWhatASlowConnectionCostsDoesNotGrowWithWhatItMisses(t *testing.T) {
 		rest()
 		size := func() int {
 			k := &b.hub.worker
-			n := len(k.queue) + len(k.resume) + len(k.spare) + len(b.hub.errands)
-			for _, l := range b.hub.links {
+			n := len(k.queue) + len(k.resume) + len(k.spare) + len(b.hub.tasks)
+			for _, l := range b.hub.subscribers {
 				n += l.late.Len() + cap(l.plan)
 			}
 			return n
@@ -153,8 +153,8 @@ func TestAWatcherOfASlowConnectionCanStop(t *testing.T) {
 	})
 }
 
-// The transport speaks of draining only above its mark. A connection that was never there has room again
-// without a word.
+// TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce: the transport speaks of draining only above its mark. A
+// connection that was never there has room again without a word.
 func TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce(t *testing.T) {
 	playSlow(t, 1, Options{SlowBytes: 4 << 10}, func(t *testing.T, b *bed, slow, fast *client) {
 		var views []*view
@@ -171,9 +171,9 @@ func TestAConnectionThatTakesItsFullPlanAtOnceGetsTheRestAtOnce(t *testing.T) {
 }
 
 func TestOnlySoManyBytesOfSnapshotsAreUnderWayAndStuckClientsHoldUpOthersForAMomentOnly(t *testing.T) {
-	const owners, clients, flight = 3000, 40, 1 << 20
+	const owners, clients, inflight = 3000, 40, 1 << 20
 	synctest.Test(t, func(t *testing.T) {
-		b := newBed(t, owners, 1, Options{FlightBytes: flight})
+		b := newBed(t, owners, 1, Options{InflightBytes: inflight})
 		b.create("sem", shard.Forever, "")
 		b.own(owners, "sem", strings.Repeat("d", 60))
 		var slow []*client
@@ -191,18 +191,18 @@ func TestOnlySoManyBytesOfSnapshotsAreUnderWayAndStuckClientsHoldUpOthersForAMom
 		}
 		synctest.Wait()
 		page := b.hub.options.PageBytes
-		if sum := waiting(); sum > flight+page+1<<10 || sum < flight/2 {
+		if sum := waiting(); sum > inflight+page+1<<10 || sum < inflight/2 {
 			t.Errorf("%d bytes wait", sum)
 		}
-		time.Sleep(flightTime - 2*lookEvery)
+		time.Sleep(inflightTime - 2*checkEvery)
 		synctest.Wait()
-		if sum := waiting(); sum > flight+page+1<<10 {
+		if sum := waiting(); sum > inflight+page+1<<10 {
 			t.Errorf("%d bytes wait", sum)
 		}
 		// Those that take nothing count no more after a while; those that take theirs make room at once.
 		fast := newClient(t, b.hub)
 		v := fast.watch("sem", all)
-		time.Sleep(clients * flightTime)
+		time.Sleep(clients * inflightTime)
 		synctest.Wait()
 		fast.expect(v, b.machine)
 		for _, c := range slow {

@@ -45,44 +45,44 @@ func (s *snapshot) drop() {
 
 // startReading gives the watch a snapshot to read. It returns false where there is none to be had now,
 // because the semaphore changes too much: those changes bring the worker back.
-func (k *worker) startReading(w *watch) bool {
-	s := k.snapshot(w.topic, w.revision)
+func (wo *worker) startReading(w *watch) bool {
+	s := wo.snapshot(w.topic, w.revision)
 	if s == nil {
 		return false
 	}
 	if w.missed {
-		k.append(w, &k.resync, false)
-		k.hub.counters.resyncs.Add(1)
+		wo.append(w, &wo.resync, false)
+		wo.hub.counters.resyncs.Add(1)
 		w.missed = false
 	}
 	s.readers++
-	s.used = k.now
+	s.used = wo.now
 	w.reading, w.page = s, 0
 	return true
 }
 
 // planPage plans the next page of the snapshot that the watch reads.
-func (k *worker) planPage(w *watch) {
+func (wo *worker) planPage(w *watch) {
 	s := w.reading
 	if s.dropped {
-		k.leaveSnapshot(w)
+		wo.releaseSnapshot(w)
 		return
 	}
 	push := s.at(w.page, w.wants)
 	// The first page clears the client's view.
 	w.begun = false
-	k.append(w, push, false)
-	k.fly(w.link, push.Size())
+	wo.append(w, push, false)
+	wo.addInflight(w.subscriber, push.Size())
 	if w.page++; w.page < s.pages() {
 		return
 	}
 	w.begun, w.absent, w.revision = true, false, s.revision
-	k.leaveSnapshot(w)
-	k.hub.counters.snapshots.Add(1)
+	wo.releaseSnapshot(w)
+	wo.hub.counters.snapshots.Add(1)
 }
 
-// leaveSnapshot ends the reading of a watch.
-func (k *worker) leaveSnapshot(w *watch) {
+// releaseSnapshot ends the reading of a watch.
+func (wo *worker) releaseSnapshot(w *watch) {
 	s := w.reading
 	if s == nil {
 		return
@@ -94,11 +94,11 @@ func (k *worker) leaveSnapshot(w *watch) {
 	}
 }
 
-// tidy lets go of snapshots that nobody has used for a while.
-func (k *worker) tidy() {
-	k.cached = slices.DeleteFunc(k.cached, func(t *topic) bool {
+// dropUnused lets go of snapshots that no watch has used for a while.
+func (wo *worker) dropUnused() {
+	wo.cached = slices.DeleteFunc(wo.cached, func(t *topic) bool {
 		s := t.snapshot
-		if s.readers > 0 || !s.brief && t.count > 0 && k.now.Sub(s.used) < snapshotTime {
+		if s.readers > 0 || !s.brief && t.count > 0 && wo.now.Sub(s.used) < snapshotTime {
 			return false
 		}
 		t.snapshot = nil
@@ -107,17 +107,17 @@ func (k *worker) tidy() {
 }
 
 // snapshot returns a snapshot of the topic's semaphore that is newer than a revision: the one that is being
-// sent, if what happened since can be told by a delta, or a new one.
-func (k *worker) snapshot(t *topic, than shard.Revision) *snapshot {
-	if s := t.snapshot; s != nil && s.revision > than && k.leadsOn(t, s) {
+// sent, if what happened since can be sent as a delta, or a new one.
+func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
+	if s := t.snapshot; s != nil && s.revision > than && wo.continuesFrom(t, s) {
 		return s
 	}
-	s := k.readSnapshot(t)
+	s := wo.readSnapshot(t)
 	if s == nil {
 		return nil
 	}
 	if t.snapshot == nil {
-		k.cached = append(k.cached, t)
+		wo.cached = append(wo.cached, t)
 	} else if t.snapshot.readers > 0 {
 		if t.older != nil {
 			t.older.drop()
@@ -128,9 +128,9 @@ func (k *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	return s
 }
 
-// leadsOn tells whether a delta leads from the snapshot to the present.
-func (k *worker) leadsOn(t *topic, s *snapshot) bool {
-	c := k.change(t, s.revision)
+// continuesFrom reports whether a delta leads from the snapshot to the present.
+func (wo *worker) continuesFrom(t *topic, s *snapshot) bool {
+	c := wo.change(t, s.revision)
 	return c.kind == shard.DeltaNone || !s.brief &&
-		c.kind == shard.DeltaChanges && k.tell(t, c, wantsData|wantsOwners).kind != newsWhole
+		c.kind == shard.DeltaChanges && wo.encodeUpdate(t, c, wantsData|wantsOwners).kind != updateWhole
 }

@@ -56,7 +56,7 @@ func TestASemaphoreHasTwoSnapshotsAtTheMostHoweverSlowlyTheyAreRead(t *testing.T
 			b.own(owners, "sem", fmt.Sprint(g))
 			rest()
 			alive := make(map[*snapshot]bool)
-			for _, l := range b.hub.links {
+			for _, l := range b.hub.subscribers {
 				for _, w := range l.watches {
 					if w.reading != nil && !w.reading.dropped {
 						alive[w.reading] = true
@@ -82,7 +82,8 @@ func TestASemaphoreHasTwoSnapshotsAtTheMostHoweverSlowlyTheyAreRead(t *testing.T
 	})
 }
 
-// A client whose view is not complete cannot take a delta, though one would lead on from its last view.
+// TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother: a client whose view is not complete cannot take a delta, though
+// one would lead on from its last view.
 func TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother(t *testing.T) {
 	const owners, data = 40, 1 << 10
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestAWatchWhoseSnapshotIsDroppedHalfwayBeginsAnother(t *testing.T) {
 			}
 			rest()
 		}
-		for _, w := range b.hub.links[c].watches {
+		for _, w := range b.hub.subscribers[c].watches {
 			if w.reading == nil || w.page == 0 || !w.reading.dropped {
 				t.Fatalf("page %d of %+v", w.page, w.reading)
 			}
@@ -132,7 +133,8 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 		for _, step := range []struct {
 			changes, reads int
 			sleep          time.Duration
-		}{{0, 3, 0}, {10, 0, snapshotTime / 2}, {0, 0, snapshotTime / 2}, {shard.MaxPage + 10, 3, 0}, {0, 3, 2 * snapshotTime}} {
+		}{{0, 3, 0}, {10, 0, snapshotTime / 2}, {0, 0, snapshotTime / 2}, {shard.MaxPage + 10, 3, 0}, {0, 3,
+			2 * snapshotTime}} {
 			for i := range step.changes {
 				b.addAs(i, acquire("sem", fmt.Sprint(step.changes)))
 			}
@@ -157,8 +159,8 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 	})
 }
 
-// One watch gets a snapshot; in the same round, before anything has shown that it is old, another one that is
-// further needs a snapshot too.
+// TestASnapshotIsNotSharedWithAWatchThatIsFurther: one watch gets a snapshot; in the same round, before anything has
+// shown that it is old, another one that is further needs a snapshot too.
 func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 	const data = 1 << 10
 	synctest.Test(t, func(t *testing.T) {
@@ -166,15 +168,16 @@ func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 		b.create("sem", shard.Forever, "")
 		b.own(3, "sem", strings.Repeat("b", data))
 		_, revision := stateOf(b.machine, 1, "sem")
-		b.hub.machine = &stepping{machine: b.machine, before: func(shard.DescribeOptions) {}, changes: func(since shard.Revision) {
-			if since == revision+1 {
-				b.update("sem", "new")
-				for range 2 * longDelta {
-					b.acquire(3, "sem", "")
-					b.release(3, "sem")
+		b.hub.machine = &stepping{machine: b.machine, before: func(shard.DescribeOptions) {},
+			changes: func(since shard.Revision) {
+				if since == revision+1 {
+					b.update("sem", "new")
+					for range 2 * longDelta {
+						b.acquire(3, "sem", "")
+						b.release(3, "sem")
+					}
 				}
-			}
-		}}
+			}}
 		c := newClient(t, b.hub)
 		b.hub.running = true // so that both are opened before the worker begins
 		behind := c.watch("sem", all)

@@ -15,7 +15,7 @@ const (
 	topicQuiet   topicStage = iota // nothing is to be sent
 	topicResting                   // in Hub.resting
 	topicReady                     // in Hub.ready
-	topicPassing                   // the worker is at it
+	topicPlanned                   // the worker is at it
 )
 
 // topic is a semaphore that is watched, whether it exists or not.
@@ -28,11 +28,11 @@ type topic struct {
 	rests    int               // place in Hub.resting
 	next     time.Time         // not to be sent again before
 	flags    shard.EffectFlags // of what changed since the worker took the topic last
-	interest shard.EffectFlags // what any of its watches is to be told
+	interest shard.EffectFlags // what any of its watches is to get
 
 	// The worker's own.
 	taken   shard.EffectFlags
-	watches [wantings][]*watch
+	watches [wantKinds][]*watch
 	count   int
 	visited bool
 	latest  *change // the one of changes that was asked for last
@@ -47,7 +47,7 @@ func (t *topic) key() shard.ObjectName { return shard.ObjectName{Node: t.node, N
 // nameBytes is the name as the machine takes it; it must not be written to.
 func (t *topic) nameBytes() []byte { return protocol.View(t.name) }
 
-// add puts a watch in and tells whether the topic's interest may have grown.
+// add puts a watch in and reports whether the topic's interest may have grown.
 func (t *topic) add(w *watch) bool {
 	list := &t.watches[w.wants]
 	*list = append(*list, w)
@@ -56,7 +56,7 @@ func (t *topic) add(w *watch) bool {
 	return len(*list) == 1
 }
 
-// remove takes a watch out and tells whether the topic's interest may have shrunk.
+// remove takes a watch out and reports whether the topic's interest may have shrunk.
 func (t *topic) remove(w *watch) bool {
 	list := t.watches[w.wants]
 	last := len(list) - 1
@@ -69,7 +69,7 @@ func (t *topic) remove(w *watch) bool {
 	return last == 0
 }
 
-// interests returns what the watches are to be told, all together.
+// interests returns what the watches are to get, all together.
 func (t *topic) interests() shard.EffectFlags {
 	var f shard.EffectFlags
 	for w, list := range t.watches {

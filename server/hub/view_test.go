@@ -99,7 +99,8 @@ type view struct {
 func (v *view) snapshot(m *protocol.WatchSnapshot) error {
 	switch {
 	case !m.First && (!v.partial || m.Revision != v.revision):
-		return fmt.Errorf("a further page of revision %d, the first was of %d (partial %v)", m.Revision, v.revision, v.partial)
+		return fmt.Errorf("a further page of revision %d, the first was of %d (partial %v)", m.Revision, v.revision,
+			v.partial)
 	case m.First && m.Revision <= v.revision && v.revision != 0:
 		return fmt.Errorf("a snapshot of revision %d, the view is of %d", m.Revision, v.revision)
 	case !m.First && (m.Exists || m.Ephemeral || m.Limit != 0 || len(m.Data) > 0):

@@ -9,12 +9,12 @@ import (
 
 // watch is one open watch: what its client's view is, and what is on the way to it.
 type watch struct {
-	link   *link
-	id     uint64
-	wants  wants
-	opened time.Time
-	name   int  // bytes of the semaphore's name, which the budget counts
-	closed bool // nothing more may be appended; guarded by link.mu
+	subscriber *subscriber
+	id         uint64
+	wants      wants
+	opened     time.Time
+	name       int  // bytes of the semaphore's name, which the budget counts
+	closed     bool // nothing more may be appended; guarded by subscriber.mu
 
 	// The worker's own from here on. It plans what is appended, in order, and takes what it planned for
 	// sent: where that is not so the connection is gone.
@@ -34,4 +34,40 @@ type watch struct {
 	waits  int           // place among those that are ahead of this replica
 	held   *list.Element // in the list that it waits in for its connection, or for its turn
 	heldIn *list.List
+}
+
+// wants is what a watch asks for besides the semaphore's existence.
+type wants uint8
+
+const (
+	wantsData   wants = 1 << 0
+	wantsOwners wants = 1 << 1
+	// wantings is how many different wants there are.
+	wantKinds = 4
+)
+
+// everything is the flags of a change that may be of any sort.
+const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
+
+func wantsOf(owners, data bool) wants {
+	var w wants
+	if data {
+		w |= wantsData
+	}
+	if owners {
+		w |= wantsOwners
+	}
+	return w
+}
+
+// flags are those of the changes that the watch is to get.
+func (w wants) flags() shard.EffectFlags {
+	f := shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
+	if w&wantsData != 0 {
+		f |= shard.FlagData
+	}
+	if w&wantsOwners != 0 {
+		f |= shard.FlagOwners
+	}
+	return f
 }

@@ -22,7 +22,7 @@ func play(t *testing.T, sessions int, story func(t *testing.T, b *bed, c *client
 	})
 }
 
-// testWindow is long enough to be told from the time that anything takes in a bubble, which is none.
+// testWindow is long enough to be distinguished from the time that anything takes in a bubble, which is none.
 const testWindow = 10 * time.Millisecond
 
 // rest lets the worker finish, and windows end.
@@ -104,7 +104,7 @@ func TestWatchersGetWhatTheyWantAndNothingElse(t *testing.T) {
 	play(t, 3, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 9, "data")
 		b.acquire(0, "sem", "")
-		var views [wantings]*view
+		var views [wantKinds]*view
 		for w := range views {
 			views[w] = c.watch("sem", wants(w))
 		}

@@ -68,7 +68,7 @@ func TestEachSemaphoreHasAWindowOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestChangesThatNobodyIsToldOfBeginNoWindow(t *testing.T) {
+func TestChangesThatNoWatchGetsBeginNoWindow(t *testing.T) {
 	play(t, 1, func(t *testing.T, b *bed, c *client) {
 		b.create("sem", 1, "")
 		c.watch("sem", wantsData)
@@ -110,7 +110,7 @@ func TestAllWatchesOfAConnectionAreFlushedTogether(t *testing.T) {
 		for i := range 50 {
 			name := string(rune('a' + i))
 			b.create(name, 1, "")
-			for w := range wants(wantings) {
+			for w := range wants(wantKinds) {
 				views = append(views, c.watch(name, w))
 			}
 		}
@@ -177,7 +177,8 @@ func TestTenThousandWatchersOfOneSemaphoreAllSeeIt(t *testing.T) {
 				}
 				rest()
 				after := b.hub.Counters()
-				if sent := after.Deltas - before.Deltas; sent > uint64(2*len(views)) || after.Snapshots != before.Snapshots {
+				if sent := after.Deltas - before.Deltas; sent > uint64(2*len(views)) ||
+					after.Snapshots != before.Snapshots {
 					t.Errorf("%d deltas: %+v", sent, after)
 				}
 				for i, v := range views {

@@ -20,31 +20,31 @@ type worker struct {
 	encoder *protocol.Encoder
 	now     time.Time // when the round began
 
-	errands []errand
-	ready   []*topic
-	queue   []*watch        // to be looked at
-	resume  []*link         // whose held watches are to be looked at
-	ahead   ordered[*watch] // that ask for a revision that the replica has not reached, lowest first
-	turns   list.List       // watches whose snapshot waits until others have arrived
-	cached  []*topic        // that have a snapshot
-	looking bool
+	tasks    []task
+	ready    []*topic
+	queue    []*watch        // to be looked at
+	resume   []*subscriber   // whose held watches are to be looked at
+	ahead    ordered[*watch] // that ask for a revision that the replica has not reached, lowest first
+	waiting  list.List       // watches whose snapshot waits until others have arrived
+	cached   []*topic        // that have a snapshot
+	checking bool
 
 	// Of the planning since the last delivery.
-	reached []*link
+	reached []*subscriber
 	visited []*topic
 	spent   int // of planBytes
 
 	// What deliveries found, dealt with when the round is over: the lists that hold watches must not
 	// change while they are walked.
 	ended []*watch
-	lost  []*link
+	lost  []*subscriber
 
-	flying []*link // with bytes of snapshots that may not have arrived
-	flown  int     // those bytes, of all of them
-	flew   bool    // some were delivered in this round
+	inflight      []*subscriber // with bytes of snapshots that may not have arrived
+	inflightBytes int           // those bytes, of all of them
+	grew          bool          // some were delivered in this round
 
 	// Kept to be used again.
-	link    *link // that write is for
+	writing *subscriber // that write is for
 	write   func(*protocol.Encoder, *bytebufferpool.ByteBuffer)
 	spare   []*change
 	brief   shard.Description
@@ -55,112 +55,113 @@ type worker struct {
 	resync protocol.SharedPush
 }
 
-func (k *worker) init(h *Hub) {
-	k.hub, k.encoder = h, protocol.NewEncoder()
-	k.ahead = ordered[*watch]{
+func (wo *worker) init(h *Hub) {
+	wo.hub, wo.encoder = h, protocol.NewEncoder()
+	wo.ahead = ordered[*watch]{
 		before: func(a, b *watch) bool { return a.revision < b.revision },
 		place:  func(w *watch) *int { return &w.waits },
 	}
-	k.write = k.writePlan
-	k.resync = k.encoder.SharedPush(&protocol.WatchResync{})
+	wo.write = wo.writePlan
+	wo.resync = wo.encoder.SharedPush(&protocol.WatchResync{})
 }
 
 // run works until there is nothing left to do.
-func (k *worker) run() {
-	for k.take() {
-		for i := range k.errands {
-			k.do(&k.errands[i])
+func (wo *worker) run() {
+	for wo.beginRound() {
+		for i := range wo.tasks {
+			wo.do(&wo.tasks[i])
 		}
-		k.errands = again(k.errands, keptItems)
-		for _, t := range k.ready {
-			k.pass(t)
+		wo.tasks = emptied(wo.tasks, keptItems)
+		for _, t := range wo.ready {
+			wo.planTopic(t)
 		}
-		k.admit()
-		k.attendQueue()
-		k.deliver()
-		k.settle()
-		k.tidy()
+		wo.planWaiting()
+		wo.planQueue()
+		wo.deliver()
+		wo.finishRound()
+		wo.dropUnused()
 	}
 }
 
-// take begins a round: it gives back what the last one was about, and takes what there is to do. It
+// beginRound: take begins a round: it gives back what the last one was about, and takes what there is to do. It
 // returns false, and the worker is not running any more, when there is nothing.
-func (k *worker) take() bool {
-	h := k.hub
+func (wo *worker) beginRound() bool {
+	h := wo.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k.giveBack()
+	wo.rearm()
 	if h.closed {
 		h.running = false
 		h.stopped.Broadcast()
 		return false
 	}
-	k.errands, h.errands = h.errands, k.errands
-	k.ready, h.ready = h.ready, k.ready
-	for _, t := range k.ready {
-		t.stage = topicPassing
+	wo.tasks, h.tasks = h.tasks, wo.tasks
+	wo.ready, h.ready = h.ready, wo.ready
+	for _, t := range wo.ready {
+		t.stage = topicPlanned
 		t.taken, t.flags = t.flags, 0
 	}
-	k.takeReached()
-	k.looking, h.looking = h.looking, false
-	if len(k.errands)+len(k.ready)+len(k.queue)+len(k.resume) == 0 && !k.looking && !(k.flew && k.turns.Len() > 0) {
+	wo.takeReached()
+	wo.checking, h.checking = h.checking, false
+	if len(wo.tasks)+len(wo.ready)+len(wo.queue)+len(wo.resume) == 0 && !wo.checking &&
+		!(wo.grew && wo.waiting.Len() > 0) {
 		h.running = false
 		h.stopped.Broadcast()
 		return false
 	}
-	k.now = time.Now()
+	wo.now = time.Now()
 	return true
 }
 
-// giveBack lets the topics of the round rest. Hub.mu is held.
-func (k *worker) giveBack() {
-	h := k.hub
-	if len(k.ready) > 0 {
+// rearm lets the topics of the round rest. Hub.mu is held.
+func (wo *worker) rearm() {
+	h := wo.hub
+	if len(wo.ready) > 0 {
 		now := time.Now()
-		next := now.Add(h.rest(now.Sub(k.now)))
-		for _, t := range k.ready {
+		next := now.Add(h.rest(now.Sub(wo.now)))
+		for _, t := range wo.ready {
 			t.stage, t.next = topicQuiet, next
 			if t.flags != 0 && h.topics[t.key()] == t {
 				h.mark(t, 0, now)
 			}
 		}
-		k.ready = again(k.ready, keptItems)
+		wo.ready = emptied(wo.ready, keptItems)
 	}
 	var after time.Duration
 	switch {
-	case k.turns.Len() > 0:
-		after = lookEvery
-	case len(k.cached) > 0:
+	case wo.waiting.Len() > 0:
+		after = checkEvery
+	case len(wo.cached) > 0:
 		after = snapshotTime
 	default:
 		return
 	}
-	if at := time.Now().Add(after); h.look.IsZero() || at.Before(h.look) {
-		h.look = at
+	if at := time.Now().Add(after); h.checkAt.IsZero() || at.Before(h.checkAt) {
+		h.checkAt = at
 		h.arm()
 	}
 }
 
 // takeReached takes the watches whose revision the replica has reached. Hub.mu is held.
-func (k *worker) takeReached() {
-	h := k.hub
-	for len(k.ahead.items) > 0 && k.ahead.first().revision <= h.revision {
-		w := k.ahead.first()
-		k.leaveAhead(w)
-		k.queue = append(k.queue, w)
+func (wo *worker) takeReached() {
+	h := wo.hub
+	for len(wo.ahead.items) > 0 && wo.ahead.first().revision <= h.revision {
+		w := wo.ahead.first()
+		wo.removeAhead(w)
+		wo.queue = append(wo.queue, w)
 	}
 	h.awaited = 0
-	if len(k.ahead.items) > 0 {
-		h.awaited = k.ahead.first().revision
+	if len(wo.ahead.items) > 0 {
+		h.awaited = wo.ahead.first().revision
 	}
 }
 
-// enter puts a watch that was opened into its topic, before the machine is read for it.
-func (k *worker) enter(w *watch, name shard.ObjectName) {
+// add puts a watch that was opened into its topic, before the machine is read for it.
+func (wo *worker) add(w *watch, name shard.ObjectName) {
 	if w.over {
 		return
 	}
-	h := k.hub
+	h := wo.hub
 	t := h.topics[name]
 	if t == nil {
 		t = &topic{node: name.Node, name: name.Name}
@@ -172,15 +173,15 @@ func (k *worker) enter(w *watch, name shard.ObjectName) {
 		t.interest = t.interests()
 		h.mu.Unlock()
 	}
-	k.queue = append(k.queue, w)
+	wo.queue = append(wo.queue, w)
 }
 
 // remove lets go of a watch.
-func (k *worker) remove(w *watch) {
+func (wo *worker) remove(w *watch) {
 	if w.over {
 		return
 	}
-	h := k.hub
+	h := wo.hub
 	w.over = true
 	h.open.Add(-1)
 	h.options.Budget.Give(w.name)
@@ -188,9 +189,9 @@ func (k *worker) remove(w *watch) {
 	if t == nil {
 		return
 	}
-	k.release(w)
-	k.leaveSnapshot(w)
-	k.leaveAhead(w)
+	wo.release(w)
+	wo.releaseSnapshot(w)
+	wo.removeAhead(w)
 	if !t.remove(w) {
 		return
 	}
@@ -202,12 +203,12 @@ func (k *worker) remove(w *watch) {
 	}
 }
 
-// dismiss lets go of a connection.
-func (k *worker) dismiss(l *link) {
-	for _, w := range l.leave() {
-		k.remove(w)
+// removeSubscriber lets go of a connection.
+func (wo *worker) removeSubscriber(l *subscriber) {
+	for _, w := range l.closeAll() {
+		wo.remove(w)
 	}
-	k.land(l)
+	wo.removeInflight(l)
 	l.lost = true
 }
 
@@ -217,8 +218,8 @@ const (
 	keptFrames = 256
 )
 
-// again empties a list, to be filled again.
-func again[T any](list []T, kept int) []T {
+// emptied empties a list, to be filled again.
+func emptied[T any](list []T, kept int) []T {
 	if cap(list) > kept {
 		return nil
 	}

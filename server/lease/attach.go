@@ -9,11 +9,12 @@ import (
 // Start says that a session's creation was committed, for a client at that holder. It is called where
 // the creation is applied, in the order of the log. Closed means that
 // the client has gone meanwhile: the session is on record as detached, and unless its client learned
-// its id nobody will ever come for it.
+// its id no client will ever attach it.
 //
 // Where the walk over the machine's sessions was faster the session may be known already, and then even
-// be Expiring, or attached by somebody who guessed its id: OutOfSequence.
-func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Duration, h *Holder, seq uint64, now time.Time) Verdict {
+// be Expiring, or attached by a client that guessed its id: OutOfSequence.
+func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Duration, h *Holder, seq uint64,
+	now time.Time) Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.judges() {
@@ -34,7 +35,7 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 	s.seq, s.since = seq, max(s.since, instantOf(now))
 	g := t.groupOf(h)
 	if g == nil {
-		t.rest(s, s.deadline())
+		t.setDetached(s, s.deadline())
 		return Closed
 	}
 	t.attach(s, g)
@@ -42,7 +43,7 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 }
 
 // Attach attaches a session that is there over the holder, after its key was checked. If it was
-// attached over another holder it is lost to that one, which must be told. Only with Attached has
+// attached over another holder it is lost to that one, which must be notified. Only with Attached has
 // anything changed.
 //
 // A STRICT attach is one before which a barrier was made that was begun after the request was read.
@@ -98,7 +99,7 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 }
 
 // Remove says that a session has ended, whatever the reason. If it was attached its holder is
-// returned, and the client must be told; the answer to its own request to end the session tells it.
+// returned, and the client must be notified; the answer to its own request to end the session does that.
 func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	return lost
 }
 
-// Withdraw detaches a session from a holder that it is attached over and that may not have it any longer, and tells
+// Withdraw detaches a session from a holder that it is attached over and that may not have it any longer, and reports
 // whether it was: the caller must report that to its client then.
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
@@ -125,7 +126,7 @@ func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 		return false
 	}
 	t.lose(s)
-	t.rest(s, s.deadline())
+	t.setDetached(s, s.deadline())
 	return true
 }
 
@@ -140,15 +141,70 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 	gone := max(instantOf(now), h.lastHeard())
 	for _, s := range g.sessions.items {
 		s.group, s.since = nil, max(s.since, gone)
-		t.rest(s, s.deadline())
+		t.setDetached(s, s.deadline())
 	}
 	t.attached -= len(g.sessions.items)
 	g.sessions.items = nil
 	t.dissolveIfEmpty(g)
 }
 
-// rest puts a session that has no place among the timers, as detached.
-func (t *Table) rest(s *session, at instant) {
+// setDetached puts a session that has no place among the timers, as detached.
+func (t *Table) setDetached(s *session, at instant) {
 	s.state, s.at = detached, at
 	t.timers.push(s)
+}
+
+// Verdict is what became of an attach.
+type Verdict uint8
+
+const (
+	// Attached: the session is attached over the holder. Its client may be answered so.
+	Attached Verdict = 1
+	// NotLeading: this host does not lead the shard. Say where the leader is.
+	NotLeading Verdict = 2
+	// Restoring: this host has just begun to lead and does not know all sessions yet. Try again soon.
+	Restoring Verdict = 3
+	// Unknown: there is no such session: it is over.
+	Unknown Verdict = 4
+	// OutOfSequence: a later attach of the same session came before this one. Nothing changed.
+	OutOfSequence Verdict = 5
+	// Expiring: the session's time is up and its end is proposed. Whether it ends is not certain; try
+	// again when the outcome is known, or let the client do so.
+	Expiring Verdict = 6
+	// NotFresh: this host cannot vouch for anything now. Make a barrier, then try again.
+	NotFresh Verdict = 7
+	// Closed: the holder's connection has gone meanwhile. No client waits for an answer.
+	Closed Verdict = 8
+)
+
+var verdictNames = [...]string{
+	Attached: "attached", NotLeading: "not-leading", Restoring: "restoring", Unknown: "unknown",
+	OutOfSequence: "out-of-sequence", Expiring: "expiring", NotFresh: "not-fresh", Closed: "closed",
+}
+
+// String returns the verdict for logs and tests.
+func (v Verdict) String() string {
+	if v == 0 || int(v) >= len(verdictNames) {
+		return "verdict-invalid"
+	}
+	return verdictNames[v]
+}
+
+// Late reports whether an attach of that sequence comes after one of a higher: it will not be had.
+func (t *Table) Late(id shard.SessionID, seq uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	return s != nil && seq < s.seq
+}
+
+// Holder returns what the session is attached over, nil where it is not attached.
+func (t *Table) Holder(id shard.SessionID) *Holder {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil || s.group == nil {
+		return nil
+	}
+	return s.group.holder
 }

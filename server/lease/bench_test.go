@@ -78,7 +78,7 @@ func BenchmarkAttach(b *testing.B) {
 			b.Fatal(v)
 		}
 		if lost != nil {
-			lost.Told(1)
+			lost.Reported(1)
 		}
 		n++
 	}
@@ -141,7 +141,7 @@ func BenchmarkStall(b *testing.B) {
 	}
 }
 
-// A leader keeps few bytes for each session, whether it is attached or not.
+// TestASessionTakesLittleMemory: a leader keeps few bytes for each session, whether it is attached or not.
 func TestASessionTakesLittleMemory(t *testing.T) {
 	const most = 120 // bytes
 	for name, attached := range map[string]bool{"attached": true, "detached": false} {
@@ -165,7 +165,7 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// What is done for every burst and every tick must not allocate.
+// TestTheHotPathsDoNotAllocate: what is done for every burst and every tick must not allocate.
 func TestTheHotPathsDoNotAllocate(t *testing.T) {
 	st := newStage(t)
 	h := lease.NewHolder(st.now)

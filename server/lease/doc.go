@@ -1,9 +1,9 @@
-// Package lease keeps the books on who is alive, for one data shard at the host that leads it.
+// package lease keeps the books on who is alive, for one data shard at the host that leads it.
 //
-// It is logic only: no goroutine, no timer, no I/O. The server tells a Table what happened and when
+// It is logic only: no goroutine, no timer, no I/O. The server says to a Table what happened and when
 // (a session began, was attached, a connection went), asks it which sessions are Due, and proposes
 // what it says. A Holder stands for one client connection; its sessions may be of several shards, so
-// of several tables. Freshness tells whether this host may vouch for anything at all.
+// of several tables. Freshness reports whether this host may vouch for anything at all.
 //
 // What may be said to clients, and in which order the server must make its calls so that no session
 // ends whose client still believes in it, is in DESIGN.md of this package, with the proof.

@@ -10,7 +10,7 @@ import (
 type Expiry struct {
 	Session shard.SessionID
 	// Holder is the silent one that the session was attached over and is lost to; nil if it was
-	// detached. It must be told, before Dropped is called at the latest.
+	// detached. It must be notified, before Dropped is called at the latest.
 	Holder *Holder
 }
 
@@ -29,16 +29,16 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 		return dst, t.term
 	}
 	at := instantOf(now)
-	if from, stalled := t.pulse.tick(at); stalled {
+	if from, stalled := t.detector.tick(at); stalled {
 		t.stalled(from, at)
 	}
 	limit += len(dst)
-	for looks := 0; len(dst) < limit && looks < maxLooks; looks++ {
+	for looks := 0; len(dst) < limit && looks < maxChecks; looks++ {
 		switch {
 		case len(t.timers.items) > 0 && t.timers.first().at <= at:
-			dst = t.ring(t.timers.first(), at, dst)
+			dst = t.checkSession(t.timers.first(), at, dst)
 		case len(t.watched.items) > 0 && t.watched.first().at <= at:
-			dst = t.question(t.watched.first(), at, limit, dst)
+			dst = t.checkHolder(t.watched.first(), at, limit, dst)
 		default:
 			return dst, t.term
 		}
@@ -46,8 +46,8 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	return dst, t.term
 }
 
-// ring looks at a session whose timer rings.
-func (t *Table) ring(s *session, now instant, dst []Expiry) []Expiry {
+// checkSession looks at a session whose timer rings.
+func (t *Table) checkSession(s *session, now instant, dst []Expiry) []Expiry {
 	if at := s.deadline(); s.state == detached && at > now {
 		s.at = at
 		t.timers.fix(int(s.place))
@@ -57,13 +57,13 @@ func (t *Table) ring(s *session, now instant, dst []Expiry) []Expiry {
 	return t.expire(s, nil, dst)
 }
 
-// question looks at a holder that may have been silent for too long.
-func (t *Table) question(g *group, now instant, limit int, dst []Expiry) []Expiry {
+// checkHolder looks at a holder that may have been silent for too long.
+func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Expiry {
 	h := g.holder
 	heard, since, until := h.silence(now)
 	due, next := g.silent(since, until, limit-len(dst), t.scratch[:0])
 	if until < now && next <= now && len(due) == 0 {
-		next = now.plus(readerLook)
+		next = now.plus(readerCheck)
 	}
 	for _, s := range due {
 		// The debt first, then the last look at when the holder was heard: MayPong does the two the
@@ -102,7 +102,7 @@ func (t *Table) Dropped(term uint64, ids []shard.SessionID, now time.Time) {
 	t.unexpire(term, ids, now, false)
 }
 
-// Undecided says that nobody knows whether a proposal to expire the sessions, made under that term,
+// Undecided says that it is not known whether a proposal to expire the sessions, made under that term,
 // was or will be applied. A session must not be attached and then die of it, so they stay expiring
 // while this leader leads, and are due again in a while, until one proposal is applied. The next
 // leader need not know: its lead command makes older proposals void.
@@ -129,7 +129,7 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 			continue
 		}
 		t.expiring--
-		t.rest(s, max(again, s.deadline()))
+		t.setDetached(s, max(again, s.deadline()))
 	}
 }
 

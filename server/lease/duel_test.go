@@ -16,8 +16,8 @@ var (
 	twinSeed   = flag.Uint64("twin.seed", 0, "seed of the first run; 0 draws one")
 )
 
-// Two tables share their holders. Tables and twins get the same random events and must give the same
-// answers.
+// TestTablesAgreeWithTheirNaiveTwins: two tables share their holders. Tables and twins get the same random events and
+// must give the same answers.
 func TestTablesAgreeWithTheirNaiveTwins(t *testing.T) {
 	events, seed := *twinEvents, *twinSeed
 	if testing.Short() {
@@ -156,7 +156,8 @@ func (d *duel) askDue(c *contestant) error {
 			continue
 		}
 		for id := range want {
-			return fmt.Errorf("%v is not due; the twin says that it was at %v", id, c.twin.sessions[id].deadline().Sub(start))
+			return fmt.Errorf("%v is not due; the twin says that it was at %v", id,
+				c.twin.sessions[id].deadline().Sub(start))
 		}
 		return d.checkNext(c)
 	}

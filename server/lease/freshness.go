@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Freshness tells whether a host still knows that its knowledge of a shard holds: a read barrier that
+// Freshness reports whether a host still knows that its knowledge of a shard holds: a read barrier that
 // succeeded was begun less than a window ago. It counts from the beginning of the barrier, because
 // that is the moment that the barrier speaks of.
 //
@@ -57,7 +57,7 @@ func (f *Freshness) Succeeded(r Round) bool {
 	return true
 }
 
-// Fresh tells whether the host is fresh. To vouch for what a client said, now must have been read
+// Fresh reports whether the host is fresh. To vouch for what a client said, now must have been read
 // after hearing the client.
 func (f *Freshness) Fresh(now time.Time) bool { return int64(instantOf(now)) < f.until.Load() }
 

@@ -79,7 +79,7 @@ func (t *Table) watch(g *group, s *session) {
 // groupOf returns the group of the holder in this table, nil if its connection has gone.
 func (t *Table) groupOf(h *Holder) *group {
 	g := t.groups[h]
-	if g == nil && h.join(t) {
+	if g == nil && h.addTable(t) {
 		g = &group{holder: h, at: never}
 		t.groups[h] = g
 		t.watched.push(g)
@@ -102,7 +102,7 @@ func (t *Table) unplace(s *session) *group {
 	return g
 }
 
-// lose takes a session away from its holder, if it has one; the client must be told.
+// lose takes a session away from its holder, if it has one; the client must be notified.
 func (t *Table) lose(s *session) (from *Holder) {
 	g := t.unplace(s)
 	if g == nil {
@@ -120,7 +120,7 @@ func (t *Table) dissolveIfEmpty(g *group) {
 	if len(g.sessions.items) == 0 {
 		t.watched.remove(g.place)
 		delete(t.groups, g.holder)
-		g.holder.leave(t)
+		g.holder.removeTable(t)
 	}
 }
 

@@ -27,15 +27,15 @@ func (h *heap[T, O]) remove(at int) {
 	h.items[last] = zero
 	h.items = h.items[:last]
 	if at < last {
-		h.settle(at, x)
+		h.place(at, x)
 	}
 }
 
 // fix puts right the place of a thing whose order has changed.
-func (h *heap[T, O]) fix(at int) { h.settle(at, h.items[at]) }
+func (h *heap[T, O]) fix(at int) { h.place(at, h.items[at]) }
 
-// settle finds the place of x, for which there is a gap.
-func (h *heap[T, O]) settle(gap int, x T) {
+// place: settle finds the place of x, for which there is a gap.
+func (h *heap[T, O]) place(gap int, x T) {
 	var o O
 	if gap > 0 && o.before(x, h.items[(gap-1)/2]) {
 		h.up(gap, x)

@@ -12,9 +12,9 @@ import (
 // allocates nothing.
 //
 // When a session is lost to a holder (it is due, another connection took it, it ended, the host leads
-// its shard no more), the client has to be told before the host may vouch for the connection again:
+// its shard no more), the client has to be notified before the host may vouch for the connection again:
 // until then the client cannot know that a pong does not speak of that session. So every loss is a
-// debt, made by the table in the same step as the loss and paid with Told.
+// debt, made by the table in the same step as the loss and paid with Reported.
 type Holder struct {
 	// Owner is what the server knows the connection by. It is set before the holder is used.
 	Owner any
@@ -24,7 +24,7 @@ type Holder struct {
 
 	heard  atomic.Int64             // instant of the last burst of frames
 	stood  atomic.Int64             // for how long the reader had stood still by then; set after heard, read before it
-	debt   atomic.Int64             // losses that the client has not been told of
+	debt   atomic.Int64             // losses that were not reported to the client
 	tables atomic.Pointer[[]*Table] // those with sessions attached over it; the slice never changes
 
 	mu     sync.Mutex // guards changes of tables, and closed; taken within a table's lock
@@ -48,7 +48,7 @@ func NewHolder(now time.Time) *Holder {
 }
 
 // Heard says that frames came over the connection, with a time read after the frames were. It is called for
-// every burst. Of times that are told out of order the latest counts.
+// every burst. Of times that come out of order the latest counts.
 func (h *Holder) Heard(now time.Time) {
 	at := int64(instantOf(now))
 	for before := h.heard.Load(); before < at && !h.heard.CompareAndSwap(before, at); {
@@ -78,9 +78,9 @@ func (h *Holder) MayPong(now time.Time) bool {
 	return h.debt.Load() == 0
 }
 
-// Told says that the client was told of n losses: the messages are in the connection's queue, ahead of
+// Reported says that n losses were reported to the client: the messages are in the connection's queue, ahead of
 // everything that is put there from now on. It may be called from any goroutine.
-func (h *Holder) Told(n int) {
+func (h *Holder) Reported(n int) {
 	assert(h.debt.Add(-int64(n)) >= 0, "a client is told of what it lost, once")
 }
 
@@ -96,8 +96,8 @@ func (h *Holder) Close(now time.Time) {
 	}
 }
 
-// join puts the table on the holder's list, unless the connection has gone.
-func (h *Holder) join(t *Table) bool {
+// addTable puts the table on the holder's list, unless the connection has gone.
+func (h *Holder) addTable(t *Table) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -108,8 +108,8 @@ func (h *Holder) join(t *Table) bool {
 	return true
 }
 
-// leave takes the table off the list.
-func (h *Holder) leave(t *Table) {
+// removeTable takes the table off the list.
+func (h *Holder) removeTable(t *Table) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	tables := slices.DeleteFunc(slices.Clone(*h.tables.Load()), func(o *Table) bool { return o == t })

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/lease"
 )
 
-func TestAPongWaitsUntilTheClientWasToldWhatItLost(t *testing.T) {
+func TestAPongWaitsUntilTheClientKnowsWhatItLost(t *testing.T) {
 	for name, lose := range map[string]func(st *stage){
 		"because another connection took it": func(st *stage) {
 			st.attaches(1, lease.NewHolder(st.now), 0, lease.Attached)
@@ -31,7 +31,7 @@ func TestAPongWaitsUntilTheClientWasToldWhatItLost(t *testing.T) {
 			st.pong(h, true)
 			lose(st)
 			st.pong(h, false)
-			h.Told(1)
+			h.Reported(1)
 			st.pong(h, true)
 		})
 	}
@@ -57,7 +57,7 @@ func TestAPongNeedsEveryShardOfTheConnectionToBeFresh(t *testing.T) {
 	b.refresh()
 	b.pong(h, true)
 	b.Remove(id(2))
-	h.Told(1)
+	h.Reported(1)
 	b.pass(time.Hour)
 	b.pong(h, true) // b has nothing attached any more
 }
@@ -78,8 +78,8 @@ func TestACloseDetachesInEveryShard(t *testing.T) {
 	}
 }
 
-// A ping and the end of its sender's time meet. Whoever wins, not both may happen: the pong, and the
-// session being due.
+// TestNoPongSpeaksOfASessionThatIsDue: a ping and the end of its sender's time meet. Whichever is first, not both may
+// happen: the pong, and the session being due.
 func TestNoPongSpeaksOfASessionThatIsDue(t *testing.T) {
 	const sessions = 64 // to look through them takes a while, in which the ping may come
 	rounds := 10_000
@@ -132,7 +132,8 @@ func TestNoPongSpeaksOfASessionThatIsDue(t *testing.T) {
 	t.Logf("%d pongs, %d due, %d neither", pongs, dues, rounds-pongs-dues)
 }
 
-// Everything at once, for the race detector; what is right is for the other tests.
+// TestAllMethodsMayBeCalledFromAnyGoroutine: everything at once, for the race detector; what is right is for the other
+// tests.
 func TestAllMethodsMayBeCalledFromAnyGoroutine(t *testing.T) {
 	st := newStage(t)
 	holders := make([]*lease.Holder, 4)
@@ -147,13 +148,13 @@ func TestAllMethodsMayBeCalledFromAnyGoroutine(t *testing.T) {
 				now := start.Add(time.Duration(n) * time.Millisecond)
 				st.Start(id(worker*10_000+n+1), nodeOne, second, h, 0, now)
 				if lost, v := st.Attach(id((worker+1)%4*10_000+n+1), h, 1, now); v == lease.Attached && lost != nil {
-					lost.Told(1)
+					lost.Reported(1)
 				}
 				h.MayPong(now)
 				due, _ := st.Due(now, 3, nil)
 				for _, e := range due {
 					if e.Holder != nil {
-						e.Holder.Told(1)
+						e.Holder.Reported(1)
 					}
 				}
 				st.Succeeded(st.Begin(now), 1)

@@ -154,7 +154,7 @@ func TestATermIsLedOnce(t *testing.T) {
 		"while leading":     func(st *stage) { st.Lead(st.term+1, st.now) },
 		"of the same term":  func(st *stage) { st.Unlead(); st.Lead(st.term, st.now) },
 		"of an older term":  func(st *stage) { st.Unlead(); st.Lead(st.term-1, st.now) },
-		"told of too often": func(st *stage) { lease.NewHolder(st.now).Told(1) },
+		"told of too often": func(st *stage) { lease.NewHolder(st.now).Reported(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t)

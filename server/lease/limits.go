@@ -16,7 +16,7 @@ const (
 	// again: a shard without a quorum is not flooded with proposals.
 	RetryAfter = 200 * time.Millisecond
 	// maxLooks bounds the work of one Due, and so how long it holds the table's lock.
-	maxLooks = 20_000
+	maxChecks = 20_000
 	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts
 	// that run at different speeds: good for a difference of 1.5 percent.
 	driftShare = 64
@@ -27,7 +27,7 @@ const (
 	// readerGone is how long a reader may stand still before its connections count as silent.
 	readerGone = 30 * time.Second
 	// readerLook is how long to wait for a reader that has not come round.
-	readerLook = 50 * time.Millisecond
+	readerCheck = 50 * time.Millisecond
 	// maxTimeout is the longest session timeout that a table takes.
 	maxTimeout = shard.MaxSessionTimeout
 )
@@ -35,7 +35,7 @@ const (
 // ErrConfig is what is wrong with every Config that Validate refuses.
 var ErrConfig = errors.New("bad lease config")
 
-// Config is what a Table is told once.
+// Config is what a Table is made of.
 type Config struct {
 	// Grace returns what the sessions of a node get on top of their timeout after a change of leader:
 	// the largest grace period that any host may still rely on, and for a node that this host does not

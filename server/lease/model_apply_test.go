@@ -20,7 +20,7 @@ func (h *modelHost) applyTo(index int) {
 			for _, id := range e.ids {
 				if _, alive := h.replica.sessions[id]; !alive {
 					if lost := h.table.Remove(id); lost != nil {
-						h.tell(lost, modelEnded, id)
+						h.report(lost, modelEnded, id)
 					}
 				}
 			}
@@ -89,21 +89,21 @@ const (
 	modelLater
 )
 
-// tell tells the client of a loss; it takes a while until the message is in the connection's queue.
-func (h *modelHost) tell(to *lease.Holder, kind modelKind, id shard.SessionID) {
+// report reports a loss to the client; it takes a while until the message is in the connection's queue.
+func (h *modelHost) report(to *lease.Holder, kind modelKind, id shard.SessionID) {
 	for _, c := range h.clients {
 		for _, l := range c.links {
 			if l.holder != to {
 				continue
 			}
-			if h.bug == bugToldTooSoon {
-				to.Told(1)
+			if h.bug == bugReportedTooSoon {
+				to.Reported(1)
 			}
 			h.after(h.upTo(300*1e6), func() {
 				h.run(func() {
 					l.toClient(modelMessage{kind: kind, session: id})
-					if h.bug != bugToldTooSoon {
-						to.Told(1)
+					if h.bug != bugReportedTooSoon {
+						to.Reported(1)
 					}
 				})
 			})
@@ -116,7 +116,7 @@ func (h *modelHost) attach(l *modelLink, m modelMessage, now time.Time, barriers
 	lost, v := h.table.Attach(m.session, l.holder, m.seq, now)
 	if lost != nil {
 		h.tally["taken"]++
-		h.tell(lost, modelDetached, m.session)
+		h.report(lost, modelDetached, m.session)
 	}
 	answer := m
 	switch v {

@@ -123,7 +123,8 @@ func (c *modelClient) hear(l *modelLink, m modelMessage) {
 		if m.change {
 			c.tally["changed timeout"]++
 			c.known = m.timeout()
-			c.unresolved = slices.Delete(c.unresolved, slices.Index(c.unresolved, c.known), slices.Index(c.unresolved, c.known)+1)
+			c.unresolved = slices.Delete(c.unresolved, slices.Index(c.unresolved, c.known),
+				slices.Index(c.unresolved, c.known)+1)
 		}
 		c.attachedOver(l)
 		c.count(sent)

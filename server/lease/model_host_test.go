@@ -22,7 +22,7 @@ type modelHost struct {
 	pausedUntil time.Duration // it stands still: nothing is done before
 	cutUntil    time.Duration // nothing gets through between it and the log
 	known       int           // the newest config version it goes by
-	knownBase   int           // the settled version it knows of
+	knownBase   int           // the confirmed version it knows of
 	confirmed   int           // the version it has said that it goes by
 }
 
@@ -76,8 +76,8 @@ func (h *modelHost) grace(shard.NodeID) time.Duration {
 }
 
 func (h *modelHost) learnGrace() {
-	version, settled := len(h.graces)-1, h.settled
-	goBy := func() { h.run(func() { h.goByGrace(max(h.known, version), max(h.knownBase, settled)) }) }
+	version, confirmed := len(h.graces)-1, h.confirmed
+	goBy := func() { h.run(func() { h.goByGrace(max(h.known, version), max(h.knownBase, confirmed)) }) }
 	if h.bug == bugConfirmedTooSoon {
 		h.confirmed = version
 		h.after(h.upTo(5*second), goBy)
@@ -86,15 +86,15 @@ func (h *modelHost) learnGrace() {
 	goBy()
 }
 
-func (h *modelHost) goByGrace(version, settled int) {
-	h.known, h.knownBase = version, settled
+func (h *modelHost) goByGrace(version, confirmed int) {
+	h.known, h.knownBase = version, confirmed
 	switch h.bug {
 	case bugNoFreshness:
 		h.table.Rely(time.Hour)
 	case bugNewestGrace:
 		h.table.Rely(h.graces[version])
 	default:
-		h.table.Rely(slices.Min(h.graces[settled : version+1]))
+		h.table.Rely(slices.Min(h.graces[confirmed : version+1]))
 	}
 	h.confirmed = version
 }
@@ -116,7 +116,7 @@ func (h *modelHost) proposeLead(term uint64) {
 	})
 }
 
-// propose sends an entry to the log. lost is called if it was dropped, or if nobody knows after a while.
+// propose sends an entry to the log. lost is called if it was dropped, or if it is not known after a while.
 func (h *modelHost) propose(e modelEntry, lost func(unknown bool)) {
 	e.by = h
 	report := func(after time.Duration, unknown bool) {
@@ -147,7 +147,7 @@ func (h *modelHost) propose(e modelEntry, lost func(unknown bool)) {
 	}
 }
 
-// barrier makes a read barrier and calls done if it succeeded. The log answers it whoever leads.
+// barrier makes a read barrier and calls done if it succeeded. The log answers it whichever host leads.
 func (h *modelHost) barrier(done func()) {
 	r := h.table.Begin(h.local())
 	if h.now < h.cutUntil {
@@ -213,7 +213,7 @@ func (h *modelHost) unlead() {
 	slices.SortFunc(lost, func(a, b lease.Lost) int { return cmp.Compare(a.Sessions[0], b.Sessions[0]) })
 	for _, l := range lost {
 		for _, id := range l.Sessions {
-			h.tell(l.Holder, modelDetached, id)
+			h.report(l.Holder, modelDetached, id)
 		}
 	}
 	if lost != nil {
@@ -240,7 +240,7 @@ func (h *modelHost) askDue() {
 		for _, e := range due {
 			ids = append(ids, e.Session)
 			if e.Holder != nil {
-				h.tell(e.Holder, modelDetached, e.Session)
+				h.report(e.Holder, modelDetached, e.Session)
 			}
 			if h.world.truth.term == term {
 				h.mustNotBelieve(e.Session, "it is due at its leader")

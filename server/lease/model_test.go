@@ -12,10 +12,10 @@ var (
 	modelSeed = flag.Uint64("model.seed", 0, "seed of the first run; 0 draws one")
 )
 
-// The proof of DESIGN.md, played: hosts that are stopped, cut off, and elected, with clocks that run at
-// different speeds; clients that are slow, come back, and take sessions from one another; tables and
-// holders that are the real ones. At no instant may a session be due at its leader, or end, while a
-// client believes in it.
+// TestNoSessionEndsWhoseClientBelieves: the proof of DESIGN.md, played: hosts that are stopped, cut off, and elected,
+// with clocks that run at different speeds; clients that are slow, come back, and take sessions from one another;
+// tables and holders that are the real ones. At no instant may a session be due at its leader, or end, while a client
+// believes in it.
 func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	runs, seed := *modelRuns, *modelSeed
 	if testing.Short() {
@@ -34,8 +34,9 @@ func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	}
 	t.Log(tally)
 	for _, v := range []string{
-		"led", "deposed", "expired", "expire void", "pong", "pong withheld", "forwarded barrier", "forwarded barrier that counts not",
-		"taken", "settled", "changed timeout", "undecided", "dropped", "attached", "started", "believed to the end",
+		"led", "deposed", "expired", "expire void", "pong", "pong withheld", "forwarded barrier",
+		"forwarded barrier that counts not",
+		"taken", "confirmed", "changed timeout", "undecided", "dropped", "attached", "started", "believed to the end",
 	} {
 		if tally[v] == 0 && runs >= 100 {
 			t.Errorf("never seen: %s", v)
@@ -43,13 +44,13 @@ func TestNoSessionEndsWhoseClientBelieves(t *testing.T) {
 	}
 }
 
-// Each rule is needed: without it the model finds a violation.
+// TestEachRuleIsNeeded: each rule is needed: without it the model finds a violation.
 func TestEachRuleIsNeeded(t *testing.T) {
 	bugs := []bug{
-		bugNoFreshness, bugNoGrace, bugCountFromReceipt, bugLeadBeforeCommit, bugBelievedTerm, bugToldTooSoon,
+		bugNoFreshness, bugNoGrace, bugCountFromReceipt, bugLeadBeforeCommit, bugBelievedTerm, bugReportedTooSoon,
 		bugTimeBeforeReading, bugPongForAll, bugDoubtIgnored, bugNoMargin, bugAnyBarrierCounts,
 	}
-	if *modelRare { // the course of events that they need is told in story_test.go
+	if *modelRare { // the course of events that they need is in story_test.go
 		bugs = append(bugs, bugNewestGrace, bugConfirmedTooSoon, bugLateRestoreIgnored, bugNotSeen)
 	}
 	for _, b := range bugs {
@@ -77,7 +78,7 @@ const (
 	bugAnyBarrierCounts
 	bugLeadBeforeCommit
 	bugNewestGrace
-	bugToldTooSoon
+	bugReportedTooSoon
 	bugTimeBeforeReading
 	bugPongForAll
 	bugDoubtIgnored
@@ -97,7 +98,7 @@ func (b bug) String() string {
 		bugAnyBarrierCounts:   "a barrier counts only if no later leader was seen after it",
 		bugLeadBeforeCommit:   "a leader counts from when its lead command was applied",
 		bugNewestGrace:        "bounds of grace hold until all hosts know the change",
-		bugToldTooSoon:        "a client is told of a loss before the next pong",
+		bugReportedTooSoon:    "a client is told of a loss before the next pong",
 		bugTimeBeforeReading:  "the time of a burst is read after the burst",
 		bugPongForAll:         "a pong counts for what was attached when its ping was sent",
 		bugDoubtIgnored:       "after an undecided expiry a session is not attachable",

@@ -17,7 +17,7 @@ const (
 	modelDrift = 0.005
 )
 
-// world is one run: real time, which nobody in it can see, and everything that is under way.
+// world is one run: real time, which no clock in it shows, and everything that is under way.
 type world struct {
 	*rand.Rand
 	bug       bug
@@ -37,8 +37,8 @@ type world struct {
 	leader *modelHost
 
 	// The node's grace periods, as the meta shard has them: one per config version.
-	graces  []time.Duration
-	settled int
+	graces    []time.Duration
+	confirmed int
 }
 
 func newWorld(seed uint64, b bug, tally map[string]int) *world {
@@ -58,7 +58,7 @@ func newWorld(seed uint64, b bug, tally map[string]int) *world {
 	w.every(3*second, func() { w.pick().pause() })
 	w.every(3*second, func() { w.pick().cut() })
 	w.every(3*second, w.alterGrace)
-	w.every(300*time.Millisecond, w.settleGrace)
+	w.every(300*time.Millisecond, w.dropOldGraces)
 	return w
 }
 
@@ -117,7 +117,7 @@ func (w *world) elect() {
 	w.after(w.delay(), func() { h.run(func() { h.wasElected(term) }) })
 }
 
-// entry is a command in the log.
+// modelEntry is a command in the log.
 type modelEntry struct {
 	kind    shard.CommandKind
 	term    uint64              // lead, expire
@@ -128,7 +128,7 @@ type modelEntry struct {
 	applied func(e *modelEntry) // what by does when it has applied it
 }
 
-// machine is the part of the state machine that matters here.
+// modelMachine is the part of the state machine that matters here.
 type modelMachine struct {
 	term     uint64
 	last     uint64
@@ -198,17 +198,17 @@ func (w *world) alterGrace() {
 	}
 }
 
-// settleGrace drops the older grace periods once every host goes by the newest.
-func (w *world) settleGrace() {
+// dropOldGraces drops the older grace periods once every host goes by the newest.
+func (w *world) dropOldGraces() {
 	newest := len(w.graces) - 1
 	for _, h := range w.hosts {
 		if h.confirmed < newest {
 			return
 		}
 	}
-	if w.settled != newest {
-		w.settled = newest
-		w.tally["settled"]++
+	if w.confirmed != newest {
+		w.confirmed = newest
+		w.tally["confirmed"]++
 	}
 	for _, h := range w.hosts {
 		w.after(w.delay(), h.learnGrace)

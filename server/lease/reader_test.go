@@ -49,7 +49,7 @@ func TestASessionDoesNotEndWhileItsReaderStandsStill(t *testing.T) {
 	st.due(1)
 }
 
-func TestAReaderThatDoesNotComeBackKeepsNobodyAlive(t *testing.T) {
+func TestAReaderThatDoesNotComeBackKeepsNoSessionAlive(t *testing.T) {
 	st := newStage(t)
 	h, _ := readBy(st)
 	st.started(1, 2*second, h)
@@ -59,7 +59,7 @@ func TestAReaderThatDoesNotComeBackKeepsNobodyAlive(t *testing.T) {
 	st.due(1)
 }
 
-func TestOfTimesThatAreToldOutOfOrderTheLatestCounts(t *testing.T) {
+func TestOfTimesThatComeOutOfOrderTheLatestCounts(t *testing.T) {
 	st := newStage(t)
 	h := lease.NewHolder(st.now)
 	st.started(1, 2*second, h)

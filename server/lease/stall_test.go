@@ -19,7 +19,7 @@ func stalling(t *testing.T) *stage {
 	return st
 }
 
-// A stall gives back what it took: 60 seconds, and 5 for reading.
+// TestAStallPutsEveryDeadlineOffByWhatItTook: a stall gives back what it took: 60 seconds, and 5 for reading.
 func TestAStallPutsEveryDeadlineOffByWhatItTook(t *testing.T) {
 	st := stalling(t)
 	h, gone, late := lease.NewHolder(st.now), lease.NewHolder(st.now), lease.NewHolder(st.now)
@@ -53,7 +53,8 @@ func TestAStallPutsEveryDeadlineOffByWhatItTook(t *testing.T) {
 	}
 }
 
-// However often a host stalls, a dead session ends after its timeout and five quarters of what the host stood still.
+// TestAHostThatStallsAgainAndAgainEndsTheDead: however often a host stalls, a dead session ends after its timeout and
+// five quarters of what the host stood still.
 func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 	for name, c := range map[string]struct{ stall, every, timeout time.Duration }{
 		"1.2 s of 9.7": {1200 * time.Millisecond, 9700 * time.Millisecond, 5 * second},
@@ -77,7 +78,8 @@ func TestAHostThatStallsAgainAndAgainEndsTheDead(t *testing.T) {
 					ended += len(due)
 					bound := c.timeout + stood*5/4 + 2*stallTick
 					if passed := st.now.Sub(start); ended < 3 && passed > bound {
-						t.Fatalf("%d of 3 ended by %v, with stalls of %v; want all after %v", ended, passed, stood, bound)
+						t.Fatalf("%d of 3 ended by %v, with stalls of %v; want all after %v", ended, passed, stood,
+							bound)
 					}
 				}
 				st.pass(c.stall)
@@ -136,7 +138,7 @@ func stallRun(t *testing.T, seed uint64, stallAfter time.Duration, readWithin fl
 	return ended
 }
 
-// No session ends whose client a host could not hear because it stood still.
+// TestNoSessionEndsBecauseOfStalls: no session ends whose client a host could not hear because it stood still.
 func TestNoSessionEndsBecauseOfStalls(t *testing.T) {
 	for seed := range uint64(20) {
 		if ended := stallRun(t, seed, second, 0.2); ended > 0 {
@@ -145,7 +147,7 @@ func TestNoSessionEndsBecauseOfStalls(t *testing.T) {
 	}
 }
 
-// Both parts of what is given for a stall are needed.
+// TestWhatAStallTookIsNeededBack: both parts of what is given for a stall are needed.
 func TestWhatAStallTookIsNeededBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		stallAfter time.Duration
@@ -177,8 +179,8 @@ func TestCallsOfDueAsOftenAsNextSaysAreNoStall(t *testing.T) {
 	}
 }
 
-func TestAPulseTellsOfAPause(t *testing.T) {
-	p := lease.NewPulse(second)
+func TestAStallDetectorNoticesAPause(t *testing.T) {
+	p := lease.NewStallDetector(second)
 	now := start.Add(time.Hour)
 	for _, c := range []struct {
 		after   time.Duration

@@ -13,7 +13,7 @@ const (
 	storyLease = 2 * second // the timeout of the session in the stories
 )
 
-// Courses of events that the random model comes by only after thousands of runs. An old leader and the
+// TestStories: courses of events that the random model comes by only after thousands of runs. An old leader and the
 // next one share one clock. With the rule kept the session is due only when the lease is over; with the
 // rule broken it is due before, which shows that the story is the right one.
 func TestStories(t *testing.T) {
@@ -111,7 +111,8 @@ type story struct {
 }
 
 func newStory(t *testing.T) *story {
-	s := &story{old: emptyStage(t, time.Hour), next: emptyStage(t, time.Hour), holder: lease.NewHolder(start), lease: start}
+	s := &story{old: emptyStage(t, time.Hour), next: emptyStage(t, time.Hour), holder: lease.NewHolder(start),
+		lease: start}
 	s.old.grace, s.next.grace = longGrace, longGrace
 	s.old.Rely(longGrace)
 	s.old.lead()

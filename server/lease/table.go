@@ -24,7 +24,7 @@ type Table struct {
 	deposed   bool       // a later leader's command was seen; only Unlead is to come
 	restoring bool       // not all sessions are known yet
 	floor     instant    // since when this leader could hear clients
-	pulse     *Pulse
+	detector  *StallDetector
 	sessions  sessionStore
 	groups    map[*Holder]*group
 	timers    heap[*session, timerOrder] // the detached, and the doubtful
@@ -58,8 +58,8 @@ func (t *Table) Lead(term uint64, now time.Time) {
 	t.fresh.Forget()
 	t.term, t.leading, t.deposed, t.restoring = term, true, false, true
 	t.floor = instantOf(now)
-	t.pulse = NewPulse(t.stallAfter)
-	t.pulse.tick(t.floor)
+	t.detector = NewStallDetector(t.stallAfter)
+	t.detector.tick(t.floor)
 }
 
 // Restore adds a session that this leader did not see begin: from the machine's sessions after Lead,
@@ -79,7 +79,7 @@ func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Dura
 	// Not before now: by DESIGN.md the grace that holds now bounds only what other leaders say from now
 	// on; what they said before was said before now.
 	s.since = max(t.floor.plus(t.grace(node)), instantOf(now))
-	t.rest(s, s.deadline())
+	t.setDetached(s, s.deadline())
 }
 
 // Restored says that every session was added that the machine had when Lead was called. From here on
@@ -109,11 +109,11 @@ func (t *Table) Seen(term uint64) {
 	}
 }
 
-// judges tells whether this host leads, as far as it knows.
+// judges reports whether this host leads, as far as it knows.
 func (t *Table) judges() bool { return t.leading && !t.deposed }
 
-// Unlead ends the books: this host leads no more. Every client in the result must be told, and each
-// holder Told as many losses as it has sessions there. What is due or expiring is the next leader's
+// Unlead ends the books: this host leads no more. Every client in the result must be notified, and each
+// holder Reported as many losses as it has sessions there. What is due or expiring is the next leader's
 // business.
 func (t *Table) Unlead() []Lost {
 	t.mu.Lock()
@@ -127,7 +127,7 @@ func (t *Table) Unlead() []Lost {
 	for h, g := range t.groups {
 		lost = append(lost, Lost{Holder: h, Sessions: g.ids()})
 		h.debt.Add(int64(len(g.sessions.items)))
-		h.leave(t)
+		h.removeTable(t)
 	}
 	t.clear()
 	return lost
@@ -141,7 +141,7 @@ func (t *Table) clear() {
 }
 
 // stalled puts every deadline off by what a stall took from its session: clients may have spoken all that time
-// without being heard. Nobody gets more than that, so what is dead stays no longer than DESIGN.md says, however
+// without being heard. No session gets more than that, so what is dead stays no longer than DESIGN.md says, however
 // often this host stalls.
 func (t *Table) stalled(from, now instant) {
 	t.stalls++
@@ -194,7 +194,7 @@ func (t *Table) Succeeded(r Round, seen uint64) bool {
 	return r.term != 0 && seen == r.term && t.fresh.Succeeded(r)
 }
 
-// Fresh tells whether this host may vouch for what clients said until now: answer a ping, serve a
+// Fresh reports whether this host may vouch for what clients said until now: answer a ping, serve a
 // RELAXED read.
 func (t *Table) Fresh(now time.Time) bool { return t.fresh.Fresh(now) }
 

@@ -205,7 +205,8 @@ func (w *twin) expire(id shard.SessionID) (from *lease.Holder) {
 	return from
 }
 
-func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Time) (lost *lease.Holder, v lease.Verdict) {
+func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Time) (lost *lease.Holder,
+	v lease.Verdict) {
 	s := w.sessions[id]
 	switch {
 	case !w.judges():

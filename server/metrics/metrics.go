@@ -1,5 +1,5 @@
-// Package metrics is what a host counts: requests, batches, snapshots, and how long they take. Everything on the path of a
-// request is an atomic add.
+// package metrics is what a host counts: requests, batches, snapshots, and how long they take. Everything on the path
+// of a request is an atomic add.
 package metrics
 
 import (
@@ -21,8 +21,8 @@ type Metrics struct {
 	requests [RequestKinds]*vm.Counter
 	failures [RequestKinds][32]atomic.Pointer[vm.Counter]
 	latency  [RequestKinds]*Histogram
-	// Acquire is the time from queued to granted, Apply that of one batch, Commit that from proposing a batch to applying
-	// it: the disks and the way between hosts. Saves and Loads are those of one snapshot of a log.
+	// Acquire is the time from queued to granted, Apply that of one batch, Commit that from proposing a batch to
+	// applying it: the disks and the way between hosts. Saves and Loads are those of one snapshot of a log.
 	Acquire, Apply, Commit, Saves, Loads *Histogram
 
 	LeaderChanges *vm.Counter
@@ -97,8 +97,8 @@ func (m *Metrics) Applied(commands int, nanos int64) {
 // SessionEnded counts the end of a session.
 func (m *Metrics) SessionEnded(why protocol.EndReason) { m.ended[why&7].Inc() }
 
-// Write writes the counters and times, but for those of requests; each is called with every shard, and adds what else is
-// known of its log.
+// Write writes the counters and times, but for those of requests; each is called with every shard, and adds what else
+// is known of its log.
 func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
 	m.Set.WritePrometheus(w)
 	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads} {

@@ -26,8 +26,8 @@ func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	fmt.Fprintf(w, "signalbox_log_snapshot_bytes%s %d\n", l, c.bytes.Load())
 }
 
-// CountSnapshots puts between a log and a state machine what counts the snapshots that the log asks for and brings back.
-// Times are those of the clock.
+// CountSnapshots puts between a log and a state machine what counts the snapshots that the log asks for and brings
+// back. Times are those of the clock.
 func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
 	return countedMachine{to, m, &m.snapshots[shardID], clock}
 }

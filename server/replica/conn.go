@@ -11,8 +11,8 @@ import (
 type Conn interface {
 	pipeline.Caller
 
-	// Answer appends the answer to a request that was carried out, AnswerBound the same while the session acts over this
-	// connection; AnswerBound returns false, and answers nothing, where it does not.
+	// Answer appends the answer to a request that was carried out, AnswerBound the same while the session acts over
+	// this connection; AnswerBound returns false, and answers nothing, where it does not.
 	Answer(request uint64, m protocol.AnswerMessage)
 	AnswerBound(session shard.SessionID, request uint64, m protocol.AnswerMessage) bool
 	// Push appends a message that no request asked for, or the outcome of one that was answered before.
@@ -23,8 +23,8 @@ type Conn interface {
 
 	// Acts returns whether the session is attached over this connection or bound to it.
 	Acts(session shard.SessionID) bool
-	// Bind lets a session act over this connection, if it does not already, or only hear of its end where it is silent. It
-	// returns false where the connection is gone.
+	// Bind lets a session act over this connection, if it does not already, or only hear of its end where it is silent.
+	// It returns false where the connection is gone.
 	Bind(session shard.SessionID, node shard.NodeID, home *Replica, silent bool) bool
 	// Unbind takes a session away, without a message; bound is false where it was not there.
 	Unbind(session shard.SessionID) (node shard.NodeID, bound bool)
@@ -34,4 +34,15 @@ type Conn interface {
 	Review(session shard.SessionID, node shard.NodeID, home *Replica)
 	// Ended counts off a watch.
 	Ended(watch uint64)
+}
+
+// flushes are connections that something was appended to. Each is flushed once, however much that is.
+type flushes map[Conn]struct{}
+
+func (f flushes) add(c Conn) { f[c] = struct{}{} }
+
+func (f flushes) flush() {
+	for c := range f {
+		c.Flush(false)
+	}
 }

@@ -46,7 +46,7 @@ func (d *digests) init(s *Set, id uint64, propose func(number, sum uint64)) {
 	d.set, d.shard, d.propose, d.last = s, id, propose, s.Now()
 }
 
-// due tells whether a leader is to ask for the next digest, and under which number.
+// due reports whether a leader is to ask for the next digest, and under which number.
 func (d *digests) due(now time.Time) (number uint64, due bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +134,8 @@ func (d *digests) verdict() error {
 		d.set.metrics.Digests.Inc()
 		return nil
 	}
-	return fmt.Errorf("%w: shard %d has the digest %016x on this host and %016x on its leader; keep the data directory aside "+
+	return fmt.Errorf("%w: shard %d has the digest %016x on this host and %016x on its leader; keep the data "+
+		"directory aside "+
 		"for those who look into it, and start this host on an empty one", errDiffers, d.shard, d.sum, d.expected)
 }
 
@@ -142,14 +143,14 @@ func (d *digests) verdict() error {
 var errDiffers = fmt.Errorf("server: the replicas of a shard differ")
 
 // checkDigest has a leader ask for a digest of its shard when one is due.
-func (d *duty) checkDigest(now time.Time) {
-	number, due := d.r.digests.due(now)
+func (t *leaderTasks) checkDigest(now time.Time) {
+	number, due := t.r.digests.due(now)
 	if !due {
 		return
 	}
 	c := shard.Command{Kind: shard.CmdDigestTake, Count: number}
-	if d.r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
-		d.r.Pipeline.Flush()
+	if t.r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
+		t.r.Pipeline.Flush()
 	}
 }
 
@@ -174,13 +175,13 @@ func (m *Meta) checkDigest() {
 		return
 	}
 	if number, due := m.digests.due(m.set.Now()); due {
-		m.say(meta.Command{Kind: meta.CmdDigestTake, Digest: number})
+		m.request(meta.Command{Kind: meta.CmdDigestTake, Digest: number})
 	}
 }
 
 func (m *Meta) initDigests() {
 	m.digests.init(m.set, MetaShard, func(number, sum uint64) {
-		m.say(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
+		m.request(meta.Command{Kind: meta.CmdDigestCompare, Digest: number, Sum: sum})
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package replica is what a host does for its shards, whether it leads them or follows: it applies what their logs commit,
-// answers what was asked through this host, and does what time brings about.
+// package replica is what a host does for its shards, whether it leads them or follows: it applies what their logs
+// commit, answers what was asked through this host, and does what time brings about.
 //
 // Start here: New (set.go) makes a Set, the replicas of all shards of one host, and Set.Open starts them. Then
 //

@@ -10,7 +10,7 @@ import (
 // freshness is what a replica knows of how far it may be trusted with reads: a read barrier that began at
 // some moment and succeeded proves that what is here has everything that was committed before that
 // moment. The proof holds for a window no longer than any grace period. Whether this host may speak as
-// the leader is the lease table's to say; the same barriers tell it.
+// the leader is the lease table's to say; the same barriers decide it.
 type freshness struct {
 	r *Replica
 
@@ -18,12 +18,12 @@ type freshness struct {
 	begun time.Time  // when the latest barrier that succeeded began
 	busy  bool       // a self-check is under way
 	next  time.Time  // when the next one is due
-	used  time.Time  // when somebody last relied on the replica
+	used  time.Time  // when a read last relied on the replica
 }
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
 
-// upToDate tells whether reads may be answered from here without asking anybody.
+// upToDate reports whether reads may be answered from here without asking anybody.
 func (f *freshness) upToDate(now time.Time) bool {
 	window, _ := f.r.set.timing.window()
 	f.mu.Lock()
@@ -32,7 +32,7 @@ func (f *freshness) upToDate(now time.Time) bool {
 	return !f.begun.IsZero() && now.Sub(f.begun) < window
 }
 
-// confirm makes a read barrier. ok tells whether the replica is up to date with the moment of the call,
+// confirm makes a read barrier. ok reports whether the replica is up to date with the moment of the call,
 // led whether this host may speak as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
@@ -44,7 +44,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 			return
 		}
 		f.succeeded(begun)
-		// Whoever watches since a revision that is not here by now made it up, or has it from another life.
+		// A revision that is not here by now never was: the client made it up, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
 		})
@@ -77,7 +77,7 @@ func (f *freshness) succeeded(begun time.Time) {
 	}
 }
 
-// check repeats the barrier when its period is over, as long as somebody relies on the replica: a leader
+// check repeats the barrier when its period is over, as long as reads rely on the replica: a leader
 // with sessions, a host whose clients read or watch.
 func (f *freshness) check(now time.Time, needed bool) {
 	_, period := f.r.set.timing.window()
@@ -110,7 +110,7 @@ func (f *freshness) age(now time.Time) time.Duration {
 	return now.Sub(f.begun)
 }
 
-// MayAnswer tells whether the replica may answer a read at once.
+// MayAnswer reports whether the replica may answer a read at once.
 func (r *Replica) MayAnswer(consistency protocol.Consistency) bool {
 	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.set.Now())
 }

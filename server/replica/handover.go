@@ -10,7 +10,8 @@ import (
 // HandOver asks other hosts to lead what this one leads, and returns whether it still leads anything that
 // another host could.
 func (s *Set) HandOver() (led bool) {
-	others := slices.DeleteFunc(slices.Clone(s.config.Hosts), func(id shard.HostID) bool { return id == s.config.Self.ID })
+	others := slices.DeleteFunc(slices.Clone(s.config.Hosts),
+		func(id shard.HostID) bool { return id == s.config.Self.ID })
 	if len(others) == 0 {
 		return false
 	}
@@ -27,15 +28,15 @@ func (s *Set) HandOver() (led bool) {
 	return led
 }
 
-// observer is a log that tells what it knows of the other hosts while this one leads.
+// observer is a log that says what it knows of the other hosts while this one leads.
 type observer interface {
 	// Follower returns up to which index a host is known to have the log, and whether it was heard of lately.
 	Follower(id shard.HostID) (index uint64, near bool)
 }
 
 // successor chooses who should lead in the place of this host: of those that were heard of lately one that has most of
-// the log, so that it can begin at once. A transfer to one that lags, or is away, keeps everybody waiting in vain. Where
-// nothing is known chance decides.
+// the log, so that it can begin at once. A transfer to one that lags, or is away, keeps everybody waiting in vain.
+// Where nothing is known chance decides.
 func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	o, knows := log.(observer)
 	var best shard.HostID

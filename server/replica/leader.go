@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// duty is what a host does for a shard because it leads it. It begins with a command: when that is
+// leaderTasks are what a host does for a shard because it leads it. It begins with a command: when that is
 // applied, everything of earlier leaders has been, and their clocks count no more. All of it runs on the
 // host's loop, but for what other goroutines leave for it under the lock.
-type duty struct {
+type leaderTasks struct {
 	r *Replica
 
 	serving atomic.Bool // the sessions and timers are known; sessions may attach. Set under the lock
@@ -33,9 +33,9 @@ type duty struct {
 	continuing atomic.Bool // so is a step of what commands have left
 
 	// Used on the host's loop only.
-	swept time.Time
-	sweep sweep
-	due   []lease.Expiry
+	sweptAt time.Time
+	sweep   sweep
+	due     []lease.Expiry
 }
 
 // stage is how far a leadership has come.
@@ -47,81 +47,82 @@ type stage struct {
 // stage returns what a turn goes by, read in one step. What other goroutines change meanwhile is for the
 // next turn: a leadership that has just ended must not look like one whose books are to be opened, for
 // a host leads a term once.
-func (d *duty) stage() stage {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return stage{term: d.term, proposed: d.proposed, begun: d.begun, serving: d.serving.Load()}
+func (t *leaderTasks) stage() stage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return stage{term: t.term, proposed: t.proposed, begun: t.begun, serving: t.serving.Load()}
 }
 
-func (d *duty) init(r *Replica) { d.r = r }
+func (t *leaderTasks) init(r *Replica) { t.r = r }
 
-// ready tells whether this host is the shard's leader with all that belongs to it.
-func (d *duty) ready() bool { return d.serving.Load() }
+// ready reports whether this host is the shard's leader with all that belongs to it.
+func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
-// begin is told that this host leads the shard now.
-func (d *duty) begin(term uint64) {
-	d.r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
-	d.mu.Lock()
-	d.term, d.proposed, d.begun, d.again = term, false, false, true
-	d.serving.Store(false)
-	d.mu.Unlock()
-	d.r.set.Wake()
+// begin is called when this host leads the shard.
+func (t *leaderTasks) begin(term uint64) {
+	t.r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "the shard's leader has just been elected again"})
+	t.mu.Lock()
+	t.term, t.proposed, t.begun, t.again = term, false, false, true
+	t.serving.Store(false)
+	t.mu.Unlock()
+	t.r.set.Wake()
 }
 
-// end is told that this host does not lead the shard any more: whoever relied on that is sent on.
-func (d *duty) end() {
-	d.mu.Lock()
-	d.term, d.proposed, d.begun = 0, false, false
-	d.suspects, d.late, d.quotas = nil, nil, nil
-	d.serving.Store(false)
-	d.mu.Unlock()
-	r := d.r
+// end is called when this host does not lead the shard any more: its clients are redirected.
+func (t *leaderTasks) end() {
+	t.mu.Lock()
+	t.term, t.proposed, t.begun = 0, false, false
+	t.suspects, t.late, t.quotas = nil, nil, nil
+	t.serving.Store(false)
+	t.mu.Unlock()
+	r := t.r
 	result := r.set.Moved(r)
 	r.Pipeline.Abandon(result)
-	r.disown(result)
-	r.unlead(result)
+	r.redirectWaiters(result)
+	r.endLeases(result)
 }
 
-// look asks for another look at what may be dead here.
-func (d *duty) look() {
-	d.mu.Lock()
-	d.again = true
-	d.mu.Unlock()
-	d.r.set.Wake()
+// recheck asks for another look at what may be dead here.
+func (t *leaderTasks) recheck() {
+	t.mu.Lock()
+	t.again = true
+	t.mu.Unlock()
+	t.r.set.Wake()
 }
 
-// lookLater is look for when another one at once would be in vain.
-func (d *duty) lookLater() {
-	d.mu.Lock()
-	d.again = true
-	d.mu.Unlock()
+// recheckLater is recheck for when another one at once would be in vain.
+func (t *leaderTasks) recheckLater() {
+	t.mu.Lock()
+	t.again = true
+	t.mu.Unlock()
 }
 
 // suspect names a session that is over at its home.
-func (d *duty) suspect(id shard.SessionID) {
-	d.mu.Lock()
-	d.suspects = append(d.suspects, id)
-	d.mu.Unlock()
-	d.r.set.Wake()
+func (t *leaderTasks) suspect(id shard.SessionID) {
+	t.mu.Lock()
+	t.suspects = append(t.suspects, id)
+	t.mu.Unlock()
+	t.r.set.Wake()
 }
 
-// turn does what is due now.
-func (d *duty) turn(now time.Time) {
-	r, s := d.r, d.stage()
+// run does what is due now.
+func (t *leaderTasks) run(now time.Time) {
+	r, s := t.r, t.stage()
 	watched := r.Hub.Len() > 0 || r.watching.Load() > 0
 	r.fresh.check(now, watched || s.term != 0 && r.Machine.Sessions() > 0)
-	r.vouch(now, watched)
+	r.endStaleWatches(now, watched)
 	if s.term != 0 && r.set.Meta.caughtUp.Load() {
-		d.act(now, s)
+		t.step(now, s)
 	}
 }
 
-// act does what a leader has to do at that stage.
-func (d *duty) act(now time.Time, s stage) {
-	r := d.r
+// step does what a leader has to do at that stage.
+func (t *leaderTasks) step(now time.Time, s stage) {
+	r := t.r
 	switch {
 	case !s.proposed:
-		d.propose(s.term)
+		t.propose(s.term)
 		return
 	case !s.begun:
 		return
@@ -129,46 +130,47 @@ func (d *duty) act(now time.Time, s stage) {
 		return // a later leader's command was applied: this host's is over, and will hear of it
 	case !s.serving:
 		now = r.set.Now() // after the command was applied
-		d.assume(s.term, now)
+		t.restoreLeases(s.term, now)
 	}
 	r.RelyOnGrace()
-	d.raiseLevel()
-	d.goOn()
-	d.checkDigest(now)
-	d.expire(now)
-	d.timeOut(s.term, now)
-	d.reconcile(now)
-	d.proposeQuotas()
+	t.raiseLevel()
+	t.continueWork()
+	t.checkDigest(now)
+	t.expire(now)
+	t.timeOut(s.term, now)
+	t.reconcile(now)
+	t.proposeQuotas()
 }
 
 // propose makes the clocks of earlier leaders void.
-func (d *duty) propose(term uint64) {
-	d.mu.Lock()
-	d.proposed = true
-	d.mu.Unlock()
+func (t *leaderTasks) propose(term uint64) {
+	t.mu.Lock()
+	t.proposed = true
+	t.mu.Unlock()
 	done := func(e *shard.Effect, _ protocol.Status) {
 		applied := e != nil && e.Status == protocol.StatusSuccess
-		d.mu.Lock()
-		if d.term == term {
-			d.begun, d.proposed = applied, applied
+		t.mu.Lock()
+		if t.term == term {
+			t.begun, t.proposed = applied, applied
 		}
-		d.mu.Unlock()
+		t.mu.Unlock()
 		if applied {
-			d.r.set.Wake() // else the next tick is soon enough
+			t.r.set.Wake() // else the next tick is soon enough
 		}
 	}
-	if !d.r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
+	if !t.r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
 		done(nil, protocol.StatusOverloaded)
 		return
 	}
-	d.r.Pipeline.Flush()
+	t.r.Pipeline.Flush()
 }
 
-// assume takes the sessions and the waiters over: every session gets its timeout and the grace of its
+// restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its
 // node before it may end, every waiter its full time again.
-func (d *duty) assume(term uint64, now time.Time) {
-	r := d.r
-	r.unlead(protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard's leader has just been elected again"})
+func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
+	r := t.r
+	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "the shard's leader has just been elected again"})
 	r.Leases.Lead(term, now)
 	r.RelyOnGrace()
 	for at, over := shard.Cursor(0), false; !over; {
@@ -180,35 +182,35 @@ func (d *duty) assume(term uint64, now time.Time) {
 	}
 	r.Leases.Restored()
 	r.restoreTimers(r.Machine.WalkWaiters, now)
-	d.mu.Lock()
-	still := d.term == term
+	t.mu.Lock()
+	still := t.term == term
 	if still {
-		d.serving.Store(true)
+		t.serving.Store(true)
 	}
-	d.mu.Unlock()
+	t.mu.Unlock()
 	if !still {
-		r.unlead(r.set.Moved(r))
+		r.endLeases(r.set.Moved(r))
 	}
 }
 
 // expire ends the sessions that were silent for too long. A client that was silent over an open
-// connection is told at once that its session is no longer attached, and then of its end.
-func (d *duty) expire(now time.Time) {
-	r := d.r
+// connection is notified at once that its session is no longer attached, and then of its end.
+func (t *leaderTasks) expire(now time.Time) {
+	r := t.r
 	for {
 		var under uint64
-		d.due, under = r.Leases.Due(now, expireBatch, d.due[:0])
-		if len(d.due) == 0 {
+		t.due, under = r.Leases.Due(now, expireBatch, t.due[:0])
+		if len(t.due) == 0 {
 			return
 		}
-		ids := make([]shard.SessionID, len(d.due))
-		for i, x := range d.due {
+		ids := make([]shard.SessionID, len(t.due))
+		for i, x := range t.due {
 			ids[i] = x.Session
 			if x.Holder != nil {
-				r.tellSilent(x.Session, x.Holder)
+				r.detachSilent(x.Session, x.Holder)
 			}
 		}
-		if !d.proposeEnd(under, ids) {
+		if !t.proposeEnd(under, ids) {
 			return
 		}
 	}
@@ -216,8 +218,8 @@ func (d *duty) expire(now time.Time) {
 
 // proposeEnd proposes the end of sessions that were silent for too long, and again of those that were too much for one
 // command. It returns false where the queue of the shard is full.
-func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
-	r := d.r
+func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
+	r := t.r
 	done := func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e != nil && e.Status == protocol.StatusSuccess:
@@ -226,11 +228,11 @@ func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
 				if e.Flags&shard.FlagMore != 0 && r.Machine.Liveness(id) == shard.Alive {
 					rest = append(rest, id)
 				} else if lost := r.Leases.Remove(id); lost != nil { // it was over before
-					lost.Told(1)
+					lost.Reported(1)
 				}
 			}
 			if len(rest) > 0 {
-				d.proposeEnd(under, rest)
+				t.proposeEnd(under, rest)
 			}
 		case failed == protocol.StatusOverloaded:
 			r.Leases.Dropped(under, ids, r.set.Now())
@@ -247,13 +249,13 @@ func (d *duty) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	return true
 }
 
-// goOn proposes the next step of what commands have begun and not come to the end of.
-func (d *duty) goOn() {
-	r := d.r
-	if r.Machine.Pending() == 0 || d.continuing.Swap(true) {
+// continueWork proposes the next step of what commands have begun and not come to the end of.
+func (t *leaderTasks) continueWork() {
+	r := t.r
+	if r.Machine.Pending() == 0 || t.continuing.Swap(true) {
 		return
 	}
-	done := func(*shard.Effect, protocol.Status) { d.continuing.Store(false) } // what is left then wakes the loop
+	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // what is left then wakes the loop
 	if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdContinue}) {
 		done(nil, protocol.StatusOverloaded)
 		return
@@ -262,12 +264,12 @@ func (d *duty) goOn() {
 }
 
 // timeOut takes waiters out of queues whose time is up.
-func (d *duty) timeOut(term uint64, now time.Time) {
-	r := d.r
-	d.mu.Lock()
-	refs := d.late
-	d.late = nil
-	d.mu.Unlock()
+func (t *leaderTasks) timeOut(term uint64, now time.Time) {
+	r := t.r
+	t.mu.Lock()
+	refs := t.late
+	t.late = nil
+	t.mu.Unlock()
 	r.mu.Lock()
 	refs = append(refs, r.timers.due(now, timeOutBatch)...)
 	r.mu.Unlock()
@@ -276,14 +278,15 @@ func (d *duty) timeOut(term uint64, now time.Time) {
 		refs = refs[len(batch):]
 		done := func(e *shard.Effect, _ protocol.Status) {
 			if e == nil || e.Flags&shard.FlagMore != 0 {
-				d.mu.Lock()
-				if d.term == term {
-					d.late = append(d.late, batch...)
+				t.mu.Lock()
+				if t.term == term {
+					t.late = append(t.late, batch...)
 				}
-				d.mu.Unlock()
+				t.mu.Unlock()
 			}
 		}
-		if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}) {
+		if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term,
+			Waiters: batch}) {
 			done(nil, protocol.StatusOverloaded)
 			return
 		}
@@ -291,12 +294,13 @@ func (d *duty) timeOut(term uint64, now time.Time) {
 	}
 }
 
-// vouch ends the watches of a replica that has not been able to make sure for so long that its clients
+// endStaleWatches: vouch ends the watches of a replica that has not been able to make sure for so long that its clients
 // are better off elsewhere.
-func (r *Replica) vouch(now time.Time, watched bool) {
+func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {
-		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date"})
+		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
+			Message: "this host cannot make sure that it is up to date"})
 		r.forgetWatches()
 	}
 }

@@ -26,10 +26,12 @@ func openSet(tb testing.TB, shards int) *Set {
 	tb.Cleanup(func() { _ = network.Close() })
 	network.Start()
 	s := New(Config{
-		Self:    meta.Host{ID: 1, Name: "host-1", ClientAddress: "host-1:1", RaftAddress: "host-1:2", Level: level.Newest},
+		Self: meta.Host{ID: 1, Name: "host-1", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
+			Level: level.Newest},
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
-		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards), Watches: hub.NewBudget(1 << 20),
-		Chores: func(time.Time, bool) {},
+		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards),
+		Watches: hub.NewBudget(1 << 20),
+		Chores:  func(time.Time, bool) {},
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
@@ -38,7 +40,7 @@ func openSet(tb testing.TB, shards int) *Set {
 		tb.Fatal(err)
 	}
 	const within = 30 * time.Second
-	for late := time.Now().Add(within); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event tells of it
+	for late := time.Now().Add(within); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
 		if time.Now().After(late) {
 			tb.Fatalf("not within %v: the host is ready: %v", within, s.Ready())
 		}
@@ -56,20 +58,21 @@ func standalone(t *testing.T, shards int) *Set {
 	return s
 }
 
-// A turn looks at the leadership and then acts; in between the leadership may end.
+// TestALeadershipThatEndsWithinATurnIsNotBegunAgain: a turn looks at the leadership and then acts; in between the
+// leadership may end.
 func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
-	found := r.duty.stage()
+	found := r.leader.stage()
 	if !found.serving || found.term == 0 {
 		t.Fatalf("the host serves, and the stage is %+v", found)
 	}
-	r.duty.end()
-	r.duty.act(h.Now(), found)
-	if r.duty.ready() || r.Leases.Fresh(h.Now()) {
+	r.leader.end()
+	r.leader.step(h.Now(), found)
+	if r.leader.ready() || r.Leases.Fresh(h.Now()) {
 		t.Fatal("a host whose leadership has ended serves the shard")
 	}
-	if now := r.duty.stage(); now != (stage{}) {
+	if now := r.leader.stage(); now != (stage{}) {
 		t.Fatalf("the stage is %+v", now)
 	}
 }
@@ -77,17 +80,18 @@ func TestALeadershipThatEndsWithinATurnIsNotBegunAgain(t *testing.T) {
 func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
-	term := r.duty.stage().term
-	r.duty.end()
+	term := r.leader.stage().term
+	r.leader.end()
 	// As a turn that had seen the command of the next term applied, when that leadership was over.
 	done := make(chan struct{})
-	r.duty.begin(term + 1)
-	r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) { close(done) }}, &shard.Command{Kind: shard.CmdLead, Term: term + 1})
+	r.leader.begin(term + 1)
+	r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) { close(done) }},
+		&shard.Command{Kind: shard.CmdLead, Term: term + 1})
 	r.Pipeline.Flush()
 	<-done
-	r.duty.end()
-	r.duty.act(h.Now(), stage{term: term + 1, proposed: true, begun: true})
-	if r.duty.ready() {
+	r.leader.end()
+	r.leader.step(h.Now(), stage{term: term + 1, proposed: true, begun: true})
+	if r.leader.ready() {
 		t.Fatal("a host whose leadership has ended serves the shard")
 	}
 	if lost := r.Leases.Unlead(); lost != nil {
@@ -95,26 +99,28 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	}
 }
 
-// What it knows of nodes and their grace may be old until then.
+// TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate: what it knows of nodes and their grace may be old until
+// then.
 func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 	h := standalone(t, 1)
-	d := &h.Replicas[0].duty
+	d := &h.Replicas[0].leader
 	term := d.stage().term + 1
 	d.end()
 	h.Meta.caughtUp.Store(false)
 	d.begin(term)
-	d.turn(h.Now())
+	d.run(h.Now())
 	if now := d.stage(); now.term != term || now.proposed {
 		t.Fatalf("before it is up to date the stage is %+v", now)
 	}
 	h.Meta.caughtUp.Store(true)
-	d.turn(h.Now())
+	d.run(h.Now())
 	if now := d.stage(); !now.proposed {
 		t.Fatalf("when it is up to date the stage is %+v", now)
 	}
 }
 
-// The command of a host that led before may be applied when this one leads already.
+// TestASessionThatAnotherHostProposedHasALeaseHere: the command of a host that led before may be applied when this one
+// leads already.
 func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -145,14 +151,17 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 	queue := func() chan outcome {
 		told := make(chan outcome, 2)
-		ok := r.Pipeline.Add(pipeline.Op{Done: func(e *shard.Effect, failed protocol.Status) { told <- outcome{e, failed} }}, &command)
+		ok := r.Pipeline.Add(pipeline.Op{Done: func(e *shard.Effect,
+			failed protocol.Status) {
+			told <- outcome{e, failed}
+		}}, &command)
 		if !ok {
 			t.Fatal("the queue is full")
 		}
 		return told
 	}
 	first := queue() // and not proposed
-	r.duty.end()
+	r.leader.end()
 	select {
 	case got := <-first:
 		if got.effect != nil || got.failed == protocol.StatusSuccess {
@@ -175,7 +184,8 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	}
 }
 
-// A host with a million guests must not be taken for one that stands still while it asks about them.
+// TestTheLoopAsksAboutAllGuestsInSteps: a host with a million guests must not be taken for one that stands still while
+// it asks about them.
 func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	h := standalone(t, 2)
 	here, home := h.Replicas[0], h.Replicas[1]
@@ -189,15 +199,16 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	for n := range uint64(counters * slots) {
 		id := shard.NewSessionID(shard.Slot(shard.Slots/2+n%slots), n/slots+1)
 		here.Machine.Apply(&shard.Batch{Commands: []shard.Command{{
-			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here, 1), Count: 1, Timeout: shard.Forever,
+			Kind: shard.CmdAcquire, Session: id, Number: 1, Node: 1, Name: nameIn(here,
+				1), Count: 1, Timeout: shard.Forever,
 			Flags: shard.FlagEphemeral,
 		}}}, &effects)
 	}
 	if n := here.Machine.Count().Guests; n != counters*slots {
 		t.Fatalf("%d guests; want %d", n, counters*slots)
 	}
-	d, turns := &here.duty, 0
-	for d.look(); turns == 0 || d.sweep.running; turns++ {
+	d, turns := &here.leader, 0
+	for d.recheck(); turns == 0 || d.sweep.running; turns++ {
 		before := d.sweep.at
 		select {
 		case <-h.wakes:
@@ -205,7 +216,8 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 			t.Fatal("the loop is not asked to go on")
 		}
 		d.reconcile(h.Now())
-		if step := d.sweep.at - before; d.sweep.running && step > sweepPages*shard.MaxPage+1 { // places are counted from 1
+		// places are counted from 1
+		if step := d.sweep.at - before; d.sweep.running && step > sweepPages*shard.MaxPage+1 {
 			t.Fatalf("a turn asks about %d sessions", step)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// mayRaise tells whether every host of the cluster can follow a higher level than there is.
+// mayRaise reports whether every host of the cluster can follow a higher level than there is.
 func (m *Meta) mayRaise() bool {
 	for _, id := range m.set.config.Hosts {
 		if _, known := m.Machine.Host(id); !known {
@@ -23,18 +23,18 @@ func (m *Meta) mayRaise() bool {
 func (m *Meta) raiseLevel() {
 	if m.leads() && m.mayRaise() {
 		lowest, _ := m.Machine.LevelHolders()
-		m.say(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
+		m.request(meta.Command{Kind: meta.CmdClusterLevel, Raise: min(lowest, level.Newest)})
 	}
 }
 
 // raiseLevel raises the level of the shard to that of the cluster.
-func (d *duty) raiseLevel() {
-	r := d.r
+func (t *leaderTasks) raiseLevel() {
+	r := t.r
 	to := r.set.Meta.Machine.Level()
-	if to <= r.Level() || d.raising.Swap(true) {
+	if to <= r.Level() || t.raising.Swap(true) {
 		return
 	}
-	done := func(*shard.Effect, protocol.Status) { d.raising.Store(false) }
+	done := func(*shard.Effect, protocol.Status) { t.raising.Store(false) }
 	if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
 		done(nil, protocol.StatusOverloaded)
 		return

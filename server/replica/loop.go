@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// look has the loop see to the routing and the meta shard, and to what may be dead in every shard.
-func (s *Set) look() {
-	s.changed.Store(true)
+// requestUpkeep has the loop see to the routing and the meta shard, and to what may be dead in every shard.
+func (s *Set) requestUpkeep() {
+	s.upkeepDue.Store(true)
 	s.Wake()
 }
 
@@ -24,7 +24,7 @@ func (s *Set) Wake() {
 func (s *Set) run() {
 	ticker := time.NewTicker(Tick)
 	defer ticker.Stop()
-	s.changed.Store(true)
+	s.upkeepDue.Store(true)
 	for last := s.Now(); ; {
 		select {
 		case <-s.stop:
@@ -33,17 +33,17 @@ func (s *Set) run() {
 		case <-s.wakes:
 		}
 		now := s.Now()
-		changed := s.changed.Swap(false) || now.Sub(last) > time.Second
+		changed := s.upkeepDue.Swap(false) || now.Sub(last) > time.Second
 		if changed {
 			last = now
 			s.Meta.upkeep()
 			if !s.joined() {
-				s.changed.Store(true)
+				s.upkeepDue.Store(true)
 			}
 		}
 		for _, r := range s.Replicas {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
-			r.duty.turn(now)
+			r.leader.run(now)
 		}
 		s.config.Chores(now, changed)
 	}
@@ -61,8 +61,9 @@ func (s *Set) joined() bool {
 // What Ready may say.
 var (
 	errNotJoined = errors.New("server: the host has not joined its cluster yet")
-	errForeign   = errors.New("server: the cluster has another id or another number of shards than this host is configured for")
-	ErrNotReady  = errors.New("not ready")
+	errForeign   = errors.New("server: the cluster has another id or another number of shards than this host is " +
+		"configured for")
+	ErrNotReady = errors.New("not ready")
 )
 
 // Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
@@ -79,7 +80,7 @@ func (s *Set) Ready() error {
 		switch {
 		case l.Leader == 0:
 			return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
-		case l.Leader == s.config.Self.ID && (!r.duty.ready() || r.Level() < s.Meta.Machine.Level()):
+		case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
 			return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
 		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read had needed it for a while
 			return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
@@ -88,3 +89,27 @@ func (s *Set) Ready() error {
 	}
 	return nil
 }
+
+const (
+	// overloadWait is what a client is asked to wait where a queue is full.
+	OverloadWait = 20 * time.Millisecond
+	// tick is how often a host looks at its clocks: leases, timers, self-checks.
+	Tick = 50 * time.Millisecond
+	// stallAfter is how far apart two looks at the leases may be before the leader holds that it has
+	// not heard clients that were speaking. Looks that are farther apart than that are a stall.
+	stallAfter = time.Second
+	// expireBatch and timeOutBatch bound the lists in one command.
+	expireBatch  = 2000
+	timeOutBatch = 2000
+	// dropStep is how many things of a dropped node one command removes.
+	dropStep = 500
+	// sweepEvery is how often a leader asks about all its guests and nodes though nothing asked for it.
+	sweepEvery = 30 * time.Second
+	// sweepPages bounds how many of them it asks about in one turn of the loop, in pages of shard.MaxPage.
+	sweepPages = 8
+	// readyWait is how long who asks whether a host is ready may wait until it has made sure.
+	readyWait = time.Second
+	// staleAfter is how long a replica that serves reads may go without a successful barrier before
+	// it ends its watches, so that their clients go to a host that knows more.
+	staleAfter = 5 * time.Second
+)

@@ -27,25 +27,25 @@ type Meta struct {
 	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
 	caughtUp atomic.Bool
 	digests  digests
-	// told is the version of the machine that the host's timing has taken in.
-	told atomic.Uint64
+	// appliedVersion is the version of the machine that the host's timing goes by.
+	appliedVersion atomic.Uint64
 
 	// Used where batches are applied.
-	batch     meta.Batch
-	effects   meta.Effects
-	unsettled bool // what a change of timing waits for may be there
+	batch          meta.Batch
+	effects        meta.Effects
+	periodsChanged bool // what a change of timing waits for may be there
 
 	mu       sync.Mutex // guards what follows
 	sequence uint64
-	flights  map[uint64]metaDone
+	inflight map[uint64]done
 }
 
-// metaDone gets the result of a command, or nil and what kept it from being known. It runs where
+// done gets the result of a command, or nil and what kept it from being known. It runs where
 // batches are applied and must not block.
-type metaDone func(e *meta.Effect, failed protocol.Status)
+type done func(e *meta.Effect, failed protocol.Status)
 
 func (s *Set) newMetaReplica() *Meta {
-	m := &Meta{set: s, Machine: meta.New(), flights: make(map[uint64]metaDone)}
+	m := &Meta{set: s, Machine: meta.New(), inflight: make(map[uint64]done)}
 	m.leadership.Store(&shard.Leadership{})
 	m.initDigests()
 	return m
@@ -63,7 +63,7 @@ func (m *Meta) open() error {
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
 
 // Propose hands one command to the log. There are few, so each is a batch of its own.
-func (m *Meta) Propose(c meta.Command, done metaDone) {
+func (m *Meta) Propose(c meta.Command, done done) {
 	if meta.LevelOf(&c) > m.Machine.Level() {
 		done(nil, protocol.StatusUnsupported)
 		return
@@ -71,21 +71,21 @@ func (m *Meta) Propose(c meta.Command, done metaDone) {
 	m.mu.Lock()
 	m.sequence++
 	sequence := m.sequence
-	m.flights[sequence] = done
+	m.inflight[sequence] = done
 	m.mu.Unlock()
 	data, err := m.encode(sequence, c)
 	if err != nil {
 		m.set.log.Error("a command of the meta shard does not fit into its log", "err", err)
-		m.land(sequence, nil)
+		m.recordOutcome(sequence, nil)
 		return
 	}
 	err = m.log.Propose(data, func(o shard.Outcome) {
 		if o != shard.OutcomeApplied {
-			m.land(sequence, nil)
+			m.recordOutcome(sequence, nil)
 		}
 	})
 	if err != nil {
-		m.land(sequence, nil)
+		m.recordOutcome(sequence, nil)
 	}
 }
 
@@ -98,13 +98,14 @@ func (m *Meta) encode(sequence uint64, commands ...meta.Command) ([]byte, error)
 	})
 }
 
-// say gives the meta shard a command that may be lost: who gives it looks whether it took effect. A host
+// request gives the meta shard a command that may be lost: who gives it looks whether it took effect. A host
 // that does not lead the shard says it through the one that does.
-func (m *Meta) say(c meta.Command) {
+func (m *Meta) request(c meta.Command) {
 	if m.leads() {
 		m.Propose(c, func(e *meta.Effect, _ protocol.Status) {
 			if e != nil && e.Status != protocol.StatusSuccess {
-				m.set.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status, "why", e.Message)
+				m.set.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status,
+					"why", e.Message)
 			}
 		})
 		return
@@ -112,11 +113,11 @@ func (m *Meta) say(c meta.Command) {
 	m.forward(c)
 }
 
-// land gives a command its outcome, the first time.
-func (m *Meta) land(sequence uint64, e *meta.Effect) {
+// recordOutcome gives a command its outcome, the first time.
+func (m *Meta) recordOutcome(sequence uint64, e *meta.Effect) {
 	m.mu.Lock()
-	done := m.flights[sequence]
-	delete(m.flights, sequence)
+	done := m.inflight[sequence]
+	delete(m.inflight, sequence)
 	m.mu.Unlock()
 	switch {
 	case done == nil:
@@ -137,21 +138,21 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 		m.effects.Reset()
 		m.Machine.Apply(&m.batch, &m.effects)
 		for j := range m.effects.List {
-			if err := m.tell(&m.effects.List[j]); err != nil {
+			if err := m.handle(&m.effects.List[j]); err != nil {
 				return m.set.halt(err)
 			}
 		}
-		m.told.Store(m.Machine.Version())
-		if m.unsettled {
-			m.unsettled = false
-			m.set.look()
+		m.appliedVersion.Store(m.Machine.Version())
+		if m.periodsChanged {
+			m.periodsChanged = false
+			m.set.requestUpkeep()
 		}
 	}
 	return nil
 }
 
-// tell acts on an effect. An error says that this replica must not go on.
-func (m *Meta) tell(e *meta.Effect) error {
+// handle acts on an effect. An error says that this replica must not go on.
+func (m *Meta) handle(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
 		if c := &m.batch.Commands[e.Op]; e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestTake {
@@ -162,21 +163,21 @@ func (m *Meta) tell(e *meta.Effect) error {
 			}
 		}
 		if m.batch.Proposer == m.set.proposer {
-			m.land(m.batch.Sequence, e)
+			m.recordOutcome(m.batch.Sequence, e)
 		}
 	case meta.EffectNodeChanged:
 		m.set.timing.changed(e.Node)
 		m.set.quotaChanged(&e.Node)
-		m.unsettled = true
+		m.periodsChanged = true
 	case meta.EffectHostSeen:
-		m.unsettled = true
+		m.periodsChanged = true
 	case meta.EffectNodeDropped:
 		m.set.nodeDropped(e.Node.ID)
 	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
-		m.set.look()
+		m.set.requestUpkeep()
 	case meta.EffectLevelChanged:
 		m.set.log.Info("the feature level of the cluster has risen", "level", m.Machine.Level())
-		m.set.look()
+		m.set.requestUpkeep()
 	}
 	return nil
 }
@@ -194,20 +195,21 @@ func (m *Meta) Restore(r io.Reader) error {
 	}
 	m.set.timing.reload(m.Machine)
 	m.set.quotas.reload(m.Machine)
-	m.told.Store(m.Machine.Version())
+	m.appliedVersion.Store(m.Machine.Version())
 	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
 	for _, r := range m.set.Replicas {
-		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard was replaced"})
-		r.duty.look()
+		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
+			Message: "this host's copy of the meta shard was replaced"})
+		r.leader.recheck()
 	}
-	m.set.look()
+	m.set.requestUpkeep()
 	return nil
 }
 
 // LeadershipChanged implements shard.StateMachine.
 func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.leadership.Store(&l)
-	m.set.look()
+	m.set.requestUpkeep()
 }
 
 // Confirm calls done when this copy has everything that was committed before, or could not make sure.
@@ -230,7 +232,7 @@ func (m *Meta) upkeep() {
 	if !m.caughtUp.Load() {
 		m.Confirm(func(ok bool) {
 			if ok {
-				s.look()
+				s.requestUpkeep()
 			}
 		})
 		return
@@ -240,14 +242,15 @@ func (m *Meta) upkeep() {
 		for i := range ids {
 			ids[i] = meta.ShardID(i + 1)
 		}
-		m.say(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: ids})
+		m.request(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: ids})
 		return
 	}
 	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {
-		// Two slot maps in one cluster would give one name to two shards. Nobody is served.
+		// Two slot maps in one cluster would give one name to two shards. No client is served.
 		if !s.foreign.Swap(true) {
 			s.log.Error("the cluster is another one than this host is configured for; it serves nobody",
-				"cluster", r.Cluster, "shards", len(r.Shards), "configured", s.config.Cluster, "with shards", s.config.Shards)
+				"cluster", r.Cluster, "shards", len(r.Shards), "configured", s.config.Cluster,
+				"with shards", s.config.Shards)
 		}
 		return
 	}
@@ -255,12 +258,12 @@ func (m *Meta) upkeep() {
 	known, ok := m.Machine.Host(me.ID)
 	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
 	if ok && known == me {
-		m.settle()
+		m.confirmPeriods()
 		m.raiseLevel()
 		m.checkDigest()
 		return
 	}
-	m.say(meta.Command{Kind: meta.CmdHostRegister, Host: me})
+	m.request(meta.Command{Kind: meta.CmdHostRegister, Host: me})
 }
 
 // AppliedIndex is the index of the last entry that was applied.

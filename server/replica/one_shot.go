@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watchRef is where a one-shot watch is to be told.
+// watchRef is where the notice of a one-shot watch goes.
 type watchRef struct {
 	conn    Conn
 	request uint64
@@ -21,7 +21,7 @@ func (r *Replica) WithWatches(fn func()) {
 	fn()
 }
 
-// AddWatch leaves a one-shot watch. The one that it replaces is told that nothing is known. The
+// AddWatch leaves a one-shot watch. The one that it replaces ends with nothing known. The
 // replica's lock is held.
 func (r *Replica) AddWatch(c Conn, request uint64, m *protocol.SemaphoreDescribe) {
 	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
@@ -53,8 +53,8 @@ func (r *Replica) unlockFired() {
 	}
 }
 
-// noticed tells the one-shot watches of a change, and drops those of a session that ended.
-func (r *Replica) noticed(e *shard.Effect) {
+// notifyWatches notifies the one-shot watches of a change, and drops those of a session that ended.
+func (r *Replica) notifyWatches(e *shard.Effect) {
 	if r.watching.Load() == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (r *Replica) forgetSessionWatches(id shard.SessionID, c Conn) {
 	r.countWatches()
 }
 
-// forgetWatches tells all one-shot watches that something may have been missed.
+// forgetWatches notifies all one-shot watches that something may have been missed.
 func (r *Replica) forgetWatches() {
 	r.mu.Lock()
 	defer r.unlockFired()

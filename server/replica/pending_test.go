@@ -41,7 +41,8 @@ func propose(t *testing.T, r *Replica, commands ...shard.Command) shard.Effect {
 // linked starts a session with so many ephemeral semaphores.
 func linked(t *testing.T, r *Replica, links int) shard.SessionID {
 	t.Helper()
-	id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}).Session
+	id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000,
+		Slot: r.SomeSlot()}).Session
 	const step = 8000
 	for from := 0; from < links; from += step {
 		var commands []shard.Command
@@ -57,13 +58,14 @@ func linked(t *testing.T, r *Replica, links int) shard.SessionID {
 
 func acquireOf(id shard.SessionID, i int) shard.Command {
 	return shard.Command{
-		Kind: shard.CmdAcquire, Node: 1, Session: id, Number: uint64(i) + 1, Acked: uint64(i), Name: fmt.Appendf(nil, "e%d", i),
+		Kind: shard.CmdAcquire, Node: 1, Session: id, Number: uint64(i) +
+			1, Acked: uint64(i), Name: fmt.Appendf(nil, "e%d", i),
 		Count: 1, Flags: shard.FlagEphemeral,
 	}
 }
 
-// The leader under which a session ended may be gone before all that the session had is released. The next one finds
-// that in the state.
+// TestANewLeaderGoesOnWithWhatAnotherHasBegun: the leader under which a session ended may be gone before all that the
+// session had is released. The next one finds that in the state.
 func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
@@ -74,14 +76,14 @@ func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	if n := r.Machine.Pending(); n != 1 {
 		t.Fatalf("%d things are pending", n)
 	}
-	term := r.duty.stage().term
-	r.duty.end()
-	r.duty.begin(term + 1)
+	term := r.leader.stage().term
+	r.leader.end()
+	r.leader.begin(term + 1)
 	for late := time.Now().Add(30 * time.Second); r.Machine.Count().Links > 0; {
 		if time.Now().After(late) {
 			t.Fatalf("%d links are left", r.Machine.Count().Links)
 		}
-		r.duty.turn(h.Now())
+		r.leader.run(h.Now())
 		select {
 		case <-h.wakes: // a batch that was applied left something
 		case <-time.After(time.Millisecond):
@@ -92,19 +94,20 @@ func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	}
 }
 
-func TestAnAcquireBeyondTheLimitOfLinksIsToldTheLimit(t *testing.T) {
+func TestAnAcquireBeyondTheLimitOfLinksLearnsTheLimit(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
 	id := linked(t, r, shard.MaxLinksPerSession)
 	command := acquireOf(id, shard.MaxLinksPerSession)
 	e := propose(t, r, command)
-	if says := r.refusal(&command, e.Status); e.Status != protocol.StatusPreconditionFailed || !strings.Contains(says, "65536") {
+	if says := r.refusal(&command, e.Status); e.Status != protocol.StatusPreconditionFailed ||
+		!strings.Contains(says, "65536") {
 		t.Fatalf("%v: %q", e.Status, says)
 	}
 }
 
-// What dead guests have is more than one command releases; the rest is proposed at once, and does not wait for the next
-// look at all.
+// TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce: what dead guests have is more than one command releases;
+// the rest is proposed at once, and does not wait for the next look at all.
 func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	h := standalone(t, 2)
 	r := h.Replicas[0]
@@ -121,8 +124,9 @@ func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 		}
 	}
 	propose(t, r, commands...)
-	r.duty.forget(guests)
-	for late := time.Now().Add(30 * time.Second); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) { // no event tells of it
+	r.leader.forgetDead(guests)
+	// no event shows it
+	for late := time.Now().Add(30 * time.Second); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("%d dead guests are left", r.Machine.Count().Guests)
 		}

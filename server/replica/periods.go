@@ -6,15 +6,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// settleStep is how many nodes one turn settles.
-const settleStep = 1000
+// periodsStep is how many nodes one turn settles.
+const periodsStep = 1000
 
-// settle sees to changes of grace and self-check periods that have not reached every host: this host says
+// confirmPeriods sees to changes of grace and self-check periods that have not reached every host: this host says
 // how far it has come, and the leader of the meta shard ends the changes that all hosts go by. It is done at
 // every look, as anything said may be lost. DESIGN.md of shard/meta, section 4, says why it is safe.
-func (m *Meta) settle() {
+func (m *Meta) confirmPeriods() {
 	s := m.set
-	seen := m.told.Load() // first: what is relied on from now on is of this version or a later one
+	seen := m.appliedVersion.Load() // first: what is relied on from now on is of this version or a later one
 	s.timing.narrow(m.Machine)
 	for _, r := range s.Replicas {
 		r.RelyOnGrace()
@@ -28,7 +28,7 @@ func (m *Meta) settle() {
 			continue
 		}
 		newest = max(newest, n.Timed)
-		if n.Timed <= least && len(settled) < settleStep {
+		if n.Timed <= least && len(settled) < periodsStep {
 			settled = append(settled, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id, Expected: n.Timing.Since})
 		}
 	}
@@ -62,7 +62,7 @@ func (m *Meta) seenByAll() uint64 {
 	return least
 }
 
-// forward says something to the meta shard that may be lost, twice there, or refused as late: whoever
+// forward says something to the meta shard that may be lost, twice there, or refused as late: the caller
 // says it looks whether it took effect.
 func (m *Meta) forward(commands ...meta.Command) {
 	data, err := m.encode(0, commands...)

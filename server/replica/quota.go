@@ -91,7 +91,7 @@ func (s *Set) quotaChanged(n *meta.Node) {
 		return
 	}
 	for _, r := range s.Replicas {
-		r.duty.checkQuota(n.ID)
+		r.leader.checkQuota(n.ID)
 	}
 }
 
@@ -118,33 +118,33 @@ func (s *Set) wantedLimits(id shard.NodeID) shard.Limits {
 
 // checkQuota names a node whose quotas are to be compared. It does nothing where this host does not lead the shard: a
 // leader that begins compares all.
-func (d *duty) checkQuota(id shard.NodeID) {
-	d.mu.Lock()
-	leads := d.term != 0
+func (t *leaderTasks) checkQuota(id shard.NodeID) {
+	t.mu.Lock()
+	leads := t.term != 0
 	if leads {
-		d.quotas = append(d.quotas, id)
+		t.quotas = append(t.quotas, id)
 	}
-	d.mu.Unlock()
+	t.mu.Unlock()
 	if leads {
-		d.r.set.Wake()
+		t.r.set.Wake()
 	}
 }
 
 // checkQuotas names all nodes whose quotas differ, and the shard itself.
-func (d *duty) checkQuotas() {
-	if d.r.Level() < quotaLevel {
+func (t *leaderTasks) checkQuotas() {
+	if t.r.Level() < quotaLevel {
 		return // when it rises all are compared
 	}
-	differing := d.r.set.quotas.differing(d.r.Machine.LimitedNodes(nil))
-	d.mu.Lock()
-	d.quotas = append(append(d.quotas, 0), differing...)
-	d.mu.Unlock()
+	differing := t.r.set.quotas.differing(t.r.Machine.LimitedNodes(nil))
+	t.mu.Lock()
+	t.quotas = append(append(t.quotas, 0), differing...)
+	t.mu.Unlock()
 }
 
 // proposeQuotas proposes the quotas of the nodes that were named and differ.
-func (d *duty) proposeQuotas() {
-	r := d.r
-	named, more := d.nextQuotas()
+func (t *leaderTasks) proposeQuotas() {
+	r := t.r
+	named, more := t.nextQuotas()
 	if r.Level() < quotaLevel {
 		return
 	}
@@ -156,11 +156,11 @@ func (d *duty) proposeQuotas() {
 		command := shard.Command{Kind: shard.CmdNodeLimits, Node: id, Count: want.Objects, Bytes: want.Bytes}
 		done := func(e *shard.Effect, _ protocol.Status) {
 			if e == nil {
-				d.returnQuotas(id)
+				t.returnQuotas(id)
 			}
 		}
 		if !r.Pipeline.Add(pipeline.Op{Done: done}, &command) {
-			d.returnQuotas(named[i:]...) // the queue is full; the next tick tries again
+			t.returnQuotas(named[i:]...) // the queue is full; the next tick tries again
 			return
 		}
 		r.Pipeline.Flush()
@@ -171,23 +171,23 @@ func (d *duty) proposeQuotas() {
 }
 
 // nextQuotas takes some of the nodes that were named, and returns whether there are more.
-func (d *duty) nextQuotas() (named []shard.NodeID, more bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := min(len(d.quotas), quotaStep)
-	named = d.quotas[:n:n]
-	if d.quotas = d.quotas[n:]; len(d.quotas) == 0 {
-		d.quotas = nil
+func (t *leaderTasks) nextQuotas() (named []shard.NodeID, more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := min(len(t.quotas), quotaStep)
+	named = t.quotas[:n:n]
+	if t.quotas = t.quotas[n:]; len(t.quotas) == 0 {
+		t.quotas = nil
 	}
-	return named, d.quotas != nil
+	return named, t.quotas != nil
 }
 
 // returnQuotas names nodes again whose commands were lost.
-func (d *duty) returnQuotas(ids ...shard.NodeID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.term != 0 {
-		d.quotas = append(d.quotas, ids...)
+func (t *leaderTasks) returnQuotas(ids ...shard.NodeID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.term != 0 {
+		t.quotas = append(t.quotas, ids...)
 	}
 }
 

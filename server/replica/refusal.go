@@ -34,19 +34,23 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 	case protocol.StatusAlreadyExists:
 		return "a persistent semaphore of this name is there, with the limit and the data that it had"
 	case protocol.StatusPreconditionFailed:
-		if v, _ := r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire && v.Owns+v.Waits >= shard.MaxLinksPerSession {
-			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use another session",
+		if v, _ := r.Machine.Session(c.Session); c.Kind == shard.CmdAcquire &&
+			v.Owns+v.Waits >= shard.MaxLinksPerSession {
+			return fmt.Sprintf("a session owns and waits for at most %d semaphores of a shard: release some, or use "+
+				"another session",
 				shard.MaxLinksPerSession)
 		}
 		return unmet(c)
 	case protocol.StatusOverloaded:
-		return "too many answers are kept for the session, or a semaphore of this name was deleted and not all who held it have been told"
+		return "too many answers are kept for the session, or a semaphore of this name was deleted and not all who " +
+			"held it have been told"
 	case protocol.StatusBadRequest:
 		switch c.Kind {
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
 			return "a limit of 0: nobody could ever acquire it"
 		case shard.CmdAcquire:
-			return "a count of 0, above the limit, or above what the session has already (release first), or a timeout above a day"
+			return "a count of 0, above the limit, or above what the session has already (release first), or a " +
+				"timeout above a day"
 		}
 	}
 	return ""
@@ -69,7 +73,8 @@ func unmet(c *shard.Command) string {
 	case shard.CmdSemaphoreDelete:
 		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
 	case shard.CmdAcquire:
-		return "an ephemeral semaphore is acquired as one, a persistent one is not, and a node has no more than its limit of sessions and semaphores"
+		return "an ephemeral semaphore is acquired as one, a persistent one is not, and a node has no more than its " +
+			"limit of sessions and semaphores"
 	case shard.CmdSessionCreate:
 		return "the node has as many sessions as it may have"
 	}

@@ -28,7 +28,7 @@ type Replica struct {
 	Leases   *lease.Table
 	fresh    *freshness
 	Hub      *hub.Hub
-	duty     duty
+	leader   leaderTasks
 	digests  digests
 
 	leadership atomic.Pointer[shard.Leadership]
@@ -81,7 +81,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Window: window, Delay: s.config.Delay,
 	})
-	r.duty.init(r)
+	r.leader.init(r)
 	r.initDigests()
 	r.noteLevel()
 	return r
@@ -98,7 +98,7 @@ func (r *Replica) open() error {
 	return nil
 }
 
-// Leads tells whether this host believes that it leads the shard.
+// Leads reports whether this host believes that it leads the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
 
 // Apply implements shard.StateMachine.
@@ -133,7 +133,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete tells everybody on this host what the batch brought about, in the order of its effects. An error says that
+// complete sends the clients of this host what the batch brought about, in the order of its effects. An error says that
 // this replica must not go on.
 func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	results := 0
@@ -149,20 +149,20 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			command := &r.batch.Commands[e.Op]
 			switch {
 			case e.Flags&shard.FlagQueued != 0:
-				r.queued(command, e)
+				r.startTimer(command, e)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.Leases.Seen(command.Term)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
-				// Whoever proposed it, and whether or not anybody still waits: the client may take the
+				// Whichever host proposed it, and though no client waits any more: the client may take the
 				// timeout for granted that it finds at its next attach.
 				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
-				r.set.timing.steady.RLock()
+				r.set.timing.restoring.RLock()
 				r.Leases.Restore(e.Session, command.Node, millis(command.Timeout), r.set.Now())
-				r.set.timing.steady.RUnlock()
+				r.set.timing.restoring.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
-				r.duty.look() // the leader gives the shard what came with the level
+				r.leader.recheck() // the leader gives the shard what came with the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -172,22 +172,22 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.result(&ops[e.Op], command, e)
 			}
 		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
-			r.settled(e)
+			r.completeWait(e)
 		case shard.EffectLost:
-			r.holdingLost(e, r.overtaken(e, protocol.AbortDeleted))
+			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
 		case shard.EffectChanged:
-			r.noticed(e)
+			r.notifyWatches(e)
 		case shard.EffectSessionEnded:
-			r.noticed(e)
+			r.notifyWatches(e)
 			r.sessionEnded(e)
 		case shard.EffectSessionSeen:
-			// Its home may have ended it before it came here. An end that comes later is told by the home.
+			// Its home may have ended it before it came here. An end that comes later is reported by the home.
 			if r.Leads() {
-				r.duty.suspect(e.Session)
+				r.leader.suspect(e.Session)
 			}
 		case shard.EffectNodeSeen:
 			if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
-				r.duty.look()
+				r.leader.recheck()
 			}
 		}
 	}
@@ -205,9 +205,9 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 // errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
 var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
 
-// overtaken is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may have
-// been with the whole node.
-func (r *Replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
+// abortReason is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may
+// have been with the whole node.
+func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
 	if by != protocol.AbortDeleted {
 		return by
 	}
@@ -223,9 +223,10 @@ func (r *Replica) overtaken(e *shard.Effect, by protocol.AbortReason) protocol.A
 }
 
 // waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: who
-// was told of that before would wait for an outcome that never comes.
+// was notified of that before would wait for an outcome that never comes.
 var waitsElsewhere = protocol.Result{
-	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place in the queue stays",
+	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
+		"in the queue stays",
 }
 
 // result answers one request.
@@ -245,7 +246,7 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		c.Answer(o.Request, answer)
 	} else if c.AnswerBound(command.Session, o.Request, answer) {
 		// After the answer: from here on others may push the outcome.
-		r.wait(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
+		r.addWaiter(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
 	} else {
 		c.Fail(o.Request, o.Kind, &waitsElsewhere)
 		r.Mark(c)
@@ -262,8 +263,8 @@ func (r *Replica) Mark(c Conn) {
 	}
 }
 
-// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. To wake an event loop
-// takes longer than two or three of them, but where there are many the next batch would wait for them.
+// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. To wake an
+// event loop takes longer than two or three of them, but where there are many the next batch would wait for them.
 const flushesHere = 4
 
 // flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
@@ -281,7 +282,7 @@ func (r *Replica) flushDirty() {
 // PrepareSnapshot implements shard.StateMachine.
 func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.PrepareSnapshot() }
 
-// Restore implements shard.StateMachine. Whoever watched or waited here missed something.
+// Restore implements shard.StateMachine. Watches and waiters of this host missed something.
 func (r *Replica) Restore(from io.Reader) error {
 	if err := r.Machine.Restore(from); err != nil {
 		if errors.Is(err, shard.ErrNewerFormat) {
@@ -291,10 +292,11 @@ func (r *Replica) Restore(from io.Reader) error {
 	}
 	r.noteLevel()
 	r.forgetWatches()
-	r.disown(protocol.Result{Status: protocol.StatusUnavailable, Message: "this host's copy of the shard was replaced"})
-	r.tellMissed()
+	r.redirectWaiters(protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "this host's copy of the shard was replaced"})
+	r.reportMissedEnds()
 	r.Hub.Restored(time.Now())
-	r.duty.look()
+	r.leader.recheck()
 	return nil
 }
 
@@ -306,17 +308,17 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 	r.set.log.Info("leadership", "shard", r.ID, "leader", l.Leader, "term", l.Term)
 	me := r.set.config.Self.ID
-	r.set.look()
+	r.set.requestUpkeep()
 	switch {
 	case l.Leader == me && (before.Leader != me || before.Term != l.Term):
-		r.duty.begin(l.Term)
+		r.leader.begin(l.Term)
 	case l.Leader != me && before.Leader == me:
-		r.duty.end()
+		r.leader.end()
 	}
 }
 
 // Serving reports whether this host leads the shard, with all that belongs to it: sessions may attach.
-func (r *Replica) Serving() bool { return r.duty.ready() }
+func (r *Replica) Serving() bool { return r.leader.ready() }
 
 // Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether this
 // host may speak as the leader.

@@ -10,8 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// EndSession proposes the end of a session at once, for the commands of a connection or, where that is nil, for the host itself.
-func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags, done func(e *shard.Effect, failed protocol.Status)) {
+// EndSession proposes the end of a session at once, for the commands of a connection or, where that is nil, for the
+// host itself.
+func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags,
+	done func(e *shard.Effect, failed protocol.Status)) {
 	if done == nil {
 		done = func(*shard.Effect, protocol.Status) {}
 	}
@@ -23,7 +25,7 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 	r.Pipeline.Flush()
 }
 
-// sessionEnded tells the connections of a session that it is over.
+// sessionEnded notifies the connections of a session that it is over.
 func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.forgetSession(e.Session)
 	if !r.slots.Has(e.Session.Slot()) {
@@ -32,26 +34,26 @@ func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
 	if holder := r.Leases.Remove(e.Session); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
-			r.tellEnded(e.Session, c)
+			r.reportEnd(e.Session, c)
 		}
-		holder.Told(1)
+		holder.Reported(1)
 	}
 	r.mu.Lock()
 	bound := r.bound[e.Session]
 	delete(r.bound, e.Session)
 	r.mu.Unlock()
 	for _, c := range bound {
-		r.tellEnded(e.Session, c)
+		r.reportEnd(e.Session, c)
 	}
 	r.set.metrics.SessionEnded(e.End)
 	for _, other := range r.set.Replicas {
 		if other != r && other.Leads() {
-			other.duty.suspect(e.Session)
+			other.leader.suspect(e.Session)
 		}
 	}
 }
 
-func (r *Replica) tellEnded(id shard.SessionID, c Conn) {
+func (r *Replica) reportEnd(id shard.SessionID, c Conn) {
 	if _, bound := c.Unbind(id); !bound {
 		return
 	}
@@ -68,8 +70,8 @@ func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 	}
 }
 
-// holdingLost tells an owner that its semaphore was deleted by force, or with its node.
-func (r *Replica) holdingLost(e *shard.Effect, why protocol.AbortReason) {
+// reportLoss notifies an owner that its semaphore was deleted by force, or with its node.
+func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	home := r.set.Of(e.Session.Slot())
 	r.lost = protocol.HoldingLost{
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
@@ -96,9 +98,9 @@ func (r *Replica) holdingLost(e *shard.Effect, why protocol.AbortReason) {
 	}
 }
 
-// tellSilent tells a client that was silent for too long that its session is no longer attached. The
+// detachSilent notifies a client that was silent for too long that its session is no longer attached. The
 // connection stays on the list of those that hear of its end.
-func (r *Replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
+func (r *Replica) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	if c, ok := holder.Owner.(Conn); ok {
 		node, bound := c.Unbind(id)
 		c.Push(0, &protocol.SessionDetached{SessionID: uint64(id), Result: protocol.Result{
@@ -109,17 +111,17 @@ func (r *Replica) tellSilent(id shard.SessionID, holder *lease.Holder) {
 		}
 		c.Flush(false)
 	}
-	holder.Told(1)
+	holder.Reported(1)
 }
 
-// ReportLost tells a client that a session is not attached over its connection any more, and the holder
-// that it was told.
+// ReportLost notifies a client that a session is not attached over its connection any more, and the holder
+// that it was reported.
 func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
 	if c, ok := holder.Owner.(Conn); ok {
 		r.Detach(id, c, why)
 		c.Flush(false)
 	}
-	holder.Told(1)
+	holder.Reported(1)
 }
 
 // Detach detaches a session from a connection and says why, unless it came back over it meanwhile; the caller flushes.
@@ -130,8 +132,8 @@ func (r *Replica) Detach(id shard.SessionID, c Conn, why protocol.Result) {
 	}
 }
 
-// unlead ends the books of a leader, and tells the clients of the sessions in them.
-func (r *Replica) unlead(why protocol.Result) {
+// endLeases ends the books of a leader, and notifies the clients of the sessions in them.
+func (r *Replica) endLeases(why protocol.Result) {
 	for _, lost := range r.Leases.Unlead() {
 		if c, ok := lost.Holder.Owner.(Conn); ok {
 			for _, id := range lost.Sessions {
@@ -139,12 +141,12 @@ func (r *Replica) unlead(why protocol.Result) {
 			}
 			c.Flush(false)
 		}
-		lost.Holder.Told(len(lost.Sessions))
+		lost.Holder.Reported(len(lost.Sessions))
 	}
 }
 
-// tellMissed tells the connections that sessions are bound to of those whose end came with a snapshot.
-func (r *Replica) tellMissed() {
+// reportMissedEnds notifies the connections that sessions are bound to of those whose end came with a snapshot.
+func (r *Replica) reportMissedEnds() {
 	var over []shard.SessionID
 	r.mu.Lock()
 	for id := range r.bound {
@@ -174,7 +176,7 @@ func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Con
 	if r.set.AfterBind != nil {
 		r.set.AfterBind()
 	}
-	// Whoever ends the session looks at the list after it is gone from the machine. So either the end finds the session
+	// The end of the session looks at the list after it is gone from the machine. So either the end finds the session
 	// bound to this connection, or it is seen here.
 	if _, known := r.Machine.Session(id); !bound || !known {
 		c.Unbind(id)

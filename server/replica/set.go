@@ -33,8 +33,8 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
 	Watches *hub.Budget // of streaming and one-shot watches
-	// Chores is called in each turn of the loop, after the replicas have done what is due; changed says that the routing
-	// may be another one.
+	// Chores is called in each turn of the loop, after the replicas have done what is due; changed says that the
+	// routing may be another one.
 	Chores func(now time.Time, changed bool)
 }
 
@@ -53,7 +53,7 @@ type Set struct {
 	quotas   quotas
 
 	wakes     chan struct{}
-	changed   atomic.Bool // the routing or the meta shard may need something
+	upkeepDue atomic.Bool // the routing or the meta shard may need something
 	stop      chan struct{}
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
@@ -140,6 +140,7 @@ func (s *Set) Now() time.Time { return s.config.Clock() }
 // Since returns a time in nanoseconds since the host began.
 func (s *Set) Since(t time.Time) int64 { return int64(t.Sub(s.Started)) }
 
+// Clock returns Since now.
 func (s *Set) Clock() int64 { return s.Since(s.Now()) }
 
 // Of returns the replica of the shard that serves a slot.
@@ -152,7 +153,7 @@ func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)
 	for i := range n {
-		if r := s.Replicas[(from+i)%n]; r.Leads() && r.duty.ready() {
+		if r := s.Replicas[(from+i)%n]; r.Leads() && r.leader.ready() {
 			return r
 		}
 	}
@@ -169,7 +170,8 @@ func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
 func (s *Set) Moved(r *Replica) protocol.Result {
 	l := r.Leader()
 	if l.Leader == 0 || l.Leader == s.config.Self.ID {
-		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment", WaitMillis: 20}
+		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment",
+			WaitMillis: 20}
 	}
 	return protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
 		ShardID: r.ID, LeaderHostID: uint64(l.Leader), LeaderAddress: s.Meta.AddressOf(l.Leader),
@@ -198,6 +200,7 @@ func (s *Set) newest() level.Level { return s.config.Self.Level }
 // NoSuchNode is for people: why a request about a node is refused.
 const NoSuchNode = "no node of this id"
 
+// NodeGone is the answer about a node that was dropped.
 var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
 
 // nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
@@ -206,6 +209,6 @@ func (s *Set) nodeDropped(id shard.NodeID) {
 	s.quotas.forget(id)
 	for _, r := range s.Replicas {
 		r.Hub.EndNode(id, NodeGone)
-		r.duty.look()
+		r.leader.recheck()
 	}
 }

@@ -15,19 +15,19 @@ import (
 // force anywhere, and for trusting a barrier the shortest of all nodes. The machine of the meta shard
 // keeps both bounds until a change has reached all hosts (its Timing).
 //
-// Bounds widen at once, where the change is applied. They narrow on the host's loop, and only while nobody
+// Bounds widen at once, where the change is applied. They narrow on the host's loop, and only while no goroutine
 // restores a session: the grace that one is given must not fall between the reading of its time and the
 // call.
 type timing struct {
 	// steady is read-held by who restores sessions away from the loop. Taken before mu and tables' locks.
-	steady sync.RWMutex
+	restoring sync.RWMutex
 
-	mu        sync.RWMutex // guards what follows; taken within a table's lock
-	nodes     map[shard.NodeID]bounds
-	narrower  map[shard.NodeID]bounds // that the loop is to take over
-	gone      map[shard.NodeID]bounds // of dropped nodes, until no shard has anything of them
-	unsettled map[shard.NodeID]struct{}
-	shortest  bounds // grace and self-check of the nodes that have the shortest
+	mu       sync.RWMutex // guards what follows; taken within a table's lock
+	nodes    map[shard.NodeID]bounds
+	narrower map[shard.NodeID]bounds // that the loop is to take over
+	gone     map[shard.NodeID]bounds // of dropped nodes, until no shard has anything of them
+	changes  map[shard.NodeID]struct{}
+	shortest bounds // grace and self-check of the nodes that have the shortest
 }
 
 // bounds are the durations of a meta.Timing.
@@ -42,7 +42,8 @@ func boundsOf(t meta.Timing) bounds {
 
 // over returns bounds that are as wide as both.
 func (b bounds) over(o bounds) bounds {
-	return bounds{floor: max(b.floor, o.floor), ceiling: min(b.ceiling, o.ceiling), selfCheck: min(b.selfCheck, o.selfCheck)}
+	return bounds{floor: max(b.floor, o.floor), ceiling: min(b.ceiling, o.ceiling),
+		selfCheck: min(b.selfCheck, o.selfCheck)}
 }
 
 // defaultBounds hold where there is no node.
@@ -55,7 +56,7 @@ var defaultBounds = bounds{
 func newTiming() *timing {
 	return &timing{
 		nodes: make(map[shard.NodeID]bounds), narrower: make(map[shard.NodeID]bounds),
-		gone: make(map[shard.NodeID]bounds), unsettled: make(map[shard.NodeID]struct{}),
+		gone: make(map[shard.NodeID]bounds), changes: make(map[shard.NodeID]struct{}),
 		shortest: defaultBounds,
 	}
 }
@@ -77,9 +78,9 @@ func (t *timing) changed(n meta.Node) {
 		t.narrower[n.ID] = now
 	}
 	if n.Confirmed() {
-		delete(t.unsettled, n.ID)
+		delete(t.changes, n.ID)
 	} else {
-		t.unsettled[n.ID] = struct{}{}
+		t.changes[n.ID] = struct{}{}
 	}
 }
 
@@ -119,13 +120,13 @@ func (t *timing) forget(id shard.NodeID) {
 	}
 	delete(t.nodes, id)
 	delete(t.narrower, id)
-	delete(t.unsettled, id)
+	delete(t.changes, id)
 }
 
 // narrow takes over bounds that have become narrower. It is called on the host's loop.
 func (t *timing) narrow(m *meta.Machine) {
-	t.steady.Lock()
-	defer t.steady.Unlock()
+	t.restoring.Lock()
+	defer t.restoring.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	narrower := len(t.narrower) > 0
@@ -154,11 +155,11 @@ func (t *timing) narrow(m *meta.Machine) {
 func (t *timing) changing() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.unsettled) == 0 {
+	if len(t.changes) == 0 {
 		return nil
 	}
-	ids := make([]shard.NodeID, 0, len(t.unsettled))
-	for id := range t.unsettled {
+	ids := make([]shard.NodeID, 0, len(t.changes))
+	for id := range t.changes {
 		ids = append(ids, id)
 	}
 	return ids

@@ -9,13 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// A node was dropped while this host was away, and the snapshot of the meta shard that it is sent lacks it.
+// TestANodeThatASnapshotLacksIsForgotten: a node was dropped while this host was away, and the snapshot of the meta
+// shard that it is sent lacks it.
 func TestANodeThatASnapshotLacksIsForgotten(t *testing.T) {
 	timing := newTiming()
 	timing.changed(meta.Node{ID: 7, Path: "/gone", Timing: meta.Timing{
 		GraceFloorMillis: 900, GraceCeilingMillis: 600, SelfCheckCeilingMillis: 100, Since: 3,
 	}})
-	if window, _ := timing.window(); window != 600*time.Millisecond || !slices.Equal(timing.changing(), []shard.NodeID{7}) {
+	if window, _ := timing.window(); window != 600*time.Millisecond ||
+		!slices.Equal(timing.changing(), []shard.NodeID{7}) {
 		t.Fatalf("the window is %v, %v are changing", window, timing.changing())
 	}
 	empty := meta.New()

@@ -21,40 +21,40 @@ type waiterTimer struct {
 	next, prev *waiterTimer // of the same session
 }
 
-func (t *waiterTimers) init() {
-	t.heap = nil
-	t.byOrder = make(map[shard.OrderID]*waiterTimer)
-	t.first = make(map[shard.SessionID]*waiterTimer)
+func (wt *waiterTimers) init() {
+	wt.heap = nil
+	wt.byOrder = make(map[shard.OrderID]*waiterTimer)
+	wt.first = make(map[shard.SessionID]*waiterTimer)
 }
 
 // add starts a timer; one of the same order id is replaced.
-func (t *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
-	t.remove(ref.Order)
-	w := &waiterTimer{ref: ref, at: at, next: t.first[ref.Session]}
+func (wt *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
+	wt.remove(ref.Order)
+	w := &waiterTimer{ref: ref, at: at, next: wt.first[ref.Session]}
 	if w.next != nil {
 		w.next.prev = w
 	}
-	t.byOrder[ref.Order], t.first[ref.Session] = w, w
-	heap.Push(&t.heap, w)
+	wt.byOrder[ref.Order], wt.first[ref.Session] = w, w
+	heap.Push(&wt.heap, w)
 }
 
-func (t *waiterTimers) remove(order shard.OrderID) {
-	if w := t.byOrder[order]; w != nil {
-		t.unlink(w)
-		heap.Remove(&t.heap, w.place)
+func (wt *waiterTimers) remove(order shard.OrderID) {
+	if w := wt.byOrder[order]; w != nil {
+		wt.unlink(w)
+		heap.Remove(&wt.heap, w.place)
 	}
 }
 
 // drop removes those of a session.
-func (t *waiterTimers) drop(id shard.SessionID) {
-	for w := t.first[id]; w != nil; w = w.next {
-		t.remove(w.ref.Order)
+func (wt *waiterTimers) drop(id shard.SessionID) {
+	for w := wt.first[id]; w != nil; w = w.next {
+		wt.remove(w.ref.Order)
 	}
 }
 
 // unlink takes a timer out of everything but the heap.
-func (t *waiterTimers) unlink(w *waiterTimer) {
-	delete(t.byOrder, w.ref.Order)
+func (wt *waiterTimers) unlink(w *waiterTimer) {
+	delete(wt.byOrder, w.ref.Order)
 	if w.next != nil {
 		w.next.prev = w.prev
 	}
@@ -62,18 +62,18 @@ func (t *waiterTimers) unlink(w *waiterTimer) {
 	case w.prev != nil:
 		w.prev.next = w.next
 	case w.next != nil:
-		t.first[w.ref.Session] = w.next
+		wt.first[w.ref.Session] = w.next
 	default:
-		delete(t.first, w.ref.Session)
+		delete(wt.first, w.ref.Session)
 	}
 }
 
 // due takes up to max waiters whose time is up.
-func (t *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
+func (wt *waiterTimers) due(now time.Time, max int) []shard.WaiterRef {
 	var out []shard.WaiterRef
-	for len(t.heap) > 0 && len(out) < max && !t.heap[0].at.After(now) {
-		w := heap.Pop(&t.heap).(*waiterTimer)
-		t.unlink(w)
+	for len(wt.heap) > 0 && len(out) < max && !wt.heap[0].at.After(now) {
+		w := heap.Pop(&wt.heap).(*waiterTimer)
+		wt.unlink(w)
 		out = append(out, w.ref)
 	}
 	return out

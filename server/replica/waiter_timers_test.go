@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// carryOut has the shard carry out a command, and returns its result when all that it brought about is done.
-func carryOut(t *testing.T, r *Replica, c shard.Command) shard.Effect {
+// applyCommand has the shard carry out a command, and returns its result when all that it brought about is done.
+func applyCommand(t *testing.T, r *Replica, c shard.Command) shard.Effect {
 	t.Helper()
 	results := make(chan shard.Effect, 1)
 	done := func(e *shard.Effect, failed protocol.Status) {
@@ -42,13 +42,13 @@ func newQueue(t *testing.T) *lockQueue {
 	h := openSet(t, 1)
 	t.Cleanup(h.Close)
 	q := &lockQueue{t: t, r: h.Replicas[0], numbers: map[shard.SessionID]uint64{}}
-	carryOut(t, q.r, shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("lock"), Count: 2})
+	applyCommand(t, q.r, shard.Command{Kind: shard.CmdSemaphoreCreate, Node: 1, Name: []byte("lock"), Count: 2})
 	return q
 }
 
 func (q *lockQueue) session() shard.SessionID {
 	q.t.Helper()
-	return carryOut(q.t, q.r, shard.Command{
+	return applyCommand(q.t, q.r, shard.Command{
 		Kind: shard.CmdSessionCreate, Slot: q.r.SomeSlot(), Node: 1, Timeout: 600_000, Key: []byte("key"),
 	}).Session
 }
@@ -56,7 +56,7 @@ func (q *lockQueue) session() shard.SessionID {
 func (q *lockQueue) acquire(id shard.SessionID, count uint64, timeout time.Duration) shard.Effect {
 	q.t.Helper()
 	q.numbers[id]++
-	return carryOut(q.t, q.r, shard.Command{
+	return applyCommand(q.t, q.r, shard.Command{
 		Kind: shard.CmdAcquire, Session: id, Number: q.numbers[id], Node: 1, Name: []byte("lock"), Count: count,
 		Timeout: uint64(timeout.Milliseconds()),
 	})
@@ -65,7 +65,7 @@ func (q *lockQueue) acquire(id shard.SessionID, count uint64, timeout time.Durat
 func (q *lockQueue) release(id shard.SessionID) {
 	q.t.Helper()
 	q.numbers[id]++
-	carryOut(q.t, q.r, shard.Command{
+	applyCommand(q.t, q.r, shard.Command{
 		Kind: shard.CmdRelease, Session: id, Number: q.numbers[id], Node: 1, Name: []byte("lock"),
 	})
 }
@@ -99,10 +99,10 @@ func TestTheTimersOfASessionEndWithIt(t *testing.T) {
 	}
 	q.wantTimers("all wait", sessions)
 	for _, id := range ids[:sessions/2] {
-		carryOut(t, q.r, shard.Command{Kind: shard.CmdSessionEnd, Session: id})
+		applyCommand(t, q.r, shard.Command{Kind: shard.CmdSessionEnd, Session: id})
 	}
 	q.wantTimers("half of the sessions were stopped", sessions/2)
-	carryOut(t, q.r, shard.Command{
+	applyCommand(t, q.r, shard.Command{
 		Kind: shard.CmdSessionsExpire, Term: q.r.Machine.Term(), Sessions: ids[sessions/2:],
 	})
 	q.wantTimers("the others have expired", 0)
@@ -137,7 +137,8 @@ func TestAWaiterThatLeavesTheQueueByItselfLeavesNoTimer(t *testing.T) {
 	q.wantTimers("its time was up", 0)
 }
 
-// A waiter that goes between the look at the machine and the start of its timer has no timer.
+// TestANewLeaderStartsNoTimerForAWaiterThatHasGone: a waiter that goes between the look at the machine and the start of
+// its timer has no timer.
 func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 	q := newQueue(t)
 	stays := shard.Waiter{WaiterRef: shard.WaiterRef{Session: 1, Order: 1}, Timeout: 60_000}
@@ -156,7 +157,7 @@ func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 	}
 }
 
-// The naive form of timers is a map.
+// TestTimersAreThoseThatWereStartedAndNotStopped: the naive form of timers is a map.
 func TestTimersAreThoseThatWereStartedAndNotStopped(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var timers waiterTimers

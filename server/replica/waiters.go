@@ -27,37 +27,37 @@ type waiter struct {
 	next, prev *waiter // of the same session
 }
 
-func (l *waiters) init() {
-	l.byNumber = make(map[waitKey]*waiter)
-	l.first = make(map[shard.SessionID]*waiter)
+func (wa *waiters) init() {
+	wa.byNumber = make(map[waitKey]*waiter)
+	wa.first = make(map[shard.SessionID]*waiter)
 }
 
-// put adds one that waits, or puts it in the place of the one with its number.
-func (l *waiters) put(id shard.SessionID, w waiting) {
+// add adds one that waits, or puts it in the place of the one with its number.
+func (wa *waiters) add(id shard.SessionID, w waiting) {
 	key := waitKey{id, w.number}
-	if old := l.byNumber[key]; old != nil {
+	if old := wa.byNumber[key]; old != nil {
 		old.waiting = w
 		return
 	}
-	x := &waiter{waiting: w, next: l.first[id]}
+	x := &waiter{waiting: w, next: wa.first[id]}
 	if x.next != nil {
 		x.next.prev = x
 	}
-	l.first[id], l.byNumber[key] = x, x
+	wa.first[id], wa.byNumber[key] = x, x
 }
 
 // take removes one that waits.
-func (l *waiters) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
-	x := l.byNumber[waitKey{id, number}]
+func (wa *waiters) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
+	x := wa.byNumber[waitKey{id, number}]
 	if x == nil {
 		return waiting{}, false
 	}
-	l.remove(id, x)
+	wa.remove(id, x)
 	return x.waiting, true
 }
 
-func (l *waiters) remove(id shard.SessionID, x *waiter) {
-	delete(l.byNumber, waitKey{id, x.number})
+func (wa *waiters) remove(id shard.SessionID, x *waiter) {
+	delete(wa.byNumber, waitKey{id, x.number})
 	if x.next != nil {
 		x.next.prev = x.prev
 	}
@@ -65,17 +65,17 @@ func (l *waiters) remove(id shard.SessionID, x *waiter) {
 	case x.prev != nil:
 		x.prev.next = x.next
 	case x.next != nil:
-		l.first[id] = x.next
+		wa.first[id] = x.next
 	default:
-		delete(l.first, id)
+		delete(wa.first, id)
 	}
 }
 
 // drop removes those of a session that wait over one connection, or all where c is nil.
-func (l *waiters) drop(id shard.SessionID, c Conn) {
-	for x := l.first[id]; x != nil; x = x.next {
+func (wa *waiters) drop(id shard.SessionID, c Conn) {
+	for x := wa.first[id]; x != nil; x = x.next {
 		if c == nil || x.conn == c {
-			l.remove(id, x)
+			wa.remove(id, x)
 		}
 	}
 }

@@ -13,7 +13,7 @@ type idleConn struct {
 	_ byte // for an address of its own
 }
 
-// The naive form of waiters is a map; drop goes through all of it.
+// TestWaitersAreThoseThatWerePutAndNotTaken: the naive form of waiters is a map; drop goes through all of it.
 func TestWaitersAreThoseThatWerePutAndNotTaken(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	conns := []Conn{&idleConn{}, &idleConn{}, &idleConn{}}
@@ -26,7 +26,7 @@ func TestWaitersAreThoseThatWerePutAndNotTaken(t *testing.T) {
 		switch random.IntN(8) {
 		case 0, 1, 2, 3:
 			x := waiting{number: key.number, conn: conns[random.IntN(3)], request: uint64(step)}
-			w.put(id, x)
+			w.add(id, x)
 			naive[key] = x
 		case 4, 5, 6:
 			got, ok := w.take(id, key.number)
@@ -66,13 +66,13 @@ func BenchmarkWaitersOfOneSession(b *testing.B) {
 	w.init()
 	const all = 100_000
 	for i := range uint64(all) {
-		w.put(1, waiting{number: i})
+		w.add(1, waiting{number: i})
 	}
 	b.ReportAllocs()
 	n := uint64(0)
 	for b.Loop() {
 		w.take(1, n)
-		w.put(1, waiting{number: n + all})
+		w.add(1, waiting{number: n + all})
 		n++
 	}
 }

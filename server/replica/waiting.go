@@ -7,42 +7,42 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// wait remembers who waits for the outcome of a queued acquire, or tells it at once that the outcome will
-// come from elsewhere. Whoever stops leading looks through those that wait after it is known here, so
+// addWaiter adds the waiter of a queued acquire, or notifies it at once that the outcome will
+// come from elsewhere. The end of a leadership goes through the waiters after it is known here, so
 // either that finds this one, or it is seen here.
-func (r *Replica) wait(id shard.SessionID, w waiting) {
-	r.enlist(id, w)
+func (r *Replica) addWaiter(id shard.SessionID, w waiting) {
+	r.putWaiter(id, w)
 	if r.Leads() {
 		return
 	}
-	if w, ok := r.unwait(id, w.number); ok {
+	if w, ok := r.takeWaiter(id, w.number); ok {
 		w.conn.Push(w.request, &protocol.Aborted{Result: r.set.Moved(r)})
 	}
 }
 
-// enlist puts one that waits on the list. An acquire that was sent again takes the place of the one before.
-func (r *Replica) enlist(id shard.SessionID, w waiting) {
+// putWaiter puts one that waits on the list. An acquire that was sent again takes the place of the one before.
+func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !w.conn.Acts(id) {
 		return // its connection or its session has gone, and with that those that it waited for
 	}
-	r.waiters.put(id, w)
+	r.waiters.add(id, w)
 }
 
-// unwait returns and forgets who waits.
-func (r *Replica) unwait(id shard.SessionID, number uint64) (w waiting, ok bool) {
+// takeWaiter returns and forgets who waits.
+func (r *Replica) takeWaiter(id shard.SessionID, number uint64) (w waiting, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiters.take(id, number)
 }
 
-// settled sends the outcome of a queued acquire.
-func (r *Replica) settled(e *shard.Effect) {
+// completeWait sends the outcome of a queued acquire.
+func (r *Replica) completeWait(e *shard.Effect) {
 	r.mu.Lock()
 	r.timers.remove(e.Order)
 	r.mu.Unlock()
-	w, ok := r.unwait(e.Session, e.Number)
+	w, ok := r.takeWaiter(e.Session, e.Number)
 	if !ok {
 		return
 	}
@@ -54,14 +54,15 @@ func (r *Replica) settled(e *shard.Effect) {
 	case shard.EffectTimedOut:
 		w.conn.Push(w.request, &r.timedOut)
 	case shard.EffectAborted:
-		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted, Reason: r.overtaken(e, e.Abort)}}
+		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted,
+			Reason: r.abortReason(e, e.Abort)}}
 		w.conn.Push(w.request, &r.aborted)
 	}
 	r.Mark(w.conn)
 }
 
-// disown tells everybody who waits through this host that its outcome will come from elsewhere.
-func (r *Replica) disown(result protocol.Result) {
+// redirectWaiters notifies all that wait through this host that the outcome will come from elsewhere.
+func (r *Replica) redirectWaiters(result protocol.Result) {
 	r.mu.Lock()
 	all := r.waiters
 	r.waiters.init()
@@ -91,14 +92,14 @@ func (r *Replica) forgetSession(id shard.SessionID) {
 	r.timers.drop(id)
 }
 
-// queued starts the timer of an acquire that waits, where this host leads the shard.
-func (r *Replica) queued(c *shard.Command, e *shard.Effect) {
+// startTimer starts the timer of an acquire that waits, where this host leads the shard.
+func (r *Replica) startTimer(c *shard.Command, e *shard.Effect) {
 	if e.Timeout == shard.Forever {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Leads() { // whoever stops leading forgets all timers after that is known
+	if !r.Leads() { // the end of a leadership forgets all timers after it is known
 		return
 	}
 	r.timers.add(shard.WaiterRef{
@@ -107,14 +108,3 @@ func (r *Replica) queued(c *shard.Command, e *shard.Effect) {
 }
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// flushes are connections that something was appended to. Each is flushed once, however much that is.
-type flushes map[Conn]struct{}
-
-func (f flushes) add(c Conn) { f[c] = struct{}{} }
-
-func (f flushes) flush() {
-	for c := range f {
-		c.Flush(false)
-	}
-}

@@ -112,7 +112,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return c.network.Open(id, memlog.GroupID(group+1), sm)
 		},
-		Log: c.options.log, Patience: -1, // in a bubble of time that stands still, who waits is queued
+		Log: c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
 	}
 	if c.options.config != nil {
 		c.options.config(&config)

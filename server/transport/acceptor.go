@@ -33,7 +33,8 @@ type acceptor struct {
 func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
 	socket, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("transport: listen on %s: %w: another process listens there; stop it or choose another port", addr, err)
+		return nil, fmt.Errorf("transport: listen on %s: %w: another process listens there; stop it or choose "+
+			"another port", addr, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("transport: listen on %s: %w", addr, err)
@@ -110,4 +111,23 @@ func (a *acceptor) close() error {
 	err := a.socket.Close()
 	a.running.Wait()
 	return err
+}
+
+// Stats counts the connections of one or more listeners: those that are given the same Stats share one
+// count, and so one limit. Any goroutine may read it at any time.
+type Stats struct {
+	// Open is the number of connections there are, those in a TLS handshake included.
+	Open atomic.Int64
+	// Accepted is the number of connections taken so far.
+	Accepted atomic.Int64
+	// Refused is the number of connections closed at once because Open was at the limit.
+	Refused atomic.Int64
+	// AcceptErrors is the number of times that the operating system would not hand over a connection,
+	// as when the process has no file descriptor left.
+	AcceptErrors atomic.Int64
+	// FailedHandshakes is the number of connections that did not get through their TLS handshake.
+	FailedHandshakes atomic.Int64
+	// EvictedHandshakes is the number of those that were closed because their peers were silent and others needed the
+	// room.
+	EvictedHandshakes atomic.Int64
 }

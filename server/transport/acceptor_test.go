@@ -45,7 +45,8 @@ func TestConnectionsBeyondTheLimitAreRefusedUntilOthersGo(t *testing.T) {
 			f := &fixture{T: t, setup: s}
 			var stats Stats
 			var err error
-			f.listener, err = listenWith(s.name, handlerFunc(func(c Conn) Events { return &lineEcho{conn: c} }), limit, &stats)
+			f.listener, err = listenWith(s.name, handlerFunc(func(c Conn) Events { return &lineEcho{conn: c} }), limit,
+				&stats)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func (s *CertificateSource) reload() {
 	if sameFiles(found, s.seen) {
 		return
 	}
-	// Also where it is broken: it is read again, and told again, when it has changed again.
+	// Also where it is broken: it is read again, and reported again, when it has changed again.
 	s.seen = found
 	config, err := s.load()
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *CertificateSource) load() (*tls.Config, error) {
 	return config, nil
 }
 
-// look tells what the files are like, without reading them.
+// look returns what the files are like, without reading them.
 func (s *CertificateSource) look() []os.FileInfo {
 	var found []os.FileInfo
 	for _, name := range []string{s.certFile, s.keyFile, s.caFile} {
@@ -132,7 +132,8 @@ func sameFiles(a, b []os.FileInfo) bool {
 		if (a[i] == nil) != (b[i] == nil) {
 			return false
 		}
-		if a[i] != nil && !(os.SameFile(a[i], b[i]) && a[i].Size() == b[i].Size() && a[i].ModTime().Equal(b[i].ModTime())) {
+		if a[i] != nil && !(os.SameFile(a[i], b[i]) && a[i].Size() == b[i].Size() &&
+			a[i].ModTime().Equal(b[i].ModTime())) {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// files of a certificate source, with the log that it writes.
+// certificateFiles are those of a certificate source, with the log that it writes.
 type certificateFiles struct {
 	*testing.T
 	cert, key, ca string
@@ -22,7 +22,8 @@ type certificateFiles struct {
 
 func newCertificateFiles(t *testing.T) *certificateFiles {
 	dir := t.TempDir()
-	f := &certificateFiles{T: t, cert: filepath.Join(dir, "cert"), key: filepath.Join(dir, "key"), ca: filepath.Join(dir, "ca")}
+	f := &certificateFiles{T: t, cert: filepath.Join(dir, "cert"), key: filepath.Join(dir, "key"),
+		ca: filepath.Join(dir, "ca")}
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&f.log, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -73,7 +74,8 @@ func TestTheEndOfACertificateIsThatOfTheOneInUse(t *testing.T) {
 		time.Sleep(time.Hour)
 		second := newIdentity("second")
 		second.write(t, f.cert, f.key, f.ca)
-		if got, want := source.Expires(), second.leaf.Leaf.NotAfter; !got.Equal(want) || want.Equal(first.leaf.Leaf.NotAfter) {
+		if got, want := source.Expires(), second.leaf.Leaf.NotAfter; !got.Equal(want) ||
+			want.Equal(first.leaf.Leaf.NotAfter) {
 			t.Errorf("after the change it ends at %v, want %v", got, want)
 		}
 		if err := os.WriteFile(f.cert, []byte("nothing"), 0o600); err != nil {
@@ -124,7 +126,8 @@ func TestBrokenCertificatesLeaveTheOldOnesInUse(t *testing.T) {
 
 func TestBrokenCertificatesAtTheStartAreAnError(t *testing.T) {
 	f := newCertificateFiles(t)
-	if _, err := LoadCertificates(f.cert, f.key, ""); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), f.cert) {
+	if _, err := LoadCertificates(f.cert, f.key, ""); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), f.cert) {
 		t.Errorf("missing files: %v", err)
 	}
 	localhost.write(t, f.cert, f.key, f.ca)

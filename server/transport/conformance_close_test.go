@@ -86,7 +86,7 @@ func TestCloseInsideOpenedSendsWhatWasPutBefore(t *testing.T) {
 	})
 }
 
-func TestARefusedConnectionIsClosedAfterWhatItWasTold(t *testing.T) {
+func TestARefusedConnectionIsClosedAfterTheReasonWasSent(t *testing.T) {
 	conform(t, func(f *fixture) {
 		refused := make(chan Conn, 1)
 		f.serve(func(c Conn) *script {

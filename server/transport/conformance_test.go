@@ -221,7 +221,7 @@ func await[T any](f *fixture, from <-chan T, what string) T {
 	}
 }
 
-// poll waits for what no event tells of.
+// poll waits for what no event shows.
 func poll(f *fixture, what string, reached func() bool) {
 	f.Helper()
 	for deadline := time.Now().Add(patience); !reached(); time.Sleep(time.Millisecond) {

@@ -16,7 +16,7 @@ import (
 // gnetConn is a connection on an event loop.
 //
 // Everything to be sent goes through its outbox and is written by its one sender: on the loop, at the latest when
-// the turn in which it was put there is over, or by whoever calls Flush (gnet_direct.go). Nothing is written
+// the turn in which it was put there is over, or by the caller of Flush (gnet_direct.go). Nothing is written
 // while Events.Data runs: the answers to all requests that arrived together leave together, and a write that
 // fails cannot close the connection under Data's feet, which is what gnet does with it.
 type gnetConn struct {
@@ -27,7 +27,8 @@ type gnetConn struct {
 	fd       int
 
 	// What follows is the sender's.
-	unsent int                        // bytes that gnet holds because the operating system would not take them, when last seen
+	// bytes that gnet holds because the operating system would not take them, when last seen
+	unsent int
 	rest   *bytebufferpool.ByteBuffer // what a direct write has left to the loop; nil if there is nothing
 
 	// What follows is touched on the loop only.
@@ -36,7 +37,7 @@ type gnetConn struct {
 	in      inbound
 	watched bool
 
-	direct sync.Mutex // held while somebody writes to fd who is not on the loop, and when closed is set
+	direct sync.Mutex // held while a goroutine other than the loop's writes to fd, and when closed is set
 	closed bool       // set on the loop; read there, or with direct held
 }
 
@@ -58,7 +59,7 @@ func (c *gnetConn) Close() {
 
 func (c *gnetConn) RemoteAddr() net.Addr { return c.remote }
 
-// Rounds tells of the event loop that the connection is on.
+// Rounds is about the event loop that the connection is on.
 func (c *gnetConn) Rounds() *Rounds { return &c.loop.rounds }
 
 func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
@@ -164,7 +165,7 @@ func (c *gnetConn) recheck() {
 		return
 	}
 	if !c.out.enter() {
-		c.loop.watchUnsent(c) // whoever is the sender will leave it to the loop, which accounts for it
+		c.loop.watchUnsent(c) // the sender will leave it to the loop, which accounts for it
 		return
 	}
 	c.account(0)

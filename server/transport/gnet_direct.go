@@ -22,7 +22,7 @@ func (c *gnetConn) Flush() {
 	c.loop.flush(c)
 }
 
-// writeDirectly is called by the sender, and tells whether it is not any more: there is nothing left to do.
+// writeDirectly is called by the sender, and reports whether it is not any more: there is nothing left to do.
 func (c *gnetConn) writeDirectly() (done bool) {
 	if c.unsent > 0 {
 		return false

@@ -21,7 +21,8 @@ func gnetFixture(t *testing.T) *fixture {
 	return f
 }
 
-// serveStalling serves connections of which the first that sends something keeps its loop inside Data until release is closed.
+// serveStalling serves connections of which the first that sends something keeps its loop inside Data until release is
+// closed.
 func (f *fixture) serveStalling() (conns chan Conn, inside, release chan struct{}) {
 	f.Helper()
 	conns, inside, release = make(chan Conn, 1), make(chan struct{}), make(chan struct{})
@@ -91,7 +92,8 @@ func TestWhatAFlushCannotWriteIsWrittenByTheLoop(t *testing.T) {
 	}
 }
 
-// TestADescriptorIsNotClosedUnderAWrite has the peer close while somebody is about to write. The descriptor is closed after Closed.
+// TestADescriptorIsNotClosedUnderAWrite has the peer close while a goroutine is about to write. The descriptor is
+// closed after Closed.
 func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
 	f := gnetFixture(t)
 	conns, closed := make(chan Conn, 1), make(chan error, 1)

@@ -21,7 +21,7 @@ type GnetOptions struct {
 	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
 	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil if nobody wants to know.
+	// Stats counts the connections; nil: they are not counted.
 	Stats *Stats
 	// Logger takes what is worth a line; nil is the default logger.
 	Logger *slog.Logger
@@ -77,7 +77,7 @@ func (l *gnetListener) Addr() net.Addr { return l.acceptor.socket.Addr() }
 
 // Close stops taking connections, forbids any goroutine to wake an event loop, and then ends the loops,
 // which close their connections. The order matters: gnet closes the descriptor that wakes a loop without
-// looking whether somebody is about to write to it, and the number may by then mean another file.
+// looking whether a goroutine is about to write to it, and the number may by then mean another file.
 func (l *gnetListener) Close() error {
 	l.closeOnce.Do(func() {
 		l.closeErr = l.acceptor.close()

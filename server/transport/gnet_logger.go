@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// gnetLogger is gnet's view of a slog logger. What gnet finds worth telling about itself is a detail
+// gnetLogger is gnet's view of a slog logger. What gnet finds worth saying about itself is a detail
 // here, and a line that it calls fatal is logged like any other.
 type gnetLogger struct {
 	logger *slog.Logger

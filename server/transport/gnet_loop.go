@@ -52,7 +52,7 @@ func defaultLoops() int {
 	return max(runtime.GOMAXPROCS(0)/2, 1)
 }
 
-// flush has c flushed on the loop. Any goroutine may call it; c's outbox has told it to.
+// flush has c flushed on the loop. Any goroutine may call it; c's outbox has asked for it.
 func (l *gnetLoop) flush(c *gnetConn) {
 	l.mu.Lock()
 	l.ready = append(l.ready, c)
@@ -101,7 +101,7 @@ func (l *gnetLoop) wake() {
 	_ = l.events.Execute(context.Background(), l)
 }
 
-// seal makes sure that nobody is waking the loop or will.
+// seal makes sure that no goroutine is waking the loop or will.
 func (l *gnetLoop) seal() {
 	l.mu.Lock()
 	l.sealed = true
@@ -150,7 +150,7 @@ func (l *gnetLoop) Run(context.Context) error {
 	}
 }
 
-// watchUnsent has c looked at until gnet has sent all of it: gnet does not tell.
+// watchUnsent has c looked at until gnet has sent all of it: gnet does not say.
 func (l *gnetLoop) watchUnsent(c *gnetConn) {
 	if !c.watched {
 		c.watched = true

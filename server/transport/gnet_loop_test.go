@@ -21,7 +21,7 @@ func (l *wokenLoop) Execute(_ context.Context, task gnet.Runnable) error {
 	return nil
 }
 
-// idle says whether nobody has woken the loop and nobody is about to.
+// idle says whether no goroutine has woken the loop or is about to.
 func (l *wokenLoop) idle(loop *gnetLoop) bool {
 	loop.awakers.Wait()
 	return len(l.woken) == 0

@@ -103,7 +103,7 @@ func (t *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.
 	return h, 0
 }
 
-// evictFrom closes the first connection of a list that has been silent for long enough, and tells whether there was
+// evictFrom closes the first connection of a list that has been silent for long enough, and reports whether there was
 // one. mu is held.
 func (t *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	for e := connections.Front(); e != nil; e = e.Next() {
@@ -157,7 +157,7 @@ func (t *handshakes) close() {
 	}
 }
 
-// run carries the handshake out. Where it fails it tells whether the connection was closed to make room.
+// run carries the handshake out. Where it fails it reports whether the connection was closed to make room.
 func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
 	t := h.table
 	conn = tls.Server(h, t.options.Config)

@@ -41,9 +41,9 @@ func openSilent(t *testing.T, listener Listener, wanted int) []net.Conn {
 	return conns
 }
 
-// TestSilentConnectionsShutNobodyOut has valid clients connect one after the other beside 5,000 half-open connections
+// TestSilentConnectionsShutNoClientOut has valid clients connect one after the other beside 5,000 half-open connections
 // of the same address, as many at least as there may be by the limit of open files.
-func TestSilentConnectionsShutNobodyOut(t *testing.T) {
+func TestSilentConnectionsShutNoClientOut(t *testing.T) {
 	limit, err := RaiseFileLimit()
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,8 @@ func TestSilentConnectionsShutNobodyOut(t *testing.T) {
 		worst = max(worst, time.Since(began))
 		_ = conn.Close()
 	}
-	t.Logf("beside %d silent connections, of which %d were closed, a client was served within %v", silent, stats.EvictedHandshakes.Load(), worst)
+	t.Logf("beside %d silent connections, of which %d were closed, a client was served within %v", silent,
+		stats.EvictedHandshakes.Load(), worst)
 	if worst > time.Second {
 		t.Errorf("beside %d silent connections a client was served after %v", silent, worst)
 	}
@@ -76,7 +77,8 @@ func TestASilentConnectionMakesRoomForOthersOfItsAddressFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.close()
-	table := newHandshakes(a.closing, TLSOptions{HalfOpen: 3, HalfOpenPerAddress: 2, HandshakeTimeout: time.Hour, Handshakes: 1})
+	table := newHandshakes(a.closing, TLSOptions{HalfOpen: 3, HalfOpenPerAddress: 2, HandshakeTimeout: time.Hour,
+		Handshakes: 1})
 	now := time.Now()
 	admit := func(address string, at time.Time) *handshake {
 		t.Helper()

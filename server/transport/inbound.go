@@ -8,7 +8,7 @@ import (
 // inbound holds the bytes of one connection that have arrived and were not consumed. They lie in one
 // piece and are never copied again for the sake of a few that follow, so a peer that sends a long frame
 // byte by byte costs no more than one that sends it at once. How long they may get is for the consumer
-// to say, who sees their beginning. It belongs to whoever calls Events.Data.
+// to say, who sees their beginning. It belongs to the caller of Events.Data.
 type inbound struct {
 	rest *[]byte
 }

@@ -10,7 +10,7 @@ const (
 	// of all connections; HalfOpenPerAddress how many of them may be of one address. Each
 	// costs some 16 KiB of memory.
 	HalfOpen           = 2048
-	HalfOpenPerAddress = HalfOpen / 4
+	HalfOpenPerAddress = HalfOpen / 4 // see HalfOpen
 
 	// halfOpenSilence is how long the peer of a half-open connection may be silent before the connection can be closed
 	// to make room for another: longer than a handshake waits for its peer on all but the slowest networks, and short
@@ -67,3 +67,14 @@ const (
 	drainCheckInterval = 5 * time.Millisecond
 	drainChecks        = 1024
 )
+
+// connectionLimit is the number of connections that a listener allows when its options do not say: what
+// the limit of file descriptors leaves after a quarter of it, at most 4,096, is put aside for the files
+// and connections of the rest of the process.
+func connectionLimit(descriptors int) int {
+	reserve := min(descriptors/4, 4096)
+	return max(descriptors-reserve, 1)
+}
+
+// assumedFileLimit is taken where the operating system does not say.
+const assumedFileLimit = 16 << 10

@@ -49,8 +49,10 @@ func (m *Memory) Dial() (net.Conn, error) {
 
 const memoryServer = memoryAddr("server")
 
+// Addr implements Listener.
 func (m *Memory) Addr() net.Addr { return memoryServer }
 
+// Close ends all connections.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	m.closed = true

@@ -94,7 +94,7 @@ func (c *MemoryConn) Cut() {
 	}
 }
 
-// Lose makes what is in flight and what is written from now on vanish, for good, and nobody is told: no
+// Lose makes what is in flight and what is written from now on vanish, for good, without notice: no
 // end of the stream arrives either, and writes wait only when the buffer would be full.
 func (c *MemoryConn) Lose(way Direction) {
 	for _, p := range c.pipes(way) {

@@ -31,7 +31,7 @@ type memoryPipe struct {
 	rate   int // bytes a second that can be read; 0 is no limit
 	next   time.Time
 	paused bool
-	lost   bool // nothing arrives any more, and nobody is told
+	lost   bool // nothing arrives any more, without notice
 	broken error
 
 	readClosed, writeClosed     bool

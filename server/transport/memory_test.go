@@ -134,7 +134,7 @@ func TestMemoryCut(t *testing.T) {
 	})
 }
 
-func TestMemoryLoseTellsNobody(t *testing.T) {
+func TestMemoryLoseGivesNoNotice(t *testing.T) {
 	inBubble(t, 100, func(p *memoryPair) {
 		p.write("arrives")
 		synctest.Wait()
@@ -202,7 +202,8 @@ func TestMemoryDeadlines(t *testing.T) {
 	inBubble(t, 100, func(p *memoryPair) {
 		began := time.Now()
 		_ = p.client.SetReadDeadline(began.Add(time.Second))
-		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Second {
+		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) ||
+			time.Since(began) != time.Second {
 			p.Errorf("read: %v after %v", err, time.Since(began))
 		}
 		p.client.Pause(ToServer)
@@ -224,7 +225,8 @@ func TestMemoryDeadlines(t *testing.T) {
 			_ = p.client.SetReadDeadline(time.Now())
 		}()
 		began = time.Now()
-		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Minute {
+		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) ||
+			time.Since(began) != time.Minute {
 			p.Errorf("read: %v after %v", err, time.Since(began))
 		}
 	})

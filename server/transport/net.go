@@ -11,7 +11,7 @@ type NetOptions struct {
 	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
 	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil if nobody wants to know.
+	// Stats counts the connections; nil: they are not counted.
 	Stats *Stats
 	// Logger takes what is worth a line; nil is the default logger.
 	Logger *slog.Logger

@@ -12,7 +12,7 @@ import (
 // decides who sends it.
 //
 // At most one sender is under way at a time: an event loop's turn, or a goroutine that writes. busy says
-// that there is one. Whoever is told by put, close or leave that the sender is up to them must make sure
+// that there is one. A caller of put, close or leave that learns that it is the sender must make sure
 // that one runs. The sender takes what is queued, writes it, and leaves; leave finds what was queued
 // meanwhile, so nothing is ever forgotten.
 type outbox struct {
@@ -57,7 +57,7 @@ func (o *outbox) enter() (entered bool) {
 	return entered
 }
 
-// take appends everything that is queued to batch, and tells whether the outbox is closed. Only the sender
+// take appends everything that is queued to batch, and reports whether the outbox is closed. Only the sender
 // may call it, or, of an event loop connection, anything on the loop.
 func (o *outbox) take(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
 	o.mu.Lock()
@@ -87,7 +87,7 @@ func (o *outbox) takeLocked(batch []*bytebufferpool.ByteBuffer) []*bytebufferpoo
 }
 
 // leave ends the sender that entered, if nothing was queued since it took the last batch and the outbox
-// is open: otherwise it stays the sender and is told so. One that did not enter only learns whether the
+// is open: otherwise it stays the sender and learns so. One that did not enter only learns whether the
 // outbox is closed.
 func (o *outbox) leave(entered bool) (more, closed bool) {
 	o.mu.Lock()

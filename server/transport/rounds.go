@@ -12,7 +12,7 @@ const (
 	roundMissed = 3 * roundEvery
 )
 
-// Rounds tells when an event loop last came round: that it is not stuck, and has read what its connections
+// Rounds says when an event loop last came round: that it is not stuck, and has read what its connections
 // had sent by then. A connection on such a loop has a method Rounds. Any goroutine may ask.
 type Rounds struct {
 	last  atomic.Int64 // nanoseconds since epoch

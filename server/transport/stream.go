@@ -13,7 +13,7 @@ import (
 // stream is a connection on goroutines: one that reads and calls Events, and, while there is something
 // to send, one that writes. It runs over any net.Conn.
 //
-// It ends in one way only: its outbox is closed, by whoever had a reason; a writer finds that, makes the
+// It ends in one way only: its outbox is closed, by any goroutine with a reason; a writer finds that, makes the
 // last attempt to send and hangs up; the reader wakes from that, waits for the writer, and calls
 // Events.Closed.
 type stream struct {

@@ -53,7 +53,7 @@ func (w *streamWriter) run() {
 	}
 }
 
-// Write writes piece by piece, so that Pending follows, and tells of Drained.
+// Write writes piece by piece, so that Pending follows, and calls Drained.
 func (w *streamWriter) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int

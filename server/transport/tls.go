@@ -26,7 +26,7 @@ type TLSOptions struct {
 	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
 	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil if nobody wants to know.
+	// Stats counts the connections; nil: they are not counted.
 	Stats *Stats
 	// Logger takes what is worth a line; nil is the default logger.
 	Logger *slog.Logger
@@ -40,7 +40,8 @@ var ErrNoTLSConfig = errors.New("no TLS configuration")
 // and Addr has the port that it got.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
-		return nil, fmt.Errorf("transport: listen on %s: %w: set TLSOptions.Config, for example to that of LoadCertificates", addr, ErrNoTLSConfig)
+		return nil, fmt.Errorf("transport: listen on %s: %w: set TLSOptions.Config, for example to that of "+
+			"LoadCertificates", addr, ErrNoTLSConfig)
 	}
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
 	if err != nil {
@@ -60,7 +61,8 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 			conn, evicted, err := h.run()
 			if evicted {
 				a.stats.EvictedHandshakes.Add(1)
-				a.complain("half-open connections closed to make room for others", "limit", half.options.HalfOpen, "remote", socket.RemoteAddr())
+				a.complain("half-open connections closed to make room for others", "limit", half.options.HalfOpen,
+					"remote", socket.RemoteAddr())
 			}
 			if evicted || err != nil {
 				a.stats.FailedHandshakes.Add(1)

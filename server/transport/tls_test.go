@@ -65,7 +65,7 @@ func TestTheHandlerSeesTheStateOfTLS(t *testing.T) {
 	}
 }
 
-func TestASilentHandshakeEndsAndHoldsUpNobody(t *testing.T) {
+func TestASilentHandshakeEndsAndHoldsUpNoOther(t *testing.T) {
 	var stats Stats
 	listener, _ := listenTLS(t, TLSOptions{
 		Config: localhost.serverConfig(), HandshakeTimeout: 300 * time.Millisecond, HalfOpen: 4, Stats: &stats,

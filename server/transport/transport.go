@@ -1,4 +1,4 @@
-// Package transport brings the bytes of client connections to the server and back: over TCP on an
+// package transport brings the bytes of client connections to the server and back: over TCP on an
 // event loop, over TLS, and in memory. What the bytes mean is not its concern.
 package transport
 
@@ -26,7 +26,7 @@ type Conn interface {
 	// has let go of the lock.
 	Queue(buf *bytebufferpool.ByteBuffer) (flush bool)
 
-	// Flush sends what is queued, on the calling goroutine where it can be done at once: nobody has to be woken for
+	// Flush sends what is queued, on the calling goroutine where it can be done at once: no loop has to be woken for
 	// it. It neither blocks nor calls any of the Events.
 	Flush()
 
@@ -68,7 +68,7 @@ const (
 	// HighWater is the number of bytes waiting to be sent above which a connection counts as slow,
 	// LowWater the one from which on it counts as keeping up again.
 	HighWater = 1 << 20
-	LowWater  = 256 << 10
+	LowWater  = 256 << 10 // see HighWater
 )
 
 // Listener takes connections until it is closed.

@@ -28,10 +28,11 @@ func (l limited) Allows(path string, need protocol.Right) bool {
 func (limited) Valid() bool     { return true }
 func (limited) Version() uint64 { return 0 }
 
-// Whoever may read a node may ask for it to be there.
+// TestWhoMayReadANodeThatExistsMayAskForItsCreation: a client that may read a node may ask for it to be there.
 func TestWhoMayReadANodeThatExistsMayAskForItsCreation(t *testing.T) {
 	var log logbook
-	c := servertest.Start(t, log.option(), servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	c := servertest.Start(t, log.option(), servertest.Hosts(3),
+		servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
 	create := func(path string) *protocol.NodeCreate { return &protocol.NodeCreate{Path: []byte(path)} }
 	refused := reader.ask(create("/prod/jobs"))

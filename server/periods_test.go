@@ -15,7 +15,7 @@ import (
 
 var changingNodes = regexp.MustCompile(`(?m)^signalbox_nodes_changing_timing (\d+)$`)
 
-// changing tells how many nodes have a timing that is not settled, as the host shows it.
+// changing returns how many nodes have a timing that is not settled, as the host shows it.
 func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,7 +28,7 @@ func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {
 	return n
 }
 
-// settles waits until a host shows that no timing is changing any more, and tells whether that came.
+// settles waits until a host shows that no timing is changing any more, and reports whether that came.
 func settles(t *testing.T, c *servertest.Cluster, id shard.HostID, limit time.Duration) bool {
 	t.Helper()
 	for until := time.Now().Add(limit); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
@@ -62,7 +62,7 @@ func (g graced) config(grace time.Duration) protocol.NodeConfig {
 	return protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: uint64(grace.Milliseconds())}
 }
 
-// lockOutlives stops the leader of the data shard under a session of one second, and tells how long the
+// lockOutlives stops the leader of the data shard under a session of one second, and returns how long the
 // lock of the session stayed its own.
 func (g graced) lockOutlives() time.Duration {
 	t, c := g.t, g.c
@@ -103,7 +103,7 @@ func TestAChangedGraceStaysWideWhileAHostIsDown(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(5))
 		g := graced{t, c}
 		g.create(24 * time.Second)
-		g.alter(25 * time.Second) // what was said of this change tells nothing of the next
+		g.alter(25 * time.Second) // what was said of this change says nothing of the next
 		want(t, "settled", settles(t, c, c.Leader(0), 10*time.Second), true)
 		down := shard.HostID(1)
 		for down == c.Leader(0) || down == c.Leader(1) {

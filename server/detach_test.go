@@ -19,9 +19,9 @@ func homeOf(t *testing.T, c *servertest.Cluster, session uint64) uint64 {
 	return a.Result.Moved.ShardID
 }
 
-// Nothing is told to a session over a connection that it was taken away from. So it must not be told there, after that,
-// that it waits: it would wait for an outcome that has come.
-func TestNobodyIsToldToWaitWhereNothingMoreIsTold(t *testing.T) {
+// TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent: nothing is sent to a session over a connection that it was taken away
+// from. So its client must not read there, after that, that it waits: it would wait for an outcome that has come.
+func TestNoAcquireIsQueuedWhereNoOutcomeWillBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2), servertest.Network(func(n *memlog.Config) {
 			n.Path.Delay = memlog.Exactly(20 * time.Millisecond) // so that an acquire is under way for a while
@@ -45,7 +45,8 @@ func TestNobodyIsToldToWaitWhereNothingMoreIsTold(t *testing.T) {
 		asked := make(map[uint64]bool)
 		for i := range locks {
 			asked[s.say(&protocol.Acquire{
-				Mutation: protocol.Mutation{SessionID: waiter.id, Number: uint64(i) + 1}, NodeID: waiter.node, Name: name("lock-%d", i), Count: protocol.Exclusive,
+				Mutation: protocol.Mutation{SessionID: waiter.id, Number: uint64(i) +
+					1}, NodeID: waiter.node, Name: name("lock-%d", i), Count: protocol.Exclusive,
 				TimeoutMillis: protocol.Forever, Ephemeral: true,
 			})] = true
 		}

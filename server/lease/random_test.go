@@ -26,7 +26,7 @@ func (d *duel) happen(c *contestant) error {
 		return d.ping(d.holder())
 	case roll < 500:
 		h := d.holder()
-		h.real.Told(h.debt)
+		h.real.Reported(h.debt)
 		h.debt = 0
 	case roll < 580:
 		return d.start(c)
@@ -65,7 +65,7 @@ func (d *duel) happen(c *contestant) error {
 	case roll < 883 && w.leading:
 		c.table.Unlead()
 		w.unlead()
-	case roll < 886: // nobody asks for what is due for long enough
+	case roll < 886: // no call of Due for long enough
 		d.now = d.now.Add(twinStall + d.timeout())
 	case roll < 889:
 		term := w.term + uint64(d.IntN(2))
@@ -105,7 +105,8 @@ func (d *duel) stale() time.Time {
 func (d *duel) holder() *twinHolder { return d.holders[d.IntN(len(d.holders))] }
 
 func (d *duel) timeout() time.Duration {
-	return []time.Duration{0, time.Millisecond, second, second, 3 * second, 3 * second, 7 * second, 30 * second}[d.IntN(8)]
+	return []time.Duration{0, time.Millisecond, second, second, 3 * second, 3 * second, 7 * second,
+		30 * second}[d.IntN(8)]
 }
 
 func (d *duel) node() shard.NodeID { return shard.NodeID(1 + d.IntN(3)) }

@@ -19,9 +19,9 @@ const syncTime = 100 * time.Microsecond
 const everything = math.MaxUint64
 
 // rivals are two sessions, on connections of their own, that want the same semaphore. The first owns it.
-func rivals(t *testing.T, patience time.Duration) (c *servertest.Cluster, first, second *started) {
+func rivals(t *testing.T, delay time.Duration) (c *servertest.Cluster, first, second *started) {
 	c = servertest.Start(t,
-		servertest.Config(func(c *server.Config) { c.Patience = patience }),
+		servertest.Config(func(c *server.Config) { c.AcquireDelay = delay }),
 		servertest.Network(func(c *memlog.Config) { c.Disk = memlog.Between(syncTime, syncTime) }),
 	)
 	speak(t, c, 1).node("/a")
@@ -44,7 +44,8 @@ func batches(s *speaker) uint64 {
 
 func (x *started) sayAcquire(timeout uint64) uint64 {
 	return x.s.say(&protocol.Acquire{
-		Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock"), Count: everything, TimeoutMillis: timeout, Ephemeral: true,
+		Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock"), Count: everything, TimeoutMillis: timeout,
+		Ephemeral: true,
 	})
 }
 
@@ -52,15 +53,15 @@ func (x *started) sayRelease() uint64 {
 	return x.s.say(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock")})
 }
 
-// holdTime is how long each owner of a hand-off holds: less than patience, and several of it are more.
-const holdTime = server.DefaultPatience * 3 / 10
+// holdTime is how long each owner of a hand-off holds: less than delay, and several of it are more.
+const holdTime = server.DefaultAcquireDelay * 3 / 10
 
-// The former owner asks again before the next one releases. Both go into the log together.
+// TestAHandOffTakesOneBatch: the former owner asks again before the next one releases. Both go into the log together.
 func TestAHandOffTakesOneBatch(t *testing.T) {
 	const rounds = 10
-	for patience, most := range map[time.Duration]uint64{server.DefaultPatience: rounds, -1: 2 * rounds} {
+	for delay, most := range map[time.Duration]uint64{server.DefaultAcquireDelay: rounds, -1: 2 * rounds} {
 		synctest.Test(t, func(t *testing.T) {
-			c, owner, next := rivals(t, patience)
+			c, owner, next := rivals(t, delay)
 			asked := next.sayAcquire(protocol.Forever)
 			next.s.await(asked, protocol.KindAcquire.Answer())
 			status := speak(t, c, 1)
@@ -69,7 +70,7 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 			for range rounds {
 				owner.s.must(owner.s.await(release, protocol.KindRelease.Answer()))
 				next.s.await(asked, protocol.KindGranted)
-				synctest.Wait() // the host is done with what it has told
+				synctest.Wait() // the host is done with what it has sent
 				again := owner.sayAcquire(protocol.Forever)
 				time.Sleep(holdTime)
 				release = next.sayRelease()
@@ -83,21 +84,24 @@ func TestAHandOffTakesOneBatch(t *testing.T) {
 	}
 }
 
-// What is not to wait does not.
-func TestOnlyAcquiresThatWillBeQueuedArePatient(t *testing.T) {
-	const patience = time.Second
+// TestOnlyAcquiresThatWillBeQueuedAreDelayed: what is not to wait does not.
+func TestOnlyAcquiresThatWillBeQueuedAreDelayed(t *testing.T) {
+	const delay = time.Second
 	for what, try := range map[string]struct {
 		do   func(first, second *started)
 		want time.Duration
 	}{
-		"an acquire that will be queued": {func(_, second *started) { second.acquire("lock", everything, -1, true) }, patience + syncTime},
-		"a try":                          {func(_, second *started) { second.acquire("lock", everything, 0, true) }, syncTime},
-		"an acquire of what is free":     {func(_, second *started) { second.acquire("other", 1, -1, true) }, syncTime},
-		"an acquire by the owner":        {func(first, _ *started) { first.acquire("lock", everything, -1, true) }, syncTime},
+		"an acquire that will be queued": {func(_, second *started) { second.acquire("lock", everything, -1, true) },
+			delay + syncTime},
+		"a try": {func(_, second *started) { second.acquire("lock", everything, 0, true) },
+			syncTime},
+		"an acquire of what is free": {func(_, second *started) { second.acquire("other", 1, -1, true) }, syncTime},
+		"an acquire by the owner": {func(first, _ *started) { first.acquire("lock", everything, -1, true) },
+			syncTime},
 		"one that waits, asking again": {func(_, second *started) {
 			second.acquire("lock", everything, -1, true)
 			second.acquire("lock", everything, 1000*time.Second, true)
-		}, patience + 2*syncTime},
+		}, delay + 2*syncTime},
 		"a release behind an acquire that will be queued": {func(first, second *started) {
 			second.sayAcquire(protocol.Forever)
 			synctest.Wait()
@@ -111,7 +115,7 @@ func TestOnlyAcquiresThatWillBeQueuedArePatient(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, first, second := rivals(t, patience)
+				_, first, second := rivals(t, delay)
 				began := time.Now()
 				try.do(first, second)
 				want(t, what, time.Since(began), try.want)
@@ -120,10 +124,11 @@ func TestOnlyAcquiresThatWillBeQueuedArePatient(t *testing.T) {
 	}
 }
 
-// A host that ceases to lead answers those that wait for company, too.
-func TestPatientAcquiresAreToldWhenTheLeaderGoes(t *testing.T) {
+// TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes: a host that ceases to lead answers those that wait for company, too.
+func TestDelayedAcquiresAreAnsweredWhenTheLeaderGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.Patience = time.Hour }))
+		c := servertest.Start(t, servertest.Hosts(3),
+			servertest.Config(func(c *server.Config) { c.AcquireDelay = time.Hour }))
 		leader := c.Leader(1)
 		speak(t, c, leader).node("/a")
 		first, second := speak(t, c, leader).session("/a", time.Minute), speak(t, c, leader).session("/a", time.Minute)

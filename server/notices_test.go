@@ -61,12 +61,13 @@ func TestAWaiterIsSentToTheNewLeader(t *testing.T) {
 	})
 }
 
-func TestAnOwnerIsToldOnceOfWhatItLost(t *testing.T) {
+func TestAnOwnerIsNotifiedOnceOfWhatItLost(t *testing.T) {
 	c := servertest.Start(t)
 	first, second, operator := speak(t, c, 1), speak(t, c, 1), speak(t, c, 1)
 	node := first.node("/jobs")
 	a := first.session("/jobs", 10*time.Second)
-	first.must(first.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("sem"), Limit: 1}))
+	first.must(first.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("sem"),
+		Limit: 1}))
 	a.acquire("sem", 1, 0, false)
 	// Bound to a connection first, then taken over by it.
 	second.must(second.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
@@ -86,7 +87,7 @@ func TestAnOwnerIsToldOnceOfWhatItLost(t *testing.T) {
 	}
 }
 
-func TestASessionThatNobodyKnowsIsOverForAnOperatorToo(t *testing.T) {
+func TestASessionThatIsNotKnownIsOverForAnOperatorToo(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")

@@ -1,0 +1,131 @@
+package hub
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// subscriber is a connection with its watches here.
+type subscriber struct {
+	sink Sink
+
+	// mu guards what follows and the closed of its watches. It is held while frames are appended, and
+	// only the sink's own lock is taken under it.
+	mu      sync.Mutex
+	watches map[uint64]*watch
+	gone    bool
+
+	// The worker's own.
+	reached       bool // in this round
+	lost          bool
+	room          int       // bytes that may still be planned in this round; below 0: none
+	plan          []frame   // what is appended with the next delivery
+	planned       int       // its bytes, at the most
+	late          list.List // watches that wait for the connection to drain
+	inflightBytes int       // bytes of snapshots that were planned and may not be sent yet
+	inflightPlace int       // place in worker.flying; 0: not in
+	inflightSince time.Time // when the latest of them were planned
+}
+
+// frame is one frame of a plan.
+type frame struct {
+	watch *watch
+	push  *protocol.SharedPush
+	last  bool // it ends the watch
+}
+
+// open puts a watch in and appends its answer.
+func (l *subscriber) open(w *watch) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return ErrGone
+	}
+	if l.watches[w.id] != nil {
+		return ErrInUse
+	}
+	ok := l.sink.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
+		e.Answer(buf, w.id, &protocol.WatchAnswer{})
+	})
+	if !ok {
+		return ErrGone
+	}
+	l.watches[w.id] = w
+	return nil
+}
+
+// stop takes a watch out, nil where there is none.
+func (l *subscriber) stop(id uint64) *watch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.watches[id]
+	if w != nil {
+		w.closed = true
+		delete(l.watches, id)
+	}
+	return w
+}
+
+// closeAll: leave takes all watches out for good.
+func (l *subscriber) closeAll() map[uint64]*watch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.watches
+	for _, w := range all {
+		w.closed = true
+	}
+	l.gone, l.watches = true, nil
+	return all
+}
+
+// subscriberOf: subscriber returns what the hub has of a connection, made where there is nothing yet.
+func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	l := h.subscribers[sink]
+	if l == nil {
+		l = &subscriber{sink: sink, watches: make(map[uint64]*watch)}
+		h.subscribers[sink] = l
+	}
+	return l, nil
+}
+
+// removeSubscriber: forget lets go of a connection that is gone.
+func (h *Hub) removeSubscriber(l *subscriber) {
+	h.mu.Lock()
+	if h.subscribers[l.sink] == l {
+		delete(h.subscribers, l.sink)
+	}
+	h.mu.Unlock()
+	h.enqueue(task{kind: taskGone, subscriber: l})
+}
+
+// Sink is a connection, as the hub sees it. It must be comparable: a pointer.
+//
+// The hub calls Append, and nothing else, while it holds a lock of its own for this sink. So none of the
+// hub's methods may be called with a lock held that Append takes.
+type Sink interface {
+	// Append calls write once, with the connection's stream locked, to append whole frames to it. It
+	// returns false, and calls nothing, when the connection is gone.
+	Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool
+
+	// Flush hands over to be sent what was appended, or, where few connections are flushed, sends it at once if it can.
+	// It must not block.
+	Flush(few bool)
+
+	// Pending returns how many bytes were flushed and are not sent yet. When it was seen above
+	// Options.SlowBytes and has fallen well below again, Hub.Drained must be called.
+	Pending() int
+
+	// Ended says that the hub ended the watch of that id by itself: its WatchEnd was appended, and the
+	// id is free. It is not called for a watch that was stopped, nor when the connection is gone.
+	Ended(id uint64)
+}
