@@ -53,7 +53,7 @@ type Config struct {
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
-	// means DefaultPatience; less than zero that it does not wait, which suits tests that look at queues.
+	// means DefaultAcquireDelay; less than zero that it does not wait, which suits tests that look at queues.
 	AcquireDelay time.Duration
 	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
@@ -79,7 +79,7 @@ type Config struct {
 const (
 	// DefaultPingInterval is the ping interval where Config does not say.
 	DefaultPingInterval = 10 * time.Second
-	// DefaultPatience is long enough for a client on the same network to hear that it owns and to release.
+	// DefaultAcquireDelay is long enough for a client on the same network to hear that it owns and to release.
 	DefaultAcquireDelay = time.Millisecond
 )
 

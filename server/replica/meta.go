@@ -238,11 +238,8 @@ func (m *Meta) upkeep() {
 		return
 	}
 	if m.leads() && m.Machine.Routing().Version == 0 {
-		ids := make([]meta.ShardID, s.config.Shards)
-		for i := range ids {
-			ids[i] = meta.ShardID(i + 1)
-		}
-		m.request(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: ids})
+		shards := dataShards(s.config.Shards)
+		m.request(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: shards})
 		return
 	}
 	if r := m.Machine.Routing(); r.Version != 0 && (r.Cluster != s.config.Cluster || len(r.Shards) != s.config.Shards) {

@@ -70,22 +70,24 @@ func New(config Config) *Set {
 		wakes: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.Meta = s.newMetaReplica()
-	for i := range config.Shards {
-		s.Replicas = append(s.Replicas, s.newReplica(uint64(i+1), s.birthSlots(i)))
+	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
+		for slot := int(g.First); slot <= int(g.Last); slot++ {
+			s.slots[slot] = uint8(i)
+		}
+		var slots shard.SlotSet
+		slots.Add(g.First, g.Last)
+		s.Replicas = append(s.Replicas, s.newReplica(uint64(g.Shard), slots))
 	}
 	return s
 }
 
-// birthSlots are the slots that data shard number i serves from the cluster's birth on.
-func (s *Set) birthSlots(i int) shard.SlotSet {
-	n := s.config.Shards
-	first, last := i*shard.Slots/n, (i+1)*shard.Slots/n-1
-	for slot := first; slot <= last; slot++ {
-		s.slots[slot] = uint8(i)
+// dataShards returns the ids of the data shards of a cluster that has n of them.
+func dataShards(n int) []meta.ShardID {
+	ids := make([]meta.ShardID, n)
+	for i := range ids {
+		ids[i] = meta.ShardID(i + 1)
 	}
-	var set shard.SlotSet
-	set.Add(shard.Slot(first), shard.Slot(last))
-	return set
+	return ids
 }
 
 // Open restores the replicas and starts the loop. They take part in their shards when it returns.

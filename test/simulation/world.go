@@ -71,7 +71,7 @@ func (w *world) open(o Options) error {
 			c.Hosts = hosts
 		}),
 		servertest.Config(func(c *server.Config) {
-			c.Patience = server.DefaultPatience
+			c.AcquireDelay = server.DefaultAcquireDelay
 			c.Clock = clockAt(p.Rates[c.ID-1])
 			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
 				c.Level = level.Newest - 1
