@@ -6,6 +6,16 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
+// messages are the memory of what mutations are sent as.
+type messages struct {
+	acquire protocol.Acquire
+	release protocol.Release
+	create  protocol.SemaphoreCreate
+	update  protocol.SemaphoreUpdate
+	resize  protocol.SemaphoreResize
+	remove  protocol.SemaphoreDelete
+}
+
 // Create creates a semaphore.
 func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, data []byte) error {
 	return in.change(ctx, name, func(m *mutation) {

@@ -32,16 +32,10 @@ const (
 type mutation struct {
 	in      *Incarnation
 	queue   *keyQueue
-	message protocol.RequestMessage // one of those below
+	message protocol.RequestMessage // one of messages
 	numbers *protocol.Mutation      // of the message
 	wake    chan struct{}           // something has happened to it; holds one
-
-	acquire protocol.Acquire
-	release protocol.Release
-	create  protocol.SemaphoreCreate
-	update  protocol.SemaphoreUpdate
-	resize  protocol.SemaphoreResize
-	remove  protocol.SemaphoreDelete
+	messages
 
 	// Guarded by the lock of the incarnation.
 	phase    phase
