@@ -28,13 +28,17 @@ type machine struct {
 	applied atomic.Uint64 // index of the last entry that the target has applied
 
 	mu       sync.Mutex
-	prepared shard.Snapshot // prepared and not discarded yet
+	prepared *preparedSnapshot // prepared and not discarded yet
 
 	saveFailures atomic.Uint64
 	restored     atomic.Bool // the target is not older than the newest snapshot
 
 	closed chan struct{} // closed when the engine makes no more calls
 }
+
+// preparedSnapshot is what the engine holds between preparing a snapshot and saving it. Snapshots are distinguished by
+// their pointers: those of a state machine may be of a type whose values cannot be compared.
+type preparedSnapshot struct{ shard.Snapshot }
 
 // errAssertion is the error of an assertion about what the engine hands over. It stops the process: the replica would
 // go on with a state that is not that of its log.
@@ -87,10 +91,11 @@ func (m *machine) PrepareSnapshot() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("raftlog: shard %d: prepare a snapshot: %w", m.shardID, err)
 	}
+	p := &preparedSnapshot{snapshot}
 	m.mu.Lock()
-	m.prepared = snapshot
+	m.prepared = p
 	m.mu.Unlock()
-	return snapshot, nil
+	return p, nil
 }
 
 // SaveSnapshot writes a prepared snapshot. One that cannot be written, as on a full disk, is given up until the next is
@@ -102,7 +107,7 @@ func (m *machine) SaveSnapshot(
 	m.mu.Lock()
 	snapshot := m.prepared
 	m.mu.Unlock()
-	if snapshot == nil || prepared != any(snapshot) {
+	if of, ok := prepared.(*preparedSnapshot); snapshot == nil || !ok || of != snapshot {
 		return m.stop("saves a snapshot", fmt.Errorf("%w: it is not the one that was prepared last", errAssertion))
 	}
 	defer m.discard()

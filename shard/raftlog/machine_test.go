@@ -76,6 +76,29 @@ func TestOnlyTheSnapshotThatWasPreparedLastIsSaved(t *testing.T) {
 	}
 }
 
+// uncomparable is a state machine whose snapshots are of a type that has no equality.
+type uncomparable struct{ shard.StateMachine }
+
+func (u uncomparable) PrepareSnapshot() (shard.Snapshot, error) {
+	snapshot, err := u.StateMachine.PrepareSnapshot()
+	return struct {
+		shard.Snapshot
+		count func()
+	}{Snapshot: snapshot}, err
+}
+
+func TestSnapshotsNeedNoEquality(t *testing.T) {
+	m, _ := newTestMachine(t, 0)
+	m.target = uncomparable{m.target}
+	snapshot, err := m.PrepareSnapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SaveSnapshot(snapshot, new(bytes.Buffer), nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASnapshotThatIsOlderThanTheStateStopsTheReplica(t *testing.T) {
 	for newest, want := range map[uint64]error{4: errAssertion, 5: nil, 9: nil} {
 		m, _ := newTestMachine(t, newest)
