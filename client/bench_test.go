@@ -242,8 +242,17 @@ func benchSession(b *testing.B, c *client.Client) *client.Session {
 	return s
 }
 
-func BenchmarkAcquireRelease(b *testing.B) {
-	sem := benchSession(b, newQuickHost(b).open(b)).Semaphore("slots")
+func BenchmarkAcquireRelease(b *testing.B) { benchAcquireRelease(b) }
+
+// BenchmarkReadToken is BenchmarkAcquireRelease with and without lending the read token: what that brings, which is why
+// it is there. Compare many short rounds of both that alternate.
+func BenchmarkReadToken(b *testing.B) {
+	b.Run("lent", func(b *testing.B) { benchAcquireRelease(b) })
+	b.Run("kept", func(b *testing.B) { benchAcquireRelease(b, client.KeepToken()) })
+}
+
+func benchAcquireRelease(b *testing.B, options ...client.Option) {
+	sem := benchSession(b, newQuickHost(b).open(b, options...)).Semaphore("slots")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	b.ReportAllocs()

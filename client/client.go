@@ -50,7 +50,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 	c.cluster = cluster.New(cluster.Config{
 		Config: conn.Config{
 			Scope: c.scope, Name: config.name, Version: version(), Dial: config.dial, Token: config.token,
-			TLS: config.tls, Timeout: config.dialTimeout,
+			TLS: config.tls, Timeout: config.dialTimeout, KeepToken: config.keepToken,
 		},
 		Connections: config.connections, ConnectionChanged: c.config.connectionChanged,
 	}, list)

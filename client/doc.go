@@ -15,9 +15,10 @@
 // it owns is given to others when it ends. A Semaphore, or an Ephemeral one that needs no creating, is a name
 // that a session acquires; what it gets is a Lease. A Node reads without a session.
 //
-// Everything may be used by many goroutines, and every call that can wait takes a context and honours it at
-// once. A call tries again by itself what can be tried again without harm, as long as its context lasts: give
-// it a deadline.
+// Everything may be used by many goroutines, and every call that can wait takes a context and honours it at once, with
+// one exception: a call whose request is alone on a TCP connection reads its answer by itself, and may notice up to 4
+// ms late that its context has ended. A call tries again by itself what can be tried again without harm, as long as its
+// context lasts: give it a deadline.
 //
 // # What a lock does not promise
 //
@@ -66,4 +67,11 @@
 // session (Node.Create, Update and Delete) there is no such number, and such calls fail with ErrUnavailable.
 //
 // Reads may come from a host that is a little behind, unless they are asked to be Strict.
+//
+// # For those who change this package
+//
+// Start at Semaphore.Acquire in semaphore.go and follow it down: this package has what a user calls,
+// client/internal/incarnation a session at its hosts, client/internal/view watches, client/internal/cluster hosts and
+// routing, and client/internal/conn one connection. The doc.go of each room names its door, and DESIGN.md says what
+// must hold where.
 package client

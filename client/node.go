@@ -27,8 +27,8 @@ type NodeConfig struct {
 	AttachConsistency Consistency
 	// Counters says how finely metrics count.
 	Counters Counters
-	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes with
-	// all that belongs to them. What would take more is refused with ErrQuotaExceeded.
+	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes
+	// with all that belongs to them. What would take more is refused with ErrQuotaExceeded.
 	QuotaObjects uint64
 	QuotaBytes   uint64
 }

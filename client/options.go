@@ -31,6 +31,7 @@ type config struct {
 	connections int
 	log         *slog.Logger
 	hooks       Hooks // nil for none
+	keepToken   bool  // see conn.Config
 }
 
 func newConfig(options []Option) (config, error) {

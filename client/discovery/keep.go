@@ -2,16 +2,13 @@ package discovery
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// The pause between tries to publish again is a random part of a time that doubles from firstPause to
-// maxPause: what has thrown one endpoint out has mostly thrown out many.
-const (
-	firstPause = 50 * time.Millisecond
-	maxPause   = 5 * time.Second
-)
+// republish is the backoff between tries to publish again: what has thrown one endpoint out has mostly thrown out many.
+var republish = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
 // keep publishes the endpoint again whenever it is lost, until the registration ends.
 func (r *Registration) keep() {
@@ -50,7 +47,7 @@ func (r *Registration) publishAgain() error {
 		r.err = err
 		r.mu.Unlock()
 		select {
-		case <-time.After(rand.N(min(firstPause<<min(failures, 10), maxPause)) + 1):
+		case <-time.After(republish.Pause(failures)):
 		case <-r.ctx.Done():
 		}
 	}
@@ -58,11 +55,11 @@ func (r *Registration) publishAgain() error {
 
 func (r *Registration) publishWanted() error {
 	select {
-	case r.turn <- struct{}{}:
+	case r.publishing <- struct{}{}:
 	case <-r.ctx.Done():
 		return context.Cause(r.ctx)
 	}
-	defer func() { <-r.turn }()
+	defer func() { <-r.publishing }()
 	r.mu.Lock()
 	data := r.data
 	r.mu.Unlock()

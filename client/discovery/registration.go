@@ -13,12 +13,12 @@ import (
 // Registration is an endpoint that is published, from Register until Close or the end of its session. It is
 // safe for use by many goroutines.
 type Registration struct {
-	semaphore *client.Semaphore
-	ctx       context.Context // ends with the registration, with its cause
-	end       context.CancelCauseFunc
-	turn      chan struct{} // holds one: only one call publishes at a time
-	doubt     chan struct{} // holds one: what is published may not be what is wanted
-	done      chan struct{}
+	semaphore  *client.Semaphore
+	ctx        context.Context // ends with the registration, with its cause
+	end        context.CancelCauseFunc
+	publishing chan struct{} // holds one: only one call publishes at a time
+	doubt      chan struct{} // holds one: what is published may not be what is wanted
+	done       chan struct{}
 
 	mu    sync.Mutex // guards what follows
 	lease *client.Lease
@@ -39,8 +39,8 @@ func Register(ctx context.Context, s *client.Session, name string, endpoint Endp
 		return nil, failed("register in", name, err)
 	}
 	r := &Registration{
-		semaphore: s.Semaphore(name, client.Limit(client.All)),
-		turn:      make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
+		semaphore:  s.Semaphore(name, client.Limit(client.All)),
+		publishing: make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err := r.publish(ctx, data); err != nil {
 		return nil, failed("register in", name, err)
@@ -54,7 +54,7 @@ func Register(ctx context.Context, s *client.Session, name string, endpoint Endp
 	return r, nil
 }
 
-// publish makes data what is published, and wanted. The caller has the turn.
+// publish makes data what is published, and wanted. No other call publishes.
 func (r *Registration) publish(ctx context.Context, data []byte) error {
 	lease, ok, err := r.semaphore.TryAcquire(ctx, client.Data(data))
 	if err != nil {
@@ -85,11 +85,11 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
 	defer stop()
 	select {
-	case r.turn <- struct{}{}:
+	case r.publishing <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-r.turn }()
+	defer func() { <-r.publishing }()
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
@@ -108,8 +108,8 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 func (r *Registration) Close(ctx context.Context) error {
 	r.end(ErrWithdrawn)
 	<-r.done // nothing that it does outlasts the end
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
+	r.publishing <- struct{}{}
+	defer func() { <-r.publishing }()
 	r.mu.Lock()
 	lease := r.lease
 	r.mu.Unlock()

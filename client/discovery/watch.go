@@ -23,9 +23,9 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*
 				return
 			}
 			s := after(before, v)
-			news := first || s.differs(before)
+			changed := first || s.differs(before)
 			before, first = s, false
-			if news && !yield(s, nil) {
+			if changed && !yield(s, nil) {
 				return
 			}
 		}

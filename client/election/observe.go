@@ -52,12 +52,12 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 			yield(Leader{}, fmt.Errorf("election: observe %q: %w", name, err))
 			return
 		}
-		told := present.leader
-		if !yield(told, nil) {
+		shown := present.leader
+		if !yield(shown, nil) {
 			return
 		}
 		for view, err := range c.Node(path).Watch(ctx, name, client.OwnersOnly()) {
-			next := told
+			next := shown
 			switch {
 			case err != nil:
 			case present.exists && view.Revision < present.revision:
@@ -74,10 +74,10 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 				yield(Leader{}, fmt.Errorf("election: observe %q: %w", name, err))
 				return
 			}
-			if next.Fence == told.Fence {
+			if next.Fence == shown.Fence {
 				continue
 			}
-			if told = next; !yield(told, nil) {
+			if shown = next; !yield(shown, nil) {
 				return
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// rest is how long a candidate waits before it contends again: so that a term that ends at once does not make
+// pause is how long a candidate waits before it contends again: so that a term that ends at once does not make
 // the cluster busy, and others come first.
-const rest = 100 * time.Millisecond
+const pause = 100 * time.Millisecond
 
 // Option sets how Run works.
 type Option func(*config)
@@ -53,7 +53,7 @@ func Run(
 			return fmt.Errorf("election: contend in %q: %w", name, context.Cause(s.Context()))
 		}
 		select {
-		case <-time.After(rest):
+		case <-time.After(pause):
 		case <-ctx.Done():
 		case <-s.Context().Done():
 		}
@@ -111,7 +111,7 @@ func (c *candidate) fit(ctx context.Context) error {
 }
 
 // passing reports whether another try to contend can succeed. Whether the session is over for good is Run's to
-// look at.
+// check.
 func passing(err error) bool {
 	for _, e := range []error{
 		ErrLost, client.ErrSessionExpired, client.ErrSessionClosed, client.ErrDeleted, client.ErrNotFound,

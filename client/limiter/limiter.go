@@ -68,20 +68,20 @@ func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 	l.mu.Unlock()
 	select {
 	case r := <-w.got:
-		return l.taken(r)
+		return l.slot(r)
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
-	waited := l.queue.leave(w)
+	waited := l.queue.remove(w)
 	l.balance()
 	l.mu.Unlock()
 	if waited {
 		return nil, l.notObtained(context.Cause(ctx))
 	}
-	return l.taken(<-w.got)
+	return l.slot(<-w.got)
 }
 
-func (l *Limiter) taken(r result) (*Slot, error) {
+func (l *Limiter) slot(r result) (*Slot, error) {
 	if r.err != nil {
 		return nil, l.notObtained(r.err)
 	}
@@ -131,7 +131,7 @@ func (l *Limiter) notObtained(cause error) error {
 	return fmt.Errorf("limiter: acquire %q: %w: %w", l.name, ErrNotObtained, cause)
 }
 
-// Close ends the limiter: who waits gets ErrClosed, slots that are held are lost, and the sessions are closed. The
+// Close ends the limiter: what waits gets ErrClosed, slots that are held are lost, and the sessions are closed. The
 // error says that hosts have not confirmed the end of some session, which then ends by its timeout.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()

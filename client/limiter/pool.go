@@ -51,8 +51,8 @@ func (l *Limiter) session(ctx context.Context) (*client.Session, error) {
 	return s, nil
 }
 
-// keep makes a session idle, if it lives. It stays counted as used: the caller goes on with another.
-func (l *Limiter) keep(s *client.Session) {
+// makeIdle makes a session idle, if it lives. It stays counted as used: the caller goes on with another.
+func (l *Limiter) makeIdle(s *client.Session) {
 	if s == nil {
 		return
 	}
@@ -70,9 +70,9 @@ func (l *Limiter) keep(s *client.Session) {
 	}
 }
 
-// free is keep for who uses none any more.
+// free is makeIdle for a caller that needs no other session.
 func (l *Limiter) free(s *client.Session) {
-	l.keep(s)
+	l.makeIdle(s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pool.used--

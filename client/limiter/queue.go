@@ -35,9 +35,9 @@ type attempt struct {
 	cancel context.CancelFunc
 }
 
-// leave takes a waiter out that gave up, and ends the attempt that stands at its place, so that those behind it do not
+// remove removes a waiter that gave up, and ends the attempt that stands at its place, so that those behind it do not
 // move ahead of other processes. It returns false where the waiter has got a result.
-func (q *queue) leave(w *waiter) bool {
+func (q *queue) remove(w *waiter) bool {
 	i := slices.Index(q.waiters, w)
 	if i < 0 {
 		return false
@@ -50,7 +50,7 @@ func (q *queue) leave(w *waiter) bool {
 	return true
 }
 
-// drop takes an attempt out that is over. It returns its place, -1 where it was ended before.
+// drop removes an attempt that is over. It returns its place, -1 where it was ended before.
 func (q *queue) drop(a *attempt) int {
 	i := slices.Index(q.attempts, a)
 	if i >= 0 {
@@ -97,7 +97,7 @@ func (l *Limiter) balance() {
 	}
 }
 
-// attempt gets a slot for who has waited longest, through one session after the other where sessions are lost.
+// attempt gets a slot for the waiter that has waited longest, through one session after the other where they are lost.
 func (l *Limiter) attempt(a *attempt) {
 	defer a.cancel()
 	for {
@@ -116,7 +116,7 @@ func (l *Limiter) attempt(a *attempt) {
 			l.failed(a, session, err)
 			return
 		}
-		l.keep(session)
+		l.makeIdle(session)
 		select {
 		case <-time.After(retryPause):
 		case <-a.ctx.Done():

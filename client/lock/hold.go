@@ -17,7 +17,7 @@ const farewell = time.Second
 type Hold struct {
 	place *place
 	lease *client.Lease
-	group *group // nil for who has the place alone
+	group *group // nil where it has the place alone
 	over  atomic.Bool
 }
 
@@ -49,7 +49,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("lock: unlock %q: %w", h.place.name, ErrNotHeld)
 	}
 	lost := h.lost()
-	err := h.place.leave(ctx, h)
+	err := h.place.release(ctx, h)
 	if lost != nil {
 		return lost
 	}

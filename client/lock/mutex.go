@@ -91,8 +91,8 @@ func NewRWMutex(s *client.Session, name string) *RWMutex {
 	return &RWMutex{Mutex{session: s, name: name}}
 }
 
-// RLock waits for the lock, together with others that share it. Each reader unlocks its own Hold, so that who
-// reads under a lock that was lost cannot unlock that of another.
+// RLock waits for the lock, together with others that share it. Each reader unlocks its own Hold, so that// reads under
+// a lock that was lost cannot unlock that of another.
 func (m *RWMutex) RLock(ctx context.Context) (*Hold, error) {
 	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
 }

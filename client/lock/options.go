@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Option sets how a lock is taken.
+// Option sets how a lock is obtained.
 type Option func(*ask)
 
 // ask is what is asked of a lock.
@@ -64,9 +64,11 @@ func newAsk(options []Option) (*ask, error) {
 	return a, nil
 }
 
-// acquire takes the session's place in the semaphore. It returns no lease where that would need waiting, and
+// acquireLease acquires the session's place in the semaphore. It returns no lease where that would need waiting, and
 // only a try was asked for.
-func (a *ask) acquire(ctx context.Context, s *client.Session, name string, try bool) (lease *client.Lease, err error) {
+func (a *ask) acquireLease(
+	ctx context.Context, s *client.Session, name string, try bool,
+) (lease *client.Lease, err error) {
 	options := []client.AcquireOption{client.Data(a.data)}
 	acquire, tryAcquire := s.Ephemeral(name).Acquire, s.Ephemeral(name).TryAcquire
 	switch {

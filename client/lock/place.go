@@ -13,11 +13,11 @@ type place struct {
 	placeKey
 	users int // guarded by the registry
 
-	// turn has a token in it while a caller acquires the place, and for as long as a caller has it alone.
-	turn chan struct{}
+	// busy has a token in it while a caller acquires the place, and for as long as a caller has it alone.
+	busy chan struct{}
 
 	mu    sync.Mutex // guards group, and the size of each
-	group *group     // of those who share the place; nil while none does
+	group *group     // of those that share the place; nil while none does
 }
 
 // group is the goroutines that share one lease.
@@ -30,28 +30,28 @@ type group struct {
 func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	if try {
 		select {
-		case p.turn <- struct{}{}:
+		case p.busy <- struct{}{}:
 		default:
 			return nil, nil
 		}
 	} else {
 		select {
-		case p.turn <- struct{}{}:
+		case p.busy <- struct{}{}:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-p.session.Context().Done():
 			return nil, context.Cause(p.session.Context())
 		}
 	}
-	h, err := p.take(ctx, a, try)
+	h, err := p.acquire(ctx, a, try)
 	if h == nil || h.group != nil {
-		<-p.turn
+		<-p.busy
 	}
 	return h, err
 }
 
-// take takes the place, by joining those who share it or with a lease of its own. It is the caller's turn.
-func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
+// acquire gets the place, by joining the group that shares it or with a lease of its own. No other caller acquires it.
+func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	for {
 		h, g := p.join(a)
 		if h != nil || g != nil && try {
@@ -60,7 +60,7 @@ func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
 		if g == nil {
 			break
 		}
-		// Even if their lease is lost: they may still be at work, and within one process that is known.
+		// Even if their lease is lost, the holders of the group may still be at work, and this process knows that.
 		select {
 		case <-g.gone:
 		case <-ctx.Done():
@@ -69,7 +69,7 @@ func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
 			return nil, context.Cause(p.session.Context())
 		}
 	}
-	lease, err := a.acquire(ctx, p.session, p.name, try)
+	lease, err := a.acquireLease(ctx, p.session, p.name, try)
 	if err != nil || lease == nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (p *place) take(ctx context.Context, a *ask, try bool) (*Hold, error) {
 }
 
 // join joins the group that shares the place, if there is one that can be joined. Otherwise the group has to
-// be gone first: it still works, or its lease is being given back.
+// be gone first: its holders are at work, or its lease is being given back.
 func (p *place) join(a *ask) (h *Hold, g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,11 +96,11 @@ func (p *place) join(a *ask) (h *Hold, g *group) {
 	return h, g
 }
 
-// leave gives the place back, and the lease unless others still share it.
-func (p *place) leave(ctx context.Context, h *Hold) error {
-	defer everywhere.leave(p)
+// release gives the place back, and the lease unless others still share it.
+func (p *place) release(ctx context.Context, h *Hold) error {
+	defer places.drop(p)
 	if h.group == nil {
-		defer func() { <-p.turn }()
+		defer func() { <-p.busy }()
 		return h.lease.Release(ctx)
 	}
 	p.mu.Lock()

@@ -10,8 +10,8 @@ import (
 // registry finds the place that all goroutines of this process with one session have in one semaphore. A place
 // is in it for as long as a caller uses it.
 type registry struct {
-	mu     sync.Mutex // guards places, and the users of each
-	places map[placeKey]*place
+	mu    sync.Mutex // guards byKey, and the users of each
+	byKey map[placeKey]*place
 }
 
 type placeKey struct {
@@ -19,25 +19,25 @@ type placeKey struct {
 	name    string
 }
 
-var everywhere = registry{places: make(map[placeKey]*place)}
+var places = registry{byKey: make(map[placeKey]*place)}
 
-func (r *registry) enter(key placeKey) *place {
+func (r *registry) get(key placeKey) *place {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.places[key]
+	p := r.byKey[key]
 	if p == nil {
-		p = &place{placeKey: key, turn: make(chan struct{}, 1)}
-		r.places[key] = p
+		p = &place{placeKey: key, busy: make(chan struct{}, 1)}
+		r.byKey[key] = p
 	}
 	p.users++
 	return p
 }
 
-func (r *registry) leave(p *place) {
+func (r *registry) drop(p *place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.users--; p.users == 0 {
-		delete(r.places, p.placeKey)
+		delete(r.byKey, p.placeKey)
 	}
 }
 
@@ -52,10 +52,10 @@ func obtain(ctx context.Context, s *client.Session, name string, options []Optio
 		ctx, cancel = context.WithTimeoutCause(ctx, a.wait, client.ErrNotAcquired)
 		defer cancel()
 	}
-	p := everywhere.enter(placeKey{s, name})
+	p := places.get(placeKey{s, name})
 	h, err := p.obtain(ctx, a, try)
 	if h == nil {
-		everywhere.leave(p)
+		places.drop(p)
 	}
 	if err != nil {
 		return nil, notObtained(name, err)

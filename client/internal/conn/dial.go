@@ -35,6 +35,9 @@ type Config struct {
 	TLS           *tls.Config
 	// Timeout bounds the making of a connection, up to the host's welcome.
 	Timeout time.Duration
+	// KeepToken keeps the readers of connections from lending their tokens: for a benchmark that shows what lending
+	// brings.
+	KeepToken bool
 }
 
 // Dialer makes the connections of one client.

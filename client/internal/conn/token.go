@@ -78,7 +78,7 @@ func (c *Conn) lend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.token
-	if !t.answeredAlone || !c.idle() {
+	if !t.answeredAlone || !c.idle() || c.dialer.config.KeepToken {
 		return false
 	}
 	t.answeredAlone = false
