@@ -45,12 +45,12 @@ func (m *mutation) acquire() {
 
 // acquired answers that the session owns.
 func (m *mutation) acquired(l *link) {
-	m.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: m.sem.told()})
+	m.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: m.sem.answeredLimit()})
 }
 
 // queued answers that the session waits.
 func (m *mutation) queued(l *link) {
-	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: m.sem.told(), Timeout: l.timeout})
+	m.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: m.sem.answeredLimit(), Timeout: l.timeout})
 }
 
 // join adds a link with the next order id at the tail.
@@ -70,7 +70,7 @@ func (m *mutation) join(owner bool) *link {
 	return l
 }
 
-// isLinkedTooOften tells whether the session may not own or wait for one more.
+// isLinkedTooOften reports whether the session may not own or wait for one more semaphore.
 func (m *mutation) isLinkedTooOften() bool {
 	return m.twin.rules >= 2 && m.twin.linksOf(m.Session) >= m.twin.bounds.SessionLinks
 }
@@ -85,7 +85,7 @@ func (m *mutation) acquireAnew() {
 		m.acquired(m.join(true))
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
-		m.answer(shard.Effect{Limit: m.sem.told()})
+		m.answer(shard.Effect{Limit: m.sem.answeredLimit()})
 	default:
 		m.queued(m.join(false))
 	}
@@ -132,8 +132,8 @@ func (m *mutation) acquireAsWaiter(l *link) {
 		m.twin.changedOwners(m.sem)
 	case m.Timeout == 0:
 		m.twin.unlink(m.sem, l)
-		m.answer(shard.Effect{Limit: m.sem.told()})
-		m.twin.settle(m.sem, false, isHead)
+		m.answer(shard.Effect{Limit: m.sem.answeredLimit()})
+		m.twin.afterRemoval(m.sem, false, isHead)
 	default:
 		m.queued(l)
 	}
@@ -160,9 +160,9 @@ func (m *mutation) release() {
 	if !l.owner {
 		m.twin.abort(m.sem, l, protocol.AbortReleased)
 	} else {
-		m.twin.ownershipEnds(l, protocol.AbortReleased)
+		m.twin.abortKeptAnswers(l, protocol.AbortReleased)
 	}
 	m.twin.unlink(m.sem, l)
 	m.answer(shard.Effect{Flags: shard.FlagReleased})
-	m.twin.settle(m.sem, l.owner, wasHead)
+	m.twin.afterRemoval(m.sem, l.owner, wasHead)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Check tells whether a machine that serves the slots can be in that state at all. It returns the
-// first rule that is broken.
+// Check returns an error that names the first rule that a state breaks, if a machine that serves the slots cannot be in
+// that state.
 func Check(state shard.State, slots shard.SlotSet) error {
 	c := checker{
 		state:     &state,
@@ -33,7 +33,7 @@ func Check(state shard.State, slots shard.SlotSet) error {
 	return c.checkNodes()
 }
 
-// checker holds what one rule collects and another looks up.
+// checker holds what one rule collects and another one needs.
 type checker struct {
 	state     *shard.State
 	slots     shard.SlotSet
@@ -49,7 +49,7 @@ type acquireNumber struct {
 	number  uint64
 }
 
-// pending tells whether commands have not come to the end of what is to be done with the semaphore.
+// pending reports whether work on the semaphore is left for later commands.
 func (c *checker) pending(sem *shard.SemaphoreState) bool {
 	return slices.ContainsFunc(c.state.Pending, func(p shard.PendingState) bool {
 		return p.Session == 0 && p.Node == sem.Node && p.Name == sem.Name
@@ -173,7 +173,8 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 		case !l.Owner && !waiting && l.Count > sem.Limit && !c.pending(sem):
 			return fmt.Errorf("%s: head waiter %d counts %d of %d", where, l.Order, l.Count, sem.Limit)
 		case !l.Owner && !waiting && held <= sem.Limit && l.Count <= sem.Limit-held && !c.pending(sem):
-			return fmt.Errorf("%s: head waiter %d fits beside %d of %d and was not granted", where, l.Order, held, sem.Limit)
+			return fmt.Errorf("%s: head waiter %d fits beside %d of %d and was not granted", where, l.Order, held,
+				sem.Limit)
 		case !l.Owner && l.Timeout == 0:
 			return fmt.Errorf("%s: waiter %d with timeout 0", where, l.Order)
 		case l.Number == 0 || l.Number > s.Applied:
@@ -194,12 +195,12 @@ func (c *checker) checkLinks(sem *shard.SemaphoreState, where string) error {
 	return nil
 }
 
-// checkAnswers wants the answers that are kept to agree with the links that they speak of.
+// checkAnswers checks that kept answers agree with the links that they are about.
 func (c *checker) checkAnswers() error {
 	for i := range c.state.Sessions {
 		s := &c.state.Sessions[i]
 		if slices.Contains(c.state.Pending, shard.PendingState{Session: s.ID}) {
-			continue // it has ended: nobody asks for its answers
+			continue // it has ended, so its answers are not used
 		}
 		for j, a := range s.Answers {
 			l, linked := c.numbers[acquireNumber{s.ID, a.Number}]
@@ -207,7 +208,8 @@ func (c *checker) checkAnswers() error {
 			case j > 0 && a.Number <= s.Answers[j-1].Number:
 				return fmt.Errorf("session %v: answer %d out of order", s.ID, a.Number)
 			case a.Number <= s.Acked || a.Number > s.Applied:
-				return fmt.Errorf("session %v: answer %d, acknowledged %d, applied %d", s.ID, a.Number, s.Acked, s.Applied)
+				return fmt.Errorf("session %v: answer %d, acknowledged %d, applied %d", s.ID, a.Number, s.Acked,
+					s.Applied)
 			case a.Flags&^keptFlags != 0:
 				return fmt.Errorf("session %v: answer %d keeps flags %b", s.ID, a.Number, a.Flags)
 			case a.Flags&shard.FlagQueued != 0 && (!linked || l.Owner || l.Order != a.Order):

@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// CheckChange tells whether the Changed effects of a batch say what became of the semaphores between
-// two states: a revision grows exactly where a Changed says so, whatever watchers can see has grown a
-// revision, and where it grew once, watchers can see why. (Where it grew more often something may have
-// changed and changed back.)
+// CheckChange compares the Changed effects of a batch with the semaphores of the states before and after it: a revision
+// grows exactly where a Changed says so, everything that watchers can see to change has a new revision, and where a
+// revision grew once, watchers can see a change. (Where it grew more often something may have changed and changed
+// back.)
 func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 	last := before.LastRevision
 	changed := make(map[place]shard.Effect) // the last one of each
@@ -20,13 +20,13 @@ func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 			continue
 		}
 		if last++; e.Revision != last {
-			return fmt.Errorf("changed %d/%s carries revision %d, not %d", e.Node, quote(e.Name), e.Revision, last)
+			return fmt.Errorf("changed %d/%s has revision %d, not %d", e.Node, quote(e.Name), e.Revision, last)
 		}
 		changed[place{e.Node, e.Name}] = e
 		times[place{e.Node, e.Name}]++
 	}
 	if after.LastRevision != last {
-		return fmt.Errorf("last revision is %d, the last Changed carries %d", after.LastRevision, last)
+		return fmt.Errorf("last revision is %d, the last Changed has %d", after.LastRevision, last)
 	}
 	was, is := byPlace(before), byPlace(after)
 	for p := range was {
@@ -36,16 +36,16 @@ func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 	}
 	for p, now := range is {
 		then := was[p]
-		e, told := changed[p]
+		e, reported := changed[p]
 		switch {
-		case !told && revisionOf(now) != revisionOf(then):
+		case !reported && revisionOf(now) != revisionOf(then):
 			return fmt.Errorf("%d/%s went from revision %d to %d without Changed", p.node, quote(p.name),
 				revisionOf(then), revisionOf(now))
-		case told && now != nil && now.Revision != e.Revision:
+		case reported && now != nil && now.Revision != e.Revision:
 			return fmt.Errorf("%d/%s has revision %d, Changed said %d", p.node, quote(p.name), now.Revision, e.Revision)
-		case told && (e.Flags&shard.FlagDeleted != 0) != (now == nil):
+		case reported && (e.Flags&shard.FlagDeleted != 0) != (now == nil):
 			return fmt.Errorf("%d/%s: its last Changed is wrong about whether it is gone", p.node, quote(p.name))
-		case !told && !looksEqual(then, now):
+		case !reported && !looksEqual(then, now):
 			return fmt.Errorf("%d/%s looks different without Changed", p.node, quote(p.name))
 		case times[p] == 1 && looksEqual(then, now):
 			return fmt.Errorf("%d/%s looks the same after Changed", p.node, quote(p.name))
@@ -53,7 +53,7 @@ func CheckChange(before, after *shard.State, effects []shard.Effect) error {
 		delete(changed, p)
 	}
 	for p, e := range changed {
-		// It was not there before and is not there now: made and gone within the batch.
+		// It exists neither before nor after: it was made and deleted within the batch.
 		if times[p] == 1 || e.Flags&shard.FlagDeleted == 0 {
 			return fmt.Errorf("changed %d/%s, which does not exist", p.node, quote(p.name))
 		}
@@ -66,7 +66,7 @@ func byPlace(state *shard.State) map[place]*shard.SemaphoreState {
 	for i := range state.Semaphores {
 		sem := &state.Semaphores[i]
 		if isDeleted(state, sem) {
-			continue // nobody sees it
+			continue // no watcher sees it
 		}
 		all[place{sem.Node, sem.Name}] = sem
 	}

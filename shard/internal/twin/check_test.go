@@ -32,7 +32,8 @@ func soundState(t *testing.T) shard.State {
 		}
 	}
 	home := func(i uint64) shard.SessionID { return shard.NewSessionID(5, i) }
-	acquire := func(session shard.SessionID, name []byte, number, count uint64, flags shard.CommandFlags) shard.Command {
+	acquire := func(session shard.SessionID, name []byte, number, count uint64,
+		flags shard.CommandFlags) shard.Command {
 		return shard.Command{
 			Kind: shard.CmdAcquire, Node: 1, Name: name, Session: session, Number: number, Count: count,
 			Timeout: 1000, Flags: flags,
@@ -75,7 +76,10 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 		}},
 		{"a guest with timeout", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[3].Timeout = 1 }},
 		{"timeout 1800001 ms", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Timeout = 1_800_001 }},
-		{"key too long", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Key = strings.Repeat("k", 17) }},
+		{"key too long", func(s *shard.State, _, _ *shard.SemaphoreState) {
+			s.Sessions[0].Key = strings.Repeat("k",
+				17)
+		}},
 		{"acknowledged 1, applied 1", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Acked = 1 }},
 		{"answer 1 out of order", func(s *shard.State, _, _ *shard.SemaphoreState) {
 			s.Sessions[0].Answers = append(s.Sessions[0].Answers, s.Sessions[0].Answers...)
@@ -106,19 +110,30 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 		{"is also that of", func(_ *shard.State, sem, eph *shard.SemaphoreState) { eph.Revision = sem.Revision }},
 		{"link of unknown session", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[0].Session += 91 }},
 		{"of node 2", func(s *shard.State, _, _ *shard.SemaphoreState) { s.Sessions[0].Node = 2 }},
-		{"two links of session", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[1].Session = sem.Links[0].Session }},
+		{"two links of session",
+			func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[1].Session = sem.Links[0].Session }},
 		{"order 1 out of order", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[1].Order = 1 }},
 		{"last is 4", func(s *shard.State, _, _ *shard.SemaphoreState) { s.LastOrder = 4 }},
 		{"order 4 is also in", func(_ *shard.State, _, eph *shard.SemaphoreState) { eph.Links[0].Order = 4 }},
 		{"counts 6 of 5", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Count = 6 }},
-		{"head waiter 3 counts 6 of 5", func(s *shard.State, sem, _ *shard.SemaphoreState) { s.Level, sem.Links[2].Count = 2, 6 }},
+		{"head waiter 3 counts 6 of 5", func(s *shard.State, sem, _ *shard.SemaphoreState) {
+			s.Level,
+				sem.Links[2].Count = 2, 6
+		}},
 		{"owners hold more than the limit", func(s *shard.State, sem, _ *shard.SemaphoreState) {
 			s.Level, sem.Links[1].Count = 2, shard.Forever
 		}},
-		{"timeout 86400001 ms", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Timeout = 86_400_001 }},
+		{"timeout 86400001 ms",
+			func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Timeout = 86_400_001 }},
 		{"owner 4 behind a waiter", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[3].Owner = true }},
-		{"owners hold more than the limit", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Owner = true }},
-		{"head waiter 3 fits beside 4 of 5", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Count = 1 }},
+		{"owners hold more than the limit", func(_ *shard.State, sem,
+			_ *shard.SemaphoreState) {
+			sem.Links[2].Owner = true
+		}},
+		{"head waiter 3 fits beside 4 of 5", func(_ *shard.State, sem,
+			_ *shard.SemaphoreState) {
+			sem.Links[2].Count = 1
+		}},
 		{"waiter 3 with timeout 0", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[2].Timeout = 0 }},
 		{"number 9, applied 1", func(_ *shard.State, sem, _ *shard.SemaphoreState) { sem.Links[0].Number = 9 }},
 		{"number 1 is also in", func(_ *shard.State, _, eph *shard.SemaphoreState) { eph.Links[0].Number = 1 }},
@@ -138,7 +153,7 @@ func TestCheckFindsWhatCannotBe(t *testing.T) {
 	}
 }
 
-// What is there under a limit that was lowered: at the first level limits are not.
+// TestCheckKnowsLimitsThatWereLowered: at the first level limits are never lowered.
 func TestCheckKnowsLimitsThatWereLowered(t *testing.T) {
 	lowered := func(s *shard.State, at level.Level) {
 		s.Level, s.Semaphores[0].Limit, s.Semaphores[0].Links[3].Count = at, 2, 5
@@ -152,7 +167,7 @@ func TestCheckKnowsLimitsThatWereLowered(t *testing.T) {
 	}
 }
 
-func TestCheckChangeFindsChangesThatAreNotTold(t *testing.T) {
+func TestCheckChangeFindsChangesThatAreNotReported(t *testing.T) {
 	update := shard.Effect{Kind: shard.EffectChanged, Flags: shard.FlagData, Node: 1}
 	for _, c := range []struct {
 		finds  string
@@ -172,7 +187,7 @@ func TestCheckChangeFindsChangesThatAreNotTold(t *testing.T) {
 			after.Semaphores[0].Data = ""
 			return effects
 		}},
-		{"carries revision", func(_ *shard.State, effects []shard.Effect) []shard.Effect {
+		{"has revision", func(_ *shard.State, effects []shard.Effect) []shard.Effect {
 			effects[0].Revision++
 			return effects
 		}},

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -8,11 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Generator makes random commands that aim at what exists: few nodes, sessions and names, so that
-// they meet; numbers, order ids and terms that are mostly right and now and then wrong in each way
-// there is.
+// Generator makes random commands that aim at what exists: few nodes, sessions and names, so that commands meet;
+// numbers, order ids and terms that are mostly right, and now and then wrong in each possible way.
 type Generator struct {
-	dice
+	random
 	slots  shard.SlotSet
 	bounds shard.Bounds
 	nodes  []shard.NodeID
@@ -20,7 +20,7 @@ type Generator struct {
 
 	state   *shard.State               // before the batch that is being made
 	numbers map[shard.SessionID]uint64 // highest number that the batch has used
-	recent  []shard.Command            // mutations of late, to be sent again
+	recent  []shard.Command            // the latest mutations, to be sent again
 	phase   phase
 	left    int             // commands until the next phase
 	hoarder shard.SessionID // in a hoarding phase: the session that acknowledges nothing
@@ -49,9 +49,9 @@ const (
 	manySessions = 12
 )
 
-// NewGenerator returns a generator; the seed decides about all it ever makes, given the same states.
+// NewGenerator returns a generator. The seed and the states decide all that it makes.
 func NewGenerator(seed uint64) *Generator {
-	g := &Generator{dice: newDice(seed), names: make(map[shard.NodeID][]candidate)}
+	g := &Generator{random: newRandom(seed), names: make(map[shard.NodeID][]candidate)}
 	switch g.weighted(25, 50, 25) {
 	case 0:
 		g.slots = shard.EverySlot()
@@ -207,7 +207,7 @@ func (g *Generator) nextPhase() {
 		g.phase = phaseMixed
 		return
 	}
-	g.hoarder = oneOf(g.dice, g.state.Sessions).ID
+	g.hoarder = oneOf(g.random, g.state.Sessions).ID
 	g.left = 2 * shard.MaxUnacknowledged
 }
 
@@ -219,3 +219,33 @@ func (g *Generator) isDropping() bool {
 	}
 	return false
 }
+
+// random draws numbers. Equal seeds draw equal numbers.
+type random struct{ *rand.Rand }
+
+func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0x7369676e616c626f))} }
+
+// chance is true in so many of a thousand cases.
+func (r random) chance(perMille int) bool { return r.IntN(1000) < perMille }
+
+// between draws from low to high, both included.
+func (r random) between(low, high int) int { return low + r.IntN(high-low+1) }
+
+// weighted draws an index; each is as likely as its weight says.
+func (r random) weighted(weights ...int) int {
+	sum := 0
+	for _, w := range weights {
+		sum += w
+	}
+	n := r.IntN(sum)
+	for i, w := range weights {
+		if n < w {
+			return i
+		}
+		n -= w
+	}
+	panic("twin: weights do not add up")
+}
+
+// oneOf draws one of the elements.
+func oneOf[T any](r random, list []T) T { return list[r.IntN(len(list))] }

@@ -23,7 +23,7 @@ type target struct {
 // mutationOrAgain makes a new mutation, or sends one again.
 func (g *Generator) mutationOrAgain(kind shard.CommandKind) shard.Command {
 	if len(g.recent) > 0 && g.chance(40) {
-		return oneOf(g.dice, g.recent)
+		return oneOf(g.random, g.recent)
 	}
 	c := g.mutation(kind)
 	if len(g.recent) < maxRecent {
@@ -35,15 +35,16 @@ func (g *Generator) mutationOrAgain(kind shard.CommandKind) shard.Command {
 }
 
 func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
-	c := shard.Command{Kind: kind, Node: oneOf(g.dice, g.nodes)}
+	c := shard.Command{Kind: kind, Node: oneOf(g.random, g.nodes)}
 	var t target
 	sessionless := kind != shard.CmdAcquire && kind != shard.CmdRelease && g.chance(350)
-	contends := (kind == shard.CmdAcquire && g.chance(150) || kind == shard.CmdRelease && g.chance(400)) && g.contender(&c, &t)
+	contends := (kind == shard.CmdAcquire && g.chance(150) || kind == shard.CmdRelease && g.chance(400)) &&
+		g.contender(&c, &t)
 	if !sessionless && !contends {
 		t.session = g.actor(&c)
 	}
 	if g.chance(20) {
-		c.Node = oneOf(g.dice, g.nodes)
+		c.Node = oneOf(g.random, g.nodes)
 	}
 	ephemeral := contends && t.sem.Ephemeral
 	if !contends {
@@ -52,7 +53,8 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 	g.number(&c, t.session)
 	switch kind {
 	case shard.CmdSemaphoreCreate:
-		c.Count = oneOf(g.dice, []uint64{1, 1, 2, 3, 4, 5, 5, 100, 1 << 63, shard.Forever - 1, shard.Forever, shard.Forever})
+		c.Count = oneOf(g.random, []uint64{1, 1, 2, 3, 4, 5, 5, 100, 1 << 63, shard.Forever - 1, shard.Forever,
+			shard.Forever})
 		if g.chance(20) {
 			c.Count = 0
 		}
@@ -82,8 +84,7 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 	return c
 }
 
-// contender draws somebody who owns a semaphore that others wait for, or one of those; false if there
-// is none.
+// contender draws an owner or a waiter of a semaphore that has waiters; false if there is none.
 func (g *Generator) contender(c *shard.Command, t *target) bool {
 	var all []target
 	for i := range g.state.Semaphores {
@@ -98,7 +99,7 @@ func (g *Generator) contender(c *shard.Command, t *target) bool {
 	if len(all) == 0 {
 		return false
 	}
-	*t = oneOf(g.dice, all)
+	*t = oneOf(g.random, all)
 	t.session = g.find(t.link.Session)
 	c.Session, c.Node, c.Name = t.link.Session, t.sem.Node, []byte(t.sem.Name)
 	return true
@@ -114,7 +115,7 @@ func (g *Generator) find(id shard.SessionID) *shard.SessionState {
 	return nil
 }
 
-// actor draws who asks, and returns the session where it exists.
+// actor draws the session of a mutation, and returns it where it exists.
 func (g *Generator) actor(c *shard.Command) *shard.SessionState {
 	if s := g.session(); s != nil && g.chance(930) {
 		if hoarder := g.find(g.hoarder); g.phase == phaseHoarding && hoarder != nil && g.chance(800) {
@@ -135,8 +136,8 @@ func (g *Generator) actor(c *shard.Command) *shard.SessionState {
 	return s
 }
 
-// aim draws the name, mostly of something that exists and that suits the kind, and tells whether an
-// acquire should say ephemeral.
+// aim draws the name, mostly of a semaphore that exists and that suits the kind, and reports whether an acquire should
+// say ephemeral.
 func (g *Generator) aim(c *shard.Command, t *target) (ephemeral bool) {
 	var here, linked []*shard.SemaphoreState
 	for i := range g.state.Semaphores {
@@ -160,16 +161,17 @@ func (g *Generator) aim(c *shard.Command, t *target) (ephemeral bool) {
 	}
 	switch {
 	case len(linked) > 0 && g.chance(wantsLink):
-		t.sem = oneOf(g.dice, linked)
+		t.sem = oneOf(g.random, linked)
 	case len(here) > 0 && g.chance(wantsAny):
-		t.sem = oneOf(g.dice, here)
+		t.sem = oneOf(g.random, here)
 	}
 	if t.sem != nil {
 		c.Name, ephemeral = []byte(t.sem.Name), t.sem.Ephemeral
 	} else {
-		name := oneOf(g.dice, g.names[c.Node])
-		for tries := 0; tries < 10 && (name.foreign && !g.chance(50) || c.Kind == shard.CmdAcquire && !name.ephemeral); tries++ {
-			name = oneOf(g.dice, g.names[c.Node])
+		name := oneOf(g.random, g.names[c.Node])
+		for tries := 0; tries < 10 && (name.foreign && !g.chance(50) || c.Kind == shard.CmdAcquire &&
+			!name.ephemeral); tries++ {
+			name = oneOf(g.random, g.names[c.Node])
 		}
 		c.Name, ephemeral = name.name, name.ephemeral
 		for _, sem := range here {
@@ -188,8 +190,8 @@ func (g *Generator) aim(c *shard.Command, t *target) (ephemeral bool) {
 	return ephemeral != g.chance(30)
 }
 
-// number draws the mutation's number and what it acknowledges: mostly the next one, now and then one
-// that was used, was acknowledged, or was jumped over.
+// number draws the mutation's number and what it acknowledges: mostly the next one, now and then one that was used, was
+// acknowledged, or was skipped.
 func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	if c.Session == 0 {
 		return
@@ -202,7 +204,7 @@ func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	case highest > 0 && g.chance(60):
 		c.Number = 1 + g.Uint64N(highest)
 		if len(s.Answers) > 0 && g.chance(500) {
-			c.Number = oneOf(g.dice, s.Answers).Number
+			c.Number = oneOf(g.random, s.Answers).Number
 		}
 		for _, sem := range g.state.Semaphores {
 			for _, l := range sem.Links {
@@ -218,7 +220,8 @@ func (g *Generator) number(c *shard.Command, s *shard.SessionState) {
 	}
 	g.numbers[c.Session] = max(highest, c.Number)
 	c.Acked = min(s.Acked, c.Number-1)
-	if g.phase == phaseHoarding && c.Session == g.hoarder && (len(s.Answers) < shard.MaxUnacknowledged || g.chance(900)) {
+	if g.phase == phaseHoarding && c.Session == g.hoarder &&
+		(len(s.Answers) < shard.MaxUnacknowledged || g.chance(900)) {
 		return
 	}
 	switch g.weighted(45, 25, 20, 10) {
@@ -240,7 +243,7 @@ func (g *Generator) guard(t target, perMille int) shard.OrderID {
 		return t.link.Order
 	}
 	if t.sem != nil && len(t.sem.Links) > 0 && g.chance(500) {
-		return oneOf(g.dice, t.sem.Links).Order
+		return oneOf(g.random, t.sem.Links).Order
 	}
 	return 1 + shard.OrderID(g.Uint64N(uint64(g.state.LastOrder)+2))
 }
@@ -262,7 +265,7 @@ func (g *Generator) newLimit(t target) uint64 {
 		return 0
 	}
 	if t.sem == nil || g.chance(300) {
-		return oneOf(g.dice, []uint64{1, 2, 3, 5, 1 << 63, shard.Forever})
+		return oneOf(g.random, []uint64{1, 2, 3, 5, 1 << 63, shard.Forever})
 	}
 	held := uint64(0)
 	for _, l := range t.sem.Links {
@@ -274,10 +277,10 @@ func (g *Generator) newLimit(t target) uint64 {
 			return max(1, held+min(l.Count, shard.Forever-held)-g.Uint64N(2))
 		}
 	}
-	return max(1, oneOf(g.dice, []uint64{held, held / 2, held - min(held, 1), t.sem.Limit, t.sem.Limit / 2}))
+	return max(1, oneOf(g.random, []uint64{held, held / 2, held - min(held, 1), t.sem.Limit, t.sem.Limit / 2}))
 }
 
-// count draws what to acquire, with an eye on the limit and on what the session has already.
+// count draws what to acquire, around the limit and what the session has already.
 func (g *Generator) count(t target) uint64 {
 	limit := shard.Forever
 	if t.sem != nil {
@@ -313,12 +316,12 @@ func (g *Generator) count(t target) uint64 {
 			return limit + 1
 		}
 	}
-	return oneOf(g.dice, []uint64{1, 1, 2, shard.Forever, 1 << 63})
+	return oneOf(g.random, []uint64{1, 1, 2, shard.Forever, 1 << 63})
 }
 
 func (g *Generator) timeout() uint64 {
 	longest := uint64(shard.MaxAcquireTimeout.Milliseconds())
-	return oneOf(g.dice, []uint64{0, 0, 1, 5000, 60_000, longest, shard.Forever, shard.Forever})
+	return oneOf(g.random, []uint64{0, 0, 1, 5000, 60_000, longest, shard.Forever, shard.Forever})
 }
 
 // data draws data: empty, what is there already, other, long.
@@ -371,7 +374,7 @@ func (g *Generator) spoil(c *shard.Command) {
 		}
 	case 7:
 		if c.Kind == shard.CmdAcquire {
-			c.Timeout = oneOf(g.dice, []uint64{uint64(shard.MaxAcquireTimeout.Milliseconds()) + 1, shard.Forever - 1})
+			c.Timeout = oneOf(g.random, []uint64{uint64(shard.MaxAcquireTimeout.Milliseconds()) + 1, shard.Forever - 1})
 		}
 	}
 }

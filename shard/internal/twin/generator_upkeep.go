@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// tooMany is a list that is one too long.
+// Lists that are one too long.
 var (
 	tooManySessions = make([]shard.SessionID, shard.MaxList+1)
 	tooManyWaiters  = make([]shard.WaiterRef, shard.MaxList+1)
@@ -30,8 +30,8 @@ func (g *Generator) slot() shard.Slot {
 	}
 }
 
-// guest draws one of few sessions whose home is elsewhere; with every slot served there is none, and
-// it is an unknown session of this shard.
+// guest draws one of few sessions whose home is elsewhere. Where every slot is served it draws an unknown session of
+// this shard.
 func (g *Generator) guest() shard.SessionID {
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
 		if !g.slots.Has(slot) {
@@ -93,18 +93,20 @@ func (g *Generator) lead() shard.Command {
 // sessionFields draws timeout, description and key, now and then one that is too long.
 func (g *Generator) sessionFields(c *shard.Command) {
 	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)
-	c.Timeout = oneOf(g.dice, []uint64{0, 1, 5000, 60_000, longest})
-	c.Data = oneOf(g.dice, [][]byte{nil, []byte("worker"), []byte("\xfe"), bytes.Repeat([]byte("d"), shard.MaxDescription)})
-	c.Key = oneOf(g.dice, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
+	c.Timeout = oneOf(g.random, []uint64{0, 1, 5000, 60_000, longest})
+	c.Data = oneOf(g.random, [][]byte{nil, []byte("worker"), []byte("\xfe"),
+		bytes.Repeat([]byte("d"), shard.MaxDescription)})
+	c.Key = oneOf(g.random, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
 	if g.state.Level >= shard.TimeLevel {
-		c.Client = oneOf(g.dice, []shard.ClientRef{
+		c.Client = oneOf(g.random, []shard.ClientRef{
 			{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
-				Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress), Name: bytes.Repeat([]byte("n"), shard.MaxClientName),
+				Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress),
+				Name:    bytes.Repeat([]byte("n"), shard.MaxClientName),
 				Version: bytes.Repeat([]byte("v"), shard.MaxClientVersion),
 			},
 		})
 		if g.chance(20) {
-			c.Client = oneOf(g.dice, []shard.ClientRef{
+			c.Client = oneOf(g.random, []shard.ClientRef{
 				{Address: make([]byte, shard.MaxClientAddress+1)}, {Name: make([]byte, shard.MaxClientName+1)},
 				{Version: make([]byte, shard.MaxClientVersion+1)},
 			})
@@ -125,7 +127,7 @@ func (g *Generator) sessionFields(c *shard.Command) {
 }
 
 func (g *Generator) sessionCreate() shard.Command {
-	c := shard.Command{Kind: shard.CmdSessionCreate, Slot: g.slot(), Node: oneOf(g.dice, g.nodes)}
+	c := shard.Command{Kind: shard.CmdSessionCreate, Slot: g.slot(), Node: oneOf(g.random, g.nodes)}
 	if g.chance(5) {
 		c.Slot = shard.Slots + shard.Slot(g.IntN(3))
 	}
@@ -198,24 +200,25 @@ func (g *Generator) waitersTimeOut() shard.Command {
 		var w shard.WaiterRef
 		switch {
 		case len(waiting) > 0 && g.chance(900):
-			w = oneOf(g.dice, waiting)
+			w = oneOf(g.random, waiting)
 		case len(owning) > 0:
-			w = oneOf(g.dice, owning)
+			w = oneOf(g.random, owning)
 		default:
-			w = shard.WaiterRef{Node: oneOf(g.dice, g.nodes), Name: []byte("p0"), Session: g.sessionID(), Order: 1, Number: 1}
+			w = shard.WaiterRef{Node: oneOf(g.random, g.nodes), Name: []byte("p0"), Session: g.sessionID(), Order: 1,
+				Number: 1}
 		}
 		if g.chance(200) {
 			switch g.IntN(5) {
 			case 0:
-				w.Node = oneOf(g.dice, g.nodes)
+				w.Node = oneOf(g.random, g.nodes)
 			case 1:
-				w.Name = oneOf(g.dice, g.names[oneOf(g.dice, g.nodes)]).name
+				w.Name = oneOf(g.random, g.names[oneOf(g.random, g.nodes)]).name
 			case 2:
 				w.Session = g.sessionID()
 			case 3:
-				w.Order = oneOf(g.dice, []shard.OrderID{0, w.Order - 1, w.Order + 1})
+				w.Order = oneOf(g.random, []shard.OrderID{0, w.Order - 1, w.Order + 1})
 			case 4:
-				w.Number = oneOf(g.dice, []uint64{0, w.Number - 1, w.Number + 1})
+				w.Number = oneOf(g.random, []uint64{0, w.Number - 1, w.Number + 1})
 			}
 		}
 		c.Waiters = append(c.Waiters, w)
@@ -225,7 +228,7 @@ func (g *Generator) waitersTimeOut() shard.Command {
 
 // nodeDrop goes on with a drop under way, mostly, in small steps, mostly.
 func (g *Generator) nodeDrop() shard.Command {
-	c := shard.Command{Kind: shard.CmdNodeDrop, Node: oneOf(g.dice, g.nodes), Count: uint64(g.between(1, 4))}
+	c := shard.Command{Kind: shard.CmdNodeDrop, Node: oneOf(g.random, g.nodes), Count: uint64(g.between(1, 4))}
 	switch g.weighted(85, 5, 5, 5) {
 	case 1:
 		c.Count = shard.MaxList
@@ -240,7 +243,7 @@ func (g *Generator) nodeDrop() shard.Command {
 		}
 	}
 	if g.chance(50) {
-		c.Node = 77 // that nothing ever was in
+		c.Node = 77 // that is always empty
 	}
 	return c
 }
@@ -256,15 +259,15 @@ func (g *Generator) aboutLevels() shard.Command {
 	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
 }
 
-// nodeLimits draws quotas of a node, or of the shard: mostly such as what is there comes near, or is beyond already; often
-// none, so that not all is refused in the end.
+// nodeLimits draws quotas of a node, or of the shard: mostly close to what is there, or below it; often none, so that
+// not everything is refused in the end.
 func (g *Generator) nodeLimits() shard.Command {
-	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.dice, g.nodes)}
+	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.random, g.nodes)}
 	if g.chance(200) {
 		c.Node = 0
 	}
 	if g.chance(50) {
-		c.Node = 78 // that nothing ever was in
+		c.Node = 78 // that is always empty
 	}
 	objects, bytes := g.held(c.Node)
 	if g.chance(250) {
@@ -274,8 +277,9 @@ func (g *Generator) nodeLimits() shard.Command {
 		c.Bytes = max(1, bytes+g.Uint64N(3000)-g.Uint64N(min(bytes, 300)+1))
 	}
 	if g.chance(50) {
-		c.Count = oneOf(g.dice, []uint64{1, shard.MaxSemaphoresPerNode, shard.MaxSemaphoresPerNode + 1, shard.Forever})
-		c.Bytes = oneOf(g.dice, []uint64{0, 1, shard.Forever})
+		c.Count = oneOf(g.random, []uint64{1, shard.MaxSemaphoresPerNode, shard.MaxSemaphoresPerNode + 1,
+			shard.Forever})
+		c.Bytes = oneOf(g.random, []uint64{0, 1, shard.Forever})
 	}
 	return c
 }

@@ -99,7 +99,8 @@ func (t *Twin) mutate(c *shard.Command) {
 	}
 }
 
-// nameIsHeld tells whether the command would make a semaphore of a name whose last one is deleted and still has links.
+// nameIsHeld reports whether the command would make a semaphore of a name whose last one is deleted and still has
+// links.
 func (t *Twin) nameIsHeld(c *shard.Command) bool {
 	sem := t.semaphores[place{c.Node, string(c.Name)}]
 	makes := c.Kind == shard.CmdSemaphoreCreate || c.Kind == shard.CmdAcquire && c.Flags&shard.FlagEphemeral != 0
@@ -142,9 +143,10 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 				}
 			} else if l != nil && l.number == c.Number {
 				if l.owner {
-					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: sem.told()})
+					t.answer(shard.Effect{Flags: shard.FlagAcquired, Order: l.order, Limit: sem.answeredLimit()})
 				} else {
-					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: sem.told(), Timeout: l.timeout})
+					t.answer(shard.Effect{Flags: shard.FlagQueued, Order: l.order, Limit: sem.answeredLimit(),
+						Timeout: l.timeout})
 				}
 				return
 			}

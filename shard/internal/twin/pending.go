@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// pending is what a command has begun and not come to the end of: a session that has ended, or else a semaphore that
-// was deleted or has waiters that fit.
+// pending is work that a command has begun and not finished: of a session that has ended, or of a semaphore that was
+// deleted or has waiters that fit.
 type pending struct {
 	session *session
 	sem     *semaphore
@@ -25,8 +25,8 @@ func (t *Twin) workOf(rules level.Level) int {
 
 func (t *Twin) isPending(p pending) bool { return slices.Contains(t.pending, p) }
 
-// leave puts what is left of a session or a semaphore on the list.
-func (t *Twin) leave(p pending) {
+// keepPending adds the work that is left of a session or a semaphore to the list.
+func (t *Twin) keepPending(p pending) {
 	if !t.isPending(p) {
 		t.pending = append(t.pending, p)
 	}
@@ -42,8 +42,8 @@ func (t *Twin) unpend(gone pending) {
 	t.pending = left
 }
 
-// goOn does what is pending, one after the other; what is not done then goes to the end of the list.
-func (t *Twin) goOn() {
+// continueWork does pending work in the order of the list. What is not finished goes to the end of the list.
+func (t *Twin) continueWork() {
 	for len(t.pending) > 0 && t.left > 0 {
 		p := t.pending[0]
 		t.unpend(p)
@@ -81,7 +81,7 @@ func (t *Twin) pendingState() []shard.PendingState {
 	return list
 }
 
-// hasEnded tells whether the session has ended, though not all that it has is released.
+// hasEnded reports whether the session has ended, though not all that it has is released.
 func (t *Twin) hasEnded(s *session) bool { return t.isPending(pending{session: s}) }
 
 // linksOf returns how many semaphores the session owns or waits for.

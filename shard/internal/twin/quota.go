@@ -122,7 +122,7 @@ func (m *mutation) lacksRoom(objects, bytes int) bool {
 	return quota != shard.QuotaNone
 }
 
-// isFull tells whether the node has as many semaphores as it may have below level 3.
+// isFull reports whether the node has as many semaphores as it may have below level 3.
 func (m *mutation) isFull() bool {
 	return m.twin.rules < 3 && len(m.twin.semaphoresOf(m.Node)) >= shard.MaxSemaphoresPerNode
 }

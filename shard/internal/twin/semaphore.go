@@ -13,10 +13,10 @@ type semaphore struct {
 	ephemeral bool
 	revision  shard.Revision
 	links     []*link
-	deleting  bool // it is deleted, and not all of its links heard of it
+	deleting  bool // it is deleted, and not all of its links are removed
 }
 
-// link is one session's part in one semaphore.
+// link is a session's ownership of a semaphore, or its place in the queue.
 type link struct {
 	session shard.SessionID
 	order   shard.OrderID
@@ -71,8 +71,8 @@ func (sem *semaphore) head() *link {
 	return nil
 }
 
-// told is the limit as acquires are answered with it.
-func (sem *semaphore) told() uint64 {
+// answeredLimit is the limit in the answers to acquires.
+func (sem *semaphore) answeredLimit() uint64 {
 	if sem.ephemeral {
 		return 0
 	}
@@ -100,7 +100,7 @@ func (sem *semaphore) remove(gone *link) {
 	sem.links = left
 }
 
-// about returns an effect that tells the link's session what became of its acquire or holding.
+// about returns an effect about the acquire or the ownership of the link's session.
 func (sem *semaphore) about(l *link, kind shard.EffectKind) shard.Effect {
 	return shard.Effect{
 		Kind:    kind,
@@ -112,7 +112,7 @@ func (sem *semaphore) about(l *link, kind shard.EffectKind) shard.Effect {
 	}
 }
 
-// changed gives the semaphore its next revision and tells the watchers.
+// changed gives the semaphore its next revision and emits Changed.
 func (t *Twin) changed(sem *semaphore, flags shard.EffectFlags) {
 	t.lastRevision++
 	sem.revision = t.lastRevision
@@ -135,13 +135,13 @@ func (t *Twin) changedOwners(sem *semaphore) {
 	t.changed(sem, shard.FlagOwners)
 }
 
-// runQueue grants waiters from the head on for as long as they fit, and tells whether it granted any. Heads that want
-// more than the limit are aborted.
+// runQueue grants waiters from the head on while they fit, and reports whether it granted any. Heads that want more
+// than the limit are aborted.
 func (t *Twin) runQueue(sem *semaphore) bool {
 	granted := false
 	for l := sem.head(); l != nil && (l.count > sem.limit || l.count <= sem.free()); l = sem.head() {
 		if t.left <= 0 {
-			t.leave(pending{sem: sem})
+			t.keepPending(pending{sem: sem})
 			break
 		}
 		if l.count > sem.limit {
@@ -151,7 +151,7 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 		}
 		t.left--
 		l.owner, l.since = true, t.now
-		t.sessions[l.session].follow(l.number, shard.AnswerState{
+		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,
 			Flags:  shard.FlagAcquired,
 			Order:  l.order,
@@ -162,8 +162,8 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 	return granted
 }
 
-// settle is what follows when a link has left: an owner, or a waiter that was the head or not.
-func (t *Twin) settle(sem *semaphore, wasOwner, wasHead bool) {
+// afterRemoval is what follows when a link was removed: an owner, or a waiter that was the head or not.
+func (t *Twin) afterRemoval(sem *semaphore, wasOwner, wasHead bool) {
 	granted := false
 	if wasOwner || wasHead {
 		granted = t.runQueue(sem)
@@ -173,9 +173,9 @@ func (t *Twin) settle(sem *semaphore, wasOwner, wasHead bool) {
 	}
 }
 
-// abort tells a waiting acquire, and the answer kept for it, that it was overtaken.
+// abort ends a waiting acquire: with an effect, and in the answer that is kept for it.
 func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
-	t.sessions[l.session].follow(l.number, shard.AnswerState{
+	t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 		Status: protocol.StatusAborted,
 		Abort:  reason,
 	})
@@ -184,8 +184,8 @@ func (t *Twin) abort(sem *semaphore, l *link, reason protocol.AbortReason) {
 	t.emit(e)
 }
 
-// ownershipEnds tells, from level 2 on, every kept answer by which the session acquired that it is over.
-func (t *Twin) ownershipEnds(l *link, reason protocol.AbortReason) {
+// abortKeptAnswers makes, from level 2 on, ABORTED of every kept answer by which the session acquired.
+func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
 	if t.rules < 2 {
 		return
 	}
@@ -197,8 +197,8 @@ func (t *Twin) ownershipEnds(l *link, reason protocol.AbortReason) {
 	}
 }
 
-// destroy is a forced delete without R: the waiters hear of it, then the owners, as many as the work allows. An acquire
-// that was not heard of yet must not say, when it is sent again, that it owns what is gone.
+// destroy is a forced delete without R: first the waiters are removed, then the owners, as many as the work allows. The
+// kept answer of an owner's acquire becomes ABORTED, so that a repeat does not say that it owns.
 func (t *Twin) destroy(sem *semaphore) {
 	for len(sem.links) > 0 && t.left > 0 {
 		if l := sem.head(); l != nil {
@@ -207,8 +207,8 @@ func (t *Twin) destroy(sem *semaphore) {
 			continue
 		}
 		l := sem.links[0]
-		t.ownershipEnds(l, protocol.AbortDeleted)
-		t.sessions[l.session].follow(l.number, shard.AnswerState{
+		t.abortKeptAnswers(l, protocol.AbortDeleted)
+		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 			Status: protocol.StatusAborted,
 			Abort:  protocol.AbortDeleted,
 		})
@@ -223,23 +223,23 @@ func (t *Twin) destroy(sem *semaphore) {
 		return
 	}
 	sem.deleting = true
-	t.leave(pending{sem: sem})
+	t.keepPending(pending{sem: sem})
 }
 
-// unlink takes a link out, which is a piece of work.
+// unlink removes a link, which is a piece of work.
 func (t *Twin) unlink(sem *semaphore, l *link) {
 	sem.remove(l)
 	t.left--
 }
 
-// removeSemaphore takes a semaphore out that has no link any more, which is a piece of work.
+// removeSemaphore removes a semaphore that has no links, which is a piece of work.
 func (t *Twin) removeSemaphore(sem *semaphore) {
 	delete(t.semaphores, sem.place)
 	t.unpend(pending{sem: sem})
 	t.left--
 }
 
-// waitersTimeOut takes waiters out whose time is up, where they are still the ones that were timed.
+// waitersTimeOut removes waiters whose time is up, where they are still the ones of the command.
 func (t *Twin) waitersTimeOut(c *shard.Command) {
 	if len(c.Waiters) > shard.MaxList {
 		t.answer(shard.Effect{Status: protocol.StatusBadRequest})
@@ -267,9 +267,9 @@ func (t *Twin) waitersTimeOut(c *shard.Command) {
 		if t.mistake == CountsTimedOutWaiters {
 			t.phantom[sem.node] += 144 + uint64(len(l.data))
 		}
-		t.sessions[l.session].follow(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
+		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{Status: protocol.StatusSuccess})
 		t.emit(sem.about(l, shard.EffectTimedOut))
-		t.settle(sem, false, wasHead)
+		t.afterRemoval(sem, false, wasHead)
 	}
 	t.answer(shard.Effect{})
 }

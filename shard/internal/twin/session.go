@@ -52,15 +52,15 @@ func (s *session) acknowledge(upTo uint64) {
 	}
 }
 
-// follow tells the kept answer of an acquire what became of it. It may be forgotten already.
-func (s *session) follow(number uint64, became shard.AnswerState) {
+// updateAnswer changes the kept answer of an acquire, if it is still kept.
+func (s *session) updateAnswer(number uint64, became shard.AnswerState) {
 	if _, kept := s.answers[number]; kept {
 		became.Number = number
 		s.answers[number] = became
 	}
 }
 
-// isHome tells whether this shard is the session's home.
+// isHome reports whether this shard is the session's home.
 func (t *Twin) isHome(id shard.SessionID) bool { return t.slots.Has(id.Slot()) }
 
 func sessionFormIsGood(c *shard.Command) bool {
@@ -110,10 +110,11 @@ func (t *Twin) sessionCreate(c *shard.Command) {
 }
 
 func clientOf(c *shard.Command) shard.ClientState {
-	return shard.ClientState{Address: string(c.Client.Address), Name: string(c.Client.Name), Version: string(c.Client.Version)}
+	return shard.ClientState{Address: string(c.Client.Address), Name: string(c.Client.Name),
+		Version: string(c.Client.Version)}
 }
 
-// admitGuest puts a session on record whose home is elsewhere.
+// admitGuest records a session whose home is elsewhere.
 func (t *Twin) admitGuest(id shard.SessionID, node shard.NodeID) *session {
 	t.seeNode(node)
 	s := &session{id: id, node: node, answers: make(map[uint64]shard.AnswerState)}
@@ -213,7 +214,7 @@ func (t *Twin) end(s *session, reason protocol.EndReason) {
 	t.releaseAll(s)
 }
 
-// releaseAll gives back all that a session has which has ended, in order of order id, and forgets the session.
+// releaseAll removes the links of an ended session, in order of order id, and then the session.
 func (t *Twin) releaseAll(s *session) {
 	type holding struct {
 		sem *semaphore
@@ -233,13 +234,13 @@ func (t *Twin) releaseAll(s *session) {
 	})
 	for _, h := range all {
 		if t.left <= 0 {
-			t.leave(pending{session: s})
+			t.keepPending(pending{session: s})
 			return
 		}
 		wasHead := h.sem.head() == h.l
 		t.unlink(h.sem, h.l)
 		if !h.sem.deleting {
-			t.settle(h.sem, h.l.owner, wasHead)
+			t.afterRemoval(h.sem, h.l.owner, wasHead)
 		} else if len(h.sem.links) == 0 {
 			t.removeSemaphore(h.sem)
 		}

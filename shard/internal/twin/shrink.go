@@ -6,10 +6,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Shrink takes commands away from a list of batches that fails for as long as it still fails, and
-// stops at the latest when the time given is over. The function tells at which batch a list fails, or
-// that it does not (negative). What Shrink returns fails, at its last batch.
-func Shrink(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int) []*shard.Batch {
+// Shrink removes commands from a list of batches that fails while it still fails, and stops at the latest when the
+// given time is over. The function returns at which batch a list fails, or a negative number. What Shrink returns fails
+// at its last batch.
+func Shrink(
+	slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, within time.Duration,
+	failsAt func([]*shard.Batch) int,
+) []*shard.Batch {
 	deadline := time.Now().Add(within)
 	try := func(candidate []*shard.Batch) bool {
 		at := failsAt(candidate)
@@ -51,8 +54,8 @@ func Shrink(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, wi
 	return batches
 }
 
-// withoutSession takes batch i away if it makes a session, and gives the sessions made after it the
-// ids that they then get: else a failure would need all sessions that came before those it is about.
+// withoutSession removes batch i if it makes a session, and gives the sessions made after it the ids that they then
+// get. Otherwise a failure would need all sessions before the ones that it is about.
 func withoutSession(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, i int) []*shard.Batch {
 	t := New(slots, bounds)
 	var out shard.Effects

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/twin"
 )
 
-// A failure that needs two sessions of ten, one acquire of each and nothing else is shrunk to that.
+// TestShrinkKeepsOnlyWhatTheFailureNeeds shrinks a failure that needs two sessions of ten, and one acquire of each.
 func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 	var batches []*shard.Batch
 	for range 10 {
@@ -18,7 +18,8 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 		session := shard.NewSessionID(0, i+1)
 		batches = append(batches, &shard.Batch{Commands: []shard.Command{
 			{Kind: shard.CmdLead, Term: i},
-			{Kind: shard.CmdAcquire, Node: 1, Name: []byte("a"), Session: session, Number: 1, Count: 1, Flags: shard.FlagEphemeral},
+			{Kind: shard.CmdAcquire, Node: 1, Name: []byte("a"), Session: session, Number: 1, Count: 1,
+				Flags: shard.FlagEphemeral},
 		}})
 	}
 	failsAt := func(list []*shard.Batch) int {

@@ -133,16 +133,19 @@ func EffectText(e *shard.Effect) string {
 // StateText writes a state, one thing on each line; a line says what it belongs to, so that lines can
 // be compared one by one.
 func StateText(state *shard.State) []string {
-	lines := []string{fmt.Sprintf("last order %d, revision %d, session %d, term %d, level %d, quotas of %d objects and %d bytes",
-		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level, state.ObjectLimit, state.ByteLimit)}
+	lines := []string{fmt.Sprintf(
+		"last order %d, revision %d, session %d, term %d, level %d, quotas of %d objects and %d bytes",
+		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level,
+		state.ObjectLimit, state.ByteLimit)}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, n := range state.Nodes {
 		add("node %d dropping=%v quotas of %d objects and %d bytes", n.ID, n.Dropping, n.ObjectLimit, n.ByteLimit)
 	}
 	for _, s := range state.Sessions {
-		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d created=%d client=%s/%s/%s", s.ID, s.Node,
-			s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked, s.Created, quote(s.Client.Address),
-			quote(s.Client.Name), quote(s.Client.Version))
+		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d "+
+			"created=%d client=%s/%s/%s",
+			s.ID, s.Node, s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked, s.Created,
+			quote(s.Client.Address), quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {
 			var l line
 			l.word("session %v answer %d %v", s.ID, a.Number, a.Status)

@@ -28,20 +28,20 @@ type Twin struct {
 	semaphores map[place]*semaphore
 	pending    []pending
 
-	// Where the effects of the batch under way go, and the index of the command in it.
+	// The effects of the batch under way, and the index of the command in it.
 	out *shard.Effects
 	op  int32
 	// rules is the level of the command.
 	rules level.Level
 	left  int // how many pieces of work it may still do
-	// now is the time that the command carries.
+	// now is the time of the command.
 	now uint64
 
 	mistake Mistake
 	phantom map[shard.NodeID]uint64 // bytes that are counted by mistake
 }
 
-// place is where a semaphore is found.
+// place identifies a semaphore.
 type place struct {
 	node shard.NodeID
 	name string
@@ -62,7 +62,7 @@ func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
 	}
 }
 
-// Apply applies the commands of the batch one after the other and adds what they bring about to out.
+// Apply applies the commands of the batch one after the other and adds their effects to out.
 func (t *Twin) Apply(b *shard.Batch, out *shard.Effects) {
 	t.out = out
 	for i := range b.Commands {
@@ -99,7 +99,7 @@ func (t *Twin) applyOne(c *shard.Command) {
 	case shard.CmdNodeLimits:
 		t.nodeLimits(c)
 	case shard.CmdContinue:
-		t.goOn()
+		t.continueWork()
 	case shard.CmdLevel:
 		t.raise(c)
 	case shard.CmdDigestTake, shard.CmdDigestCompare:
@@ -173,3 +173,23 @@ func (t *Twin) State() shard.State {
 	}
 	return state
 }
+
+// Mistake is something that a twin does wrong on purpose: a test that plants one shows that the comparison with the
+// machine would notice it.
+type Mistake uint8
+
+const (
+	// NoMistake: the twin does all as shard/DESIGN.md says.
+	NoMistake Mistake = 0
+	// CountsTimedOutWaiters: a waiter that is timed out counts in its node's quota of bytes for good.
+	CountsTimedOutWaiters Mistake = 1
+	// RefusesReleases: releases in a node that holds more than its quota are refused.
+	RefusesReleases Mistake = 2
+	// LimitsBelowLevel: quotas hold for commands of the levels before that of the rule too.
+	LimitsBelowLevel Mistake = 3
+	// ChargesShrinking: data that gets shorter is refused as data that gets longer is.
+	ChargesShrinking Mistake = 4
+)
+
+// Plant makes the twin make a mistake from now on.
+func (t *Twin) Plant(m Mistake) { t.mistake = m }
