@@ -18,6 +18,7 @@ type bed struct {
 	numbers []uint64
 	out     Effects
 	one     Batch
+	at      level.Level // of its commands
 }
 
 func newBed(sessions int) *bed {
@@ -29,7 +30,16 @@ func newBed(sessions int) *bed {
 	return b
 }
 
+// newestBed is a bed of a shard that is at the newest level.
+func newestBed(sessions int) *bed {
+	b := newBed(sessions)
+	b.do(Command{Kind: CmdLevel, Count: uint64(level.Newest)})
+	b.at = level.Newest
+	return b
+}
+
 func (b *bed) do(c Command) {
+	c.Level = max(c.Level, b.at)
 	b.one.Commands[0] = c
 	b.out.Reset()
 	b.m.Apply(&b.one, &b.out)
@@ -63,7 +73,7 @@ func names(format string, n int) [][]byte {
 func BenchmarkApplyAcquireRelease(b *testing.B) {
 	for _, n := range []int{512, 100_000} {
 		b.Run(fmt.Sprintf("locks=%d", n), func(b *testing.B) {
-			t := newBed(n)
+			t := newestBed(n)
 			locks := names("lock/%08d", n)
 			for _, name := range locks {
 				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
@@ -85,7 +95,7 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 	for _, others := range []int{0, 10_000, 900_000} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
-			t := newBed(1)
+			t := newestBed(1)
 			for i := range others {
 				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i), Count: 1})
 			}
@@ -115,7 +125,7 @@ func BenchmarkApplyAmongManyOwners(b *testing.B) {
 }
 
 func benchmarkAmong(b *testing.B, n int, limit uint64) {
-	t := newBed(n + 1)
+	t := newestBed(n + 1)
 	name := []byte("wanted")
 	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
 	for i := range n + 1 {
@@ -135,7 +145,7 @@ func benchmarkAmong(b *testing.B, n int, limit uint64) {
 // The hand-off of one contended lock: the owner releases, the next gets it, the first queues again.
 func BenchmarkApplyHandOff(b *testing.B) {
 	const n = 32
-	t := newBed(n)
+	t := newestBed(n)
 	name := []byte("contended")
 	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
@@ -151,7 +161,7 @@ func BenchmarkApplyHandOff(b *testing.B) {
 // A session that waits among 100,000 dies, and another takes its place.
 func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	const n = 100_000
-	t := newBed(n)
+	t := newestBed(n)
 	name := []byte("wanted")
 	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
@@ -170,7 +180,7 @@ func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 // What the apply path of a host does with a batch from the log: decode it and apply it.
 func BenchmarkApplyDecodedBatch(b *testing.B) {
 	const n = 100
-	t := newBed(n)
+	t := newestBed(n)
 	locks := names("lock/%08d", n)
 	var batch Batch
 	for i, name := range locks {
@@ -178,6 +188,9 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 		batch.Commands = append(batch.Commands,
 			Command{Kind: CmdAcquire, Node: 1, Session: t.ids[i], Name: name, Count: 1, Timeout: Forever},
 			Command{Kind: CmdRelease, Node: 1, Session: t.ids[i], Name: name})
+	}
+	for i := range batch.Commands {
+		batch.Commands[i].Level = level.Newest
 	}
 	var decoded Batch
 	var data []byte
@@ -366,7 +379,7 @@ func cyclesOfOne(b *testing.B, m *Machine, lock string) {
 // One page of a semaphore with 100,000 owners: how long a read holds the lock at the most.
 func BenchmarkDescribePageOfManyOwners(b *testing.B) {
 	const n = 100_000
-	t := newBed(n)
+	t := newestBed(n)
 	name := []byte("endpoints")
 	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: Forever})
 	for i := range n {

@@ -112,23 +112,28 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	if c.Number > s.applied && !m.named(c, t) {
 		return
 	}
+	forgotten := 0
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
-		m.charge(s.node, -AnswerBytes*s.acknowledge(c.Acked))
+		forgotten = s.acknowledge(c.Acked)
 	}
 	if c.Number <= s.applied {
+		m.charge(s.node, -AnswerBytes*forgotten)
 		m.repeat(c, mu, t)
 		return
 	}
 	if len(s.answers) >= MaxUnacknowledged {
+		assert(forgotten == 0, "who keeps as many answers as may be kept has forgotten none")
 		m.answer(protocol.StatusOverloaded)
 		return
+	}
+	if forgotten != 1 { // mostly one goes and one comes
+		m.charge(s.node, AnswerBytes*(1-forgotten))
 	}
 	m.touchSession(t.session)
 	s.applied = c.Number
 	mu.run(m, c, t)
 	s.keep(c.Number, &m.out.List[m.result])
-	m.charge(s.node, AnswerBytes)
 }
 
 // named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing

@@ -51,9 +51,12 @@ func (st *linkStore) find(o *object, object, session handle) handle {
 // addLink makes the session the last owner or waiter of the object under the next order id.
 func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle {
 	m.lastOrder++
-	h := m.linkUp(session, object, m.lastOrder, string(c.Data))
+	h := m.linkUp(session, object, m.lastOrder)
 	l := m.links.at(h)
 	l.count, l.timeout, l.number, l.owner, l.since = c.Count, c.Timeout, c.Number, owner, c.Time
+	if len(c.Data) > 0 {
+		m.setData(h, c.Data)
+	}
 	if !owner {
 		m.countWaiter(session, 1)
 	}
@@ -61,12 +64,12 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 }
 
 // linkUp puts a new link behind all others of its session and of its object.
-func (m *Machine) linkUp(session, object handle, order OrderID, data string) handle {
+func (m *Machine) linkUp(session, object handle, order OrderID) handle {
 	h := m.links.take()
 	l := m.links.at(h)
 	s, o := m.sessions.at(session), m.objects.at(object)
-	l.session, l.object, l.order, l.data, l.stamp = session, object, order, data, m.epoch
-	m.charge(o.node, l.size())
+	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
+	m.charge(o.node, LinkBytes)
 	m.links.byObject.insertLast(&o.links, o.lastLink, h)
 	m.links.bySession.insertLast(&s.links, s.lastLink, h)
 	o.lastLink, s.lastLink = h, h

@@ -43,7 +43,7 @@ type Machine struct {
 	term         uint64
 	level        level.Level // commands above it are refused
 	nextLevel    level.Level // takes its place when the batch is through
-	limits       Limits      // of the shard, as they were set
+	quota        quota       // of the shard
 	bytes        uint64      // what all of its nodes take together
 
 	nodes    map[NodeID]*node
@@ -104,7 +104,7 @@ func (m *Machine) clear() {
 	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
 	m.level, m.nextLevel = level.First, level.First
 	m.nodes, m.dropping, m.limited, m.pending = make(map[NodeID]*node), nil, nil, nil
-	m.limits, m.bytes = Limits{}, 0
+	m.quota, m.bytes = newShardQuota(Limits{}), 0
 	m.guests, m.waiters = 0, 0
 	m.sessions = newSessionStore()
 	m.objects = newObjectStore()

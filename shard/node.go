@@ -15,15 +15,17 @@ type node struct {
 	ids      handle // root of its sessions by id
 	sessions int
 	objects  int
-	limits   Limits // as they were set
+	quota    quota
 	bytes    uint64 // what counts in its quota of bytes
 }
+
+func newNode(id NodeID) *node { return &node{id: id, quota: newNodeQuota(Limits{})} }
 
 // nodeFor returns the node, known from now on.
 func (m *Machine) nodeFor(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
-		n = &node{id: id}
+		n = newNode(id)
 		m.nodes[id] = n
 		m.emit(EffectNodeSeen).Node = id
 	}
@@ -36,7 +38,7 @@ func (m *Machine) forgetIfEmpty(n *node) {
 		return
 	}
 	assert(n.bytes == 0, "a node that has nothing here takes no bytes")
-	if !n.dropping && n.limits == (Limits{}) {
+	if !n.dropping && n.quota.set == (Limits{}) {
 		delete(m.nodes, n.id)
 	}
 }

@@ -14,10 +14,20 @@ type Limits struct {
 	Objects, Bytes uint64
 }
 
-// orDefault returns the limits that are in force.
-func (l Limits) orDefault(otherwise Limits) Limits {
-	return Limits{Objects: cmp.Or(l.Objects, otherwise.Objects), Bytes: cmp.Or(l.Bytes, otherwise.Bytes)}
+// quota is what a node, or the shard, was given, and what is in force.
+type quota struct {
+	set, limits Limits
 }
+
+func newQuota(set, otherwise Limits) quota {
+	return quota{
+		set: set, limits: Limits{Objects: cmp.Or(set.Objects, otherwise.Objects), Bytes: cmp.Or(set.Bytes, otherwise.Bytes)},
+	}
+}
+
+func newNodeQuota(set Limits) quota { return newQuota(set, defaultNodeLimits) }
+
+func newShardQuota(set Limits) quota { return newQuota(set, defaultShardLimits) }
 
 var (
 	defaultNodeLimits  = Limits{Objects: DefaultNodeObjects, Bytes: DefaultNodeBytes}
@@ -58,7 +68,7 @@ func (m *Machine) nodeLimits(c *Command) {
 	n := m.nodes[c.Node]
 	switch {
 	case c.Node == 0:
-		m.limits = set
+		m.quota = newShardQuota(set)
 	case set.Objects > MaxSemaphoresPerNode:
 		m.answer(protocol.StatusBadRequest)
 		return
@@ -74,47 +84,46 @@ func (m *Machine) nodeLimits(c *Command) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// mayGrow tells whether the node and the shard may have so much more; where they may not it answers with the quota that
-// stands in the way. A command asks before it changes anything, and what does not grow always may. The node is nil where
-// it is not known yet.
+// mayGrow reports whether the node and the shard may have so much more; where they may not it answers with the quota that
+// stands in the way. A command asks before it changes anything. What adds no bytes may always be. The node is nil where it is
+// not known yet.
 func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
-	if m.rules < quotas || objects <= 0 && bytes <= 0 {
+	if m.rules < quotas || bytes <= 0 {
 		return true
 	}
-	if q := m.exceeded(n, uint64(max(objects, 0)), uint64(max(bytes, 0))); q != QuotaNone {
-		m.answer(protocol.StatusQuotaExceeded).Quota = q
-		return false
+	if n == nil {
+		n = unknownNode
 	}
-	return true
+	q := m.exceeded(n, uint64(objects), uint64(bytes))
+	if q != QuotaNone {
+		m.answer(protocol.StatusQuotaExceeded).Quota = q
+	}
+	return q == QuotaNone
 }
 
-// exceeded returns the first quota that has no room for so much more.
+// unknownNode has nothing, and the default quotas.
+var unknownNode = newNode(0)
+
+// exceeded returns the first quota that has no room for so much more. A limit may have been set below what is there. The
+// sums are far below 2^63.
 func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
-	ofNode := defaultNodeLimits
-	var has Limits
-	if n != nil {
-		ofNode, has = n.limits.orDefault(ofNode), Limits{Objects: uint64(n.objects), Bytes: n.bytes}
-	}
-	ofShard := m.limits.orDefault(defaultShardLimits)
+	ofNode, ofShard := &n.quota.limits, &m.quota.limits
 	switch {
-	case !hasRoom(ofNode.Objects, has.Objects, objects):
+	case objects > 0 && uint64(n.objects)+objects > ofNode.Objects:
 		return QuotaNodeObjects
-	case !hasRoom(ofNode.Bytes, has.Bytes, bytes):
+	case n.bytes+bytes > ofNode.Bytes:
 		return QuotaNodeBytes
-	case !hasRoom(ofShard.Objects, uint64(m.objects.size()), objects):
+	case objects > 0 && uint64(m.objects.size())+objects > ofShard.Objects:
 		return QuotaShardObjects
-	case !hasRoom(ofShard.Bytes, m.bytes, bytes):
+	case m.bytes+bytes > ofShard.Bytes:
 		return QuotaShardBytes
 	}
 	return QuotaNone
 }
 
-// hasRoom tells whether more fits below a limit, which may have been set below what is there.
-func hasRoom(limit, has, more uint64) bool { return more == 0 || has <= limit && more <= limit-has }
-
 // limit gives a node its quotas, and keeps the list of the nodes that have some.
 func (m *Machine) limit(n *node, limits Limits) {
-	n.limits = limits
+	n.quota = newNodeQuota(limits)
 	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of *node, id NodeID) int { return cmp.Compare(of.id, id) })
 	switch is := limits != (Limits{}); {
 	case is && !listed:
@@ -136,10 +145,10 @@ func (m *Machine) Limits(n NodeID) Limits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		return m.limits
+		return m.quota.set
 	}
 	if known := m.nodes[n]; known != nil {
-		return known.limits
+		return known.quota.set
 	}
 	return Limits{}
 }
@@ -154,7 +163,7 @@ func (m *Machine) LimitedNodes(dst []NodeLimits) []NodeLimits {
 func (m *Machine) limitedNodes(dst []NodeLimits) []NodeLimits {
 	dst = slices.Grow(dst, len(m.limited))
 	for _, n := range m.limited {
-		dst = append(dst, NodeLimits{Node: n.id, Limits: n.limits})
+		dst = append(dst, NodeLimits{Node: n.id, Limits: n.quota.set})
 	}
 	return dst
 }

@@ -24,7 +24,7 @@ func TestMistakesInQuotasAreNoticed(t *testing.T) {
 		seed    uint64
 		says    string
 	}{
-		{"a removal is not counted", twin.CountsTimedOutWaiters, 1, "takes"},
+		{"a removal is not counted", twin.CountsTimedOutWaiters, 2, "takes"},
 		{"a release is refused", twin.RefusesReleases, 1, "QUOTA_EXCEEDED"},
 		{"a limit holds below its level", twin.LimitsBelowLevel, 1, "QUOTA_EXCEEDED"},
 		{"what shrinks is refused", twin.ChargesShrinking, 1, "QUOTA_EXCEEDED"},

@@ -34,7 +34,7 @@ func (m *Machine) Restore(r io.Reader) error {
 	}
 	m.snapshots = nil
 	m.slots, m.dropping, m.pending = fresh.slots, fresh.dropping, fresh.pending
-	m.limits, m.limited, m.bytes = fresh.limits, fresh.limited, fresh.bytes
+	m.quota, m.limited, m.bytes = fresh.quota, fresh.limited, fresh.bytes
 	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
 	m.lastSession, m.term = fresh.lastSession, fresh.term
 	m.level, m.nextLevel = fresh.level, fresh.level
@@ -136,7 +136,7 @@ func (rs *restorer) header(payload []byte, format uint32) error {
 
 // readLimits reads the quotas, those of the nodes in order of their ids.
 func (m *Machine) readLimits(r *reader) {
-	m.limits = r.limits()
+	m.quota = newShardQuota(r.limits())
 	const limitedMin = 1 + 1 + 1
 	n := r.uvarint()
 	r.must(n <= uint64(len(r.data))/limitedMin, "more nodes with quotas than it has bytes")
@@ -212,9 +212,10 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 			return badSnapshot("object %q has an owner behind a waiter", o.name)
 		}
 		last = l.order
-		h := m.linkUp(l.session, l.object, l.order, l.data)
+		h := m.linkUp(l.session, l.object, l.order)
 		to := m.links.at(h)
-		to.count, to.timeout, to.number, to.owner, to.since = l.count, l.timeout, l.number, l.owner, l.since
+		to.count, to.timeout, to.number, to.data, to.owner, to.since = l.count, l.timeout, l.number, l.data, l.owner, l.since
+		m.charge(o.node, len(l.data))
 		if !l.owner {
 			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {
@@ -250,7 +251,7 @@ func (rs *restorer) checkUsage() error {
 func (m *Machine) nodeQuietly(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
-		n = &node{id: id}
+		n = newNode(id)
 		m.nodes[id] = n
 	}
 	return n

@@ -32,11 +32,11 @@ func (m *Machine) State() State {
 	s := State{
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision,
 		LastSession: m.lastSession, Term: m.term, Level: m.level, Pending: m.pendingState(),
-		ObjectLimit: m.limits.Objects, ByteLimit: m.limits.Bytes,
+		ObjectLimit: m.quota.set.Objects, ByteLimit: m.quota.set.Bytes,
 	}
 	for _, n := range m.nodes {
 		s.Nodes = append(s.Nodes, NodeState{
-			ID: n.id, Dropping: n.dropping, ObjectLimit: n.limits.Objects, ByteLimit: n.limits.Bytes,
+			ID: n.id, Dropping: n.dropping, ObjectLimit: n.quota.set.Objects, ByteLimit: n.quota.set.Bytes,
 		})
 	}
 	slices.SortFunc(s.Nodes, func(a, b NodeState) int { return cmp.Compare(a.ID, b.ID) })

@@ -64,20 +64,18 @@ func (m *Machine) Usage(n NodeID) Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n == 0 {
-		limits := m.limits.orDefault(defaultShardLimits)
-		return Usage{
-			Objects: uint64(m.objects.size()), Bytes: m.bytes, ObjectLimit: limits.Objects, ByteLimit: limits.Bytes,
-		}
+		return newUsage(m.objects.size(), m.bytes, m.quota)
 	}
 	if known := m.nodes[n]; known != nil {
 		return known.usage()
 	}
-	return new(node).usage()
+	return unknownNode.usage()
 }
 
-func (n *node) usage() Usage {
-	limits := n.limits.orDefault(defaultNodeLimits)
-	return Usage{Objects: uint64(n.objects), Bytes: n.bytes, ObjectLimit: limits.Objects, ByteLimit: limits.Bytes}
+func (n *node) usage() Usage { return newUsage(n.objects, n.bytes, n.quota) }
+
+func newUsage(objects int, bytes uint64, q quota) Usage {
+	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
 }
 
 // FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so many.

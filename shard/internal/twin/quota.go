@@ -113,8 +113,11 @@ func (t *Twin) refusedByQuota(node shard.NodeID, objects, bytes int) bool {
 	return quota != shard.QuotaNone
 }
 
-// lacksRoom refuses the mutation where there is no room for so much more, and records that.
+// lacksRoom refuses the mutation where there is no room for so much more beside its answer, and records that.
 func (m *mutation) lacksRoom(objects, bytes int) bool {
+	if bytes > 0 && m.session != nil {
+		bytes += 40
+	}
 	quota := m.twin.lacking(m.Node, objects, bytes)
 	if quota != shard.QuotaNone {
 		m.answer(shard.Effect{Status: protocol.StatusQuotaExceeded, Quota: quota})
