@@ -222,7 +222,7 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
 		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
 	)
-	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, Tell: r.reportChange}.Run(cmd,
+	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, OnChange: r.reportChange}.Run(cmd,
 		r.signals)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()

@@ -12,14 +12,15 @@ const module = "github.com/signalbox/signalbox/"
 
 // floors says what each top-level room may import of the others. Arrows point down only.
 var floors = map[string][]string{
-	"protocol": {},
-	"shard":    {"protocol"},
-	"server":   {"protocol", "shard"},
-	"client":   {"protocol"},
-	"loadgen":  {"client", "protocol"},
-	"bench":    {"client", "loadgen", "protocol", "server", "shard", "test"},
-	"test":     {"client", "loadgen", "protocol", "server", "shard"},
-	"cmd":      {"client", "loadgen", "protocol", "server", "shard"},
+	"internal": {},
+	"protocol": {"internal"},
+	"shard":    {"internal", "protocol"},
+	"server":   {"internal", "protocol", "shard"},
+	"client":   {"internal", "protocol"},
+	"loadgen":  {"client", "internal", "protocol"},
+	"bench":    {"client", "internal", "loadgen", "protocol", "server", "shard", "test"},
+	"test":     {"client", "internal", "loadgen", "protocol", "server", "shard"},
+	"cmd":      {"client", "internal", "loadgen", "protocol", "server", "shard"},
 	"deploy":   {},
 	"docs":     {"server"},
 	".ci":      {},

@@ -1,11 +1,25 @@
 package process
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os/exec"
-	"syscall"
+	"strings"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/server/admin"
 )
+
+// Process is a program that runs, and what it has written.
+type Process = subprocess.Process
+
+// Launch starts any program, with the same means to wait for what it writes and does as for a host.
+func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
+	return subprocess.Launch(name, cmd, shown...)
+}
 
 // Host is the process of a host.
 type Host struct {
@@ -16,7 +30,8 @@ type Host struct {
 // Start starts a process in the place, with more arguments than those of the place where some are given. It does not
 // wait until it is ready.
 func (p *Place) Start(more ...string) (*Host, error) {
-	args := []string{"serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen", p.Admin}
+	args := []string{"serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen",
+		p.Admin}
 	cmd := exec.Command(p.Program.Path, append(append(args, p.Args...), more...)...)
 	cmd.Env = append([]string{}, p.Program.Env...)
 	started, err := Launch("host "+p.Name, cmd)
@@ -26,14 +41,73 @@ func (p *Place) Start(more ...string) (*Host, error) {
 	return &Host{started, p}, nil
 }
 
-// Stop ends the process as a supervisor does, and returns when it is gone.
-func (h *Host) Stop(within time.Duration) error {
-	if err := h.Signal(syscall.SIGTERM); err != nil {
-		return err
+// askTimeout bounds a request to a host.
+const askTimeout = 5 * time.Second
+
+// asker keeps no connections: their host may be killed next.
+var asker = http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Get requests a page of the host's admin server. The code is 0 where it does not answer.
+func (h *Host) Get(path string) (code int, text string) {
+	answer, err := asker.Get("http://" + h.Place.Admin + path)
+	if err != nil {
+		return 0, err.Error()
 	}
-	code, err := h.Wait(within)
-	if err == nil && code != 0 {
-		err = fmt.Errorf("process: %s ended with code %d after SIGTERM", h.Name, code)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return answer.StatusCode, string(body)
+}
+
+// AwaitReady waits until the host is ready.
+func (h *Host) AwaitReady(within time.Duration) error {
+	return h.awaitPage("it is ready", "/health/ready", within,
+		func(code int, _ string) bool { return code == http.StatusOK })
+}
+
+// AwaitNodes waits until the host knows so many nodes. Hosts learn of created and dropped nodes one after the other.
+func (h *Host) AwaitNodes(n int, within time.Duration) error {
+	line := fmt.Sprintf("\nsignalbox_nodes %d\n", n)
+	return h.awaitPage(fmt.Sprintf("it knows of %d nodes", n), "/metrics", within, func(_ int, text string) bool {
+		return strings.Contains(text, line)
+	})
+}
+
+// awaitPage requests a page until it is as it has to be.
+func (h *Host) awaitPage(what, page string, within time.Duration, is func(code int, text string) bool) error {
+	var text string
+	err := h.Await(what, within, func() (ok bool) {
+		var code int
+		code, text = h.Get(page)
+		return is(code, text)
+	})
+	if err != nil {
+		err = fmt.Errorf("%w; its last answer: %s", err, text)
 	}
 	return err
+}
+
+// Status is what the host says of itself.
+func (h *Host) Status() (status admin.Status, err error) {
+	code, text := h.Get("/status")
+	if code != http.StatusOK {
+		return status, fmt.Errorf("process: status of host %s: %d: %s", h.Place.Name, code, text)
+	}
+	if err := json.Unmarshal([]byte(text), &status); err != nil {
+		return status, fmt.Errorf("process: status of host %s: %w: %s", h.Place.Name, err, text)
+	}
+	return status, nil
+}
+
+// Led counts the shards that the host leads.
+func (h *Host) Led() (n int, err error) {
+	status, err := h.Status()
+	for _, s := range status.Shards {
+		if s.Leads {
+			n++
+		}
+	}
+	return n, err
 }

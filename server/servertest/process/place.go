@@ -3,25 +3,53 @@ package process
 import (
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Place is where a host lives, from one of its processes to the next. Its ports are its own while no process runs, where
-// the system is Linux.
+// Program is a signalbox that can be run.
+type Program struct {
+	Path string
+	// Env is the environment of its processes; empty rather than that of this one.
+	Env []string
+}
+
+// Build builds the signalbox of this repository into a directory.
+func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signalbox")) }
+
+// BuildPrevious builds one that is what it was before the newest feature level came, as far as a cluster can see.
+func BuildPrevious(dir string) (Program, error) {
+	return build(filepath.Join(dir, "signalbox-previous"), "-tags", "previouslevel")
+}
+
+func build(path string, flags ...string) (Program, error) {
+	p := Program{Path: path}
+	args := append([]string{"build", "-o", path}, flags...)
+	out, err := exec.Command("go", append(args, "github.com/signalbox/signalbox/cmd/signalbox")...).CombinedOutput()
+	if err != nil {
+		return Program{}, fmt.Errorf("process: go build: %w\n%s", err, out)
+	}
+	return p, nil
+}
+
+// Place is the directory and the addresses of a host, which all its processes use, one after the other. On Linux its
+// ports are reserved while no process runs.
 type Place struct {
 	Program             Program
 	Name, Dir           string
 	Client, Raft, Admin string   // addresses
 	Args                []string // of serve, besides the directory and the addresses
 
-	ports []io.Closer // held for as long as the place is in use
+	ports []io.Closer // reserved for as long as the place is in use
 }
 
-// lone is what a host is called that is not told its name.
+// lone is the name of a host that has none in its arguments.
 const lone = "signalbox"
 
-// NewPlace finds a place for a host by itself, which is told nothing but its directory, its addresses and the arguments.
+// NewPlace finds a place for a host by itself, which gets only its directory, its addresses and the arguments.
 func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 	p := &Place{Program: program, Name: lone, Dir: dir, Args: args}
 	if err := p.find(); err != nil {
@@ -50,10 +78,10 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	return places, nil
 }
 
-// find finds the addresses of the place, and holds them.
+// find finds the addresses of the place, and reserves them.
 func (p *Place) find() error {
 	for _, address := range []*string{&p.Client, &p.Raft, &p.Admin} {
-		found, port, err := reserve()
+		found, port, err := subprocess.Reserve()
 		if err != nil {
 			return fmt.Errorf("process: find a port for host %s: %w", p.Name, err)
 		}
@@ -63,9 +91,9 @@ func (p *Place) find() error {
 	return nil
 }
 
-// found leaves the ports to the processes of the place.
+// found releases the ports where processes could not listen on them otherwise.
 func (p *Place) found() {
-	if portsAreKept {
+	if subprocess.PortsAreKept {
 		return
 	}
 	for _, port := range p.ports {

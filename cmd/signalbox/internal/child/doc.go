@@ -1,8 +1,8 @@
 // Package child runs a command that must not outlive what it was started for, such as a lease.
 //
 // Leash.Run runs it in a process group of its own, so that a signal reaches what it started as well, and keeps it under
-// a lease. When the lease ends, the command's group gets SIGTERM and then SIGKILL, and both come before the lease can
-// be somebody else's; leash.go has the argument.
+// a lease. When the lease ends, the command's group gets SIGTERM and then SIGKILL, and both come before another session
+// can have the lease; leash.go has the argument.
 //
 // Between a shell and the command's group it does the job control; job.go says how. That a command is stopped is seen
 // on Linux only.

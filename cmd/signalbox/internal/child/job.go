@@ -18,18 +18,18 @@ import (
 //     while the shell's job has it.
 //   - When the command is stopped from the terminal, or wants the terminal while the shell's job is in the background,
 //     the job stops: first all of the command's group, then this process. The lease is not renewed meanwhile, and
-//     others can have it after the session's timeout. Nobody runs under it: when the shell continues the job, the
-//     lease is looked at first, and the command goes on only where it is still held.
+//     others can have it after the session's timeout. No process runs under it: when the shell continues the job, the
+//     lease is checked first, and the command goes on only where it is still held.
 //   - Where no shell could continue the job the command goes on at once. If it wants a terminal that it cannot have,
 //     it gets SIGHUP, as the kernel sends it to stopped processes that no shell can continue.
 //   - A command that another process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
 //     error says so.
 
-// Change is something that has happened to a command, of which people should hear.
+// Change is something that has happened to a command and that users should know.
 type Change int
 
 const (
-	// Suspended: the command is stopped, and this process stops with it. Nobody renews the lease.
+	// Suspended: the command is stopped, and this process stops with it. The lease is not renewed.
 	Suspended Change = iota + 1
 	// Stopped: another process stopped the command, and the lease is renewed.
 	Stopped
@@ -45,7 +45,7 @@ var jobSignals = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, 
 type job struct {
 	terminal *terminal
 	process  *Process
-	tell     func(Change)
+	onChange func(Change)
 	signals  chan os.Signal
 	watched  []os.Signal
 	wants    bool // the command has had the terminal, or asked for it
@@ -54,8 +54,8 @@ type job struct {
 
 // watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from
 // its start stay ignored, for the command as well.
-func watchJob(tell func(Change)) *job {
-	j := &job{terminal: openTerminal(), tell: tell, signals: make(chan os.Signal, 16)}
+func watchJob(onChange func(Change)) *job {
+	j := &job{terminal: openTerminal(), onChange: onChange, signals: make(chan os.Signal, 16)}
 	for _, s := range jobSignals {
 		if !signal.Ignored(s) {
 			j.watched = append(j.watched, s)
@@ -83,8 +83,8 @@ func (j *job) move(from, to int) bool {
 	return j.terminal.move(from, to)
 }
 
-// handle does what a signal of job control asks for. suspended tells that this process may have stood still: the
-// lease is to be looked at, and goOn to be called if it is held.
+// handle does what a signal of job control asks for. suspended reports that this process may have stood still: the
+// lease is to be checked, and resume to be called if it is held.
 func (j *job) handle(s os.Signal) (suspended bool) {
 	switch s {
 	case syscall.SIGCHLD:
@@ -95,7 +95,7 @@ func (j *job) handle(s os.Signal) (suspended bool) {
 		}
 	case syscall.SIGCONT:
 		if j.stopped {
-			j.goOn()
+			j.resume()
 		}
 	case syscall.SIGTTIN, syscall.SIGTTOU:
 		if j.move(j.process.group(), j.terminal.own) {
@@ -115,7 +115,7 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	if change == Continued {
 		if j.stopped {
 			j.stopped = false
-			j.tell(Continued)
+			j.onChange(Continued)
 			if j.wants {
 				j.move(j.terminal.own, j.process.group())
 			}
@@ -127,7 +127,7 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	switch {
 	case asks && (foreground == j.terminal.own || foreground == j.process.group()):
 		j.wants = true
-		j.goOn()
+		j.resume()
 	case asks, by == syscall.SIGTSTP && foreground == j.process.group():
 		j.wants = true
 		if j.suspend(true) {
@@ -136,32 +136,33 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 		if asks {
 			j.process.Signal(syscall.SIGHUP)
 		}
-		j.goOn()
+		j.resume()
 	case !j.stopped:
 		// What is typed now is for this process, so that the terminal is not dead.
 		j.move(j.process.group(), j.terminal.own)
 		j.stopped = true
-		j.tell(Stopped)
+		j.onChange(Stopped)
 	}
 	return false
 }
 
 // suspend stops the command's group and then this process, as the shell above expects it, and returns when that has
-// continued it. Where there is no such shell it does nothing and returns false. halted tells that the command was
+// continued it. Where there is no such shell it does nothing and returns false. halted says that the command was
 // stopped first: then the others of this process's group have not been, and are now.
 func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
 	}
-	// Nobody in the group runs another instruction of a program after this. It is not waited for that they are seen to be
-	// stopped: whoever waits for a child that vfork made, and that is stopped before its exec, never is.
+	// No process of the group runs another instruction of a program after this. This process does not wait until they
+	// are reported as stopped: one that waits for a child that vfork made, and that is stopped before its exec, never
+	// is.
 	j.process.Signal(syscall.SIGSTOP)
 	// From here on this process can write to the terminal and move its foreground from the background.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if j.terminal.move(j.process.group(), j.terminal.own) {
 		j.wants = true
 	}
-	j.tell(Suspended)
+	j.onChange(Suspended)
 	if halted {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
@@ -176,8 +177,8 @@ func (j *job) suspend(halted bool) bool {
 	return true
 }
 
-// goOn continues a command that is stopped, with the terminal if it wants that and the job has it.
-func (j *job) goOn() {
+// resume continues a command that is stopped, with the terminal if it wants that and the job has it.
+func (j *job) resume() {
 	if j.wants {
 		j.move(j.terminal.own, j.process.group())
 	}
@@ -211,7 +212,7 @@ func StopIdly() (over func()) {
 	}
 }
 
-// underShell tells whether there is a process that could continue the group of this one: a parent of one of its
+// underShell reports whether there is a process that could continue the group of this one: a parent of one of its
 // processes that is in the same session, and not in the group.
 func underShell() bool {
 	own := syscall.Getpgrp()

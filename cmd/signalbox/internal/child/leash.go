@@ -14,12 +14,12 @@ import (
 )
 
 // The time between the moment at which a client gives a lease up and the first at which the cluster may give
-// it to somebody else is the reserve: a tenth of the session's timeout, by the promise of package client. In
-// it the command must be told, and be dead.
+// it to another session is the reserve: a tenth of the session's timeout, by the promise of package client. In
+// it the command must get its signal, and be dead.
 //
 // The client gives up when its lease has run for the timeout less the reserve, counted from the sending of the
 // latest ping that was answered. The cluster counts the whole timeout, from later: from that ping's arrival.
-// So if the lease was still good at a moment t, nobody else has it before t + reserve. Run looks every eighth
+// So if the lease was still good at a moment t, no other session has it before t + reserve. Run checks every eighth
 // of the reserve, writes down t, and kills at the latest at t + 3/4 of the reserve, whenever and however it
 // hears of the loss. That leaves a quarter of the reserve to the kernel, and for clocks that run at different
 // speeds.
@@ -29,8 +29,8 @@ import (
 // runs on: what that may write is for the fencing token to keep out.
 const (
 	reserveShare = 10 // of the session's timeout, one part
-	looks        = 8  // in a reserve
-	killBy       = 3  // quarters of a reserve after the last good look
+	checks       = 8  // in a reserve
+	killBy       = 3  // quarters of a reserve after the last good check
 )
 
 // MinTimeout is the shortest session timeout for which there is time enough to end a command.
@@ -45,16 +45,16 @@ func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShar
 // DefaultKillAfter is how long a command has between SIGTERM and SIGKILL where nothing else is said.
 func DefaultKillAfter(timeout time.Duration) time.Duration { return Reserve(timeout) / 2 }
 
-// MaxKillAfter is the longest that a command can be given, from a look that comes late by one.
+// MaxKillAfter is the longest that a command can be given, from a check that comes late by one.
 func MaxKillAfter(timeout time.Duration) time.Duration {
-	return killBy*Reserve(timeout)/4 - Reserve(timeout)/looks
+	return killBy*Reserve(timeout)/4 - Reserve(timeout)/checks
 }
 
 // Lease is what a command runs under. A *client.Lease is one.
 type Lease interface {
 	// Context ends with the lease.
 	Context() context.Context
-	// Err looks at the clock, and returns nil while the lease is held.
+	// Err reads the clock, and returns nil while the lease is held.
 	Err() error
 }
 
@@ -65,8 +65,8 @@ type Leash struct {
 	Timeout time.Duration
 	// KillAfter is how long the command has to end after SIGTERM, at most MaxKillAfter.
 	KillAfter time.Duration
-	// Tell is called when something has happened to the command of which people should hear; nil for nobody.
-	Tell func(Change)
+	// OnChange, if it is set, is called when something has happened to the command that users should know.
+	OnChange func(Change)
 }
 
 // Outcome is how a command ended.
@@ -82,13 +82,13 @@ type Outcome struct {
 }
 
 // Run starts a command and returns when it has ended. The signals that come meanwhile are passed on to it. The
-// error tells that it could not be started.
+// error says that it could not be started.
 func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
-	good, lost := l.look(now())
+	good, lost := l.check(now())
 	if lost != nil {
 		return Outcome{Lost: lost, NotRun: true}, nil
 	}
-	j := watchJob(l.tell)
+	j := watchJob(l.changed)
 	defer j.close()
 	j.wants = j.terminal.isFor(cmd)
 	p, err := start(cmd, j.terminal, j.wants)
@@ -96,7 +96,7 @@ func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 		return Outcome{}, err
 	}
 	j.process = p
-	tick := time.NewTicker(Reserve(l.Timeout) / looks)
+	tick := time.NewTicker(Reserve(l.Timeout) / checks)
 	defer tick.Stop()
 	over := l.Lease.Context().Done()
 	for {
@@ -110,11 +110,11 @@ func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 		case <-p.Ended():
 			ended = true
 		}
-		t, lost := l.look(good)
+		t, lost := l.check(good)
 		if lost == nil && control != nil && j.handle(control) {
 			// This process stood still, and so does the command.
-			if t, lost = l.look(t); lost == nil {
-				j.goOn()
+			if t, lost = l.check(t); lost == nil {
+				j.resume()
 			}
 		}
 		switch {
@@ -129,19 +129,19 @@ func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	}
 }
 
-func (l Leash) tell(c Change) {
-	if l.Tell != nil {
-		l.Tell(c)
+func (l Leash) changed(c Change) {
+	if l.OnChange != nil {
+		l.OnChange(c)
 	}
 }
 
-// look returns the present moment, at which the lease is held, or why it is not.
-func (l Leash) look(last moment) (moment, error) {
+// check returns the present moment, at which the lease is held, or why it is not.
+func (l Leash) check(last moment) (moment, error) {
 	t := now()
 	if err := l.Lease.Err(); err != nil {
 		return t, err
 	}
-	if last.slept(t) > Reserve(l.Timeout)/looks {
+	if last.slept(t) > Reserve(l.Timeout)/checks {
 		return t, ErrSlept
 	}
 	return t, nil
@@ -170,7 +170,7 @@ func (l Leash) end(p *Process, good moment, lost error) Outcome {
 	return out
 }
 
-// taken tells whether somebody else may have the lease already: the cluster took it, or nobody knows. There is
+// taken reports whether another session may have the lease already: the cluster took it, or that is not known. There is
 // time for SIGTERM only where the client gave the lease up by itself.
 func taken(lost error) bool {
 	var end *client.SessionEnd

@@ -24,8 +24,8 @@ type lease struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 	mu  sync.Mutex
-	// told is what Err says before the context has ended.
-	told error
+	// err is what Err returns before the context has ended.
+	err error
 }
 
 func newLease() *lease {
@@ -39,22 +39,22 @@ func (l *lease) Context() context.Context { return l.ctx }
 func (l *lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told != nil {
-		return l.told
+	if l.err != nil {
+		return l.err
 	}
 	return context.Cause(l.ctx)
 }
 
-func (l *lease) tell(err error) {
+func (l *lease) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told = err
+	l.err = err
 }
 
 var silence = &client.SessionEnd{SessionID: 7, Reason: client.EndSilence}
 
-// stage is a command under a lease.
-type stage struct {
+// leashed is a command under a lease.
+type leashed struct {
 	t       *testing.T
 	lease   *lease
 	leash   Leash
@@ -65,9 +65,9 @@ type stage struct {
 	err     error
 }
 
-func run(t *testing.T, timeout time.Duration, script string) *stage {
+func run(t *testing.T, timeout time.Duration, script string) *leashed {
 	t.Helper()
-	s := &stage{t: t, lease: newLease(), signals: make(chan os.Signal, 1), done: make(chan struct{})}
+	s := &leashed{t: t, lease: newLease(), signals: make(chan os.Signal, 1), done: make(chan struct{})}
 	s.leash = Leash{Lease: s.lease, Timeout: timeout, KillAfter: DefaultKillAfter(timeout)}
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -89,7 +89,7 @@ func run(t *testing.T, timeout time.Duration, script string) *stage {
 	return s
 }
 
-func (s *stage) line() string {
+func (s *leashed) line() string {
 	s.t.Helper()
 	line, err := s.lines.ReadString('\n')
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *stage) line() string {
 }
 
 // rest is what the command and all that it started say until the last of them is gone.
-func (s *stage) rest() string {
+func (s *leashed) rest() string {
 	s.t.Helper()
 	<-s.done
 	all, err := io.ReadAll(s.lines)
@@ -109,7 +109,7 @@ func (s *stage) rest() string {
 	return string(all)
 }
 
-func (s *stage) outcome() Outcome {
+func (s *leashed) outcome() Outcome {
 	s.t.Helper()
 	<-s.done
 	if s.err != nil {
@@ -165,8 +165,9 @@ func TestACommandThatIgnoresSIGTERMIsKilledBeforeTheReserveIsOver(t *testing.T) 
 	s.line()
 	began := time.Now()
 	s.lease.end(silence)
-	s.rest() // ends when nobody is left who could write
-	if took, reserve := time.Since(began), Reserve(4*time.Second); took >= reserve || took < DefaultKillAfter(4*time.Second) {
+	s.rest() // ends when no process is left that could write
+	if took, reserve := time.Since(began), Reserve(4*time.Second); took >= reserve ||
+		took < DefaultKillAfter(4*time.Second) {
 		t.Errorf("it was dead after %v, with a reserve of %v", took, reserve)
 	}
 	if out := s.outcome(); !out.Killed || out.Status != 128+9 {
@@ -204,7 +205,7 @@ func TestWhatTheClusterHasTakenIsKilledAtOnce(t *testing.T) {
 func TestALossThatOnlyTheClockShowsIsSeen(t *testing.T) {
 	s := run(t, MinTimeout, `trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.001; done`)
 	s.line()
-	s.lease.tell(silence)
+	s.lease.fail(silence)
 	if out := s.outcome(); out.Lost == nil {
 		t.Errorf("%+v", out)
 	}
@@ -237,11 +238,11 @@ func TestALeaseThatWasGoodLongAgoIsKilledFor(t *testing.T) {
 func TestAMachineThatSleptHasLostItsLeases(t *testing.T) {
 	l := Leash{Lease: newLease(), Timeout: 8 * time.Second}
 	last := now()
-	if _, err := l.look(last); err != nil {
+	if _, err := l.check(last); err != nil {
 		t.Errorf("it did not sleep: %v", err)
 	}
 	last.all -= time.Minute // the clock that goes on has gone on
-	if _, err := l.look(last); !errors.Is(err, ErrSlept) {
+	if _, err := l.check(last); !errors.Is(err, ErrSlept) {
 		t.Errorf("it slept: %v", err)
 	}
 	if !taken(ErrSlept) {
@@ -261,7 +262,8 @@ func TestNothingIsStartedUnderALostLease(t *testing.T) {
 func TestAllThatIsGrantedFitsIntoTheReserve(t *testing.T) {
 	for _, timeout := range []time.Duration{MinTimeout, 10 * time.Second, 30 * time.Minute} {
 		reserve := Reserve(timeout)
-		if most := MaxKillAfter(timeout) + reserve/looks; most > killBy*reserve/4 || DefaultKillAfter(timeout) > MaxKillAfter(timeout) {
+		if most := MaxKillAfter(timeout) + reserve/checks; most > killBy*reserve/4 ||
+			DefaultKillAfter(timeout) > MaxKillAfter(timeout) {
 			t.Errorf("%v: up to %v of %v", timeout, most, reserve)
 		}
 	}

@@ -4,9 +4,10 @@ package child
 
 import (
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
+
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 // Process is a command that runs.
@@ -23,37 +24,25 @@ type Process struct {
 
 // start starts a command, with the foreground of the terminal or without it. Its Dir, Env and streams are those that
 // the command gets.
-//
-// A process is killed with its parent when the parent's thread ends that started it. So that thread is kept
-// for as long as the command runs.
 func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if foreground {
 		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, t.fd
 	}
-	dieWithParent(cmd.SysProcAttr)
-	started := make(chan error)
-	go p.live(started)
-	if err := <-started; err != nil {
+	if err := subprocess.Start(cmd); err != nil {
 		return nil, err
 	}
+	go p.watch()
 	return p, nil
 }
 
-// live is the life of the process, from its start to its being reaped.
-func (p *Process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := p.cmd.Start(); err != nil {
-		started <- err
-		return
-	}
-	started <- nil
+// watch waits for the end of the command, and reaps it once Wait allows that: until then its id stays its own.
+func (p *Process) watch() {
 	awaitExit(p.cmd.Process.Pid)
 	close(p.ended)
 	<-p.reap
-	// What the command could not be told is in its state: it is not this program's failure.
+	// What could not be copied to the command or from it is no failure of this program.
 	_ = p.cmd.Wait()
 	close(p.reaped)
 }
@@ -69,12 +58,12 @@ func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.gone {
-		// There may be nobody left in the group, which is fine.
+		// The group may be empty.
 		_ = syscall.Kill(-p.group(), s)
 	}
 }
 
-// pass passes on a signal that is to be acted upon, by those too who are stopped.
+// pass passes on a signal that is to be acted upon, also by processes that are stopped.
 func (p *Process) pass(s syscall.Signal) {
 	p.Signal(s)
 	p.Signal(syscall.SIGCONT)

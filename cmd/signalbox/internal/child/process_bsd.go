@@ -11,9 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent can do nothing on this operating system.
-func dieWithParent(*syscall.SysProcAttr) {}
-
 // awaitExit waits for a process to end, and leaves it there.
 func awaitExit(pid int) {
 	for {

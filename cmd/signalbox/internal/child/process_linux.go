@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithParent has the command killed when this process ends, however it does.
-func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
-
 // awaitExit waits for a process to end, and leaves it there: its id, and that of its group, stay its own
 // until it is reaped.
 func awaitExit(pid int) {
@@ -26,7 +23,7 @@ func awaitExit(pid int) {
 	}
 }
 
-// childInfo is what waitid tells of a child. The fields after code are aligned as pointers are.
+// childInfo is what waitid reports of a child. The fields after code are aligned as pointers are.
 type childInfo struct {
 	signal, errno, code int32
 	fields              struct {

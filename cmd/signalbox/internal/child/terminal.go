@@ -54,7 +54,7 @@ func (t *terminal) move(from, to int) (moved bool) {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
 }
 
-// isFor tells whether a command gets the foreground when it begins: this process has it, and the command reads from
+// isFor reports whether a command gets the foreground when it begins: this process has it, and the command reads from
 // the terminal. In a pipeline those who show what comes out keep it until the command asks for it.
 func (t *terminal) isFor(cmd *exec.Cmd) bool {
 	stdin, ok := cmd.Stdin.(*os.File)

@@ -1,4 +1,4 @@
-package process
+package subprocess
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pause stops the process in its tracks, and returns when nothing of it runs any more. It goes on with SIGCONT.
+// Pause stops the process with SIGSTOP, and returns when no thread of it runs any more. It goes on with SIGCONT.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	for {
-		// The system tells of the stop when the last thread has stopped.
+		// The system reports the stop when the last thread has stopped.
 		err := unix.Waitid(unix.P_PID, p.PID(), nil, unix.WSTOPPED|unix.WNOWAIT, nil)
 		if err == unix.EINTR {
 			continue

@@ -1,8 +1,8 @@
 //go:build unix && !linux
 
-package process
+package subprocess
 
 import "syscall"
 
-// Pause stops the process in its tracks. It goes on with SIGCONT.
+// Pause stops the process with SIGSTOP. It goes on with SIGCONT.
 func (p *Process) Pause() error { return p.Signal(syscall.SIGSTOP) }

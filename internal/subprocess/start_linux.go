@@ -1,4 +1,4 @@
-package process
+package subprocess
 
 import (
 	"os/exec"
@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// parent runs what must run on the thread that all processes are children of: they die with that thread.
-var parent = sync.OnceValue(func() chan<- func() {
+// starter calls functions on the thread that all processes are children of: they are killed when that thread ends.
+var starter = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
 	go func() {
 		runtime.LockOSThread()
@@ -19,13 +19,13 @@ var parent = sync.OnceValue(func() chan<- func() {
 	return calls
 })
 
-// start starts a process that dies with this one.
-func start(cmd *exec.Cmd) error {
+// Start starts a program that is killed when this process ends.
+func Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
-	parent() <- func() { started <- cmd.Start() }
+	starter() <- func() { started <- cmd.Start() }
 	return <-started
 }

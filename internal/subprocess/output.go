@@ -1,4 +1,4 @@
-package process
+package subprocess
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ const keptOutput = 1 << 20
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // closed when there is more; nil where nobody waits for that
+	changed chan struct{} // closed when there is more; nil where no goroutine waits for that
 }
 
 func (o *output) Write(b []byte) (int, error) {

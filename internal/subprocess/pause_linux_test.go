@@ -1,4 +1,4 @@
-package process
+package subprocess
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func TestNothingOfAPausedProcessRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
-	if err := p.AwaitOutput("it is busy", patience, func() bool { return p.Output() != "" }); err != nil {
+	if err := p.AwaitOutput("it is busy", timeout, func() bool { return p.Output() != "" }); err != nil {
 		t.Fatal(err)
 	}
 	for range 50 {

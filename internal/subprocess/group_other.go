@@ -1,0 +1,13 @@
+//go:build !unix
+
+package subprocess
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// OwnGroup does nothing: there are no process groups.
+func OwnGroup(*exec.Cmd) {}
+
+func signalGroup(*exec.Cmd, syscall.Signal) {}

@@ -1,0 +1,257 @@
+// Package subprocess runs programs as processes of their own: it starts, watches, stops and reaps them. On Linux they
+// are killed when the process ends that started them, however it ends.
+//
+// Launch is for a program that is stopped by Stop or Kill, Output for one that ends by itself.
+package subprocess
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// pollPause is the pause before a condition is checked again that no event announces.
+const pollPause = 5 * time.Millisecond
+
+// Process is a program that runs, and what it has written. It is safe for use by many goroutines.
+type Process struct {
+	Name  string // in errors
+	Began time.Time
+
+	cmd            *exec.Cmd
+	stdout, stderr output
+	gone           chan struct{} // closed when it has ended
+}
+
+// Launch starts a program. What it writes to its standard output and its standard error is kept, unless cmd says where
+// else it goes. What can be read from shown counts as output too: a terminal that the program writes to is read at its
+// other side.
+func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
+	p := &Process{Name: name, Began: time.Now(), cmd: cmd, gone: make(chan struct{})}
+	if cmd.Stdout == nil {
+		cmd.Stdout = &p.stdout
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &p.stderr
+	}
+	if err := Start(cmd); err != nil {
+		return nil, fmt.Errorf("process: start %s: %w", name, err)
+	}
+	var readers sync.WaitGroup
+	for _, r := range shown {
+		// The reading side of a terminal ends with an error when the other side is closed.
+		readers.Go(func() { _, _ = io.Copy(&p.stdout, r) })
+	}
+	go func() {
+		_ = cmd.Wait() // ExitCode has the outcome
+		readers.Wait()
+		close(p.gone)
+	}()
+	return p, nil
+}
+
+// Output runs a program to its end and returns its standard output. The end of the context stops it.
+func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	p, err := Launch(name, cmd)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.gone:
+	case <-ctx.Done():
+		p.End(stopTimeout)
+		return nil, fmt.Errorf("process: %s: %w", name, context.Cause(ctx))
+	}
+	if p.ExitCode() != 0 {
+		return nil, p.Err()
+	}
+	return out.Bytes(), nil
+}
+
+// stopTimeout is how long a program of Output has to end when the context has ended, before it is killed.
+const stopTimeout = 10 * time.Second
+
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Args are the program and its arguments.
+func (p *Process) Args() []string { return p.cmd.Args }
+
+// Gone is closed when the process has ended, and all that it wrote is in Output and Errors. What it started and left
+// behind can write as well, and is waited for.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+func (p *Process) isGone() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// ExitCode is that of a process that has ended: -1 where a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.gone
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Err says how a process ended, with the last lines of its standard error. It wraps an *exec.ExitError.
+func (p *Process) Err() error {
+	<-p.gone
+	return fmt.Errorf("process: %s ended: %w: %s",
+		p.Name, &exec.ExitError{ProcessState: p.cmd.ProcessState}, p.lastErrors())
+}
+
+// lastErrors are the last lines of its standard error.
+func (p *Process) lastErrors() string {
+	lines := strings.Split(strings.TrimSpace(p.Errors()), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}
+
+// Wait waits until the process has ended by itself, and returns its exit code.
+func (p *Process) Wait(within time.Duration) (code int, err error) {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-p.gone:
+		return p.ExitCode(), nil
+	case <-late.C:
+		return 0, fmt.Errorf("process: %s does not end within %v", p.Name, within)
+	}
+}
+
+// Output is the last of what it wrote to its standard output.
+func (p *Process) Output() string { return p.stdout.String() }
+
+// Errors is the last of what it wrote to its standard error: of a host, its log.
+func (p *Process) Errors() string { return p.stderr.String() }
+
+// Signal sends a signal.
+func (p *Process) Signal(s os.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("process: signal %v to %s: %w", s, p.Name, err)
+	}
+	return nil
+}
+
+// Kill kills the process, and returns when it is gone. Where it has a group of its own, all of the group is killed.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may be gone already
+	p.signalGroup(syscall.SIGKILL)
+	<-p.gone
+}
+
+// Stop ends the process as a supervisor does, and returns when it is gone.
+func (p *Process) Stop(within time.Duration) error {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	code, err := p.Wait(within)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("process: %s ended with code %d after SIGTERM", p.Name, code)
+	}
+	return err
+}
+
+// End asks the process to end, and its group where it has one of its own, and kills what is left after a time.
+func (p *Process) End(within time.Duration) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+	p.signalGroup(syscall.SIGTERM)
+	_, _ = p.Wait(within)
+	p.Kill()
+}
+
+// signalGroup signals the group of the process, if it has one of its own. What is left of the group when the process is
+// gone has closed the outputs, and is not its concern.
+func (p *Process) signalGroup(s syscall.Signal) {
+	if !p.isGone() {
+		signalGroup(p.cmd, s)
+	}
+}
+
+// AwaitOutput waits for a condition on Output and Errors, and checks it whenever they have grown. The error names the
+// condition, as in "it waits in the queue".
+func (p *Process) AwaitOutput(condition string, within time.Duration, is func() bool) error {
+	return p.await(condition, within, is, nil)
+}
+
+// Await waits for a condition that no event announces, and checks it again and again while the process runs.
+func (p *Process) Await(condition string, within time.Duration, is func() bool) error {
+	again := time.NewTicker(pollPause)
+	defer again.Stop()
+	return p.await(condition, within, is, again.C)
+}
+
+func (p *Process) await(condition string, within time.Duration, is func() bool, again <-chan time.Time) error {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for {
+		// Read before the condition is checked: what is written in between, and with the end, counts.
+		gone, stdout, stderr := p.isGone(), p.stdout.more(), p.stderr.more()
+		if is() {
+			return nil
+		}
+		if gone {
+			return fmt.Errorf("process: %s ended with code %d before %s:\n%s",
+				p.Name, p.ExitCode(), condition, p.Errors())
+		}
+		select {
+		case <-stdout:
+		case <-stderr:
+		case <-again:
+		case <-p.gone:
+		case <-late.C:
+			return fmt.Errorf("process: %s: not within %v: %s", p.Name, within, condition)
+		}
+	}
+}
+
+// ErrEnded says that a process ended while it was waited for.
+var ErrEnded = errors.New("a process has ended")
+
+// AwaitAll waits until a check of several processes succeeds. It ends early when one of them has ended, with ErrEnded.
+func AwaitAll(ctx context.Context, what string, all []*Process, check func(context.Context) error) error {
+	again := time.NewTicker(4 * pollPause)
+	defer again.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		for _, p := range all {
+			if p.isGone() {
+				return fmt.Errorf("%w: %w", ErrEnded, p.Err())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process: %s: %w: %w", what, context.Cause(ctx), err)
+		case <-again.C:
+		}
+	}
+}
+
+// FreeAddresses returns addresses of this machine that no process listens on. All are reserved before the first is
+// released, so no two are the same.
+func FreeAddresses(n int) (addresses []string, err error) {
+	for range n {
+		address, reserved, err := Reserve()
+		if err != nil {
+			return nil, fmt.Errorf("process: find a free port: %w", err)
+		}
+		defer reserved.Close()
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}
