@@ -189,8 +189,7 @@ var table = []row{
 	{
 		name: "shard-bytes", group: groupLimits, hint: "SIZE",
 		help: "how much memory the semaphores and sessions of a shard may take, over all nodes, by the shard's own " +
-			"count; what " +
-			"would take more is refused. Give all hosts the same: that of the leader counts",
+			"count; what would take more is refused. Give all hosts the same: that of the leader counts",
 		field: func(s *Settings) value { return sizeValue{&s.ShardBytes} },
 	},
 	{
