@@ -105,9 +105,9 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				err := config.Put(ctx, box, args[0], args[1], value, guards...)
 				if errors.Is(err, client.ErrPreconditionFailed) {
-					return cli.ExitWith(cli.ExitState, fmt.Errorf("put %s: it has not revision %d, and nothing was "+
-						"put; signalbox config get %s %s -o json tells which it has",
-						cli.Safe(args[1]), revision, cli.Safe(args[0]), cli.Safe(args[1])))
+					return cli.Errorf(cli.ExitState, "put %s: it has not revision %d, and nothing was put; signalbox "+
+						"config get %s %s -o json tells which it has",
+						cli.Safe(args[1]), revision, cli.Safe(args[0]), cli.Safe(args[1]))
 				}
 				if err != nil {
 					return err

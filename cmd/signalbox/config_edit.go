@@ -106,8 +106,8 @@ func (e *edit) put(old config.Value, value []byte) error {
 				return err
 			}
 			if exists != old.Exists || !bytes.Equal(data, old.Data) || newer == revision {
-				return cli.ExitWith(cli.ExitState, fmt.Errorf("edit %s: somebody else has put another value "+
-					"meanwhile, and nothing was put", cli.Safe(e.name)))
+				return cli.Errorf(cli.ExitState,
+					"edit %s: somebody else has put another value meanwhile, and nothing was put", cli.Safe(e.name))
 			}
 			revision = newer
 		}

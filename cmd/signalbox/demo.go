@@ -87,7 +87,7 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	if err == nil {
 		return nil
 	}
-	return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help tells more", err, c.CommandPath()))
+	return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
 }
 
 // serve runs the hosts until a signal stops them.
@@ -172,7 +172,7 @@ func (d *demo) ports() ([]int, error) {
 			}
 			l, err := net.Listen("tcp", net.JoinHostPort(demoAddress, "0"))
 			if err != nil {
-				return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("find a free port: %w", err))
+				return nil, cli.Errorf(cli.ExitUnavailable, "find a free port: %w", err)
 			}
 			defer l.Close() // not before all are found, so that they differ
 			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
@@ -206,8 +206,8 @@ func (d *demo) start() error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return cli.ExitWith(code, fmt.Errorf("%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on",
-		errors.Join(problems...)))
+	return cli.Errorf(code, "%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on",
+		errors.Join(problems...))
 }
 
 // awaitReady waits until all hosts are ready. It returns false where it is interrupted before.

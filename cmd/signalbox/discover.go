@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -121,8 +120,8 @@ func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *dis
 		select {
 		case <-ctx.Done():
 		case <-r.Done():
-			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not on the list %s any more: %w",
-				cli.Safe(endpoint.Address), cli.Safe(name), r.Err()))
+			return cli.Errorf(cli.ExitLost, "%s is not on the list %s any more: %w", cli.Safe(endpoint.Address),
+				cli.Safe(name), r.Err())
 		}
 	}
 	cleanUp(ctx, f, "take the address off the list", r.Close)

@@ -72,8 +72,7 @@ signalbox help exit-codes has the others.`,
 		ValidArgsFunction:     f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.follow && !e.observe {
-				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--follow goes with --observe; %s --help shows how",
-					c.CommandPath()))
+				return cli.Errorf(cli.ExitUsage, "--follow goes with --observe; %s --help shows how", c.CommandPath())
 			}
 			if e.observe {
 				if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {

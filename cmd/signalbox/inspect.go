@@ -102,7 +102,7 @@ type inspectedObject struct {
 func inspect(f *cli.Frame, path string) error {
 	d, err := datadir.Open(path)
 	if err != nil {
-		return cli.ExitWith(cli.ExitData, fmt.Errorf("inspect: %w", err))
+		return cli.Errorf(cli.ExitData, "inspect: %w", err)
 	}
 	defer d.Close()
 	o := newDirectoryObject(d)
@@ -113,9 +113,9 @@ func inspect(f *cli.Frame, path string) error {
 		return err
 	}
 	if n := len(o.Problems); n > 0 {
-		return cli.ExitWith(cli.ExitData, fmt.Errorf("inspect: %s: %d of the newest snapshots cannot be read; "+
-			"a host that starts on the directory ends; put the directory back from a backup, or give the host an "+
-			"empty one and a new name", cli.Safe(path), n))
+		return cli.Errorf(cli.ExitData, "inspect: %s: %d of the newest snapshots cannot be read; a host that starts "+
+			"on the directory ends; put the directory back from a backup, or give the host an empty one and a new name",
+			cli.Safe(path), n)
 	}
 	if d.InUse != "" {
 		f.Say("signalbox: %s runs on the directory: its snapshots were not read", d.InUse)

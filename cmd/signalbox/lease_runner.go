@@ -104,7 +104,7 @@ func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 	r.path, r.command = args[0], args[2:]
 	program, err := exec.LookPath(r.command[0])
 	if err != nil {
-		return cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(r.command[0]), err))
+		return cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.command[0]), err)
 	}
 	r.program = program
 	return nil
@@ -228,7 +228,7 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 	defer cancel()
 	_ = lease.Release(ctx) // the command is over, whatever comes of this
 	if err != nil {
-		return out, cli.ExitWith(startCode(err), fmt.Errorf("run %s: %w", cli.Safe(r.command[0]), err))
+		return out, cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.command[0]), err)
 	}
 	return out, nil
 }
@@ -255,7 +255,7 @@ func lossOf(what string, out child.Outcome) error {
 	case out.Killed:
 		end = "the command was killed"
 	}
-	return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is lost: %w; %s", what, out.Lost, end))
+	return cli.Errorf(cli.ExitLost, "%s is lost: %w; %s", what, out.Lost, end)
 }
 
 // statusOf passes the exit status of a command on.

@@ -95,7 +95,7 @@ wrong. signalbox help exit-codes has the others.`,
 				return err
 			}
 			if err := l.check(); err != nil {
-				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("%w; %s --help tells more", err, c.CommandPath()))
+				return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
 			}
 			l.name = args[1]
 			return l.lock()
@@ -184,13 +184,13 @@ func (l *lockCommand) explain(err error) error {
 	var end *client.SessionEnd
 	switch {
 	case errors.Is(err, client.ErrNotAcquired) && l.wait == 0:
-		return cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s is taken; the command was not run", cli.Safe(l.name)))
+		return cli.Errorf(cli.ExitNotAcquired, "%s is taken; the command was not run", cli.Safe(l.name))
 	case errors.Is(err, client.ErrNotAcquired):
-		return cli.ExitWith(cli.ExitNotAcquired, fmt.Errorf("%s was not acquired within %v; the command was not run",
-			cli.Safe(l.name), l.wait))
+		return cli.Errorf(cli.ExitNotAcquired, "%s was not acquired within %v; the command was not run",
+			cli.Safe(l.name), l.wait)
 	case errors.As(err, &end) && end.Reason == client.EndSilence:
 		// Nothing was held yet.
-		return cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("%w; the command was not run", err))
+		return cli.Errorf(cli.ExitUnavailable, "%w; the command was not run", err)
 	case errors.Is(err, client.ErrPreconditionFailed) && !l.limited && !l.counted:
 		return fmt.Errorf("%w; if %s was made with a limit, give --count", err, cli.Safe(l.name))
 	case errors.Is(err, client.ErrNotFound) && l.counted && !l.limited:

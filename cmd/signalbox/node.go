@@ -163,7 +163,7 @@ func (*sizeFlag) Type() string { return "SIZE" }
 func oneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
 	value, ok := known[word]
 	if !ok {
-		return value, cli.ExitWith(cli.ExitUsage, fmt.Errorf("%s %s: give %s", flag, cli.Safe(word), choice))
+		return value, cli.Errorf(cli.ExitUsage, "%s %s: give %s", flag, cli.Safe(word), choice)
 	}
 	return value, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -41,9 +40,8 @@ If the path exists the command ends with code 73 and changes nothing; with
 					return err
 				}
 				if n.Existed && !ifAbsent {
-					return cli.ExitWith(cli.ExitExists,
-						fmt.Errorf("create node %s: it is there already, and was not changed; "+
-							"--if-absent lets that be no error, signalbox node alter changes it", n.Path))
+					return cli.Errorf(cli.ExitExists, "create node %s: it is there already, and was not changed; "+
+						"--if-absent lets that be no error, signalbox node alter changes it", n.Path)
 				}
 				return printNode(f, n)
 			})
@@ -75,8 +73,8 @@ version; the command ends with code 79 then.`,
 				return err
 			}
 			if config == (client.NodeConfig{}) {
-				return cli.ExitWith(cli.ExitUsage,
-					errors.New("nothing is to be changed; signalbox node alter --help lists the flags"))
+				return cli.Errorf(cli.ExitUsage,
+					"nothing is to be changed; signalbox node alter --help lists the flags")
 			}
 			var guards []client.AlterOption
 			if c.Flags().Changed("if-version") {

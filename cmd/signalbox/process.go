@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -74,7 +73,7 @@ func stopUnlessInterrupted(signals <-chan os.Signal, stop func(context.Context) 
 			return err
 		case again := <-signals:
 			if time.Since(asked) > cli.SameSignal {
-				return cli.ExitWith(cli.SignalCode(again), errors.New("stopped at once, by a second signal"))
+				return cli.Errorf(cli.SignalCode(again), "stopped at once, by a second signal")
 			}
 		}
 	}

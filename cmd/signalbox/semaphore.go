@@ -121,16 +121,8 @@ What is shown may be a moment old, unless there is --strict.`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
-			options := []client.DescribeOption{client.WithOwners(), client.WithWaiters()}
-			if strict {
-				options = append(options, client.WithConsistency(client.Strict))
-			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				d, err := box.Node(args[0]).Describe(ctx, args[1], options...)
-				if err != nil {
-					return err
-				}
-				return printSemaphore(f, args[0], d)
+				return showSemaphore(ctx, f, box, args, strict)
 			})
 		},
 	}
@@ -139,7 +131,16 @@ What is shown may be a moment old, unless there is --strict.`,
 	return c
 }
 
-func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error {
+// showSemaphore prints the semaphore that the arguments PATH and NAME are of.
+func showSemaphore(ctx context.Context, f *cli.Frame, box *client.Client, args []string, strict bool) error {
+	path, options := args[0], []client.DescribeOption{client.WithOwners(), client.WithWaiters()}
+	if strict {
+		options = append(options, client.WithConsistency(client.Strict))
+	}
+	d, err := box.Node(path).Describe(ctx, args[1], options...)
+	if err != nil {
+		return err
+	}
 	object := semaphoreDetails{newSemaphoreObject(path, &d.SemaphoreInfo, true), newOwnerObjects(d.Owners),
 		[]waiterObject{}}
 	for _, w := range d.Waiters {
@@ -149,7 +150,7 @@ func printSemaphore(f *cli.Frame, path string, d *client.SemaphoreDetails) error
 	if d.Ephemeral {
 		kind = "ephemeral"
 	}
-	err := f.Fields(object,
+	err = f.Fields(object,
 		cli.Field{Name: "semaphore", Cell: d.Name},
 		cli.Field{Name: "node", Cell: path},
 		cli.Field{Name: "kind", Cell: kind},
@@ -221,8 +222,8 @@ the table has their data as well; --data adds it to -o json.`,
 				})
 				return cli.AddAll(rows, semaphores, func(p inNode[*client.SemaphoreInfo]) error {
 					s := p.thing
-					return rows.Add(newSemaphoreObject(p.path, s, withData), p.path, s.Name, cli.Amount(s.Limit),
-						cli.Amount(s.Count),
+					return rows.Add(newSemaphoreObject(p.path, s, withData), p.path, s.Name,
+						cli.Amount(s.Limit), cli.Amount(s.Count),
 						s.OwnerCount, s.WaiterCount, s.Ephemeral, s.Revision, s.Data)
 				})
 			})

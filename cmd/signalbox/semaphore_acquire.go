@@ -92,10 +92,10 @@ first it ends with code 75; if what it held is lost, with code 80.
 func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.AcquireOption, error) {
 	switch {
 	case a.ephemeral && a.limit != 0:
-		return nil, cli.ExitWith(cli.ExitUsage,
-			errors.New("--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out"))
+		return nil, cli.Errorf(cli.ExitUsage,
+			"--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out")
 	case a.wait < 0:
-		return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("--wait %v: it is below zero", a.wait))
+		return nil, cli.Errorf(cli.ExitUsage, "--wait %v: it is below zero", a.wait)
 	}
 	value, err := f.Data(a.data)
 	if err != nil {
@@ -139,8 +139,7 @@ func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Comma
 	defer cancel()
 	lease, ok, err := x.TryAcquire(within, options...)
 	if err == nil && !ok {
-		return nil, cli.ExitWith(cli.ExitNotAcquired,
-			fmt.Errorf("%s: not acquired: not so much of it is free", cli.Safe(name)))
+		return nil, cli.Errorf(cli.ExitNotAcquired, "%s: not acquired: not so much of it is free", cli.Safe(name))
 	}
 	return lease, acquireHint(cli.EndedBy(within, err))
 }
@@ -172,8 +171,7 @@ func hold(ctx context.Context, f *cli.Frame, path string, lease *client.Lease) e
 		select {
 		case <-ctx.Done():
 		case <-lease.Context().Done():
-			return cli.ExitWith(cli.ExitLost, fmt.Errorf("%s is not held any more: %w", name,
-				context.Cause(lease.Context())))
+			return cli.Errorf(cli.ExitLost, "%s is not held any more: %w", name, context.Cause(lease.Context()))
 		}
 	}
 	cleanUp(ctx, f, "give back "+name, lease.Release)

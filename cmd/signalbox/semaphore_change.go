@@ -41,12 +41,7 @@ If it exists the command ends with code 73 and changes nothing.
 				if err := node.Create(ctx, args[1], uint64(limit), value); err != nil {
 					return err
 				}
-				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(),
-					client.WithWaiters())
-				if err != nil {
-					return err
-				}
-				return printSemaphore(f, args[0], d)
+				return showSemaphore(ctx, f, box, args, true)
 			})
 		},
 	}
@@ -118,7 +113,7 @@ acquire go on under the new one.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var limit cli.Amount
 			if err := limit.Set(args[2]); err != nil {
-				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("LIMIT: %w", err))
+				return cli.Errorf(cli.ExitUsage, "LIMIT: %w", err)
 			}
 			var guards []client.UpdateOption
 			if c.Flags().Changed("if-revision") {
@@ -129,12 +124,7 @@ acquire go on under the new one.`,
 				if err := node.Resize(ctx, args[1], uint64(limit), guards...); err != nil {
 					return err
 				}
-				d, err := node.Describe(ctx, args[1], client.WithConsistency(client.Strict), client.WithOwners(),
-					client.WithWaiters())
-				if err != nil {
-					return err
-				}
-				return printSemaphore(f, args[0], d)
+				return showSemaphore(ctx, f, box, args, true)
 			})
 		},
 	}

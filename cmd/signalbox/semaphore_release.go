@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -37,9 +36,8 @@ done, and the command ends with code 66.`,
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
 			if (who.session == 0) == (who.order == 0) {
-				return cli.ExitWith(cli.ExitUsage,
-					errors.New("say whose it is: with --session or with --order; signalbox semaphore describe shows "+
-						"both"))
+				return cli.Errorf(cli.ExitUsage,
+					"say whose it is: with --session or with --order; signalbox semaphore describe shows both")
 			}
 			describe := func(ctx context.Context, box *client.Client) (string, error) {
 				id, err := who.find(ctx, box, args[0], args[1])
@@ -93,6 +91,6 @@ func (h holder) find(ctx context.Context, box *client.Client, path, name string)
 	if h.session != 0 {
 		who = fmt.Sprintf("session %d", h.session)
 	}
-	return 0, cli.ExitWith(cli.ExitNotFound,
-		fmt.Errorf("release %s: %s neither owns it nor waits for it; nothing was done", cli.Safe(name), who))
+	return 0, cli.Errorf(cli.ExitNotFound, "release %s: %s neither owns it nor waits for it; nothing was done",
+		cli.Safe(name), who)
 }

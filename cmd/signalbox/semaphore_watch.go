@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -60,8 +59,8 @@ once, and the command ends when nobody reads it any more.`,
 			var options []client.WatchOption
 			switch {
 			case dataOnly && ownersOnly:
-				return cli.ExitWith(cli.ExitUsage,
-					errors.New("--data-only and --owners-only leave nothing to watch; leave one of them out"))
+				return cli.Errorf(cli.ExitUsage,
+					"--data-only and --owners-only leave nothing to watch; leave one of them out")
 			case dataOnly:
 				options = append(options, client.DataOnly())
 			case ownersOnly:

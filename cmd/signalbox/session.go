@@ -41,8 +41,7 @@ type sessionObject struct {
 func newSessionObject(path string, s *client.SessionInfo) sessionObject {
 	return sessionObject{
 		cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting,
-		newClientObject(s.Since,
-			s.Client), path,
+		newClientObject(s.Since, s.Client), path,
 	}
 }
 
@@ -85,14 +84,12 @@ the table says what its client calls itself.`,
 				}
 				rows := f.Rows(node, "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT",
 					"DESCRIPTION")
-				sessions := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo,
-					error] {
+				sessions := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo, error] {
 					return n.Sessions(ctx)
 				})
 				return cli.AddAll(rows, sessions, func(p inNode[*client.SessionInfo]) error {
 					s := p.thing
-					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting,
-						s.Timeout,
+					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout,
 						sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
 				})
 			})
@@ -158,9 +155,8 @@ func printSession(f *cli.Frame, d *sessionDetails) error {
 func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessionDetails, error) {
 	s, err := box.DescribeSession(ctx, id)
 	if errors.Is(err, client.ErrSessionExpired) {
-		return nil, cli.ExitWith(cli.ExitNotFound,
-			fmt.Errorf("there is no session %d; it is over, or there never was one: "+
-				"signalbox session list PATH shows those of a node", id))
+		return nil, cli.Errorf(cli.ExitNotFound, "there is no session %d; it is over, or there never was one: "+
+			"signalbox session list PATH shows those of a node", id)
 	}
 	if err != nil {
 		return nil, err
@@ -279,9 +275,8 @@ func few(names []string) string {
 func sessionID(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
-		return 0, cli.ExitWith(cli.ExitUsage,
-			fmt.Errorf("%s is not the id of a session; it is a number, as signalbox session list shows it",
-				cli.Safe(text)))
+		return 0, cli.Errorf(cli.ExitUsage,
+			"%s is not the id of a session; it is a number, as signalbox session list shows it", cli.Safe(text))
 	}
 	return id, nil
 }

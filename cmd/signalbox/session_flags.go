@@ -32,9 +32,8 @@ func (s *sessionFlags) add(c *cobra.Command) {
 func (s *sessionFlags) open(ctx context.Context, k *cli.Connection, box *client.Client, path, command string,
 	options ...client.SessionOption) (*client.Session, error) {
 	if s.timeout < client.MinSessionTimeout {
-		return nil, cli.ExitWith(cli.ExitUsage,
-			fmt.Errorf("--session-timeout %v: give %v or more, such as 10s: with less a session cannot be kept alive",
-				s.timeout, client.MinSessionTimeout))
+		return nil, cli.Errorf(cli.ExitUsage, "--session-timeout %v: give %v or more, such as 10s: with less a "+
+			"session cannot be kept alive", s.timeout, client.MinSessionTimeout)
 	}
 	if s.description == "" {
 		machine, err := os.Hostname()

@@ -283,8 +283,8 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(&s))
 	}
 	if err == nil && len(missing) > 0 {
-		err = cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("no leader of shard %s: changes are refused there until a "+
-			"majority of its hosts speak to each other", strings.Join(missing, ", ")))
+		err = cli.Errorf(cli.ExitUnavailable, "no leader of shard %s: changes are refused there until a majority of "+
+			"its hosts speak to each other", strings.Join(missing, ", "))
 	}
 	return err
 }

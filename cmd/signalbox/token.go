@@ -61,7 +61,7 @@ and /prod/jobs, and not /production. / covers all.`,
 			}
 			entry := access.NewEntry(name, token, given, paths)
 			if err := entry.Check(); err != nil {
-				return cli.ExitWith(cli.ExitUsage, fmt.Errorf("no token was made:\n  - %w", err))
+				return cli.Errorf(cli.ExitUsage, "no token was made:\n  - %w", err)
 			}
 			fmt.Fprintf(s.Out, "The token, for %s and nobody else:\n\n  %s\n\n", name, token)
 			fmt.Fprintf(s.Out, "The line for the file of --token-file, on every host:\n\n%s\n", entry.Line())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,8 +67,8 @@ signalbox help exit-codes has the others.`,
 // run shows sample after sample.
 func (t *topCommand) run() error {
 	if t.interval < minTopInterval || t.rows < 1 {
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf("--interval %v --rows %d: give %v or more, and 1 or more",
-			t.interval, t.rows, minTopInterval))
+		return cli.Errorf(cli.ExitUsage, "--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows,
+			minTopInterval)
 	}
 	ctx, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
@@ -112,10 +111,8 @@ func (t *topCommand) read(ctx context.Context) ([]pages.Reading, error) {
 			return hosts, nil
 		}
 	}
-	return nil, cli.ExitWith(cli.ExitUnavailable,
-		fmt.Errorf("the admin pages of %s cannot be read: %w; --admin names those of a host that can be reached from "+
-			"here",
-			hosts[0].Address, hosts[0].Err))
+	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin names those of a "+
+		"host that can be reached from here", hosts[0].Address, hosts[0].Err)
 }
 
 // interruptedIsDone makes an error that a signal caused none.

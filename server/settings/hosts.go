@@ -57,15 +57,6 @@ func (s *Settings) HostID() shard.HostID {
 	return 0
 }
 
-// Members are the addresses of all hosts by their ids.
-func (s *Settings) Members() map[shard.HostID]string {
-	members := make(map[shard.HostID]string, len(s.Hosts))
-	for i, h := range s.Hosts {
-		members[shard.HostID(i+1)] = h.Raft
-	}
-	return members
-}
-
 // addressOf returns the address of a host in the list, empty where it is not in it.
 func addressOf(hosts []FirstHost, name string) string {
 	for _, h := range hosts {

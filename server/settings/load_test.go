@@ -84,7 +84,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		},
 		"members have the ids": {
 			"--name b --host b=127.0.0.1:2 --host a=127.0.0.1:1",
-			func(s Settings) any { return s.Members() }, map[shard.HostID]string{1: "127.0.0.1:1", 2: "127.0.0.1:2"},
+			func(s Settings) any { return s.Hosts }, []FirstHost{{"a", "127.0.0.1:1"}, {"b", "127.0.0.1:2"}},
 		},
 		"a list of one host names it": {
 			"--host a=127.0.0.1:1", func(s Settings) any { return s.Name }, "a",

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,9 +12,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasAvailableSubCommands() {
-		return ExitWith(ExitUsage,
-			fmt.Errorf("%s takes no arguments, and there is %q; %s --help shows how it is called",
-				c.CommandPath(), args[0], c.CommandPath()))
+		return Errorf(ExitUsage, "%s takes no arguments, and there is %q; %s --help shows how it is called",
+			c.CommandPath(), args[0], c.CommandPath())
 	}
 	hint := c.CommandPath() + " --help lists the commands"
 	// As many letters may be wrong as leave the word to be seen.
@@ -25,7 +23,7 @@ func NoArguments(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return ExitWith(ExitUsage, fmt.Errorf("there is no command %q; %s", args[0], hint))
+	return Errorf(ExitUsage, "there is no command %q; %s", args[0], hint)
 }
 
 // Arguments takes exactly the arguments of those names, such as "PATH", "NAME". A name in brackets, "[NAME]", may
@@ -40,13 +38,13 @@ func Arguments(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return ExitWith(ExitUsage, fmt.Errorf("%s is missing; call it as: %s", names[len(args)], c.UseLine()))
+			return Errorf(ExitUsage, "%s is missing; call it as: %s", names[len(args)], c.UseLine())
 		case len(args) > len(names):
-			return ExitWith(ExitUsage, fmt.Errorf("%q is too much; call it as: %s", args[len(names)], c.UseLine()))
+			return Errorf(ExitUsage, "%q is too much; call it as: %s", args[len(names)], c.UseLine())
 		}
 		for i, arg := range args {
 			if name := strings.Trim(names[i], "[]"); arg == "" && name != "DATA" {
-				return ExitWith(ExitUsage, fmt.Errorf("%s is empty; call it as: %s", name, c.UseLine()))
+				return Errorf(ExitUsage, "%s is empty; call it as: %s", name, c.UseLine())
 			}
 		}
 		return nil

@@ -45,8 +45,8 @@ func (f *Frame) AskConfirmed(c *cobra.Command, describe func(context.Context, *c
 // confirm asks whether to do something.
 func (f *Frame) confirm(what string) error {
 	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
-		return ExitWith(ExitUsage,
-			fmt.Errorf("%s; nothing was done, since nobody can be asked here: --yes does it without asking", what))
+		return Errorf(ExitUsage, "%s; nothing was done, since nobody can be asked here: --yes does it without asking",
+			what)
 	}
 	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
 	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is none

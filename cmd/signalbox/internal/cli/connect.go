@@ -91,14 +91,13 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, client.ErrUnauthorized) {
-		return ExitWith(ExitNoRight, fmt.Errorf("%w; --token-file or %s gives the token that lets in", err,
-			TokenVariable))
+		return Errorf(ExitNoRight, "%w; --token-file or %s gives the token that lets in", err, TokenVariable)
 	}
 	if found := c.otherProtocol(ctx); found != "" {
-		return ExitWith(ExitUnavailable, fmt.Errorf("open: %s", found))
+		return Errorf(ExitUnavailable, "open: %s", found)
 	}
 	if hint := certificateHint(err); hint != "" {
-		return ExitWith(ExitUnavailable, fmt.Errorf("%w; %s", err, hint))
+		return Errorf(ExitUnavailable, "%w; %s", err, hint)
 	}
 	said, more := c.said[settingEndpoints], ""
 	switch {
@@ -109,8 +108,8 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 	case errors.Is(err, io.EOF):
 		more = ", and clients go to those of --listen or --tls-listen"
 	}
-	return ExitWith(ExitUnavailable, fmt.Errorf("%w; the endpoints are %s (%s): --endpoints gives others%s",
-		err, Safe(said.Text), Safe(said.From), more))
+	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s): --endpoints gives others%s", err, Safe(said.Text),
+		Safe(said.From), more)
 }
 
 // tokenSource returns where the token comes from, nil where there is none.
@@ -118,8 +117,7 @@ func (c *Connection) tokenSource() (func(context.Context) (string, error), error
 	file := c.said[settingTokenFile]
 	if c.token != "" {
 		if file.From == variableOf(settingTokenFile) {
-			return nil, ExitWith(ExitUsage, fmt.Errorf("%s and %s are both set; unset one of them", TokenVariable,
-				file.From))
+			return nil, Errorf(ExitUsage, "%s and %s are both set; unset one of them", TokenVariable, file.From)
 		}
 		return func(context.Context) (string, error) { return c.token, nil }, nil
 	}

@@ -171,5 +171,5 @@ func (c *Connection) tlsWanted() (bool, error) {
 // mistake is a setting that must be changed.
 func (c *Connection) mistake(name, problem string) error {
 	said := c.said[name]
-	return ExitWith(ExitUsage, fmt.Errorf("%s %s (%s): %s", name, Safe(said.Text), Safe(said.From), problem))
+	return Errorf(ExitUsage, "%s %s (%s): %s", name, Safe(said.Text), Safe(said.From), problem)
 }

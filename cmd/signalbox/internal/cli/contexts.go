@@ -59,20 +59,19 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return c, nil
 	case err != nil:
-		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %w", err))
+		return nil, Errorf(ExitUsage, "read the contexts: %w", err)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return nil, ExitWith(ExitUsage, fmt.Errorf("read the contexts: %s: %s; signalbox help connection shows how "+
-			"the file is written", c.path, yamlProblem(err)))
+		return nil, Errorf(ExitUsage, "read the contexts: %s: %s; signalbox help connection shows how the file is "+
+			"written", c.path, yamlProblem(err))
 	}
 	for _, name := range c.Names() {
 		for key := range c.Contexts[name] {
 			if !slices.ContainsFunc(settings, func(s setting) bool { return s.name == key }) {
-				return nil, ExitWith(ExitUsage,
-					fmt.Errorf("read the contexts: %s: context %s has %q, which is no setting; there are %s",
-						c.path, Safe(name), key, strings.Join(settingNames(), ", ")))
+				return nil, Errorf(ExitUsage, "read the contexts: %s: context %s has %q, which is no setting; there "+
+					"are %s", c.path, Safe(name), key, strings.Join(settingNames(), ", "))
 			}
 		}
 	}
@@ -105,17 +104,17 @@ func (c *Contexts) Get(name string) (Context, error) {
 	if len(c.Contexts) > 0 {
 		hint = "there are " + strings.Join(c.Names(), ", ")
 	}
-	return nil, ExitWith(ExitNotFound, fmt.Errorf("there is no context %s; %s", Safe(name), hint))
+	return nil, Errorf(ExitNotFound, "there is no context %s; %s", Safe(name), hint)
 }
 
 // Set changes settings of a context, which is made where there is none. An empty text takes a setting out.
 func (c *Contexts) Set(name string, given Context) error {
 	if name == "" || Safe(name) != name || strings.ContainsAny(name, " /\\") {
-		return ExitWith(ExitUsage, fmt.Errorf("%q cannot be the name of a context: it must be one word", name))
+		return Errorf(ExitUsage, "%q cannot be the name of a context: it must be one word", name)
 	}
 	if len(given) == 0 {
-		return ExitWith(ExitUsage, fmt.Errorf("nothing is said of context %s; --endpoints HOST:PORT and the other "+
-			"flags of signalbox help connection do", name))
+		return Errorf(ExitUsage, "nothing is said of context %s; --endpoints HOST:PORT and the other flags of "+
+			"signalbox help connection do", name)
 	}
 	context := maps.Clone(c.Contexts[name])
 	if context == nil {
@@ -170,8 +169,8 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	path := s.ContextsPath()
 	if path == "" {
-		return ExitWith(ExitUsage, fmt.Errorf("write the contexts: there is no HOME to keep them in; %s names a file",
-			ContextsVariable))
+		return Errorf(ExitUsage, "write the contexts: there is no HOME to keep them in; %s names a file",
+			ContextsVariable)
 	}
 	failed := func(err error) error { return fmt.Errorf("write the contexts: %w", err) }
 	path, err := behindLinks(path)

@@ -35,7 +35,7 @@ func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error)
 		err = fmt.Errorf("it is longer than %d bytes, and no data can be", protocol.MaxDataBytes)
 	}
 	if err != nil {
-		return nil, ExitWith(ExitUsage, fmt.Errorf("read the data from %s: %w", Safe(from), err))
+		return nil, Errorf(ExitUsage, "read the data from %s: %w", Safe(from), err)
 	}
 	return data, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/signalbox/signalbox/client"
 )
@@ -38,6 +39,11 @@ func ExitWith(code int, err error) error {
 		return nil
 	}
 	return coded{err, code}
+}
+
+// Errorf returns an error with its code, formatted as by fmt.Errorf.
+func Errorf(code int, format string, args ...any) error {
+	return ExitWith(code, fmt.Errorf(format, args...))
 }
 
 // ErrSilent is an error without a message: its code is all that there is to report.

@@ -54,8 +54,7 @@ func (f *Frame) chooseFormat() error {
 			continue
 		}
 		if !slices.Contains(formats, said) {
-			return ExitWith(ExitUsage, fmt.Errorf("there is no output %s; give %s", Safe(said),
-				strings.Join(formats, ", ")))
+			return Errorf(ExitUsage, "there is no output %s; give %s", Safe(said), strings.Join(formats, ", "))
 		}
 		f.format = said
 		return nil

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ func FlagError(c *cobra.Command, err error) error {
 			hint = "did you mean --" + near + "?"
 		}
 	}
-	return ExitWith(ExitUsage, fmt.Errorf("%w; %s", err, hint))
+	return Errorf(ExitUsage, "%w; %s", err, hint)
 }
 
 // nearestFlag is the flag that is most like a name, empty where none is. As many letters may be wrong as leave the word
@@ -32,17 +31,17 @@ func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	if len(name) < 2 {
 		return ""
 	}
-	least := 3
+	least := 2 * 3
 	if len(name) < 5 {
-		least = 2
+		least = 2 * 2
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		away := distance(name, f.Name)
+		away := 2 * distance(name, f.Name)
 		if strings.HasPrefix(f.Name, name) {
-			away = min(away, 1)
+			away = min(away, 2*1+1) // behind what has one letter wrong
 		}
 		if away < least {
 			near, least = f.Name, away

@@ -38,8 +38,8 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, ok := find(args)
 			if !ok {
-				return ExitWith(ExitUsage, fmt.Errorf("there is no help about %q; %s --help lists the commands and "+
-					"topics", strings.Join(args, " "), root.Name()))
+				return Errorf(ExitUsage, "there is no help about %q; %s --help lists the commands and topics",
+					strings.Join(args, " "), root.Name())
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()

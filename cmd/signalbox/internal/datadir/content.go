@@ -4,7 +4,6 @@ package datadir
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -122,15 +121,4 @@ func (c *Content) node(id shard.NodeID) *Node {
 		c.Nodes = slices.Insert(c.Nodes, at, Node{ID: id})
 	}
 	return &c.Nodes[at]
-}
-
-// Name is what to call the node.
-func (n *Node) Name() string {
-	switch {
-	case n.Path != "":
-		return n.Path
-	case n.Dropping:
-		return fmt.Sprintf("node %d, dropped", n.ID)
-	}
-	return fmt.Sprintf("node %d", n.ID)
 }
