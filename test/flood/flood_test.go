@@ -1,0 +1,152 @@
+package flood
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+// patience is how long a host, or a flood, may take to start.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(floodVariable); kind != "" {
+		fmt.Fprintln(os.Stderr, flood(kind, os.Getenv(floodVariable+"_ADDRESS")))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// floodVariable makes a process of this package's tests a flood: what follows the name is its kind and the address of
+// the host.
+const floodVariable = "SIGNALBOX_TEST_FLOOD"
+
+// floods are what clients do that want all a host has, each over so many connections with so many callers each.
+var floods = map[string]struct {
+	connections int
+	callers     int
+	call        func(ctx context.Context, c *client.Client, name string) error
+}{
+	"sessions": {2, 64, func(ctx context.Context, c *client.Client, _ string) error {
+		_, err := c.Session(ctx, floodNode, client.SessionTimeout(10*time.Minute))
+		return err
+	}},
+	"updates": {4, 64, func(ctx context.Context, c *client.Client, name string) error {
+		return c.Node(floodNode).Update(ctx, name, bytes.Repeat([]byte("x"), 60_000))
+	}},
+}
+
+const floodNode = "/flood"
+
+// flood is the process of a flood. It ends when it is killed.
+func flood(kind, address string) error {
+	ctx := context.Background()
+	f := floods[kind]
+	failed := make(chan error)
+	for i := range f.connections {
+		c, err := client.Open(ctx, address)
+		if err != nil {
+			return err
+		}
+		for j := range f.callers {
+			name := fmt.Sprintf("data/%d/%d", i, j)
+			if err := c.Node(floodNode).Create(ctx, name, 1, nil); err != nil {
+				return err
+			}
+			go func() {
+				for {
+					if err := f.call(ctx, c, name); err != nil {
+						failed <- err
+						return
+					}
+				}
+			}()
+		}
+	}
+	fmt.Println("flooding")
+	return <-failed
+}
+
+// BenchmarkOneCallerBesideAFlood is a caller that locks and unlocks, while another process asks for as much as it can.
+// It reports how long a cycle takes when all is quiet, and how many times as long beside the flood.
+func BenchmarkOneCallerBesideAFlood(b *testing.B) {
+	scratch := b.TempDir()
+	program, err := process.Build(scratch)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for kind := range floods {
+		b.Run(kind, func(b *testing.B) {
+			ctx := context.Background()
+			places, err := process.Places(program, filepath.Join(scratch, fmt.Sprint(kind, b.N)), []string{"a"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			host, err := places[0].Start()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer host.Kill()
+			if err := host.AwaitReady(patience); err != nil {
+				b.Fatal(err)
+			}
+			c, err := client.Open(ctx, places[0].Client)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.CreateNode(ctx, floodNode, client.NodeConfig{}); err != nil {
+				b.Fatal(err)
+			}
+			s, err := c.Session(ctx, floodNode)
+			if err != nil {
+				b.Fatal(err)
+			}
+			cycles := func(n int) time.Duration {
+				began := time.Now()
+				for range n {
+					l, err := s.Ephemeral("mine").Acquire(ctx)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := l.Release(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return time.Since(began) / time.Duration(n)
+			}
+			cycles(200) // what is slow at first
+			quiet := cycles(max(b.N, 1000))
+
+			self, err := os.Executable()
+			if err != nil {
+				b.Fatal(err)
+			}
+			cmd := exec.Command(self)
+			cmd.Env = append(os.Environ(), floodVariable+"="+kind, floodVariable+"_ADDRESS="+places[0].Client)
+			flooder, err := process.Launch("the flood of "+kind, cmd)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer flooder.Kill()
+			if err := flooder.AwaitOutput("it floods", patience,
+				func() bool { return flooder.Output() != "" }); err != nil {
+				b.Fatal(err)
+			}
+			cycles(200)
+			b.ResetTimer()
+			beside := cycles(b.N)
+			b.StopTimer()
+			b.ReportMetric(float64(quiet.Microseconds()), "quiet-us")
+			b.ReportMetric(float64(beside)/float64(quiet), "times-quiet")
+		})
+	}
+}
