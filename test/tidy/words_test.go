@@ -169,7 +169,35 @@ func TestExportedIdentifiersAreDocumented(t *testing.T) {
 }
 
 // exportedReceiver reports whether the type of a method is exported.
-func exportedReceiver(receiver *ast.FieldList) bool {
+func exportedReceiver(receiver *ast.FieldList) bool { return ast.IsExported(receiverType(receiver)) }
+
+// TestReceiversAreNamedAfterTheirTypes: a receiver is the beginning of a word of its type's name, or the first letters of
+// its words. Messages of the protocol may be m.
+func TestReceiversAreNamedAfterTheirTypes(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || len(f.Recv.List[0].Names) == 0 {
+				continue
+			}
+			receiver, of := f.Recv.List[0].Names[0].Name, receiverType(f.Recv)
+			if receiver == "_" || receiver == "m" && s.folder() == "protocol" {
+				continue
+			}
+			initials, named := "", false
+			for _, word := range wordsOf(of) {
+				initials += word[:min(1, len(word))]
+				named = named || strings.HasPrefix(word, strings.ToLower(receiver))
+			}
+			if !named && !strings.HasPrefix(initials, strings.ToLower(receiver)) {
+				t.Errorf("%s:%d: the receiver %s of %s is named after something else", s.path, s.line(f.Pos()), receiver, of)
+			}
+		}
+	}
+}
+
+// receiverType is the name of the type that a method belongs to.
+func receiverType(receiver *ast.FieldList) string {
 	of := receiver.List[0].Type
 	for {
 		switch x := of.(type) {
@@ -180,9 +208,9 @@ func exportedReceiver(receiver *ast.FieldList) bool {
 		case *ast.IndexListExpr:
 			of = x.X
 		case *ast.Ident:
-			return x.IsExported()
+			return x.Name
 		default:
-			return false
+			return ""
 		}
 	}
 }
