@@ -45,9 +45,9 @@ type Config struct {
 	PartialBytes uint64
 	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
 	WatchBytes uint64
-	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects it may have, and
-	// how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. They should be the same on all
-	// hosts: those of the leader count.
+	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects it may have,
+	// and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. They should be the
+	// same on all hosts: those of the leader count.
 	ShardObjects uint64
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.

@@ -42,15 +42,15 @@ func batches(s *speaker) uint64 {
 	return 0
 }
 
-func (x *started) sayAcquire(timeout uint64) uint64 {
-	return x.s.say(&protocol.Acquire{
-		Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock"), Count: everything, TimeoutMillis: timeout,
+func (st *started) sayAcquire(timeout uint64) uint64 {
+	return st.s.say(&protocol.Acquire{
+		Mutation: st.mutation(), NodeID: st.node, Name: []byte("lock"), Count: everything, TimeoutMillis: timeout,
 		Ephemeral: true,
 	})
 }
 
-func (x *started) sayRelease() uint64 {
-	return x.s.say(&protocol.Release{Mutation: x.mutation(), NodeID: x.node, Name: []byte("lock")})
+func (st *started) sayRelease() uint64 {
+	return st.s.say(&protocol.Release{Mutation: st.mutation(), NodeID: st.node, Name: []byte("lock")})
 }
 
 // holdTime is how long each owner of a hand-off holds: less than delay, and several of it are more.

@@ -14,7 +14,8 @@ func TestEveryRequestHasItsHandler(t *testing.T) {
 	for k := range protocol.Kind(requestKinds) {
 		known := (&protocol.Request{Kind: k}).Message() != nil
 		if handled := handlers[k] != nil || replica.IsMutation(k); handled != known && k != later {
-			t.Errorf("%v is known: %v; it has a handler in server/dispatch.go, or a row in server/replica/mutation.go: %v",
+			t.Errorf("%v is known: %v; it has a handler in server/dispatch.go, or a row in "+
+				"server/replica/mutation.go: %v",
 				k, known, handled)
 		}
 	}

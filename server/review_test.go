@@ -24,15 +24,15 @@ type scope struct {
 	token string
 }
 
-func (x *scopes) Authenticate(token []byte) (server.Rights, string, bool) {
-	return scope{x, string(token)}, string(token), true
+func (sc *scopes) Authenticate(token []byte) (server.Rights, string, bool) {
+	return scope{sc, string(token)}, string(token), true
 }
 
-func (x *scopes) narrow(token, path string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.paths[token] = path
-	x.count++
+func (sc *scopes) narrow(token, path string) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.paths[token] = path
+	sc.count++
 }
 
 func (s scope) Allows(path string, _ protocol.Right) bool {

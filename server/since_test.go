@@ -39,10 +39,10 @@ func needsTime(t *testing.T) {
 	}
 }
 
-func (x *started) described(name string) (owners []protocol.Owner, waiters []protocol.Waiter) {
-	x.s.t.Helper()
-	a := x.s.must(x.s.ask(&protocol.SemaphoreDescribe{
-		NodeID: x.node, Name: []byte(name), IncludeOwners: true, IncludeWaiters: true,
+func (st *started) described(name string) (owners []protocol.Owner, waiters []protocol.Waiter) {
+	st.s.t.Helper()
+	a := st.s.must(st.s.ask(&protocol.SemaphoreDescribe{
+		NodeID: st.node, Name: []byte(name), IncludeOwners: true, IncludeWaiters: true,
 		Consistency: protocol.ConsistencyStrict,
 	})).SemaphoreDescribe
 	for o := range a.Owners.All() {

@@ -158,29 +158,29 @@ func (s *speaker) session(path string, timeout time.Duration) *started {
 	return &started{s: s, id: a.SessionStart.SessionID, node: a.SessionStart.Lease.NodeID}
 }
 
-func (x *started) mutation() protocol.Mutation {
-	x.number++
-	return protocol.Mutation{SessionID: x.id, Number: x.number, Acknowledged: x.number - 1}
+func (st *started) mutation() protocol.Mutation {
+	st.number++
+	return protocol.Mutation{SessionID: st.id, Number: st.number, Acknowledged: st.number - 1}
 }
 
 // acquire asks for a semaphore and returns the answer.
-func (x *started) acquire(name string, count uint64, timeout time.Duration, ephemeral bool) (uint64,
+func (st *started) acquire(name string, count uint64, timeout time.Duration, ephemeral bool) (uint64,
 	protocol.AcquireAnswer) {
-	x.s.t.Helper()
+	st.s.t.Helper()
 	millis := uint64(timeout.Milliseconds())
 	if timeout < 0 {
 		millis = protocol.Forever
 	}
-	id := x.s.say(&protocol.Acquire{
-		Mutation: x.mutation(), NodeID: x.node, Name: []byte(name), Count: count, TimeoutMillis: millis,
+	id := st.s.say(&protocol.Acquire{
+		Mutation: st.mutation(), NodeID: st.node, Name: []byte(name), Count: count, TimeoutMillis: millis,
 		Ephemeral: ephemeral,
 	})
-	return id, x.s.must(x.s.await(id, protocol.KindAcquire.Answer())).Acquire
+	return id, st.s.must(st.s.await(id, protocol.KindAcquire.Answer())).Acquire
 }
 
-func (x *started) release(name string) bool {
-	x.s.t.Helper()
-	return x.s.must(x.s.ask(&protocol.Release{Mutation: x.mutation(), NodeID: x.node,
+func (st *started) release(name string) bool {
+	st.s.t.Helper()
+	return st.s.must(st.s.ask(&protocol.Release{Mutation: st.mutation(), NodeID: st.node,
 		Name: []byte(name)})).Release.Released
 }
 

@@ -15,14 +15,14 @@ const fewSubscribers = 16
 // deliver appends what is planned, all frames of a connection in one go, and flushes each connection once.
 func (wo *worker) deliver() {
 	few := len(wo.reached) <= fewSubscribers
-	for _, l := range wo.reached {
-		l.reached = false
-		if len(l.plan) > 0 {
-			wo.deliverTo(l, few)
+	for _, sub := range wo.reached {
+		sub.reached = false
+		if len(sub.plan) > 0 {
+			wo.deliverTo(sub, few)
 		}
-		if l.late.Len() > 0 && !l.lost && l.sink.Pending() <= wo.hub.options.SlowBytes {
+		if sub.late.Len() > 0 && !sub.lost && sub.sink.Pending() <= wo.hub.options.SlowBytes {
 			// The plan was full, but the connection took it: it will not say that it has drained.
-			wo.resume = append(wo.resume, l)
+			wo.resume = append(wo.resume, sub)
 		}
 	}
 	wo.reached = emptied(wo.reached, keptItems)
@@ -35,33 +35,33 @@ func (wo *worker) deliver() {
 }
 
 // deliverTo carries out the plan for one connection.
-func (wo *worker) deliverTo(l *subscriber, few bool) {
-	wo.writing = l
+func (wo *worker) deliverTo(sub *subscriber, few bool) {
+	wo.writing = sub
 	ended := len(wo.ended)
-	l.mu.Lock()
-	there := l.sink.Append(wo.write)
-	l.mu.Unlock()
+	sub.mu.Lock()
+	there := sub.sink.Append(wo.write)
+	sub.mu.Unlock()
 	wo.writing = nil
 	if there {
 		for _, w := range wo.ended[ended:] {
-			l.sink.Ended(w.id)
+			sub.sink.Ended(w.id)
 		}
-		l.sink.Flush(few)
+		sub.sink.Flush(few)
 	} else {
-		l.lost = true
-		wo.lost = append(wo.lost, l)
+		sub.lost = true
+		wo.lost = append(wo.lost, sub)
 	}
-	l.plan, l.planned = emptied(l.plan, keptFrames), 0
+	sub.plan, sub.planned = emptied(sub.plan, keptFrames), 0
 }
 
 // writePlan is called by the sink with its stream locked, and with the lock of the subscriber held: a watch that
 // was stopped before gets nothing more.
 func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
-	l := wo.writing
-	buf.B = slices.Grow(buf.B, l.planned)
+	sub := wo.writing
+	buf.B = slices.Grow(buf.B, sub.planned)
 	before := len(buf.B)
-	for i := range l.plan {
-		f := &l.plan[i]
+	for i := range sub.plan {
+		f := &sub.plan[i]
 		w := f.watch
 		if w.closed {
 			continue
@@ -69,7 +69,7 @@ func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer)
 		f.push.Push(e, buf, w.id)
 		if f.last {
 			w.closed = true
-			delete(l.watches, w.id)
+			delete(sub.watches, w.id)
 			wo.ended = append(wo.ended, w)
 		}
 	}
@@ -83,13 +83,13 @@ func (wo *worker) finishRound() {
 	}
 	wo.ended = emptied(wo.ended, keptItems)
 	h := wo.hub
-	for _, l := range wo.lost {
+	for _, sub := range wo.lost {
 		h.mu.Lock()
-		if h.subscribers[l.sink] == l {
-			delete(h.subscribers, l.sink)
+		if h.subscribers[sub.sink] == sub {
+			delete(h.subscribers, sub.sink)
 		}
 		h.mu.Unlock()
-		wo.removeSubscriber(l)
+		wo.removeSubscriber(sub)
 	}
 	wo.lost = emptied(wo.lost, keptItems)
 }

@@ -119,8 +119,8 @@ func TestTheLockThatStopTakesIsHeldWhileFramesAreAppended(t *testing.T) {
 		appended := 0
 		c.during = func() {
 			appended++
-			if l := b.hub.subscribers[c]; l.mu.TryLock() {
-				l.mu.Unlock()
+			if sub := b.hub.subscribers[c]; sub.mu.TryLock() {
+				sub.mu.Unlock()
 				t.Error("it is not")
 			}
 		}

@@ -120,12 +120,12 @@ func (h *Hub) Restored(now time.Time) {
 // the request holds is not kept. The request must have been admitted: the replica is fresh, and the node
 // exists.
 func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
-	l, err := h.subscriberOf(sink)
+	sub, err := h.subscriberOf(sink)
 	if err != nil {
 		return err
 	}
 	w := &watch{
-		subscriber: l, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
+		subscriber: sub, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
 	}
 	if !h.options.Budget.Take(w.name) {
@@ -134,11 +134,11 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 	// Before others can see the watch: the worker counts it off at its end, and Apply must never find fewer than there
 	// are.
 	h.open.Add(1)
-	if err := l.open(w); err != nil {
+	if err := sub.open(w); err != nil {
 		h.open.Add(-1)
 		h.options.Budget.Give(w.name)
 		if errors.Is(err, ErrGone) {
-			h.removeSubscriber(l)
+			h.removeSubscriber(sub)
 		}
 		return err
 	}
@@ -150,12 +150,12 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 // Stop ends a watch and reports whether there was one. Nothing is appended for it after Stop has returned.
 func (h *Hub) Stop(sink Sink, id uint64) bool {
 	h.mu.Lock()
-	l := h.subscribers[sink]
+	sub := h.subscribers[sink]
 	h.mu.Unlock()
-	if l == nil {
+	if sub == nil {
 		return false
 	}
-	w := l.stop(id)
+	w := sub.stop(id)
 	if w == nil {
 		return false
 	}
@@ -166,20 +166,20 @@ func (h *Hub) Stop(sink Sink, id uint64) bool {
 // Gone is called when a connection is gone: its Append returns false.
 func (h *Hub) Gone(sink Sink) {
 	h.mu.Lock()
-	l := h.subscribers[sink]
+	sub := h.subscribers[sink]
 	h.mu.Unlock()
-	if l != nil {
-		h.removeSubscriber(l)
+	if sub != nil {
+		h.removeSubscriber(sub)
 	}
 }
 
 // Drained is called when a connection takes again what is sent.
 func (h *Hub) Drained(sink Sink) {
 	h.mu.Lock()
-	l := h.subscribers[sink]
+	sub := h.subscribers[sink]
 	h.mu.Unlock()
-	if l != nil {
-		h.enqueue(task{kind: taskDrain, subscriber: l})
+	if sub != nil {
+		h.enqueue(task{kind: taskDrain, subscriber: sub})
 	}
 }
 
@@ -200,10 +200,10 @@ func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 // EndUnless ends, as End, the watches of a connection in nodes that it may not watch. It is asked from the worker.
 func (h *Hub) EndUnless(sink Sink, may func(shard.NodeID) bool, result protocol.Result) {
 	h.mu.Lock()
-	l := h.subscribers[sink]
+	sub := h.subscribers[sink]
 	h.mu.Unlock()
-	if l != nil {
-		h.enqueue(task{kind: taskEndUnless, subscriber: l, may: may, result: &result})
+	if sub != nil {
+		h.enqueue(task{kind: taskEndUnless, subscriber: sub, may: may, result: &result})
 	}
 }
 

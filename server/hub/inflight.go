@@ -25,16 +25,16 @@ func (wo *worker) mayPlanPage(w *watch) bool {
 func (wo *worker) isSmall(bytes int) bool { return bytes <= wo.hub.options.PageBytes/smallPages }
 
 // addInflight counts a page that was planned.
-func (wo *worker) addInflight(l *subscriber, bytes int) {
+func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	if wo.isSmall(bytes) {
 		return
 	}
-	if l.inflightPlace == 0 {
-		wo.inflight = append(wo.inflight, l)
-		l.inflightPlace = len(wo.inflight)
+	if sub.inflightPlace == 0 {
+		wo.inflight = append(wo.inflight, sub)
+		sub.inflightPlace = len(wo.inflight)
 	}
-	l.inflightBytes += bytes
-	l.inflightSince = wo.now
+	sub.inflightBytes += bytes
+	sub.inflightSince = wo.now
 	wo.inflightBytes += bytes
 	wo.grew = true
 }
@@ -46,14 +46,14 @@ func (wo *worker) planWaiting() {
 		return
 	}
 	for i := len(wo.inflight) - 1; i >= 0; i-- { // land changes what is behind the place
-		l := wo.inflight[i]
-		left := min(l.inflightBytes, l.sink.Pending())
-		if left == 0 || wo.now.Sub(l.inflightSince) >= inflightTime {
-			wo.removeInflight(l)
+		sub := wo.inflight[i]
+		left := min(sub.inflightBytes, sub.sink.Pending())
+		if left == 0 || wo.now.Sub(sub.inflightSince) >= inflightTime {
+			wo.removeInflight(sub)
 			continue
 		}
-		wo.inflightBytes -= l.inflightBytes - left
-		l.inflightBytes = left
+		wo.inflightBytes -= sub.inflightBytes - left
+		sub.inflightBytes = left
 	}
 	for wo.waiting.Len() > 0 && wo.inflightBytes < wo.hub.options.InflightBytes && wo.spent <= planBytes {
 		w := wo.waiting.Front().Value.(*watch)
@@ -63,15 +63,15 @@ func (wo *worker) planWaiting() {
 }
 
 // removeInflight: land counts nothing any more of a connection that has taken all, takes too long, or is gone.
-func (wo *worker) removeInflight(l *subscriber) {
-	if l.inflightPlace == 0 {
+func (wo *worker) removeInflight(sub *subscriber) {
+	if sub.inflightPlace == 0 {
 		return
 	}
-	wo.inflightBytes -= l.inflightBytes
+	wo.inflightBytes -= sub.inflightBytes
 	last := len(wo.inflight) - 1
 	moved := wo.inflight[last]
-	wo.inflight[l.inflightPlace-1], moved.inflightPlace = moved, l.inflightPlace
+	wo.inflight[sub.inflightPlace-1], moved.inflightPlace = moved, sub.inflightPlace
 	wo.inflight[last] = nil
 	wo.inflight = wo.inflight[:last]
-	l.inflightBytes, l.inflightPlace = 0, 0
+	sub.inflightBytes, sub.inflightPlace = 0, 0
 }

@@ -60,10 +60,10 @@ type halting struct {
 	halts bool
 }
 
-func (m *halting) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
+func (h *halting) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
 	o.Limit = 2
-	if m.halts && o.After > 0 {
+	if h.halts && o.After > 0 {
 		time.Sleep(time.Microsecond)
 	}
-	return m.Machine.Describe(n, name, o, d)
+	return h.Machine.Describe(n, name, o, d)
 }

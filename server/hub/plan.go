@@ -25,10 +25,10 @@ func (wo *worker) planTopic(t *topic) {
 // planQueue looks at watches one by one. Where that is too much for one round the rest stays for the
 // next, behind the topics that change meanwhile.
 func (wo *worker) planQueue() {
-	for _, l := range wo.resume {
-		if !l.reached && !l.lost {
-			wo.reach(l)
-			wo.planLate(l)
+	for _, sub := range wo.resume {
+		if !sub.reached && !sub.lost {
+			wo.reach(sub)
+			wo.planLate(sub)
 		}
 	}
 	wo.resume = emptied(wo.resume, keptItems)
@@ -49,17 +49,17 @@ func (wo *worker) planWatch(w *watch) {
 	if w.over || w.last || w.subscriber.lost {
 		return
 	}
-	l := w.subscriber
-	if !l.reached {
-		wo.reach(l)
-		wo.planLate(l)
+	sub := w.subscriber
+	if !sub.reached {
+		wo.reach(sub)
+		wo.planLate(sub)
 	}
 	if w.held != nil {
 		return
 	}
 	wo.removeAhead(w)
 	wo.visit(w.topic)
-	for l.room >= 0 {
+	for sub.room >= 0 {
 		if w.reading != nil {
 			if !wo.mayPlanPage(w) {
 				wo.hold(w, &wo.waiting)
@@ -77,7 +77,7 @@ func (wo *worker) planWatch(w *watch) {
 			return
 		}
 	}
-	wo.hold(w, &l.late)
+	wo.hold(w, &sub.late)
 }
 
 // planUpdate plans what is sent in one frame, if anything is.
@@ -104,24 +104,24 @@ func (wo *worker) planUpdate(w *watch, n *update) {
 
 // append plans a frame.
 func (wo *worker) append(w *watch, push *protocol.SharedPush, last bool) {
-	l := w.subscriber
+	sub := w.subscriber
 	size := push.Size()
-	l.plan = append(l.plan, frame{watch: w, push: push, last: last})
-	l.planned += size
-	l.room -= size
+	sub.plan = append(sub.plan, frame{watch: w, push: push, last: last})
+	sub.planned += size
+	sub.room -= size
 }
 
 // reach makes a connection part of this round. One for which too much waits gets no room.
-func (wo *worker) reach(l *subscriber) {
-	l.reached = true
-	l.room = wo.hub.options.SlowBytes - l.sink.Pending()
-	wo.reached = append(wo.reached, l)
+func (wo *worker) reach(sub *subscriber) {
+	sub.reached = true
+	sub.room = wo.hub.options.SlowBytes - sub.sink.Pending()
+	wo.reached = append(wo.reached, sub)
 }
 
 // planLate looks at the watches that were held back, longest first, while there is room for them.
-func (wo *worker) planLate(l *subscriber) {
-	for l.room >= 0 && l.late.Len() > 0 && wo.spent <= planBytes {
-		w := l.late.Front().Value.(*watch)
+func (wo *worker) planLate(sub *subscriber) {
+	for sub.room >= 0 && sub.late.Len() > 0 && wo.spent <= planBytes {
+		w := sub.late.Front().Value.(*watch)
 		wo.release(w)
 		wo.planWatch(w)
 	}

@@ -25,28 +25,28 @@ type crowd struct {
 	clients []*client
 }
 
-func (w *crowd) connect() *client {
-	c := newClient(w.TB, w.hub)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.clients = append(w.clients, c)
+func (cr *crowd) connect() *client {
+	c := newClient(cr.TB, cr.hub)
+	cr.mu.Lock()
+	defer cr.mu.Unlock()
+	cr.clients = append(cr.clients, c)
 	return c
 }
 
-func (w *crowd) any(random *rand.Rand) *client {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.clients[random.IntN(len(w.clients))]
+func (cr *crowd) any(random *rand.Rand) *client {
+	cr.mu.Lock()
+	defer cr.mu.Unlock()
+	return cr.clients[random.IntN(len(cr.clients))]
 }
 
 // visit is what one client does: its requests come one after the other.
-func (w *crowd) visit(random *rand.Rand, steps int) {
-	c := w.connect()
+func (cr *crowd) visit(random *rand.Rand, steps int) {
+	c := cr.connect()
 	var open []*view
 	for range steps {
 		switch n := random.IntN(100); {
 		case n < 50 || len(open) == 0:
-			open = append(open, c.watch(w.names[random.IntN(len(w.names))], wants(random.IntN(wantKinds))))
+			open = append(open, c.watch(cr.names[random.IntN(len(cr.names))], wants(random.IntN(wantKinds))))
 		case n < 90:
 			i := random.IntN(len(open))
 			c.stop(open[i])
@@ -60,50 +60,50 @@ func (w *crowd) visit(random *rand.Rand, steps int) {
 			c.hasten()
 		default:
 			c.close()
-			c, open = w.connect(), nil
+			c, open = cr.connect(), nil
 		}
 	}
 	c.hasten()
 }
 
 // read reads for others, as their transports would.
-func (w *crowd) read(random *rand.Rand) {
-	for !w.over.Load() {
-		w.any(random).take(random.IntN(5000))
-		_ = w.hub.Counters()
+func (cr *crowd) read(random *rand.Rand) {
+	for !cr.over.Load() {
+		cr.any(random).take(random.IntN(5000))
+		_ = cr.hub.Counters()
 		time.Sleep(time.Microsecond)
 	}
 }
 
 // churn applies changes.
-func (w *crowd) churn(random *rand.Rand) {
-	for i := 0; !w.over.Load(); i++ {
+func (cr *crowd) churn(random *rand.Rand) {
+	for i := 0; !cr.over.Load(); i++ {
 		for range 1 + random.IntN(20) {
-			name := w.names[random.IntN(len(w.names))]
+			name := cr.names[random.IntN(len(cr.names))]
 			switch random.IntN(9) {
 			case 0:
-				w.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: []byte(name), Flags: shard.FlagForce})
+				cr.add(shard.Command{Kind: shard.CmdSemaphoreDelete, Name: []byte(name), Flags: shard.FlagForce})
 			case 1:
-				w.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: []byte(name), Count: 20})
+				cr.add(shard.Command{Kind: shard.CmdSemaphoreCreate, Name: []byte(name), Count: 20})
 			case 2:
-				w.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: fmt.Append(nil, i)})
+				cr.add(shard.Command{Kind: shard.CmdSemaphoreUpdate, Name: []byte(name), Data: fmt.Append(nil, i)})
 			case 3:
-				w.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name),
+				cr.add(shard.Command{Kind: shard.CmdSemaphoreResize, Name: []byte(name),
 					Count: uint64(1 + random.IntN(20))})
 			case 4, 5:
-				w.addAs(random.IntN(len(w.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
+				cr.addAs(random.IntN(len(cr.ids)), shard.Command{Kind: shard.CmdRelease, Name: []byte(name)})
 			default:
-				w.addAs(random.IntN(len(w.ids)), acquire(name, fmt.Sprint(i)))
+				cr.addAs(random.IntN(len(cr.ids)), acquire(name, fmt.Sprint(i)))
 			}
 		}
-		w.commit()
+		cr.commit()
 		switch i % 500 {
 		case 200:
-			w.hub.Restored(time.Now())
+			cr.hub.Restored(time.Now())
 		case 300:
-			w.hub.EndNode(2, protocol.Result{Status: protocol.StatusNotFound})
+			cr.hub.EndNode(2, protocol.Result{Status: protocol.StatusNotFound})
 		case 400:
-			w.hub.End(protocol.Result{Status: protocol.StatusUnavailable})
+			cr.hub.End(protocol.Result{Status: protocol.StatusUnavailable})
 		}
 		if i%3 == 0 {
 			time.Sleep(time.Microsecond)

@@ -17,19 +17,19 @@ type stepping struct {
 	pages   int
 }
 
-func (m *stepping) Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind {
-	if m.changes != nil {
-		m.changes(since)
+func (s *stepping) Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind {
+	if s.changes != nil {
+		s.changes(since)
 	}
-	return m.machine.Changes(n, name, since, d)
+	return s.machine.Changes(n, name, since, d)
 }
 
-func (m *stepping) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
+func (s *stepping) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
 	if o.Owners {
-		m.pages++
-		m.before(o)
+		s.pages++
+		s.before(o)
 	}
-	return m.machine.Describe(n, name, o, d)
+	return s.machine.Describe(n, name, o, d)
 }
 
 // record notes the state of a semaphore at every revision that can be read.

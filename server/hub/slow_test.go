@@ -108,8 +108,8 @@ func TestWhatASlowConnectionCostsDoesNotGrowWithWhatItMisses(t *testing.T) {
 		size := func() int {
 			k := &b.hub.worker
 			n := len(k.queue) + len(k.resume) + len(k.spare) + len(b.hub.tasks)
-			for _, l := range b.hub.subscribers {
-				n += l.late.Len() + cap(l.plan)
+			for _, sub := range b.hub.subscribers {
+				n += sub.late.Len() + cap(sub.plan)
 			}
 			return n
 		}

@@ -56,8 +56,8 @@ func TestASemaphoreHasTwoSnapshotsAtTheMostHoweverSlowlyTheyAreRead(t *testing.T
 			b.own(owners, "sem", fmt.Sprint(g))
 			rest()
 			alive := make(map[*snapshot]bool)
-			for _, l := range b.hub.subscribers {
-				for _, w := range l.watches {
+			for _, sub := range b.hub.subscribers {
+				for _, w := range sub.watches {
 					if w.reading != nil && !w.reading.dropped {
 						alive[w.reading] = true
 					}

@@ -40,46 +40,46 @@ type frame struct {
 }
 
 // open puts a watch in and appends its answer.
-func (l *subscriber) open(w *watch) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gone {
+func (s *subscriber) open(w *watch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
 		return ErrGone
 	}
-	if l.watches[w.id] != nil {
+	if s.watches[w.id] != nil {
 		return ErrInUse
 	}
-	ok := l.sink.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
+	ok := s.sink.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
 		e.Answer(buf, w.id, &protocol.WatchAnswer{})
 	})
 	if !ok {
 		return ErrGone
 	}
-	l.watches[w.id] = w
+	s.watches[w.id] = w
 	return nil
 }
 
 // stop takes a watch out, nil where there is none.
-func (l *subscriber) stop(id uint64) *watch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	w := l.watches[id]
+func (s *subscriber) stop(id uint64) *watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.watches[id]
 	if w != nil {
 		w.closed = true
-		delete(l.watches, id)
+		delete(s.watches, id)
 	}
 	return w
 }
 
 // closeAll: leave takes all watches out for good.
-func (l *subscriber) closeAll() map[uint64]*watch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := l.watches
+func (s *subscriber) closeAll() map[uint64]*watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.watches
 	for _, w := range all {
 		w.closed = true
 	}
-	l.gone, l.watches = true, nil
+	s.gone, s.watches = true, nil
 	return all
 }
 
@@ -90,22 +90,22 @@ func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	if h.closed {
 		return nil, ErrClosed
 	}
-	l := h.subscribers[sink]
-	if l == nil {
-		l = &subscriber{sink: sink, watches: make(map[uint64]*watch)}
-		h.subscribers[sink] = l
+	sub := h.subscribers[sink]
+	if sub == nil {
+		sub = &subscriber{sink: sink, watches: make(map[uint64]*watch)}
+		h.subscribers[sink] = sub
 	}
-	return l, nil
+	return sub, nil
 }
 
 // removeSubscriber: forget lets go of a connection that is gone.
-func (h *Hub) removeSubscriber(l *subscriber) {
+func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.mu.Lock()
-	if h.subscribers[l.sink] == l {
-		delete(h.subscribers, l.sink)
+	if h.subscribers[sub.sink] == sub {
+		delete(h.subscribers, sub.sink)
 	}
 	h.mu.Unlock()
-	h.enqueue(task{kind: taskGone, subscriber: l})
+	h.enqueue(task{kind: taskGone, subscriber: sub})
 }
 
 // Sink is a connection, as the hub sees it. It must be comparable: a pointer.

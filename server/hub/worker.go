@@ -204,12 +204,12 @@ func (wo *worker) remove(w *watch) {
 }
 
 // removeSubscriber lets go of a connection.
-func (wo *worker) removeSubscriber(l *subscriber) {
-	for _, w := range l.closeAll() {
+func (wo *worker) removeSubscriber(sub *subscriber) {
+	for _, w := range sub.closeAll() {
 		wo.remove(w)
 	}
-	wo.removeInflight(l)
-	l.lost = true
+	wo.removeInflight(sub)
+	sub.lost = true
 }
 
 // keptItems is up to how many items a list of the worker keeps its memory, keptFrames a connection's plan.

@@ -21,15 +21,15 @@ func NewStallDetector(limit time.Duration) *StallDetector { return &StallDetecto
 
 // Tick says that the ticker is running, and returns whether it was standing still since the last tick.
 // The first tick never is a stall.
-func (p *StallDetector) Tick(now time.Time) (stalled bool) {
-	_, stalled = p.tick(instantOf(now))
+func (d *StallDetector) Tick(now time.Time) (stalled bool) {
+	_, stalled = d.tick(instantOf(now))
 	return stalled
 }
 
 // tick also returns since when it was standing still.
-func (p *StallDetector) tick(now instant) (from instant, stalled bool) {
-	from, stalled = p.last, p.started && now > p.last.plus(p.limit)
-	p.last, p.started = now, true
+func (d *StallDetector) tick(now instant) (from instant, stalled bool) {
+	from, stalled = d.last, d.started && now > d.last.plus(d.limit)
+	d.last, d.started = now, true
 	return from, stalled
 }
 

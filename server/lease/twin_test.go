@@ -68,50 +68,50 @@ func newTwin() *twin {
 	}
 }
 
-func (w *twin) lead(now time.Time) {
-	w.term, w.leading, w.deposed, w.restoring, w.floor, w.lastDue = w.term+1, true, false, true, now, now
-	w.forgetRounds()
+func (tw *twin) lead(now time.Time) {
+	tw.term, tw.leading, tw.deposed, tw.restoring, tw.floor, tw.lastDue = tw.term+1, true, false, true, now, now
+	tw.forgetRounds()
 }
 
-func (w *twin) unlead() {
-	for _, s := range w.sessions {
+func (tw *twin) unlead() {
+	for _, s := range tw.sessions {
 		if s.holder != nil {
 			s.holder.debt++
 		}
 	}
-	clear(w.sessions)
-	w.leading, w.restoring = false, false
-	w.forgetRounds()
+	clear(tw.sessions)
+	tw.leading, tw.restoring = false, false
+	tw.forgetRounds()
 }
 
-func (w *twin) seen(term uint64) {
-	if w.leading && term > w.term {
-		w.deposed = true
-		w.forgetRounds()
+func (tw *twin) seen(term uint64) {
+	if tw.leading && term > tw.term {
+		tw.deposed = true
+		tw.forgetRounds()
 	}
 }
 
-func (w *twin) judges() bool { return w.leading && !w.deposed }
+func (tw *twin) judges() bool { return tw.leading && !tw.deposed }
 
-func (w *twin) forgetRounds() {
-	for _, r := range w.rounds {
+func (tw *twin) forgetRounds() {
+	for _, r := range tw.rounds {
 		r.spoiled, r.counting = true, false
 	}
 }
 
-func (w *twin) rely(grace time.Duration) {
+func (tw *twin) rely(grace time.Duration) {
 	window := grace - grace/64
-	if window == w.window {
+	if window == tw.window {
 		return
 	}
-	w.window = window
-	for _, r := range w.rounds {
+	tw.window = window
+	for _, r := range tw.rounds {
 		r.windows = append(r.windows, window)
 		r.spoiled = true
 	}
 }
 
-func (w *twin) succeeded(r *twinRound, seen uint64) bool {
+func (tw *twin) succeeded(r *twinRound, seen uint64) bool {
 	if r.spoiled || r.term == 0 || seen != r.term {
 		return false
 	}
@@ -119,18 +119,18 @@ func (w *twin) succeeded(r *twinRound, seen uint64) bool {
 	return true
 }
 
-func (w *twin) fresh(now time.Time) bool {
-	return slices.ContainsFunc(w.rounds, func(r *twinRound) bool {
+func (tw *twin) fresh(now time.Time) bool {
+	return slices.ContainsFunc(tw.rounds, func(r *twinRound) bool {
 		return r.counting && now.Before(r.begun.Add(slices.Min(r.windows)))
 	})
 }
 
 // stalled gives every session what it missed of the time from then until now, and a quarter on top.
-func (w *twin) stalled(from, now time.Time) {
-	w.counts.Stalls++
+func (tw *twin) stalled(from, now time.Time) {
+	tw.counts.Stalls++
 	missed := now.Sub(from)
 	missed += min(missed/4, 5*second)
-	for _, s := range w.sessions {
+	for _, s := range tw.sessions {
 		switch base := s.base(); {
 		case !base.After(from):
 			s.signs = append(s.signs, sign{base.Add(missed), 0})
@@ -175,16 +175,16 @@ func later(a, b time.Time) time.Time {
 }
 
 // due returns the sessions that are due, after looking whether the host stalled.
-func (w *twin) due(now time.Time) map[shard.SessionID]bool {
-	if !w.judges() {
+func (tw *twin) due(now time.Time) map[shard.SessionID]bool {
+	if !tw.judges() {
 		return nil
 	}
-	if now.Sub(w.lastDue) > twinStall {
-		w.stalled(w.lastDue, now)
+	if now.Sub(tw.lastDue) > twinStall {
+		tw.stalled(tw.lastDue, now)
 	}
-	w.lastDue = now
+	tw.lastDue = now
 	due := map[shard.SessionID]bool{}
-	for id, s := range w.sessions {
+	for id, s := range tw.sessions {
 		if at := s.deadline(); !at.IsZero() && !at.After(now) {
 			due[id] = true
 		}
@@ -193,8 +193,8 @@ func (w *twin) due(now time.Time) map[shard.SessionID]bool {
 }
 
 // expire marks a session that the table has called due, and returns who must have held it.
-func (w *twin) expire(id shard.SessionID) (from *lease.Holder) {
-	s := w.sessions[id]
+func (tw *twin) expire(id shard.SessionID) (from *lease.Holder) {
+	s := tw.sessions[id]
 	if h := s.holder; h != nil {
 		s.signs = append(s.signs, sign{h.lastHeard(), 0})
 		s.holder = nil
@@ -205,13 +205,13 @@ func (w *twin) expire(id shard.SessionID) (from *lease.Holder) {
 	return from
 }
 
-func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Time) (lost *lease.Holder,
+func (tw *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Time) (lost *lease.Holder,
 	v lease.Verdict) {
-	s := w.sessions[id]
+	s := tw.sessions[id]
 	switch {
-	case !w.judges():
+	case !tw.judges():
 		return nil, lease.NotLeading
-	case s == nil && w.restoring:
+	case s == nil && tw.restoring:
 		return nil, lease.Restoring
 	case s == nil:
 		return nil, lease.Unknown
@@ -219,7 +219,7 @@ func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Ti
 		return nil, lease.OutOfSequence
 	case s.expiring:
 		return nil, lease.Expiring
-	case !w.fresh(now):
+	case !tw.fresh(now):
 		return nil, lease.NotFresh
 	case h.closed:
 		return nil, lease.Closed
@@ -234,8 +234,8 @@ func (w *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.Ti
 	return lost, lease.Attached
 }
 
-func (w *twin) close(h *twinHolder, now time.Time) {
-	for _, s := range w.sessions {
+func (tw *twin) close(h *twinHolder, now time.Time) {
+	for _, s := range tw.sessions {
 		if s.holder == h {
 			s.holder = nil
 			s.signs = append(s.signs, sign{now, 0}, sign{h.lastHeard(), 0})
@@ -243,8 +243,8 @@ func (w *twin) close(h *twinHolder, now time.Time) {
 	}
 }
 
-func (w *twin) remove(id shard.SessionID) (lost *lease.Holder) {
-	s := w.sessions[id]
+func (tw *twin) remove(id shard.SessionID) (lost *lease.Holder) {
+	s := tw.sessions[id]
 	if s == nil {
 		return nil
 	}
@@ -253,14 +253,14 @@ func (w *twin) remove(id shard.SessionID) (lost *lease.Holder) {
 		lost = s.holder.real
 	}
 	if s.expiring {
-		w.counts.Expired++
+		tw.counts.Expired++
 	}
-	delete(w.sessions, id)
+	delete(tw.sessions, id)
 	return lost
 }
 
-func (w *twin) unexpire(id shard.SessionID, now time.Time, doubt bool) {
-	s := w.sessions[id]
+func (tw *twin) unexpire(id shard.SessionID, now time.Time, doubt bool) {
+	s := tw.sessions[id]
 	if s == nil || !s.pending {
 		return
 	}
@@ -270,10 +270,10 @@ func (w *twin) unexpire(id shard.SessionID, now time.Time, doubt bool) {
 	s.retryAfter = now.Add(lease.RetryAfter)
 }
 
-func (w *twin) count() lease.Counts {
-	c := w.counts
+func (tw *twin) count() lease.Counts {
+	c := tw.counts
 	holders := map[*twinHolder]bool{}
-	for _, s := range w.sessions {
+	for _, s := range tw.sessions {
 		switch {
 		case s.expiring:
 			c.Expiring++

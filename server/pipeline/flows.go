@@ -19,14 +19,14 @@ type flows struct {
 	data [][]byte
 }
 
-func (q *flows) init() {
-	q.root.below = make(map[string]*flow)
-	q.host = &flow{parent: &q.root, quantum: tokenQuantum, credit: tokenQuantum}
+func (fl *flows) init() {
+	fl.root.below = make(map[string]*flow)
+	fl.host = &flow{parent: &fl.root, quantum: tokenQuantum, credit: tokenQuantum}
 }
 
 // add makes a flow for a source.
-func (q *flows) add(token, address string) *flow {
-	t := q.root.find(token, tokenQuantum)
+func (fl *flows) add(token, address string) *flow {
+	t := fl.root.find(token, tokenQuantum)
 	a := t.find(address, addressQuantum)
 	a.members++
 	t.members++
@@ -44,16 +44,16 @@ func (f *flow) find(key string, quantum int) *flow {
 }
 
 // close says that the source of a flow has gone. What waits in it is still carried out.
-func (q *flows) close(f *flow) {
+func (fl *flows) close(f *flow) {
 	f.closed = true
 	if f.queued == 0 {
-		q.remove(f)
+		fl.remove(f)
 	}
 }
 
 // remove takes the flow of a source that has gone out of the tree.
-func (q *flows) remove(f *flow) {
-	for x := f.parent; x != &q.root; x = x.parent {
+func (fl *flows) remove(f *flow) {
+	for x := f.parent; x != &fl.root; x = x.parent {
 		if x.members--; x.members == 0 {
 			delete(x.parent.below, x.key)
 		}
@@ -63,11 +63,11 @@ func (q *flows) remove(f *flow) {
 // admits returns whether a command may be queued. A source with little waiting is refused only where the whole queue is
 // full. One with much is refused where its token has as much waiting as there is room left: so half of the queue is
 // left for others, however many connections one token has.
-func (q *flows) admits(f *flow) bool {
-	if f == q.host {
+func (fl *flows) admits(f *flow) bool {
+	if f == fl.host {
 		return f.queued < maxQueuedCommands && f.bytes < maxQueuedBytes
 	}
-	commands, bytes := maxQueuedCommands-q.root.queued, maxQueuedBytes-q.root.bytes
+	commands, bytes := maxQueuedCommands-fl.root.queued, maxQueuedBytes-fl.root.bytes
 	if commands <= 0 || bytes <= 0 {
 		return false
 	}
@@ -79,9 +79,9 @@ func (q *flows) admits(f *flow) bool {
 }
 
 // push queues an encoded command.
-func (q *flows) push(f *flow, o Op, encoded []byte) {
+func (fl *flows) push(f *flow, o Op, encoded []byte) {
 	if f.queued == 0 {
-		q.allocate(f)
+		fl.allocate(f)
 	}
 	f.put(o, encoded)
 	for x := f; x != nil; x = x.parent {
@@ -110,16 +110,16 @@ type share struct {
 }
 
 // take appends the commands of the next batch: at least one, unless only large ones wait and there may be none.
-func (q *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
-	q.batch++
+func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
+	fl.batch++
 	large, left := 0, false
-	for from, size := len(ops), len(data); q.root.queued > 0 && len(ops)-from < maxBatchCommands; {
-		f := q.pick(&q.root, by.scale)
+	for from, size := len(ops), len(data); fl.root.queued > 0 && len(ops)-from < maxBatchCommands; {
+		f := fl.pick(&fl.root, by.scale)
 		if f == nil {
 			if len(ops) > from || left {
 				break
 			}
-			q.batch++ // all are in debt: credit for each once more
+			fl.batch++ // all are in debt: credit for each once more
 			continue
 		}
 		n := int(f.ops[f.opsAt].size)
@@ -128,40 +128,40 @@ func (q *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 		}
 		if n > largeCommand {
 			if by.large == 0 || large > 0 && large+n > by.large {
-				f.done, left = q.batch, true
+				f.done, left = fl.batch, true
 				continue
 			}
 			large += n
 		}
 		ops, data = append(ops, f.ops[f.opsAt]), append(data, f.data[f.dataAt:f.dataAt+n]...)
-		q.pop(f, n)
+		fl.pop(f, n)
 	}
 	return ops, data
 }
 
 // pick returns the flow of the source that is served next, of those below; nil where all have had their share of the
 // batch.
-func (q *flows) pick(f *flow, scale int) *flow {
+func (fl *flows) pick(f *flow, scale int) *flow {
 	for !f.holds() {
-		x := q.pickBelow(f, scale)
+		x := fl.pickBelow(f, scale)
 		if x != nil {
 			f = x
 			continue
 		}
-		if f == &q.root {
+		if f == &fl.root {
 			return nil
 		}
-		f.done = q.batch
+		f.done = fl.batch
 		f = f.parent
 	}
 	return f
 }
 
 // pickBelow returns the flow that is served next among those right below. It is the head of its list.
-func (q *flows) pickBelow(f *flow, scale int) *flow {
+func (fl *flows) pickBelow(f *flow, scale int) *flow {
 	for passed := 0; passed < f.active; {
 		x, list := f.first()
-		if x.done == q.batch {
+		if x.done == fl.batch {
 			f.stale.push(list.pop())
 			passed++
 			continue
@@ -169,11 +169,11 @@ func (q *flows) pickBelow(f *flow, scale int) *flow {
 		if x.alone() || x.credit > 0 {
 			return x
 		}
-		if x.replenished == q.batch {
-			x.done = q.batch
+		if x.replenished == fl.batch {
+			x.done = fl.batch
 			continue
 		}
-		x.replenished = q.batch
+		x.replenished = fl.batch
 		x.credit += x.quantum * scale
 		f.stale.push(list.pop())
 		passed = 0
@@ -182,45 +182,45 @@ func (q *flows) pickBelow(f *flow, scale int) *flow {
 }
 
 // pop removes the first command, of so many bytes, from the flow that was picked.
-func (q *flows) pop(f *flow, n int) {
+func (fl *flows) pop(f *flow, n int) {
 	f.ops[f.opsAt] = Op{}
 	f.opsAt++
 	f.dataAt += n
-	for x := f; x != &q.root; x = x.parent {
+	for x := f; x != &fl.root; x = x.parent {
 		if !x.alone() {
 			x.credit -= n + commandCost
 		}
 		x.queued--
 		x.bytes -= n
 	}
-	q.root.queued--
-	q.root.bytes -= n
-	for x := f; x != &q.root && x.queued == 0; x = x.parent {
+	fl.root.queued--
+	fl.root.bytes -= n
+	for x := f; x != &fl.root && x.queued == 0; x = x.parent {
 		_, list := x.parent.first()
 		list.pop()
 		x.parent.active--
 		x.credit = min(x.credit, x.quantum)
 	}
 	if f.queued == 0 {
-		q.release(f)
+		fl.release(f)
 		if f.closed {
-			q.remove(f)
+			fl.remove(f)
 		}
 	}
 }
 
 // allocate gives a flow memory, release takes it from one that was emptied. Much of it is left to the garbage
 // collector.
-func (q *flows) allocate(f *flow) {
-	if n := len(q.ops); n > 0 {
-		f.ops, f.data = q.ops[n-1], q.data[n-1]
-		q.ops, q.data = q.ops[:n-1], q.data[:n-1]
+func (fl *flows) allocate(f *flow) {
+	if n := len(fl.ops); n > 0 {
+		f.ops, f.data = fl.ops[n-1], fl.data[n-1]
+		fl.ops, fl.data = fl.ops[:n-1], fl.data[:n-1]
 	}
 }
 
-func (q *flows) release(f *flow) {
-	if len(q.ops) < spareFlows && cap(f.ops) <= spareCommands && cap(f.data) <= spareBytes {
-		q.ops, q.data = append(q.ops, f.ops[:0]), append(q.data, f.data[:0])
+func (fl *flows) release(f *flow) {
+	if len(fl.ops) < spareFlows && cap(f.ops) <= spareCommands && cap(f.data) <= spareBytes {
+		fl.ops, fl.data = append(fl.ops, f.ops[:0]), append(fl.data, f.data[:0])
 	}
 	f.ops, f.data, f.opsAt, f.dataAt = nil, nil, 0, 0
 }

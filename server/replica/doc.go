@@ -3,7 +3,7 @@
 //
 // Start here: New (set.go) makes a Set, the replicas of all shards of one host, and Set.Open starts them. Then
 //
-//	replica.go     Replica: one data shard. Apply, and complete: from a batch's effects to those who wait for them
+//	replica.go     Replica: one data shard. Apply, and complete, which answers
 //	waiting.go     acquires that wait in queues; waiter_timers.go their deadlines
 //	one_shot.go    one-shot watches; streaming ones are package hub's
 //	sessions.go    sessions and connections: bound, detached, ended

@@ -57,19 +57,19 @@ func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
 
 // admit takes in a connection that was accepted, and waits for room for it: until a handshake ends, or another
 // connection has been silent for long enough to be closed. It returns nil when the listener closes.
-func (t *handshakes) admit(socket *net.TCPConn) *handshake {
+func (ha *handshakes) admit(socket *net.TCPConn) *handshake {
 	address := addressOf(socket.RemoteAddr())
 	for {
-		h, wait := t.tryAdmit(socket, address, time.Now())
+		h, wait := ha.tryAdmit(socket, address, time.Now())
 		if h != nil {
 			return h
 		}
 		timer := time.NewTimer(wait)
 		select {
-		case <-t.closing.Done():
+		case <-ha.closing.Done():
 			timer.Stop()
 			return nil
-		case <-t.room:
+		case <-ha.room:
 			timer.Stop()
 		case <-timer.C:
 		}
@@ -77,42 +77,42 @@ func (t *handshakes) admit(socket *net.TCPConn) *handshake {
 }
 
 // tryAdmit is one attempt. Where there is no room it returns how long to wait for the next.
-func (t *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.Time) (*handshake, time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	own := t.addresses[address]
+func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.Time) (*handshake, time.Duration) {
+	ha.mu.Lock()
+	defer ha.mu.Unlock()
+	own := ha.addresses[address]
 	// An address that has its share, of which none is silent, goes on as long as there is room at all.
-	if own == nil || own.Len() < t.options.HalfOpenPerAddress || !t.evictFrom(own, now) {
-		if t.order.Len() >= t.options.HalfOpen && !t.evictFrom(&t.order, now) {
+	if own == nil || own.Len() < ha.options.HalfOpenPerAddress || !ha.evictFrom(own, now) {
+		if ha.order.Len() >= ha.options.HalfOpen && !ha.evictFrom(&ha.order, now) {
 			return nil, halfOpenSilence / 4
 		}
 	}
-	if own = t.addresses[address]; own == nil {
+	if own = ha.addresses[address]; own == nil {
 		own = list.New()
-		t.addresses[address] = own
+		ha.addresses[address] = own
 	}
 	h := &handshake{
-		Conn: socket, table: t, address: address,
-		deadline: now.Add(t.options.HandshakeTimeout), silent: now,
+		Conn: socket, table: ha, address: address,
+		deadline: now.Add(ha.options.HandshakeTimeout), silent: now,
 	}
 	_ = socket.SetDeadline(h.deadline)
-	h.place, h.own = t.order.PushBack(h), own.PushBack(h)
-	if t.order.Len() < t.options.HalfOpen {
-		t.signalRoom()
+	h.place, h.own = ha.order.PushBack(h), own.PushBack(h)
+	if ha.order.Len() < ha.options.HalfOpen {
+		ha.signalRoom()
 	}
 	return h, 0
 }
 
 // evictFrom closes the first connection of a list that has been silent for long enough, and reports whether there was
 // one. mu is held.
-func (t *handshakes) evictFrom(connections *list.List, now time.Time) bool {
+func (ha *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	for e := connections.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*handshake)
 		if h.silent.IsZero() || now.Sub(h.silent) < halfOpenSilence {
 			continue
 		}
 		h.evicted = true
-		t.remove(h)
+		ha.remove(h)
 		_ = h.Close()
 		return true
 	}
@@ -120,39 +120,39 @@ func (t *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 }
 
 // remove takes a connection out. mu is held.
-func (t *handshakes) remove(h *handshake) {
+func (ha *handshakes) remove(h *handshake) {
 	if h.place == nil {
 		return
 	}
-	t.order.Remove(h.place)
-	own := t.addresses[h.address]
+	ha.order.Remove(h.place)
+	own := ha.addresses[h.address]
 	own.Remove(h.own)
 	if own.Len() == 0 {
-		delete(t.addresses, h.address)
+		delete(ha.addresses, h.address)
 	}
 	h.place, h.own = nil, nil
-	t.signalRoom()
+	ha.signalRoom()
 }
 
-func (t *handshakes) signalRoom() {
+func (ha *handshakes) signalRoom() {
 	select {
-	case t.room <- struct{}{}:
+	case ha.room <- struct{}{}:
 	default:
 	}
 }
 
 // len returns how many connections are half-open.
-func (t *handshakes) len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.order.Len()
+func (ha *handshakes) len() int {
+	ha.mu.Lock()
+	defer ha.mu.Unlock()
+	return ha.order.Len()
 }
 
 // close closes all half-open connections.
-func (t *handshakes) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for e := t.order.Front(); e != nil; e = e.Next() {
+func (ha *handshakes) close() {
+	ha.mu.Lock()
+	defer ha.mu.Unlock()
+	for e := ha.order.Front(); e != nil; e = e.Next() {
 		_ = e.Value.(*handshake).Close()
 	}
 }

@@ -37,66 +37,66 @@ func newStream(conn, wire net.Conn, secure *tls.ConnectionState) *stream {
 	return &stream{conn: conn, wire: wire, remote: wire.RemoteAddr(), secure: secure, hungUp: make(chan struct{})}
 }
 
-func (c *stream) Send(buf *bytebufferpool.ByteBuffer) {
-	if c.out.put(buf) {
-		go c.write()
+func (s *stream) Send(buf *bytebufferpool.ByteBuffer) {
+	if s.out.put(buf) {
+		go s.write()
 	}
 }
 
-func (c *stream) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return c.out.put(buf) }
+func (s *stream) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return s.out.put(buf) }
 
 // Flush leaves it to a goroutine, as a write may wait for the peer.
-func (c *stream) Flush() { go c.write() }
+func (s *stream) Flush() { go s.write() }
 
-func (c *stream) Pending() int { return int(c.out.pending.Load()) }
+func (s *stream) Pending() int { return int(s.out.pending.Load()) }
 
-func (c *stream) Close() { c.end(nil) }
+func (s *stream) Close() { s.end(nil) }
 
-func (c *stream) RemoteAddr() net.Addr { return c.remote }
+func (s *stream) RemoteAddr() net.Addr { return s.remote }
 
-func (c *stream) TLS() *tls.ConnectionState { return c.secure }
+func (s *stream) TLS() *tls.ConnectionState { return s.secure }
 
 // end closes the outbox and so ends the connection; the first cause counts.
-func (c *stream) end(cause error) {
-	c.mu.Lock()
-	first, start := c.out.close()
+func (s *stream) end(cause error) {
+	s.mu.Lock()
+	first, start := s.out.close()
 	if first {
-		c.cause = cause
+		s.cause = cause
 	}
-	c.mu.Unlock()
+	s.mu.Unlock()
 	if start {
-		go c.write()
+		go s.write()
 	} else if first {
 		// A writer may be waiting for the peer.
-		_ = c.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))
+		_ = s.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))
 	}
 }
 
 // serve is the reader. It returns when the connection is gone and its Events have heard of it.
-func (c *stream) serve(handler Handler) {
-	entered := c.out.enter()
-	c.events = handler.Opened(c)
-	if c.events == nil {
-		c.end(nil)
+func (s *stream) serve(handler Handler) {
+	entered := s.out.enter()
+	s.events = handler.Opened(s)
+	if s.events == nil {
+		s.end(nil)
 	}
-	c.endTurn(entered)
-	if c.events != nil {
-		c.end(c.read())
+	s.endTurn(entered)
+	if s.events != nil {
+		s.end(s.read())
 	}
-	<-c.hungUp
-	c.out.discard()
-	if c.events != nil {
-		c.mu.Lock()
-		cause := c.cause
-		c.mu.Unlock()
-		c.turn.Lock()
-		defer c.turn.Unlock()
-		c.events.Closed(cause)
+	<-s.hungUp
+	s.out.discard()
+	if s.events != nil {
+		s.mu.Lock()
+		cause := s.cause
+		s.mu.Unlock()
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		s.events.Closed(cause)
 	}
 }
 
 // read delivers what arrives until the connection breaks, and returns why it did.
-func (c *stream) read() error {
+func (s *stream) read() error {
 	var in inbound
 	defer in.discard()
 	idle := make([]byte, readRoom)
@@ -107,8 +107,8 @@ func (c *stream) read() error {
 		}
 	}()
 	for {
-		n, err := c.conn.Read(room)
-		if n > 0 && !c.deliver(&in, room[:n]) {
+		n, err := s.conn.Read(room)
+		if n > 0 && !s.deliver(&in, room[:n]) {
 			return nil
 		}
 		if err != nil {
@@ -143,22 +143,22 @@ func putBusyRoom(room *[busyReadRoom]byte) {
 }
 
 // deliver calls Data. It reports false when the connection is to be closed.
-func (c *stream) deliver(in *inbound, fresh []byte) bool {
-	entered := c.out.enter()
-	c.turn.Lock()
-	open := in.deliver(fresh, c.events)
-	c.turn.Unlock()
+func (s *stream) deliver(in *inbound, fresh []byte) bool {
+	entered := s.out.enter()
+	s.turn.Lock()
+	open := in.deliver(fresh, s.events)
+	s.turn.Unlock()
 	if !open {
-		c.end(nil)
+		s.end(nil)
 	}
-	return c.endTurn(entered)
+	return s.endTurn(entered)
 }
 
 // endTurn lets go of the outbox if this turn entered it, and starts a writer for what was put meanwhile.
-func (c *stream) endTurn(entered bool) (open bool) {
-	more, closed := c.out.leave(entered)
+func (s *stream) endTurn(entered bool) (open bool) {
+	more, closed := s.out.leave(entered)
 	if entered && (more || closed) {
-		go c.write()
+		go s.write()
 	}
 	return !closed
 }

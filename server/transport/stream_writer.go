@@ -18,9 +18,9 @@ var streamWriters = sync.Pool{New: func() any { return new(streamWriter) }}
 
 // write is the writer: it writes what is queued until nothing is, and hangs up if the outbox is closed
 // then. There is one at a time, which the outbox sees to.
-func (c *stream) write() {
+func (s *stream) write() {
 	w := streamWriters.Get().(*streamWriter)
-	w.stream = c
+	w.stream = s
 	w.run()
 	w.stream = nil
 	if cap(w.batch) > keptQueue {
@@ -65,22 +65,22 @@ func (w *streamWriter) Write(b []byte) (written int, err error) {
 }
 
 // sent is called by the writer only.
-func (c *stream) sent(n int) {
-	if c.out.sent(n) && c.events != nil {
-		c.turn.Lock()
-		defer c.turn.Unlock()
-		c.events.Drained()
+func (s *stream) sent(n int) {
+	if s.out.sent(n) && s.events != nil {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		s.events.Drained()
 	}
 }
 
 // hangUp closes the connection. Where all was sent, TLS says goodbye to the peer first, which must not
 // take long either.
-func (c *stream) hangUp(politely bool) {
-	if politely && c.conn != c.wire {
-		impatient := time.AfterFunc(lastWriteTimeout, func() { _ = c.wire.Close() })
-		_ = c.conn.Close()
+func (s *stream) hangUp(politely bool) {
+	if politely && s.conn != s.wire {
+		impatient := time.AfterFunc(lastWriteTimeout, func() { _ = s.wire.Close() })
+		_ = s.conn.Close()
 		impatient.Stop()
 	}
-	_ = c.wire.Close()
-	close(c.hungUp)
+	_ = s.wire.Close()
+	close(s.hungUp)
 }
