@@ -32,7 +32,9 @@ func (r *replica) apply(n int) {
 		}
 		r.effects.Reset()
 		r.machine.Apply(&r.batch, &r.effects)
-		r.hub.Apply(r.effects.List, time.Now())
+		if err := r.hub.Apply(r.effects.List, time.Now()); err != nil {
+			panic(err)
+		}
 	}
 	r.behind = r.behind[n:]
 }

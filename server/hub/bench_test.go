@@ -106,8 +106,12 @@ func BenchmarkApplyWatched(b *testing.B) {
 			effects := []shard.Effect{{Kind: shard.EffectChanged, Flags: shard.FlagData, Node: 1, Name: "sem",
 				Revision: 1}}
 			b.ReportAllocs()
+			effects[0].Revision = 1 << 20 // after those of the bed
 			for b.Loop() {
-				t.hub.Apply(effects, time.Now())
+				effects[0].Revision++
+				if err := t.hub.Apply(effects, time.Now()); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
@@ -130,10 +134,16 @@ func BenchmarkApplyUnwatched(b *testing.B) {
 					shard.Effect{Kind: shard.EffectChanged, Flags: shard.FlagOwners, Node: 1,
 						Name: fmt.Sprint("lock/", i), Revision: 1})
 			}
-			now := time.Now()
+			now, revision := time.Now(), shard.Revision(1<<20) // after those of the bed
 			b.ReportAllocs()
 			for b.Loop() {
-				t.hub.Apply(effects, now)
+				for i := 1; i < len(effects); i += 2 {
+					revision++
+					effects[i].Revision = revision
+				}
+				if err := t.hub.Apply(effects, now); err != nil {
+					b.Fatal(err)
+				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*changes), "ns/change")
 		})

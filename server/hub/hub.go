@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,8 @@ var (
 	ErrGone = errors.New("hub: the connection is gone")
 	// ErrClosed: the hub was closed.
 	ErrClosed = errors.New("hub: closed")
+	// errRevisions is wrapped by the errors about revisions that do not grow.
+	errRevisions = errors.New("hub: the revisions of a shard do not grow")
 )
 
 // machine is what the hub reads; *shard.Machine is one.
@@ -74,12 +77,13 @@ func newHub(m machine, o Options) *Hub {
 	return h
 }
 
-// Apply gets what a batch brought about, after the machine has applied it.
-func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
+// Apply gets what a batch brought about, after the machine has applied it. An error says that revisions do not grow:
+// the replica must not go on.
+func (h *Hub) Apply(effects []shard.Effect, now time.Time) error {
 	// A watch that is being opened is counted before it reads the machine, so that what it does not get
 	// here it has read.
 	if h.open.Load() == 0 {
-		return
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,6 +91,9 @@ func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
 		e := &effects[i]
 		if e.Kind != shard.EffectChanged {
 			continue
+		}
+		if e.Revision <= h.revision {
+			return fmt.Errorf("%w: %d of %q comes after %d", errRevisions, e.Revision, e.Name, h.revision)
 		}
 		h.revision = e.Revision
 		if t := h.topics[shard.ObjectName{Node: e.Node, Name: e.Name}]; t != nil && e.Flags&t.interest != 0 {
@@ -97,6 +104,7 @@ func (h *Hub) Apply(effects []shard.Effect, now time.Time) {
 	if reached || len(h.ready) > 0 {
 		h.wake()
 	}
+	return nil
 }
 
 // Restored is called when the machine's state was replaced, by a newer one as a rule. Every watch is checked.

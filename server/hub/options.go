@@ -21,6 +21,8 @@ type Options struct {
 	// FlightBytes is how many bytes of snapshots may be under way to connections, all together, before
 	// further ones wait for those.
 	InflightBytes int
+	// Halt is called where revisions do not grow, with no lock held: the replica must not go on. Nil panics.
+	Halt func(error)
 	// Budget bounds the memory of the watches of all hubs that share it; nil does not.
 	Budget *Budget
 }
@@ -38,6 +40,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.PageBytes <= 0 || o.PageBytes > protocol.PageBytes {
 		o.PageBytes = protocol.PageBytes
+	}
+	if o.Halt == nil {
+		o.Halt = func(err error) { panic(err) }
 	}
 	if o.InflightBytes <= 0 {
 		o.InflightBytes = DefaultInflightBytes

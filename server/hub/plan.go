@@ -2,6 +2,7 @@ package hub
 
 import (
 	"container/list"
+	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -90,6 +91,10 @@ func (wo *worker) planUpdate(w *watch, n *update) {
 	case updateFrame:
 		if n.absent && w.absent && w.begun {
 			break
+		}
+		if !n.snapshot && n.to <= w.revision {
+			wo.hub.options.Halt(fmt.Errorf("%w: a delta leads from %d to %d", errRevisions, w.revision, n.to))
+			return
 		}
 		wo.append(w, &n.push, false)
 		w.revision, w.begun = n.to, true

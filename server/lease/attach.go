@@ -150,7 +150,8 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 
 // setDetached puts a session that has no place among the timers, as detached.
 func (t *Table) setDetached(s *session, at instant) {
-	s.state, s.at = detached, at
+	t.become(s, detached)
+	s.at = at
 	t.timers.push(s)
 }
 

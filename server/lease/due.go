@@ -91,7 +91,7 @@ func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
 	if s.state != doubtful {
 		t.expiring++
 	}
-	s.state = expiring
+	t.become(s, expiring)
 	return append(dst, Expiry{Session: s.id, Holder: from})
 }
 
@@ -124,7 +124,8 @@ func (t *Table) unexpire(term uint64, ids []shard.SessionID, now time.Time, doub
 		}
 		s.doubt = s.doubt || doubt
 		if s.doubt {
-			s.state, s.at = doubtful, again
+			t.become(s, doubtful)
+			s.at = again
 			t.timers.push(s)
 			continue
 		}

@@ -62,7 +62,8 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 
 // attach puts a session that has no place into the holder's group.
 func (t *Table) attach(s *session, g *group) {
-	s.state, s.group = attached, g
+	t.become(s, attached)
+	s.group = g
 	g.sessions.push(s)
 	t.attached++
 	t.watch(g, s)

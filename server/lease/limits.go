@@ -42,6 +42,8 @@ type Config struct {
 	// know (yet) the largest that any node can have. It is asked for by Restore, and must not have fallen
 	// since the time that is given to Restore was read. Required.
 	Grace func(shard.NodeID) time.Duration
+	// Halt is called where the table would do what it must not, before it panics: the host must not go on. May be nil.
+	Halt func(error)
 	// StallAfter is the longest that calls of Due may be apart without being taken for a stall; zero
 	// stands for DefaultStallAfter.
 	StallAfter time.Duration
@@ -58,9 +60,20 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// assert stops the host rather than let it judge who lives from books that are wrong.
+// assert stops the host rather than let it judge from a table that is wrong which sessions are alive.
 func assert(ok bool, what string) {
 	if !ok {
 		panic("lease: broken invariant: " + what)
 	}
+}
+
+// assert is assert, by way of Config.Halt.
+func (t *Table) assert(ok bool, what string) {
+	if ok {
+		return
+	}
+	if t.halt != nil {
+		t.halt(errors.New("lease: broken invariant: " + what))
+	}
+	assert(false, what)
 }

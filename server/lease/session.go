@@ -21,6 +21,21 @@ const (
 	doubtful
 )
 
+// nextStates are the states that may follow each state. A new session is detached.
+var nextStates = [...][4]bool{
+	detached: {detached: true, attached: true, expiring: true},
+	attached: {detached: true, attached: true, expiring: true},
+	expiring: {detached: true, doubtful: true},
+	doubtful: {expiring: true},
+}
+
+// become gives a session another state.
+func (t *Table) become(s *session, next state) {
+	t.assert(nextStates[s.state][next], "a session whose end is proposed is neither attached nor proposed again")
+	t.assert(!s.doubt || next == expiring || next == doubtful, "a session that may end at any time is not taken back")
+	s.state = next
+}
+
 // session is what a table knows of one session. The fields are in the order that wastes no room.
 type session struct {
 	id   shard.SessionID

@@ -16,6 +16,7 @@ import (
 type Table struct {
 	grace      func(shard.NodeID) time.Duration
 	stallAfter time.Duration
+	halt       func(error)
 	fresh      *Freshness // locks itself
 
 	mu        sync.Mutex // guards all that follows, and the debts and lists of holders while they change
@@ -43,7 +44,7 @@ func NewTable(c Config) (*Table, error) {
 	if c.StallAfter == 0 {
 		c.StallAfter = DefaultStallAfter
 	}
-	t := &Table{grace: c.Grace, stallAfter: c.StallAfter, fresh: NewFreshness()}
+	t := &Table{grace: c.Grace, stallAfter: c.StallAfter, halt: c.Halt, fresh: NewFreshness()}
 	t.clear()
 	return t, nil
 }
@@ -54,7 +55,7 @@ func NewTable(c Config) (*Table, error) {
 func (t *Table) Lead(term uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	assert(!t.leading && term > t.term, "a host leads a term once, and after the one before is over")
+	t.assert(!t.leading && term > t.term, "a host leads a term once, and after the one before is over")
 	t.fresh.Forget()
 	t.term, t.leading, t.deposed, t.restoring = term, true, false, true
 	t.floor = instantOf(now)

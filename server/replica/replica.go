@@ -69,9 +69,13 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		watches: shard.NewWatchSet[watchRef](),
 	}
 	r.leadership.Store(&shard.Leadership{})
-	r.Leases, _ = lease.NewTable(lease.Config{Grace: s.timing.grace, StallAfter: stallAfter})
+	r.Leases, _ = lease.NewTable(lease.Config{
+		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.halt(r.broken(err)) },
+	})
 	r.fresh = newFreshness(r)
-	r.Hub = hub.New(m, hub.Options{Budget: s.config.Watches})
+	r.Hub = hub.New(m, hub.Options{
+		Budget: s.config.Watches, Halt: func(err error) { _ = s.halt(r.broken(err)) },
+	})
 	r.waiters.init()
 	r.timers.init()
 	window := pipeline.Alone
@@ -197,10 +201,15 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	if r.Leads() && r.Machine.Pending() > 0 {
 		r.set.Wake()
 	}
-	r.Hub.Apply(r.effects.List, time.Now())
+	if err := r.Hub.Apply(r.effects.List, time.Now()); err != nil {
+		return r.broken(err)
+	}
 	r.flushDirty()
 	return differs
 }
+
+// broken says of which shard an error is that keeps the replica from going on.
+func (r *Replica) broken(err error) error { return fmt.Errorf("server: shard %d: %w", r.ID, err) }
 
 // errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
 var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")

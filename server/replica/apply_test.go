@@ -1,0 +1,50 @@
+package replica
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a sequence that is to come.
+func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	var halted error
+	s.config.Halt = func(err error) { halted = err }
+	command := shard.AppendCommand(nil, &shard.Command{Kind: shard.CmdContinue})
+	batch := shard.AppendGathered(nil, s.proposer, 1<<40, 1, command)
+	if err := r.Apply([]shard.Entry{{Index: r.AppliedIndex() + 1, Data: batch}}); err == nil || halted == nil {
+		t.Fatalf("Apply returned %v, and Halt was called with %v", err, halted)
+	}
+}
+
+// TestResultsThatAreNotThoseOfTheirCommandsAreRefused plants effects of a batch of two commands.
+func TestResultsThatAreNotThoseOfTheirCommandsAreRefused(t *testing.T) {
+	r := standalone(t, 1).Replicas[0]
+	for what, c := range map[string]struct {
+		results []int32
+		ok      bool
+	}{
+		"both":           {[]int32{0, 1}, true},
+		"the first":      {[]int32{0}, false},
+		"the second":     {[]int32{1}, false},
+		"none":           {nil, false},
+		"swapped":        {[]int32{1, 0}, false},
+		"one twice":      {[]int32{0, 0}, false},
+		"one too many":   {[]int32{0, 1, 2}, false},
+		"the last again": {[]int32{0, 1, 1}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r.batch = shard.Batch{Commands: []shard.Command{{Kind: shard.CmdContinue}, {Kind: shard.CmdContinue}}}
+			r.effects.Reset()
+			for _, op := range c.results {
+				r.effects.List = append(r.effects.List, shard.Effect{Kind: shard.EffectResult, Op: op})
+			}
+			if err := r.complete(nil); errors.Is(err, errBrokenBatch) == c.ok {
+				t.Fatalf("the error is %v", err)
+			}
+		})
+	}
+}
