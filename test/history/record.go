@@ -51,6 +51,8 @@ const (
 	Exists   Outcome = "exists"
 	Refused  Outcome = "refused"
 	Fenced   Outcome = "fenced"
+	// OverQuota: a host refused it because of a quota, which the model knows nothing of, and it had no effect.
+	OverQuota Outcome = "over quota"
 	// Unknown: it was given up, or its session ended. It may have had an effect, or have one later.
 	Unknown Outcome = "unknown"
 )

@@ -99,6 +99,8 @@ func stepsOfOne(o *Operation, answered answers) []step {
 		one.maybe, one.to = true, answered.latestEffect(o)
 	}
 	switch {
+	case o.Outcome == OverQuota && o.Queued == 0:
+		return nil
 	case o.Kind == Describe && o.Found != nil:
 		one.from -= o.Age
 		return []step{one}

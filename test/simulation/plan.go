@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -20,6 +21,8 @@ type Plan struct {
 	Rates  []float64     // how fast the hosts' clocks run; the clients' run at 1
 	Node   client.NodeConfig
 	Graces []time.Duration // that the operator alters the node's to
+	// Quotas are those of the shards, so small that they are used up at times; zeros for the defaults.
+	Quotas shard.Limits
 
 	// Upgrades are when the hosts get a build that can follow the newest feature level, in place of one of the level
 	// before. A host begins to follow when it is started the next time.
@@ -95,6 +98,9 @@ func Draw(seed uint64) Plan {
 		}
 	}
 	p.drawUpgrades(rand.New(rand.NewPCG(seed, 2)))
+	if seed%5 == 3 {
+		p.drawQuotas(rand.New(rand.NewPCG(seed, 3)))
+	}
 	p.Faults = drawFaults(random, &p,
 		workload.Pick(random, noFaults, fewFaults, fewFaults, manyFaults, manyFaults, manyFaults), pace)
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
@@ -111,6 +117,14 @@ func (p *Plan) drawUpgrades(random *rand.Rand) {
 	}
 	for i := range p.Upgrades {
 		p.Upgrades[i] = time.Duration(1 + random.Int64N(int64(p.Length/2)))
+	}
+}
+
+// drawQuotas gives the shards quotas that leave room for the semaphores which are there from the beginning, and not for
+// all that programs ask for.
+func (p *Plan) drawQuotas(random *rand.Rand) {
+	p.Quotas = shard.Limits{
+		Objects: workload.Pick(random, 0, uint64(len(targets))-2), Bytes: workload.Pick(random, uint64(5<<10), 7<<10, 10<<10),
 	}
 }
 

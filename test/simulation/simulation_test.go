@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
 )
@@ -156,6 +159,35 @@ func TestWorlds(t *testing.T) {
 		long = 5 * time.Second
 	}
 	fresh(t, 1, long, func(simulation.Plan) bool { return true })
+}
+
+// TestQuotasAreUsedUpInSomeWorlds plays worlds whose shards have small quotas. That a refusal by quota has no effect, and
+// that all replicas refuse the same, is judged as everything is.
+func TestQuotasAreUsedUpInSomeWorlds(t *testing.T) {
+	if level.Newest < meta.QuotaLevel {
+		t.Skip("this build cannot follow the level that has quotas")
+	}
+	refused := 0
+	for seed := uint64(3); seed <= 18; seed += 5 {
+		p := simulation.Draw(seed)
+		if p.Quotas == (shard.Limits{}) {
+			t.Fatalf("%v has no quotas", p)
+		}
+		p.Length = min(p.Length, time.Minute)
+		p.Upgrades = nil
+		sum := &totals{}
+		h := run(t, p, nil, sum)
+		check(t, p, h, sum)
+		for _, o := range h.Operations {
+			if o.Outcome == history.OverQuota {
+				refused++
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no quota was in the way of anything")
+	}
+	t.Logf("%d operations were refused by a quota", refused)
 }
 
 func TestSoak(t *testing.T) {

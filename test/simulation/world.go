@@ -77,6 +77,7 @@ func (w *world) open(o Options) error {
 				c.Level = level.Newest - 1
 			}
 			c.DigestInterval = digestInterval
+			c.ShardObjects, c.ShardBytes = p.Quotas.Objects, p.Quotas.Bytes
 			id := c.ID
 			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
 			w.bug.configure(c)

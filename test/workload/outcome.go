@@ -23,6 +23,7 @@ func OutcomeOf(err error) (history.Outcome, string) {
 		{client.ErrNotFound, history.NotFound},
 		{client.ErrAlreadyExists, history.Exists},
 		{client.ErrPreconditionFailed, history.Refused},
+		{client.ErrQuotaExceeded, history.OverQuota},
 		{client.ErrBadRequest, history.Refused},
 		{client.ErrReleased, history.Unknown}, // the client decided by itself, perhaps before a host knew
 		{client.ErrLeaseLost, history.Unknown},

@@ -16,6 +16,7 @@ func TestErrorsAreOutcomes(t *testing.T) {
 		client.ErrNotFound:           history.NotFound,
 		client.ErrAlreadyExists:      history.Exists,
 		client.ErrPreconditionFailed: history.Refused,
+		client.ErrQuotaExceeded:      history.OverQuota,
 		client.ErrFenced:             history.Fenced,
 		client.ErrSessionExpired:     history.Unknown,
 		client.ErrUnavailable:        history.Unknown,
