@@ -85,7 +85,7 @@ func TestHostilePayloads(t *testing.T) {
 		{"an unknown request", arrayOf([]byte{47}, id), "KIND_47 7: kind: not known here"},
 		{"an unknown answer", arrayOf([]byte{111}, id), "KIND_111 7: kind: not known here"},
 		{"an unknown push", arrayOf([]byte{127}, id), "KIND_127 7: kind: not known here"},
-		{"an unknown request of the second block", messageOf(128), "KIND_128 7: kind: not known here"},
+		{"an unknown request of the second block", messageOf(maxRequest2), "KIND_191 7: kind: not known here"},
 		{"a request id that is a map", arrayOf([]byte{27}, emptyMap), "request_id: a map where uint is wanted"},
 		{"a request id of zero", arrayOf([]byte{27}, []byte{0}), "request_id: 0, which belongs to pushes"},
 		{"a number below zero", acquire([]byte{0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),

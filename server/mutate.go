@@ -1,8 +1,6 @@
 package server
 
 import (
-	"slices"
-
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
@@ -95,7 +93,7 @@ func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	if !h.admitsWrites(c, r) {
 		return
 	}
-	command.Name, command.Data = slices.Clone(command.Name), slices.Clone(command.Data)
+	command = command.Clone()
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
 	h.meta.Confirm(func(sure bool) {
 		rp := h.set.Of(shard.SlotOf(command.Node, command.Name))

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol/level"
@@ -129,6 +130,14 @@ type Command struct {
 
 	Sessions []SessionID
 	Waiters  []WaiterRef
+}
+
+// Clone returns a copy that keeps its own texts and bytes, for one whose are views into what is about to be overwritten.
+// Its lists are those of c.
+func (c *Command) Clone() Command {
+	out := *c
+	out.Name, out.Data, out.Key = bytes.Clone(c.Name), bytes.Clone(c.Data), bytes.Clone(c.Key)
+	return out
 }
 
 // ClientRef says of a session's client from which address it speaks, and what it calls itself.
