@@ -188,7 +188,7 @@ func TestAnAcquireThatIsCancelledBeforeItsAnswerIsUndone(t *testing.T) {
 				if d := describe(t, c); d.Count != 0 || len(d.Waiters) != 0 {
 					t.Errorf("left behind: %+v", d)
 				}
-				// The lane is open again.
+				// The next mutation of the queue may begin.
 				check(t, acquire(t, sem).Release(t.Context()))
 			})
 		})

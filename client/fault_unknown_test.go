@@ -79,7 +79,7 @@ func TestAnAcquireThatWasReplacedInAGapLearnsSo(t *testing.T) {
 		older := acquiring(t, t.Context(), sem)
 		fake.once(protocol.KindAcquire, fault{ignore: true})
 		acquiring(t, t.Context(), sem)
-		fake.cut() // the newer one has the turn, and is sent again first
+		fake.cut() // the newer one is first in the queue, and is sent again first
 		if r := <-older; !errors.Is(r.err, client.ErrReplaced) {
 			t.Errorf("the older one ended with %v", r.err)
 		}

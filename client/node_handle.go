@@ -98,9 +98,18 @@ func (n *Node) ask(known *nodeID) {
 	known.busy = nil
 }
 
-// use calls f with the node's id, and once more with its new one if the node turns out to be another by now. The name
-// is that of the semaphore that f is about.
-func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) error {
+// do carries an operation on a semaphore out: it calls f with the node's id, and once more with its new one if the node
+// turns out to be another by now.
+func (n *Node) do(
+	ctx context.Context, kind OperationKind, name string, f func(ctx context.Context, id uint64) error,
+) error {
+	ctx, op := n.client.begin(ctx, kind, n.path, name)
+	err := n.withID(ctx, name, f)
+	op.end(err)
+	return failedName(string(kind), name, err)
+}
+
+func (n *Node) withID(ctx context.Context, name string, f func(ctx context.Context, id uint64) error) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -108,14 +117,14 @@ func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) er
 	if err != nil {
 		return failedNode("describe node", n.path, err)
 	}
-	err = f(id)
+	err = f(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		another, lookErr := n.id(ctx, true)
-		if lookErr != nil {
-			return failedNode("describe node", n.path, lookErr)
+		another, idErr := n.id(ctx, true)
+		if idErr != nil {
+			return failedNode("describe node", n.path, idErr)
 		}
 		if another != id {
-			err = f(another)
+			err = f(ctx, another)
 		}
 	}
 	return err
@@ -123,13 +132,11 @@ func (n *Node) use(ctx context.Context, name string, f func(id uint64) error) er
 
 // Describe describes a semaphore. OnChanged needs a session.
 func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
-	ctx, op := n.client.begin(ctx, OpDescribe, n.path, name)
-	err = n.use(ctx, name, func(id uint64) error {
+	err = n.do(ctx, OpDescribe, name, func(ctx context.Context, id uint64) (err error) {
 		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
 		return err
 	})
-	op.end(err)
-	return d, failedName("describe", name, err)
+	return d, err
 }
 
 // Watch returns the views of a semaphore: the present one first, and then a newer one whenever it has changed.
@@ -156,15 +163,12 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 
 // Create creates a semaphore: see Semaphore.Create.
 func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
-	ctx, op := n.client.begin(ctx, OpCreate, n.path, name)
-	err := n.use(ctx, name, func(id uint64) error {
-		err := n.change(ctx, id, name, &protocol.SemaphoreCreate{
+	return n.do(ctx, OpCreate, name, func(ctx context.Context, id uint64) error {
+		err := n.send(ctx, id, name, &protocol.SemaphoreCreate{
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
 		return n.client.withLimit(ctx, nil, id, n.path, name, limit, err)
 	})
-	op.end(err)
-	return failedName("create", name, err)
 }
 
 // Update replaces the data of a semaphore. Guard needs a session.
@@ -174,14 +178,11 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 		return failedName("update", name,
 			failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
-	ctx, op := n.client.begin(ctx, OpUpdate, n.path, name)
-	err := n.use(ctx, name, func(id uint64) error {
-		return n.change(ctx, id, name, &protocol.SemaphoreUpdate{
+	return n.do(ctx, OpUpdate, name, func(ctx context.Context, id uint64) error {
+		return n.send(ctx, id, name, &protocol.SemaphoreUpdate{
 			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data), ExpectedRevision: c.revision,
 		})
 	})
-	op.end(err)
-	return failedName("update", name, err)
 }
 
 // Resize gives a semaphore another limit: see Semaphore.Resize.
@@ -190,14 +191,11 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 	if err != nil {
 		return failedName("resize", name, err)
 	}
-	ctx, op := n.client.begin(ctx, OpResize, n.path, name)
-	err = n.use(ctx, name, func(id uint64) error {
-		return n.change(ctx, id, name, &protocol.SemaphoreResize{
+	return n.do(ctx, OpResize, name, func(ctx context.Context, id uint64) error {
+		return n.send(ctx, id, name, &protocol.SemaphoreResize{
 			NodeID: id, Name: protocol.View(name), Limit: limit, ExpectedRevision: c.revision,
 		})
 	})
-	op.end(err)
-	return failedName("resize", name, err)
 }
 
 // Delete deletes a semaphore; ErrPreconditionFailed says that it is in use, and Force that this is no reason.
@@ -206,18 +204,15 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 	for _, o := range options {
 		o(&c)
 	}
-	ctx, op := n.client.begin(ctx, OpDelete, n.path, name)
-	err := n.use(ctx, name, func(id uint64) error {
-		return n.change(ctx, id, name, &protocol.SemaphoreDelete{
+	return n.do(ctx, OpDelete, name, func(ctx context.Context, id uint64) error {
+		return n.send(ctx, id, name, &protocol.SemaphoreDelete{
 			NodeID: id, Name: protocol.View(name), Force: c.force,
 		})
 	})
-	op.end(err)
-	return failedName("delete", name, err)
 }
 
-// change sends a change without a session, until it may have been carried out.
-func (n *Node) change(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
+// send sends a change without a session, until it may have been carried out.
+func (n *Node) send(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
 	where := cluster.LeaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
 	return n.client.cluster.DoOnce(ctx, where, m)
 }

@@ -134,6 +134,19 @@ func (x *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Cont
 	return x.session.client.begin(ctx, kind, x.session.path, x.name)
 }
 
+// do carries an operation on the semaphore out by the session's incarnation.
+func (x *Semaphore) do(
+	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
+) error {
+	ctx, op := x.begin(ctx, kind)
+	in, err := x.use(ctx)
+	if err == nil {
+		err = f(ctx, in)
+	}
+	op.end(err)
+	return failedName(string(kind), x.name, err)
+}
+
 // use returns the incarnation that the session has, or waits for it, if the semaphore can exist.
 func (x *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
 	if err := checkName(x.name); err != nil {
@@ -146,26 +159,20 @@ func (x *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
 // with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
 // it stands for.
 func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
-	ctx, op := x.begin(ctx, OpRelease)
-	in, err := x.use(ctx)
-	if err == nil {
+	err = x.do(ctx, OpRelease, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
 		released, err = in.Release(ctx, x.name, 0)
-	}
-	op.end(err)
-	return released, failedName("release", x.name, err)
+		return err
+	})
+	return released, err
 }
 
 // Create creates the semaphore. ErrAlreadyExists says that it was there; it is as it was then. Where it has another
 // limit, an *OtherLimit is in the error.
 func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
-	ctx, op := x.begin(ctx, OpCreate)
-	in, err := x.use(ctx)
-	if err == nil {
-		err = in.Create(ctx, x.name, limit, data)
-		err = x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, limit, err)
-	}
-	op.end(err)
-	return failedName("create", x.name, err)
+	return x.do(ctx, OpCreate, func(ctx context.Context, in *incarnation.Incarnation) error {
+		err := in.Create(ctx, x.name, limit, data)
+		return x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, limit, err)
+	})
 }
 
 // Update replaces the data of the semaphore. It needs no lease, unless Guard asks for one.
@@ -178,13 +185,9 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
-	ctx, op := x.begin(ctx, OpUpdate)
-	in, err := x.use(ctx)
-	if err == nil {
-		err = in.Update(ctx, x.name, data, 0, c.revision)
-	}
-	op.end(err)
-	return failedName("update", x.name, err)
+	return x.do(ctx, OpUpdate, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Update(ctx, x.name, data, 0, c.revision)
+	})
 }
 
 // Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A
@@ -199,13 +202,9 @@ func (x *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateO
 	if err != nil {
 		return failedName("resize", x.name, err)
 	}
-	ctx, op := x.begin(ctx, OpResize)
-	in, err := x.use(ctx)
-	if err == nil {
-		err = in.Resize(ctx, x.name, limit, c.revision)
-	}
-	op.end(err)
-	return failedName("resize", x.name, err)
+	return x.do(ctx, OpResize, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Resize(ctx, x.name, limit, c.revision)
+	})
 }
 
 // DeleteOption sets how a semaphore is deleted.
@@ -225,25 +224,18 @@ func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	for _, o := range options {
 		o(&c)
 	}
-	ctx, op := x.begin(ctx, OpDelete)
-	in, err := x.use(ctx)
-	if err == nil {
-		err = in.Delete(ctx, x.name, c.force)
-	}
-	op.end(err)
-	return failedName("delete", x.name, err)
+	return x.do(ctx, OpDelete, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Delete(ctx, x.name, c.force)
+	})
 }
 
 // Describe describes the semaphore.
-func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
-	ctx, op := x.begin(ctx, OpDescribe)
-	in, err := x.use(ctx)
-	var d *SemaphoreDetails
-	if err == nil {
+func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d *SemaphoreDetails, err error) {
+	err = x.do(ctx, OpDescribe, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
 		d, err = x.session.client.describe(ctx, in, in.NodeID(), x.name, newDescribeConfig(options))
-	}
-	op.end(err)
-	return d, failedName("describe", x.name, err)
+		return err
+	})
+	return d, err
 }
 
 // Watch returns the views of the semaphore: the present one first, and then a newer one whenever it has

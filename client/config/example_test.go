@@ -3,33 +3,16 @@ package config_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/config"
-	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client and a node.
 func cluster(ctx context.Context) (c *client.Client, stop func()) {
-	srv, err := servertest.Run()
-	if err != nil {
-		panic(err)
-	}
-	if err := srv.WaitReady(time.Minute); err != nil {
-		panic(err)
-	}
-	c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{}); err != nil {
-		panic(err)
-	}
-	return c, func() {
-		_ = c.Close()
-		srv.Close()
-	}
+	c, _, stop = clienttest.Connect(ctx, "/prod/jobs")
+	return c, stop
 }
 
 func ExamplePut() {

@@ -3,37 +3,15 @@ package discovery_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
-	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.
 func cluster(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	srv, err := servertest.Run()
-	if err != nil {
-		panic(err)
-	}
-	if err := srv.WaitReady(time.Minute); err != nil {
-		panic(err)
-	}
-	c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
-	if err != nil {
-		panic(err)
-	}
-	if _, err := c.CreateNode(ctx, "/prod/jobs", client.NodeConfig{}); err != nil {
-		panic(err)
-	}
-	s, err = c.Session(ctx, "/prod/jobs", client.Renew())
-	if err != nil {
-		panic(err)
-	}
-	return c, s, func() {
-		_ = c.Close()
-		srv.Close()
-	}
+	return clienttest.Connect(ctx, "/prod/jobs", client.Renew())
 }
 
 func ExampleRegister() {

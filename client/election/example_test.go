@@ -4,29 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
-	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 )
 
 // connect starts a server in this process, and a client of it.
 func connect(ctx context.Context) (c *client.Client, s *client.Session, stop func()) {
-	srv, err := servertest.Run()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial)); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.CreateNode(ctx, "/jobs", client.NodeConfig{}); err != nil {
-		log.Fatal(err)
-	}
-	if s, err = c.Session(ctx, "/jobs", client.Renew()); err != nil {
-		log.Fatal(err)
-	}
-	return c, s, func() { _ = c.Close(); srv.Close() }
+	return clienttest.Connect(ctx, "/jobs", client.Renew())
 }
 
 func ExampleRun() {

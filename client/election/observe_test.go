@@ -20,7 +20,7 @@ func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
 		var seen []election.Leader
 		ended := make(chan error, 1)
 		go func() {
-			for l, err := range election.Observe(ctx, g.c, path, name) {
+			for l, err := range election.Observe(ctx, g.Client, path, name) {
 				if err != nil {
 					ended <- err
 					return
@@ -29,9 +29,9 @@ func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
 			}
 		}()
 		synctest.Wait() // it is there before the election is
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		b := g.candidate(t.Context(), "b", g.session())
+		b := g.candidate(t.Context(), "b", g.Session())
 		var want []election.Term
 		for range 5 {
 			time.Sleep(time.Second)
@@ -67,10 +67,10 @@ func TestObserveSeesEveryLeaderInOrder(t *testing.T) {
 func TestObserveReportsThatThereIsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
 		var fences []uint64
-		for l, err := range election.Observe(t.Context(), g.c, path, name) {
+		for l, err := range election.Observe(t.Context(), g.Client, path, name) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,15 +90,15 @@ func TestObserveReportsThatThereIsNoLeader(t *testing.T) {
 func TestCurrentTellsWhoLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		if _, ok, err := election.Current(t.Context(), g.c, path, name); ok || err != nil {
+		if _, ok, err := election.Current(t.Context(), g.Client, path, name); ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if _, _, err := election.Current(t.Context(), g.c, "/nowhere", name); !errors.Is(err, client.ErrNotFound) {
+		if _, _, err := election.Current(t.Context(), g.Client, "/nowhere", name); !errors.Is(err, client.ErrNotFound) {
 			t.Fatal(err)
 		}
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		l, ok, err := election.Current(t.Context(), g.c, path, name)
+		l, ok, err := election.Current(t.Context(), g.Client, path, name)
 		if !ok || err != nil || l.Fence != term.Fence || l.SessionID != a.s.ID() || string(l.Data) != "a" {
 			t.Fatal(l, ok, err)
 		}
@@ -117,10 +117,10 @@ func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 			c := clienttest.Open(t, srv)
 			_, err := c.CreateNode(t.Context(), path, client.NodeConfig{SessionGracePeriod: 30 * time.Second})
 			clienttest.Check(t, err)
-			g := &stage{t, srv, c, &clienttest.Stage{T: t, Server: srv, Client: c}}
-			a := g.candidate(t.Context(), "a", g.session())
+			g := &stage{&clienttest.Stage{T: t, Server: srv, Client: c}}
+			a := g.candidate(t.Context(), "a", g.Session())
 			old := <-a.terms
-			b := g.candidate(t.Context(), "b", g.session())
+			b := g.candidate(t.Context(), "b", g.Session())
 			var clients []*client.Client
 			for range 20 {
 				other := clienttest.Open(t, srv)
@@ -176,11 +176,11 @@ func TestALeaderThatIsOverIsNotReported(t *testing.T) {
 func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
 		fences := make(chan uint64, 10)
 		observe := func() {
-			for l, err := range election.Observe(t.Context(), g.c, path, name) {
+			for l, err := range election.Observe(t.Context(), g.Client, path, name) {
 				if err != nil {
 					return
 				}
@@ -189,7 +189,7 @@ func TestObserveFollowsAnElectionWhoseDataHasChanged(t *testing.T) {
 		}
 		go observe()
 		synctest.Wait()
-		clienttest.Check(t, g.c.Node(path).Update(t.Context(), name, []byte("more")))
+		clienttest.Check(t, g.Client.Node(path).Update(t.Context(), name, []byte("more")))
 		go observe() // it shares the views of the first
 		synctest.Wait()
 		term.Resign()

@@ -21,7 +21,7 @@ func TestOneLeadsAtATimeAndFencesGrow(t *testing.T) {
 		terms := make(chan uint64, 1000)
 		done := make(chan error, 4)
 		for range 2 {
-			s := g.session()
+			s := g.Session()
 			for range 2 { // candidates of one session take turns too
 				go func() {
 					done <- election.Run(ctx, s, name, nil, func(_ context.Context, term election.Term) error {
@@ -60,9 +60,9 @@ func TestOneLeadsAtATimeAndFencesGrow(t *testing.T) {
 func TestResignHandsOverOnceTheFunctionHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		b := g.candidate(t.Context(), "b", g.session())
+		b := g.candidate(t.Context(), "b", g.Session())
 		time.Sleep(time.Minute)
 		if len(b.terms) > 0 {
 			t.Fatal("both lead")
@@ -89,7 +89,7 @@ func TestResignAsAReturnValueContendsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		n, enough := 0, errors.New("enough")
-		err := election.Run(t.Context(), g.session(), name, nil, func(context.Context, election.Term) error {
+		err := election.Run(t.Context(), g.Session(), name, nil, func(context.Context, election.Term) error {
 			if n++; n == 3 {
 				return enough
 			}
@@ -98,7 +98,7 @@ func TestResignAsAReturnValueContendsAgain(t *testing.T) {
 		if err != enough || n != 3 {
 			t.Fatal(n, err)
 		}
-		if _, ok, err := election.Current(t.Context(), g.c, path, name); ok || err != nil {
+		if _, ok, err := election.Current(t.Context(), g.Client, path, name); ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	})
@@ -107,9 +107,9 @@ func TestResignAsAReturnValueContendsAgain(t *testing.T) {
 func TestTheEndOfASessionHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		b := g.candidate(t.Context(), "b", g.session())
+		b := g.candidate(t.Context(), "b", g.Session())
 		synctest.Wait()
 		if err := a.s.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -129,18 +129,18 @@ func TestTheEndOfASessionHandsOver(t *testing.T) {
 func TestALeaderThatLosesItsSessionContendsAgainThroughARenewedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session(client.Renew()))
+		a := g.candidate(t.Context(), "a", g.Session(client.Renew()))
 		first := <-a.terms
-		b := g.candidate(t.Context(), "b", g.session(client.Renew()))
+		b := g.candidate(t.Context(), "b", g.Session(client.Renew()))
 		synctest.Wait()
-		g.destroy(a.s)
+		g.Destroy(a.s)
 		var end *client.SessionEnd
 		if err := <-a.ends; !errors.Is(err, election.ErrLost) || !errors.As(err, &end) {
 			t.Fatal(err)
 		}
 		second := <-b.terms
 		time.Sleep(time.Second)
-		g.destroy(b.s)
+		g.Destroy(b.s)
 		third := <-a.terms
 		if first.Fence >= second.Fence || second.Fence >= third.Fence {
 			t.Fatal(first.Fence, second.Fence, third.Fence)
@@ -151,10 +151,10 @@ func TestALeaderThatLosesItsSessionContendsAgainThroughARenewedOne(t *testing.T)
 func TestALeaderThatCannotReachTheClusterStopsInTimeAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session(client.Renew(), client.SessionTimeout(4*time.Second)))
+		a := g.candidate(t.Context(), "a", g.Session(client.Renew(), client.SessionTimeout(4*time.Second)))
 		first := <-a.terms
-		host := g.srv.Leader(1)
-		g.srv.Stop(host)
+		host := g.Server.Leader(1)
+		g.Server.Stop(host)
 		began := time.Now()
 		if err := <-a.ends; !errors.Is(err, election.ErrLost) {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestALeaderThatCannotReachTheClusterStopsInTimeAndComesBack(t *testing.T) {
 		if d := time.Since(began); d >= 4*time.Second {
 			t.Fatalf("it led for %v without a cluster", d)
 		}
-		if err := g.srv.Restart(host); err != nil {
+		if err := g.Server.Restart(host); err != nil {
 			t.Fatal(err)
 		}
 		if again := <-a.terms; again.Fence <= first.Fence {
@@ -174,11 +174,11 @@ func TestALeaderThatCannotReachTheClusterStopsInTimeAndComesBack(t *testing.T) {
 func TestACandidateWhoseSessionIsRenewedWaitsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		term := <-a.terms
-		b := g.candidate(t.Context(), "b", g.session(client.Renew()))
+		b := g.candidate(t.Context(), "b", g.Session(client.Renew()))
 		synctest.Wait()
-		g.destroy(b.s)
+		g.Destroy(b.s)
 		time.Sleep(time.Second)
 		term.Resign()
 		<-b.terms
@@ -188,11 +188,11 @@ func TestACandidateWhoseSessionIsRenewedWaitsAgain(t *testing.T) {
 func TestAnElectionThatIsDeletedBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		<-a.terms
-		b := g.candidate(t.Context(), "b", g.session())
+		b := g.candidate(t.Context(), "b", g.Session())
 		synctest.Wait()
-		if err := g.c.Node(path).Delete(t.Context(), name, client.Force()); err != nil {
+		if err := g.Client.Node(path).Delete(t.Context(), name, client.Force()); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-a.ends; !errors.Is(err, election.ErrLost) {
@@ -220,9 +220,9 @@ func TestTheEndOfTheContextEndsRun(t *testing.T) {
 		g := newStage(t)
 		why := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		a := g.candidate(ctx, "a", g.session())
+		a := g.candidate(ctx, "a", g.Session())
 		<-a.terms
-		b := g.candidate(ctx, "b", g.session())
+		b := g.candidate(ctx, "b", g.Session())
 		synctest.Wait()
 		cancel(why)
 		for _, c := range []*candidate{a, b} {
@@ -231,7 +231,7 @@ func TestTheEndOfTheContextEndsRun(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		d, err := g.c.Node(path).Describe(t.Context(), name)
+		d, err := g.Client.Node(path).Describe(t.Context(), name)
 		if err != nil || d.OwnerCount != 0 || d.WaiterCount != 0 {
 			t.Fatal(d, err)
 		}
@@ -241,14 +241,14 @@ func TestTheEndOfTheContextEndsRun(t *testing.T) {
 func TestOnceStopsAfterOneTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session(), election.Once())
+		a := g.candidate(t.Context(), "a", g.Session(), election.Once())
 		(<-a.terms).Resign()
 		if err := <-a.done; err != nil {
 			t.Fatal(err)
 		}
-		b := g.candidate(t.Context(), "b", g.session(), election.Once())
+		b := g.candidate(t.Context(), "b", g.Session(), election.Once())
 		<-b.terms
-		g.destroy(b.s)
+		g.Destroy(b.s)
 		if err := <-b.done; !errors.Is(err, election.ErrLost) {
 			t.Fatal(err)
 		}
@@ -258,10 +258,10 @@ func TestOnceStopsAfterOneTerm(t *testing.T) {
 func TestASemaphoreOfAnotherLimitIsNoElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		if err := g.c.Node(path).Create(t.Context(), name, 3, nil); err != nil {
+		if err := g.Client.Node(path).Create(t.Context(), name, 3, nil); err != nil {
 			t.Fatal(err)
 		}
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		if err := <-a.done; !errors.Is(err, client.ErrPreconditionFailed) || len(a.terms) > 0 {
 			t.Fatal(err)
 		}

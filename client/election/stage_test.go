@@ -49,27 +49,11 @@ func contend(addresses string) error {
 }
 
 // stage is a cluster with a client, for one test.
-type stage struct {
-	t   *testing.T
-	srv *servertest.Cluster
-	c   *client.Client
-	*clienttest.Stage
-}
+type stage struct{ *clienttest.Stage }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	g := clienttest.New(t, servertest.Shards(1))
-	return &stage{t, g.Server, g.Client, g}
-}
-
-func (g *stage) session(options ...client.SessionOption) *client.Session {
-	g.t.Helper()
-	return g.Session(options...)
-}
-
-func (g *stage) destroy(s *client.Session) {
-	g.t.Helper()
-	g.Destroy(s)
+	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
 // candidate is a Run whose terms are reported, and last until their context ends.

@@ -12,7 +12,7 @@ import (
 func TestATermTellsWhetherItGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a := g.candidate(t.Context(), "a", g.session())
+		a := g.candidate(t.Context(), "a", g.Session())
 		first := <-a.terms
 		if err := first.Err(); err != nil {
 			t.Errorf("while it goes on: %v", err)
@@ -25,7 +25,7 @@ func TestATermTellsWhetherItGoesOn(t *testing.T) {
 		if err := second.Err(); err != nil {
 			t.Errorf("while the next one goes on: %v", err)
 		}
-		g.destroy(a.s)
+		g.Destroy(a.s)
 		<-second.Context.Done()
 		if err := second.Err(); !errors.Is(err, election.ErrLost) || !errors.Is(err, client.ErrSessionExpired) {
 			t.Errorf("after it was lost: %v", err)

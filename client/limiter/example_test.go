@@ -8,23 +8,14 @@ import (
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
-	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // connect starts a server in this process, and a client of it.
 func connect(ctx context.Context) (c *client.Client, stop func()) {
-	srv, err := servertest.Run()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial)); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.CreateNode(ctx, "/jobs", client.NodeConfig{}); err != nil {
-		log.Fatal(err)
-	}
-	return c, func() { _ = c.Close(); srv.Close() }
+	c, _, stop = clienttest.Connect(ctx, "/jobs")
+	return c, stop
 }
 
 func ExampleLimiter_Do() {

@@ -25,7 +25,7 @@ func TestTwoSessionsAreNeverInTogetherAndFencesGrow(t *testing.T) {
 		fences := make(chan uint64, 40)
 		var all []<-chan error
 		for range 2 {
-			s := g.session()
+			s := g.Session()
 			for range 2 { // goroutines of one session exclude each other too
 				all = append(all, start(func() error {
 					for range 10 {
@@ -70,7 +70,7 @@ func TestTheErrorOfTheFunctionIsReturnedAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		boom := errors.New("boom")
-		err := lock.Do(t.Context(), g.session(), "nightly", func(context.Context, uint64) error { return boom })
+		err := lock.Do(t.Context(), g.Session(), "nightly", func(context.Context, uint64) error { return boom })
 		if err != boom {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestTheErrorOfTheFunctionIsReturnedAsItIs(t *testing.T) {
 func TestAPanicGivesTheLockBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.session()
+		s := g.Session()
 		func() {
 			defer func() { _ = recover() }()
 			_ = lock.Do(t.Context(), s, "nightly", func(context.Context, uint64) error { panic("boom") })
@@ -93,10 +93,10 @@ func TestAPanicGivesTheLockBack(t *testing.T) {
 func TestLosingTheSessionEndsTheContextWithTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s, h := g.session(), newHold()
+		s, h := g.Session(), newHold()
 		done := start(func() error { return lock.Do(t.Context(), s, "nightly", h.run) })
 		<-h.in
-		g.destroy(s)
+		g.Destroy(s)
 		err := <-done
 		var end *client.SessionEnd
 		if !errors.Is(err, lock.ErrLost) || !errors.As(err, &end) || errors.Is(err, lock.ErrNotObtained) {
@@ -108,7 +108,7 @@ func TestLosingTheSessionEndsTheContextWithTheCause(t *testing.T) {
 func TestALossThatTheFunctionDidNotNoticeIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s, boom := g.session(), errors.New("boom")
+		s, boom := g.Session(), errors.New("boom")
 		for _, own := range []error{nil, boom} {
 			err := lock.Do(t.Context(), s, "nightly", func(ctx context.Context, _ uint64) error {
 				if err := s.Close(t.Context()); err != nil {
@@ -119,7 +119,7 @@ func TestALossThatTheFunctionDidNotNoticeIsReported(t *testing.T) {
 			if !errors.Is(err, lock.ErrLost) || own != nil && !errors.Is(err, own) {
 				t.Fatal(err)
 			}
-			s = g.session()
+			s = g.Session()
 		}
 	})
 }
@@ -128,9 +128,9 @@ func TestACancelledDoLeavesNothingInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		h := newHold()
-		holder := start(func() error { return lock.Do(t.Context(), g.session(), "nightly", h.run) })
+		holder := start(func() error { return lock.Do(t.Context(), g.Session(), "nightly", h.run) })
 		<-h.in
-		s, why := g.session(), errors.New("changed my mind")
+		s, why := g.Session(), errors.New("changed my mind")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var second []<-chan error
 		for range 2 { // one waits in the cluster, one for its turn in the session
@@ -162,10 +162,10 @@ func TestWaitBoundsTheWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
 		h := newHold()
-		s := g.session()
+		s := g.Session()
 		holder := start(func() error { return lock.Do(t.Context(), s, "nightly", h.run) })
 		<-h.in
-		for _, other := range []*client.Session{s, g.session()} {
+		for _, other := range []*client.Session{s, g.Session()} {
 			began := time.Now()
 			err := lock.Do(t.Context(), other, "nightly", h.run, lock.Wait(3*time.Second))
 			if !errors.Is(err, lock.ErrNotObtained) || !errors.Is(err, client.ErrNotAcquired) {
@@ -185,11 +185,11 @@ func TestWaitBoundsTheWaiting(t *testing.T) {
 func TestTryDoDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		h, s := newHold(), g.session()
+		h, s := newHold(), g.Session()
 		nothing := func(context.Context, uint64) error { return nil }
 		holder := start(func() error { _, err := lock.TryDo(t.Context(), s, "nightly", h.run); return err })
 		<-h.in
-		for _, other := range []*client.Session{s, g.session()} {
+		for _, other := range []*client.Session{s, g.Session()} {
 			if ok, err := lock.TryDo(t.Context(), other, "nightly", nothing); ok || err != nil {
 				t.Fatal(ok, err)
 			}
@@ -207,7 +207,7 @@ func TestTryDoDoesNotWait(t *testing.T) {
 func TestSharersAreInTogetherAndExcludeTheExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a, b := g.session(), g.session()
+		a, b := g.Session(), g.Session()
 		var sharers []*hold
 		var all []<-chan error
 		for _, s := range []*client.Session{a, a, b} {
@@ -246,7 +246,7 @@ func TestSlotsLetANumberIn(t *testing.T) {
 		var inside, most atomic.Int32
 		var all []<-chan error
 		for range 5 {
-			s := g.session()
+			s := g.Session()
 			all = append(all, start(func() error {
 				return lock.Do(t.Context(), s, "pool", func(context.Context, uint64) error {
 					most.Store(max(most.Load(), inside.Add(2)))
@@ -269,7 +269,7 @@ func TestSlotsLetANumberIn(t *testing.T) {
 
 func TestWrongOptionsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t).session()
+		s := newStage(t).Session()
 		for _, o := range [][]lock.Option{
 			{lock.Slots(0, 0)}, {lock.Slots(2, 3)}, {lock.Slots(1, 0)}, {lock.Wait(0)}, {lock.Slots(1, 1),
 				lock.Shared()},
@@ -285,8 +285,8 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 func TestTheDataOfTheHolderCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		err := lock.Do(t.Context(), g.session(), "nightly", func(ctx context.Context, fence uint64) error {
-			d, err := g.c.Node(path).Describe(ctx, "nightly", client.WithOwners())
+		err := lock.Do(t.Context(), g.Session(), "nightly", func(ctx context.Context, fence uint64) error {
+			d, err := g.Client.Node(path).Describe(ctx, "nightly", client.WithOwners())
 			if err == nil && (string(d.Owners[0].Data) != "worker 7" || d.Owners[0].OrderID != fence) {
 				t.Errorf("the owner is %+v", d.Owners[0])
 			}
@@ -301,7 +301,7 @@ func TestTheDataOfTheHolderCanBeRead(t *testing.T) {
 func TestSlotsGoByTheLimitThatThereIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s, other := g.session(), g.session()
+		s, other := g.Session(), g.Session()
 		if err := s.Semaphore("slots").Create(t.Context(), 2, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestErrTellsWhetherTheLockIsHeldNow(t *testing.T) {
 		if err := lock.Err(t.Context()); !errors.Is(err, lock.ErrNotHeld) {
 			t.Errorf("under no lock: %v", err)
 		}
-		s := g.session()
+		s := g.Session()
 		var after context.Context
 		err := lock.Do(t.Context(), s, "nightly", func(ctx context.Context, _ uint64) error {
 			after = ctx
@@ -37,7 +37,7 @@ func TestErrTellsWhetherTheLockIsHeldNow(t *testing.T) {
 			t.Errorf("after the function has returned: %v", err)
 		}
 		err = lock.Do(t.Context(), s, "nightly", func(ctx context.Context, _ uint64) error {
-			g.destroy(s)
+			g.Destroy(s)
 			<-ctx.Done()
 			if err := lock.Err(ctx); !errors.Is(err, lock.ErrLost) || !errors.Is(err, client.ErrSessionExpired) {
 				t.Errorf("after it was lost: %v", err)

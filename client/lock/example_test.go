@@ -8,27 +8,14 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/lock"
-	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // connect starts a server in this process, and a session at it.
 func connect(ctx context.Context) (s *client.Session, stop func()) {
-	srv, err := servertest.Run()
-	if err != nil {
-		log.Fatal(err)
-	}
-	c, err := client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.CreateNode(ctx, "/jobs", client.NodeConfig{}); err != nil {
-		log.Fatal(err)
-	}
-	if s, err = c.Session(ctx, "/jobs"); err != nil {
-		log.Fatal(err)
-	}
-	return s, func() { _ = c.Close(); srv.Close() }
+	_, s, stop = clienttest.Connect(ctx, "/jobs")
+	return s, stop
 }
 
 func ExampleDo() {

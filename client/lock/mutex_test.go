@@ -15,8 +15,8 @@ import (
 func TestAMutexIsLockedByOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.session()
-		a, sameSession, other := lock.NewMutex(s, "m"), lock.NewMutex(s, "m"), lock.NewMutex(g.session(), "m")
+		s := g.Session()
+		a, sameSession, other := lock.NewMutex(s, "m"), lock.NewMutex(s, "m"), lock.NewMutex(g.Session(), "m")
 		first, err := a.Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -59,13 +59,13 @@ func TestAMutexIsLockedByOneAtATime(t *testing.T) {
 func TestAMutexThatWasLostCanBeLockedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.session(client.Renew())
+		s := g.Session(client.Renew())
 		m := lock.NewMutex(s, "m")
 		first, err := m.Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.destroy(s)
+		g.Destroy(s)
 		<-m.Lost()
 		if err := m.Unlock(t.Context()); !errors.Is(err, lock.ErrLost) {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestAMutexThatWasLostCanBeLockedAgain(t *testing.T) {
 func TestReadersShareAnRWMutex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		a, b := lock.NewRWMutex(g.session(), "m"), lock.NewRWMutex(g.session(), "m")
+		a, b := lock.NewRWMutex(g.Session(), "m"), lock.NewRWMutex(g.Session(), "m")
 		var holds []*lock.Hold
 		for _, m := range []*lock.RWMutex{a, a, b} {
 			h, err := m.RLock(t.Context())
@@ -127,7 +127,7 @@ func TestReadersAndWritersOfOneAndSeveralSessionsKeepApart(t *testing.T) {
 		var readers, writers, together atomic.Int32
 		var all []<-chan error
 		for range 3 {
-			m := lock.NewRWMutex(g.session(), "m")
+			m := lock.NewRWMutex(g.Session(), "m")
 			for range 3 {
 				all = append(all, start(func() error {
 					for range 20 {
@@ -181,13 +181,13 @@ func TestReadersAndWritersOfOneAndSeveralSessionsKeepApart(t *testing.T) {
 func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		s := g.session(client.Renew())
+		s := g.Session(client.Renew())
 		m := lock.NewRWMutex(s, "m")
 		old, err := m.RLock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.destroy(s)
+		g.Destroy(s)
 		<-old.Lost()
 		var next *lock.Hold
 		done := start(func() (err error) { next, err = m.RLock(t.Context()); return err })
@@ -216,7 +216,7 @@ func TestAReaderThatLostTheLockDoesNotUnlockThatOfTheNext(t *testing.T) {
 func TestATryDoesNotWaitForTheReleaseOfASharer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t)
-		m := lock.NewRWMutex(g.session(), "m")
+		m := lock.NewRWMutex(g.Session(), "m")
 		h, err := m.RLock(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -16,46 +16,31 @@ const path = clienttest.Path
 func TestMain(m *testing.M) { clienttest.Main(m) }
 
 // stage is a cluster with a client, for one test.
-type stage struct {
-	t *testing.T
-	c *client.Client
-	*clienttest.Stage
-}
+type stage struct{ *clienttest.Stage }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	g := clienttest.New(t, servertest.Shards(1))
-	return &stage{t, g.Client, g}
-}
-
-func (g *stage) session(options ...client.SessionOption) *client.Session {
-	g.t.Helper()
-	return g.Session(options...)
-}
-
-func (g *stage) destroy(s *client.Session) {
-	g.t.Helper()
-	g.Destroy(s)
+	return &stage{clienttest.New(t, servertest.Shards(1))}
 }
 
 // inside returns how many own the semaphore, and how many wait for it.
 func (g *stage) inside(name string) (owners, waiters int) {
-	g.t.Helper()
-	d, err := g.c.Node(path).Describe(g.t.Context(), name, client.WithOwners(), client.WithWaiters())
+	g.T.Helper()
+	d, err := g.Client.Node(path).Describe(g.T.Context(), name, client.WithOwners(), client.WithWaiters())
 	if errors.Is(err, client.ErrNotFound) {
 		return 0, 0
 	}
 	if err != nil {
-		g.t.Fatal(err)
+		g.T.Fatal(err)
 	}
 	return len(d.Owners), len(d.Waiters)
 }
 
 // want checks how many own and wait.
 func (g *stage) want(name string, owners, waiters int) {
-	g.t.Helper()
+	g.T.Helper()
 	if o, w := g.inside(name); o != owners || w != waiters {
-		g.t.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
+		g.T.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
 	}
 }
 

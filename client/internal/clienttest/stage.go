@@ -1,6 +1,7 @@
 package clienttest
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,32 @@ func Open(t testing.TB, srv *servertest.Cluster) *client.Client {
 	Check(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// Connect starts a server in this process, a client of it, a node and a session in it, for an example.
+func Connect(
+	ctx context.Context, path string, options ...client.SessionOption,
+) (c *client.Client, s *client.Session, stop func()) {
+	srv, err := servertest.Run()
+	if err == nil {
+		err = srv.WaitReady(time.Minute)
+	}
+	if err == nil {
+		c, err = client.Open(ctx, srv.Addresses(), client.WithDialer(srv.Dial))
+	}
+	if err == nil {
+		_, err = c.CreateNode(ctx, path, client.NodeConfig{})
+	}
+	if err == nil {
+		s, err = c.Session(ctx, path, options...)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return c, s, func() {
+		_ = c.Close()
+		srv.Close()
+	}
 }
 
 // Session starts a session of a client in the node.
