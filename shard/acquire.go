@@ -49,7 +49,7 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if m.isFullBeforeQuotas(t) || !m.mayLink(t.session) {
+	if m.isFullBeforeQuotas(t) || !m.mayAddLink(t.session) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
@@ -66,10 +66,10 @@ func (m *Machine) acquireNew(c *Command, t *target, ephemeral bool) {
 func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 	isGranted := o.firstWaiter == 0 && s.fits(c.Count)
 	switch {
-	case !m.mayLink(t.session):
+	case !m.mayAddLink(t.session):
 		m.answer(protocol.StatusPreconditionFailed)
 	case !isGranted && c.Timeout == 0:
-		m.answer(protocol.StatusSuccess).Limit = s.told()
+		m.answer(protocol.StatusSuccess).Limit = s.reportedLimit()
 	case !m.mayGrow(o.node, 0, LinkBytes+len(c.Data)):
 	case isGranted:
 		m.grantNew(c, t, s)
@@ -79,21 +79,21 @@ func (m *Machine) acquireJoin(c *Command, t *target, o *object, s *semaphore) {
 		if o.firstWaiter == 0 {
 			o.firstWaiter = h
 		}
-		m.answerQueued(h, s.told())
+		m.answerQueued(h, s.reportedLimit())
 	}
 }
 
-// mayLink tells whether the session may own or wait for one more.
-func (m *Machine) mayLink(session handle) bool {
+// mayAddLink reports whether the session may own or wait for one more.
+func (m *Machine) mayAddLink(session handle) bool {
 	return m.rules < linksPerSession || m.sessions.at(session).linkCount < uint32(m.bounds.SessionLinks)
 }
 
 // grantNew makes the session an owner at once.
 func (m *Machine) grantNew(c *Command, t *target, s *semaphore) {
 	h := m.addLink(t.session, t.object, c, true)
-	s.own(c.Count)
-	m.remember(t.object, m.lastOrder)
-	m.answerAcquired(h, s.told())
+	s.addOwner(c.Count)
+	m.recordOwnerChange(t.object, m.lastOrder)
+	m.answerAcquired(h, s.reportedLimit())
 }
 
 // acquireAsOwner lowers the count or replaces the data of what the session owns.
@@ -106,14 +106,14 @@ func (m *Machine) acquireAsOwner(c *Command, t *target, s *semaphore, h handle) 
 	l.number = c.Number
 	lowered, replaced := c.Count < l.count, l.data != string(c.Data)
 	m.setData(h, c.Data)
-	m.answerAcquired(h, s.told())
+	m.answerAcquired(h, s.reportedLimit())
 	if lowered {
 		s.taken -= l.count - c.Count
 		l.count = c.Count
 		m.runQueue(t.object, 0)
 	}
 	if lowered || replaced {
-		m.remember(t.object, l.order)
+		m.recordOwnerChange(t.object, l.order)
 		m.changed(t.object, FlagOwners)
 	}
 }
@@ -135,11 +135,11 @@ func (m *Machine) acquireAsWaiter(c *Command, t *target, o *object, s *semaphore
 		m.runQueue(t.object, h)
 		m.changed(t.object, FlagOwners)
 	case c.Timeout == 0:
-		m.answer(protocol.StatusSuccess).Limit = s.told()
+		m.answer(protocol.StatusSuccess).Limit = s.reportedLimit()
 		m.removeLink(h)
-		m.parted(t.object, false, head)
+		m.afterRemoval(t.object, false, head)
 	default:
-		m.answerQueued(h, s.told())
+		m.answerQueued(h, s.reportedLimit())
 	}
 }
 
@@ -163,8 +163,8 @@ func (m *Machine) resumeAcquire(c *Command, t *target) bool {
 	return true
 }
 
-// resumeDeleted is resumeAcquire where the semaphore is deleted and its session has not been told: whatever gave the
-// ownership is over.
+// resumeDeleted is resumeAcquire where the semaphore is deleted and the link still pending: the ownership that the
+// acquire gave is over.
 func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
 	l := m.links.at(h)
 	a := m.sessions.at(t.session).kept(c.Number)
@@ -175,7 +175,7 @@ func (m *Machine) resumeDeleted(c *Command, t *target, h handle) bool {
 	return true
 }
 
-// answerAcquired and answerQueued take the limit that is told.
+// answerAcquired answers that the session owns. The limit is the one that the answer reports.
 func (m *Machine) answerAcquired(h handle, limit uint64) {
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Order, e.Limit = FlagAcquired, m.links.at(h).order, limit

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// answer is what a session was told about one of its mutations, kept until it says that it saw it.
+// answer is the Result of a mutation, kept until its session acknowledges it.
 type answer struct {
 	number   uint64
 	order    OrderID
@@ -67,12 +67,12 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	}
 }
 
-// settle writes what became of a queued acquire into the answer that is kept for it, if one is.
-func (m *Machine) settle(h handle, number uint64, settled answer) {
+// recordOutcome writes what became of a queued acquire into the answer that is kept for it, if one is.
+func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	s := m.sessions.at(h)
 	if a := s.kept(number); a != nil {
 		m.touchSession(h)
-		settled.number = number
-		*a = settled
+		outcome.number = number
+		*a = outcome
 	}
 }

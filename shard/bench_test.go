@@ -69,7 +69,7 @@ func names(format string, n int) [][]byte {
 	return out
 }
 
-// An acquire or a release of one's own semaphore: half of what is reported per pair.
+// BenchmarkApplyAcquireRelease: an acquire or a release of one's own semaphore: half of what is reported per pair.
 func BenchmarkApplyAcquireRelease(b *testing.B) {
 	for _, n := range []int{512, 100_000} {
 		b.Run(fmt.Sprintf("locks=%d", n), func(b *testing.B) {
@@ -91,7 +91,8 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 	}
 }
 
-// An ephemeral semaphore made by an acquire and ended by the release: one of each per operation.
+// BenchmarkApplyEphemeralCreateDelete: an ephemeral semaphore made by an acquire and ended by the release: one of each
+// per operation.
 func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 	for _, others := range []int{0, 10_000, 900_000} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
@@ -110,14 +111,14 @@ func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 	}
 }
 
-// One session joins a long queue and leaves it from its middle.
+// BenchmarkApplyAmongManyWaiters: one session joins a long queue and leaves it from its middle.
 func BenchmarkApplyAmongManyWaiters(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("waiters=%d", n), func(b *testing.B) { benchmarkAmong(b, n, 1) })
 	}
 }
 
-// One session becomes an owner among many and releases.
+// BenchmarkApplyAmongManyOwners: one session becomes an owner among many and releases.
 func BenchmarkApplyAmongManyOwners(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("owners=%d", n), func(b *testing.B) { benchmarkAmong(b, n, Forever) })
@@ -142,7 +143,8 @@ func benchmarkAmong(b *testing.B, n int, limit uint64) {
 	}
 }
 
-// The hand-off of one contended lock: the owner releases, the next gets it, the first queues again.
+// BenchmarkApplyHandOff: the hand-off of one contended lock: the owner releases, the next gets it, the first queues
+// again.
 func BenchmarkApplyHandOff(b *testing.B) {
 	const n = 32
 	t := newestBed(n)
@@ -158,7 +160,7 @@ func BenchmarkApplyHandOff(b *testing.B) {
 	}
 }
 
-// A session that waits among 100,000 dies, and another takes its place.
+// BenchmarkApplySessionDeathAmongManyWaiters: a session that waits among 100,000 dies, and another takes its place.
 func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
@@ -177,7 +179,7 @@ func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	}
 }
 
-// What the apply path of a host does with a batch from the log: decode it and apply it.
+// BenchmarkApplyDecodedBatch: what the apply path of a host does with a batch from the log: decode it and apply it.
 func BenchmarkApplyDecodedBatch(b *testing.B) {
 	const n = 100
 	t := newestBed(n)
@@ -232,7 +234,8 @@ func fillMillion(tb testing.TB) (m *Machine, perSession, perSemaphore float64) {
 	before := heap()
 	for i := range ids {
 		batch.Commands = append(batch.Commands[:0], Command{
-			Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000, Data: []byte("worker"), Key: []byte("0123456789abcdef"),
+			Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000,
+			Data: []byte("worker"), Key: []byte("0123456789abcdef"),
 		})
 		out.Reset()
 		m.Apply(&batch, &out)
@@ -305,16 +308,18 @@ func BenchmarkMillion(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			at := i % len(locks)
 			number += 2
-			t.do(Command{Kind: CmdAcquire, Node: 2, Session: t.ids[at], Number: number, Acked: number - 1, Name: locks[at], Count: 1})
-			t.do(Command{Kind: CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1, Acked: number, Name: locks[at]})
+			t.do(Command{Kind: CmdAcquire, Node: 2, Session: t.ids[at], Number: number, Acked: number - 1,
+				Name: locks[at], Count: 1})
+			t.do(Command{Kind: CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1, Acked: number,
+				Name: locks[at]})
 		}
 		if err := <-saved; err != nil {
 			b.Fatal(err)
 		}
 		sn.Discard()
 	})
-	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of a
-	// host.
+	// One step of a digest: how long it holds the read lock; and how many steps there are, each followed by a pause of
+	// a host.
 	b.Run("digest-step", func(b *testing.B) {
 		d := m.BeginDigest()
 		steps := 0
@@ -371,12 +376,14 @@ func cyclesOfOne(b *testing.B, m *Machine, lock string) {
 	number := uint64(0)
 	for b.Loop() {
 		number += 2
-		t.do(Command{Kind: CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1, Name: name, Count: 1})
+		t.do(Command{Kind: CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1, Name: name,
+			Count: 1})
 		t.do(Command{Kind: CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number, Name: name})
 	}
 }
 
-// One page of a semaphore with 100,000 owners: how long a read holds the lock at the most.
+// BenchmarkDescribePageOfManyOwners: one page of a semaphore with 100,000 owners: how long a read holds the lock at the
+// most.
 func BenchmarkDescribePageOfManyOwners(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)

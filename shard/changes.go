@@ -2,7 +2,7 @@ package shard
 
 import "slices"
 
-// DeltaKind says how the changes of a semaphore since a revision can be told.
+// DeltaKind says how the changes of a semaphore since a revision can be reported.
 type DeltaKind uint8
 
 const (

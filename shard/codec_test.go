@@ -166,7 +166,8 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		{"unknown flag", leveled("13" + "0100" + "80"), ErrNewerFormat, "flags 0x80"},
 		{"level too high for this build", leveled("09" + "0002" + "c901"), ErrNewerFormat, "level to 200"},
 		{"bytes behind the fields", leveled("01" + "0000" + "00"), ErrBadBatch, "behind the last field"},
-		{"unknown kind before the levels", []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\xc7\x00\x00"), ErrNewerFormat, "kind 199"},
+		{"unknown kind before the levels", []byte("\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\xc7\x00\x00"),
+			ErrNewerFormat, "kind 199"},
 		{"tail", append(bytes.Clone(good), 1), ErrBadBatch, "behind the last command"},
 		{"cut", good[:len(good)-1], ErrBadBatch, "command 0"},
 	} {
@@ -181,10 +182,11 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Logs hold these bytes: they are read as they always were, those without levels too.
+// TestTheFormOfABatchStays: logs hold these bytes: they are read as they always were, those without levels too.
 func TestTheFormOfABatchStays(t *testing.T) {
 	const head = "0500000000000000" + "07" + "01" // proposer 5, sequence 7, one command
-	update := Command{Kind: CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2, Name: []byte("ab"), Data: []byte("c"), Order: 9}
+	update := Command{Kind: CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2,
+		Name: []byte("ab"), Data: []byte("c"), Order: 9}
 	guarded := Command{Kind: CmdSemaphoreUpdate, Node: 17, Name: []byte("ab"), Data: []byte("c"), Revision: 300}
 	for body, want := range map[string]Command{
 		"11" + "fc08" + "11" + "0807060504030201" + "03" + "02" + "026162" + "0163" + "09": update,

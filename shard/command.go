@@ -33,25 +33,25 @@ const (
 	// CmdWaitersTimeOut takes waiters out of queues whose time is up. Uses Term, Waiters.
 	CmdWaitersTimeOut CommandKind = 7
 	// CmdNodeDrop removes up to Count (at the most MaxList) objects and sessions of a dropped node.
-	// The answer tells with FlagMore that there are more; the leader proposes it again. Uses Node, Count.
+	// The answer says with FlagMore that there are more; the leader proposes it again. Uses Node, Count.
 	CmdNodeDrop CommandKind = 8
 
 	// CmdLevel raises the feature level of the shard to Count, from the next batch on. Uses Count.
 	CmdLevel CommandKind = 9
 	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses
-	// Count: a number that tells digests apart.
+	// Count: the number of the digest.
 	CmdDigestTake CommandKind = 10
 	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes
 	// nothing. Uses Count, Sum.
 	CmdDigestCompare CommandKind = 11
 
 	// CmdContinue goes on with what commands have begun and were too much for one: sessions that ended, semaphores that
-	// were deleted, waiters that are to be granted. The answer tells with FlagMore that there is more; the leader proposes
-	// it until there is not.
+	// were deleted, waiters that are to be granted. The answer says with FlagMore that there is more; the leader
+	// proposes it until there is not.
 	CmdContinue CommandKind = 12
 
-	// CmdNodeLimits sets the quotas of a node in this shard, or those of the shard itself where Node is 0. Zeros mean the
-	// defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
+	// CmdNodeLimits sets the quotas of a node in this shard, or those of the shard itself where Node is 0. Zeros mean
+	// the defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
 	CmdNodeLimits CommandKind = 13
 
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
@@ -120,8 +120,8 @@ type Command struct {
 	// Sum is a digest.
 	Sum uint64
 	// Time is the wall clock of the host that proposes, in milliseconds since 1970, or 0. Commands carry it that make
-	// sessions or links, or let waiters own: it is kept as "since when", for people. Nothing is decided by it, and it may
-	// go back.
+	// sessions or links, or let waiters own: it is kept as "since when", for people. Nothing is decided by it, and it
+	// may go back.
 	Time uint64
 	// Client says who made a session, for people.
 	Client ClientRef
@@ -157,7 +157,7 @@ func (c *ClientRef) state() ClientState {
 	return ClientState{Address: string(c.Address), Name: string(c.Name), Version: string(c.Version)}
 }
 
-// WaiterRef names one waiting acquire: the number tells a re-acquire from the one that was timed.
+// WaiterRef names one waiting acquire: by the number a re-acquire differs from the one that was timed.
 type WaiterRef struct {
 	Node    NodeID
 	Name    []byte
@@ -208,13 +208,13 @@ func (k CommandKind) String() string {
 	return "command-" + strconv.Itoa(int(k))
 }
 
-// TakesTime tells whether commands of the kind carry the Time at which they were proposed: those that make a session or
-// a link, or may let a waiter own.
+// TakesTime reports whether commands of the kind carry the Time at which they were proposed: those that make a session
+// or a link, or may let a waiter own.
 func (k CommandKind) TakesTime() bool { return takesTime[k] }
 
 var takesTime = [256]bool{
-	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdWaitersTimeOut: true,
-	CmdContinue: true, CmdAcquire: true, CmdRelease: true, CmdSemaphoreResize: true,
+	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true,
+	CmdWaitersTimeOut: true, CmdContinue: true, CmdAcquire: true, CmdRelease: true, CmdSemaphoreResize: true,
 }
 
 // mutations are the numbered commands on named objects.

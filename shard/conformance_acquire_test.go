@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Cases 58 and 59, and rule 1.6.
+// TestAcquireCountsFromOneToTheLimit: cases 58 and 59, and rule 1.6.
 func TestAcquireCountsFromOneToTheLimit(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -29,7 +29,7 @@ func TestAcquireOfAMissingSemaphoreIsNotFoundWhateverItsCount(t *testing.T) {
 	})
 }
 
-// Case 62.
+// TestAcquireTimeoutIsAtMostADayOrForever: case 62.
 func TestAcquireTimeoutIsAtMostADayOrForever(t *testing.T) {
 	day := uint64(shard.MaxAcquireTimeout.Milliseconds())
 	play(t, func(m *scene) {
@@ -47,7 +47,7 @@ func TestAcquireTimeoutIsAtMostADayOrForever(t *testing.T) {
 	})
 }
 
-// Case 61.
+// TestAcquireOfWhatIsTakenWaits: case 61.
 func TestAcquireOfWhatIsTakenWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -58,7 +58,7 @@ func TestAcquireOfWhatIsTakenWaits(t *testing.T) {
 	})
 }
 
-// Case 53, as far as the state shows it.
+// TestOwnersDataIsNotTheSemaphoresData: case 53, as far as the state shows it.
 func TestOwnersDataIsNotTheSemaphoresData(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -72,7 +72,7 @@ func TestOwnersDataIsNotTheSemaphoresData(t *testing.T) {
 	})
 }
 
-// Case 67, and rule 1: the queue is strictly first in, first out.
+// TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt: case 67, and rule 1: the queue is strictly first in, first out.
 func TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -84,7 +84,7 @@ func TestAcquireHeadOfQueueBlocksSmallerRequestsBehindIt(t *testing.T) {
 	})
 }
 
-// Case 68.
+// TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt: case 68.
 func TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -97,7 +97,7 @@ func TestEndOfTheBlockingHeadGrantsWhoStoodBehindIt(t *testing.T) {
 	})
 }
 
-// Case 70.
+// TestReleaseGrantsAllThatFitInOrder: case 70.
 func TestReleaseGrantsAllThatFitInOrder(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -116,7 +116,7 @@ func TestReleaseGrantsAllThatFitInOrder(t *testing.T) {
 	})
 }
 
-// Case 71.
+// TestOwnerThatLowersItsCountMakesRoomForTheQueue: case 71.
 func TestOwnerThatLowersItsCountMakesRoomForTheQueue(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -132,7 +132,7 @@ func TestOwnerThatLowersItsCountMakesRoomForTheQueue(t *testing.T) {
 	})
 }
 
-// Cases 73 and 34.
+// TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing: cases 73 and 34.
 func TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -144,7 +144,7 @@ func TestOwnerThatAcquiresTheSameAgainKeepsAllAndChangesNothing(t *testing.T) {
 	})
 }
 
-// Case 74.
+// TestOwnerThatAcquiresWithoutDataClearsIt: case 74.
 func TestOwnerThatAcquiresWithoutDataClearsIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -157,7 +157,7 @@ func TestOwnerThatAcquiresWithoutDataClearsIt(t *testing.T) {
 	})
 }
 
-// Rule 2, and case 100.
+// TestOwnerNeverGrows: rule 2, and case 100.
 func TestOwnerNeverGrows(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -174,7 +174,7 @@ func TestOwnerNeverGrows(t *testing.T) {
 	})
 }
 
-// Rule 1.6: an owner's timeout is ignored.
+// TestOwnersTimeoutIsIgnored: rule 1.6: an owner's timeout is ignored.
 func TestOwnersTimeoutIsIgnored(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -186,7 +186,7 @@ func TestOwnersTimeoutIsIgnored(t *testing.T) {
 	})
 }
 
-// Case 86.
+// TestAcquiringTwiceIsReleasedByOneRelease: case 86.
 func TestAcquiringTwiceIsReleasedByOneRelease(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -198,7 +198,8 @@ func TestAcquiringTwiceIsReleasedByOneRelease(t *testing.T) {
 	})
 }
 
-// Case 92, and DESIGN.md section 6: one counter for the shard, over all semaphores and nodes.
+// TestOrderIDsGrowOverAllSemaphoresAndNodes: case 92, and DESIGN.md section 6: one counter for the shard, over all
+// semaphores and nodes.
 func TestOrderIDsGrowOverAllSemaphoresAndNodes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -210,7 +211,7 @@ func TestOrderIDsGrowOverAllSemaphoresAndNodes(t *testing.T) {
 	})
 }
 
-// Case 65, and rule 1.11: a try that fails uses no order id.
+// TestTryThatFailsLeavesNoTrace: case 65, and rule 1.11: a try that fails uses no order id.
 func TestTryThatFailsLeavesNoTrace(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -222,7 +223,7 @@ func TestTryThatFailsLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// Rule 1.
+// TestTryNeverOvertakesTheQueue: rule 1.
 func TestTryNeverOvertakesTheQueue(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -243,7 +244,7 @@ func TestTryThatFitsSucceeds(t *testing.T) {
 	})
 }
 
-// Counts near 2^64 must not wrap around.
+// TestCountsUpToTheHighestNumberDoNotOverflow: counts near 2^64 must not wrap around.
 func TestCountsUpToTheHighestNumberDoNotOverflow(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -257,7 +258,7 @@ func TestCountsUpToTheHighestNumberDoNotOverflow(t *testing.T) {
 	})
 }
 
-// Case 91.
+// TestWaiterWithoutTimeoutIsGrantedOnRelease: case 91.
 func TestWaiterWithoutTimeoutIsGrantedOnRelease(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -14,7 +14,7 @@ func playReading(t *testing.T, story func(m *scene, machine *shard.Machine)) {
 	story(newScene(t, machine, shard.EverySlot()), machine)
 }
 
-// Case 52.
+// TestDescribeTellsTheCountWithoutListingAnybody: case 52.
 func TestDescribeTellsTheCountWithoutListingAnybody(t *testing.T) {
 	playReading(t, func(m *scene, machine *shard.Machine) {
 		m.start("s1", "s2")
@@ -31,7 +31,8 @@ func TestDescribeTellsTheCountWithoutListingAnybody(t *testing.T) {
 	})
 }
 
-// Case 53, and rule 1.5: the timeout of an owner is not shown, that of a waiter is.
+// TestDescribeListsOwnersAndWaitersWithTheirData: case 53, and rule 1.5: the timeout of an owner is not shown, that of
+// a waiter is.
 func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 	playReading(t, func(m *scene, machine *shard.Machine) {
 		m.start("s1", "s2")
@@ -50,7 +51,7 @@ func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 	})
 }
 
-// Case 55.
+// TestDescribeOfAMissingNameFindsNothing: case 55.
 func TestDescribeOfAMissingNameFindsNothing(t *testing.T) {
 	playReading(t, func(_ *scene, machine *shard.Machine) {
 		if machine.Describe(homeNode, []byte("sem"), shard.DescribeOptions{Owners: true}, new(shard.Description)) {

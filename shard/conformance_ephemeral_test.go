@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Case 94, and rule 1.9: even a try makes it.
+// TestFirstAcquireMakesAnEphemeralSemaphore: case 94, and rule 1.9: even a try makes it.
 func TestFirstAcquireMakesAnEphemeralSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -20,7 +20,7 @@ func TestFirstAcquireMakesAnEphemeralSemaphore(t *testing.T) {
 	})
 }
 
-// Case 95.
+// TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether: case 95.
 func TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -30,8 +30,8 @@ func TestSharedHoldersOfAnEphemeralSemaphoreOwnItTogether(t *testing.T) {
 	})
 }
 
-// Case 97.
-func TestEphemeralSemaphoreLivesWhileSomebodyWaits(t *testing.T) {
+// TestEphemeralSemaphoreStaysWhileASessionWaits: case 97.
+func TestEphemeralSemaphoreStaysWhileASessionWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.acquire("s1", "L", ephemeral, count(all))
@@ -41,7 +41,7 @@ func TestEphemeralSemaphoreLivesWhileSomebodyWaits(t *testing.T) {
 	})
 }
 
-// Case 98.
+// TestExclusiveOwnerThatSharesLetsTheOthersIn: case 98.
 func TestExclusiveOwnerThatSharesLetsTheOthersIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -52,7 +52,7 @@ func TestExclusiveOwnerThatSharesLetsTheOthersIn(t *testing.T) {
 	})
 }
 
-// Case 101, and rule 5.
+// TestAcquireMustSayEphemeralAsTheSemaphoreIs: case 101, and rule 5.
 func TestAcquireMustSayEphemeralAsTheSemaphoreIs(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -68,7 +68,7 @@ func TestAcquireMustSayEphemeralAsTheSemaphoreIs(t *testing.T) {
 	})
 }
 
-// Rule 1.9, case 103: it goes with its last link, by whatever way.
+// TestEphemeralSemaphoreGoesWithItsLastHolder: rule 1.9, case 103: it goes with its last link, by whatever way.
 func TestEphemeralSemaphoreGoesWithItsLastHolder(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -83,7 +83,7 @@ func TestEphemeralSemaphoreGoesWithItsLastHolder(t *testing.T) {
 	})
 }
 
-// DESIGN.md section 6.
+// TestOrderIDsAndRevisionsNeverGoBackThroughTheEndOfAnEphemeralSemaphore: DESIGN.md section 6.
 func TestOrderIDsAndRevisionsNeverGoBackThroughTheEndOfAnEphemeralSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -101,7 +101,7 @@ func TestOrderIDsAndRevisionsNeverGoBackThroughTheEndOfAnEphemeralSemaphore(t *t
 	})
 }
 
-// Rule 1.9: it survives a change of leader with its owners.
+// TestEphemeralSemaphoreSurvivesANewLeader: rule 1.9: it survives a change of leader with its owners.
 func TestEphemeralSemaphoreSurvivesANewLeader(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -165,7 +165,7 @@ func (m *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate:
 			want.Revision = e.Revision
 			if sem := semaphoreIn(after, o.command.Node, string(o.command.Name)); sem != nil && len(o.effects) > 1 {
-				want.Revision = sem.Revision // it is not repeated: it tells of what it did
+				want.Revision = sem.Revision // it was carried out, not repeated
 			}
 		}
 	}

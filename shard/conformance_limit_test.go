@@ -46,7 +46,7 @@ func resultOf(t *testing.T, m *shard.Machine, c shard.Command) shard.Effect {
 	return shard.Effect{}
 }
 
-// Semantics 1.2: a million semaphores in a node, the ephemeral ones with them.
+// TestNodeHasALimitOfSemaphores: semantics 1.2: a million semaphores in a node, the ephemeral ones with them.
 func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million semaphores")
@@ -54,7 +54,8 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	m := shard.New(shard.Options{})
 	session := resultOf(t, m, shard.Command{Kind: shard.CmdSessionCreate, Node: homeNode}).Session
 	fill(t, m, shard.MaxSemaphoresPerNode-1, func(i int) shard.Command {
-		return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i), 10), Count: 1}
+		return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i), 10),
+			Count: 1}
 	})
 	acquire := func(name string, number uint64) shard.Command {
 		return shard.Command{
@@ -82,7 +83,7 @@ func TestNodeHasALimitOfSemaphores(t *testing.T) {
 	}
 }
 
-// Semantics 1.2: a million sessions in a node; guests count.
+// TestNodeHasALimitOfSessions: semantics 1.2: a million sessions in a node; guests count.
 func TestNodeHasALimitOfSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a million sessions")
@@ -120,7 +121,8 @@ func TestNodeHasALimitOfSessions(t *testing.T) {
 	}
 }
 
-// A command that says a lower level follows the rules of that level, also where its shard has quotas by now.
+// TestQuotasHoldForCommandsOfTheirLevelOnly: a command that says a lower level follows the rules of that level, also
+// where its shard has quotas by now.
 func TestQuotasHoldForCommandsOfTheirLevelOnly(t *testing.T) {
 	if level.Newest < level.Of(level.Rule, "quotas") {
 		t.Skip("this build has no quotas")
@@ -134,14 +136,16 @@ func TestQuotasHoldForCommandsOfTheirLevelOnly(t *testing.T) {
 	for at, want := range map[level.Level]protocol.Status{
 		level.Of(level.Rule, "quotas") - 1: protocol.StatusSuccess, level.Newest: protocol.StatusQuotaExceeded,
 	} {
-		c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte{'a' + byte(at)}, Count: 1, Level: at}
+		c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte{'a' + byte(at)}, Count: 1,
+			Level: at}
 		if got := resultOf(t, m, c); got.Status != want {
 			t.Errorf("level %d: %v %v, not %v", at, got.Status, got.Quota, want)
 		}
 	}
 }
 
-// The quota of objects of a node that has none of its own is the limit that nodes had before.
+// TestNodeHasADefaultQuotaOfObjects: the quota of objects of a node that has none of its own is the limit that nodes
+// had before.
 func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
 	if testing.Short() || level.Newest < level.Of(level.Rule, "quotas") {
 		t.Skip("makes a million semaphores, from level 3 on")
@@ -150,7 +154,8 @@ func TestNodeHasADefaultQuotaOfObjects(t *testing.T) {
 	resultOf(t, m, shard.Command{Kind: shard.CmdLevel, Count: uint64(level.Newest)})
 	create := func(i int) shard.Command {
 		return shard.Command{
-			Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i), 10), Count: 1, Level: level.Newest,
+			Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: strconv.AppendInt(nil, int64(i),
+				10), Count: 1, Level: level.Newest,
 		}
 	}
 	fill(t, m, shard.DefaultNodeObjects, create)

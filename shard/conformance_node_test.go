@@ -26,7 +26,7 @@ func TestNodeIsSeenWithItsFirstSessionOrSemaphoreAndAgainAfterItsLast(t *testing
 	})
 }
 
-// Semantics 1.1: nodes are isolated from one another.
+// TestNodesDoNotShareNames: semantics 1.1: nodes are isolated from one another.
 func TestNodesDoNotShareNames(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("one"))
@@ -118,7 +118,8 @@ func TestExpiryPassesOverGuests(t *testing.T) {
 	})
 }
 
-// A guest that the directory forgot too early starts over: nothing of its former numbers is known.
+// TestForgottenGuestStartsOver: a guest that the directory forgot too early starts over: nothing of its former numbers
+// is known.
 func TestForgottenGuestStartsOver(t *testing.T) {
 	playServing(t, lowerHalf(), func(m *scene) {
 		m.guest("g1")
@@ -130,7 +131,7 @@ func TestForgottenGuestStartsOver(t *testing.T) {
 	})
 }
 
-// Case 140, as far as a data shard shows it.
+// TestDropOfANodeGoesInStepsSemaphoresByNameThenSessionsByID: case 140, as far as a data shard shows it.
 func TestDropOfANodeGoesInStepsSemaphoresByNameThenSessionsByID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s2", inSlot(20))
@@ -201,7 +202,7 @@ func TestDropTakesOneToMaxListAtATime(t *testing.T) {
 		m.start("s1")
 		m.dropNode(1, 0).want("BAD_REQUEST")
 		m.dropNode(1, shard.MaxList+1).want("BAD_REQUEST")
-		m.dropNode(9, shard.MaxList).want("SUCCESS") // nobody knows it
+		m.dropNode(9, shard.MaxList).want("SUCCESS") // the node is not known
 		m.dropNode(1, shard.MaxList).want("ended s1 NODE_DROPPED", "SUCCESS")
 	})
 }

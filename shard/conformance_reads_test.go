@@ -25,12 +25,12 @@ func checkReads(m *shard.Machine, earlier, now *shard.State) error {
 	return checkDeltas(m, earlier, now)
 }
 
-// ended tells whether a session has ended, though not all that it has is released.
+// ended reports whether a session has ended, though not all that it has is released.
 func ended(state *shard.State, id shard.SessionID) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Session: id})
 }
 
-// deleted tells whether a semaphore is deleted, though not all who own it or wait for it were told.
+// deleted reports whether a semaphore is deleted and still has links.
 func deleted(state *shard.State, sem *shard.SemaphoreState) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Node: sem.Node, Name: sem.Name, Deleting: true})
 }
@@ -75,7 +75,8 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 		s := &state.Sessions[i]
 		view := viewOf(state, s)
 		if ended(state, s.ID) {
-			if _, known := m.Session(s.ID); known || m.KeyMatches(s.ID, []byte(s.Key)) || s.Home && m.Liveness(s.ID) != shard.Dead {
+			if _, known := m.Session(s.ID); known || m.KeyMatches(s.ID, []byte(s.Key)) || s.Home &&
+				m.Liveness(s.ID) != shard.Dead {
 				return fmt.Errorf("session %v has ended and is there", s.ID)
 			}
 			continue
@@ -157,7 +158,8 @@ func viewOf(state *shard.State, s *shard.SessionState) shard.SessionView {
 }
 
 func linkView(l shard.LinkState) shard.LinkView {
-	view := shard.LinkView{Order: l.Order, Session: l.Session, Count: l.Count, Data: l.Data, Owner: l.Owner, Since: l.Since}
+	view := shard.LinkView{Order: l.Order, Session: l.Session, Count: l.Count, Data: l.Data, Owner: l.Owner,
+		Since: l.Since}
 	if !l.Owner {
 		view.Timeout = l.Timeout
 	}
@@ -219,7 +221,8 @@ func checkSemaphoreLists(m *shard.Machine, state *shard.State) error {
 		for _, prefix := range []string{"", "p"} {
 			var want, got []shard.SemaphoreView
 			for i := range state.Semaphores {
-				if sem := &state.Semaphores[i]; sem.Node == n.ID && strings.HasPrefix(sem.Name, prefix) && !deleted(state, sem) {
+				if sem := &state.Semaphores[i]; sem.Node == n.ID && strings.HasPrefix(sem.Name, prefix) &&
+					!deleted(state, sem) {
 					_, view := describe(sem)
 					want = append(want, view)
 				}

@@ -2,7 +2,7 @@ package shard_test
 
 import "testing"
 
-// Case 82.
+// TestReleaseWhileWaitingAbortsTheAcquireFirst: case 82.
 func TestReleaseWhileWaitingAbortsTheAcquireFirst(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -14,7 +14,7 @@ func TestReleaseWhileWaitingAbortsTheAcquireFirst(t *testing.T) {
 	})
 }
 
-// Case 83: the regression O2.
+// TestWaiterThatReleasedAcquiresAnewAndIsGranted: case 83: the regression O2.
 func TestWaiterThatReleasedAcquiresAnewAndIsGranted(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s0", "s1", "s2")
@@ -27,8 +27,9 @@ func TestWaiterThatReleasedAcquiresAnewAndIsGranted(t *testing.T) {
 	})
 }
 
-// Case 85, rule 6: releasing what one does not have succeeds and releases nothing.
-func TestReleaseOfNothingSucceedsAndTouchesNobody(t *testing.T) {
+// TestReleaseOfNothingSucceedsAndChangesNothing: case 85, rule 6: releasing what one does not have succeeds and
+// releases nothing.
+func TestReleaseOfNothingSucceedsAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 1)
@@ -41,7 +42,7 @@ func TestReleaseOfNothingSucceedsAndTouchesNobody(t *testing.T) {
 	})
 }
 
-// Rule 1.8: a head that leaves lets those behind it in.
+// TestReleaseByTheHeadLetsThoseBehindItIn: rule 1.8: a head that leaves lets those behind it in.
 func TestReleaseByTheHeadLetsThoseBehindItIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -60,7 +61,7 @@ func TestReleaseByTheHeadLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-func TestReleaseByAWaiterBehindTheHeadGrantsNobody(t *testing.T) {
+func TestReleaseByAWaiterBehindTheHeadGrantsNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
 		m.create("sem", 3)
@@ -73,7 +74,7 @@ func TestReleaseByAWaiterBehindTheHeadGrantsNobody(t *testing.T) {
 	})
 }
 
-// DESIGN.md section 6: a release may carry the order id and is refused if it is stale.
+// TestReleaseIsFencedByTheOrderID: DESIGN.md section 6: a release may carry the order id and is refused if it is stale.
 func TestReleaseIsFencedByTheOrderID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -84,7 +85,7 @@ func TestReleaseIsFencedByTheOrderID(t *testing.T) {
 		m.release("s2", "sem", guard(1)).want("FENCED")
 		m.release("s2", "sem", guard(2)).want("aborted RELEASED s2 sem order=2", "SUCCESS released")
 		m.release("s1", "sem", guard(1)).want("SUCCESS released", "changed sem owners")
-		m.release("s1", "sem", guard(1)).want("FENCED") // it is gone: whoever holds this token is late
+		m.release("s1", "sem", guard(1)).want("FENCED") // it is gone: the holder of this token is late
 		m.release("s1", "no such semaphore", guard(1)).want("FENCED")
 		m.acquire("s1", "sem").want("SUCCESS acquired order=3", "changed sem owners")
 		m.release("s1", "sem", guard(1)).want("FENCED")

@@ -6,7 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Section 4 of shard/DESIGN.md: a mutation that is sent again gets the answer that it got.
+// TestRepeatedMutationGetsItsAnswerAgainAndChangesNothing: section 4 of shard/DESIGN.md: a mutation that is sent again
+// gets the answer that it got.
 func TestRepeatedMutationGetsItsAnswerAgainAndChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -45,7 +46,8 @@ func TestRefusalIsAnAnswerThatIsKeptToo(t *testing.T) {
 	})
 }
 
-// What is refused before the number is looked at is not recorded: it may be sent again.
+// TestRefusalOfTheFormIsNotRecorded: what is refused before the number is looked at is not recorded: it may be sent
+// again.
 func TestRefusalOfTheFormIsNotRecorded(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -55,7 +57,8 @@ func TestRefusalOfTheFormIsNotRecorded(t *testing.T) {
 	})
 }
 
-// A late acquire must not overtake the release that cancelled it.
+// TestMutationBelowTheHighestNumberThatWasNeverAppliedIsStale: a late acquire must not overtake the release that
+// cancelled it.
 func TestMutationBelowTheHighestNumberThatWasNeverAppliedIsStale(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -68,7 +71,8 @@ func TestMutationBelowTheHighestNumberThatWasNeverAppliedIsStale(t *testing.T) {
 	})
 }
 
-// A repeated acquire is answered from the state while it owns or waits, whatever was acknowledged.
+// TestRepeatedAcquireIsAnsweredFromTheState: a repeated acquire is answered from the state while it owns or waits,
+// whatever was acknowledged.
 func TestRepeatedAcquireIsAnsweredFromTheState(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -86,14 +90,15 @@ func TestRepeatedAcquireIsAnsweredFromTheState(t *testing.T) {
 	})
 }
 
-// A kept answer follows what became of a queued acquire.
+// TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt: a kept answer follows what became of a queued acquire.
 func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		happen func(m *scene)
 		again  string
 	}{
-		{"granted and released", func(m *scene) { m.release("s1", "sem"); m.release("s2", "sem") }, "SUCCESS acquired order=2"},
+		{"granted and released", func(m *scene) { m.release("s1", "sem"); m.release("s2", "sem") },
+			"SUCCESS acquired order=2"},
 		{"timed out", func(m *scene) { m.timeOut([]shard.WaiterRef{m.waiting("s2", "sem")}) }, "SUCCESS"},
 		{"replaced", func(m *scene) { m.acquire("s2", "sem") }, "ABORTED REPLACED"},
 		{"released while waiting", func(m *scene) { m.release("s2", "sem") }, "ABORTED RELEASED"},
@@ -114,15 +119,16 @@ func TestAnswerOfAQueuedAcquireFollowsWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// Nobody hears "acquired" who owns nothing: an owner that lost a deleted semaphore is told so if it
-// repeats its latest acquire.
+// TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore: no session is answered "acquired" that owns nothing: an owner that
+// lost a deleted semaphore is answered so if it repeats its latest acquire.
 func TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 2)
 		m.acquire("s1", "sem", count(2))
 		m.acquire("s2", "sem").want("SUCCESS queued order=2")
-		latest := m.acquire("s1", "sem").want("SUCCESS acquired order=1", "granted s2 sem order=2", "changed sem owners")
+		latest := m.acquire("s1", "sem").want("SUCCESS acquired order=1", "granted s2 sem order=2",
+			"changed sem owners")
 		granted := m.acquire("s2", "sem", data("x"))
 		m.delete("sem", force).want(
 			"lost s1 sem order=1", "lost s2 sem order=2", "changed sem data owners deleted", "SUCCESS")
@@ -133,8 +139,8 @@ func TestAnswerOfAnOwnerFollowsTheLossOfItsSemaphore(t *testing.T) {
 	})
 }
 
-// Once the client has seen the answer, a repeated acquire that neither owns nor waits timed out or was
-// overtaken while its client was away. Other mutations are not answered again.
+// TestRepetitionAfterTheAnswerWasAcknowledged: once the client has seen the answer, a repeated acquire that neither
+// owns nor waits timed out or was overtaken while its client was away. Other mutations are not answered again.
 func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -152,7 +158,8 @@ func TestRepetitionAfterTheAnswerWasAcknowledged(t *testing.T) {
 	})
 }
 
-// Section 2: a number is recognised by itself; the kind and the name are not compared.
+// TestNumberUsedForSomethingElseGetsTheAnswerThatWasKept: section 2: a number is recognised by itself; the kind and the
+// name are not compared.
 func TestNumberUsedForSomethingElseGetsTheAnswerThatWasKept(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -179,8 +186,8 @@ func TestAcknowledgedNumberNeverGoesBack(t *testing.T) {
 	})
 }
 
-// A session that acknowledges nothing is refused when it has MaxUnacknowledged answers, and goes on
-// when it has acknowledged some.
+// TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd: a session that acknowledges nothing is refused when it has
+// MaxUnacknowledged answers, and goes on when it has acknowledged some.
 func TestSessionThatAcknowledgesNothingIsOverloadedInTheEnd(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -213,7 +220,8 @@ func TestSessionAndNumberGoTogether(t *testing.T) {
 		m.acquire("s1", "sem", ephemeral, noNumber, noSession).want("BAD_REQUEST")
 		m.release("s1", "sem", noNumber, noSession).want("BAD_REQUEST")
 		m.acquire("s1", "sem", ephemeral, number(3), acked(3)).want("BAD_REQUEST")
-		m.acquire("s1", "sem", ephemeral, number(3), acked(2)).want("SUCCESS acquired order=1", "changed sem created owners")
+		m.acquire("s1", "sem", ephemeral, number(3), acked(2)).want("SUCCESS acquired order=1",
+			"changed sem created owners")
 	})
 }
 

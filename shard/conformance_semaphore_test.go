@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Case 37.
+// TestCreateOfWhatExistsKeepsTheFirstLimit: case 37.
 func TestCreateOfWhatExistsKeepsTheFirstLimit(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 42).want("node 1 seen", "SUCCESS", "changed sem created")
@@ -19,7 +19,7 @@ func TestCreateOfWhatExistsKeepsTheFirstLimit(t *testing.T) {
 	})
 }
 
-// Case 40.
+// TestCreateOfWhatExistsKeepsItsData: case 40.
 func TestCreateOfWhatExistsKeepsItsData(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("a"))
@@ -28,7 +28,7 @@ func TestCreateOfWhatExistsKeepsItsData(t *testing.T) {
 	})
 }
 
-// Case 38.
+// TestCreateOverAnEphemeralSemaphoreFails: case 38.
 func TestCreateOverAnEphemeralSemaphoreFails(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -47,7 +47,7 @@ func TestCreateNeedsALimit(t *testing.T) {
 	})
 }
 
-// Case 41.
+// TestDataIsBytesAndSurvivesANewLeader: case 41.
 func TestDataIsBytesAndSurvivesANewLeader(t *testing.T) {
 	const bytes = "\xff\x00\xc3\x28"
 	play(t, func(m *scene) {
@@ -62,7 +62,7 @@ func TestDataIsBytesAndSurvivesANewLeader(t *testing.T) {
 	})
 }
 
-// Case 43: refused is refused, nothing is applied (oddity O1).
+// TestDataHasALimit: case 43: refused is refused, nothing is applied (oddity O1).
 func TestDataHasALimit(t *testing.T) {
 	longest, tooLong := strings.Repeat("x", shard.MaxData), strings.Repeat("x", shard.MaxData+1)
 	play(t, func(m *scene) {
@@ -77,7 +77,8 @@ func TestDataHasALimit(t *testing.T) {
 	})
 }
 
-// DESIGN.md section 6, oddity O3: names are 1 to 1024 bytes for every operation alike.
+// TestNameHasOneToOneThousandAndTwentyFourBytesEverywhere: DESIGN.md section 6, oddity O3: names are 1 to 1024 bytes
+// for every operation alike.
 func TestNameHasOneToOneThousandAndTwentyFourBytesEverywhere(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -94,7 +95,7 @@ func TestNameHasOneToOneThousandAndTwentyFourBytesEverywhere(t *testing.T) {
 	})
 }
 
-// Case 56.
+// TestNamesHaveNoPathMeaning: case 56.
 func TestNamesHaveNoPathMeaning(t *testing.T) {
 	play(t, func(m *scene) {
 		for _, name := range []string{"/foo/bar", "/foo", "foo/bar/", "..", " ", "\x00", "\xff"} {
@@ -106,7 +107,7 @@ func TestNamesHaveNoPathMeaning(t *testing.T) {
 	})
 }
 
-// Case 44.
+// TestUpdateOfAMissingNameCreatesNothing: case 44.
 func TestUpdateOfAMissingNameCreatesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.update("sem", "x").want("NOT_FOUND")
@@ -114,7 +115,7 @@ func TestUpdateOfAMissingNameCreatesNothing(t *testing.T) {
 	})
 }
 
-// Rule 1.5.
+// TestUpdateWithTheSameBytesChangesNothing: rule 1.5.
 func TestUpdateWithTheSameBytesChangesNothing(t *testing.T) {
 	play(t, func(m *scene) {
 		m.create("sem", 1, data("a"))
@@ -128,7 +129,7 @@ func TestUpdateWithTheSameBytesChangesNothing(t *testing.T) {
 	})
 }
 
-// Case 46.
+// TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt: case 46.
 func TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -142,7 +143,8 @@ func TestAnybodyUpdatesTheDataOfAnEphemeralSemaphoreAndItGoesWithIt(t *testing.T
 	})
 }
 
-// DESIGN.md section 6: an update may carry the order id and is refused if it is stale.
+// TestUpdateIsFencedByTheOrderIDOfAnOwner: DESIGN.md section 6: an update may carry the order id and is refused if it
+// is stale.
 func TestUpdateIsFencedByTheOrderIDOfAnOwner(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -164,7 +166,8 @@ func TestUpdateIsFencedByTheOrderIDOfAnOwner(t *testing.T) {
 	})
 }
 
-// Section 3, update: of several who have read the same revision one gets through.
+// TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne: section 3, update: of several who have read the same revision
+// one gets through.
 func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -182,13 +185,15 @@ func TestUpdateIsRefusedWhereTheRevisionIsNotTheExpectedOne(t *testing.T) {
 		m.update("sem", "three", ifRevision(read)).want("PRECONDITION_FAILED") // an owner is a change too
 		m.update("sem", "three", m.by("s1"), guard(2), ifRevision(read)).want("FENCED")
 		m.update("sem", "three", m.by("s1"), guard(1), ifRevision(read)).want("PRECONDITION_FAILED")
-		m.update("sem", "three", m.by("s1"), guard(1), ifRevision(m.semaphore("sem").Revision)).want("SUCCESS", "changed sem data")
+		m.update("sem", "three", m.by("s1"), guard(1), ifRevision(m.semaphore("sem").Revision)).want("SUCCESS",
+			"changed sem data")
 		m.update("none", "x", ifRevision(1)).want("NOT_FOUND")
 		m.wantData("sem", "three")
 	})
 }
 
-// A refusal is kept under its number like any answer: the update does not get through later.
+// TestAnUpdateThatWasRefusedForItsRevisionStaysRefused: a refusal is kept under its number like any answer: the update
+// does not get through later.
 func TestAnUpdateThatWasRefusedForItsRevisionStaysRefused(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -201,7 +206,7 @@ func TestAnUpdateThatWasRefusedForItsRevisionStaysRefused(t *testing.T) {
 	})
 }
 
-// Case 47.
+// TestDeleteOfAnEmptySemaphoreSucceedsOnce: case 47.
 func TestDeleteOfAnEmptySemaphoreSucceedsOnce(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -212,8 +217,8 @@ func TestDeleteOfAnEmptySemaphoreSucceedsOnce(t *testing.T) {
 	})
 }
 
-// Case 49.
-func TestDeleteWithoutForceFailsWhileSomebodyOwnsOrWaits(t *testing.T) {
+// TestDeleteWithoutForceFailsWhileASessionOwnsOrWaits: case 49.
+func TestDeleteWithoutForceFailsWhileASessionOwnsOrWaits(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 1)
@@ -225,7 +230,7 @@ func TestDeleteWithoutForceFailsWhileSomebodyOwnsOrWaits(t *testing.T) {
 	})
 }
 
-// Case 50, and DESIGN.md section 6: owners are told that they lost it.
+// TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast: case 50, and DESIGN.md section 6: owners get Lost.
 func TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -246,7 +251,8 @@ func TestForcedDeleteAbortsWaitersTellsOwnersAndAnswersLast(t *testing.T) {
 	})
 }
 
-// Rule 1.5: a new semaphore of the name is a new object; order ids and revisions go on.
+// TestSemaphoreMadeAgainIsANewOneWithHigherNumbers: rule 1.5: a new semaphore of the name is a new object; order ids
+// and revisions go on.
 func TestSemaphoreMadeAgainIsANewOneWithHigherNumbers(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -265,7 +271,7 @@ func TestSemaphoreMadeAgainIsANewOneWithHigherNumbers(t *testing.T) {
 	})
 }
 
-// Rule 1.9.
+// TestDeleteOfAnEphemeralSemaphoreFailsEvenWithForce: rule 1.9.
 func TestDeleteOfAnEphemeralSemaphoreFailsEvenWithForce(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Case 1.
+// TestSessionIDsCountUpAndAreNeverUsedAgain: case 1.
 func TestSessionIDsCountUpAndAreNeverUsedAgain(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s1").want("node 1 seen", "SUCCESS")
@@ -25,7 +25,7 @@ func TestSessionIDsCountUpAndAreNeverUsedAgain(t *testing.T) {
 	})
 }
 
-// Cases 2 and 25.
+// TestUnknownOrEndedSessionIsExpiredForEverything: cases 2 and 25.
 func TestUnknownOrEndedSessionIsExpiredForEverything(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -44,7 +44,7 @@ func TestUnknownOrEndedSessionIsExpiredForEverything(t *testing.T) {
 	})
 }
 
-// Cases 5, 7 and 8, and rule 17.
+// TestOnlyASessionMadeWithAKeyIsProtectedByIt: cases 5, 7 and 8, and rule 17.
 func TestOnlyASessionMadeWithAKeyIsProtectedByIt(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("open")
@@ -60,7 +60,7 @@ func TestOnlyASessionMadeWithAKeyIsProtectedByIt(t *testing.T) {
 	})
 }
 
-// Rule 1.4: the key can never be changed or added.
+// TestKeyIsNeitherAddedNorChangedByAnUpdate: rule 1.4: the key can never be changed or added.
 func TestKeyIsNeitherAddedNorChangedByAnUpdate(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("open")
@@ -71,7 +71,7 @@ func TestKeyIsNeitherAddedNorChangedByAnUpdate(t *testing.T) {
 	})
 }
 
-// Case 14, as far as a machine shows it.
+// TestUpdateReplacesTimeoutAndDescription: case 14, as far as a machine shows it.
 func TestUpdateReplacesTimeoutAndDescription(t *testing.T) {
 	play(t, func(m *scene) {
 		m.startSession("s1", timeout(30), data("first"))
@@ -86,7 +86,7 @@ func TestUpdateReplacesTimeoutAndDescription(t *testing.T) {
 	})
 }
 
-// Cases 10 and 11.
+// TestSessionFieldsHaveLimits: cases 10 and 11.
 func TestSessionFieldsHaveLimits(t *testing.T) {
 	longest := uint64(shard.MaxSessionTimeout.Milliseconds())
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestSessionFieldsHaveLimits(t *testing.T) {
 	}
 }
 
-// Case 25.
+// TestEndOfASessionReleasesAllThatItOwns: case 25.
 func TestEndOfASessionReleasesAllThatItOwns(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -133,7 +133,7 @@ func TestEndOfASessionReleasesAllThatItOwns(t *testing.T) {
 	})
 }
 
-// Case 26.
+// TestEndOfASessionAbortsNoneOfItsOwnAcquires: case 26.
 func TestEndOfASessionAbortsNoneOfItsOwnAcquires(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -145,7 +145,8 @@ func TestEndOfASessionAbortsNoneOfItsOwnAcquires(t *testing.T) {
 	})
 }
 
-// Section 3 of DESIGN.md: the links go in order of order id, each with its own queue run.
+// TestEndOfASessionServesEachQueueInOrderOfOrderID: section 3 of DESIGN.md: the links go in order of order id, each
+// with its own queue run.
 func TestEndOfASessionServesEachQueueInOrderOfOrderID(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -177,7 +178,7 @@ func TestEndTellsWhyTheSessionEnded(t *testing.T) {
 	})
 }
 
-// Case 89.
+// TestExpiryOfTheOwnerGrantsTheWaiter: case 89.
 func TestExpiryOfTheOwnerGrantsTheWaiter(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -198,7 +199,8 @@ func TestExpiryPassesOverWhoIsGoneAndGoesInTheOrderGiven(t *testing.T) {
 	})
 }
 
-// Each end is complete before the next: who stood behind the first to go owns for a moment.
+// TestExpiryEndsOneSessionAfterTheOther: each end is complete before the next: who stood behind the first to go owns
+// for a moment.
 func TestExpiryEndsOneSessionAfterTheOther(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -250,7 +252,8 @@ func TestListsHaveALimit(t *testing.T) {
 	})
 }
 
-// Case 121: a new leader changes nothing; what expires goes, what does not stays.
+// TestNewLeaderKeepsOwnersUntilTheirSessionsExpire: case 121: a new leader changes nothing; what expires goes, what
+// does not stays.
 func TestNewLeaderKeepsOwnersUntilTheirSessionsExpire(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

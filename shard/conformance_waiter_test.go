@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Case 76.
+// TestWaiterThatAsksForLessAndFitsIsGrantedAtOnce: case 76.
 func TestWaiterThatAsksForLessAndFitsIsGrantedAtOnce(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -36,7 +36,7 @@ func TestWaiterThatAsksForLessAndFitsLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// Case 77.
+// TestWaiterThatAsksForLessKeepsPlaceAndOrderIDAndIsQueuedAnew: case 77.
 func TestWaiterThatAsksForLessKeepsPlaceAndOrderIDAndIsQueuedAnew(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -52,7 +52,7 @@ func TestWaiterThatAsksForLessKeepsPlaceAndOrderIDAndIsQueuedAnew(t *testing.T) 
 	})
 }
 
-// Rule 2.
+// TestWaiterNeverGrows: rule 2.
 func TestWaiterNeverGrows(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -66,7 +66,8 @@ func TestWaiterNeverGrows(t *testing.T) {
 	})
 }
 
-// Rule 1.6: a waiter that is not the head gains nothing by asking for less until it is the head.
+// TestWaiterBehindTheHeadGainsNothingByAskingForLess: rule 1.6: a waiter that is not the head gains nothing by asking
+// for less until it is the head.
 func TestWaiterBehindTheHeadGainsNothingByAskingForLess(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -80,7 +81,7 @@ func TestWaiterBehindTheHeadGainsNothingByAskingForLess(t *testing.T) {
 	})
 }
 
-// Case 79.
+// TestWaiterThatTriesAndDoesNotFitLeaves: case 79.
 func TestWaiterThatTriesAndDoesNotFitLeaves(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -97,7 +98,7 @@ func TestWaiterThatTriesAndDoesNotFitLeaves(t *testing.T) {
 	})
 }
 
-// Rule 1.6: the head that leaves by a try lets those behind it in.
+// TestHeadThatTriesAndLeavesLetsThoseBehindItIn: rule 1.6: the head that leaves by a try lets those behind it in.
 func TestHeadThatTriesAndLeavesLetsThoseBehindItIn(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -112,7 +113,7 @@ func TestHeadThatTriesAndLeavesLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// Case 80.
+// TestHeadThatTriesAndFitsIsGranted: case 80.
 func TestHeadThatTriesAndFitsIsGranted(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -124,7 +125,7 @@ func TestHeadThatTriesAndFitsIsGranted(t *testing.T) {
 	})
 }
 
-// Cases 64 and 88.
+// TestWaiterThatTimesOutLeavesAndLaterJoinsAtTheTail: cases 64 and 88.
 func TestWaiterThatTimesOutLeavesAndLaterJoinsAtTheTail(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -157,7 +158,7 @@ func TestHeadThatTimesOutLetsThoseBehindItIn(t *testing.T) {
 	})
 }
 
-// One command may take several out; one that was granted by then is passed over.
+// TestWaitersTimeOutInTheOrderGiven: one command may take several out; one that was granted by then is passed over.
 func TestWaitersTimeOutInTheOrderGiven(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -177,7 +178,8 @@ func TestWaitersTimeOutInTheOrderGiven(t *testing.T) {
 	})
 }
 
-// The old timer of an acquire that was replaced must not take the new one out.
+// TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed: the old timer of an acquire that was replaced must not take the new
+// one out.
 func TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -207,8 +209,8 @@ func TestWaiterTimesOutOnlyIfItIsTheOneThatWasTimed(t *testing.T) {
 	})
 }
 
-// Case 124.
-func TestWaiterTimesOutUnderANewLeaderAndItsSessionLives(t *testing.T) {
+// TestWaiterTimesOutUnderANewLeaderAndItsSessionStays: case 124.
+func TestWaiterTimesOutUnderANewLeaderAndItsSessionStays(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
 		m.create("sem", 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch puts a one-shot watch in, and names the session whose watch it replaced: the one to tell
+// watch puts a one-shot watch in, and names the session whose watch it replaced: the one to notify
 // (false, false).
 func (m *scene) watch(session, name string, data, owners bool) (replaced string) {
 	m.Helper()
@@ -19,7 +19,7 @@ func (m *scene) watch(session, name string, data, owners bool) (replaced string)
 	return ""
 }
 
-// Case 104.
+// TestDataWatchFiresOnceAndForDataOnly: case 104.
 func TestDataWatchFiresOnceAndForDataOnly(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -31,7 +31,7 @@ func TestDataWatchFiresOnceAndForDataOnly(t *testing.T) {
 	})
 }
 
-// Case 106.
+// TestOwnersWatchFiresForOwnersOnly: case 106.
 func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -43,7 +43,7 @@ func TestOwnersWatchFiresForOwnersOnly(t *testing.T) {
 	})
 }
 
-// Rule 10: one event removes both.
+// TestWatchForBothFiresForWhicheverComesFirst: rule 10: one event removes both.
 func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -57,7 +57,7 @@ func TestWatchForBothFiresForWhicheverComesFirst(t *testing.T) {
 	})
 }
 
-// Case 107.
+// TestWatchOfTheOneWhoActsFiresToo: case 107.
 func TestWatchOfTheOneWhoActsFiresToo(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -67,7 +67,7 @@ func TestWatchOfTheOneWhoActsFiresToo(t *testing.T) {
 	})
 }
 
-// Cases 109 and 110.
+// TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame: cases 109 and 110.
 func TestOwnersWatchFiresForOtherDataOfAnOwnerAndNotForTheSame(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -89,7 +89,8 @@ func TestOwnersWatchFiresForALowerCount(t *testing.T) {
 	})
 }
 
-// Case 112: one queue run is one notification; who goes hears nothing.
+// TestEndOfAnOwnerFiresOnceForOthersAndNotForItself: case 112: one queue run is one notification; who goes hears
+// nothing.
 func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3", "s4")
@@ -113,7 +114,7 @@ func TestEndOfAnOwnerFiresOnceForOthersAndNotForItself(t *testing.T) {
 	})
 }
 
-// Cases 113 and 119, rule 13.
+// TestDeleteFiresEveryWatchWithBoth: cases 113 and 119, rule 13.
 func TestDeleteFiresEveryWatchWithBoth(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -128,7 +129,7 @@ func TestDeleteFiresEveryWatchWithBoth(t *testing.T) {
 	})
 }
 
-// Case 103.
+// TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth: case 103.
 func TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -139,7 +140,7 @@ func TestEndOfAnEphemeralSemaphoreFiresEveryWatchWithBoth(t *testing.T) {
 	})
 }
 
-// Case 115, rule 11.
+// TestReplacedWatchIsHandedBackAndIsOver: case 115, rule 11.
 func TestReplacedWatchIsHandedBackAndIsOver(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -162,7 +163,7 @@ func TestReplacedWatchIsHandedBackAndIsOver(t *testing.T) {
 	})
 }
 
-// Case 118, rule 12.
+// TestOwnersWatchIsSilentAboutWaiters: case 118, rule 12.
 func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2", "s3")
@@ -181,7 +182,7 @@ func TestOwnersWatchIsSilentAboutWaiters(t *testing.T) {
 	})
 }
 
-// Case 35: whoever attaches anew is not told about watches of before.
+// TestDroppedSessionsWatchesAreSilent: case 35: a session that attaches anew hears nothing of its watches of before.
 func TestDroppedSessionsWatchesAreSilent(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")
@@ -206,7 +207,7 @@ func TestEndedSessionsWatchesAreSilent(t *testing.T) {
 	})
 }
 
-// A watch sees one semaphore of one node.
+// TestWatchIsOfOneSemaphore: a watch sees one semaphore of one node.
 func TestWatchIsOfOneSemaphore(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1")
@@ -221,7 +222,7 @@ func TestWatchIsOfOneSemaphore(t *testing.T) {
 	})
 }
 
-// Rule 10: it is one-shot, however much happens in one batch.
+// TestWatchFiresOnceForAllThatABatchDoes: rule 10: it is one-shot, however much happens in one batch.
 func TestWatchFiresOnceForAllThatABatchDoes(t *testing.T) {
 	play(t, func(m *scene) {
 		m.start("s1", "s2")

@@ -98,7 +98,8 @@ func (r *reader) command(c *Command, b *Batch) {
 // known notes that the build lacks what a command at or below the shard's level has.
 func (r *reader) known(ok bool, format string, what int) {
 	if !ok && r.bad == "" && r.newer == "" {
-		r.newer = fmt.Sprintf(format, what) + fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)
+		r.newer = fmt.Sprintf(format, what) +
+			fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)
 		r.data = nil
 	}
 }

@@ -54,7 +54,7 @@ func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Descript
 	return true
 }
 
-// WillQueue tells whether an acquire would be queued if it were applied now, and so until whoever owns gives something
+// WillQueue reports whether an acquire would be queued if it were applied now, and so until an owner gives something
 // back. It is a forecast: the acquire is not checked as it is when it is applied.
 func (m *Machine) WillQueue(c *Command) bool {
 	if c.Timeout == 0 {

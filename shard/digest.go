@@ -32,7 +32,8 @@ func (d *Digest) Step() (done, ok bool) {
 	}
 	for records := d.buf; len(records) > 0; {
 		n := 4 + binary.LittleEndian.Uint32(records)
-		// Records come in any order, so they are added up. The four bytes of length tell the parts apart.
+		// Records come in any order, so they are added up. The four bytes of length become the number of the phase, so
+		// that records of two phases never count alike.
 		binary.LittleEndian.PutUint32(records, uint32(d.at))
 		d.sum += xxhash.Sum64(records[:n])
 		records = records[n:]

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// EffectKind says what an effect tells.
+// EffectKind says what an effect is about.
 type EffectKind uint8
 
 const (

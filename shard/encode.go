@@ -5,8 +5,8 @@ import "encoding/binary"
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
 //
 //	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint, then per command:
-//	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not zero), a third byte
-//	of such bits where hasMore says so, the fields in the order below
+//	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not
+//	zero), a third byte of such bits where hasMore says so, the fields in the order below
 //
 // The level stands first, so that a command above the shard's can be passed over by builds that know nothing of what it
 // says. Count and Timeout are stored plus one, so that Forever takes one byte.

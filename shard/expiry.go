@@ -81,9 +81,9 @@ func (m *Machine) waiterTimeOut(w *WaiterRef) {
 	if l.owner || l.order != w.Order || l.number != w.Number {
 		return
 	}
-	m.tell(EffectTimedOut, h)
-	m.settle(session, l.number, answer{})
+	m.emitFor(EffectTimedOut, h)
+	m.recordOutcome(session, l.number, answer{})
 	wasHead := m.objects.at(object).firstWaiter == h
 	m.removeLink(h)
-	m.parted(object, false, wasHead)
+	m.afterRemoval(object, false, wasHead)
 }

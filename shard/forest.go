@@ -12,7 +12,7 @@ type treeNode struct {
 	left, right, parent handle
 }
 
-// ordering tells which of two handles comes first in a tree. It must be strict and total.
+// ordering says which of two handles comes first in a tree. It must be strict and total.
 type ordering interface {
 	before(a, b handle) bool
 }
@@ -21,8 +21,8 @@ func (f *forest) at(h handle) *treeNode {
 	return &f.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
-// enter makes room for the handle and returns its node, alone in its own tree.
-func (f *forest) enter(h handle) *treeNode {
+// newTree makes room for the handle and returns its node, alone in its own tree.
+func (f *forest) newTree(h handle) *treeNode {
 	for int(h>>chunkBits) >= len(f.chunks) {
 		f.chunks = append(f.chunks, new([chunkSize]treeNode))
 	}
@@ -53,7 +53,7 @@ func mix(x uint64) uint64 {
 
 // insert puts h into the tree at its place in the order.
 func (f *forest) insert(root *handle, h handle, o ordering) {
-	n := f.enter(h)
+	n := f.newTree(h)
 	if *root == 0 {
 		*root = h
 		return
@@ -77,7 +77,7 @@ func (f *forest) insert(root *handle, h handle, o ordering) {
 
 // insertLast puts h behind last, which is the last of its tree (zero where the tree is empty).
 func (f *forest) insertLast(root *handle, last, h handle) {
-	n := f.enter(h)
+	n := f.newTree(h)
 	if *root == 0 {
 		*root = h
 		return

@@ -18,7 +18,8 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	case shard.EffectResult:
 		line = st.drawResult(c, &rest)
 	case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost:
-		line = fmt.Sprintf("%v %s#%d %s order=%d", e.Kind, st.name(e.Session), e.Number, drawName(e.Node, e.Name), e.Order)
+		line = fmt.Sprintf("%v %s#%d %s order=%d", e.Kind, st.name(e.Session), e.Number, drawName(e.Node, e.Name),
+			e.Order)
 		if e.Kind == shard.EffectAborted {
 			line += " " + e.Abort.String()
 		}
@@ -75,7 +76,7 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	return line
 }
 
-// drawAnswer draws what a session was told: a status other than SUCCESS, or what the flags say.
+// drawAnswer draws an answer: a status other than SUCCESS, or what the flags say.
 func drawAnswer(a *shard.AnswerState) string {
 	var words []string
 	for _, f := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// goldenFollower is a client with a streaming watch: it keeps what it was told of a semaphore and the
+// goldenFollower is a client with a streaming watch: it keeps what it heard of a semaphore and the
 // revision that this is of.
 type goldenFollower struct {
 	node     shard.NodeID
@@ -18,7 +18,7 @@ type goldenFollower struct {
 	owners   map[shard.OrderID]shard.LinkView
 }
 
-// follow tells a follower what changed since it looked last, and sees that it knows everything then.
+// follow gives a follower what changed since its last read, and checks that it knows everything then.
 func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 	node := shard.NodeID(l.number("node", 1))
 	who, name := l.word("client"), l.word("semaphore")
@@ -42,7 +42,8 @@ func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 		return append([]string{fmt.Sprintf("changes of rev=%d to rev=%d", from, d.To)}, st.drawDelta(&d)...), f.check(m)
 	case shard.DeltaSnapshot:
 		f.look(m)
-		return []string{fmt.Sprintf("a snapshot of rev=%d: %d owners", f.revision, len(f.owners)) + drawText("data", f.data)}, nil
+		return []string{fmt.Sprintf("a snapshot of rev=%d: %d owners", f.revision, len(f.owners)) +
+			drawText("data", f.data)}, nil
 	case shard.DeltaAbsent:
 		f.revision, f.data, f.limit, f.owners = d.To, "", 0, nil
 		return st.drawNoDelta(kind, &d), nil

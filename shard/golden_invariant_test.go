@@ -90,8 +90,12 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 		f.must(x.Revision > 0 && x.Revision <= s.LastRevision && !revisions[x.Revision],
 			"semaphore %s has revision %d, which is another's or was never given", x.Name, x.Revision)
 		revisions[x.Revision] = true
-		pending := slices.ContainsFunc(s.Pending, func(p shard.PendingState) bool { return p.Node == x.Node && p.Name == x.Name })
-		f.must(pending || !x.Ephemeral || len(x.Links) > 0 && x.Links[0].Owner, "ephemeral semaphore %s has no owner", x.Name)
+		pending := slices.ContainsFunc(s.Pending, func(p shard.PendingState) bool {
+			return p.Node == x.Node &&
+				p.Name == x.Name
+		})
+		f.must(pending || !x.Ephemeral || len(x.Links) > 0 && x.Links[0].Owner, "ephemeral semaphore %s has no owner",
+			x.Name)
 		held, waiting, last := uint64(0), false, shard.OrderID(0)
 		most := x.Limit // under which owners were granted
 		if s.Level >= 2 {
@@ -99,7 +103,8 @@ func (f *goldenFaults) semaphores(s *shard.State, sessions map[shard.SessionID]*
 		}
 		here := make(map[shard.SessionID]bool)
 		for _, l := range x.Links {
-			f.must(l.Order > last && l.Order <= s.LastOrder && !orders[l.Order], "order id %d of %s is out of place", l.Order, x.Name)
+			f.must(l.Order > last && l.Order <= s.LastOrder && !orders[l.Order], "order id %d of %s is out of place",
+				l.Order, x.Name)
 			last, orders[l.Order] = l.Order, true
 			session := sessions[l.Session]
 			f.must(session != nil && session.Node == x.Node && l.Number <= session.Applied && !here[l.Session],
@@ -187,7 +192,8 @@ func (f *goldenFaults) reads(m *shard.Machine, s *shard.State) {
 			continue
 		}
 		list := listed[x.Node]
-		f.must(len(list) > 0 && list[0].Name == x.Name && list[0].Revision == x.Revision, "%s is not listed where it should be", x.Name)
+		f.must(len(list) > 0 && list[0].Name == x.Name && list[0].Revision == x.Revision,
+			"%s is not listed where it should be", x.Name)
 		if len(list) > 0 {
 			listed[x.Node] = list[1:]
 		}
@@ -200,7 +206,8 @@ func (f *goldenFaults) reads(m *shard.Machine, s *shard.State) {
 			} else {
 				waits[l.Session]++
 			}
-			f.must(v.Order == l.Order && v.Session == l.Session && v.Count == l.Count && v.Data == l.Data && v.Owner == l.Owner,
+			f.must(v.Order == l.Order && v.Session == l.Session && v.Count == l.Count && v.Data == l.Data &&
+				v.Owner == l.Owner,
 				"%s is described with %+v, not %+v", x.Name, v, l)
 		}
 	}
@@ -223,7 +230,8 @@ func (f *goldenFaults) reads(m *shard.Machine, s *shard.State) {
 		}
 		v, known := m.Session(id)
 		f.must(known && v.Owns == owns[id] && v.Waits == waits[id] && found == v.Owns+v.Waits-gone[id],
-			"%v has %d holdings, owns %d and waits for %d, not %d and %d", id, found, v.Owns, v.Waits, owns[id], waits[id])
+			"%v has %d holdings, owns %d and waits for %d, not %d and %d",
+			id, found, v.Owns, v.Waits, owns[id], waits[id])
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // goldenLine is a command line: a verb, then words in a fixed order, options (key=value) and flags in
-// any order. Whoever runs the verb takes from it what it knows; what is left in the end is an error.
+// any order. The function of the verb takes from it what it knows; what is left in the end is an error.
 // The first thing that is wrong is kept in err, and zeros are given from then on.
 type goldenLine struct {
 	verb  string
@@ -119,7 +119,7 @@ func (l *goldenLine) flag(name string) bool {
 	return ok
 }
 
-// text takes an option, and tells whether it is there.
+// text takes an option, and reports whether it is there.
 func (l *goldenLine) text(key string) (string, bool) {
 	w, ok := l.take(func(w goldenWord) bool { return w.key == key })
 	return w.text, ok

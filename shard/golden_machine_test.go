@@ -51,7 +51,8 @@ const shadowEvery = 3
 
 func newGoldenMachine(name string, o shard.Options) *goldenMachine {
 	g := &goldenMachine{
-		name: name, history: o.History, bounds: o.Bounds, Machine: shard.New(o), shadow: shard.New(o), watches: shard.NewWatches(),
+		name: name, history: o.History, bounds: o.Bounds, Machine: shard.New(o), shadow: shard.New(o),
+		watches: shard.NewWatches(),
 	}
 	g.before = g.State()
 	return g
@@ -85,7 +86,7 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 	if err != nil {
 		return nil, err
 	}
-	effects, err := feedGolden(g.Machine, data)
+	effects, err := applyGolden(g.Machine, data)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +102,13 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 		return nil, fmt.Errorf("a snapshot holds:\n%+v\nand was taken of:\n%+v", fresh.State(), g.before)
 	}
 	for _, shadow := range []*shard.Machine{fresh, g.shadow} {
-		shadowed, err := feedGolden(shadow, data)
+		shadowed, err := applyGolden(shadow, data)
 		if err != nil {
 			return nil, err
 		}
 		if !reflect.DeepEqual(effects, shadowed) {
-			return nil, fmt.Errorf("a machine from a snapshot brings about:\n%+v\nand the one it was taken of:\n%+v", shadowed, effects)
+			return nil, fmt.Errorf("a machine from a snapshot brings about:\n%+v\nand the one it was taken of:\n%+v",
+				shadowed, effects)
 		}
 		if err := sameGolden(g.Machine, shadow); err != nil {
 			return nil, err
@@ -123,8 +125,8 @@ func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error
 	return effects, nil
 }
 
-// feedGolden applies an encoded batch. The bytes are spoilt afterwards, since a log would use them again.
-func feedGolden(m *shard.Machine, data []byte) ([]shard.Effect, error) {
+// applyGolden applies an encoded batch. The bytes are spoilt afterwards, since a log would use them again.
+func applyGolden(m *shard.Machine, data []byte) ([]shard.Effect, error) {
 	lent := bytes.Clone(data)
 	var b shard.Batch
 	if err := shard.DecodeBatch(lent, &b, m.Level()); err != nil {
@@ -202,7 +204,7 @@ func (g *goldenMachine) restart() (replayed int, err error) {
 // replay feeds entries of a log, which must bring about what they did before.
 func (g *goldenMachine) replay(log []goldenEntry) error {
 	for i := range log {
-		effects, err := feedGolden(g.Machine, log[i].data)
+		effects, err := applyGolden(g.Machine, log[i].data)
 		if err != nil {
 			return err
 		}
@@ -225,7 +227,8 @@ func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	}
 	m, err := restoreGolden(file, g.options())
 	return &goldenMachine{
-		name: name, history: g.history, bounds: g.bounds, Machine: m, follows: g, keptUpTo: len(g.log), watches: shard.NewWatches(),
+		name: name, history: g.history, bounds: g.bounds, Machine: m, follows: g, keptUpTo: len(g.log),
+		watches: shard.NewWatches(),
 	}, err
 }
 

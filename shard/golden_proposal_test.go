@@ -23,7 +23,7 @@ func init() {
 	goldenProposals = map[string]func(st *goldenStage, l *goldenLine, b *goldenBatch){
 		"again":    (*goldenStage).again,
 		"attach":   (*goldenStage).attach,
-		"continue": (*goldenStage).goOn,
+		"continue": (*goldenStage).continueWork,
 		"drop":     (*goldenStage).dropNode,
 		"end":      (*goldenStage).endSession,
 		"expire":   (*goldenStage).expire,
@@ -92,8 +92,8 @@ func (st *goldenStage) lead(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLead, Term: l.number("term", st.machine().Count().Term+1)})
 }
 
-// goOn does what is pending, as the leader does.
-func (st *goldenStage) goOn(_ *goldenLine, b *goldenBatch) {
+// continueWork does what is pending, as the leader does.
+func (st *goldenStage) continueWork(_ *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdContinue})
 }
 
@@ -177,7 +177,8 @@ func (st *goldenStage) create(l *goldenLine, b *goldenBatch) {
 
 func (st *goldenStage) update(l *goldenLine, b *goldenBatch) {
 	st.mutateBy(l, b, shard.Command{
-		Kind: shard.CmdSemaphoreUpdate, Order: shard.OrderID(l.number("order", 0)), Revision: shard.Revision(l.number("if-rev", 0)),
+		Kind: shard.CmdSemaphoreUpdate, Order: shard.OrderID(l.number("order",
+			0)), Revision: shard.Revision(l.number("if-rev", 0)),
 	})
 }
 
@@ -207,7 +208,7 @@ func (st *goldenStage) mutateAll(l *goldenLine, b *goldenBatch, c shard.Command)
 	st.mutate(l, b, c, name, who)
 }
 
-// mutateBy adds a mutation by a session where the line says by=, otherwise by nobody.
+// mutateBy adds a mutation by a session where the line says by=, otherwise by no session.
 func (st *goldenStage) mutateBy(l *goldenLine, b *goldenBatch, c shard.Command) {
 	who := []string{""}
 	if by, ok := l.text("by"); ok {

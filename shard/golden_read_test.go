@@ -105,7 +105,7 @@ func (st *goldenStage) drawSession(v shard.SessionView) string {
 	return line
 }
 
-// keyOf tells whether a client with that key may take the session over.
+// keyOf reports whether a client with that key may take the session over.
 func (st *goldenStage) keyOf(l *goldenLine) ([]string, error) {
 	key, _ := l.text("key")
 	id := st.sessionID(l, l.word("session"))
@@ -183,5 +183,6 @@ func (st *goldenStage) usage(l *goldenLine) ([]string, error) {
 		n = 0
 	}
 	u := st.machine().Usage(n)
-	return []string{fmt.Sprintf("objects %d of %d, bytes %d of %d", u.Objects, u.ObjectLimit, u.Bytes, u.ByteLimit)}, l.end()
+	return []string{fmt.Sprintf("objects %d of %d, bytes %d of %d", u.Objects, u.ObjectLimit, u.Bytes,
+		u.ByteLimit)}, l.end()
 }

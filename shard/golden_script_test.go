@@ -17,7 +17,7 @@ type goldenScript struct {
 	ending []string // comments and empty lines behind the last block
 }
 
-// goldenBlock is one step of a script: what it tells, the command lines, and what they print.
+// goldenBlock is one step of a script: its comment, the command lines, and what they print.
 type goldenBlock struct {
 	line   int // where the input begins, counted from 1
 	story  []string

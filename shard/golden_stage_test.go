@@ -104,7 +104,7 @@ func (st *goldenStage) machine() *goldenMachine {
 	return st.at
 }
 
-// propose applies a batch on the machine on stage, tells its watches, and draws what came of it.
+// propose applies a batch on the machine on stage, fires its watches, and draws what came of it.
 func (st *goldenStage) propose(b *goldenBatch) ([]string, error) {
 	g := st.machine()
 	effects, err := g.propose(b.commands)
@@ -175,7 +175,8 @@ func (st *goldenStage) sessionID(l *goldenLine, name string) shard.SessionID {
 	if s := st.sessions[name]; s != nil {
 		return s.id
 	}
-	if n, err := fmt.Sscanf(name, "%d-%d", &slot, &counter); n != 2 || err != nil || slot >= shard.Slots || counter == 0 {
+	if n, err := fmt.Sscanf(name, "%d-%d", &slot, &counter); n != 2 || err != nil || slot >= shard.Slots ||
+		counter == 0 {
 		l.fail("%q is no session", name)
 		return 0
 	}

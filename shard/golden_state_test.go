@@ -19,7 +19,8 @@ const answersShown = 8
 
 func (d goldenDrawing) lines() []string {
 	lines := []string{fmt.Sprintf("last order=%d rev=%d session=%d term=%d",
-		d.LastOrder, d.LastRevision, d.LastSession, d.Term) + drawLimits(shard.Limits{Objects: d.ObjectLimit, Bytes: d.ByteLimit})}
+		d.LastOrder, d.LastRevision, d.LastSession, d.Term) +
+		drawLimits(shard.Limits{Objects: d.ObjectLimit, Bytes: d.ByteLimit})}
 	for _, n := range d.Nodes {
 		line := fmt.Sprintf("node %d", n.ID)
 		if n.Dropping {
@@ -69,7 +70,8 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	line += fmt.Sprintf(" applied=%d acked=%d", s.Applied, s.Acked)
 	line += drawText("description", s.Description) + drawText("key", s.Key)
 	line += drawTime("created", s.Created)
-	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) + drawText("version", s.Client.Version)
+	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) +
+		drawText("version", s.Client.Version)
 	lines := []string{line}
 	if len(s.Answers) > answersShown {
 		return append(lines, fmt.Sprintf("  %d answers, #%d to #%d",

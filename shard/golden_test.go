@@ -12,7 +12,7 @@ import (
 
 var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts print into their files")
 
-// The scripts in testdata/golden tell what happens to those who use a shard, as commands and what the
+// TestGolden: the scripts in testdata/golden show what happens to the users of a shard, as commands and what the
 // machine answers. `go test ./shard -run Golden -rewrite` writes the answers anew: read every line that
 // differs before believing it.
 //
@@ -28,7 +28,9 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //
 //	session W.. node= slot= timeout= description= key=   attach W timeout= description= key=
 //	end W operator   expire W.. term=   forget W..   lead term=   drop node= count=
-//	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W   resize NAME limit= if-rev= by=W
+//	limits node= objects= bytes=   limits shard objects= bytes=
+//	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
+//	resize NAME limit= if-rev= by=W
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
 //	time-out NAME W.. order= number= term=   again W acked=   (the session's last mutation once more)
 //
@@ -36,6 +38,7 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //
 //	describe NAME owners waiters after= limit=   changes NAME since=   list prefix= after= limit=
 //	sessions after= limit=   session-of W   key-of W key=   holdings W after= limit=   waiters   nodes
+//	usage node=   usage shard
 //	slot N   slot-of NAME   state   digest
 //
 // What hosts and clients do:
@@ -78,7 +81,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A script with a mistake in it must not pass for one that tests something.
+// TestGoldenNamesTheLineOfAMistake: a script with a mistake in it must not pass for one that tests something.
 func TestGoldenNamesTheLineOfAMistake(t *testing.T) {
 	for _, c := range []struct {
 		input []string
@@ -90,7 +93,8 @@ func TestGoldenNamesTheLineOfAMistake(t *testing.T) {
 		{[]string{"create leader limit=one"}, "s.txt:7: limit=one should be a number"},
 		{[]string{"acquire w1 leader"}, `s.txt:7: "w1" is no session`},
 		{[]string{"session w1", "acquire w1"}, "s.txt:8: the semaphore is missing"},
-		{[]string{"session w1", "acquire w1 leader timeout=1us"}, "s.txt:8: timeout=1us should be a time in whole milliseconds"},
+		{[]string{"session w1", "acquire w1 leader timeout=1us"},
+			"s.txt:8: timeout=1us should be a time in whole milliseconds"},
 		{[]string{"batch", "lead", "on a", "end"}, "s.txt:9: on does not belong into a batch"},
 		{[]string{"batch", "lead"}, "s.txt:7: the batch has no end"},
 		{[]string{"on a"}, `s.txt:7: "a" is no machine`},

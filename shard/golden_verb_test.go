@@ -51,7 +51,8 @@ func (st *goldenStage) newMachine(l *goldenLine) ([]string, error) {
 	}
 	if slots, ok := l.text("slots"); ok {
 		var first, last shard.Slot
-		if n, err := fmt.Sscanf(slots, "%d-%d", &first, &last); n != 2 || err != nil || first > last || last >= shard.Slots {
+		if n, err := fmt.Sscanf(slots, "%d-%d", &first, &last); n != 2 || err != nil || first > last ||
+			last >= shard.Slots {
 			l.fail("slots=%s should be such as slots=0-2047", slots)
 		} else {
 			o.Slots.Add(first, last)

@@ -49,8 +49,8 @@ func (hs *history) grow() {
 	hs.entries = grown
 }
 
-// remember notes a change of an owner that the next changed of the object will tell.
-func (m *Machine) remember(object handle, order OrderID) {
+// recordOwnerChange notes a change of an owner that the next changed of the object will report.
+func (m *Machine) recordOwnerChange(object handle, order OrderID) {
 	o := m.objects.at(object)
 	at := m.lastRevision + 1
 	o.newest = m.history.add(ownerChange{revision: at, order: order, before: o.newest, beforeAt: o.newestAt})

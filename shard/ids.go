@@ -82,7 +82,7 @@ func (s *SlotSet) Add(first, last Slot) {
 	}
 }
 
-// Has tells whether the slot is in the set.
+// Has reports whether the slot is in the set.
 func (s *SlotSet) Has(slot Slot) bool {
 	return slot < Slots && s[slot/64]&(1<<(slot%64)) != 0
 }

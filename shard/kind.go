@@ -26,12 +26,12 @@ var kindMakers = [maxKinds]func() kind{
 
 // kind is what the machine asks of a kind of objects.
 type kind interface {
-	// leave: the session of the link ended. The link is removed and its place given to others, and all
-	// this is told to whom it concerns.
-	leave(m *Machine, link handle)
+	// releaseLink: the session of the link ended. The link is removed, its place given to others, and watchers and
+	// waiters are notified.
+	releaseLink(m *Machine, link handle)
 
-	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left to
-	// another remove.
+	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left
+	// to another remove.
 	remove(m *Machine, object handle)
 
 	// resume: a command left something to be done with the object, which is not deleted.
@@ -99,17 +99,17 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	}
 	if c.Session == 0 {
 		t.object = m.objects.find(t.hash, c.Node, c.Name)
-		if m.named(c, t) {
+		if m.checkName(c, t) {
 			mu.run(m, c, t)
 		}
 		return
 	}
-	if !m.enter(c, t) {
+	if !m.admitSession(c, t) {
 		return
 	}
 	s := m.sessions.at(t.session)
 	t.object = m.objects.find(t.hash, c.Node, c.Name)
-	if c.Number > s.applied && !m.named(c, t) {
+	if c.Number > s.applied && !m.checkName(c, t) {
 		return
 	}
 	forgotten := 0
@@ -136,9 +136,9 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	s.keep(c.Number, &m.out.List[m.result])
 }
 
-// named sees to names of objects that are deleted and still have links: they are as if they were not there, but nothing
-// new gets the name. Whoever asks for that is refused for the moment, and nothing is recorded.
-func (m *Machine) named(c *Command, t *target) bool {
+// checkName sees to names of objects that are deleted and still have links: they are as if they were not there, but
+// nothing new gets the name. A command that asks for it is refused for the moment, and nothing is recorded.
+func (m *Machine) checkName(c *Command, t *target) bool {
 	if t.object == 0 || !m.objects.at(t.object).deleting {
 		return true
 	}
@@ -158,9 +158,9 @@ func numbered(c *Command, mu *mutation) bool {
 	return c.Number > c.Acked && c.Session.Counter() != 0
 }
 
-// enter finds the command's session, or puts it on record where its home is another shard. It
+// admitSession finds the command's session, or puts it on record where its home is another shard. It
 // answers and returns false where the session may not do what it asks.
-func (m *Machine) enter(c *Command, t *target) bool {
+func (m *Machine) admitSession(c *Command, t *target) bool {
 	t.session = m.sessions.find(c.Session)
 	if t.session != 0 {
 		switch s := m.sessions.at(t.session); {

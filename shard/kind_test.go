@@ -10,32 +10,32 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// rosters is a second kind of objects, made only of what kind.go offers: a named list that sessions
+// groups is a second kind of objects, made only of what kind.go offers: a named list that sessions
 // join, with a count of how often it was joined. It shows that a kind needs nothing of another one.
-type rosters struct{ slab[roster] }
+type groups struct{ slab[group] }
 
-type roster struct{ joins uint64 }
+type group struct{ joins uint64 }
 
 const (
-	kindRoster objectKind  = 7
-	cmdJoin    CommandKind = 250
+	kindGroup objectKind  = 7
+	cmdJoin   CommandKind = 250
 )
 
 func init() {
-	kindMakers[kindRoster] = func() kind { return &rosters{} }
+	kindMakers[kindGroup] = func() kind { return &groups{} }
 	mutations[cmdJoin] = mutation{run: join}
 }
 
-func (st *rosters) of(m *Machine, h handle) *roster { return st.at(m.objects.at(h).body) }
+func (st *groups) of(m *Machine, h handle) *group { return st.at(m.objects.at(h).body) }
 
 func join(m *Machine, c *Command, t *target) {
-	st := m.kinds[kindRoster].(*rosters)
+	st := m.kinds[kindGroup].(*groups)
 	if t.object == 0 {
-		t.object = m.addObject(kindRoster, t, c.Node, string(c.Name), st.take())
+		t.object = m.addObject(kindGroup, t, c.Node, string(c.Name), st.alloc())
 		m.changed(t.object, FlagCreated)
 	}
 	o := m.objects.at(t.object)
-	if o.kind != kindRoster || m.links.find(o, t.object, t.session) != 0 {
+	if o.kind != kindGroup || m.links.find(o, t.object, t.session) != 0 {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
@@ -46,13 +46,13 @@ func join(m *Machine, c *Command, t *target) {
 	m.changed(t.object, FlagOwners)
 }
 
-func (st *rosters) leave(m *Machine, h handle) {
+func (st *groups) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
 	m.removeLink(h)
 	m.changed(object, FlagOwners)
 }
 
-func (st *rosters) remove(m *Machine, h handle) {
+func (st *groups) remove(m *Machine, h handle) {
 	for m.objects.at(h).linkCount > 0 {
 		m.removeLink(m.objects.at(h).lastLink)
 	}
@@ -60,28 +60,28 @@ func (st *rosters) remove(m *Machine, h handle) {
 	m.removeObject(h)
 }
 
-func (st *rosters) resume(*Machine, handle) {}
+func (st *groups) resume(*Machine, handle) {}
 
-func (st *rosters) bodySize(handle) int { return 0 }
+func (st *groups) bodySize(handle) int { return 0 }
 
-func (st *rosters) free(body handle) { st.put(body) }
+func (st *groups) free(body handle) { st.release(body) }
 
-func (st *rosters) save(dst []byte, body handle, _ level.Level) []byte {
+func (st *groups) save(dst []byte, body handle, _ level.Level) []byte {
 	return binary.AppendUvarint(dst, st.at(body).joins)
 }
 
-func (st *rosters) load(src []byte, _ level.Level) (handle, bool) {
+func (st *groups) load(src []byte, _ level.Level) (handle, bool) {
 	joins, n := binary.Uvarint(src)
-	h := st.take()
+	h := st.alloc()
 	st.at(h).joins = joins
 	return h, n > 0
 }
 
-func (st *rosters) linked(*Machine, handle) error { return nil }
+func (st *groups) linked(*Machine, handle) error { return nil }
 
-func (st *rosters) state(m *Machine, object handle, s *State) {}
+func (st *groups) state(m *Machine, object handle, s *State) {}
 
-func TestAnotherKindLivesBesideSemaphoresWithoutTouchingThem(t *testing.T) {
+func TestAnotherKindStandsBesideSemaphoresWithoutTouchingThem(t *testing.T) {
 	m := New(Options{})
 	var out Effects
 	do := func(c Command) Effect {
@@ -104,10 +104,12 @@ func TestAnotherKindLivesBesideSemaphoresWithoutTouchingThem(t *testing.T) {
 	if e := do(Command{Kind: cmdJoin, Session: session, Number: 1, Node: 1, Name: name}); e.Order != 1 {
 		t.Fatal("a repeated number was not answered as before:", e)
 	}
-	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 2, Node: 1, Name: name, Count: 1}); e.Status != protocol.StatusPreconditionFailed {
+	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 2, Node: 1, Name: name,
+		Count: 1}); e.Status != protocol.StatusPreconditionFailed {
 		t.Fatal("a semaphore's command worked on another kind:", e)
 	}
-	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 3, Node: 1, Name: lock, Count: 1, Flags: FlagEphemeral}); e.Flags != FlagAcquired {
+	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 3, Node: 1, Name: lock, Count: 1,
+		Flags: FlagEphemeral}); e.Flags != FlagAcquired {
 		t.Fatal(e)
 	}
 	if h, _ := m.ListHoldings(session, 0, 0, nil); len(h) != 2 || h[0].Name != "workers" || h[1].Name != "lock" {
@@ -117,7 +119,7 @@ func TestAnotherKindLivesBesideSemaphoresWithoutTouchingThem(t *testing.T) {
 		t.Fatal(objects)
 	}
 	if m.Describe(1, name, DescribeOptions{}, &Description{}) {
-		t.Fatal("a roster was described as a semaphore")
+		t.Fatal("a group was described as a semaphore")
 	}
 
 	var file bytes.Buffer
@@ -128,7 +130,7 @@ func TestAnotherKindLivesBesideSemaphoresWithoutTouchingThem(t *testing.T) {
 	}
 	joined := func(m *Machine) (links uint32, joins uint64) {
 		h := m.objects.find(ObjectHash(1, name), 1, name)
-		return m.objects.at(h).linkCount, m.kinds[kindRoster].(*rosters).of(m, h).joins
+		return m.objects.at(h).linkCount, m.kinds[kindGroup].(*groups).of(m, h).joins
 	}
 	if links, joins := joined(m); links != 1 || joins != 2 {
 		t.Fatal(links, joins)

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
 )
 
-// TestEverythingHasItsLevel: whoever adds a command, a flag, a field of a command or of what the machine keeps says in
-// protocol/level/table.go which level brings it.
+// TestEverythingHasItsLevel: a new command, flag, or field of a command or of what the machine keeps has its row in
+// protocol/level/table.go.
 func TestEverythingHasItsLevel(t *testing.T) {
 	have := map[level.Kind][]string{
 		level.Command: leveltest.Named(commandNames[:]),
@@ -23,7 +23,8 @@ func TestEverythingHasItsLevel(t *testing.T) {
 		level.Field:   leveltest.Named(fieldNames[:]),
 		level.Rule:    rules,
 		level.Record: leveltest.Fields(
-			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, LinkState{}, PendingState{}),
+			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, LinkState{},
+			PendingState{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))
@@ -71,13 +72,14 @@ func TestWhatIsAboveTheLevelIsRefusedWithoutBeingDecoded(t *testing.T) {
 	}
 }
 
-// The same batch raises the level and has a command above the old one: all replicas refuse it, those too that decode it
-// when the level has risen elsewhere.
+// TestALevelRisesWithTheNextBatch: the same batch raises the level and has a command above the old one: all replicas
+// refuse it, those too that decode it when the level has risen elsewhere.
 func TestALevelRisesWithTheNextBatch(t *testing.T) {
 	m := New(Options{})
 	to := min(level.First+1, level.Newest)
 	var out Effects
-	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(to)}, {Level: level.First + 1, Kind: CmdLead, Term: 1}}}, &out)
+	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(to)},
+		{Level: level.First + 1, Kind: CmdLead, Term: 1}}}, &out)
 	if out.List[0].Status != protocol.StatusSuccess || out.List[1].Status != protocol.StatusUnsupported {
 		t.Errorf("%+v", out.List)
 	}
@@ -107,7 +109,8 @@ func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
 	newBusy(m, 4).steps(20)
 	file := save(t, prepare(t, m))
 	beyond := changedHeader(file, func(p []byte) []byte { p[0] = byte(level.Newest + 1); return p })
-	if err := New(Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "level") {
+	if err := New(Options{}).Restore(bytes.NewReader(beyond)); !errors.Is(err, ErrNewerFormat) ||
+		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a snapshot above the newest level: %v", err)
 	}
 	longer := changedHeader(file, func(p []byte) []byte { return append(p, 1) })
@@ -119,7 +122,8 @@ func TestASnapshotOfAnotherLevelIsRefusedOrTakenWhole(t *testing.T) {
 func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 5).steps(60)
-	for p, h := range map[phase]handle{phaseSessions: m.sessions.used - 1, phaseObjects: m.objects.used - 1, phaseLinks: m.links.used - 1} {
+	for p, h := range map[phase]handle{phaseSessions: m.sessions.used - 1, phaseObjects: m.objects.used - 1,
+		phaseLinks: m.links.used - 1} {
 		for ; !m.isOlder(p, h, m.epoch+1); h-- {
 		}
 		record := m.appendRecord(nil, p, h, withPlaces, m.level)[4:]
@@ -131,7 +135,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 	}
 }
 
-// A digest is taken beside Apply, of the state as it was when it was begun.
+// TestADigestIsOfTheMomentAtWhichItWasBegun: a digest is taken beside Apply, of the state as it was when it was begun.
 func TestADigestIsOfTheMomentAtWhichItWasBegun(t *testing.T) {
 	m := New(Options{})
 	busy := newBusy(m, 6)

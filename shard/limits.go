@@ -3,7 +3,7 @@ package shard
 import "time"
 
 // The limits of the machine. They are part of what every replica must agree on, so they are
-// constants; a host may be told to refuse earlier, never later.
+// constants; a host may be set to refuse earlier, never later.
 const (
 	// MaxName is the longest name of a named object, in bytes. The shortest has one.
 	MaxName = 1024
@@ -11,7 +11,8 @@ const (
 	MaxData = 1 << 20
 	// MaxDescription is the longest description of a session, in bytes.
 	MaxDescription = 1024
-	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest that a session keeps of its client, in bytes.
+	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest that a session keeps of its client, in
+	// bytes.
 	MaxClientAddress = 512
 	MaxClientName    = 256
 	MaxClientVersion = 64
@@ -24,15 +25,16 @@ const (
 	// MaxSessionsPerNode and MaxSemaphoresPerNode bound one node within one shard.
 	MaxSessionsPerNode   = 1_000_000
 	MaxSemaphoresPerNode = 1_000_000
-	// DefaultNodeObjects, DefaultNodeBytes, DefaultShardObjects and DefaultShardBytes are the quotas of a node within one
-	// shard, and of a shard, where none were set. MaxSemaphoresPerNode is the most objects that a quota allows a node.
+	// DefaultNodeObjects, DefaultNodeBytes, DefaultShardObjects and DefaultShardBytes are the quotas of a node within
+	// one shard, and of a shard, where none were set. MaxSemaphoresPerNode is the most objects that a quota allows a
+	// node.
 	DefaultNodeObjects  = MaxSemaphoresPerNode
 	DefaultNodeBytes    = 1 << 30
 	DefaultShardObjects = 10_000_000
 	DefaultShardBytes   = 4 << 30
-	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are what each of these counts for in a quota of bytes, beside
-	// the bytes of its name, its data and its other strings. They stand for its places in slabs, trees and tables, so that
-	// the sum is near the heap that it takes: TestQuotasCountWhatTheHeapHolds allows a quarter.
+	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are what each of these counts for in a quota of bytes,
+	// beside the bytes of its name, its data and its other strings. They stand for its places in slabs, trees and
+	// tables, so that the sum is near the heap that it takes: TestQuotasCountWhatTheHeapHolds allows a quarter.
 	ObjectBytes  = 192
 	LinkBytes    = 144
 	SessionBytes = 256
@@ -40,8 +42,8 @@ const (
 	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
 	// saw them. More numbered mutations are refused until it does.
 	MaxUnacknowledged = 1024
-	// MaxWork is how many pieces of work one command does: links that it releases or grants, sessions and objects that it
-	// takes out. CmdContinue does the rest. With the link that the command itself is about it touches no more than
+	// MaxWork is how many pieces of work one command does: links that it releases or grants, sessions and objects that
+	// it takes out. CmdContinue does the rest. With the link that the command itself is about it touches no more than
 	// MaxTouched.
 	MaxWork    = 2000
 	MaxTouched = 2048

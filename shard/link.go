@@ -51,7 +51,7 @@ func (st *linkStore) find(o *object, object, session handle) handle {
 // addLink makes the session the last owner or waiter of the object under the next order id.
 func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle {
 	m.lastOrder++
-	h := m.linkUp(session, object, m.lastOrder)
+	h := m.insertLink(session, object, m.lastOrder)
 	l := m.links.at(h)
 	l.count, l.timeout, l.number, l.owner, l.since = c.Count, c.Timeout, c.Number, owner, c.Time
 	if len(c.Data) > 0 {
@@ -63,9 +63,9 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	return h
 }
 
-// linkUp puts a new link behind all others of its session and of its object.
-func (m *Machine) linkUp(session, object handle, order OrderID) handle {
-	h := m.links.take()
+// insertLink puts a new link behind all others of its session and of its object.
+func (m *Machine) insertLink(session, object handle, order OrderID) handle {
+	h := m.links.alloc()
 	l := m.links.at(h)
 	s, o := m.sessions.at(session), m.objects.at(object)
 	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
@@ -77,7 +77,7 @@ func (m *Machine) linkUp(session, object handle, order OrderID) handle {
 	o.linkCount++
 	m.touched++
 	if o.indexed || o.linkCount > walkedLinks {
-		m.links.enterIndex(o, object, h)
+		m.links.addToIndex(o, object, h)
 	}
 	return h
 }
@@ -95,8 +95,8 @@ func (m *Machine) setData(h handle, data []byte) {
 // keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
 const keptIndex = 4096
 
-// leaveIndex takes a link out of the index.
-func (st *linkStore) leaveIndex(k linkKey) {
+// removeFromIndex takes a link out of the index.
+func (st *linkStore) removeFromIndex(k linkKey) {
 	st.peak = max(st.peak, len(st.index))
 	delete(st.index, k)
 	if len(st.index) == 0 && st.peak > keptIndex {
@@ -104,8 +104,8 @@ func (st *linkStore) leaveIndex(k linkKey) {
 	}
 }
 
-// enterIndex puts the link into the index, or all links of its object where they are not there yet.
-func (st *linkStore) enterIndex(o *object, object, h handle) {
+// addToIndex puts the link into the index, or all links of its object where they are not there yet.
+func (st *linkStore) addToIndex(o *object, object, h handle) {
 	if o.indexed {
 		st.index[linkKey{object, st.at(h).session}] = h
 		return
@@ -122,7 +122,7 @@ func (m *Machine) removeLink(h handle) {
 	m.touchLink(h)
 	s, o := m.sessions.at(l.session), m.objects.at(l.object)
 	if o.indexed {
-		m.links.leaveIndex(linkKey{l.object, l.session})
+		m.links.removeFromIndex(linkKey{l.object, l.session})
 	}
 	if o.firstWaiter == h {
 		o.firstWaiter = m.links.byObject.next(h)
@@ -139,7 +139,7 @@ func (m *Machine) removeLink(h handle) {
 		m.countWaiter(l.session, -1)
 	}
 	m.charge(o.node, -l.size())
-	m.links.put(h)
+	m.links.release(h)
 	m.left--
 	s.linkCount--
 	o.linkCount--
@@ -155,8 +155,8 @@ func (m *Machine) countWaiter(session handle, by int) {
 	s.waits = uint32(int(s.waits) + by)
 }
 
-// tell emits an effect about the link's acquire to its session.
-func (m *Machine) tell(k EffectKind, h handle) *Effect {
+// emitFor emits an effect about the link's acquire to its session.
+func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	l := m.links.at(h)
 	o := m.objects.at(l.object)
 	e := m.emit(k)

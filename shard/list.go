@@ -6,9 +6,10 @@ import (
 )
 
 // ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after,
-// in order of name, and tells whether there are more. It appends at most limit, and never more than
+// in order of name, and reports whether there are more. It appends at most limit, and never more than
 // MaxPage.
-func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView, more bool) {
+func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView,
+	more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.nodes[n]
@@ -79,7 +80,7 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	return m.sessions.at(h).view(), true
 }
 
-// KeyMatches tells whether a client that shows the key may take the session over: it has the same key,
+// KeyMatches reports whether a client that shows the key may take the session over: it has the same key,
 // or the session has none.
 func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 	m.mu.RLock()
@@ -93,9 +94,10 @@ func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 }
 
 // ListSessions appends the sessions of a node whose home is here and whose ids come behind after, in
-// order of id, and tells whether there are more. It looks at no more than MaxPage; after is the last
+// order of id, and reports whether there are more. It looks at no more than MaxPage; after is the last
 // id looked at for the next call.
-func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []SessionView) (_ []SessionView, last SessionID, more bool) {
+func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []SessionView) (_ []SessionView,
+	last SessionID, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.nodes[n]
@@ -133,7 +135,7 @@ type Holding struct {
 }
 
 // ListHoldings appends what a session owns and waits for in this shard behind an order id, in order
-// of order id, and tells whether there is more.
+// of order id, and reports whether there is more.
 func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Holding) (_ []Holding, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -46,7 +46,7 @@ var (
 )
 
 // Leadership is what one host believes about who leads a shard. It may be wrong or old: only a
-// barrier tells for sure. Term grows with every election.
+// barrier is sure. Term grows with every election.
 type Leadership struct {
 	Leader HostID // zero: unknown
 	Term   uint64
@@ -66,7 +66,7 @@ type Log interface {
 	Propose(batch []byte, done func(Outcome)) error
 
 	// Forward hands a batch to whichever host leads, best effort: it may be lost without a word, and
-	// only the state tells what became of it. It is for what a host that does not lead says of itself,
+	// only the state shows what became of it. It is for what a host that does not lead says of itself,
 	// again and again until it sees it. It may take effect more than once. ErrLogBusy: try later.
 	Forward(batch []byte) error
 
@@ -98,8 +98,8 @@ type Entry struct {
 // StateMachine is what a log feeds. Apply, PrepareSnapshot and Restore never overlap one another;
 // Snapshot.Save may run beside Apply.
 type StateMachine interface {
-	// Apply applies entries in order, at least one; their indices grow and may have gaps. An error means that this replica cannot go on (an entry that it
-	// does not understand); the log stops feeding it.
+	// Apply applies entries in order, at least one; their indices grow and may have gaps. An error means that this
+	// replica cannot go on (an entry that it does not understand); the log stops feeding it.
 	Apply(entries []Entry) error
 
 	// PrepareSnapshot fixes the state as it is now, in next to no time.
@@ -108,7 +108,7 @@ type StateMachine interface {
 	// Restore replaces the state by that of a saved snapshot.
 	Restore(r io.Reader) error
 
-	// LeadershipChanged tells of every change in this host's belief, in order, from one goroutine. It
+	// LeadershipChanged reports every change in this host's belief, in order, from one goroutine. It
 	// must not block. Terms never fall, and a host that has ceased to lead a term never leads that term
 	// again: it needs another election, and that another term.
 	LeadershipChanged(l Leadership)
@@ -124,5 +124,5 @@ type Snapshot interface {
 	Discard()
 }
 
-// ErrSnapshotStopped is returned by Save when it was told to stop.
+// ErrSnapshotStopped is returned by Save when it was asked to stop.
 var ErrSnapshotStopped = errors.New("shard: saving the snapshot was stopped")

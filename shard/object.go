@@ -13,7 +13,7 @@ type object struct {
 
 	links       handle // root of its links by order id
 	lastLink    handle
-	firstWaiter handle // zero: nobody waits
+	firstWaiter handle // zero where no session waits
 	linkCount   uint32
 
 	body  handle // in the store of its kind
@@ -58,11 +58,11 @@ func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 // before orders the objects of a node by name.
 func (st *objectStore) before(a, b handle) bool { return st.at(a).name < st.at(b).name }
 
-// addObject makes an object of the target's name. The caller fills what its kind needs and tells
-// of the creation.
+// addObject makes an object of the target's name. The caller fills what its kind needs and
+// reports the creation.
 func (m *Machine) addObject(k objectKind, t *target, id NodeID, name string, body handle) handle {
 	t.node = m.nodeFor(id)
-	h := m.objects.take()
+	h := m.objects.alloc()
 	o := m.objects.at(h)
 	o.node, o.name, o.kind, o.body = t.node, name, k, body
 	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), m.epoch
@@ -79,7 +79,7 @@ func (m *Machine) removeObject(h handle) {
 	o := m.objects.at(h)
 	assert(o.linkCount == 0, "an object goes with its links")
 	if o.pending {
-		m.unpend(pendingWork{object: h})
+		m.removePending(pendingWork{object: h})
 	}
 	m.left--
 	n := o.node
@@ -87,12 +87,12 @@ func (m *Machine) removeObject(h handle) {
 	m.kinds[o.kind].free(o.body)
 	m.objects.slots[o.slot].remove(o.hash, h)
 	m.objects.byName.remove(&n.names, h)
-	m.objects.put(h)
+	m.objects.release(h)
 	n.objects--
 	m.forgetIfEmpty(n)
 }
 
-// changed gives the object the next revision and tells its watchers.
+// changed gives the object the next revision and notifies its watchers.
 func (m *Machine) changed(h handle, flags EffectFlags) {
 	m.touchObject(h)
 	m.lastRevision++

@@ -28,31 +28,32 @@ func (m *Machine) beginWork(c *Command) {
 
 // endWork checks what the command has touched.
 func (m *Machine) endWork(c *Command) {
-	assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches, "a command touches no more links than it may")
+	assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches,
+		"a command touches no more links than it may")
 	m.worked += m.touched + 1
 }
 
 // ownTouches is how often a command may touch links besides its pieces of work: the one that it is about.
 const ownTouches = MaxTouched - MaxWork
 
-// leaveSession leaves the links of a session that has ended to CmdContinue.
-func (m *Machine) leaveSession(h handle) {
+// deferSession leaves the links of a session that has ended to CmdContinue.
+func (m *Machine) deferSession(h handle) {
 	if s := m.sessions.at(h); !s.ending {
 		s.ending = true
 		m.pending = append(m.pending, pendingWork{session: h})
 	}
 }
 
-// leaveObject leaves what is to be done with an object to CmdContinue.
-func (m *Machine) leaveObject(h handle) {
+// deferObject leaves what is to be done with an object to CmdContinue.
+func (m *Machine) deferObject(h handle) {
 	if o := m.objects.at(h); !o.pending {
 		o.pending = true
 		m.pending = append(m.pending, pendingWork{object: h})
 	}
 }
 
-// unpend takes what is over off the list.
-func (m *Machine) unpend(p pendingWork) {
+// removePending takes what is over off the list.
+func (m *Machine) removePending(p pendingWork) {
 	i := slices.Index(m.pending, p)
 	assert(i >= 0, "what is marked as pending is on the list")
 	m.pending = slices.Delete(m.pending, i, i+1)
@@ -116,7 +117,7 @@ func (m *Machine) restorePending(list []PendingState) error {
 			if h == 0 || m.sessions.at(h).ending {
 				return badSnapshot("session %v is pending and not there, or pending twice", p.Session)
 			}
-			m.leaveSession(h)
+			m.deferSession(h)
 			continue
 		}
 		h := m.objects.find(ObjectHash(p.Node, []byte(p.Name)), p.Node, []byte(p.Name))
@@ -124,7 +125,7 @@ func (m *Machine) restorePending(list []PendingState) error {
 			return badSnapshot("object %q of node %d is pending and not there, or pending twice", p.Name, p.Node)
 		}
 		m.objects.at(h).deleting = p.Deleting
-		m.leaveObject(h)
+		m.deferObject(h)
 	}
 	return nil
 }

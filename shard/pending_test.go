@@ -26,7 +26,8 @@ var burdens = []struct {
 	{"session-end, each with a waiter", func(b *bed, n int) {
 		b.ephemerals(0, n/2)
 		for i := range n / 2 {
-			b.as(1, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "e%d", i), Count: Exclusive, Timeout: Forever, Flags: FlagEphemeral})
+			b.as(1, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "e%d", i), Count: Exclusive, Timeout: Forever,
+				Flags: FlagEphemeral})
 		}
 	}, func(b *bed, _ int) Command { return Command{Kind: CmdSessionEnd, Session: b.ids[0]} },
 		func(c Counts) bool { return c.Waiters == 0 }},
@@ -119,9 +120,9 @@ func burdened(at level.Level, i, n int) *bed {
 	return b
 }
 
-// carry proposes the command and what it leaves until nothing is left, and returns the most links that one command
+// runToEnd proposes the command and what it leaves until nothing is left, and returns the most links that one command
 // touched, and the longest that one took.
-func (b *bed) carry(at level.Level, c Command) (touched int, longest time.Duration) {
+func (b *bed) runToEnd(at level.Level, c Command) (touched int, longest time.Duration) {
 	step := func(c Command) {
 		c.Level = at
 		began := time.Now()
@@ -143,7 +144,7 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 	for i, burden := range burdens {
 		t.Run(burden.name, func(t *testing.T) {
 			b := burdened(boundedWork, i, n)
-			touched, _ := b.carry(boundedWork, burden.run(b, n))
+			touched, _ := b.runToEnd(boundedWork, burden.run(b, n))
 			if touched > MaxTouched {
 				t.Errorf("a command touched %d links", touched)
 			}
@@ -155,7 +156,7 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 			}
 			if i == 0 { // commands of the level before go by its rules
 				b := burdened(boundedWork, i, n)
-				if touched, _ := b.carry(level.First, burden.run(b, n)); touched != n {
+				if touched, _ := b.runToEnd(level.First, burden.run(b, n)); touched != n {
 					t.Errorf("at the first level %d links were touched at once", touched)
 				}
 			}
@@ -163,8 +164,8 @@ func TestNoCommandTouchesMoreLinksThanItMay(t *testing.T) {
 	}
 }
 
-// The worst of each kind: how long the machine's lock is held by the longest command of a run, in the median and at the
-// worst of all runs.
+// BenchmarkWorstCommands: the worst of each kind: how long the machine's lock is held by the longest command of a run,
+// in the median and at the worst of all runs.
 func BenchmarkWorstCommands(b *testing.B) {
 	bounded(b)
 	const n = 20_000
@@ -179,7 +180,7 @@ func BenchmarkWorstCommands(b *testing.B) {
 					c.Waiters = c.Waiters[:MaxList]
 				}
 				b.StartTimer()
-				_, longest := bed.carry(boundedWork, c)
+				_, longest := bed.runToEnd(boundedWork, c)
 				longests = append(longests, longest)
 			}
 			slices.Sort(longests)
@@ -189,7 +190,8 @@ func BenchmarkWorstCommands(b *testing.B) {
 	}
 }
 
-// From the command that ends it on a session is over, whatever it still has.
+// TestASessionThatEndedIsOverBeforeItsLinksAreReleased: from the command that ends it on a session is over, whatever it
+// still has.
 func TestASessionThatEndedIsOverBeforeItsLinksAreReleased(t *testing.T) {
 	bounded(t)
 	b := burdened(boundedWork, 0, 3*MaxWork)
@@ -221,7 +223,8 @@ func TestASessionHasALimitOfLinks(t *testing.T) {
 	b.ephemerals(0, MaxLinksPerSession)
 	one := func(i int, name string, at level.Level, want protocol.Status) {
 		t.Helper()
-		c := b.next(i, Command{Level: at, Kind: CmdAcquire, Name: []byte(name), Count: Exclusive, Timeout: Forever, Flags: FlagEphemeral})
+		c := b.next(i, Command{Level: at, Kind: CmdAcquire, Name: []byte(name), Count: Exclusive, Timeout: Forever,
+			Flags: FlagEphemeral})
 		if b.do(c); b.result().Status != want {
 			t.Errorf("%s: %v, not %v", name, b.result().Status, want)
 		}
@@ -234,7 +237,7 @@ func TestASessionHasALimitOfLinks(t *testing.T) {
 	one(0, "by an old rule", level.First, protocol.StatusSuccess)
 }
 
-// What a burst took is not kept.
+// TestEffectsGiveTheMemoryOfABurstBack: what a burst took is not kept.
 func TestEffectsGiveTheMemoryOfABurstBack(t *testing.T) {
 	var e Effects
 	e.List = append(e.List, make([]Effect, 100)...)
@@ -248,7 +251,7 @@ func TestEffectsGiveTheMemoryOfABurstBack(t *testing.T) {
 	}
 }
 
-// Readers get in between the commands of a batch that has much to do.
+// TestALongBatchLetsReadersIn: readers get in between the commands of a batch that has much to do.
 func TestALongBatchLetsReadersIn(t *testing.T) {
 	bounded(t)
 	const n = 20 * MaxWork
@@ -290,7 +293,8 @@ func TestAnIndexThatWasLargeIsGivenBackWhenItIsEmpty(t *testing.T) {
 }
 
 func TestABatchGivesTheMemoryOfABurstBack(t *testing.T) {
-	long := Batch{Commands: []Command{{Level: level.First, Kind: CmdSessionsExpire, Sessions: make([]SessionID, 10*MaxList)}}}
+	long := Batch{Commands: []Command{{Level: level.First, Kind: CmdSessionsExpire,
+		Sessions: make([]SessionID, 10*MaxList)}}}
 	short := Batch{Commands: []Command{{Level: level.First, Kind: CmdSessionsExpire, Sessions: make([]SessionID, 10)}}}
 	var b Batch
 	for _, from := range []*Batch{&long, &short} {

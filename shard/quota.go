@@ -21,7 +21,8 @@ type quota struct {
 
 func newQuota(set, otherwise Limits) quota {
 	return quota{
-		set: set, limits: Limits{Objects: cmp.Or(set.Objects, otherwise.Objects), Bytes: cmp.Or(set.Bytes, otherwise.Bytes)},
+		set: set, limits: Limits{Objects: cmp.Or(set.Objects, otherwise.Objects),
+			Bytes: cmp.Or(set.Bytes, otherwise.Bytes)},
 	}
 }
 
@@ -40,17 +41,19 @@ type Quota uint8
 const (
 	// QuotaNone: none.
 	QuotaNone Quota = 0
-	// QuotaNodeObjects and QuotaNodeBytes: what the node may hold in this shard.
+	// QuotaNodeObjects: the objects that the node may hold in this shard.
 	QuotaNodeObjects Quota = 1
-	QuotaNodeBytes   Quota = 2
-	// QuotaShardObjects and QuotaShardBytes: what the shard may hold.
+	// QuotaNodeBytes: the bytes that the node may hold in this shard.
+	QuotaNodeBytes Quota = 2
+	// QuotaShardObjects: the objects that the shard may hold.
 	QuotaShardObjects Quota = 3
-	QuotaShardBytes   Quota = 4
+	// QuotaShardBytes: the bytes that the shard may hold.
+	QuotaShardBytes Quota = 4
 )
 
 var quotaNames = [...]string{
-	QuotaNone: "none", QuotaNodeObjects: "node-objects", QuotaNodeBytes: "node-bytes", QuotaShardObjects: "shard-objects",
-	QuotaShardBytes: "shard-bytes",
+	QuotaNone: "none", QuotaNodeObjects: "node-objects", QuotaNodeBytes: "node-bytes",
+	QuotaShardObjects: "shard-objects", QuotaShardBytes: "shard-bytes",
 }
 
 // String returns the quota as logs and golden scripts write it.
@@ -84,9 +87,9 @@ func (m *Machine) nodeLimits(c *Command) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// mayGrow reports whether the node and the shard may have so much more; where they may not it answers with the quota that
-// stands in the way. A command asks before it changes anything. What adds no bytes may always be. The node is nil where it is
-// not known yet.
+// mayGrow reports whether the node and the shard may have so much more; where they may not it answers with the quota
+// that stands in the way. A command asks before it changes anything. What adds no bytes may always be. The node is nil
+// where it is not known yet.
 func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 	if m.rules < quotas || bytes <= 0 {
 		return true
@@ -104,8 +107,8 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 // unknownNode has nothing, and the default quotas.
 var unknownNode = newNode(0)
 
-// exceeded returns the first quota that has no room for so much more. A limit may have been set below what is there. The
-// sums are far below 2^63.
+// exceeded returns the first quota that has no room for so much more. A limit may have been set below what is there.
+// The sums are far below 2^63.
 func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
 	ofNode, ofShard := &n.quota.limits, &m.quota.limits
 	switch {
@@ -124,7 +127,8 @@ func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
 // limit gives a node its quotas, and keeps the list of the nodes that have some.
 func (m *Machine) limit(n *node, limits Limits) {
 	n.quota = newNodeQuota(limits)
-	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of *node, id NodeID) int { return cmp.Compare(of.id, id) })
+	i, listed := slices.BinarySearchFunc(m.limited, n.id,
+		func(of *node, id NodeID) int { return cmp.Compare(of.id, id) })
 	switch is := limits != (Limits{}); {
 	case is && !listed:
 		m.limited = slices.Insert(m.limited, i, n)

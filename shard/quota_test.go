@@ -10,10 +10,11 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/twin"
 )
 
-var mistakeSeek = flag.Int("mistake.seek", 0, "for each planted mistake, how many seeds to look through for those that show it")
+var mistakeSeek = flag.Int("mistake.seek", 0,
+	"for each planted mistake, how many seeds to look through for those that show it")
 
-// A mistake in what counts in quotas, or in what they refuse, is noticed. The mistake is the twin's: the comparison is the
-// same whichever of the two errs.
+// TestMistakesInQuotasAreNoticed: a mistake in what counts in quotas, or in what they refuse, is noticed. The mistake
+// is the twin's: the comparison is the same whichever of the two errs.
 func TestMistakesInQuotasAreNoticed(t *testing.T) {
 	if level.Newest < level.Of(level.Rule, "quotas") {
 		t.Skip("this build has no quotas")
@@ -50,7 +51,7 @@ func playMistake(seed uint64, m twin.Mistake) error {
 	return r.play()
 }
 
-// The numbers of quotas stand in snapshots, their names in logs and metrics.
+// TestQuotasHaveNames: the numbers of quotas stand in snapshots, their names in logs and metrics.
 func TestQuotasHaveNames(t *testing.T) {
 	for q, want := range map[shard.Quota]string{
 		shard.QuotaNone: "none", shard.QuotaNodeObjects: "node-objects", shard.QuotaNodeBytes: "node-bytes",
@@ -60,7 +61,8 @@ func TestQuotasHaveNames(t *testing.T) {
 			t.Errorf("quota %d is called %s", q, q)
 		}
 	}
-	if shard.QuotaNodeObjects != 1 || shard.QuotaNodeBytes != 2 || shard.QuotaShardObjects != 3 || shard.QuotaShardBytes != 4 {
+	if shard.QuotaNodeObjects != 1 || shard.QuotaNodeBytes != 2 || shard.QuotaShardObjects != 3 ||
+		shard.QuotaShardBytes != 4 {
 		t.Error("a quota has another number")
 	}
 }

@@ -33,13 +33,15 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		var d Description
 		var seen []LinkView
 		for after := OrderID(0); ; after = seen[len(seen)-1].Order {
-			if !b.m.Describe(1, name, DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after, Limit: c.limit}, &d) {
+			if !b.m.Describe(1, name, DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after,
+				Limit: c.limit}, &d) {
 				t.Fatal("not found")
 			}
 			if len(d.Links) > MaxPage {
 				t.Fatalf("a page of %d", len(d.Links))
 			}
-			if d.Owners != owners || d.Waiters != waiters || d.Count != owners || d.Limit != owners || d.Data != "its data" {
+			if d.Owners != owners || d.Waiters != waiters || d.Count != owners || d.Limit != owners ||
+				d.Data != "its data" {
 				t.Fatalf("%+v", d)
 			}
 			seen = append(seen, d.Links...)
@@ -52,7 +54,8 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		}
 		for i, l := range seen {
 			at := int(c.first) - 1 + i
-			want := LinkView{Order: OrderID(at + 1), Session: b.ids[at], Count: 1, Data: fmt.Sprintf("d%d", at), Owner: at < owners}
+			want := LinkView{Order: OrderID(at + 1), Session: b.ids[at], Count: 1, Data: fmt.Sprintf("d%d", at),
+				Owner: at < owners}
 			if !want.Owner {
 				want.Timeout = 60_000
 			}
@@ -61,7 +64,8 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 			}
 		}
 	}
-	if b.m.Describe(1, []byte("other"), DescribeOptions{}, &Description{}) || b.m.Describe(2, name, DescribeOptions{}, &Description{}) {
+	if b.m.Describe(1, []byte("other"), DescribeOptions{}, &Description{}) ||
+		b.m.Describe(2, name, DescribeOptions{}, &Description{}) {
 		t.Fatal("described what is not there")
 	}
 }
@@ -220,7 +224,8 @@ func TestKeyMatchesOnlyTheKeyThatTheSessionWasMadeWith(t *testing.T) {
 		id   SessionID
 		key  string
 		want bool
-	}{{b.ids[0], "", true}, {b.ids[0], "any", true}, {keyed, "secret", true}, {keyed, "", false}, {keyed, "secre", false}, {keyed + 1, "secret", false}} {
+	}{{b.ids[0], "", true}, {b.ids[0], "any", true}, {keyed, "secret", true}, {keyed, "", false}, {keyed, "secre",
+		false}, {keyed + 1, "secret", false}} {
 		if b.m.KeyMatches(c.id, []byte(c.key)) != c.want {
 			t.Error(c)
 		}
@@ -267,7 +272,7 @@ func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
 	reading.Wait()
 }
 
-func TestSessionIDsCarryTheirSlotAndSpeakForThemselves(t *testing.T) {
+func TestSessionIDsHoldTheirSlotAndSpeakForThemselves(t *testing.T) {
 	id := NewSessionID(4095, 77)
 	if id.Slot() != 4095 || id.Counter() != 77 || id.String() != "4095-77" {
 		t.Fatal(id)

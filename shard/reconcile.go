@@ -9,7 +9,7 @@ package shard
 type Liveness uint8
 
 const (
-	// Unknown: this replica has not come so far that it could tell. Ask again later, or elsewhere.
+	// Unknown: this replica has not come so far that it could know. Ask again later, or elsewhere.
 	Unknown Liveness = 0
 	// Alive: the session was alive at the moment that the replica stands at.
 	Alive Liveness = 1

@@ -46,9 +46,9 @@ func (l *laggard) catchUp(n int) {
 	}
 }
 
-// Sessions live and die in one machine and lock things in another. Directories lag, forgets are lost,
-// come twice, late and in any order, and so do acquires of sessions that have died meanwhile. Nobody
-// who lives may lose anything, and in the end nothing of the dead may be left.
+// TestDeathsReachTheOtherShardAndTheLivingLoseNothing: sessions live and die in one machine and lock things in another.
+// Directories lag, forgets are lost, come twice, late and in any order, and so do acquires of sessions that have died
+// meanwhile. No session that is alive may lose anything, and in the end nothing of the dead may be left.
 func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -146,7 +146,7 @@ func TestDeathsReachTheOtherShardAndTheLivingLoseNothing(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatLagsCallsNobodyDead(t *testing.T) {
+func TestADirectoryThatLagsCallsNoSessionDead(t *testing.T) {
 	home, away, _, name := halves()
 	behind := New(Options{Slots: home.slots})
 	var out Effects
@@ -156,7 +156,8 @@ func TestADirectoryThatLagsCallsNobodyDead(t *testing.T) {
 		t.Fatal(behind.Liveness(id), home.Liveness(id), away.Liveness(id))
 	}
 	out.Reset()
-	away.Apply(&Batch{Commands: []Command{{Kind: CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1, Flags: FlagEphemeral}}}, &out)
+	away.Apply(&Batch{Commands: []Command{{Kind: CmdAcquire, Session: id, Number: 1, Node: 1, Name: name, Count: 1,
+		Flags: FlagEphemeral}}}, &out)
 	if dead, _, _ := away.DeadGuests(0, behind, nil); len(dead) != 0 {
 		t.Fatal(dead)
 	}
@@ -185,7 +186,8 @@ func TestTheHomeShardDoesNotForgetAndOthersDoNotExpire(t *testing.T) {
 		t.Fatal("a shard that is not its home expired a session")
 	}
 	for _, e := range out.List {
-		if e.Kind == EffectResult && e.Op == 2 && e.Status != protocol.StatusMoved && e.Status != protocol.StatusSuccess {
+		if e.Kind == EffectResult && e.Op == 2 && e.Status != protocol.StatusMoved &&
+			e.Status != protocol.StatusSuccess {
 			t.Fatal(e)
 		}
 	}

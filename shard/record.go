@@ -189,10 +189,11 @@ func (rs *restorer) session(r *reader) error {
 		return badSnapshot("two sessions have the place %d", place)
 	case m.slots.Has(id.Slot()) && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
-	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey || !client.fits():
+	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey ||
+		!client.fits():
 		return badSnapshot("session %v is beyond the limits of a session", id)
 	}
-	h := m.addSession(id, m.nodeQuietly(node))
+	h := m.addSession(id, m.restoredNode(node))
 	s := m.sessions.at(h)
 	s.timeout, s.description = uint32(timeout), string(description)
 	s.keyLen = uint8(copy(s.key[:], key))
@@ -224,14 +225,15 @@ func (rs *restorer) object(r *reader) error {
 	case !m.slots.Has(Slot(hash % Slots)):
 		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
 	case revision == 0 || revision > m.lastRevision:
-		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision, m.lastRevision)
+		return badSnapshot("object %q of node %d has revision %d, the last one is %d", name, id, revision,
+			m.lastRevision)
 	}
 	body, ok := m.kinds[k].load(r.data, m.level)
 	r.data = nil
 	if !ok {
 		return badSnapshot("object %q of node %d is not sound", name, id)
 	}
-	t := target{hash: hash, slot: Slot(hash % Slots), node: m.nodeQuietly(id)}
+	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(id)}
 	h := m.addObject(k, &t, id, string(name), body)
 	o := m.objects.at(h)
 	o.revision, o.base = revision, revision

@@ -26,29 +26,29 @@ func (m *Machine) release(c *Command, t *target) {
 		m.endAnswers(h, protocol.AbortReleased)
 	}
 	m.answer(protocol.StatusSuccess).Flags = FlagReleased
-	m.part(h)
+	m.releaseLink(h)
 }
 
-// leave is a release by the end of the link's session.
-func (st *semaphores) leave(m *Machine, h handle) { m.part(h) }
+// releaseLink is a release by the end of the link's session.
+func (st *semaphores) releaseLink(m *Machine, h handle) { m.releaseLink(h) }
 
-// part removes the link, grants its place to those who wait, and tells the watchers.
-func (m *Machine) part(h handle) {
+// releaseLink removes the link, grants its place to those who wait, and notifies the watchers.
+func (m *Machine) releaseLink(h handle) {
 	l := m.links.at(h)
 	object := l.object
 	o := m.objects.at(object)
 	wasOwner, wasHead := l.owner, o.firstWaiter == h
 	s := m.semaphore(o)
 	if wasOwner {
-		s.disown(l.count)
-		m.remember(object, l.order)
+		s.removeOwner(l.count)
+		m.recordOwnerChange(object, l.order)
 	}
 	m.removeLink(h)
-	m.parted(object, wasOwner, wasHead)
+	m.afterRemoval(object, wasOwner, wasHead)
 }
 
-// parted is what follows when a link is removed.
-func (m *Machine) parted(object handle, wasOwner, wasHead bool) {
+// afterRemoval is what follows when a link is removed.
+func (m *Machine) afterRemoval(object handle, wasOwner, wasHead bool) {
 	o := m.objects.at(object)
 	if o.deleting {
 		if o.linkCount == 0 {
@@ -73,10 +73,10 @@ func (st *semaphores) resume(m *Machine, object handle) {
 	}
 }
 
-// runQueue grants to the head of the queue while it fits, and tells whether it granted at all. Where that is more than
-// the command may do the rest is pending. The grant of the link own is the current command's answer; the others are
-// told. A head that waits for more than the limit, which was lowered meanwhile, is aborted, so that it does not stand
-// in the way of those behind it.
+// runQueue grants to the head of the queue while it fits, and reports whether it granted at all. Where that is more
+// than the command may do the rest is pending. The grant of the link own is the current command's answer; the others
+// get Granted. A head that waits for more than the limit, which was lowered meanwhile, is aborted, so that it does not
+// stand in the way of those behind it.
 func (m *Machine) runQueue(object, own handle) bool {
 	o := m.objects.at(object)
 	s := m.semaphore(o)
@@ -87,7 +87,7 @@ func (m *Machine) runQueue(object, own handle) bool {
 			break
 		}
 		if m.left <= 0 {
-			m.leaveObject(object)
+			m.deferObject(object)
 			break
 		}
 		if l.count > s.limit {
@@ -99,16 +99,16 @@ func (m *Machine) runQueue(object, own handle) bool {
 		m.touchLink(h)
 		l.owner, l.since = true, m.now
 		m.countWaiter(l.session, -1)
-		s.own(l.count)
+		s.addOwner(l.count)
 		o.firstWaiter = m.links.byObject.next(h)
-		m.remember(object, l.order)
+		m.recordOwnerChange(object, l.order)
 		granted = true
 		if h == own {
-			m.answerAcquired(h, s.told())
+			m.answerAcquired(h, s.reportedLimit())
 			continue
 		}
-		m.tell(EffectGranted, h)
-		m.settle(l.session, l.number, answer{flags: FlagAcquired, order: l.order})
+		m.emitFor(EffectGranted, h)
+		m.recordOutcome(l.session, l.number, answer{flags: FlagAcquired, order: l.order})
 	}
 	return granted
 }

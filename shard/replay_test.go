@@ -17,7 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/twin"
 )
 
-var writeReplay = flag.String("replay.write", "", "write a log and its snapshots, as this build makes them, into testdata/replay/NAME")
+var writeReplay = flag.String("replay.write", "",
+	"write a log and its snapshots, as this build makes them, into testdata/replay/NAME")
 
 const (
 	replayCommands  = 4000
@@ -25,7 +26,8 @@ const (
 	replaySeed      = 16 // of a long run
 )
 
-// replayBounds are so small that the logs have much that is pending, and sessions with all the links that they may have.
+// replayBounds are so small that the logs have much that is pending, and sessions with all the links that they may
+// have.
 var replayBounds = shard.Bounds{Work: 3, SessionLinks: 4}
 
 // TestLogsOfEarlierBuildsReplayToWhatTheyDid replays the logs that earlier builds wrote, from every snapshot that they
@@ -58,9 +60,10 @@ func TestLogsOfEarlierBuildsReplayToWhatTheyDid(t *testing.T) {
 	}
 }
 
-// replayFrom restores the snapshot that was saved after the first batches, replays the rest, and tells where the state
+// replayFrom restores the snapshot that was saved after the first batches, replays the rest, and says where the state
 // is not what it was. Each batch may be changed before it is applied.
-func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func(m *shard.Machine, b *shard.Batch)) error {
+func replayFrom(t *testing.T, batches, snapshots [][]byte, from int,
+	change func(m *shard.Machine, b *shard.Batch)) error {
 	t.Helper()
 	m := restoredFrom(t, snapshots[from])
 	var batch shard.Batch
@@ -73,7 +76,8 @@ func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func
 				want.Level = got.Level
 			}
 			if !reflect.DeepEqual(got, want) {
-				return fmt.Errorf("replayed from batch %d to %d, this build has something else (- as it was, + now):\n%s",
+				return fmt.Errorf("replayed from batch %d to %d, this build has something else (- as it was, + "+
+					"now):\n%s",
 					from, i, twin.Difference(twin.StateText(&got), twin.StateText(&want)))
 			}
 		}
@@ -91,8 +95,9 @@ func replayFrom(t *testing.T, batches, snapshots [][]byte, from int, change func
 	}
 }
 
-// A rule that is changed in place does with old entries what it should do with those of its level only. Here the rules
-// of the newest level are followed by the log of an earlier build: the replay must notice.
+// TestARuleThatWasChangedInPlaceIsNoticed: a rule that is changed in place does with old entries what it should do with
+// those of its level only. Here the rules of the newest level are followed by the log of an earlier build: the replay
+// must notice.
 func TestARuleThatWasChangedInPlaceIsNoticed(t *testing.T) {
 	if level.Newest == level.First {
 		t.Skip("this build has no rule of a later level")
@@ -176,7 +181,8 @@ func writeReplayMaterial(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		fixed.Discard()
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("snapshot-%d", batches)), file.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("snapshot-%d", batches)), file.Bytes(),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

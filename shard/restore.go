@@ -103,7 +103,8 @@ func (rs *restorer) header(payload []byte, format uint32) error {
 		r.must(m.level != 0, "level 0")
 	}
 	if m.level > level.Newest {
-		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level, level.Newest, ErrNewerFormat)
+		return fmt.Errorf("shard: snapshot of level %d; this build can follow up to level %d: %w", m.level,
+			level.Newest, ErrNewerFormat)
 	}
 	for i := range m.slots {
 		m.slots[i] = r.uint64()
@@ -117,7 +118,7 @@ func (rs *restorer) header(payload []byte, format uint32) error {
 			break
 		}
 		id := NodeID(r.uvarint())
-		m.nodeQuietly(id).dropping = true
+		m.restoredNode(id).dropping = true
 		m.dropping = append(m.dropping, id)
 	}
 	if m.level >= pendingRecorded {
@@ -143,11 +144,12 @@ func (m *Machine) readLimits(r *reader) {
 	last := NodeID(0)
 	for range n {
 		id, limits := NodeID(r.uvarint()), r.limits()
-		if !r.must(id > last && limits != (Limits{}) && limits.Objects <= MaxSemaphoresPerNode, "quotas of nodes that are not sound") {
+		if !r.must(id > last && limits != (Limits{}) && limits.Objects <= MaxSemaphoresPerNode,
+			"quotas of nodes that are not sound") {
 			return
 		}
 		last = id
-		m.limit(m.nodeQuietly(id), limits)
+		m.limit(m.restoredNode(id), limits)
 	}
 }
 
@@ -212,9 +214,10 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 			return badSnapshot("object %q has an owner behind a waiter", o.name)
 		}
 		last = l.order
-		h := m.linkUp(l.session, l.object, l.order)
+		h := m.insertLink(l.session, l.object, l.order)
 		to := m.links.at(h)
-		to.count, to.timeout, to.number, to.data, to.owner, to.since = l.count, l.timeout, l.number, l.data, l.owner, l.since
+		to.count, to.timeout, to.number = l.count, l.timeout, l.number
+		to.data, to.owner, to.since = l.data, l.owner, l.since
 		m.charge(o.node, len(l.data))
 		if !l.owner {
 			m.countWaiter(l.session, 1)
@@ -234,7 +237,8 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 	return rs.checkUsage()
 }
 
-// checkUsage compares what was counted while the records were put back with what the machine had counted that saved them.
+// checkUsage compares what was counted while the records were put back with what the machine had counted that saved
+// them.
 func (rs *restorer) checkUsage() error {
 	sum := uint64(0)
 	for _, n := range rs.m.nodes {
@@ -247,8 +251,8 @@ func (rs *restorer) checkUsage() error {
 	return nil
 }
 
-// nodeQuietly is nodeFor for a machine that is being restored: nobody is told.
-func (m *Machine) nodeQuietly(id NodeID) *node {
+// restoredNode is nodeFor for a machine that is being restored: it emits nothing.
+func (m *Machine) restoredNode(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
 		n = newNode(id)

@@ -11,12 +11,12 @@ import (
 //	magic 16 bytes, format uint32, then blocks:
 //	kind 1 byte, length uint32, that many bytes, CRC-32C of all this uint32
 //
-// All integers are little-endian or varints. The first block is the header, the last the end, with the number of records
-// of each phase; between them blocks of records, each record behind its length as uint32.
+// All integers are little-endian or varints. The first block is the header, the last the end, with the number of
+// records of each phase; between them blocks of records, each record behind its length as uint32.
 const (
 	snapshotMagic = "signalbox shard\n"
-	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands in
-	// the records of shards of that level only, and needs no other format.
+	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands
+	// in the records of shards of that level only, and needs no other format.
 	snapshotFormat    = 2
 	formatBeforeLevel = 1
 
@@ -93,7 +93,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	return buf, true, true
 }
 
-// isOlder tells whether there is a thing at the place that has not changed since the epoch began.
+// isOlder reports whether there is a thing at the place that has not changed since the epoch began.
 func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
 	switch p {
 	case phaseSessions:

@@ -25,11 +25,11 @@ func (m *Machine) semaphore(o *object) *semaphore {
 	return m.kinds[kindSemaphore].(*semaphores).at(o.body)
 }
 
-// fits tells whether the count is free. The owners have more than the limit where it was lowered.
+// fits reports whether the count is free. The owners have more than the limit where it was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
-// told is the limit as acquires are answered with it: 0 for an ephemeral semaphore, which has none.
-func (s *semaphore) told() uint64 {
+// reportedLimit is the limit as acquires are answered with it: 0 for an ephemeral semaphore, which has none.
+func (s *semaphore) reportedLimit() uint64 {
 	if s.ephemeral {
 		return 0
 	}
@@ -41,18 +41,18 @@ func (m *Machine) limitOf(object handle) uint64 {
 	if !m.isSemaphore(object) {
 		return 0
 	}
-	return m.semaphore(m.objects.at(object)).told()
+	return m.semaphore(m.objects.at(object)).reportedLimit()
 }
 
-// own counts an owner in.
-func (s *semaphore) own(count uint64) {
+// addOwner counts an owner in.
+func (s *semaphore) addOwner(count uint64) {
 	assert(s.fits(count), "a semaphore gives out no more than its limit")
 	s.taken += count
 	s.owners++
 }
 
-// disown counts an owner out.
-func (s *semaphore) disown(count uint64) {
+// removeOwner counts an owner out.
+func (s *semaphore) removeOwner(count uint64) {
 	assert(s.owners > 0 && s.taken >= count, "a semaphore gets back what it gave out")
 	s.taken -= count
 	s.owners--
@@ -63,7 +63,7 @@ func limitForm(c *Command) bool { return c.Count > 0 }
 
 func (m *Machine) addSemaphore(t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
 	st := m.kinds[kindSemaphore].(*semaphores)
-	body := st.take()
+	body := st.alloc()
 	s := st.at(body)
 	s.limit, s.ephemeral = limit, ephemeral
 	if len(data) > 0 {
@@ -72,7 +72,7 @@ func (m *Machine) addSemaphore(t *target, c *Command, limit uint64, data []byte,
 	return m.addObject(kindSemaphore, t, c.Node, string(c.Name), body)
 }
 
-// target kinds differ: a name that another kind has is not a semaphore.
+// isSemaphore reports whether the object is one: names are shared by all kinds.
 func (m *Machine) isSemaphore(object handle) bool {
 	return m.objects.at(object).kind == kindSemaphore
 }
@@ -98,7 +98,7 @@ func (m *Machine) semaphoreCreate(c *Command, t *target) {
 	m.changed(h, FlagCreated)
 }
 
-// isFullBeforeQuotas tells whether the node has as many semaphores as it may have where quotas do not hold yet.
+// isFullBeforeQuotas reports whether the node has as many semaphores as it may have where quotas do not hold yet.
 func (m *Machine) isFullBeforeQuotas(t *target) bool {
 	return m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode
 }
@@ -184,7 +184,7 @@ func (m *Machine) semaphoreDelete(c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// remove deletes a semaphore with its owners and waiters, who are told: the waiters first. Where there are too many of
+// remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. Where there are too many of
 // them for the command it is deleted all the same, and the others are pending.
 func (st *semaphores) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
@@ -194,8 +194,8 @@ func (st *semaphores) remove(m *Machine, object handle) {
 			m.abort(h, protocol.AbortDeleted)
 		} else {
 			h = m.links.byObject.first(o.links)
-			m.lose(h)
-			st.at(o.body).disown(m.links.at(h).count)
+			m.reportLost(h)
+			st.at(o.body).removeOwner(m.links.at(h).count)
 		}
 		m.removeLink(h)
 	}
@@ -207,30 +207,30 @@ func (st *semaphores) remove(m *Machine, object handle) {
 		return
 	}
 	o.deleting = true
-	m.leaveObject(object)
+	m.deferObject(object)
 }
 
-// lose tells an owner that its semaphore is deleted. Its acquire may not have been answered yet: sent again, it must
-// not say that it owns.
-func (m *Machine) lose(h handle) {
-	m.tell(EffectLost, h)
+// reportLost gives an owner Lost: its semaphore is deleted. Its acquire may not have been answered yet: sent again, it
+// must not say that it owns.
+func (m *Machine) reportLost(h handle) {
+	m.emitFor(EffectLost, h)
 	if m.rules >= answersEndWithOwnership {
 		m.endAnswers(h, protocol.AbortDeleted)
 		return
 	}
 	l := m.links.at(h)
-	m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
+	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
 }
 
-// abort tells the session that waits that its acquire is over.
+// abort gives the session that waits Aborted: its acquire is over.
 func (m *Machine) abort(h handle, reason protocol.AbortReason) {
-	m.tell(EffectAborted, h).Abort = reason
+	m.emitFor(EffectAborted, h).Abort = reason
 	l := m.links.at(h)
-	m.settle(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
+	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
 }
 
 // bodySize is the length of the semaphore's data.
 func (st *semaphores) bodySize(body handle) int { return len(st.at(body).data) }
 
 // free gives the store's place back.
-func (st *semaphores) free(body handle) { st.put(body) }
+func (st *semaphores) free(body handle) { st.release(body) }

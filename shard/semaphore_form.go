@@ -76,7 +76,7 @@ func (st *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
 		return 0, false
 	}
-	h := st.take()
+	h := st.alloc()
 	*st.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
 	return h, true
 }

@@ -68,7 +68,7 @@ func (st *sessionStore) before(a, b handle) bool { return st.at(a).id < st.at(b)
 
 // addSession puts a session on record.
 func (m *Machine) addSession(id SessionID, n *node) handle {
-	h := m.sessions.take()
+	h := m.sessions.alloc()
 	s := m.sessions.at(h)
 	s.id, s.node, s.stamp = id, n, m.epoch
 	if s.home = m.slots.Has(id.Slot()); !s.home {
@@ -90,14 +90,14 @@ func (m *Machine) dropSession(h handle) {
 		m.guests--
 	}
 	if s.ending {
-		m.unpend(pendingWork{session: h})
+		m.removePending(pendingWork{session: h})
 	}
 	m.left--
 	n := s.node
 	m.charge(n, -s.size())
 	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
 	m.sessions.byID.remove(&n.ids, h)
-	m.sessions.put(h)
+	m.sessions.release(h)
 	n.sessions--
 	m.forgetIfEmpty(n)
 }
@@ -116,12 +116,12 @@ func (m *Machine) releaseLinks(h handle) {
 	s := m.sessions.at(h)
 	for s.linkCount > 0 {
 		if m.left <= 0 {
-			m.leaveSession(h)
+			m.deferSession(h)
 			return
 		}
 		link := m.links.bySession.first(s.links)
 		object := m.links.at(link).object
-		m.kinds[m.objects.at(object).kind].leave(m, link)
+		m.kinds[m.objects.at(object).kind].releaseLink(m, link)
 	}
 	m.dropSession(h)
 }

@@ -1,14 +1,14 @@
 package shard
 
-// Handles name places in a slab. They are small, stay valid while the thing lives, and zero is none.
-// A place is used again after its thing is gone, so a handle never leaves the machine.
+// handle names a place in a slab. It is small, stays valid for as long as the thing is there, and zero is none. A place
+// is used again after its thing is gone, so a handle never gets out of the machine.
 type handle = uint32
 
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
-	// spareChunks is how many empty chunks a slab keeps besides as many as it has chunks in use. What is beyond goes back to
-	// the memory of the process: what a burst took does not stay, and a slab that breathes allocates nothing.
+	// spareChunks is how many empty chunks a slab keeps besides as many as it has chunks in use. What is beyond goes
+	// back to the memory of the process: what a burst took does not stay, and a slab that breathes allocates nothing.
 	spareChunks = 16
 )
 
@@ -35,8 +35,8 @@ func (s *slab[T]) at(h handle) *T {
 	return &s.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
-// take hands out a place; its content is the zero value.
-func (s *slab[T]) take() handle {
+// alloc hands out a place; its content is the zero value.
+func (s *slab[T]) alloc() handle {
 	var h handle
 	if n := len(s.free); n > 0 {
 		h = s.free[n-1]
@@ -64,8 +64,8 @@ func (s *slab[T]) take() handle {
 	return h
 }
 
-// put takes a place back.
-func (s *slab[T]) put(h handle) {
+// release frees a place.
+func (s *slab[T]) release(h handle) {
 	var zero T
 	*s.at(h) = zero
 	s.free = append(s.free, h)

@@ -9,9 +9,9 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	s.trees = []*forest{&tree}
 	var handles []handle
 	for range 1000 * chunkSize {
-		h := s.take()
+		h := s.alloc()
 		s.at(h).order = OrderID(h)
-		tree.enter(h)
+		tree.newTree(h)
 		handles = append(handles, h)
 	}
 	kept := handles[:0]
@@ -20,7 +20,7 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 			kept = append(kept, h) // ten that stay, each in a chunk of its own
 			continue
 		}
-		s.put(h)
+		s.release(h)
 	}
 	if most := 2*len(kept) + spareChunks; held(&s) > most {
 		t.Errorf("%d chunks stay for %d things; %d are enough", held(&s), len(kept), most)
@@ -41,12 +41,12 @@ func TestASlabGivesBackWhatABurstTook(t *testing.T) {
 	}
 	// What was given back is handed out again, and is empty.
 	for range 500 * chunkSize {
-		h := s.take()
+		h := s.alloc()
 		if *s.at(h) != (link{}) {
 			t.Fatalf("place %d is not empty", h)
 		}
 		s.at(h).order = OrderID(h)
-		tree.enter(h).left = h
+		tree.newTree(h).left = h
 		handles = append(handles, h)
 	}
 	if got, want := s.size(), 500*chunkSize+len(kept); got != want {
@@ -74,10 +74,10 @@ func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
 		handles := make([]handle, 0, size)
 		breathe := func() {
 			for range size {
-				handles = append(handles, s.take())
+				handles = append(handles, s.alloc())
 			}
 			for _, h := range handles {
-				s.put(h)
+				s.release(h)
 			}
 			handles = handles[:0]
 		}

@@ -13,10 +13,11 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-var writeSnapshot = flag.Bool("snapshot.write", false, "write the snapshot of a format that has none yet into testdata/snapshots")
+var writeSnapshot = flag.Bool("snapshot.write", false,
+	"write the snapshot of a format that has none yet into testdata/snapshots")
 
-// TestSnapshotsOfAFormatAreWhatTheyWere reads a file that was written when the format got its number, and writes it again. Whoever
-// changes the bytes gives snapshotFormat a new number, and runs this test with -snapshot.write.
+// TestSnapshotsOfAFormatAreWhatTheyWere reads a file that was written when the format got its number, and writes it
+// again. A change of the bytes gives snapshotFormat a new number, and its file is made with -snapshot.write.
 func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("format", snapshotFormat))
 	want, err := os.ReadFile(path)
@@ -32,7 +33,8 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	}
 	m := New(Options{})
 	if err := m.Restore(bytes.NewReader(want)); err != nil {
-		t.Fatalf("a snapshot of format %d cannot be read any more: give the new form a number of its own: %v", snapshotFormat, err)
+		t.Fatalf("a snapshot of format %d cannot be read any more: give the new form a number of its own: %v",
+			snapshotFormat, err)
 	}
 	if got := save(t, prepare(t, m)); !bytes.Equal(got, want) {
 		t.Errorf("a snapshot of format %d has other bytes now: give the new form a number of its own", snapshotFormat)
@@ -42,7 +44,8 @@ func TestSnapshotsOfAFormatAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// A format that was written once stays readable: hosts of before the levels left snapshots behind.
+// TestSnapshotsOfEarlierFormatsAreRead: a format that was written once stays readable: hosts of before the levels left
+// snapshots behind.
 func TestSnapshotsOfEarlierFormatsAreRead(t *testing.T) {
 	for format := formatBeforeLevel; format < snapshotFormat; format++ {
 		file, err := os.ReadFile(filepath.Join("testdata", "snapshots", fmt.Sprint("format", format)))

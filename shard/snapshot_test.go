@@ -47,7 +47,8 @@ func (b *busy) batch() *Batch {
 		if !known {
 			continue
 		}
-		c := Command{Node: v.Node, Name: name(), Session: id, Number: b.numbers[id] + 1, Acked: b.numbers[id] - min(b.numbers[id], uint64(b.rng.IntN(3)))}
+		c := Command{Node: v.Node, Name: name(), Session: id, Number: b.numbers[id] + 1,
+			Acked: b.numbers[id] - min(b.numbers[id], uint64(b.rng.IntN(3)))}
 		switch b.rng.IntN(24) {
 		case 0, 1:
 			c.Kind, c.Count, c.Data = CmdSemaphoreCreate, uint64(1+b.rng.IntN(4)), []byte("data")
@@ -217,7 +218,7 @@ func TestSaveBesideApplyIsFreeOfRaces(t *testing.T) {
 	}
 }
 
-func TestSaveStopsWhenTold(t *testing.T) {
+func TestSaveStopsWhenAsked(t *testing.T) {
 	m := New(Options{})
 	newBusy(m, 1).steps(50)
 	stop := make(chan struct{})
@@ -270,7 +271,8 @@ func TestDamagedSnapshotIsNamedAndChangesNothing(t *testing.T) {
 	}
 	newer := bytes.Clone(file)
 	newer[len(snapshotMagic)] = snapshotFormat + 1
-	if err := m.Restore(bytes.NewReader(newer)); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "format 3") {
+	if err := m.Restore(bytes.NewReader(newer)); !errors.Is(err, ErrNewerFormat) ||
+		!strings.Contains(err.Error(), "format 3") {
 		t.Fatal(err)
 	}
 	if err := m.Restore(strings.NewReader("something else altogether")); !errors.Is(err, ErrBadSnapshot) {
@@ -360,16 +362,18 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// Where limits can be lowered owners may have more than the limit. At the first level they cannot, so that a file which
-// says so is wrong.
+// TestOwnersAboveTheLimitAreRestoredWhereLimitsCanBeLowered: where limits can be lowered owners may have more than the
+// limit. At the first level they cannot, so that a file which says so is wrong.
 func TestOwnersAboveTheLimitAreRestoredWhereLimitsCanBeLowered(t *testing.T) {
 	for at := level.First; at <= level.Newest; at++ {
 		b := newBed(2)
 		b.do(Command{Kind: CmdLevel, Count: uint64(at)})
 		b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: []byte("slots"), Count: Forever})
-		b.do(Command{Kind: CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("slots"), Count: Forever - 2})
+		b.do(Command{Kind: CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("slots"),
+			Count: Forever - 2})
 		b.do(Command{Kind: CmdAcquire, Node: 1, Session: b.ids[1], Number: 1, Name: []byte("slots"), Count: 2})
-		b.do(Command{Kind: CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1}) // of no level, so that the machine carries it out at any
+		// of no level, so that the machine carries it out at any
+		b.do(Command{Kind: CmdSemaphoreResize, Node: 1, Name: []byte("slots"), Count: 1})
 		m := New(Options{})
 		err := m.Restore(bytes.NewReader(save(t, prepare(t, b.m))))
 		if at < commandLevels[CmdSemaphoreResize] {

@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	twinCommands = flag.Int("twin.commands", 200_000, "how many random commands the machine and its twin are driven with")
-	twinSeed     = flag.Uint64("twin.seed", 0, "seed of the first run; 0 draws one")
+	twinCommands = flag.Int("twin.commands", 200_000,
+		"how many random commands the machine and its twin are driven with")
+	twinSeed = flag.Uint64("twin.seed", 0, "seed of the first run; 0 draws one")
 )
 
 const (
@@ -37,8 +38,8 @@ const (
 	shrinkFor   = 20 * time.Second
 )
 
-// The machine and its naive twin get the same random commands and must yield the same effects and the
-// same states. Every batch goes through the codec; now and then the machine is saved and restored.
+// TestMachineAgreesWithItsTwin: the machine and its naive twin get the same random commands and must yield the same
+// effects and the same states. Every batch goes through the codec; now and then the machine is saved and restored.
 func TestMachineAgreesWithItsTwin(t *testing.T) {
 	commands, seed := *twinCommands, *twinSeed
 	if testing.Short() {
@@ -61,7 +62,7 @@ func TestMachineAgreesWithItsTwin(t *testing.T) {
 		t.Log(tally)
 	}
 	if commands >= 200_000 {
-		tally.judge(t)
+		tally.check(t)
 	}
 }
 
@@ -99,7 +100,7 @@ func newDuel(slots shard.SlotSet, bounds shard.Bounds) *duel {
 	return d
 }
 
-// apply applies the batch to all and tells where somebody went wrong.
+// apply applies the batch to all and returns where one of them went wrong.
 func (d *duel) apply(b *shard.Batch) error {
 	if err := d.applyQuickly(b); err != nil {
 		return err
@@ -132,7 +133,8 @@ func (d *duel) applyQuickly(b *shard.Batch) error {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		if !slices.Equal(m.effects.List, d.expected.List) {
-			return fmt.Errorf("%s: effects differ (- twin, + machine)\n%s", m.name, effectsDiff(m.effects.List, d.expected.List))
+			return fmt.Errorf("%s: effects differ (- twin, + machine)\n%s", m.name,
+				effectsDiff(m.effects.List, d.expected.List))
 		}
 	}
 	return nil
@@ -246,13 +248,14 @@ func sameBatch(got, want *shard.Batch, at level.Level) error {
 			w = shard.Command{Level: w.Level} // not decoded
 		}
 		if !reflect.DeepEqual(g, w) {
-			return fmt.Errorf("command %d does not survive the codec:\n- %s\n+ %s", i, twin.CommandText(&w), twin.CommandText(&g))
+			return fmt.Errorf("command %d does not survive the codec:\n- %s\n+ %s", i, twin.CommandText(&w),
+				twin.CommandText(&g))
 		}
 	}
 	return nil
 }
 
-// plain makes empty lists nil: the codec does not tell them apart.
+// plain makes empty lists nil: to the codec they are the same.
 func plain(c shard.Command) shard.Command {
 	c.Name = append([]byte(nil), c.Name...)
 	c.Data = append([]byte(nil), c.Data...)
@@ -395,11 +398,12 @@ func (r *run) report(t *testing.T, err error) {
 			fmt.Fprintf(&b, "%4d  %s\n", skip+i, twin.CommandText(&c))
 		}
 	}
-	t.Errorf("%v\n%s (%d batches):\n%sagain: go test ./shard -run TestMachineAgreesWithItsTwin -twin.commands=1 -twin.seed=%d",
+	t.Errorf("%v\n%s (%d batches):\n%sagain: go test ./shard -run TestMachineAgreesWithItsTwin -twin.commands=1 "+
+		"-twin.seed=%d",
 		err, note, len(batches), b.String(), r.seed)
 }
 
-// replay applies the batches to a new machine and a new twin and tells at which they differ, or a
+// replay applies the batches to a new machine and a new twin and returns at which they differ, or a
 // negative number. Effects are compared at every batch, for speed all else only at the last one.
 func replay(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch) (int, error) {
 	d := newDuel(slots, bounds)
@@ -448,8 +452,8 @@ func (c tally) count(b *shard.Batch, effects []shard.Effect) {
 	}
 }
 
-// judge fails the test where the generator does not aim well enough for it to mean much.
-func (c tally) judge(t *testing.T) {
+// check fails the test where the generator does not aim well enough for it to mean much.
+func (c tally) check(t *testing.T) {
 	if c["acquires that mean something"]*10 < c["acquires"]*6 {
 		t.Errorf("of %d acquires only %d mean something", c["acquires"], c["acquires that mean something"])
 	}
@@ -457,7 +461,8 @@ func (c tally) judge(t *testing.T) {
 		"acquire OVERLOADED 0", "acquire STALE 0", "acquire ABORTED 0", "acquire SESSION_EXPIRED 0",
 		"acquire BAD_SESSION 0", "acquire MOVED 0", "acquire BAD_REQUEST 0", "acquire PRECONDITION_FAILED 0",
 		"release FENCED 0", "semaphore-update FENCED 0", "node-drop SUCCESS 10000000", "lead STALE 0",
-		"semaphore-resize UNSUPPORTED 0", "level SUCCESS 0", "level BAD_REQUEST 0", "acquire UNSUPPORTED 0", "digest-take SUCCESS 0",
+		"semaphore-resize UNSUPPORTED 0", "level SUCCESS 0", "level BAD_REQUEST 0", "acquire UNSUPPORTED 0",
+		"digest-take SUCCESS 0",
 		"effect aborted REPLACED UNKNOWN", "effect aborted RELEASED UNKNOWN", "effect aborted DELETED UNKNOWN",
 		"effect lost UNKNOWN UNKNOWN", "effect timed-out UNKNOWN UNKNOWN", "effect granted UNKNOWN UNKNOWN",
 	}
@@ -466,7 +471,8 @@ func (c tally) judge(t *testing.T) {
 			"semaphore-resize NOT_FOUND 0", "effect aborted RESIZED UNKNOWN")
 	}
 	if level.Newest >= level.Of(level.Rule, "bounded-work") {
-		outcomes = append(outcomes, "continue SUCCESS 0", "continue SUCCESS 10000000", "sessions-expire SUCCESS 10000000",
+		outcomes = append(outcomes, "continue SUCCESS 0", "continue SUCCESS 10000000",
+			"sessions-expire SUCCESS 10000000",
 			"sessions-forget SUCCESS 10000000", "waiters-time-out SUCCESS 10000000", "semaphore-create OVERLOADED 0")
 	}
 	if level.Newest >= level.Of(level.Rule, "quotas") {

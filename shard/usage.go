@@ -78,8 +78,8 @@ func newUsage(objects int, bytes uint64, q quota) Usage {
 	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
 }
 
-// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so many.
-// It goes through all nodes under the read lock, as Nodes does.
+// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so
+// many. It goes through all nodes under the read lock, as Nodes does.
 func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeUsage {
 	from := len(dst)
 	dst = m.nodesOver(share, dst)

@@ -12,14 +12,15 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// What counts in a quota of bytes is what it was chosen for: near the heap that it takes, for the things that there may be
-// many of.
+// TestQuotasCountWhatTheHeapHolds: what counts in a quota of bytes is what it was chosen for: near the heap that it
+// takes, for the things that there may be many of.
 func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	const many = 200_000
 	const tolerance = 0.25
 	data := []byte("10.0.0.1:8080")
 	session := func(m *bed, i int) {
-		m.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000, Data: []byte("worker"), Key: []byte("0123456789abcdef")})
+		m.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000, Data: []byte("worker"),
+			Key: []byte("0123456789abcdef")})
 		m.ids = append(m.ids, m.result().Session)
 		m.numbers = append(m.numbers, 0)
 	}
@@ -34,7 +35,8 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 		}},
 		{"sessions that own a semaphore each", nil, func(m *bed, i int) {
 			session(m, i)
-			m.as(i, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1, Flags: FlagEphemeral, Data: data})
+			m.as(i, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+				Flags: FlagEphemeral, Data: data})
 		}},
 		{"waiters of one semaphore", func(m *bed) {
 			for i := range many {
@@ -45,7 +47,8 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 			m.as(i, Command{Kind: CmdAcquire, Name: []byte("wanted"), Count: 1, Data: data, Timeout: Forever})
 		}},
 		{"semaphores of one session", func(m *bed) { session(m, 0) }, func(m *bed, i int) {
-			m.as(0, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1, Flags: FlagEphemeral, Data: data})
+			m.as(0, Command{Kind: CmdAcquire, Name: fmt.Appendf(nil, "semaphore/%07d", i), Count: 1,
+				Flags: FlagEphemeral, Data: data})
 		}},
 		{"answers", func(m *bed) {
 			for i := range many / MaxUnacknowledged {
@@ -74,7 +77,8 @@ func TestQuotasCountWhatTheHeapHolds(t *testing.T) {
 	}
 }
 
-// A machine that counted wrong notices it when it goes through all that it has.
+// TestUsageThatDriftedStopsASnapshotAndADigest: a machine that counted wrong notices it when it goes through all that
+// it has.
 func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 	for what, save := range map[string]func(m *Machine){
 		"a snapshot": func(m *Machine) { _ = prepare(t, m).Save(&bytes.Buffer{}, nil) },
@@ -95,7 +99,7 @@ func TestUsageThatDriftedStopsASnapshotAndADigest(t *testing.T) {
 	}
 }
 
-// Who restores a snapshot must count what its maker counted.
+// TestASnapshotOfAnotherUsageIsRefused: who restores a snapshot must count what its maker counted.
 func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 	if level.Newest < quotas {
 		t.Skip("this build has no quotas")

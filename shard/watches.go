@@ -1,6 +1,6 @@
 package shard
 
-// WatchSet holds the one-shot watches of one host on one shard: a session is told once that the data or
+// WatchSet holds the one-shot watches of one host on one shard: a session is notified once that the data or
 // the owners of a semaphore changed. They are no part of the replicated state; a client whose
 // connection goes takes them for fired.
 //
@@ -39,7 +39,7 @@ func NewWatchSet[T any]() *WatchSet[T] {
 func (w *WatchSet[T]) Len() int { return w.count }
 
 // Add puts a watch of a session in, under the token of the caller. The session's watch on the same
-// semaphore that it replaces, if there was one, is to be told (false, false) before anything else.
+// semaphore that it replaces, if there was one, is to be notified with (false, false) before anything else.
 func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners bool, token T) (replaced T, was bool) {
 	at := ObjectName{Node: n, Name: name}
 	if old := w.sessions[session][at]; old != nil {
