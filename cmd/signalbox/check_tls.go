@@ -11,7 +11,7 @@ import (
 // soonOver is how long before its end a certificate is worth a word.
 const soonOver = 14 * 24 * time.Hour
 
-// checkCertificates looks at the certificates that hosts show, where they do.
+// checkCertificates checks the certificates that hosts show, where they do.
 func checkCertificates(ctx context.Context, connection *cli.Connection, x *findings) {
 	now := time.Now()
 	err := connection.Certificates(ctx, func(endpoint string, shown *x509.Certificate, err error) {

@@ -62,7 +62,7 @@ type inNode[T any] struct {
 }
 
 // eachInNodes lists what the node of the path has, or, where no path is given, what all nodes have that may be listed
-// and looked into. A node that is dropped meanwhile has nothing.
+// and read. A node that is dropped meanwhile has nothing.
 func eachInNodes[T any](ctx context.Context, box *client.Client, args []string,
 	list func(*client.Node) iter.Seq2[T, error]) iter.Seq2[inNode[T], error] {
 	return func(yield func(inNode[T], error) bool) {

@@ -88,9 +88,9 @@ variable of the environment, the context, or the default. With NAME it is as if
 				return err
 			}
 			rows := f.Rows("SETTING", "VALUE", "FROM")
-			k.Each(func(name string, said cli.Said) {
+			k.Each(func(name string, given cli.Given) {
 				if err == nil {
-					err = rows.Add(settingObject{name, said.Text, said.From}, name, said.Text, said.From)
+					err = rows.Add(settingObject{name, given.Text, given.From}, name, given.Text, given.From)
 				}
 			})
 			if err != nil {

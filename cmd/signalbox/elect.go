@@ -197,7 +197,7 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 	return false, nil
 }
 
-// leader is who leads, as JSON.
+// leader is a leader as JSON.
 type leader struct {
 	Path      string `json:"path"`
 	Name      string `json:"name"`
@@ -206,7 +206,7 @@ type leader struct {
 	cli.Payload
 }
 
-// watch shows who leads.
+// watch shows the leader.
 func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 	if !e.follow {
 		return e.Ask(c, func(ctx context.Context, box *client.Client) error {

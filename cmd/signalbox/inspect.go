@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// newInspect returns the command that looks into a data directory.
+// newInspect returns the command that shows the content of a data directory.
 func newInspect(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "inspect DIR",

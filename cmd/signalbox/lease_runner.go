@@ -71,7 +71,7 @@ func (r *leaseRunner) addFlags(c *cobra.Command) {
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
 }
 
-// prepare looks at everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
+// prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
 // COMMAND with its own.
 func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 	usage := func(format string, a ...any) error {

@@ -89,8 +89,8 @@ the table says what its client calls itself.`,
 				})
 				return cli.AddAll(rows, sessions, func(p inNode[*client.SessionInfo]) error {
 					s := p.thing
-					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout,
-						sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
+					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting,
+						s.Timeout, sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
 				})
 			})
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/settings"
 )
 
-// minTopInterval is the shortest pause between two looks at the hosts: each makes them write all their series.
+// minTopInterval is the shortest pause between two samples of the hosts: each makes them write all their series.
 const minTopInterval = 200 * time.Millisecond
 
 // topCommand is one run of top.

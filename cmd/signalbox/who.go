@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// waitObject is a session that waits for a semaphore, and who owns that.
+// waitObject is a session that waits for a semaphore, with the owners of that.
 type waitObject struct {
 	Path string `json:"path"`
 	Name string `json:"name"`
@@ -62,7 +62,7 @@ before the cluster's feature level 2 has no time, and comes first.`,
 	})
 }
 
-// allWaits returns those who wait, the longest wait first, and those that were found where not all could be asked for.
+// allWaits returns the waiters, the longest wait first, and with an error those that were found until then.
 func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, error) {
 	semaphores := eachInNodes(ctx, box, nil, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
 		return n.Semaphores(ctx, client.Prefix(prefix))

@@ -28,20 +28,20 @@ type File struct {
 	watching  sync.WaitGroup
 
 	// Used by the watching goroutine, and before it begins.
-	read, seen look
+	read, seen fileState
 }
 
 var _ server.Access = (*File)(nil)
 
-// look is what the file was like when it was looked at; without info it was not there.
-type look struct{ info fs.FileInfo }
+// fileState is the state of the file when it was polled; without info it was not there.
+type fileState struct{ info fs.FileInfo }
 
-func (l look) same(other look) bool {
-	if l.info == nil || other.info == nil {
-		return l.info == other.info
+func (s fileState) same(other fileState) bool {
+	if s.info == nil || other.info == nil {
+		return s.info == other.info
 	}
-	return os.SameFile(l.info, other.info) && l.info.Size() == other.info.Size() &&
-		l.info.ModTime().Equal(other.info.ModTime())
+	return os.SameFile(s.info, other.info) && s.info.Size() == other.info.Size() &&
+		s.info.ModTime().Equal(other.info.ModTime())
 }
 
 // Open reads a file of tokens and follows its changes until Close. That the file is broken now is an
@@ -69,7 +69,7 @@ func Open(path string, log *slog.Logger) (*File, error) {
 // open is Open without the goroutine.
 func open(path string, log *slog.Logger) (*File, error) {
 	f := &File{path: path, log: log, stop: make(chan struct{})}
-	f.read = f.look()
+	f.read = f.state()
 	f.seen = f.read
 	found, err := f.load()
 	if err != nil {
@@ -101,12 +101,12 @@ func (f *File) Authenticate(token []byte) (server.Rights, string, bool) {
 	return g, g.name, true
 }
 
-// poll looks at the file, and reads it when it has changed and has been left alone since the last look.
+// poll reads the file when it has changed, and has not changed since the poll before.
 func (f *File) poll() {
-	now := f.look()
-	settled := now.same(f.seen)
+	now := f.state()
+	unchanged := now.same(f.seen)
 	f.seen = now
-	if !settled || now.same(f.read) {
+	if !unchanged || now.same(f.read) {
 		return
 	}
 	f.read = now
@@ -121,12 +121,12 @@ func (f *File) poll() {
 		removed)
 }
 
-func (f *File) look() look {
+func (f *File) state() fileState {
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return look{}
+		return fileState{}
 	}
-	return look{info}
+	return fileState{info}
 }
 
 func (f *File) load() (tokens, error) {

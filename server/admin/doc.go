@@ -1,4 +1,4 @@
-// Package admin shows a host to those who run it, over HTTP:
+// Package admin serves the state of a host to its operators, over HTTP:
 //
 //	/health/live     200 while the process answers
 //	/health/ready    200 when the host serves everything, else 503 and the reason; ?verbose for every check

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// family is what is said of all series of one name.
+// family is the type and the help of all series of one name.
 type family struct{ kind, help string }
 
 // familyTable has a line for each family of this program: its name, its type and its help, between tabs. A test holds

@@ -68,7 +68,7 @@ func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, text)
 }
 
-// live says that the process answers. What a restart would not mend is not looked at: a host that is cut
+// live says that the process answers. What a restart would not mend is not checked: a host that is cut
 // off from the others is alive.
 func (p *pages) live(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "alive\n")

@@ -16,7 +16,7 @@ type Host interface {
 	WriteMetrics(w io.Writer)
 }
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name string
 	// Err is what is not well, nil for nothing.
@@ -41,7 +41,7 @@ type Status struct {
 	Shards      []ShardStatus `json:"shards"`
 }
 
-// HostStatus is who and where the host is.
+// HostStatus is the identity of the host, and its addresses.
 type HostStatus struct {
 	ID      uint64 `json:"id"`
 	Name    string `json:"name"`

@@ -24,7 +24,7 @@ import (
 // Options are what a host is started with.
 type Options struct {
 	// Settings are those of signalbox serve: settings.Defaults with changes, or what settings.Load returned. Start
-	// completes and checks them. LogLevel and LogFormat are for who makes the logger, and change nothing here.
+	// completes and checks them. LogLevel and LogFormat are for the maker of the logger, and change nothing here.
 	Settings settings.Settings
 	// Version is that of the program, which the host reports to other hosts and clients: printable ASCII without
 	// spaces, up to 64 bytes. Empty stands for "devel".

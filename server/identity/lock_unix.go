@@ -37,7 +37,7 @@ func takeLock(path string) (*lock, error) {
 
 func (l *lock) release() { _ = l.file.Close() }
 
-// holder names the process that has the lock, as far as it said who it is.
+// holder names the process that has the lock, as far as its number is in the file.
 func holder(file *os.File) string {
 	text, _ := io.ReadAll(io.LimitReader(file, 32))
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {

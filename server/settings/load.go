@@ -79,7 +79,7 @@ func (c *checker) apply(r *row, from given) {
 	c.reject(r.name, wrong.problem, wrong.remedy)
 }
 
-// file is the path of the file of settings, and who named it.
+// file is the path of the file of settings, and where that was given.
 func (s *Sources) file(environment map[string]string) (path, where string) {
 	variable := variableOf(fileSetting)
 	switch {

@@ -47,7 +47,7 @@ type Settings struct {
 	RaftListen string `yaml:"raft-listen"`
 	// RaftAdvertise is the address at which the other hosts reach this one: that of its name in Hosts.
 	RaftAdvertise string `yaml:"raft-advertise"`
-	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts prove to each other who they are, both ways.
+	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, both ways.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`

@@ -19,7 +19,7 @@ func (c *Connection) Certificates(ctx context.Context,
 	if config == nil || err != nil {
 		return err
 	}
-	config.InsecureSkipVerify = true // it is looked at, and nothing is said over the connection
+	config.InsecureSkipVerify = true // it is looked at, and nothing is given over the connection
 	for endpoint := range strings.SplitSeq(c.Endpoints(), ",") {
 		if endpoint = strings.TrimSpace(endpoint); endpoint != "" {
 			shown, err := certificateOf(ctx, endpoint, config)

@@ -99,22 +99,22 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 	if hint := certificateHint(err); hint != "" {
 		return Errorf(ExitUnavailable, "%w; %s", err, hint)
 	}
-	said, more := c.said[settingEndpoints], ""
+	given, more := c.given[settingEndpoints], ""
 	switch {
-	case strings.Contains(said.Text, "://"):
+	case strings.Contains(given.Text, "://"):
 		more = ", written HOST:PORT"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		more = ", and signalbox serve runs a host here"
 	case errors.Is(err, io.EOF):
 		more = ", and clients go to those of --listen or --tls-listen"
 	}
-	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s): --endpoints gives others%s", err, Safe(said.Text),
-		Safe(said.From), more)
+	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s): --endpoints gives others%s", err, Safe(given.Text),
+		Safe(given.From), more)
 }
 
 // tokenSource returns where the token comes from, nil where there is none.
 func (c *Connection) tokenSource() (func(context.Context) (string, error), error) {
-	file := c.said[settingTokenFile]
+	file := c.given[settingTokenFile]
 	if c.token != "" {
 		if file.From == variableOf(settingTokenFile) {
 			return nil, Errorf(ExitUsage, "%s and %s are both set; unset one of them", TokenVariable, file.From)
@@ -154,8 +154,8 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	if !wanted || err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.said[settingServerName].Text}
-	if ca := c.said[settingTLSCA].Text; ca != "" {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.given[settingServerName].Text}
+	if ca := c.given[settingTLSCA].Text; ca != "" {
 		pem, err := os.ReadFile(ca)
 		if err != nil {
 			return nil, c.mistake(settingTLSCA, err.Error())
@@ -165,7 +165,7 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 			return nil, c.mistake(settingTLSCA, "there is no certificate in it; it must be PEM")
 		}
 	}
-	cert, key := c.said[settingTLSCert].Text, c.said[settingTLSKey].Text
+	cert, key := c.given[settingTLSCert].Text, c.given[settingTLSKey].Text
 	switch {
 	case cert == "" && key == "":
 		return config, nil

@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Connection says how the cluster is reached, and who said so.
+// Connection is how the cluster is reached, and where each of its settings is from.
 type Connection struct {
 	// Context is the name of the context that counts, empty for none.
 	Context string
-	said    map[string]Said
+	given   map[string]Given
 	token   string // of the environment
 	say     func(format string, args ...any)
 }
 
-// Said is the text of a setting, and where it is from.
-type Said struct{ Text, From string }
+// Given is the text of a setting, and where it is from.
+type Given struct{ Text, From string }
 
 // Of the sources of a setting, each goes before those after it.
 const (
@@ -36,7 +36,7 @@ func (f *Frame) Connection() (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Connection{said: make(map[string]Said), token: f.Variable(TokenVariable), say: f.Say}
+	k := &Connection{given: make(map[string]Given), token: f.Variable(TokenVariable), say: f.Say}
 	var context Context
 	name, from := f.contextName(contexts)
 	if name != "" {
@@ -47,12 +47,12 @@ func (f *Frame) Connection() (*Connection, error) {
 		k.Context = name
 	}
 	for _, s := range settings {
-		k.said[s.name] = f.say(s, context, name)
-		if _, known := context[s.name]; known && from == fromFlag && k.said[s.name].From == s.variable {
+		k.given[s.name] = f.say(s, context, name)
+		if _, known := context[s.name]; known && from == fromFlag && k.given[s.name].From == s.variable {
 			f.Say("signalbox: %s goes before the %s of context %s", s.variable, s.name, Safe(name))
 		}
 	}
-	if k.token != "" && k.said[settingTokenFile].From == fromFlag {
+	if k.token != "" && k.given[settingTokenFile].From == fromFlag {
 		k.token = ""
 	}
 	f.keepOwn(k, context)
@@ -68,11 +68,11 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 	}
 	var kept []string
 	for _, s := range settings {
-		if k.said[s.name].From != fromContext(k.Context) || s.name != settingTokenFile &&
+		if k.given[s.name].From != fromContext(k.Context) || s.name != settingTokenFile &&
 			!strings.HasPrefix(s.name, settingTLS) {
 			continue
 		}
-		k.said[s.name] = Said{"", fromDefault}
+		k.given[s.name] = Given{"", fromDefault}
 		if s.name != settingTokenFile || k.token == "" {
 			kept = append(kept, "--"+s.name)
 		}
@@ -98,7 +98,7 @@ func within(some, all string) bool {
 // fromContext is where a setting of a context is from.
 func fromContext(name string) string { return "context " + name }
 
-// contextName is the name of the context that counts, and who named it.
+// contextName is the name of the context that counts, and where that is from.
 func (f *Frame) contextName(contexts *Contexts) (name, from string) {
 	if f.context != "" {
 		return f.context, fromFlag
@@ -109,17 +109,17 @@ func (f *Frame) contextName(contexts *Contexts) (name, from string) {
 	return contexts.Current, contexts.path
 }
 
-func (f *Frame) say(s setting, context Context, name string) Said {
+func (f *Frame) say(s setting, context Context, name string) Given {
 	if text, given := flagText(f.flags, s.name); given {
-		return Said{text, fromFlag}
+		return Given{text, fromFlag}
 	}
 	if text := f.Variable(s.variable); text != "" {
-		return Said{text, s.variable}
+		return Given{text, s.variable}
 	}
 	if text := context[s.name]; text != "" {
-		return Said{text, fromContext(name)}
+		return Given{text, fromContext(name)}
 	}
-	return Said{s.fallback, fromDefault}
+	return Given{s.fallback, fromDefault}
 }
 
 // flagText returns what a flag was given.
@@ -128,23 +128,23 @@ func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
 	return flag.Value.String(), flag.Changed
 }
 
-// Each calls f with every setting and what is said of it. The token is among them, but not what it is.
-func (c *Connection) Each(f func(name string, said Said)) {
+// Each calls f with every setting and its value. The token is among them, with its value hidden.
+func (c *Connection) Each(f func(name string, given Given)) {
 	for _, s := range settings {
-		f(s.name, c.said[s.name])
+		f(s.name, c.given[s.name])
 		if s.name == settingTokenFile && c.token != "" {
-			f("token", Said{"(hidden)", TokenVariable})
+			f("token", Given{"(hidden)", TokenVariable})
 		}
 	}
 }
 
 // Endpoints are addresses of hosts, with commas between them.
-func (c *Connection) Endpoints() string { return c.said[settingEndpoints].Text }
+func (c *Connection) Endpoints() string { return c.given[settingEndpoints].Text }
 
 // Timeout is how long to wait for the cluster to answer.
 func (c *Connection) Timeout() (time.Duration, error) {
-	said := c.said[settingTimeout]
-	d, err := time.ParseDuration(said.Text)
+	given := c.given[settingTimeout]
+	d, err := time.ParseDuration(given.Text)
 	if err != nil || d <= 0 {
 		return 0, c.mistake(settingTimeout, "it is not a time above zero; write it like 500ms, 10s or 1m")
 	}
@@ -153,15 +153,15 @@ func (c *Connection) Timeout() (time.Duration, error) {
 
 // tlsWanted reports whether to speak TLS.
 func (c *Connection) tlsWanted() (bool, error) {
-	if said := c.said[settingTLS].Text; said != "" {
-		wanted, err := strconv.ParseBool(said)
+	if given := c.given[settingTLS].Text; given != "" {
+		wanted, err := strconv.ParseBool(given)
 		if err != nil {
 			return false, c.mistake(settingTLS, "write true or false")
 		}
 		return wanted, nil
 	}
-	for name, said := range c.said {
-		if strings.HasPrefix(name, settingTLS) && said.Text != "" {
+	for name, given := range c.given {
+		if strings.HasPrefix(name, settingTLS) && given.Text != "" {
 			return true, nil
 		}
 	}
@@ -170,6 +170,6 @@ func (c *Connection) tlsWanted() (bool, error) {
 
 // mistake is a setting that must be changed.
 func (c *Connection) mistake(name, problem string) error {
-	said := c.said[name]
-	return Errorf(ExitUsage, "%s %s (%s): %s", name, Safe(said.Text), Safe(said.From), problem)
+	given := c.given[name]
+	return Errorf(ExitUsage, "%s %s (%s): %s", name, Safe(given.Text), Safe(given.From), problem)
 }

@@ -151,10 +151,10 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 		given[s.name] = text
 	}
 	// What is said must make sense by itself.
-	k := &Connection{said: make(map[string]Said)}
+	k := &Connection{given: make(map[string]Given)}
 	for _, s := range settings {
-		if k.said[s.name] = (Said{s.fallback, fromDefault}); given[s.name] != "" {
-			k.said[s.name] = Said{given[s.name], fromFlag}
+		if k.given[s.name] = (Given{s.fallback, fromDefault}); given[s.name] != "" {
+			k.given[s.name] = Given{given[s.name], fromFlag}
 		}
 	}
 	if _, err := k.Timeout(); err != nil {

@@ -65,7 +65,7 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 }
 
 func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
-	k := &Connection{said: map[string]Said{settingTimeout: {"1ms", fromFlag}}}
+	k := &Connection{given: map[string]Given{settingTimeout: {"1ms", fromFlag}}}
 	ctx, cancel, err := k.Within(t.Context())
 	if err != nil {
 		t.Fatal(err)

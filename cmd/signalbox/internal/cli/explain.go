@@ -10,7 +10,7 @@ import (
 
 // Explain returns what to say about an error that ended a command, empty for nothing.
 //
-// Part of an error can be what a host has said, and gives no orders to the terminal.
+// Part of an error can be text of a host, which must not control the terminal.
 func Explain(err error) string { return Escape(explain(err)) }
 
 func explain(err error) string {

@@ -46,17 +46,17 @@ func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 // whose value is the command's name.
 func (f *Frame) AddBefore(root *cobra.Command) { root.Flags().AddFlagSet(f.flags) }
 
-// chooseFormat looks at --output and its variable.
+// chooseFormat reads --output and its variable.
 func (f *Frame) chooseFormat() error {
 	f.format = formatTable
-	for _, said := range []string{f.output, f.Variable(OutputVariable)} {
-		if said == "" {
+	for _, given := range []string{f.output, f.Variable(OutputVariable)} {
+		if given == "" {
 			continue
 		}
-		if !slices.Contains(formats, said) {
-			return Errorf(ExitUsage, "there is no output %s; give %s", Safe(said), strings.Join(formats, ", "))
+		if !slices.Contains(formats, given) {
+			return Errorf(ExitUsage, "there is no output %s; give %s", Safe(given), strings.Join(formats, ", "))
 		}
-		f.format = said
+		f.format = given
 		return nil
 	}
 	return nil

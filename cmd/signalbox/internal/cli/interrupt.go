@@ -38,7 +38,7 @@ func WasInterrupted(ctx context.Context) bool {
 }
 
 // UntilInterrupted returns a context that ends at SIGINT, SIGTERM or SIGHUP, with *Interrupted as its cause. A second
-// signal, a moment later, ends the process at once. While it lasts, a reader of standard output who is gone
+// signal, a moment later, ends the process at once. While it lasts, a reader of standard output that is gone
 // makes a write fail and does not end the process: so what is held can be given back.
 func UntilInterrupted(ctx context.Context) (interrupted context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -51,22 +51,22 @@ func (c *Connection) otherProtocol(ctx context.Context) string {
 	return ""
 }
 
-// tlsFrom is who said that TLS is spoken.
+// tlsFrom is where the setting is from that TLS is spoken.
 func (c *Connection) tlsFrom() string {
 	for _, s := range settings {
-		if said := c.said[s.name]; strings.HasPrefix(s.name, settingTLS) && said.Text != "" {
-			return said.From
+		if given := c.given[s.name]; strings.HasPrefix(s.name, settingTLS) && given.Text != "" {
+			return given.From
 		}
 	}
 	return fromDefault
 }
 
-// probe begins to speak TLS, and looks what comes back. Servers of HTTP say so in plain text.
+// probe begins a TLS handshake, and examines the answer. Servers of HTTP answer in plain text.
 func probe(ctx context.Context, endpoint string) spoken {
 	if _, _, err := net.SplitHostPort(endpoint); err != nil {
 		endpoint = net.JoinHostPort(endpoint, client.DefaultPort)
 	}
-	// No certificate is checked, since nothing is said over the connection.
+	// No certificate is checked, since nothing is sent over the connection.
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", endpoint)
 	if err == nil {
 		_ = conn.Close()

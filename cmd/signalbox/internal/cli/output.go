@@ -246,7 +246,7 @@ func shorten(data string) string {
 	return strings.ToValidUTF8(data[:shownData], "") + fmt.Sprintf("... (%d bytes)", len(data))
 }
 
-// written makes a reader who is gone known by one error.
+// written maps the errors of a reader that is gone to ErrReaderGone.
 func written(_ int, err error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return ErrReaderGone

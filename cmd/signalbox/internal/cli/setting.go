@@ -57,7 +57,7 @@ const (
 	outputFlag  = "output"
 )
 
-// Variables returns all variables of the environment that client commands look at.
+// Variables returns all variables of the environment that client commands read.
 func Variables() []string {
 	names := []string{TokenVariable, ContextVariable, ContextsVariable, OutputVariable}
 	for _, s := range settings {
@@ -75,8 +75,8 @@ func addSettings(set *pflag.FlagSet) {
 }
 
 // text is a flag that keeps what it was given. It is parsed where it is used, as the text of any other source.
-type text struct{ kind, said string }
+type text struct{ kind, given string }
 
-func (t *text) Set(said string) error { t.said = said; return nil }
-func (t *text) String() string        { return t.said }
-func (t *text) Type() string          { return t.kind }
+func (t *text) Set(value string) error { t.given = value; return nil }
+func (t *text) String() string         { return t.given }
+func (t *text) Type() string           { return t.kind }

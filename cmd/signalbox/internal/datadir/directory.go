@@ -23,7 +23,7 @@ const (
 	logPrefix  = "logdb-"
 )
 
-// Directory is a data directory that is looked into.
+// Directory is a data directory that is inspected.
 type Directory struct {
 	Path     string
 	Identity identity.Identity
@@ -44,7 +44,7 @@ type File struct {
 	Bytes int64
 }
 
-// Open looks into a directory. It is to be closed.
+// Open opens a directory for inspection. It is to be closed.
 func Open(path string) (*Directory, error) {
 	id, err := identity.Read(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package datadir looks into the data directory of a host that does not run.
+// Package datadir reads the data directory of a host that does not run.
 //
 // It writes nothing. While a Directory is open no host can start on it; where a host runs on it already, only
 // what is safe is read: the identity, and the names and sizes of files. A host that runs replaces its snapshots
