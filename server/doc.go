@@ -1,10 +1,10 @@
-// package server is a host of Signalbox: it takes client connections, carries their requests to the shards, keeps
+// Package server is a host of Signalbox: it takes client connections, carries their requests to the shards, keeps
 // sessions alive, and sends watchers what changed.
 //
 // Start here: Open (host.go) makes a Host of a Config. A transport gives it connections (Host.Opened), and what each of
 // them does is in this package:
 //
-//	conn.go        the connection: frames in, answers and pushes out, and the sessions that act over it
+//	conn.go        the connection: frames in; output.go: answers and pushes out; bindings.go: its sessions
 //	dispatch.go    from a request to what carries it out, the first of all: HELLO
 //	access.go      who may do what; audit.go, guesses.go, cut.go, partial.go, pending.go: the other bounds
 //	mutate.go      changes of semaphores; session_*.go, node.go: those of sessions and nodes

@@ -158,39 +158,3 @@ func (a *attach) attach() {
 		a.fail(protocol.StatusUnavailable, "the shard's leader cannot say at the moment: "+verdict.String())
 	}
 }
-
-// attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. What
-// takes the session away from then on finds it here, and what it sends the client comes after the answer:
-// otherwise the client could believe in an attach that is over, and take every later pong for it.
-func (c *conn) attachAndAnswer(
-	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage,
-	attach func() lease.Verdict,
-) lease.Verdict {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch v := attach(); {
-	case v != lease.Attached:
-		return v
-	case c.closed:
-		return lease.Closed // the holder is about to be
-	}
-	c.bindAttached(id, n, home)
-	c.inFlight.Add(-1)
-	c.encoder.Answer(c.buffer(), request, answer)
-	return lease.Attached
-}
-
-// bindAttached binds a session to the connection that it is attached over. The lock is held.
-func (c *conn) bindAttached(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
-	if b := c.sessions[id]; b != nil && b.attached {
-		return
-	}
-	c.sessions[id] = &binding{node: n, home: home, attached: true}
-	for i := range c.attached {
-		if c.attached[i].home == home {
-			c.attached[i].sessions++
-			return
-		}
-	}
-	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
-}

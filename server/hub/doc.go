@@ -1,4 +1,4 @@
-// package hub carries the streaming watches of one shard's replica on one host, whether the host leads the
+// Package hub carries the streaming watches of one shard's replica on one host, whether the host leads the
 // shard or follows.
 //
 // A watch is "this semaphore, since revision r". Its client keeps a full view of the semaphore; the hub

@@ -1,4 +1,4 @@
-// package lease keeps the books on who is alive, for one data shard at the host that leads it.
+// Package lease keeps the books on who is alive, for one data shard at the host that leads it.
 //
 // It is logic only: no goroutine, no timer, no I/O. The server says to a Table what happened and when
 // (a session began, was attached, a connection went), asks it which sessions are Due, and proposes

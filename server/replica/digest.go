@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -148,18 +146,12 @@ func (t *leaderTasks) checkDigest(now time.Time) {
 	if !due {
 		return
 	}
-	c := shard.Command{Kind: shard.CmdDigestTake, Count: number}
-	if t.r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
-		t.r.Pipeline.Flush()
-	}
+	t.r.propose(&shard.Command{Kind: shard.CmdDigestTake, Count: number}, nil, nil)
 }
 
 func (r *Replica) initDigests() {
 	r.digests.init(r.set, r.ID, func(number, sum uint64) {
-		c := shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}
-		if r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) {}}, &c) {
-			r.Pipeline.Flush()
-		}
+		r.propose(&shard.Command{Kind: shard.CmdDigestCompare, Count: number, Sum: sum}, nil, nil)
 	})
 }
 

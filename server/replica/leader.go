@@ -7,13 +7,12 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 )
 
-// leaderTasks are what a host does for a shard because it leads it. It begins with a command: when that is
-// applied, everything of earlier leaders has been, and their clocks count no more. All of it runs on the
-// host's loop, but for what other goroutines leave for it under the lock.
+// leaderTasks are what a host does for a shard because it leads it. They begin with a command: when that is applied,
+// everything of earlier leaders has been, and their clocks count no more. All of them run on the host's loop, but for
+// what other goroutines leave for it under the lock.
 type leaderTasks struct {
 	r *Replica
 
@@ -44,9 +43,8 @@ type stage struct {
 	proposed, begun, serving bool
 }
 
-// stage returns what a turn goes by, read in one step. What other goroutines change meanwhile is for the
-// next turn: a leadership that has just ended must not look like one whose books are to be opened, for
-// a host leads a term once.
+// stage returns what a run goes by, read in one step. What other goroutines change meanwhile is for the next run: a
+// leadership that has just ended must not look like one whose leases are to be restored, for a host leads a term once.
 func (t *leaderTasks) stage() stage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +81,7 @@ func (t *leaderTasks) end() {
 	r.endLeases(result)
 }
 
-// recheck asks for another look at what may be dead here.
+// recheck asks for another check of what may be dead here.
 func (t *leaderTasks) recheck() {
 	t.mu.Lock()
 	t.again = true
@@ -127,7 +125,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	case !s.begun:
 		return
 	case r.Machine.Term() != s.term:
-		return // a later leader's command was applied: this host's is over, and will hear of it
+		return // a later leader's command was applied: this host's is over, and end will be called
 	case !s.serving:
 		now = r.set.Now() // after the command was applied
 		t.restoreLeases(s.term, now)
@@ -158,11 +156,7 @@ func (t *leaderTasks) propose(term uint64) {
 			t.r.set.Wake() // else the next tick is soon enough
 		}
 	}
-	if !t.r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLead, Term: term}) {
-		done(nil, protocol.StatusOverloaded)
-		return
-	}
-	t.r.Pipeline.Flush()
+	t.r.propose(&shard.Command{Kind: shard.CmdLead, Term: term}, nil, done)
 }
 
 // restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its
@@ -240,13 +234,7 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 			r.Leases.Undecided(under, ids, r.set.Now())
 		}
 	}
-	command := shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}
-	if !r.Pipeline.Add(pipeline.Op{Done: done}, &command) {
-		done(nil, protocol.StatusOverloaded)
-		return false
-	}
-	r.Pipeline.Flush()
-	return true
+	return r.propose(&shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}, nil, done)
 }
 
 // continueWork proposes the next step of what commands have begun and not come to the end of.
@@ -256,11 +244,7 @@ func (t *leaderTasks) continueWork() {
 		return
 	}
 	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // what is left then wakes the loop
-	if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdContinue}) {
-		done(nil, protocol.StatusOverloaded)
-		return
-	}
-	r.Pipeline.Flush()
+	r.propose(&shard.Command{Kind: shard.CmdContinue}, nil, done)
 }
 
 // timeOut takes waiters out of queues whose time is up.
@@ -285,16 +269,14 @@ func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 				t.mu.Unlock()
 			}
 		}
-		if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term,
-			Waiters: batch}) {
-			done(nil, protocol.StatusOverloaded)
+		command := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}
+		if !r.propose(&command, nil, done) {
 			return
 		}
-		r.Pipeline.Flush()
 	}
 }
 
-// endStaleWatches: vouch ends the watches of a replica that has not been able to make sure for so long that its clients
+// endStaleWatches ends the watches of a replica that has not been able to make sure for so long that its clients
 // are better off elsewhere.
 func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()

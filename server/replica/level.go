@@ -3,7 +3,6 @@ package replica
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -35,11 +34,7 @@ func (t *leaderTasks) raiseLevel() {
 		return
 	}
 	done := func(*shard.Effect, protocol.Status) { t.raising.Store(false) }
-	if !r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}) {
-		done(nil, protocol.StatusOverloaded)
-		return
-	}
-	r.Pipeline.Flush()
+	r.propose(&shard.Command{Kind: shard.CmdLevel, Count: uint64(to)}, nil, done)
 }
 
 // Level is the level of the shard, as far as this replica has applied its log.

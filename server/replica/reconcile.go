@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -85,11 +84,9 @@ func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 				t.forgetDead(t.known(batch))
 			}
 		}
-		if !t.r.Pipeline.Add(pipeline.Op{Done: done}, &shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}) {
-			done(nil, protocol.StatusOverloaded)
+		if !t.r.propose(&shard.Command{Kind: shard.CmdSessionsForget, Sessions: batch}, nil, done) {
 			return
 		}
-		t.r.Pipeline.Flush()
 	}
 }
 
@@ -124,12 +121,9 @@ func (t *leaderTasks) dropNodes() {
 			continue
 		}
 		done := func(e *shard.Effect, _ protocol.Status) { t.continueDrop(e != nil) }
-		command := shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}
-		if !r.Pipeline.Add(pipeline.Op{Done: done}, &command) {
-			t.continueDrop(false)
+		if !r.propose(&shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}, nil, done) {
 			return
 		}
-		r.Pipeline.Flush()
 	}
 	for after, more := shard.NodeID(0), true; more; {
 		var page []meta.Dropped

@@ -91,7 +91,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	return r
 }
 
-// open gives the replica its log. From here on it is fed.
+// open gives the replica its log, which calls Apply from here on.
 func (r *Replica) open() error {
 	log, err := r.set.config.Logs(r.ID, r.set.metrics.CountSnapshots(r.ID, r, r.set.config.Clock))
 	if err != nil {
@@ -231,8 +231,8 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	return by
 }
 
-// waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: who
-// was notified of that before would wait for an outcome that never comes.
+// waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: a
+// client that was notified of that before would wait for an outcome that never comes.
 var waitsElsewhere = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
 		"in the queue stays",
@@ -263,6 +263,22 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	}
 	r.set.metrics.Answered(o.Kind, r.set.Clock()-o.Started)
 	r.Mark(c)
+}
+
+// propose queues a command of the host itself, or of the source of a connection, and flushes the pipeline. done gets
+// its result, or why that is not known; it may be nil. Where the queue is full it gets OVERLOADED, and propose returns
+// false.
+func (r *Replica) propose(c *shard.Command, from *pipeline.Source,
+	done func(e *shard.Effect, failed protocol.Status)) bool {
+	if done == nil {
+		done = func(*shard.Effect, protocol.Status) {}
+	}
+	if !r.Pipeline.Add(pipeline.Op{Source: from, Done: done}, c) {
+		done(nil, protocol.StatusOverloaded)
+		return false
+	}
+	r.Pipeline.Flush()
+	return true
 }
 
 // Mark remembers to flush the connection when the batch is through.

@@ -14,15 +14,7 @@ import (
 // host itself.
 func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags,
 	done func(e *shard.Effect, failed protocol.Status)) {
-	if done == nil {
-		done = func(*shard.Effect, protocol.Status) {}
-	}
-	command := shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}
-	if !r.Pipeline.Add(pipeline.Op{Source: from, Done: done}, &command) {
-		done(nil, protocol.StatusOverloaded)
-		return
-	}
-	r.Pipeline.Flush()
+	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
 // sessionEnded notifies the connections of a session that it is over.
@@ -77,7 +69,7 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
 		OrderID: uint64(e.Order), Reason: why,
 	}
-	tell := func(c Conn) {
+	push := func(c Conn) {
 		c.Push(0, &r.lost)
 		r.Mark(c)
 	}
@@ -85,7 +77,7 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	if holder := home.Leases.Holder(e.Session); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
 			over = c
-			tell(c)
+			push(c)
 		}
 	}
 	home.mu.Lock()
@@ -93,7 +85,7 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	home.mu.Unlock()
 	for _, c := range bound {
 		if c != over {
-			tell(c)
+			push(c)
 		}
 	}
 }
@@ -132,7 +124,7 @@ func (r *Replica) Detach(id shard.SessionID, c Conn, why protocol.Result) {
 	}
 }
 
-// endLeases ends the books of a leader, and notifies the clients of the sessions in them.
+// endLeases ends the leases of a leader, and notifies the clients of the sessions in them.
 func (r *Replica) endLeases(why protocol.Result) {
 	for _, lost := range r.Leases.Unlead() {
 		if c, ok := lost.Holder.Owner.(Conn); ok {

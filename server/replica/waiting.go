@@ -20,7 +20,7 @@ func (r *Replica) addWaiter(id shard.SessionID, w waiting) {
 	}
 }
 
-// putWaiter puts one that waits on the list. An acquire that was sent again takes the place of the one before.
+// putWaiter puts a waiter on the list. An acquire that was sent again takes the place of the one before.
 func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
 	r.waiters.add(id, w)
 }
 
-// takeWaiter returns and forgets who waits.
+// takeWaiter removes a waiter and returns it.
 func (r *Replica) takeWaiter(id shard.SessionID, number uint64) (w waiting, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,12 +69,12 @@ func (r *Replica) redirectWaiters(result protocol.Result) {
 	r.timers.init()
 	r.mu.Unlock()
 	push := protocol.Aborted{Result: result}
-	told := flushes{}
+	answered := flushes{}
 	for _, w := range all.byNumber {
 		w.conn.Push(w.request, &push)
-		told.add(w.conn)
+		answered.add(w.conn)
 	}
-	told.flush()
+	answered.flush()
 }
 
 // forgetWaits drops what a session waits for through one connection.

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/lease"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// attachedHome counts the sessions of one home shard that are attached over a connection.
+type attachedHome struct {
+	home     *replica.Replica
+	sessions int
+}
+
+// binding is a session that may act over a connection.
+type binding struct {
+	node     shard.NodeID
+	home     *replica.Replica
+	attached bool // over this connection; else only bound to it
+	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only
+	// hears of its end. The connection's lock guards this and stop.
+	silent bool
+	stop   *stop // the SESSION_STOP that is under way over this connection
+}
+
+// binding returns the session if it may act over this connection.
+func (c *conn) binding(id shard.SessionID) *binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.acting(id)
+}
+
+// acting is binding with the lock held.
+func (c *conn) acting(id shard.SessionID) *binding {
+	if b := c.sessions[id]; b != nil && !b.silent {
+		return b
+	}
+	return nil
+}
+
+// Acts implements replica.Conn.
+func (c *conn) Acts(id shard.SessionID) bool { return c.binding(id) != nil }
+
+// Bind implements replica.Conn. A silent binding takes the place of what is there.
+func (c *conn) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, silent bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if before := c.sessions[id]; before == nil || before.silent {
+		c.sessions[id] = &binding{node: node, home: home, silent: silent}
+	}
+	return true
+}
+
+// Unbind implements replica.Conn.
+func (c *conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.remove(id)
+	if b == nil {
+		return 0, false
+	}
+	return b.node, true
+}
+
+// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: its client has been
+// answered so, and what is said here would contradict it.
+func (c *conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions[id] == nil || home.Leases.Holder(id) == c.holder {
+		return false
+	}
+	c.remove(id)
+	c.encoder.Push(c.buffer(), 0, &protocol.SessionDetached{SessionID: uint64(id), Result: why})
+	return true
+}
+
+// remove is Unbind with the lock held.
+func (c *conn) remove(id shard.SessionID) *binding {
+	b := c.sessions[id]
+	delete(c.sessions, id)
+	if b != nil && b.attached {
+		for i := range c.attached {
+			if c.attached[i].home == b.home {
+				c.attached[i].sessions--
+			}
+		}
+	}
+	return b
+}
+
+// attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. What
+// takes the session away from then on finds it here, and what it sends the client comes after the answer:
+// otherwise the client could believe in an attach that is over, and take every later pong for it.
+func (c *conn) attachAndAnswer(
+	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage,
+	attach func() lease.Verdict,
+) lease.Verdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch v := attach(); {
+	case v != lease.Attached:
+		return v
+	case c.closed:
+		return lease.Closed // the holder is about to be
+	}
+	c.bindAttached(id, n, home)
+	c.inFlight.Add(-1)
+	c.encoder.Answer(c.buffer(), request, answer)
+	return lease.Attached
+}
+
+// bindAttached binds a session to the connection that it is attached over. The lock is held.
+func (c *conn) bindAttached(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
+	if b := c.sessions[id]; b != nil && b.attached {
+		return
+	}
+	c.sessions[id] = &binding{node: n, home: home, attached: true}
+	for i := range c.attached {
+		if c.attached[i].home == home {
+			c.attached[i].sessions++
+			return
+		}
+	}
+	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
+}
