@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/bench/internal/race"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
 )
 
 // contestants returns those that the cells need and that can run here, with their programs built. Those
 // that cannot run are noted in the report.
-func (o *options) contestants(ctx context.Context, cells []race.Cell, r *report.Report, progress io.Writer) ([]race.Contestant, error) {
+func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results.Report,
+	progress io.Writer) ([]race.Contestant, error) {
 	wanted := func(name string) bool {
 		return slices.ContainsFunc(cells, func(c race.Cell) bool { return slices.Contains(c.Contestants, name) })
 	}
@@ -30,25 +31,26 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *report.
 		return nil, err
 	}
 	var all []race.Contestant
-	if wanted(report.Signalbox) {
+	if wanted(results.Signalbox) {
 		version := race.FirstLine(ctx, source, "git", "describe", "--always", "--dirty", "--tags")
 		all = append(all, race.Signalbox{Loadgen: o.programs.Loadgen, Binary: o.programs.Signalbox, Of: version})
 	}
-	if wanted(report.Etcd) {
+	if wanted(results.Etcd) {
 		version := strings.TrimPrefix(race.FirstLine(ctx, "", o.programs.Etcd, "--version"), "etcd Version: ")
-		all = append(all, race.Etcd{Self: self, Binary: o.programs.Etcd, Of: version + withModule("go.etcd.io/etcd/client/v3")})
+		all = append(all, race.Etcd{Self: self, Binary: o.programs.Etcd,
+			Of: version + withModule("go.etcd.io/etcd/client/v3")})
 	}
-	if wanted(report.ZooKeeper) {
+	if wanted(results.ZooKeeper) {
 		installed, err := zookeeper.Find(o.jar)
 		if err != nil {
-			r.Skipped = append(r.Skipped, report.Skip{Contestant: report.ZooKeeper, Why: err.Error()})
+			r.Skipped = append(r.Skipped, results.Skip{Contestant: results.ZooKeeper, Why: err.Error()})
 			fmt.Fprintf(progress, "zookeeper is skipped: %v\n", err)
 		} else {
 			installed.Version += withModule("github.com/go-zookeeper/zk")
 			all = append(all, race.ZooKeeper{Self: self, Installation: installed})
 		}
 	}
-	if wanted(report.Floor) {
+	if wanted(results.Floor) {
 		all = append(all, race.Floor{Self: self, Of: "log" + withModule("github.com/lni/dragonboat/v4")})
 	}
 	for _, c := range all {
@@ -60,8 +62,8 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *report.
 // build builds the programs that are wanted and not named, fills in the directories that are not named, and
 // returns that of the source, where it is run from there.
 func (o *options) build(ctx context.Context, wanted func(string) bool, progress io.Writer) (source string, err error) {
-	needed := wanted(report.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
-		wanted(report.Etcd) && o.programs.Etcd == ""
+	needed := wanted(results.Signalbox) && (o.programs.Signalbox == "" || o.programs.Loadgen == "") ||
+		wanted(results.Etcd) && o.programs.Etcd == ""
 	source, err = race.Source()
 	if o.output == "" {
 		o.output = filepath.Join(source, "results") // here, where the source is nowhere near

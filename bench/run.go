@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/race"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // options are the flags of run.
@@ -48,8 +48,10 @@ is not, it is skipped.`,
 	f.IntVar(&o.settings.Rounds, "rounds", 3, "how often everything is run")
 	f.DurationVar(&o.settings.Duration, "duration", 5*time.Second, "how long each run is measured")
 	f.DurationVar(&o.settings.Warmup, "warmup", time.Second, "how long each run goes on before it is measured")
-	f.DurationVar(&o.settings.JavaWarmup, "java-warmup", 6*time.Second, "the same for servers in Java, which are slow at first")
-	f.IntVar(&o.settings.Connections, "connections", 8, "connections of all callers together, where a peer can share them")
+	f.DurationVar(&o.settings.JavaWarmup, "java-warmup", 6*time.Second,
+		"the same for servers in Java, which are slow at first")
+	f.IntVar(&o.settings.Connections, "connections", 8,
+		"connections of all callers together, where a peer can share them")
 	f.StringVar(&o.settings.Dir, "dir", os.TempDir(), "where a directory for all data is made; it must be on a disk")
 	addChoice(c, &o.choice)
 	f.StringVar(&o.programs.Signalbox, "signalbox", "", "the signalbox program (default built from source)")
@@ -57,7 +59,8 @@ is not, it is skipped.`,
 	f.StringVar(&o.programs.Etcd, "etcd", "", "the etcd program (default built from its module)")
 	f.StringVar(&o.jar, "zookeeper-jar", zookeeper.DefaultJar, "the jar of ZooKeeper's server")
 	f.StringVar(&o.bin, "bin", "", "where programs are built (default the directory bin of the source)")
-	f.StringVar(&o.output, "output", "", "the directory for the report (default results in the directory bench of the source, or here)")
+	f.StringVar(&o.output, "output", "",
+		"the directory for the report (default results in the directory bench of the source, or here)")
 	return c
 }
 
@@ -103,9 +106,10 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	defer os.RemoveAll(dir)
 	o.settings.Dir = dir
 
-	r := &report.Report{Machine: report.LookAt(dir), Command: os.Args}
+	r := &results.Report{Machine: results.LookAt(dir), Command: os.Args}
 	if r.Machine.SyncsNothing() {
-		fmt.Fprintf(progress, "WARNING: %s is in memory, where a sync costs nothing: name a directory on a disk with --dir\n", dir)
+		fmt.Fprintf(progress,
+			"WARNING: %s is in memory, where a sync costs nothing: name a directory on a disk with --dir\n", dir)
 	}
 	contestants, err := o.contestants(ctx, cells, r, progress)
 	if err != nil {
@@ -115,7 +119,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 		o.settings.Estimate(cells, contestants).Round(time.Minute/2))
 	failed := 0
 	race.Run(ctx, cells, contestants, o.settings, r,
-		func(round int, t race.Task, contestant string, took time.Duration, result load.Result, err error) {
+		func(round int, t race.Task, contestant string, took time.Duration, result *report.Report, err error) {
 			if err != nil {
 				failed++
 			}
@@ -134,19 +138,23 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 }
 
 // tell writes one line about a run that ended.
-func tell(w io.Writer, rounds, round int, t race.Task, contestant string, took time.Duration, result load.Result, err error) {
-	what := fmt.Sprintf("%.0f/s", result.PerSecond)
+func tell(w io.Writer, rounds, round int, t race.Task, contestant string, took time.Duration, result *report.Report,
+	err error) {
+	var what string
 	switch {
 	case err != nil:
 		what = "FAILED: " + err.Error()
-	case result.Events > 0:
-		what = fmt.Sprintf("%.0f events/s", result.EventsPerSecond)
+	case result.EventsPerSecond != nil:
+		what = fmt.Sprintf("%.0f events/s", *result.EventsPerSecond)
+	default:
+		what = fmt.Sprintf("%.0f/s", result.PerSecond)
 	}
-	fmt.Fprintf(w, "round %d of %d  %-16s hosts %d  %-10s %6.1f s  %s\n", round, rounds, t.Name, t.Hosts, contestant, took.Seconds(), what)
+	fmt.Fprintf(w, "round %d of %d  %-16s hosts %d  %-10s %6.1f s  %s\n",
+		round, rounds, t.Name, t.Hosts, contestant, took.Seconds(), what)
 }
 
 // write writes the report to its files, and the text to out as well.
-func (o *options) write(r *report.Report, out io.Writer) error {
+func (o *options) write(r *results.Report, out io.Writer) error {
 	if err := os.MkdirAll(o.output, 0o755); err != nil {
 		return err
 	}

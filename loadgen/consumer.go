@@ -53,7 +53,8 @@ func (x *consumer) delta(d *protocol.WatchDelta) {
 	case d.To <= x.revision:
 		return
 	case d.From > x.revision:
-		x.load.run.broken.addf("a consumer with revision %d was sent the changes from %d to %d", x.revision, d.From, d.To)
+		x.load.run.broken.addf("a consumer with revision %d was sent the changes from %d to %d",
+			x.revision, d.From, d.To)
 		return
 	}
 	x.revision = d.To
@@ -135,5 +136,6 @@ func (x *consumer) compare(want map[uint64]int) error {
 	if maps.Equal(x.workers, want) {
 		return nil
 	}
-	return fmt.Errorf("it has %d workers at revision %d, and the hosts have %d, or others", len(x.workers), x.revision, len(want))
+	return fmt.Errorf("it has %d workers at revision %d, and the hosts have %d, or others",
+		len(x.workers), x.revision, len(want))
 }

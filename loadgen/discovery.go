@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var discoveryKind = &kind{
@@ -275,14 +276,14 @@ func (w *discoveries) check(ctx context.Context) error {
 	return nil
 }
 
-func (w *discoveries) report(to *Report) {
+func (w *discoveries) report(to *report.Report) {
 	converge := newHistogram()
 	for _, x := range w.churners {
 		converge.merge(&x.converge)
 	}
 	to.Watchers, to.Workers = len(w.consumers), len(w.workers)
 	to.ConvergeMS = newMillis(&converge)
-	to.addEvents(w.events)
+	to.AddEvents(w.events)
 	to.Updates = &w.changes
 	if n := float64(w.changes) * float64(len(w.consumers)); n > 0 && w.bytes > 0 {
 		each := float64(w.bytes) / n

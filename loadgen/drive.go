@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // driver lets callers work for a while.
@@ -15,7 +17,7 @@ type driver struct {
 	rate     float64       // 0 for a closed loop
 	next     atomic.Int64  // of an open loop: the number of the next operation
 	records  recorders
-	timeline []Point
+	timeline []report.Point
 }
 
 // load is what came of a drive.
@@ -24,7 +26,7 @@ type load struct {
 	seconds  float64
 	latency  histogram
 	failures failures
-	timeline []Point
+	timeline []report.Point
 }
 
 // drive runs the operations for a duration and waits until the last of them is done. Where ctx ends it
@@ -111,13 +113,6 @@ func (x *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	}
 }
 
-// Point is what was done in one interval of time.
-type Point struct {
-	// Seconds is the end of the interval, counted from the beginning of the measurement.
-	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"per_second"`
-}
-
 // moment is how much was done at a time.
 type moment struct {
 	at   time.Duration
@@ -126,7 +121,7 @@ type moment struct {
 
 // rate is what was done a second since an earlier moment.
 func (m moment) rate(since moment) float64 {
-	return perSecond(m.done-since.done, (m.at - since.at).Seconds())
+	return report.PerSecond(m.done-since.done, (m.at - since.at).Seconds())
 }
 
 // look notes at intervals what is done, and tells. The function that it returns ends that, with a last look.
@@ -143,11 +138,12 @@ func (x *driver) look(d time.Duration, tell func(Progress)) (stop func()) {
 			var failed int64
 			now.done, failed = x.records.counts()
 			if now.at-last.at >= interval/2 {
-				x.timeline = append(x.timeline, Point{Seconds: now.at.Seconds(), PerSecond: now.rate(last)})
+				x.timeline = append(x.timeline, report.Point{Seconds: now.at.Seconds(), PerSecond: now.rate(last)})
 				last = now
 			}
 			if tell != nil && now.at-told.at >= time.Second-interval/2 {
-				tell(Progress{Elapsed: now.at, Duration: d, Operations: now.done, Errors: failed, PerSecond: now.rate(told)})
+				tell(Progress{Elapsed: now.at, Duration: d, Operations: now.done, Errors: failed,
+					PerSecond: now.rate(told)})
 				told = now
 			}
 		}

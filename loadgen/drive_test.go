@@ -23,8 +23,10 @@ func TestClosedLoopBeginsTheNextWhenTheLastIsDone(t *testing.T) {
 		if n := l.latency.count(); n != 300 {
 			t.Errorf("%d operations of 10 ms by 3 callers in 1 s", n)
 		}
-		if !near(l.latency.quantile(50), 10*time.Millisecond) || l.latency.most != 10*time.Millisecond || l.seconds != 1 {
-			t.Errorf("half of them within %v, all within %v, in %g s", l.latency.quantile(50), l.latency.most, l.seconds)
+		if !near(l.latency.quantile(50), 10*time.Millisecond) || l.latency.most != 10*time.Millisecond ||
+			l.seconds != 1 {
+			t.Errorf("half of them within %v, all within %v, in %g s",
+				l.latency.quantile(50), l.latency.most, l.seconds)
 		}
 	})
 }
@@ -57,7 +59,8 @@ func TestOpenLoopCountsFromWhenAnOperationWasDue(t *testing.T) {
 			t.Errorf("%d operations were done, and 200 were due", n)
 		}
 		if l.latency.most != 501*time.Millisecond {
-			t.Errorf("the longest took %v; it was due when the service stood still, half a second before its end", l.latency.most)
+			t.Errorf("the longest took %v; it was due when the service stood still, half a second before its end",
+				l.latency.most)
 		}
 		// The stop, and working off what it left behind, is about 55 of 200.
 		if got := l.latency.quantile(70); !near(got, time.Millisecond) {

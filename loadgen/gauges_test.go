@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const metrics = `signalbox_shard_sessions{shard="1"} 10
@@ -69,8 +71,8 @@ func TestWhatIsNoHostIsTold(t *testing.T) {
 func TestNobodyToAsk(t *testing.T) {
 	u, err := gauges(nil).read(t.Context(), true)
 	check(t, err)
-	r := &Report{}
-	r.addUsage(usage{}, u)
+	r := &report.Report{}
+	addUsage(r, usage{}, u)
 	if r.ServerRSSBytes != nil {
 		t.Error("nobody was asked, and something is reported")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var handoffKind = &kind{
@@ -82,8 +83,8 @@ func (w *contention) caller(i int) operation {
 	}
 }
 
-func (w *contention) begin()            { w.stages.begin() }
-func (w *contention) report(to *Report) { w.stages.report(to) }
+func (w *contention) begin()                   { w.stages.begin() }
+func (w *contention) report(to *report.Report) { w.stages.report(to) }
 
 // hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
 // that may have been granted it as well had a chance to come in and be seen.

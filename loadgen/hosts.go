@@ -1,38 +1,30 @@
 package loadgen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 var errEnded = errors.New("the host has ended")
 
-const (
-	// readyPoll is how often a host that starts is asked whether it is ready.
-	readyPoll = 10 * time.Millisecond
-	// stopTime is how long a host may take to stop in peace before it is killed.
-	stopTime = 8 * time.Second
-	// startTries is how often the start is tried: a port that was free can be taken before a host has it.
-	startTries = 3
-	// addressTaken is the code that a host exits with when it cannot listen.
-	addressTaken = 69
-)
+// stopTime is how long a host may take to stop in order before it is killed.
+const stopTime = 8 * time.Second
 
-// hosts are the processes of a cluster that lives as long as a run.
+// hosts are the processes of a cluster that is started for a run.
 type hosts struct {
 	dir    string
+	ports  *subprocess.Ports
 	each   []*host
 	ending atomic.Bool
 }
@@ -41,87 +33,62 @@ type hosts struct {
 type host struct {
 	name                string
 	client, raft, admin string
-	log                 string
-	process             *exec.Cmd
-	gone                chan struct{} // closed when it has ended
+	process             *subprocess.Process
 }
 
-// startHosts starts a cluster in a directory of its own, waits until it is ready, and writes into the config
-// where it is.
-func startHosts(ctx context.Context, config *Config) (*hosts, error) {
-	dir, err := os.MkdirTemp("", "loadgen-")
-	if err != nil {
+// startHosts starts a cluster in a directory of its own, waits until it is ready, and writes its addresses into the
+// config.
+func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
+	x := &hosts{}
+	if x.dir, err = os.MkdirTemp("", "loadgen-"); err != nil {
 		return nil, err
 	}
-	binary, err := findBinary(ctx, config.Binary, dir)
-	if err == nil {
-		for try := 0; try < startTries; try++ {
-			var x *hosts
-			if x, err = launch(ctx, binary, dir, config); err == nil {
-				x.tell(config)
-				return x, nil
-			}
-			if ended, ok := errors.AsType[*exec.ExitError](err); !ok || ended.ExitCode() != addressTaken {
-				break
-			}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, x.stop())
 		}
-	}
-	return nil, errors.Join(err, os.RemoveAll(dir))
-}
-
-// launch starts every host and waits until all are ready.
-func launch(ctx context.Context, binary, dir string, config *Config) (*hosts, error) {
-	attempt, err := os.MkdirTemp(dir, "cluster-")
+	}()
+	binary, err := findBinary(ctx, config.Binary, x.dir)
 	if err != nil {
 		return nil, err
 	}
-	x := &hosts{dir: dir}
-	if err := x.place(attempt, config.Hosts); err != nil {
+	if x.ports, err = subprocess.ReservePorts(3 * config.Hosts); err != nil {
 		return nil, err
 	}
+	for i := range config.Hosts {
+		of := x.ports.Addresses[3*i:]
+		x.each = append(x.each, &host{name: fmt.Sprintf("host-%c", 'a'+i), client: of[0], raft: of[1], admin: of[2]})
+	}
+	var processes []*subprocess.Process
 	for _, h := range x.each {
-		if err := h.start(binary, x.flags(h, attempt, config)); err != nil {
-			return nil, errors.Join(err, x.end())
+		cmd := exec.Command(binary, x.flags(h, config)...)
+		// What this process has in its environment for other hosts is not for these.
+		foreign := func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") }
+		cmd.Env = slices.DeleteFunc(os.Environ(), foreign)
+		subprocess.OwnGroup(cmd)
+		if h.process, err = subprocess.Launch(h.name, cmd); err != nil {
+			return nil, err
 		}
+		processes = append(processes, h.process)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it was not ready within %v", patience))
+	ready, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
 	defer cancel()
-	for _, h := range x.each {
-		if err := h.awaitReady(ctx); err != nil {
-			err = fmt.Errorf("%s %s: %w: %s", h.process.Path, strings.Join(h.process.Args[1:], " "), err, lastLines(h.log))
-			return nil, errors.Join(err, x.end())
-		}
+	if err := subprocess.AwaitAll(ready, "the hosts are not ready", processes, x.ready); err != nil {
+		return nil, fmt.Errorf("%w (%s %s)", err, binary, strings.Join(processes[0].Args()[1:], " "))
 	}
+	config.Admin = nil
+	var clients []string
+	for _, h := range x.each {
+		clients, config.Admin = append(clients, h.client), append(config.Admin, h.admin)
+	}
+	config.Endpoints = strings.Join(clients, ",")
 	return x, nil
 }
 
-// place gives every host its name and ports that are free.
-func (x *hosts) place(dir string, n int) error {
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close() // it only kept the port from being given out twice
-		}
-	}()
-	for i := range n {
-		h := &host{name: fmt.Sprintf("host-%c", 'a'+i), gone: make(chan struct{})}
-		h.log = filepath.Join(dir, h.name+".log")
-		for _, address := range []*string{&h.client, &h.raft, &h.admin} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			held = append(held, l)
-			*address = l.Addr().String()
-		}
-		x.each = append(x.each, h)
-	}
-	return nil
-}
-
-func (x *hosts) flags(h *host, dir string, config *Config) []string {
+// flags are the arguments of a host.
+func (x *hosts) flags(h *host, config *Config) []string {
 	flags := []string{
-		"serve", "--name", h.name, "--data-dir", filepath.Join(dir, h.name), "--listen", h.client,
+		"serve", "--name", h.name, "--data-dir", filepath.Join(x.dir, h.name), "--listen", h.client,
 		"--admin-listen", h.admin, "--pprof", "--log-level", "warn",
 	}
 	for _, other := range x.each {
@@ -133,74 +100,23 @@ func (x *hosts) flags(h *host, dir string, config *Config) []string {
 	return append(flags, config.ServerFlags...)
 }
 
-// tell writes into a config where the hosts are.
-func (x *hosts) tell(config *Config) {
-	var clients []string
-	config.Admin = nil
+// ready checks that all hosts are ready.
+func (x *hosts) ready(ctx context.Context) error {
 	for _, h := range x.each {
-		clients = append(clients, h.client)
-		config.Admin = append(config.Admin, h.admin)
-	}
-	config.Endpoints = strings.Join(clients, ",")
-}
-
-// start starts the process, in a group of its own: a Ctrl-C at the terminal is for this program, which stops
-// its hosts when it has done with them.
-func (h *host) start(binary string, flags []string) error {
-	log, err := os.Create(h.log)
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the process has its own
-	h.process = exec.Command(binary, flags...)
-	h.process.Stdout, h.process.Stderr = io.Discard, log
-	h.process.SysProcAttr = tied()
-	// What this process has in its environment for other hosts is not for these.
-	h.process.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") })
-	started := make(chan error)
-	go h.attend(started)
-	return <-started
-}
-
-// attend starts the process and waits for its end. It keeps its thread all the time: a process that is tied to
-// this one is tied to the thread that started it.
-func (h *host) attend(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := h.process.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	_ = h.process.Wait() // its state tells
-	close(h.gone)
-}
-
-// awaitReady asks the host again and again, because it has no other way to tell.
-func (h *host) awaitReady(ctx context.Context) error {
-	poll := time.NewTicker(readyPoll)
-	defer poll.Stop()
-	for {
-		select {
-		case <-h.gone:
-			return fmt.Errorf("%w: %w", errEnded, &exec.ExitError{ProcessState: h.process.ProcessState})
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-poll.C:
-		}
-		if get(ctx, "http://"+h.admin+"/health/ready", discard) == nil {
-			return nil
+		if err := get(ctx, "http://"+h.admin+"/health/ready", discard); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// guard tells of hosts that end before they are to.
-func (x *hosts) guard(tell func(error)) {
+// guard calls a function for each host that ends before the run does.
+func (x *hosts) guard(ended func(error)) {
 	for _, h := range x.each {
 		go func() {
-			<-h.gone
+			<-h.process.Gone()
 			if !x.ending.Load() {
-				tell(fmt.Errorf("%s: %w (%v): %s", h.name, errEnded, h.process.ProcessState, lastLines(h.log)))
+				ended(fmt.Errorf("%w: %w", errEnded, h.process.Err()))
 			}
 		}()
 	}
@@ -208,41 +124,64 @@ func (x *hosts) guard(tell func(error)) {
 
 // stop ends all hosts and removes what they have written.
 func (x *hosts) stop() error {
-	return errors.Join(x.end(), os.RemoveAll(x.dir))
-}
-
-// end ends all processes.
-func (x *hosts) end() error {
 	x.ending.Store(true)
-	var started []*host
-	for _, h := range x.each {
-		if h.process != nil && h.process.Process != nil {
-			_ = h.process.Process.Signal(syscall.SIGTERM) // one that has ended needs none
-			started = append(started, h)
+	errs := make([]error, len(x.each))
+	_ = each(context.Background(), len(x.each), func(_ context.Context, i int) error {
+		if p := x.each[i].process; p != nil {
+			select {
+			case <-p.Gone(): // it ended by itself, which was reported
+			default:
+				if p.Stop(stopTime) != nil {
+					errs[i] = fmt.Errorf("%s did not stop within %v, and was killed", p.Name, stopTime)
+				}
+			}
+			p.Kill()
 		}
+		return nil
+	})
+	if x.ports != nil {
+		x.ports.Close()
 	}
-	late := time.NewTimer(stopTime)
-	defer late.Stop()
-	var err error
-	for _, h := range started {
-		select {
-		case <-h.gone:
-		case <-late.C:
-			late.Reset(0) // for the others too
-			err = errors.Join(err, fmt.Errorf("%s did not stop within %v, and was killed", h.name, stopTime))
-			_ = h.process.Process.Kill()
-			<-h.gone
-		}
-	}
-	return err
+	return errors.Join(append(errs, os.RemoveAll(x.dir))...)
 }
 
-// lastLines returns the end of a host's log.
-func lastLines(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err.Error()
+const (
+	module  = "github.com/signalbox/signalbox"
+	program = "signalbox"
+)
+
+// findBinary returns the program of a host: the one that is given, one that is built from the module that this process
+// runs in, or one from the PATH. What is built goes to the directory.
+func findBinary(ctx context.Context, given, dir string) (string, error) {
+	if given != "" {
+		return exec.LookPath(given)
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+	root, inModule := moduleRoot(ctx)
+	if !inModule {
+		found, err := exec.LookPath(program)
+		if err != nil {
+			return "", fmt.Errorf("%w; name the program with --binary, run this inside the module %s, "+
+				"or name a cluster that runs with --endpoints", err, module)
+		}
+		return found, nil
+	}
+	built := filepath.Join(dir, program)
+	build := exec.CommandContext(ctx, "go", "build", "-o", built, "./cmd/"+program)
+	build.Dir = root
+	var errs bytes.Buffer
+	build.Stdout, build.Stderr = &errs, &errs
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", program, err, strings.TrimSpace(errs.String()))
+	}
+	return built, nil
+}
+
+// moduleRoot returns the directory of the module, if the process runs inside it and there is a Go toolchain.
+func moduleRoot(ctx context.Context) (string, bool) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}").Output()
+	if err != nil {
+		return "", false
+	}
+	path, dir, ok := strings.Cut(strings.TrimSpace(string(out)), "\t")
+	return dir, ok && path == module
 }

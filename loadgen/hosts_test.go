@@ -54,12 +54,15 @@ func dirs(t *testing.T) []string {
 func TestHostsAreStartedAndTakenAway(t *testing.T) {
 	binary := build(t)
 	t.Setenv("TMPDIR", t.TempDir())
-	report, err := Run(t.Context(), Config{Workload: "lock", Binary: binary, Callers: 4, Duration: 300 * time.Millisecond})
+	report, err := Run(t.Context(), Config{
+		Workload: "lock", Binary: binary, Callers: 4, Duration: 300 * time.Millisecond,
+	})
 	check(t, err)
 	if report.Operations == 0 || report.Hosts != 1 {
 		t.Errorf("%+v", report)
 	}
-	if report.ServerRSSBytes == nil || *report.ServerRSSBytes < 1<<20 || *report.ServerHeapBytes < 1<<18 || *report.ServerCPUSeconds < 0 {
+	if report.ServerRSSBytes == nil || *report.ServerRSSBytes < 1<<20 || *report.ServerHeapBytes < 1<<18 ||
+		*report.ServerCPUSeconds < 0 {
 		t.Errorf("memory %v, heap %v, CPU %v", report.ServerRSSBytes, report.ServerHeapBytes, report.ServerCPUSeconds)
 	}
 	if left := dirs(t); len(left) > 0 {
@@ -93,7 +96,7 @@ func TestAHostThatEndsBreaksTheRunOff(t *testing.T) {
 	conn, err := net.Dial("tcp", config.Endpoints)
 	check(t, err)
 	check(t, conn.Close())
-	check(t, x.each[0].process.Process.Signal(syscall.SIGKILL))
+	check(t, x.each[0].process.Signal(syscall.SIGKILL))
 	<-ctx.Done()
 	if cause := context.Cause(ctx); !errors.Is(cause, errEnded) || !strings.Contains(cause.Error(), "host-a") {
 		t.Errorf("the cause is %v", cause)
@@ -111,7 +114,8 @@ func TestAProgramThatDoesNotServeIsTold(t *testing.T) {
 		config Config
 		says   string
 	}{
-		{Config{Workload: "echo", Binary: binary, ServerFlags: []string{"--no-such-flag"}}, "unknown flag: --no-such-flag"},
+		{Config{Workload: "echo", Binary: binary, ServerFlags: []string{"--no-such-flag"}},
+			"unknown flag: --no-such-flag"},
 		{Config{Workload: "echo", Binary: "/no/such/program"}, "/no/such/program"},
 	} {
 		report, err := Run(t.Context(), x.config)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var idleKind = &kind{
@@ -89,7 +90,7 @@ func (w *idle) count(ctx context.Context) error {
 	return nil
 }
 
-func (w *idle) report(to *Report) {
+func (w *idle) report(to *report.Report) {
 	to.Sessions = len(w.sessions)
 	if w.run.gauges == nil || len(w.sessions) == 0 {
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var lockKind = &kind{
@@ -100,7 +101,7 @@ func (w *lock) caller(i int) operation {
 	}
 }
 
-func (w *lock) begin()            { w.stages.begin() }
-func (w *lock) report(to *Report) { w.stages.report(to) }
+func (w *lock) begin()                   { w.stages.begin() }
+func (w *lock) report(to *report.Report) { w.stages.report(to) }
 
 func (w *lock) check(ctx context.Context) error { return w.run.free(ctx, "lock") }

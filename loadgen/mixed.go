@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var mixedKind = &kind{
@@ -92,7 +94,7 @@ func (w *mixed) check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (w *mixed) report(to *Report) {
+func (w *mixed) report(to *report.Report) {
 	to.Parts = make(map[string]int64, len(w.parts))
 	for n, p := range w.parts {
 		to.Parts[p.name] = w.stages.count(n)

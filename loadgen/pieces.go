@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var configKind = &kind{
@@ -49,7 +50,8 @@ func (w *configs) prepare(ctx context.Context, r *run) error {
 	w.run = r
 	n := r.config.Callers
 	for i := range n {
-		p := &putter{name: r.name("piece", i), round: newRound(), data: marked(r.config.Payload, 0), converge: newHistogram()}
+		p := &putter{name: r.name("piece", i), round: newRound(), data: marked(r.config.Payload, 0),
+			converge: newHistogram()}
 		p.followers = r.config.Watchers / n
 		if i < r.config.Watchers%n {
 			p.followers++
@@ -158,12 +160,12 @@ func (p *putter) judge(got uint64) error {
 	return nil
 }
 
-func (w *configs) report(to *Report) {
+func (w *configs) report(to *report.Report) {
 	converge := newHistogram()
 	for _, p := range w.puts {
 		converge.merge(&p.converge)
 	}
 	to.Watchers = w.run.config.Watchers
-	to.addEvents(w.events)
+	to.AddEvents(w.events)
 	to.ConvergeMS = newMillis(&converge)
 }

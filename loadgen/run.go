@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var (
@@ -46,7 +47,7 @@ type run struct {
 // Run carries out a run. Whatever was begun for it, hosts included, is over when it returns. Where a check
 // has failed (ErrCheck), operations have failed (ErrOperations), or the context has ended while it measured,
 // there is a report besides the error.
-func Run(ctx context.Context, config Config) (_ *Report, err error) {
+func Run(ctx context.Context, config Config) (_ *report.Report, err error) {
 	config, err = config.complete()
 	if err != nil {
 		return nil, err
@@ -80,11 +81,11 @@ func Run(ctx context.Context, config Config) (_ *Report, err error) {
 	measuring, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	r.abort = abort
-	report, err := r.measure(measuring)
+	outcome, err := r.measure(measuring)
 	if err != nil {
-		return report, fmt.Errorf("loadgen: %s: %w", config.Workload, err)
+		return outcome, fmt.Errorf("loadgen: %s: %w", config.Workload, err)
 	}
-	return report, nil
+	return outcome, nil
 }
 
 // fail is told of a promise that did not hold and without which nothing can go on.
@@ -182,7 +183,7 @@ func unique() string {
 }
 
 // measure prepares the workload, lets it run, and looks at what came of it.
-func (r *run) measure(ctx context.Context) (*Report, error) {
+func (r *run) measure(ctx context.Context) (*report.Report, error) {
 	k := kinds[r.config.Workload]
 	w := k.make()
 	r.step("preparing %s", k.Name)
@@ -211,42 +212,43 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	l := drive(ctx, r.config.Duration, r.config.Rate, operations, r.config.Progress)
 	own = cpuSeconds() - own
 	l.failures.merge(&early)
-	report := newReport(&r.config, &l)
+	outcome := newReport(&r.config, &l)
 	if own > 0 {
-		report.LoadCPUSeconds = &own
+		outcome.LoadCPUSeconds = &own
 	}
 	if err := ctx.Err(); err != nil {
-		w.report(report)
+		w.report(outcome)
 		err = fmt.Errorf("broken off: %w", context.Cause(ctx))
-		if report.Violations = r.broken.list(); len(report.Violations) > 0 {
+		if outcome.Violations = r.broken.list(); len(outcome.Violations) > 0 {
 			err = fmt.Errorf("%w: %w", ErrCheck, err)
 		}
-		return report, err
+		return outcome, err
 	}
 	after, err := r.gauges.read(ctx, false)
 	if err != nil {
-		return report, err
+		return outcome, err
 	}
-	report.addUsage(before, after)
+	addUsage(outcome, before, after)
 	r.step("checking")
 	checking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = w.check(checking)
-	w.report(report)
-	return report, r.verdict(report, &l.failures, err)
+	w.report(outcome)
+	return outcome, r.verdict(outcome, &l.failures, err)
 }
 
 // verdict says whether the run has succeeded.
-func (r *run) verdict(report *Report, f *failures, err error) error {
+func (r *run) verdict(outcome *report.Report, f *failures, err error) error {
 	if err != nil {
 		r.broken.add(err)
 	}
 	var errs []error
-	if report.Violations = r.broken.list(); len(report.Violations) > 0 {
-		errs = append(errs, fmt.Errorf("%w: %s", ErrCheck, strings.Join(report.Violations, "; ")))
+	if outcome.Violations = r.broken.list(); len(outcome.Violations) > 0 {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrCheck, strings.Join(outcome.Violations, "; ")))
 	}
 	if n := f.total(); r.config.AllowErrors >= 0 && n > r.config.AllowErrors {
-		errs = append(errs, fmt.Errorf("%w: %d, and %d are allowed: %s", ErrOperations, n, r.config.AllowErrors, f.describe()))
+		errs = append(errs, fmt.Errorf("%w: %d, and %d are allowed: %s",
+			ErrOperations, n, r.config.AllowErrors, f.describe()))
 	}
 	return errors.Join(errs...)
 }

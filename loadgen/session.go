@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var sessionKind = &kind{
@@ -47,8 +49,8 @@ func (w *session) caller(i int) operation {
 	}
 }
 
-func (w *session) begin()            { w.stages.begin() }
-func (w *session) report(to *Report) { w.stages.report(to) }
+func (w *session) begin()                   { w.stages.begin() }
+func (w *session) report(to *report.Report) { w.stages.report(to) }
 
 // check looks for sessions that were closed and are there. Where others use the node it cannot tell.
 func (w *session) check(ctx context.Context) error {

@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // stages are the parts of what a workload counts as one operation, such as its acquire and its release, or the
@@ -40,8 +42,8 @@ func (s *stages) count(stage int) int64 {
 }
 
 // report adds the times of the stages that were done.
-func (s *stages) report(to *Report) {
-	to.StagesUS = make(map[string]*Quantiles, len(s.names))
+func (s *stages) report(to *report.Report) {
+	to.StagesUS = make(map[string]*report.Quantiles, len(s.names))
 	for i, name := range s.names {
 		times, _ := s.records[i].sum()
 		if q := quantiles(&times, time.Microsecond); q != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -66,7 +67,8 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 		return err
 	}
 	for i, s := range sessions {
-		u := &updater{name: r.name("watch", i), session: s, round: newRound(), data: marked(r.config.Payload, 0), converge: newHistogram()}
+		u := &updater{name: r.name("watch", i), session: s, round: newRound(), data: marked(r.config.Payload, 0),
+			converge: newHistogram()}
 		u.watchers = r.config.Watchers / n
 		if i < r.config.Watchers%n {
 			u.watchers++
@@ -230,13 +232,13 @@ func (w *watch) check(ctx context.Context) error {
 	return err
 }
 
-func (w *watch) report(to *Report) {
+func (w *watch) report(to *report.Report) {
 	converge := newHistogram()
 	for _, u := range w.updaters {
 		converge.merge(&u.converge)
 	}
 	to.Watchers = w.run.config.Watchers
-	to.addEvents(w.events)
+	to.AddEvents(w.events)
 	to.Updates = &w.updates
 	if w.run.config.Free {
 		to.Merged = &w.merged

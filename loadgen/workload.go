@@ -3,6 +3,8 @@ package loadgen
 import (
 	"context"
 	"slices"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // operation is what a caller does again and again. It is called by one goroutine.
@@ -21,7 +23,7 @@ type workload interface {
 	// while they ran they have told the run.
 	check(ctx context.Context) error
 	// report adds what only this workload knows.
-	report(to *Report)
+	report(to *report.Report)
 }
 
 // kind is a workload as users choose it.
@@ -83,4 +85,26 @@ type plain struct{}
 
 func (plain) begin()                      {}
 func (plain) check(context.Context) error { return nil }
-func (plain) report(*Report)              {}
+func (plain) report(*report.Report)       {}
+
+var echoKind = &kind{
+	Info: Info{
+		Name:      "echo",
+		Summary:   "pings, which no log and no disk has a part in: what connections alone can do",
+		Operation: "one ping answered",
+		Checks:    "that it is answered",
+	},
+	make: func() workload { return &echo{} }, mixes: true,
+}
+
+type echo struct {
+	plain
+	run *run
+}
+
+func (w *echo) prepare(_ context.Context, r *run) error {
+	w.run = r
+	return nil
+}
+
+func (w *echo) caller(i int) operation { return w.run.fleet.client(i).Ping }

@@ -3,10 +3,12 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -14,14 +16,16 @@ func TestEveryWorkloadRunsAndItsChecksHold(t *testing.T) {
 	for _, hosts := range []int{1, 3} {
 		srv := servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(2))
 		for _, x := range Workloads() {
-			t.Run(x.Name+" on "+count(hosts, "host"), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s on %d hosts", x.Name, hosts), func(t *testing.T) {
 				report, err := Run(t.Context(), short(srv, x.Name))
 				check(t, err)
 				if report.Workload != x.Name || report.Hosts != hosts || report.Seconds < 0.15 {
 					t.Errorf("the report is of %s on %d hosts for %g s", report.Workload, report.Hosts, report.Seconds)
 				}
-				if !kinds[x.Name].idles && (report.Operations == 0 || report.PerSecond <= 0 || report.LatencyUS == nil) {
-					t.Errorf("%d operations, %g a second, latency %v", report.Operations, report.PerSecond, report.LatencyUS)
+				if !kinds[x.Name].idles && (report.Operations == 0 || report.PerSecond <= 0 ||
+					report.LatencyUS == nil) {
+					t.Errorf("%d operations, %g a second, latency %v",
+						report.Operations, report.PerSecond, report.LatencyUS)
 				}
 			})
 		}
@@ -33,40 +37,42 @@ func TestVariantsOfWorkloads(t *testing.T) {
 	for _, v := range []struct {
 		name   string
 		change func(*Config)
-		judge  func(t *testing.T, r *Report)
+		judge  func(t *testing.T, r *report.Report)
 	}{
 		{"lock", func(c *Config) { c.Ephemeral = true }, nil},
-		{"lock", func(c *Config) { c.Rate = 200 }, func(t *testing.T, r *Report) {
+		{"lock", func(c *Config) { c.Rate = 200 }, func(t *testing.T, r *report.Report) {
 			if r.Rate != 200 || r.Operations != 30 {
 				t.Errorf("%d operations at a rate of %g for 150 ms", r.Operations, r.Rate)
 			}
 		}},
-		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup = true, 1, 0 }, func(t *testing.T, r *Report) {
+		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup = true, 1, 0 }, func(t *testing.T, r *report.Report) {
 			// Who watches is sent an update, or it is merged with a later one; the last ones may be on their way.
 			if sent := *r.Events + *r.Merged; sent == 0 || sent > *r.Updates*int64(r.Watchers) {
-				t.Errorf("%d updates for %d watchers, %d events and %d merged", *r.Updates, r.Watchers, *r.Events, *r.Merged)
+				t.Errorf("%d updates for %d watchers, %d events and %d merged",
+					*r.Updates, r.Watchers, *r.Events, *r.Merged)
 			}
 			if r.ConvergeMS != nil {
 				t.Error("nobody has waited, and it was measured how long")
 			}
 		}},
 		{"watch", func(c *Config) { c.SharedWatches, c.Callers = true, 2 }, wantAllEvents},
-		{"watch", func(c *Config) { c.Callers, c.Watchers = 3, 10 }, func(t *testing.T, r *Report) {
+		{"watch", func(c *Config) { c.Callers, c.Watchers = 3, 10 }, func(t *testing.T, r *report.Report) {
 			if *r.Updates == 0 || *r.Events < *r.Updates*3 || *r.Events > *r.Updates*4 {
 				t.Errorf("%d updates, %d events: every update has 3 or 4 watchers", *r.Updates, *r.Events)
 			}
 		}},
 		{"discovery", func(c *Config) { c.SharedWatches = true }, nil},
-		{"discovery", func(c *Config) { c.Rate, c.Callers = 100, 4 }, func(t *testing.T, r *Report) {
+		{"discovery", func(c *Config) { c.Rate, c.Callers = 100, 4 }, func(t *testing.T, r *report.Report) {
 			if r.BytesPerChangeAndConsumer == nil || *r.BytesPerChangeAndConsumer < 1 {
 				t.Errorf("bytes for each change and consumer: %v", r.BytesPerChangeAndConsumer)
 			}
 		}},
-		{"mixed", func(c *Config) { c.Weights = map[string]int{"echo": 1, "counting": 3} }, func(t *testing.T, r *Report) {
-			if r.Parts["echo"] == 0 || r.Parts["counting"] == 0 || r.Parts["echo"]+r.Parts["counting"] != r.Operations {
-				t.Errorf("the parts of %d operations are %v", r.Operations, r.Parts)
-			}
-		}},
+		{"mixed", func(c *Config) { c.Weights = map[string]int{"echo": 1, "counting": 3} },
+			func(t *testing.T, r *report.Report) {
+				if r.Parts["echo"] == 0 || r.Parts["counting"] == 0 || r.Parts["echo"]+r.Parts["counting"] != r.Operations {
+					t.Errorf("the parts of %d operations are %v", r.Operations, r.Parts)
+				}
+			}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			config := short(srv, v.name)
@@ -80,7 +86,7 @@ func TestVariantsOfWorkloads(t *testing.T) {
 	}
 }
 
-func wantAllEvents(t *testing.T, r *Report) {
+func wantAllEvents(t *testing.T, r *report.Report) {
 	if *r.Updates == 0 || *r.Events != *r.Updates*int64(r.Watchers)/2 {
 		t.Errorf("%d updates of two semaphores for %d watchers made %d events", *r.Updates, r.Watchers, *r.Events)
 	}
@@ -175,7 +181,8 @@ func TestErrorsAreCountedAndFailTheRun(t *testing.T) {
 	for _, allowed := range []int64{0, -1} {
 		config.AllowErrors = allowed
 		report, err := Run(t.Context(), config)
-		if report == nil || report.Errors["OTHER"] == 0 || report.ErrorExamples["OTHER"] != errTest.Error() || report.Operations != 0 {
+		if report == nil || report.Errors["OTHER"] == 0 || report.ErrorExamples["OTHER"] != errTest.Error() ||
+			report.Operations != 0 {
 			t.Fatalf("the report is %+v", report)
 		}
 		if failed := errors.Is(err, ErrOperations); failed != (allowed == 0) {

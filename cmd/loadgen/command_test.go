@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/loadgen"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // call carries out a command line.
@@ -44,7 +45,8 @@ func TestHelpTeaches(t *testing.T) {
 	}
 	_, out, _ := call(t, t.Context(), "run", "--help")
 	for _, flag := range []string{
-		"--workload", "--callers", "--connections", "--duration", "--rate", "--endpoints", "--hosts", "--format", "--html",
+		"--workload", "--callers", "--connections", "--duration", "--rate", "--endpoints", "--hosts", "--format",
+		"--html",
 		"--warmup", "--token-file", "--node", "--limit", "--watchers", "--allow-errors", "Examples:", "Exit codes:",
 	} {
 		if !strings.Contains(out, flag) {
@@ -88,11 +90,12 @@ func TestARunThroughTheCommandLine(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	var report loadgen.Report
+	var report report.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.Operations == 0 || report.Callers != 4 {
 		t.Errorf("%v, %+v", err, report)
 	}
-	if report.StagesUS["lock"] == nil || report.StagesUS["echo"] == nil || !strings.HasPrefix(report.Command, "loadgen run -w mixed ") || time.Since(report.Started) > time.Minute {
+	if report.StagesUS["lock"] == nil || report.StagesUS["echo"] == nil ||
+		!strings.HasPrefix(report.Command, "loadgen run -w mixed ") || time.Since(report.Started) > time.Minute {
 		t.Errorf("%+v", report)
 	}
 	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("<svg")) {
@@ -150,13 +153,17 @@ func TestProgressIsOneLineThatIsWrittenAgain(t *testing.T) {
 		if got := shown(); got != "/ preparing lock, 2s" {
 			t.Errorf("the line is %q", got)
 		}
-		p.show(loadgen.Progress{Elapsed: time.Second, Duration: 10 * time.Second, Operations: 500, PerSecond: 500, Errors: 2})
+		p.show(loadgen.Progress{
+			Elapsed: time.Second, Duration: 10 * time.Second, Operations: 500, PerSecond: 500, Errors: 2,
+		})
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		if got := shown(); got != "/ [=========           ] 5s of 10s: 500 operations, 500 a second, 2 errors" {
 			t.Errorf("the line is %q", got)
 		}
-		p.show(loadgen.Progress{Elapsed: time.Second, Duration: time.Hour, Operations: 1e15, PerSecond: 1e15, Errors: 1e15})
+		p.show(loadgen.Progress{
+			Elapsed: time.Second, Duration: time.Hour, Operations: 1e15, PerSecond: 1e15, Errors: 1e15,
+		})
 		if got := shown(); len(got) > lineWidth {
 			t.Errorf("the line is too long for a terminal: %q", got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signalbox/signalbox/loadgen"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // runFlags are what the flags of run fill.
@@ -85,37 +86,51 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c := &f.config
 	flags.StringVarP(&c.Workload, "workload", "w", "", "what is done; loadgen list explains")
-	flags.IntVar(&c.Callers, "callers", 0, "how many do it at the same time (default what is usual for the workload, mostly 64)")
-	flags.IntVar(&c.Connections, "connections", 0, "over how many connections they are spread (default one for 64 callers, up to 8)")
+	flags.IntVar(&c.Callers, "callers", 0,
+		"how many do it at the same time (default what is usual for the workload, mostly 64)")
+	flags.IntVar(&c.Connections, "connections", 0,
+		"over how many connections they are spread (default one for 64 callers, up to 8)")
 	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "how long is measured")
 	flags.DurationVar(&c.Warmup, "warmup", 0, "how long the same is done before, without being measured")
-	flags.Float64Var(&c.Rate, "rate", 0, "operations a second that are due, whether or not those before are done (default as many as can be)")
+	flags.Float64Var(&c.Rate, "rate", 0,
+		"operations a second that are due, whether or not those before are done (default as many as can be)")
 
-	flags.StringVar(&c.Endpoints, "endpoints", "", "addresses of a cluster that runs already, separated by commas (default start one)")
+	flags.StringVar(&c.Endpoints, "endpoints", "",
+		"addresses of a cluster that runs already, separated by commas (default start one)")
 	flags.StringSliceVar(&c.Admin, "admin", nil, "where those hosts show their metrics, for memory and CPU")
 	flags.IntVar(&c.Hosts, "hosts", 1, "hosts to start: 1 or 3")
 	flags.IntVar(&c.Shards, "shards", 0, "their data shards (default what is theirs)")
-	flags.StringVar(&c.Binary, "binary", "", "the signalbox program to start (default built inside the module, or from the PATH)")
-	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil, "a flag for every host that is started, such as --server-flag=--raft-tick=50ms")
+	flags.StringVar(&c.Binary, "binary", "",
+		"the signalbox program to start (default built inside the module, or from the PATH)")
+	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil,
+		"a flag for every host that is started, such as --server-flag=--raft-tick=50ms")
 	flags.StringVar(&f.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
 	flags.BoolVar(&f.useTLS, "tls", false, "connect with TLS")
-	flags.StringVar(&f.ca, "tls-ca", "", "the authorities that sign the hosts' certificates, PEM (default those of the system)")
+	flags.StringVar(&f.ca, "tls-ca", "",
+		"the authorities that sign the hosts' certificates, PEM (default those of the system)")
 	flags.StringVar(&f.cert, "tls-cert", "", "the certificate to show, PEM")
 	flags.StringVar(&f.key, "tls-key", "", "its key, PEM")
 
 	flags.StringVar(&c.Node, "node", "", "the coordination node to work in (default a new one, dropped afterwards)")
-	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout, "the timeout of all sessions")
+	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout,
+		"the timeout of all sessions")
 	flags.IntVar(&c.Payload, "payload", loadgen.DefaultPayload, "bytes of data that are written")
-	flags.BoolVar(&c.Ephemeral, "ephemeral", false, "lock: semaphores that come with the acquire and go with the release")
+	flags.BoolVar(&c.Ephemeral, "ephemeral", false,
+		"lock: semaphores that come with the acquire and go with the release")
 	flags.IntVar(&c.Limit, "limit", 0, "counting: how many may own the semaphore (default 4)")
 	flags.DurationVar(&c.Hold, "hold", 0, "handoff, counting: how long a caller keeps the semaphore")
 	flags.IntVar(&c.Sessions, "sessions", 0, "idle: how many are held (default as many as callers, or 1000)")
-	flags.IntVar(&c.Watchers, "watchers", 0, "watch, config, discovery: how many watch (default 1000, one for each caller, 200)")
+	flags.IntVar(&c.Watchers, "watchers", 0,
+		"watch, config, discovery: how many watch (default 1000, one for each caller, 200)")
 	flags.IntVar(&c.Workers, "workers", 0, "discovery: how many are registered (default 100)")
-	flags.BoolVar(&c.Free, "free", false, "watch: update again at once, not when all watchers have seen the last update")
-	flags.BoolVar(&c.SharedWatches, "shared-watches", false, "watch, discovery: let the watchers of a connection share a watch, as those of one client do")
-	flags.Float64Var(&c.Writes, "writes", 0, "read-relaxed, read-strict: updates a second beside the reads; -1 for none (default 10)")
-	flags.StringVar(&f.weights, "weights", "", "mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
+	flags.BoolVar(&c.Free, "free", false,
+		"watch: update again at once, not when all watchers have seen the last update")
+	flags.BoolVar(&c.SharedWatches, "shared-watches", false,
+		"watch, discovery: let the watchers of a connection share a watch, as those of one client do")
+	flags.Float64Var(&c.Writes, "writes", 0,
+		"read-relaxed, read-strict: updates a second beside the reads; -1 for none (default 10)")
+	flags.StringVar(&f.weights, "weights", "",
+		"mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
 
 	flags.StringVar(&f.format, "format", "text", "of the report on standard output: text or json")
 	flags.StringVar(&f.html, "html", "", "write the report, with charts, to this file as well")
@@ -226,7 +241,7 @@ func parseWeights(text string) (map[string]int, error) {
 }
 
 // write writes the report, as it was asked for.
-func (f *runFlags) write(report *loadgen.Report, s streams) error {
+func (f *runFlags) write(report *report.Report, s streams) error {
 	if f.html != "" {
 		file, err := os.Create(f.html)
 		if err != nil {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// PortsAreKept says that a process can listen on a port while it is reserved.
-const PortsAreKept = true
+// portsAreKept says that a process can listen on a port while it is reserved.
+const portsAreKept = true
 
-// Reserve finds a free port of this machine and reserves it until what it returns is closed, or collected as garbage.
+// reserve finds a free port of this machine and reserves it until what it returns is closed, or collected as garbage.
 // Its socket is bound and does not listen: so the system gives the port to no process that asks for any port, or
 // connects, and processes that name it can listen there, one after the other.
-func Reserve() (address string, held io.Closer, err error) {
+func reserve() (address string, held io.Closer, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return "", nil, err

@@ -7,11 +7,11 @@ import (
 	"net"
 )
 
-// PortsAreKept says that a process can listen on a port only when it is not reserved any more.
-const PortsAreKept = false
+// portsAreKept says that a process can listen on a port only when it is not reserved any more.
+const portsAreKept = false
 
-// Reserve finds a free port of this machine and reserves it until what it returns is closed.
-func Reserve() (address string, held io.Closer, err error) {
+// reserve finds a free port of this machine and reserves it until what it returns is closed.
+func reserve() (address string, held io.Closer, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err

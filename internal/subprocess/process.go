@@ -242,16 +242,34 @@ func AwaitAll(ctx context.Context, what string, all []*Process, check func(conte
 	}
 }
 
-// FreeAddresses returns addresses of this machine that no process listens on. All are reserved before the first is
-// released, so no two are the same.
-func FreeAddresses(n int) (addresses []string, err error) {
+// Ports are free ports of this machine, all different.
+type Ports struct {
+	Addresses []string
+	reserved  []io.Closer
+}
+
+// ReservePorts finds free ports. On Linux they are reserved for the processes that listen on them, one after the other,
+// until Close; elsewhere another process may use one before.
+func ReservePorts(n int) (*Ports, error) {
+	p := &Ports{}
 	for range n {
-		address, reserved, err := Reserve()
+		address, reserved, err := reserve()
 		if err != nil {
+			p.Close()
 			return nil, fmt.Errorf("process: find a free port: %w", err)
 		}
-		defer reserved.Close()
-		addresses = append(addresses, address)
+		p.Addresses, p.reserved = append(p.Addresses, address), append(p.reserved, reserved)
 	}
-	return addresses, nil
+	if !portsAreKept {
+		p.Close()
+	}
+	return p, nil
+}
+
+// Close releases the ports.
+func (p *Ports) Close() {
+	for _, r := range p.reserved {
+		_ = r.Close()
+	}
+	p.reserved = nil
 }

@@ -173,13 +173,14 @@ func TestAServerThatEndsWhileItStartsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestFreeAddressesAreAllDifferent(t *testing.T) {
-	all, err := FreeAddresses(50)
+func TestPortsAreAllDifferent(t *testing.T) {
+	ports, err := ReservePorts(50)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer ports.Close()
 	seen := make(map[string]bool)
-	for _, address := range all {
+	for _, address := range ports.Addresses {
 		if seen[address] {
 			t.Errorf("%s is returned twice", address)
 		}

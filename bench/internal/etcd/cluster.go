@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/signalbox/signalbox/bench/internal/process"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 // Module is the server's main package and, in go.mod, a tool: so its version is fixed.
@@ -20,39 +21,42 @@ const Module = "go.etcd.io/etcd/server/v3"
 // startPatience is how long members have to elect a leader.
 const startPatience = 60 * time.Second
 
+// stopTimeout is how long a member may take to stop before it is killed.
+const stopTimeout = 10 * time.Second
+
 // Cluster is running members.
 type Cluster struct {
 	Endpoints []string
-	members   []*process.Process
+	members   []*subprocess.Process
+	ports     *subprocess.Ports
 	dir       string
 }
 
 // Start starts a cluster of members with their defaults, data in a new directory below dir.
 func Start(ctx context.Context, binary, dir string, members int) (*Cluster, error) {
-	addresses, err := process.FreeAddresses(2 * members)
+	ports, err := subprocess.ReservePorts(2 * members)
 	if err != nil {
 		return nil, err
 	}
-	clients, peers := addresses[:members], addresses[members:]
+	clients, peers := ports.Addresses[:members], ports.Addresses[members:]
 	home, err := os.MkdirTemp(dir, "etcd-")
 	if err != nil {
+		ports.Close()
 		return nil, fmt.Errorf("start etcd: %w", err)
 	}
-	c := &Cluster{Endpoints: clients, dir: home}
+	c := &Cluster{Endpoints: clients, ports: ports, dir: home}
 	var all []string
 	for i, peer := range peers {
 		all = append(all, fmt.Sprintf("m%d=http://%s", i, peer))
 	}
 	for i := range members {
-		member, err := process.Start(process.Spec{
-			Name: fmt.Sprintf("etcd member %d", i), Log: filepath.Join(home, fmt.Sprintf("m%d.log", i)),
-			Command: []string{
-				binary, "--name", fmt.Sprintf("m%d", i), "--data-dir", filepath.Join(home, fmt.Sprintf("m%d", i)),
-				"--listen-client-urls", "http://" + clients[i], "--advertise-client-urls", "http://" + clients[i],
-				"--listen-peer-urls", "http://" + peers[i], "--initial-advertise-peer-urls", "http://" + peers[i],
-				"--initial-cluster", strings.Join(all, ","), "--log-level", "warn",
-			},
-		})
+		name := fmt.Sprintf("m%d", i)
+		cmd := exec.Command(binary, "--name", name, "--data-dir", filepath.Join(home, name),
+			"--listen-client-urls", "http://"+clients[i], "--advertise-client-urls", "http://"+clients[i],
+			"--listen-peer-urls", "http://"+peers[i], "--initial-advertise-peer-urls", "http://"+peers[i],
+			"--initial-cluster", strings.Join(all, ","), "--log-level", "warn")
+		subprocess.OwnGroup(cmd)
+		member, err := subprocess.Launch("etcd member "+name, cmd)
 		if err != nil {
 			c.Stop()
 			return nil, err
@@ -61,7 +65,7 @@ func Start(ctx context.Context, binary, dir string, members int) (*Cluster, erro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("after %v", startPatience))
 	defer cancel()
-	if err := process.Await(ctx, "etcd", c.members, c.ready); err != nil {
+	if err := subprocess.AwaitAll(ctx, "etcd is not ready", c.members, c.ready); err != nil {
 		c.Stop()
 		return nil, err
 	}
@@ -99,7 +103,7 @@ func dial(endpoint string) (*clientv3.Client, error) {
 func (c *Cluster) Commands() [][]string {
 	var all [][]string
 	for _, p := range c.members {
-		all = append(all, p.Command())
+		all = append(all, p.Args())
 	}
 	return all
 }
@@ -107,7 +111,8 @@ func (c *Cluster) Commands() [][]string {
 // Stop ends all members and removes their data.
 func (c *Cluster) Stop() {
 	for _, member := range c.members {
-		member.Stop()
+		member.End(stopTimeout)
 	}
+	c.ports.Close()
 	os.RemoveAll(c.dir)
 }

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Driver drives a cluster with a number of clients, each with one connection to one of the members in
@@ -17,7 +18,7 @@ type Driver struct {
 }
 
 // workloads by their name. What each does is in the file of its kind.
-var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
+var workloads = map[string]func(*Driver, context.Context) (*report.Report, error){
 	"lock":         (*Driver).lock,
 	"handoff":      (*Driver).handoff,
 	"read-strict":  (*Driver).readStrict,
@@ -27,17 +28,17 @@ var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
 }
 
 // Drive runs one workload on a cluster.
-func Drive(ctx context.Context, endpoints []string, plan load.Plan) (load.Result, error) {
+func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
 	run, ok := workloads[plan.Workload]
 	if !ok {
-		return load.Result{}, fmt.Errorf("etcd has no workload %q", plan.Workload)
+		return nil, fmt.Errorf("etcd has no workload %q", plan.Workload)
 	}
 	d := &Driver{plan: plan}
 	defer d.close()
 	for i := range plan.Connections {
 		client, err := dial(endpoints[i%len(endpoints)])
 		if err != nil {
-			return load.Result{}, fmt.Errorf("connect to etcd at %s: %w", endpoints[i%len(endpoints)], err)
+			return nil, fmt.Errorf("connect to etcd at %s: %w", endpoints[i%len(endpoints)], err)
 		}
 		d.clients = append(d.clients, client)
 	}

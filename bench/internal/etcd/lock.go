@@ -7,23 +7,25 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // lock has every caller lock and unlock a mutex of its own.
-func (d *Driver) lock(ctx context.Context) (load.Result, error) {
+func (d *Driver) lock(ctx context.Context) (*report.Report, error) {
 	return d.mutexes(ctx, func(caller int) string { return fmt.Sprintf("/bench/lock/%d", caller) },
 		func(int) *load.Exclusion { return new(load.Exclusion) })
 }
 
 // handoff has all callers lock and unlock the same mutex.
-func (d *Driver) handoff(ctx context.Context) (load.Result, error) {
+func (d *Driver) handoff(ctx context.Context) (*report.Report, error) {
 	var one load.Exclusion
 	return d.mutexes(ctx, func(int) string { return "/bench/handoff" },
 		func(int) *load.Exclusion { return &one })
 }
 
 // mutexes has every caller lock and unlock the mutex of a name, in a session of its own.
-func (d *Driver) mutexes(ctx context.Context, name func(caller int) string, of func(caller int) *load.Exclusion) (load.Result, error) {
+func (d *Driver) mutexes(ctx context.Context, name func(caller int) string,
+	of func(caller int) *load.Exclusion) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
 		session, err := concurrency.NewSession(d.client(i), concurrency.WithContext(ctx))
 		if err != nil {
@@ -34,13 +36,13 @@ func (d *Driver) mutexes(ctx context.Context, name func(caller int) string, of f
 		return cycle, cycle(ctx)
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	return load.Loop(ctx, d.plan, operations)
 }
 
 // session has every caller open a session and close it.
-func (d *Driver) session(ctx context.Context) (load.Result, error) {
+func (d *Driver) session(ctx context.Context) (*report.Report, error) {
 	operations := make([]load.Operation, d.plan.Callers)
 	for i := range operations {
 		client := d.client(i)

@@ -7,29 +7,30 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // readStrict has every caller read keys, linearizable.
-func (d *Driver) readStrict(ctx context.Context) (load.Result, error) { return d.read(ctx, true) }
+func (d *Driver) readStrict(ctx context.Context) (*report.Report, error) { return d.read(ctx, true) }
 
 // readRelaxed has every caller read keys from whatever member its connection leads to.
-func (d *Driver) readRelaxed(ctx context.Context) (load.Result, error) {
+func (d *Driver) readRelaxed(ctx context.Context) (*report.Report, error) {
 	return d.read(ctx, false, clientv3.WithSerializable())
 }
 
-func (d *Driver) read(ctx context.Context, strict bool, options ...clientv3.OpOption) (load.Result, error) {
+func (d *Driver) read(ctx context.Context, strict bool, options ...clientv3.OpOption) (*report.Report, error) {
 	keys, err := load.Prepare(load.Pieces, func(i int) (string, error) {
 		key := fmt.Sprintf("/bench/read/%d", i)
 		_, err := d.clients[0].Put(ctx, key, load.Value(0))
 		return key, err
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	for _, client := range d.clients {
 		// After a linearizable read the client's member has all keys, and no later read can miss one.
 		if _, err := client.Get(ctx, keys[0]); err != nil {
-			return load.Result{}, err
+			return nil, err
 		}
 	}
 	return load.Read(ctx, d.plan, load.Store{

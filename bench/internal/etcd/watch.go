@@ -7,29 +7,30 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const watched = "/bench/watched"
 
 // watch has watchers of one key, spread over the clients, and one that puts the key.
-func (d *Driver) watch(ctx context.Context) (load.Result, error) {
+func (d *Driver) watch(ctx context.Context) (*report.Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	feeds, err := load.Prepare(d.plan.Watchers, func(i int) (load.Feed, error) {
+	subscriptions, err := load.Prepare(d.plan.Watchers, func(i int) (load.Subscription, error) {
 		// Watch returns when the member has the watcher.
 		responses := d.client(i).Watch(ctx, watched)
-		return feed(responses), ctx.Err()
+		return subscription(responses), ctx.Err()
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
-	return load.Watch(ctx, d.plan, feeds, func(ctx context.Context, n int64) error {
+	return load.Watch(ctx, d.plan, subscriptions, func(ctx context.Context, n int64) error {
 		_, err := d.clients[0].Put(ctx, watched, load.Value(n))
 		return err
 	})
 }
 
-func feed(responses clientv3.WatchChan) load.Feed {
+func subscription(responses clientv3.WatchChan) load.Subscription {
 	return func(ctx context.Context, seen func(int64) error) error {
 		for {
 			select {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
-	"github.com/signalbox/signalbox/bench/internal/process"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -18,17 +19,21 @@ func brief(d time.Duration) load.Plan {
 
 func TestSyncsAreMeasured(t *testing.T) {
 	dir := t.TempDir()
-	loadtest.Some(t, func(d time.Duration) (load.Result, error) { return Fsync(t.Context(), dir, brief(d)) })
+	loadtest.Some(t, func(d time.Duration) (*report.Report, error) { return Fsync(t.Context(), dir, brief(d)) })
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("it left %v, %v", left, err)
 	}
 }
 
 func TestAHostThatLeadsMeasuresProposals(t *testing.T) {
-	addresses, err := process.FreeAddresses(1)
+	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	members, dir := map[shard.HostID]string{1: addresses[0]}, t.TempDir()
-	loadtest.Some(t, func(d time.Duration) (load.Result, error) { return Serve(t.Context(), dir, 1, members, brief(d)) })
+	defer ports.Close()
+	members, dir := map[shard.HostID]string{1: ports.Addresses[0]}, t.TempDir()
+	loadtest.Some(t, func(d time.Duration) (*report.Report, error) {
+		return Serve(t.Context(), dir, 1, members,
+			brief(d))
+	})
 }

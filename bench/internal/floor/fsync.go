@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const (
@@ -20,10 +21,10 @@ const (
 
 // Fsync writes blocks of 4 KiB to a preallocated file below dir, one after the other, each followed by
 // fdatasync.
-func Fsync(ctx context.Context, dir string, plan load.Plan) (load.Result, error) {
+func Fsync(ctx context.Context, dir string, plan load.Plan) (*report.Report, error) {
 	file, err := preallocate(filepath.Join(dir, "fsync"))
 	if err != nil {
-		return load.Result{}, fmt.Errorf("measure fsync: %w", err)
+		return nil, fmt.Errorf("measure fsync: %w", err)
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()

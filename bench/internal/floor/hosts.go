@@ -4,23 +4,26 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
-	"github.com/signalbox/signalbox/bench/internal/process"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Proposal starts hosts, each as a process of its own, and returns what the one that leads measures.
 // command makes the command line of a host of a number, with a data directory and the addresses of all,
 // that of host 1 first.
-func Proposal(ctx context.Context, dir string, hosts int, command func(self int, dir string, addresses []string) []string) (load.Result, error) {
-	addresses, err := process.FreeAddresses(hosts)
+func Proposal(ctx context.Context, dir string, hosts int,
+	command func(self int, dir string, addresses []string) []string) (*report.Report, error) {
+	ports, err := subprocess.ReservePorts(hosts)
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
+	defer ports.Close()
 	home, err := os.MkdirTemp(dir, "proposal-")
 	if err != nil {
-		return load.Result{}, fmt.Errorf("measure a proposal: %w", err)
+		return nil, fmt.Errorf("measure a proposal: %w", err)
 	}
 	defer os.RemoveAll(home)
 
@@ -33,12 +36,11 @@ func Proposal(ctx context.Context, dir string, hosts int, command func(self int,
 	endings := make(chan ending, hosts)
 	for i := range hosts {
 		name := fmt.Sprint(i + 1)
-		spec := process.Spec{
-			Name: "proposing host " + name, Log: filepath.Join(home, name+".log"),
-			Command: command(i+1, filepath.Join(home, name), addresses),
-		}
+		args := command(i+1, filepath.Join(home, name), ports.Addresses)
 		go func() {
-			printed, err := process.Output(ctx, spec)
+			cmd := exec.Command(args[0], args[1:]...)
+			subprocess.OwnGroup(cmd)
+			printed, err := subprocess.Output(ctx, "proposing host "+name, cmd)
 			endings <- ending{printed, err}
 		}()
 	}
@@ -49,7 +51,7 @@ func Proposal(ctx context.Context, dir string, hosts int, command func(self int,
 		<-endings
 	}
 	if first.err != nil {
-		return load.Result{}, first.err
+		return nil, first.err
 	}
-	return load.ParseResult(first.printed)
+	return report.Parse(first.printed)
 }

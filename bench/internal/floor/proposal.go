@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
@@ -17,23 +18,25 @@ const proposalBytes = 64
 // Serve is one of the hosts that a bare proposal is measured on: the log as Signalbox sets it up, and
 // nothing above it. It waits for this host to lead, and then makes proposals, one at a time, and returns
 // what that came to; a host that never leads stays until the context ends.
-func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string, plan load.Plan) (load.Result, error) {
+func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
+	plan load.Plan) (*report.Report, error) {
 	host, err := raftlog.Open(raftlog.Config{
-		Host: self, DataDir: dir, Members: members, Deployment: 1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Host: self, DataDir: dir, Members: members, Deployment: 1,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	defer host.Close()
 	m := machine{self, make(chan struct{}, 1)}
 	log, err := host.Start(1, m)
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	select {
 	case <-m.leads:
 	case <-ctx.Done():
-		return load.Result{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	return load.Loop(ctx, plan, []load.Operation{proposer(log)})
 }

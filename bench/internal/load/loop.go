@@ -1,3 +1,5 @@
+// Package load is the closed loop that drives a peer. Its outcome is a report of the load generator of Signalbox, so
+// that all contestants of a race are reported alike.
 package load
 
 import (
@@ -5,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Plan is what one run of a workload does.
@@ -38,7 +43,7 @@ func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.t
 
 // Loop has every caller do its operation until the plan's time is over. What ends within the time that
 // is measured counts.
-func Loop(ctx context.Context, plan Plan, callers []Operation) (Result, error) {
+func Loop(ctx context.Context, plan Plan, callers []Operation) (*report.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	all := make([]*recorder, min(recorders, len(callers)))
@@ -56,12 +61,9 @@ func Loop(ctx context.Context, plan Plan, callers []Operation) (Result, error) {
 	}
 	running.Wait()
 	if err := context.Cause(ctx); err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	r := plan.result(w)
-	r.Operations, r.LatencyUS, r.Errors = summary(all)
-	r.PerSecond = float64(r.Operations) / r.Seconds
-	return r, nil
+	return plan.report(w, all...), nil
 }
 
 // call is the loop of one caller.
@@ -80,9 +82,55 @@ func call(ctx context.Context, w window, operation Operation, to *recorder) erro
 	return nil
 }
 
-func (p Plan) result(w window) Result {
-	return Result{
+// report returns the report of a window, with what the recorders have.
+func (p Plan) report(w window, all ...*recorder) *report.Report {
+	r := &report.Report{
 		Workload: p.Workload, Hosts: p.Hosts, Callers: p.Callers, Connections: p.Connections,
 		Seconds: w.to.Sub(w.from).Seconds(),
+	}
+	r.Operations, r.LatencyUS, r.Errors = summary(all)
+	r.PerSecond = report.PerSecond(r.Operations, r.Seconds)
+	return r
+}
+
+// preparing is how many callers are prepared at the same time.
+const preparing = 64
+
+// Prepare makes what n callers need before the part that is measured, such as a session each, many at the same time. It
+// returns the first error, if one failed.
+func Prepare[T any](n int, prepare func(i int) (T, error)) ([]T, error) {
+	prepared, failed := make([]T, n), make([]error, n)
+	room := make(chan struct{}, preparing)
+	var running sync.WaitGroup
+	for i := range n {
+		room <- struct{}{}
+		running.Go(func() {
+			prepared[i], failed[i] = prepare(i)
+			<-room
+		})
+	}
+	running.Wait()
+	for i, err := range failed {
+		if err != nil {
+			return prepared, fmt.Errorf("prepare caller %d of %d: %w", i, n, err)
+		}
+	}
+	return prepared, nil
+}
+
+// Exclusion checks that a lock has one holder at a time.
+type Exclusion struct{ holders atomic.Int32 }
+
+// Cycle is an operation that acquires the lock and releases it.
+func (e *Exclusion) Cycle(lock, unlock func(context.Context) error) Operation {
+	return func(ctx context.Context) error {
+		if err := lock(ctx); err != nil {
+			return err
+		}
+		if n := e.holders.Add(1); n != 1 {
+			return fmt.Errorf("%w: one lock has %d holders", ErrBroken, n)
+		}
+		e.holders.Add(-1)
+		return unlock(ctx)
 	}
 }

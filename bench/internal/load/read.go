@@ -3,9 +3,12 @@ package load
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const (
@@ -27,7 +30,7 @@ type Store struct {
 type piece struct{ asked, acknowledged atomic.Int64 }
 
 // Read has every caller read one piece after the other, while now and then one changes.
-func Read(ctx context.Context, plan Plan, store Store) (Result, error) {
+func Read(ctx context.Context, plan Plan, store Store) (*report.Report, error) {
 	var pieces [Pieces]piece
 	callers := make([]Operation, plan.Callers)
 	for caller := range callers {
@@ -61,7 +64,7 @@ func Read(ctx context.Context, plan Plan, store Store) (Result, error) {
 	return r, err
 }
 
-// write changes one piece after the other until it is told to end.
+// write changes one piece after the other until end is closed.
 func write(ctx context.Context, end <-chan struct{}, pieces *[Pieces]piece, store Store) error {
 	pace := time.NewTicker(writePause)
 	defer pace.Stop()
@@ -94,4 +97,19 @@ func (p *piece) judge(value []byte, least int64, strict bool) error {
 		return fmt.Errorf("%w: change %d was read, and %d was acknowledged before", ErrBroken, n, least)
 	}
 	return nil
+}
+
+// valueBytes is the size of what is written everywhere: what loadgen writes by default.
+const valueBytes = 32
+
+// Value is data that carries a number.
+func Value(n int64) string { return fmt.Sprintf("%0*d", valueBytes, n) }
+
+// NumberOf returns the number that a value carries.
+func NumberOf(value []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || len(value) != valueBytes {
+		return 0, fmt.Errorf("%w: %q was read, which was never written", ErrBroken, value)
+	}
+	return n, nil
 }

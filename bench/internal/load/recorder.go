@@ -5,10 +5,11 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const (
-	// slowest is the longest latency that is told apart from longer ones.
+	// slowest is the longest latency that is recorded; longer ones count as that.
 	slowest = 5 * time.Minute
 	// digits of a latency are kept.
 	digits = 3
@@ -19,18 +20,18 @@ const (
 // recorder collects what some of the callers measure.
 type recorder struct {
 	mu        sync.Mutex
-	latencies *hdr.Histogram // microseconds; guarded by mu
-	errors    Errors         // guarded by mu
+	latencies *hdr.Histogram   // microseconds; guarded by mu
+	errors    map[string]int64 // guarded by mu
 }
 
 func newRecorder() *recorder {
 	return &recorder{
 		latencies: hdr.New(1, slowest.Microseconds(), digits),
-		errors:    make(Errors),
+		errors:    make(map[string]int64),
 	}
 }
 
-// record takes one operation that ended.
+// record records one operation that ended.
 func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +44,7 @@ func (r *recorder) record(took time.Duration, err error) {
 }
 
 // summary merges what recorders have.
-func summary(all []*recorder) (operations int64, l Latency, failed Errors) {
+func summary(all []*recorder) (operations int64, l *report.Quantiles, failed map[string]int64) {
 	merged := newRecorder()
 	for _, r := range all {
 		r.mu.Lock()
@@ -54,6 +55,6 @@ func summary(all []*recorder) (operations int64, l Latency, failed Errors) {
 		r.mu.Unlock()
 	}
 	at := func(quantile float64) float64 { return float64(merged.latencies.ValueAtQuantile(quantile)) }
-	l = Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: float64(merged.latencies.Max())}
+	l = &report.Quantiles{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: float64(merged.latencies.Max())}
 	return merged.latencies.TotalCount(), l, merged.errors
 }

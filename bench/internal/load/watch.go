@@ -7,17 +7,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // seeing is how long watchers may take to see one update.
 const seeing = time.Minute
 
-// Feed gives one watcher every event that reaches it, with the number of its update, until the context
+// Subscription calls seen for every event that reaches one watcher, with the number of its update, until the context
 // ends. An error of seen ends it.
-type Feed func(ctx context.Context, seen func(update int64) error) error
+type Subscription func(ctx context.Context, seen func(update int64) error) error
 
 // broadcast is a series of updates that all watchers must see, in order, each once. One update follows
-// when everybody has seen the one before, so that what is measured is delivery and not a queue that
+// when every watcher has seen the one before, so that what is measured is delivery and not a queue that
 // grows.
 type broadcast struct {
 	watchers int64
@@ -26,18 +28,20 @@ type broadcast struct {
 	all      chan struct{} // has room for one; filled by the watcher that sees an update last
 }
 
-// Watch makes updates, numbered from 1, and counts the events that watchers are given. An operation is
+// Watch makes updates, numbered from 1, and counts the events that watchers receive. An operation is
 // an update, and its latency the time until every watcher has seen it.
-func Watch(ctx context.Context, plan Plan, feeds []Feed, update func(ctx context.Context, n int64) error) (Result, error) {
+func Watch(ctx context.Context, plan Plan, subscriptions []Subscription,
+	update func(ctx context.Context, n int64) error,
+) (*report.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel(errors.New("the run is over"))
-	b := &broadcast{watchers: int64(len(feeds)), all: make(chan struct{}, 1)}
-	for i, feed := range feeds {
+	b := &broadcast{watchers: int64(len(subscriptions)), all: make(chan struct{}, 1)}
+	for i, subscription := range subscriptions {
 		running.Go(func() {
-			if err := feed(ctx, b.watcher()); ctx.Err() == nil {
-				cancel(fmt.Errorf("%s, watcher %d: the feed ended: %w", plan.Workload, i, err))
+			if err := subscription(ctx, b.watcher()); ctx.Err() == nil {
+				cancel(fmt.Errorf("%s, watcher %d: the subscription ended: %w", plan.Workload, i, err))
 			}
 		})
 	}
@@ -48,21 +52,18 @@ func Watch(ctx context.Context, plan Plan, feeds []Feed, update func(ctx context
 	for n := int64(1); time.Now().Before(w.to); n++ {
 		begin := time.Now()
 		if err := b.update(ctx, n, update); err != nil {
-			return Result{}, err
+			return nil, err
 		}
 		if end := time.Now(); w.has(end) {
 			to.record(end.Sub(begin), nil)
 		}
 	}
-	r := plan.result(w)
-	r.Operations, r.LatencyUS, r.Errors = summary([]*recorder{to})
-	r.PerSecond = float64(r.Operations) / r.Seconds
-	r.Events = <-counted
-	r.EventsPerSecond = float64(r.Events) / r.Seconds
+	r := plan.report(w, to)
+	r.AddEvents(<-counted)
 	return r, nil
 }
 
-// update makes one update and waits until everybody has seen it.
+// update makes one update and waits until every watcher has seen it.
 func (b *broadcast) update(ctx context.Context, n int64, update func(context.Context, int64) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, seeing,
 		fmt.Errorf("%w: not every watcher saw update %d within %v", ErrBroken, n, seeing))
@@ -82,7 +83,7 @@ func (b *broadcast) update(ctx context.Context, n int64, update func(context.Con
 	return fmt.Errorf("update %d: %w", n, err)
 }
 
-// watcher returns what one watcher's feed calls.
+// watcher returns what one watcher's subscription calls.
 func (b *broadcast) watcher() func(n int64) error {
 	var last int64
 	return func(n int64) error {

@@ -23,7 +23,8 @@ type Programs struct {
 
 // Build builds what is missing into a directory. source is the directory of this program's module, from
 // where Go knows the versions of all.
-func (p Programs) Build(ctx context.Context, source, dir string, wanted func(contestant string) bool) (Programs, error) {
+func (p Programs) Build(ctx context.Context, source, dir string, wanted func(contestant string) bool) (Programs,
+	error) {
 	steps := []struct {
 		path          *string
 		name, in, pkg string

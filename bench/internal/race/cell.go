@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
 )
 
 // Cell is one workload at one size.
@@ -36,9 +36,9 @@ type Cell struct {
 const pingInterval = 10 * time.Second
 
 var (
-	everybody = []string{report.Signalbox, report.Etcd, report.ZooKeeper}
-	alone     = []string{report.Signalbox}
-	machine   = []string{report.Floor}
+	everybody = []string{results.Signalbox, results.Etcd, results.ZooKeeper}
+	alone     = []string{results.Signalbox}
+	machine   = []string{results.Floor}
 )
 
 // Matrix is all cells, in the order in which a round runs them: what targets compare stands together.
@@ -55,7 +55,7 @@ func Matrix() []Cell {
 	watch := func(watchers int) Cell {
 		return Cell{
 			Name: fmt.Sprintf("watch-%d", watchers), Workload: "watch", Callers: 1, Watchers: watchers,
-			Hosts: both, Contestants: []string{report.Signalbox, report.Etcd},
+			Hosts: both, Contestants: []string{results.Signalbox, results.Etcd},
 		}
 	}
 	return []Cell{

@@ -3,25 +3,26 @@ package race
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
-	"github.com/signalbox/signalbox/bench/internal/load"
-	"github.com/signalbox/signalbox/bench/internal/process"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Contestant runs tasks. A run starts servers with no data, drives them, stops them and removes what they
 // have written.
 type Contestant interface {
 	Name() string
-	Version() report.Version
+	Version() results.Version
 	// Run returns the result, and the command lines by which it can be had again.
-	Run(ctx context.Context, t Task) (load.Result, [][]string, error)
+	Run(ctx context.Context, t Task) (*report.Report, [][]string, error)
 }
 
 // Signalbox runs loadgen, which starts the hosts by itself.
@@ -31,25 +32,29 @@ type Signalbox struct {
 	Of      string // its version
 }
 
-func (s Signalbox) Name() string            { return report.Signalbox }
-func (s Signalbox) Version() report.Version { return report.Version{Name: "Signalbox", Version: s.Of} }
+func (s Signalbox) Name() string { return results.Signalbox }
+func (s Signalbox) Version() results.Version {
+	return results.Version{Name: "Signalbox", Version: s.Of}
+}
 
-func (s Signalbox) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
-	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags, []string{"--binary", s.Binary, "--format", "json"})
+func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
+		[]string{"--binary", s.Binary, "--format", "json"})
 	result, err := output(ctx, t, "loadgen", command)
 	return result, [][]string{command}, err
 }
 
 // output runs a load generator to its end. Whatever it writes to temporary files goes to the directory of
 // the race.
-func output(ctx context.Context, t Task, name string, command []string) (load.Result, error) {
-	printed, err := process.Output(ctx, process.Spec{
-		Name: name, Command: command, Log: filepath.Join(t.Dir, name+".log"), Env: []string{"TMPDIR=" + t.Dir},
-	})
+func output(ctx context.Context, t Task, name string, command []string) (*report.Report, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.Dir)
+	subprocess.OwnGroup(cmd)
+	printed, err := subprocess.Output(ctx, name, cmd)
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
-	return load.ParseResult(printed)
+	return report.Parse(printed)
 }
 
 // Etcd runs members of etcd, and drives them.
@@ -59,13 +64,13 @@ type Etcd struct {
 	Of     string // its version
 }
 
-func (e Etcd) Name() string            { return report.Etcd }
-func (e Etcd) Version() report.Version { return report.Version{Name: "etcd", Version: e.Of} }
+func (e Etcd) Name() string             { return results.Etcd }
+func (e Etcd) Version() results.Version { return results.Version{Name: "etcd", Version: e.Of} }
 
-func (e Etcd) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
 	if err != nil {
-		return load.Result{}, nil, err
+		return nil, nil, err
 	}
 	defer cluster.Stop()
 	return drive(ctx, t, e.Self, "etcd", cluster.Endpoints, cluster.Commands())
@@ -77,23 +82,24 @@ type ZooKeeper struct {
 	Installation zookeeper.Installation
 }
 
-func (z ZooKeeper) Name() string { return report.ZooKeeper }
-func (z ZooKeeper) Version() report.Version {
-	return report.Version{Name: "ZooKeeper", Version: z.Installation.Version}
+func (z ZooKeeper) Name() string { return results.ZooKeeper }
+func (z ZooKeeper) Version() results.Version {
+	return results.Version{Name: "ZooKeeper", Version: z.Installation.Version}
 }
 
-func (z ZooKeeper) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	t.Warmup = max(t.Warmup, t.JavaWarmup)
 	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
 	if err != nil {
-		return load.Result{}, nil, err
+		return nil, nil, err
 	}
 	defer cluster.Stop()
 	return drive(ctx, t, z.Self, "zookeeper", cluster.Endpoints, cluster.Commands())
 }
 
 // drive runs this program as the load generator of a peer.
-func drive(ctx context.Context, t Task, self, peer string, endpoints []string, servers [][]string) (load.Result, [][]string, error) {
+func drive(ctx context.Context, t Task, self, peer string, endpoints []string, servers [][]string) (*report.Report,
+	[][]string, error) {
 	command := slices.Concat([]string{self, "drive", peer, "--endpoints", strings.Join(endpoints, ",")}, t.planFlags())
 	result, err := output(ctx, t, "driver-of-"+peer, command)
 	return result, append(servers, command), err
@@ -105,12 +111,12 @@ type Floor struct {
 	Of   string // the version of the log
 }
 
-func (f Floor) Name() string { return report.Floor }
-func (f Floor) Version() report.Version {
-	return report.Version{Name: "bare proposals:", Version: f.Of}
+func (f Floor) Name() string { return results.Floor }
+func (f Floor) Version() results.Version {
+	return results.Version{Name: "bare proposals:", Version: f.Of}
 }
 
-func (f Floor) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+func (f Floor) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	switch t.Workload {
 	case "fsync":
 		result, err := floor.Fsync(ctx, t.Dir, t.plan())
@@ -118,10 +124,10 @@ func (f Floor) Run(ctx context.Context, t Task) (load.Result, [][]string, error)
 	case "proposal":
 		return f.proposal(ctx, t)
 	}
-	return load.Result{}, nil, fmt.Errorf("the floor has no workload %q", t.Workload)
+	return nil, nil, fmt.Errorf("the floor has no workload %q", t.Workload)
 }
 
-func (f Floor) proposal(ctx context.Context, t Task) (load.Result, [][]string, error) {
+func (f Floor) proposal(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	command := func(self int, dir string, addresses []string) []string {
 		return slices.Concat([]string{
 			f.Self, "propose", "--self", fmt.Sprint(self), "--dir", dir, "--members", strings.Join(addresses, ","),

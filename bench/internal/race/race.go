@@ -7,20 +7,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Progress hears of every run that ended.
-type Progress func(round int, t Task, contestant string, took time.Duration, result load.Result, err error)
+type Progress func(round int, t Task, contestant string, took time.Duration, result *report.Report, err error)
 
 // Run runs all cells, round after round, and within a round each cell by one contestant after the other,
 // so that what drifts on the machine drifts for all. What a run fails with is part of the report; the end
 // of the context ends the race, and the report has what there is until then.
-func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings, r *report.Report, progress Progress) {
+func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings, r *results.Report,
+	progress Progress) {
 	began := time.Now()
 	r.Started = began
-	r.Settings = report.Settings{
+	r.Settings = results.Settings{
 		Rounds: s.Rounds, WarmupSeconds: s.Warmup.Seconds(), DurationSeconds: s.Duration.Seconds(),
 		JavaWarmupSeconds: s.JavaWarmup.Seconds(), Connections: s.Connections,
 	}
@@ -39,7 +40,7 @@ func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings
 }
 
 // runTask has every contestant that can do a task do it.
-func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r *report.Report, progress Progress) {
+func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r *results.Report, progress Progress) {
 	for _, c := range contestants {
 		if !slices.Contains(t.Contestants, c.Name()) || ctx.Err() != nil {
 			continue
@@ -49,11 +50,11 @@ func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r
 		if ctx.Err() != nil {
 			return // it was broken off, which is no failure of the contestant
 		}
-		run := report.Run{Round: round}
+		run := results.Run{Round: round}
 		if err != nil {
 			run.Failed = err.Error()
 		} else {
-			run.Result = &result
+			run.Result = result
 		}
 		r.Add(t.Name, t.Hosts, c.Name(), commands, run)
 		progress(round, t, c.Name(), time.Since(began), result, err)
@@ -61,10 +62,10 @@ func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r
 }
 
 // runIn gives a run a directory of its own.
-func runIn(ctx context.Context, t Task, c Contestant) (load.Result, [][]string, error) {
+func runIn(ctx context.Context, t Task, c Contestant) (*report.Report, [][]string, error) {
 	dir, err := os.MkdirTemp(t.Dir, c.Name()+"-")
 	if err != nil {
-		return load.Result{}, nil, fmt.Errorf("make a directory for data: %w", err)
+		return nil, nil, fmt.Errorf("make a directory for data: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	t.Dir = dir

@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 func TestEveryTargetIsOfTheMatrix(t *testing.T) {
-	for _, target := range report.Targets() {
+	for _, target := range results.Targets() {
 		if !slices.ContainsFunc(Matrix(), func(c Cell) bool {
-			return c.Name == target.Cell && slices.Contains(c.Hosts, target.Hosts) && slices.Contains(c.Contestants, report.Signalbox)
+			return c.Name == target.Cell && slices.Contains(c.Hosts, target.Hosts) &&
+				slices.Contains(c.Contestants, results.Signalbox)
 		}) {
 			t.Errorf("nothing measures %s on %d hosts, for: %s", target.Cell, target.Hosts, target.Text)
 		}
@@ -32,7 +33,7 @@ func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
 	for _, name := range slices.Concat(everybody, machine) {
 		all = append(all, &pretender{name: name})
 	}
-	var r report.Report
+	var r results.Report
 	Run(t.Context(), Matrix(), all, Settings{Rounds: 1, Dir: t.TempDir()}, &r, silent)
 	for _, v := range r.Verdicts {
 		if v.Reached == nil {
@@ -48,26 +49,27 @@ type pretender struct {
 	run  func(ctx context.Context, t Task) error
 }
 
-func (p *pretender) Name() string            { return p.name }
-func (p *pretender) Version() report.Version { return report.Version{Name: p.name} }
+func (p *pretender) Name() string             { return p.name }
+func (p *pretender) Version() results.Version { return results.Version{Name: p.name} }
 
-func (p *pretender) Run(ctx context.Context, t Task) (load.Result, [][]string, error) {
+func (p *pretender) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	if p.log != nil {
 		*p.log = append(*p.log, fmt.Sprintf("%s/%d/%s", t.Name, t.Hosts, p.name))
 	}
 	if p.run != nil {
 		if err := p.run(ctx, t); err != nil {
-			return load.Result{}, nil, err
+			return nil, nil, err
 		}
 	}
 	one := 1.0
-	return load.Result{
-		Seconds: 1, PerSecond: 1, EventsPerSecond: 1, LatencyUS: load.Latency{P50: 1}, BytesPerSession: &one, RSSBytesPerSession: &one,
-		ServerCPUSeconds: &one, ConvergeMS: &load.Latency{P99: 1}, BytesPerChangeAndConsumer: &one,
+	return &report.Report{
+		Seconds: 1, PerSecond: 1, EventsPerSecond: &one, LatencyUS: &report.Quantiles{P50: 1}, BytesPerSession: &one,
+		RSSBytesPerSession: &one,
+		ServerCPUSeconds:   &one, ConvergeMS: &report.Quantiles{P99: 1}, BytesPerChangeAndConsumer: &one,
 	}, [][]string{{p.name}}, nil
 }
 
-func silent(int, Task, string, time.Duration, load.Result, error) {}
+func silent(int, Task, string, time.Duration, *report.Report, error) {}
 
 func cells(t *testing.T, c Choice) []Cell {
 	t.Helper()
@@ -81,29 +83,33 @@ func cells(t *testing.T, c Choice) []Cell {
 func TestContestantsTakeTurnsWithinARound(t *testing.T) {
 	var log []string
 	contestants := []Contestant{
-		&pretender{name: report.Signalbox, log: &log}, &pretender{name: report.Etcd, log: &log}, &pretender{name: report.ZooKeeper, log: &log},
+		&pretender{name: results.Signalbox, log: &log}, &pretender{name: results.Etcd, log: &log}, &pretender{
+			name: results.ZooKeeper, log: &log,
+		},
 	}
-	var r report.Report
+	var r results.Report
 	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-1", "watch-1000"}, Hosts: []int{1}}), contestants,
 		Settings{Rounds: 2, Dir: t.TempDir()}, &r, silent)
-	round := []string{"lock-1/1/signalbox", "lock-1/1/etcd", "lock-1/1/zookeeper", "watch-1000/1/signalbox", "watch-1000/1/etcd"}
+	round := []string{"lock-1/1/signalbox", "lock-1/1/etcd", "lock-1/1/zookeeper", "watch-1000/1/signalbox",
+		"watch-1000/1/etcd"}
 	if want := append(slices.Clone(round), round...); !slices.Equal(log, want) {
 		t.Errorf("they ran\n%v\nwant\n%v", log, want)
 	}
-	if m := r.Find("lock-1", 1, report.Etcd); m == nil || len(m.Runs) != 2 || m.Runs[1].Round != 2 || m.PerSecond.Median != 1 {
+	if m := r.Find("lock-1", 1, results.Etcd); m == nil || len(m.Runs) != 2 || m.Runs[1].Round != 2 ||
+		m.PerSecond.Median != 1 {
 		t.Errorf("the report has %+v", m)
 	}
 }
 
 func TestAFailedRunIsReportedAndTheOthersGoOn(t *testing.T) {
-	bad := &pretender{name: report.Signalbox, run: func(context.Context, Task) error { return errors.New("no disk") }}
-	var r report.Report
+	bad := &pretender{name: results.Signalbox, run: func(context.Context, Task) error { return errors.New("no disk") }}
+	var r results.Report
 	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-1"}, Hosts: []int{3}}),
-		[]Contestant{bad, &pretender{name: report.Etcd}}, Settings{Rounds: 1, Dir: t.TempDir()}, &r, silent)
-	if m := r.Find("lock-1", 3, report.Signalbox); m == nil || m.Runs[0].Failed != "no disk" || m.PerSecond != nil {
+		[]Contestant{bad, &pretender{name: results.Etcd}}, Settings{Rounds: 1, Dir: t.TempDir()}, &r, silent)
+	if m := r.Find("lock-1", 3, results.Signalbox); m == nil || m.Runs[0].Failed != "no disk" || m.PerSecond != nil {
 		t.Errorf("the report has %+v", m)
 	}
-	if r.Find("lock-1", 3, report.Etcd) == nil || r.Ended != "" {
+	if r.Find("lock-1", 3, results.Etcd) == nil || r.Ended != "" {
 		t.Errorf("etcd did not run: %q", r.Ended)
 	}
 }
@@ -117,8 +123,8 @@ func TestTheEndOfTheContextEndsTheRaceAndIsNobodysFailure(t *testing.T) {
 		}
 		return nil
 	}
-	var r report.Report
-	Run(ctx, cells(t, Choice{Hosts: []int{1}}), []Contestant{&pretender{name: report.Etcd, run: run}},
+	var r results.Report
+	Run(ctx, cells(t, Choice{Hosts: []int{1}}), []Contestant{&pretender{name: results.Etcd, run: run}},
 		Settings{Rounds: 5, Dir: t.TempDir()}, &r, silent)
 	if r.Ended != "interrupted" || len(r.Measurements) != 1 || r.Measurements[0].Cell != "lock-1" {
 		t.Errorf("it ended with %q and %+v", r.Ended, r.Measurements)
@@ -135,8 +141,10 @@ func TestARunHasADirectoryOfItsOwnThatGoesWithIt(t *testing.T) {
 		seen[task.Dir] = true
 		return os.WriteFile(filepath.Join(task.Dir, "log"), nil, 0o644)
 	}
-	var r report.Report
-	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-*"}}), []Contestant{&pretender{name: report.Etcd, run: run}},
+	var r results.Report
+	Run(t.Context(), cells(t, Choice{Cells: []string{"lock-*"}}), []Contestant{&pretender{
+		name: results.Etcd, run: run,
+	}},
 		Settings{Rounds: 1, Dir: home}, &r, silent)
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 || len(seen) != 6 {
 		t.Errorf("%d runs left %v, %v", len(seen), left, err)
@@ -156,8 +164,9 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 		want   string
 	}{
 		{Choice{Cells: []string{"lock-*", "fsync"}}, "fsync lock-1 lock-64 lock-512"},
-		{Choice{Contestants: []string{report.Floor}, Hosts: []int{3}}, "proposal"},
-		{Choice{Contestants: []string{report.ZooKeeper}}, "lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64"},
+		{Choice{Contestants: []string{results.Floor}, Hosts: []int{3}}, "proposal"},
+		{Choice{Contestants: []string{results.ZooKeeper}},
+			"lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64"},
 		{Choice{Cells: []string{"lock-100"}}, "lock-100"},
 		{Choice{Cells: []string{"watch-50"}}, "watch-50"},
 	} {
@@ -171,7 +180,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 	}
 	for _, wrong := range []Choice{
 		{Cells: []string{"lokc-*"}}, {Cells: []string{"lock-0"}}, {Contestants: []string{"consul"}}, {Hosts: []int{5}},
-		{Cells: []string{"fsync"}, Contestants: []string{report.Etcd}},
+		{Cells: []string{"fsync"}, Contestants: []string{results.Etcd}},
 	} {
 		if chosen, err := wrong.From(Matrix()); err == nil {
 			t.Errorf("%+v chooses %q", wrong, names(chosen))
@@ -181,7 +190,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 
 func TestAMatrixThatWasChosenFromIsAsBefore(t *testing.T) {
 	matrix := Matrix()
-	if _, err := (Choice{Hosts: []int{3}, Contestants: []string{report.Etcd}}).From(matrix); err != nil {
+	if _, err := (Choice{Hosts: []int{3}, Contestants: []string{results.Etcd}}).From(matrix); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.EqualFunc(matrix, Matrix(), func(a, b Cell) bool {
@@ -193,7 +202,7 @@ func TestAMatrixThatWasChosenFromIsAsBefore(t *testing.T) {
 
 func TestARaceTakesAboutAsLongAsItsRuns(t *testing.T) {
 	s := Settings{Rounds: 3, Warmup: time.Second, JavaWarmup: 6 * time.Second, Duration: 5 * time.Second}
-	all := []Contestant{&pretender{name: report.Signalbox}, &pretender{name: report.ZooKeeper}}
+	all := []Contestant{&pretender{name: results.Signalbox}, &pretender{name: results.ZooKeeper}}
 	chosen := []Cell{
 		{Hosts: []int{1, 3}, Contestants: everybody},
 		{Hosts: []int{1}, Contestants: alone, LeastDuration: 10 * time.Second},
@@ -210,7 +219,8 @@ func TestConnectionsAreNoMoreThanSomebodyUses(t *testing.T) {
 		cell Cell
 		want int
 	}{
-		{Cell{Callers: 1}, 1}, {Cell{Callers: 64}, 8}, {Cell{Callers: 1, Watchers: 1000}, 8}, {Cell{Connections: 100}, 100},
+		{Cell{Callers: 1}, 1}, {Cell{Callers: 64}, 8}, {Cell{Callers: 1, Watchers: 1000}, 8},
+		{Cell{Connections: 100}, 100},
 	} {
 		if got := (Task{Cell: c.cell, Settings: s}).connections(); got != c.want {
 			t.Errorf("%+v has %d connections, want %d", c.cell, got, c.want)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
-	"github.com/signalbox/signalbox/bench/internal/report"
+	"github.com/signalbox/signalbox/bench/internal/results"
 )
 
 // Settings are those of every run of a race.
@@ -42,7 +42,7 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 				continue
 			}
 			each := overhead + s.Warmup + Task{Cell: cell, Settings: s}.duration()
-			if c.Name() == report.ZooKeeper {
+			if c.Name() == results.ZooKeeper {
 				each += max(s.JavaWarmup-s.Warmup, 0)
 			}
 			round += time.Duration(len(cell.Hosts)) * each

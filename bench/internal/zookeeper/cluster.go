@@ -6,16 +6,19 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/process"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 const (
 	// startPatience is how long servers have to elect a leader.
 	startPatience = 60 * time.Second
+	// stopTimeout is how long a server may take to stop before it is killed.
+	stopTimeout = 10 * time.Second
 	// answerPatience is how long a server has to answer whether it serves.
 	answerPatience = time.Second
 	// heap is what ZooKeeper's own start script gives a server.
@@ -27,22 +30,24 @@ const (
 // Cluster is running servers.
 type Cluster struct {
 	Endpoints []string
-	servers   []*process.Process
+	servers   []*subprocess.Process
+	ports     *subprocess.Ports
 	dir       string
 }
 
 // Start starts an ensemble of servers with their defaults, data in a new directory below dir.
 func Start(ctx context.Context, in Installation, dir string, servers int) (*Cluster, error) {
-	addresses, err := process.FreeAddresses(3 * servers)
+	ports, err := subprocess.ReservePorts(3 * servers)
 	if err != nil {
 		return nil, err
 	}
 	home, err := os.MkdirTemp(dir, "zookeeper-")
 	if err != nil {
+		ports.Close()
 		return nil, fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	c := &Cluster{Endpoints: addresses[:servers], dir: home}
-	ensemble := ensemble(addresses[servers:])
+	c := &Cluster{Endpoints: ports.Addresses[:servers], ports: ports, dir: home}
+	ensemble := ensemble(ports.Addresses[servers:])
 	for i := range servers {
 		if err := c.start(in, i+1, ensemble); err != nil {
 			c.Stop()
@@ -51,7 +56,7 @@ func Start(ctx context.Context, in Installation, dir string, servers int) (*Clus
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("after %v", startPatience))
 	defer cancel()
-	if err := process.Await(ctx, "ZooKeeper", c.servers, c.ready); err != nil {
+	if err := subprocess.AwaitAll(ctx, "ZooKeeper is not ready", c.servers, c.ready); err != nil {
 		c.Stop()
 		return nil, err
 	}
@@ -95,13 +100,11 @@ admin.enableServer=false
 	if err != nil {
 		return fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	server, err := process.Start(process.Spec{
-		Name: fmt.Sprintf("ZooKeeper server %d", id), Dir: dir, Log: filepath.Join(dir, "log"),
-		Command: []string{
-			in.Java, heap, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", in.Jar + ":" + logger,
-			"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
-		},
-	})
+	cmd := exec.Command(in.Java, heap, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", in.Jar+":"+logger,
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+	cmd.Dir = dir
+	subprocess.OwnGroup(cmd)
+	server, err := subprocess.Launch(fmt.Sprintf("ZooKeeper server %d", id), cmd)
 	if err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func ask(endpoint string) (string, error) {
 func (c *Cluster) Commands() [][]string {
 	var all [][]string
 	for _, p := range c.servers {
-		all = append(all, p.Command())
+		all = append(all, p.Args())
 	}
 	return all
 }
@@ -152,7 +155,8 @@ func (c *Cluster) Commands() [][]string {
 // Stop ends all servers and removes their data.
 func (c *Cluster) Stop() {
 	for _, server := range c.servers {
-		server.Stop()
+		server.End(stopTimeout)
 	}
+	c.ports.Close()
 	os.RemoveAll(c.dir)
 }

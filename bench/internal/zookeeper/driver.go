@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // sessionTimeout is what sessions ask for.
@@ -21,7 +22,7 @@ type Driver struct {
 }
 
 // workloads by their name. What each does is in the file of its kind.
-var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
+var workloads = map[string]func(*Driver, context.Context) (*report.Report, error){
 	"lock":         (*Driver).lock,
 	"handoff":      (*Driver).handoff,
 	"read-strict":  (*Driver).readStrict,
@@ -30,10 +31,10 @@ var workloads = map[string]func(*Driver, context.Context) (load.Result, error){
 }
 
 // Drive runs one workload on an ensemble.
-func Drive(ctx context.Context, endpoints []string, plan load.Plan) (load.Result, error) {
+func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
 	run, ok := workloads[plan.Workload]
 	if !ok {
-		return load.Result{}, fmt.Errorf("ZooKeeper has no workload %q", plan.Workload)
+		return nil, fmt.Errorf("ZooKeeper has no workload %q", plan.Workload)
 	}
 	plan.Connections = plan.Callers
 	return run(&Driver{endpoints: endpoints, plan: plan}, ctx)

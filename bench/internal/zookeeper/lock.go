@@ -7,23 +7,25 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // lock has every caller lock and unlock a lock of its own.
-func (d *Driver) lock(ctx context.Context) (load.Result, error) {
+func (d *Driver) lock(ctx context.Context) (*report.Report, error) {
 	return d.locks(ctx, func(caller int) string { return fmt.Sprintf("/bench/lock/%d", caller) },
 		func(int) *load.Exclusion { return new(load.Exclusion) })
 }
 
 // handoff has all callers lock and unlock the same lock.
-func (d *Driver) handoff(ctx context.Context) (load.Result, error) {
+func (d *Driver) handoff(ctx context.Context) (*report.Report, error) {
 	var one load.Exclusion
 	return d.locks(ctx, func(int) string { return "/bench/handoff" },
 		func(int) *load.Exclusion { return &one })
 }
 
 // locks has every caller lock and unlock the lock of a path, in a session of its own.
-func (d *Driver) locks(ctx context.Context, path func(caller int) string, of func(caller int) *load.Exclusion) (load.Result, error) {
+func (d *Driver) locks(ctx context.Context, path func(caller int) string,
+	of func(caller int) *load.Exclusion) (*report.Report, error) {
 	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
 		session, err := d.connect(ctx, i)
 		if err != nil {
@@ -37,13 +39,13 @@ func (d *Driver) locks(ctx context.Context, path func(caller int) string, of fun
 		return cycle, cycle(ctx)
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	return load.Loop(ctx, d.plan, operations)
 }
 
 // session has every caller open a session and close it.
-func (d *Driver) session(ctx context.Context) (load.Result, error) {
+func (d *Driver) session(ctx context.Context) (*report.Report, error) {
 	operations := make([]load.Operation, d.plan.Callers)
 	for i := range operations {
 		operations[i] = func(ctx context.Context) error {

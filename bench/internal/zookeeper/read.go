@@ -8,34 +8,35 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // readStrict has every caller sync and read znodes, which together is no stale read.
-func (d *Driver) readStrict(ctx context.Context) (load.Result, error) { return d.read(ctx, true) }
+func (d *Driver) readStrict(ctx context.Context) (*report.Report, error) { return d.read(ctx, true) }
 
 // readRelaxed has every caller read znodes from the server that its session is with.
-func (d *Driver) readRelaxed(ctx context.Context) (load.Result, error) { return d.read(ctx, false) }
+func (d *Driver) readRelaxed(ctx context.Context) (*report.Report, error) { return d.read(ctx, false) }
 
-func (d *Driver) read(ctx context.Context, strict bool) (load.Result, error) {
+func (d *Driver) read(ctx context.Context, strict bool) (*report.Report, error) {
 	sessions, err := d.sessions(ctx)
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	parent := "/bench-" + d.plan.Workload
 	acl := zk.WorldACL(zk.PermAll)
 	if _, err := sessions[0].Create(parent, nil, 0, acl); err != nil {
-		return load.Result{}, fmt.Errorf("create %s: %w", parent, err)
+		return nil, fmt.Errorf("create %s: %w", parent, err)
 	}
 	paths, err := load.Prepare(load.Pieces, func(i int) (string, error) {
 		return sessions[0].Create(fmt.Sprintf("%s/%d", parent, i), []byte(load.Value(0)), 0, acl)
 	})
 	if err != nil {
-		return load.Result{}, err
+		return nil, err
 	}
 	for _, session := range sessions {
 		// After it the session's server has all znodes, and no later read can miss one.
 		if _, err := session.Sync(parent); err != nil {
-			return load.Result{}, fmt.Errorf("sync: %w", err)
+			return nil, fmt.Errorf("sync: %w", err)
 		}
 	}
 	return load.Read(ctx, d.plan, load.Store{

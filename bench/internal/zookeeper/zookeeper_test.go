@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // TestEveryWorkloadRunsOnARealServer needs an installed ZooKeeper.
@@ -29,7 +30,7 @@ func TestEveryWorkloadRunsOnARealServer(t *testing.T) {
 	defer cluster.Stop()
 	for name := range workloads {
 		t.Run(name, func(t *testing.T) {
-			r := loadtest.Some(t, func(d time.Duration) (load.Result, error) {
+			r := loadtest.Some(t, func(d time.Duration) (*report.Report, error) {
 				return Drive(ctx, cluster.Endpoints, load.Plan{Workload: name, Hosts: 1, Callers: 4, Duration: d})
 			})
 			if r.Connections != 4 {

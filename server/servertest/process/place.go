@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -43,7 +42,7 @@ type Place struct {
 	Client, Raft, Admin string   // addresses
 	Args                []string // of serve, besides the directory and the addresses
 
-	ports []io.Closer // reserved for as long as the place is in use
+	ports *subprocess.Ports // of all places of the cluster
 }
 
 // lone is the name of a host that has none in its arguments.
@@ -52,25 +51,21 @@ const lone = "signalbox"
 // NewPlace finds a place for a host by itself, which gets only its directory, its addresses and the arguments.
 func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 	p := &Place{Program: program, Name: lone, Dir: dir, Args: args}
-	if err := p.find(); err != nil {
-		return nil, err
-	}
-	p.found()
-	return p, nil
+	return p, reserve(p)
 }
 
 // Places finds places for the hosts of a cluster below a directory, with the list of them that they all get.
 func Places(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	var places []*Place
-	var list []string
 	for _, name := range names {
-		p := &Place{Program: program, Name: name, Dir: filepath.Join(dir, name)}
-		if err := p.find(); err != nil {
-			return nil, err
-		}
-		defer p.found() // when all are found, so that no port is found twice
-		places = append(places, p)
-		list = append(list, name+"="+p.Raft)
+		places = append(places, &Place{Program: program, Name: name, Dir: filepath.Join(dir, name)})
+	}
+	if err := reserve(places...); err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, p := range places {
+		list = append(list, p.Name+"="+p.Raft)
 	}
 	for _, p := range places {
 		p.Args = append([]string{"--name", p.Name, "--host", strings.Join(list, ",")}, args...)
@@ -78,27 +73,17 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	return places, nil
 }
 
-// find finds the addresses of the place, and reserves them.
-func (p *Place) find() error {
-	for _, address := range []*string{&p.Client, &p.Raft, &p.Admin} {
-		found, port, err := subprocess.Reserve()
-		if err != nil {
-			return fmt.Errorf("process: find a port for host %s: %w", p.Name, err)
-		}
-		*address = found
-		p.ports = append(p.ports, port)
+// reserve finds the addresses of places, and reserves them.
+func reserve(places ...*Place) error {
+	ports, err := subprocess.ReservePorts(3 * len(places))
+	if err != nil {
+		return err
+	}
+	for i, p := range places {
+		of := ports.Addresses[3*i:]
+		p.Client, p.Raft, p.Admin, p.ports = of[0], of[1], of[2], ports
 	}
 	return nil
-}
-
-// found releases the ports where processes could not listen on them otherwise.
-func (p *Place) found() {
-	if subprocess.PortsAreKept {
-		return
-	}
-	for _, port := range p.ports {
-		_ = port.Close()
-	}
 }
 
 // Addresses lists where the clients of the places connect.

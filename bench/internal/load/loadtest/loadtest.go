@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 const (
@@ -15,14 +15,14 @@ const (
 
 // Some runs a workload until something was done in the time that is measured, for longer where the machine
 // is slow, and returns the result of the last run. Errors, of a run or of operations, fail the test.
-func Some(t *testing.T, run func(time.Duration) (load.Result, error)) load.Result {
+func Some(t *testing.T, run func(time.Duration) (*report.Report, error)) *report.Report {
 	t.Helper()
 	for d := shortest; ; d *= 4 {
 		r, err := run(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Errors.Total() > 0 {
+		if len(r.Errors) > 0 {
 			t.Fatalf("operations failed: %v", r.Errors)
 		}
 		if r.Operations > 0 {

@@ -1,4 +1,4 @@
-package report
+package results
 
 import (
 	"bufio"
@@ -31,7 +31,8 @@ func LookAt(dataDir string) Machine {
 	}
 	var name unix.Utsname
 	if unix.Uname(&name) == nil {
-		m.Kernel = fmt.Sprintf("%s %s", unix.ByteSliceToString(name.Sysname[:]), unix.ByteSliceToString(name.Release[:]))
+		m.Kernel = fmt.Sprintf("%s %s", unix.ByteSliceToString(name.Sysname[:]),
+			unix.ByteSliceToString(name.Release[:]))
 	}
 	return m
 }

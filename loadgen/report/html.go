@@ -1,4 +1,4 @@
-package loadgen
+package report
 
 import (
 	_ "embed"
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed report.html
+//go:embed page.html
 var pageText string
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
@@ -26,11 +26,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	if len(r.Timeline) > 1 {
 		charts = append(charts, r.throughputChart())
 	}
-	if len(r.spectrum) > 1 {
+	if len(r.Spectrum) > 1 {
 		charts = append(charts, r.latencyChart())
 	}
 	return pageTemplate.Execute(w, map[string]any{
-		"Title": r.Workload, "Command": r.Command, "Started": r.Started, "Text": text.String(), "Charts": charts, "Latency": r.latencyTable(),
+		"Title": r.Workload, "Command": r.Command, "Started": r.Started, "Text": text.String(), "Charts": charts,
+		"Latency": r.latencyTable(),
 	})
 }
 
@@ -40,7 +41,8 @@ type latencyRow struct{ Name, P50, P90, P99, P999, Max string }
 // latencyTable has the latency of the whole operation first, and then that of each of its parts.
 func (r *Report) latencyTable() (rows []latencyRow) {
 	add := func(name string, q *Quantiles) {
-		rows = append(rows, latencyRow{name, duration(q.P50), duration(q.P90), duration(q.P99), duration(q.P999), duration(q.Max)})
+		rows = append(rows, latencyRow{name, Duration(q.P50), Duration(q.P90), Duration(q.P99), Duration(q.P999),
+			Duration(q.Max)})
 	}
 	if r.LatencyUS != nil {
 		add("all", r.LatencyUS)
@@ -110,7 +112,7 @@ func (r *Report) throughputChart() chart {
 	c.Line = line.String()
 	for i := range 5 {
 		share := float64(i) / 4
-		c.Rows = append(c.Rows, gridLine{c.up(share), number(share * scale)})
+		c.Rows = append(c.Rows, gridLine{c.up(share), Number(share * scale)})
 		c.Columns = append(c.Columns, gridLine{c.along(share), fmt.Sprintf("%.1f", share*end)})
 	}
 	return c
@@ -121,26 +123,26 @@ func (r *Report) throughputChart() chart {
 func (r *Report) latencyChart() chart {
 	c := newChart("Latency by percentile")
 	low, high := math.Inf(1), 0.0
-	for _, p := range r.spectrum {
-		low, high = min(low, max(p.micros, 1)), max(high, p.micros, 1)
+	for _, p := range r.Spectrum {
+		low, high = min(low, max(p.Micros, 1)), max(high, p.Micros, 1)
 	}
 	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
 	if last == first {
 		last++
 	}
 	nines := 1.0 // how many columns the distribution reaches
-	for _, p := range r.spectrum {
-		if p.percent < 100 {
-			nines = max(nines, math.Ceil(tail(p.percent)))
+	for _, p := range r.Spectrum {
+		if p.Percent < 100 {
+			nines = max(nines, math.Ceil(tail(p.Percent)))
 		}
 	}
 	var line strings.Builder
-	for _, p := range r.spectrum {
-		c.add(&line, min(tail(p.percent)/nines, 1), (math.Log10(max(p.micros, 1))-first)/(last-first))
+	for _, p := range r.Spectrum {
+		c.add(&line, min(tail(p.Percent)/nines, 1), (math.Log10(max(p.Micros, 1))-first)/(last-first))
 	}
 	c.Line = line.String()
 	for decade := first; decade <= last; decade++ {
-		c.Rows = append(c.Rows, gridLine{c.up((decade - first) / (last - first)), duration(math.Pow(10, decade))})
+		c.Rows = append(c.Rows, gridLine{c.up((decade - first) / (last - first)), Duration(math.Pow(10, decade))})
 	}
 	for n := 0.0; n <= nines; n++ {
 		percent := 100 * (1 - math.Pow(10, -n))

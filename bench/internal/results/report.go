@@ -1,12 +1,14 @@
-// Package report says what a race came to: what was measured, how the contestants compare, which
+// Package results says what a race came to: what was measured, how the contestants compare, which
 // targets are met, on what machine; as text, as JSON and as a page with charts.
-package report
+package results
 
 import (
+	"encoding/json"
+	"io"
 	"math"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Report is a race.
@@ -69,21 +71,34 @@ type Measurement struct {
 type Run struct {
 	Round int `json:"round"`
 	// Failed says why there is no result.
-	Failed string       `json:"failed,omitempty"`
-	Result *load.Result `json:"result,omitempty"`
+	Failed string         `json:"failed,omitempty"`
+	Result *report.Report `json:"result,omitempty"`
 }
 
 // Figure takes one figure of a result; NaN where it has none.
-type Figure func(load.Result) float64
+type Figure func(*report.Report) float64
 
 // PerSecond is the rate of operations; what holds sessions and does nothing has none.
-func PerSecond(r load.Result) float64 { return orNaN(r.PerSecond) }
+func PerSecond(r *report.Report) float64 { return orNaN(r.PerSecond) }
 
 // EventsPerSecond is the rate of events that watchers were given.
-func EventsPerSecond(r load.Result) float64 { return orNaN(r.EventsPerSecond) }
+func EventsPerSecond(r *report.Report) float64 { return given(r.EventsPerSecond) }
 
 // MedianUS is the latency that half of the operations did not reach.
-func MedianUS(r load.Result) float64 { return orNaN(r.LatencyUS.P50) }
+func MedianUS(r *report.Report) float64 {
+	if r.LatencyUS == nil {
+		return math.NaN()
+	}
+	return orNaN(r.LatencyUS.P50)
+}
+
+// p99US is the latency that one of a hundred operations reached.
+func p99US(r *report.Report) float64 {
+	if r.LatencyUS == nil {
+		return math.NaN()
+	}
+	return orNaN(r.LatencyUS.P99)
+}
 
 func orNaN(v float64) float64 {
 	if v == 0 {
@@ -99,7 +114,7 @@ func (m *Measurement) Rounds(f Figure) map[int]float64 {
 		if run.Result == nil {
 			continue
 		}
-		if v := f(*run.Result); !math.IsNaN(v) {
+		if v := f(run.Result); !math.IsNaN(v) {
 			rounds[run.Round] = v
 		}
 	}
@@ -118,7 +133,7 @@ func (m *Measurement) summarize() {
 	}
 	m.PerSecond, m.EventsPerSecond = of(PerSecond), of(EventsPerSecond)
 	m.P50US = of(MedianUS)
-	m.P99US = of(func(r load.Result) float64 { return orNaN(r.LatencyUS.P99) })
+	m.P99US = of(p99US)
 }
 
 // Headline is the figure by which contestants are compared: events where there are any.
@@ -157,4 +172,38 @@ func (r *Report) Conclude() {
 		r.Measurements[i].summarize()
 	}
 	r.Verdicts = r.judge(Targets())
+}
+
+// HeapPerSession is how many bytes of the server's heap one idle session takes.
+func HeapPerSession(r *report.Report) float64 { return given(r.BytesPerSession) }
+
+// RSSPerSession is how many bytes of the server's memory one idle session takes, its connection included.
+func RSSPerSession(r *report.Report) float64 { return given(r.RSSBytesPerSession) }
+
+// CorePercent is how much of one core the server used.
+func CorePercent(r *report.Report) float64 { return 100 * given(r.ServerCPUSeconds) / orNaN(r.Seconds) }
+
+// ConvergeMS is how long it took until every consumer had seen a change, all but one time in a hundred.
+func ConvergeMS(r *report.Report) float64 {
+	if r.ConvergeMS == nil {
+		return math.NaN()
+	}
+	return r.ConvergeMS.P99
+}
+
+// BytesPerChange is how many bytes one change cost for one consumer.
+func BytesPerChange(r *report.Report) float64 { return given(r.BytesPerChangeAndConsumer) }
+
+func given(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// JSON writes a report for programs, with every run's result.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
 }

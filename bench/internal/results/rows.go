@@ -1,4 +1,4 @@
-package report
+package results
 
 // row is one cell of the matrix with one number of hosts, and all who took part.
 type row struct {

@@ -1,9 +1,11 @@
-package report
+package results
 
 import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // number writes a figure with three digits that mean something, and thousands apart.
@@ -12,7 +14,7 @@ func number(v float64) string {
 	case math.IsNaN(v):
 		return "-"
 	case size >= 100:
-		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+		return report.Thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	case size >= 10:
 		return trimmed(strconv.FormatFloat(v, 'f', 1, 64))
 	}
@@ -21,17 +23,6 @@ func number(v float64) string {
 
 func trimmed(s string) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
-}
-
-func thousands(digits string) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
 }
 
 // unitOf sets a unit apart from its number, where people do.

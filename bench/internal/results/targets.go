@@ -1,9 +1,9 @@
-package report
+package results
 
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Names of contestants.
@@ -78,7 +78,8 @@ func overFloor(hosts int) Target {
 		Cell: "lock-1", Hosts: hosts, Text: "(two bare proposals + two echoes)", Bound: 1.3, AtMost: true, Unit: "x",
 		measure: func(r *Report) (Ratio, bool) {
 			cycle := r.figures("lock-1", hosts, Signalbox, MedianUS)
-			proposal, echo := r.figures("proposal", hosts, Floor, MedianUS), r.figures("echo-1", hosts, Signalbox, MedianUS)
+			proposal, echo := r.figures("proposal", hosts, Floor, MedianUS), r.figures("echo-1", hosts, Signalbox,
+				MedianUS)
 			floor := make(map[int]float64)
 			for round, p := range proposal {
 				if e, both := echo[round]; both {
@@ -92,11 +93,12 @@ func overFloor(hosts int) Target {
 
 // overEcho wants a relaxed read to take about what an empty request takes.
 func overEcho(hosts int) Target {
-	each := func(r load.Result) float64 { return 1 / PerSecond(r) } // all callers together
+	each := func(r *report.Report) float64 { return 1 / PerSecond(r) } // all callers together
 	return Target{
 		Cell: "read-relaxed-64", Hosts: hosts, Text: "the time of an echo", Bound: 1.5, AtMost: true, Unit: "x",
 		measure: func(r *Report) (Ratio, bool) {
-			return RatioOf(r.figures("read-relaxed-64", hosts, Signalbox, each), r.figures("echo-64", hosts, Signalbox, each))
+			return RatioOf(r.figures("read-relaxed-64", hosts, Signalbox, each),
+				r.figures("echo-64", hosts, Signalbox, each))
 		},
 	}
 }

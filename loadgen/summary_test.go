@@ -12,22 +12,26 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // fullReport has everything that a report can have.
-func fullReport() *Report {
+func fullReport() *report.Report {
 	h := newHistogram()
 	for i := range 1000 {
 		h.record(time.Duration(i+1) * time.Millisecond)
 	}
 	f := newFailures()
 	f.add("OVERLOADED", 2, "too <much>")
-	l := &load{began: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), seconds: 2, latency: h, failures: f, timeline: []Point{{1, 400}, {2, 600}}}
-	r := newReport(&Config{Workload: "watch", Command: "loadgen run -w watch --node '/a <b>'", Hosts: 3, Callers: 4, Connections: 2, Rate: 500}, l)
-	r.addUsage(usage{cpu: 1}, usage{resident: 200 << 20, heap: 50 << 20, cpu: 1.5})
-	r.addEvents(24_000)
+	l := &load{began: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), seconds: 2, latency: h, failures: f,
+		timeline: []report.Point{{Seconds: 1, PerSecond: 400}, {Seconds: 2, PerSecond: 600}}}
+	r := newReport(&Config{Workload: "watch", Command: "loadgen run -w watch --node '/a <b>'", Hosts: 3, Callers: 4,
+		Connections: 2, Rate: 500}, l)
+	addUsage(r, usage{cpu: 1}, usage{resident: 200 << 20, heap: 50 << 20, cpu: 1.5})
+	r.AddEvents(24_000)
 	updates, merged, each, heap, resident, own := int64(1000), int64(5), 42.5, 300.0, 1500.0, 0.25
 	r.LoadCPUSeconds = &own
 	r.Updates, r.Merged, r.BytesPerChangeAndConsumer = &updates, &merged, &each
@@ -100,7 +104,8 @@ func TestThePageSaysWhatWasRunAndWhen(t *testing.T) {
 	check(t, fullReport().WriteHTML(&out))
 	for _, want := range []string{
 		"<code>loadgen run -w watch --node &#39;/a &lt;b&gt;&#39;</code>, from 2026-01-02 03:04:05 UTC on",
-		"<tr><td>all</td><td>501 ms</td>", "<tr><td>acquire</td><td>501 ms</td>", "<tr><td>release</td><td>1.00 ms</td>",
+		"<tr><td>all</td><td>501 ms</td>", "<tr><td>acquire</td><td>501 ms</td>",
+		"<tr><td>release</td><td>1.00 ms</td>",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page has no %s", want)
@@ -111,8 +116,11 @@ func TestThePageSaysWhatWasRunAndWhen(t *testing.T) {
 	}
 }
 
-// letterWidth is how wide a letter of an axis is at the most, on the mean.
-const letterWidth = 8
+// letterWidth is how wide a letter of an axis is at the most, on the mean, and chartWidth how wide a chart is.
+const (
+	letterWidth = 8
+	chartWidth  = 860
+)
 
 func TestNothingThatIsWrittenAtAnAxisIsCutOff(t *testing.T) {
 	h := newHistogram()
@@ -120,7 +128,8 @@ func TestNothingThatIsWrittenAtAnAxisIsCutOff(t *testing.T) {
 		h.record(time.Duration(i%1000) * time.Microsecond)
 	}
 	h.record(59 * time.Minute)
-	r := newReport(&Config{Workload: "echo"}, &load{seconds: 20, latency: h, timeline: []Point{{10, 1_000_000}, {20, 99_000_000}}})
+	r := newReport(&Config{Workload: "echo"}, &load{seconds: 20, latency: h,
+		timeline: []report.Point{{Seconds: 10, PerSecond: 1_000_000}, {Seconds: 20, PerSecond: 99_000_000}}})
 	var out bytes.Buffer
 	check(t, r.WriteHTML(&out))
 	labels := regexp.MustCompile(`<text class="axis" (?:x="([0-9.]+)" dx="-8"|.*?x="([0-9.]+)") .*?text-anchor="(?:end|middle)">([^<]*)<`).FindAllStringSubmatch(strings.ReplaceAll(out.String(), `" text-anchor`, `"  text-anchor`), -1)
@@ -160,7 +169,8 @@ func wellFormed(t *testing.T, page string) {
 
 func TestAReportOfNothingIsAPageWithoutCharts(t *testing.T) {
 	var out bytes.Buffer
-	check(t, newReport(&Config{Workload: "idle"}, &load{latency: newHistogram(), failures: newFailures()}).WriteHTML(&out))
+	check(t, newReport(&Config{Workload: "idle"},
+		&load{latency: newHistogram(), failures: newFailures()}).WriteHTML(&out))
 	if strings.Contains(out.String(), "<svg") {
 		t.Error("there is nothing to draw")
 	}
@@ -179,9 +189,12 @@ func TestQuantilesAreOfTheTimesThatWereRecorded(t *testing.T) {
 
 func TestNumbersForPeople(t *testing.T) {
 	for got, want := range map[string]string{
-		number(1234567): "1,234,567", number(-1234): "-1,234", number(999): "999", number(12.34): "12.3", number(0): "0",
-		size(100): "100 bytes", size(2048): "2.0 KiB", size(3 << 20): "3.0 MiB", size(5 << 30): "5.00 GiB", size(-2048): "-2.0 KiB",
-		duration(12): "12 us", duration(1234): "1.23 ms", duration(123456): "123 ms", duration(2.5e6): "2.50 s",
+		report.Number(1234567): "1,234,567", report.Number(-1234): "-1,234", report.Number(999): "999",
+		report.Number(12.34): "12.3", report.Number(0): "0",
+		report.Size(100): "100 bytes", report.Size(2048): "2.0 KiB", report.Size(3 << 20): "3.0 MiB",
+		report.Size(5 << 30): "5.00 GiB", report.Size(-2048): "-2.0 KiB",
+		report.Duration(12): "12 us", report.Duration(1234): "1.23 ms", report.Duration(123456): "123 ms",
+		report.Duration(2.5e6): "2.50 s",
 	} {
 		if got != want {
 			t.Errorf("%q, and should be %q", got, want)
@@ -192,9 +205,10 @@ func TestNumbersForPeople(t *testing.T) {
 func TestTheReportIsReadByOtherPrograms(t *testing.T) {
 	var out bytes.Buffer
 	check(t, fullReport().WriteJSON(&out))
-	var read Report
+	var read report.Report
 	check(t, json.Unmarshal(out.Bytes(), &read))
-	if read.PerSecond != 500 || *read.EventsPerSecond != 12_000 || read.Errors["OVERLOADED"] != 2 || *read.ServerCPUSeconds != 0.5 {
+	if read.PerSecond != 500 || *read.EventsPerSecond != 12_000 || read.Errors["OVERLOADED"] != 2 ||
+		*read.ServerCPUSeconds != 0.5 {
 		t.Errorf("%+v", read)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package results
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 func TestTheMedianIsTheMiddle(t *testing.T) {
@@ -45,10 +45,12 @@ func TestRatiosCompareMediansAndBoundThemByRounds(t *testing.T) {
 	}
 }
 
+func rate(v float64) *float64 { return &v }
+
 // race makes a report of one round from rates.
 type race struct{ Report }
 
-func (r *race) run(cell string, hosts int, contestant string, result load.Result) {
+func (r *race) run(cell string, hosts int, contestant string, result report.Report) {
 	m := r.Find(cell, hosts, contestant)
 	round := 1
 	if m != nil {
@@ -59,7 +61,7 @@ func (r *race) run(cell string, hosts int, contestant string, result load.Result
 
 func (r *race) rate(cell string, hosts int, contestant string, perSecond ...float64) {
 	for _, v := range perSecond {
-		r.run(cell, hosts, contestant, load.Result{PerSecond: v})
+		r.run(cell, hosts, contestant, report.Report{PerSecond: v})
 	}
 }
 
@@ -99,8 +101,8 @@ func TestTargetsAgainstPeers(t *testing.T) {
 
 func TestWatchersAreComparedByEvents(t *testing.T) {
 	var r race
-	r.run("watch-1000", 1, Signalbox, load.Result{PerSecond: 100, EventsPerSecond: 1_000_000})
-	r.run("watch-1000", 1, Etcd, load.Result{PerSecond: 90, EventsPerSecond: 125_000})
+	r.run("watch-1000", 1, Signalbox, report.Report{PerSecond: 100, EventsPerSecond: rate(1_000_000.0)})
+	r.run("watch-1000", 1, Etcd, report.Report{PerSecond: 90, EventsPerSecond: rate(125_000.0)})
 	r.Conclude()
 	check(t, r.verdict(t, "watch-1000", 1, Etcd), 8, "met")
 }
@@ -108,7 +110,7 @@ func TestWatchersAreComparedByEvents(t *testing.T) {
 func TestOneCallersLockIsComparedWithWhatItIsMadeOf(t *testing.T) {
 	var r race
 	took := func(cell string, hosts int, contestant string, us float64) {
-		r.run(cell, hosts, contestant, load.Result{PerSecond: 1, LatencyUS: load.Latency{P50: us}})
+		r.run(cell, hosts, contestant, report.Report{PerSecond: 1, LatencyUS: &report.Quantiles{P50: us}})
 	}
 	took("proposal", 1, Floor, 200)
 	took("echo-1", 1, Signalbox, 50)
@@ -135,9 +137,11 @@ func TestRelaxedReadsAreComparedWithEchoes(t *testing.T) {
 func TestTargetsOfSignalboxAlone(t *testing.T) {
 	heap, rss, cpu, change := 900.0, 9000.0, 0.8, 180.0
 	var r race
-	r.run("idle-sessions", 1, Signalbox, load.Result{Seconds: 10, BytesPerSession: &heap, ServerCPUSeconds: &cpu})
-	r.run("idle-connections", 1, Signalbox, load.Result{Seconds: 10, RSSBytesPerSession: &rss})
-	r.run("discovery", 1, Signalbox, load.Result{ConvergeMS: &load.Latency{P99: 60, Max: 300}, BytesPerChangeAndConsumer: &change})
+	r.run("idle-sessions", 1, Signalbox, report.Report{Seconds: 10, BytesPerSession: &heap, ServerCPUSeconds: &cpu})
+	r.run("idle-connections", 1, Signalbox, report.Report{Seconds: 10, RSSBytesPerSession: &rss})
+	r.run("discovery", 1, Signalbox, report.Report{
+		ConvergeMS: &report.Quantiles{P99: 60, Max: 300}, BytesPerChangeAndConsumer: &change,
+	})
 	r.Conclude()
 	check(t, r.verdict(t, "idle-sessions", 1, "heap"), 900, "met")
 	check(t, r.verdict(t, "idle-sessions", 1, "core"), 8, "not met")
@@ -150,13 +154,17 @@ func TestTargetsOfSignalboxAlone(t *testing.T) {
 func small() *race {
 	r := &race{Report{
 		Started: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC), Seconds: 61, Command: []string{"bench", "run"},
-		Machine:  Machine{CPU: "A CPU", Cores: 2, MemoryBytes: 8 << 30, Kernel: "Linux 6.1", Filesystem: "ext4", Go: "go1.26"},
+		Machine: Machine{
+			CPU: "A CPU", Cores: 2, MemoryBytes: 8 << 30, Kernel: "Linux 6.1", Filesystem: "ext4", Go: "go1.26",
+		},
 		Versions: []Version{{Etcd, "3.7.3"}},
 		Settings: Settings{Rounds: 2, WarmupSeconds: 1, DurationSeconds: 5, Connections: 8},
 		Skipped:  []Skip{{ZooKeeper, "there is no <jar>"}},
 	}}
 	for _, v := range []float64{80_000, 120_000} {
-		r.run("lock-512", 1, Signalbox, load.Result{PerSecond: v, LatencyUS: load.Latency{P50: 5_000, P99: 12_345}})
+		r.run("lock-512", 1, Signalbox, report.Report{PerSecond: v, LatencyUS: &report.Quantiles{
+			P50: 5_000, P99: 12_345,
+		}})
 	}
 	r.rate("lock-512", 1, Etcd, 8_000)
 	r.Add("lock-512", 1, Etcd, nil, Run{Round: 2, Failed: "member 0 ended"})
@@ -173,7 +181,7 @@ func TestTextHasEverything(t *testing.T) {
 	for _, want := range []string{
 		"2026-01-02 03:04 UTC", "A CPU; 2 cores; 8 GiB; Linux 6.1; data on ext4",
 		"zookeeper was skipped: there is no <jar>",
-		"lock-512  1      signalbox  100,000/s (80,000 - 120,000)  5,000 us  12.3 ms",
+		"lock-512  1      signalbox  100,000/s (80,000 - 120,000)  5.00 ms  12 ms",
 		"8,000/s (8,000 - 8,000)", "12.5x (10 - 10)",
 		"at least 10x etcd", "met", "not measured",
 		"FAILED: lock-512, hosts 1, etcd, round 2: member 0 ended",
@@ -195,7 +203,8 @@ func TestJSONHoldsEveryRunAndIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := back.Find("lock-512", 1, Etcd)
-	if m == nil || len(m.Runs) != 2 || m.Runs[1].Failed == "" || m.PerSecond.Median != 8_000 || m.EventsPerSecond != nil {
+	if m == nil || len(m.Runs) != 2 || m.Runs[1].Failed == "" || m.PerSecond.Median != 8_000 ||
+		m.EventsPerSecond != nil {
 		t.Errorf("etcd is read back as %+v", m)
 	}
 	if len(back.Verdicts) != len(r.Verdicts) || back.Machine != r.Machine || !back.Started.Equal(r.Started) {

@@ -1,4 +1,4 @@
-package loadgen
+package report
 
 import (
 	"fmt"
@@ -25,14 +25,14 @@ func (r *Report) WriteText(w io.Writer) error {
 	line("hosts", "%d", r.Hosts)
 	line("callers", "%d over %s", r.Callers, count(r.Connections, "connection"))
 	if r.Rate > 0 {
-		line("rate", "%s operations a second were due", number(r.Rate))
+		line("rate", "%s operations a second were due", Number(r.Rate))
 	}
 	line("time", "%.1f s", r.Seconds)
 	if r.LatencyUS != nil || len(r.Errors) > 0 {
-		line("operations", "%s, %s a second", number(float64(r.Operations)), number(r.PerSecond))
+		line("operations", "%s, %s a second", Number(float64(r.Operations)), Number(r.PerSecond))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Parts)) {
-		line("  "+name, "%s", number(float64(r.Parts[name])))
+		line("  "+name, "%s", Number(float64(r.Parts[name])))
 	}
 	if q := r.LatencyUS; q != nil {
 		line("latency", "%s", q.text(1))
@@ -43,7 +43,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeEvents(line)
 	r.writeUsage(line)
 	for _, status := range slices.Sorted(maps.Keys(r.Errors)) {
-		line("error "+status, "%s, such as: %s", number(float64(r.Errors[status])), r.ErrorExamples[status])
+		line("error "+status, "%s, such as: %s", Number(float64(r.Errors[status])), r.ErrorExamples[status])
 	}
 	if len(r.Errors) == 0 {
 		line("errors", "none")
@@ -63,13 +63,13 @@ func (r *Report) writeEvents(line func(name, format string, args ...any)) {
 		line("watchers", "%d", r.Watchers)
 	}
 	if r.Updates != nil {
-		line("changes", "%s, %s a second", number(float64(*r.Updates)), number(perSecond(*r.Updates, r.Seconds)))
+		line("changes", "%s, %s a second", Number(float64(*r.Updates)), Number(PerSecond(*r.Updates, r.Seconds)))
 	}
 	if r.Events != nil {
-		line("events", "%s, %s a second", number(float64(*r.Events)), number(*r.EventsPerSecond))
+		line("events", "%s, %s a second", Number(float64(*r.Events)), Number(*r.EventsPerSecond))
 	}
 	if r.Merged != nil {
-		line("merged", "%s", number(float64(*r.Merged)))
+		line("merged", "%s", Number(float64(*r.Merged)))
 	}
 	if r.ConvergeMS != nil {
 		line("all have seen it after", "%s", r.ConvergeMS.text(1000))
@@ -84,33 +84,35 @@ func (r *Report) writeUsage(line func(name, format string, args ...any)) {
 		line("sessions", "%d", r.Sessions)
 	}
 	if r.ServerCPUSeconds != nil {
-		line("server CPU", "%.2f s, %.1f %% of a core", *r.ServerCPUSeconds, 100*(*r.ServerCPUSeconds)/max(r.Seconds, 1e-9))
+		line("server CPU", "%.2f s, %.1f %% of a core",
+			*r.ServerCPUSeconds, 100*(*r.ServerCPUSeconds)/max(r.Seconds, 1e-9))
 	}
 	if r.LoadCPUSeconds != nil {
-		line("load generator CPU", "%.2f s, %.1f %% of a core", *r.LoadCPUSeconds, 100*(*r.LoadCPUSeconds)/max(r.Seconds, 1e-9))
+		line("load generator CPU", "%.2f s, %.1f %% of a core",
+			*r.LoadCPUSeconds, 100*(*r.LoadCPUSeconds)/max(r.Seconds, 1e-9))
 	}
 	if r.ServerRSSBytes != nil {
-		line("server memory", "%s, of it heap %s", size(float64(*r.ServerRSSBytes)), size(float64(*r.ServerHeapBytes)))
+		line("server memory", "%s, of it heap %s", Size(float64(*r.ServerRSSBytes)), Size(float64(*r.ServerHeapBytes)))
 	}
 	if r.BytesPerSession != nil {
-		line("memory per session", "%s of heap, %s in all", size(*r.BytesPerSession), size(*r.RSSBytesPerSession))
+		line("memory per session", "%s of heap, %s in all", Size(*r.BytesPerSession), Size(*r.RSSBytesPerSession))
 	}
 }
 
-// text says the points in a unit that fits; micros is how many microseconds one of them is.
+// text writes the points in a unit that fits; micros is how many microseconds one of them is.
 func (q *Quantiles) text(micros float64) string {
 	var parts []string
 	for _, p := range []struct {
 		name string
 		v    float64
 	}{{"p50", q.P50}, {"p90", q.P90}, {"p99", q.P99}, {"p99.9", q.P999}, {"max", q.Max}} {
-		parts = append(parts, p.name+" "+duration(p.v*micros))
+		parts = append(parts, p.name+" "+Duration(p.v*micros))
 	}
 	return strings.Join(parts, "   ")
 }
 
-// duration writes microseconds as people say it.
-func duration(micros float64) string {
+// Duration writes microseconds for people.
+func Duration(micros float64) string {
 	switch {
 	case micros < 1000:
 		return fmt.Sprintf("%.0f us", micros)
@@ -122,27 +124,31 @@ func duration(micros float64) string {
 	return fmt.Sprintf("%.2f s", micros/1_000_000)
 }
 
-// number writes a number with its thousands apart.
-func number(n float64) string {
-	text := fmt.Sprintf("%.0f", n)
+// Number writes a number with its thousands apart.
+func Number(n float64) string {
 	if n < 100 && n != float64(int64(n)) {
 		return fmt.Sprintf("%.1f", n)
 	}
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
+	return Thousands(fmt.Sprintf("%.0f", n))
+}
+
+// Thousands sets the thousands of digits apart.
+func Thousands(digits string) string {
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
 	}
-	return text
+	return digits
 }
 
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return number(float64(n)) + " " + what + "s"
+	return Number(float64(n)) + " " + what + "s"
 }
 
-// size writes bytes as people say it.
-func size(bytes float64) string {
+// Size writes bytes for people.
+func Size(bytes float64) string {
 	switch {
 	case bytes >= 1<<30 || bytes <= -(1<<30):
 		return fmt.Sprintf("%.2f GiB", bytes/(1<<30))

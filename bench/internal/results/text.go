@@ -1,4 +1,4 @@
-package report
+package results
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // Text writes a report for people.
@@ -89,13 +91,10 @@ func (s *Spread) words(unit string) string {
 
 // duration writes the median of microseconds.
 func (s *Spread) duration() string {
-	switch {
-	case s == nil:
+	if s == nil {
 		return "-"
-	case s.Median >= 10_000:
-		return number(s.Median/1000) + " ms"
 	}
-	return number(s.Median) + " us"
+	return report.Duration(s.Median)
 }
 
 // words writes a ratio as "10.2x (9.8 - 11)".
@@ -118,7 +117,8 @@ func (v Verdict) Value() string {
 	if v.Reached == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s%s (%s - %s)", number(v.Reached.OfMedians), unitOf(v.Unit), number(v.Reached.Low), number(v.Reached.High))
+	return fmt.Sprintf("%s%s (%s - %s)", number(v.Reached.OfMedians), unitOf(v.Unit), number(v.Reached.Low),
+		number(v.Reached.High))
 }
 
 func (t *text) failures(r *Report) {
@@ -127,9 +127,11 @@ func (t *text) failures(r *Report) {
 		for _, run := range m.Runs {
 			switch {
 			case run.Result == nil:
-				t.printf("\nFAILED: %s, hosts %d, %s, round %d: %s\n", m.Cell, m.Hosts, m.Contestant, run.Round, run.Failed)
-			case run.Result.Errors.Total() > 0:
-				t.printf("\nErrors: %s, hosts %d, %s, round %d: %v\n", m.Cell, m.Hosts, m.Contestant, run.Round, run.Result.Errors)
+				t.printf("\nFAILED: %s, hosts %d, %s, round %d: %s\n",
+					m.Cell, m.Hosts, m.Contestant, run.Round, run.Failed)
+			case len(run.Result.Errors) > 0:
+				t.printf("\nErrors: %s, hosts %d, %s, round %d: %v\n",
+					m.Cell, m.Hosts, m.Contestant, run.Round, run.Result.Errors)
 			}
 		}
 	}
