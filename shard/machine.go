@@ -29,13 +29,8 @@ type Bounds struct {
 // history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
 
-// Machine is the state machine of a data shard.
-//
-// Apply and Restore are called by the log, never at the same time. The reads may be called from any
-// goroutine; they take the machine's read lock for one page at most.
-type Machine struct {
-	mu sync.RWMutex // guards everything below; Apply and Restore write
-
+// content is all that a machine holds: what its commands made, and what follows from that. Restore replaces it as a whole.
+type content struct {
 	slots        SlotSet
 	lastOrder    OrderID
 	lastRevision Revision
@@ -59,6 +54,16 @@ type Machine struct {
 
 	// The kinds of objects, each with a store of its own for what only it has.
 	kinds [maxKinds]kind
+}
+
+// Machine is the state machine of a data shard.
+//
+// Apply and Restore are called by the log, never at the same time. The reads may be called from any
+// goroutine; they take the machine's read lock for one page at most.
+type Machine struct {
+	mu sync.RWMutex // guards everything below; Apply and Restore write
+
+	content
 
 	// epoch is the number of the newest snapshot. A thing whose stamp is below it may have to be
 	// preserved before it changes. snapshots are those whose Save is not over.
@@ -93,31 +98,33 @@ func New(o Options) *Machine {
 	if o.Bounds.SessionLinks <= 0 {
 		o.Bounds.SessionLinks = MaxLinksPerSession
 	}
-	m := &Machine{slots: o.Slots, bounds: o.Bounds, epoch: 1}
-	m.history.limit = o.History
-	m.clear()
+	m := &Machine{bounds: o.Bounds, epoch: 1}
+	m.replaceContent(newContent(o.Slots, o.History))
 	return m
 }
 
-// clear drops all content, not the slots.
-func (m *Machine) clear() {
-	m.lastOrder, m.lastRevision, m.lastSession, m.term = 0, 0, 0, 0
-	m.level, m.nextLevel = level.First, level.First
-	m.nodes, m.dropping, m.limited, m.pending = make(map[NodeID]*node), nil, nil, nil
-	m.quota, m.bytes = newShardQuota(Limits{}), 0
-	m.guests, m.waiters = 0, 0
-	m.sessions = newSessionStore()
-	m.objects = newObjectStore()
-	m.links = newLinkStore()
+// newContent returns that of an empty machine.
+func newContent(slots SlotSet, historyLimit int) content {
+	c := content{
+		slots: slots, level: level.First, nextLevel: level.First, quota: newShardQuota(Limits{}),
+		nodes: make(map[NodeID]*node), sessions: newSessionStore(), objects: newObjectStore(), links: newLinkStore(),
+		history: history{limit: historyLimit},
+	}
+	for i, maker := range kindMakers {
+		if maker != nil {
+			c.kinds[i] = maker()
+		}
+	}
+	return c
+}
+
+// replaceContent makes what the machine holds that of c, which must not be used any more. The trees are at another address
+// then, where the slabs find them.
+func (m *Machine) replaceContent(c content) {
+	m.content = c
 	m.sessions.trees = []*forest{&m.sessions.byID}
 	m.objects.trees = []*forest{&m.objects.byName}
 	m.links.trees = []*forest{&m.links.byObject, &m.links.bySession}
-	m.history = history{limit: m.history.limit}
-	for i, maker := range kindMakers {
-		if maker != nil {
-			m.kinds[i] = maker()
-		}
-	}
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out. The

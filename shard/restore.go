@@ -33,14 +33,7 @@ func (m *Machine) Restore(r io.Reader) error {
 		sn.over = true
 	}
 	m.snapshots = nil
-	m.slots, m.dropping, m.pending = fresh.slots, fresh.dropping, fresh.pending
-	m.quota, m.limited, m.bytes = fresh.quota, fresh.limited, fresh.bytes
-	m.lastOrder, m.lastRevision = fresh.lastOrder, fresh.lastRevision
-	m.lastSession, m.term = fresh.lastSession, fresh.term
-	m.level, m.nextLevel = fresh.level, fresh.level
-	m.guests, m.waiters = fresh.guests, fresh.waiters
-	m.nodes, m.kinds, m.history = fresh.nodes, fresh.kinds, fresh.history
-	m.sessions, m.objects, m.links = fresh.sessions, fresh.objects, fresh.links
+	m.replaceContent(fresh.content)
 	return nil
 }
 

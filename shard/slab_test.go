@@ -1,6 +1,9 @@
 package shard
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestASlabGivesBackWhatABurstTook: of a million things that have gone, their chunks do not stay.
 func TestASlabGivesBackWhatABurstTook(t *testing.T) {
@@ -85,5 +88,18 @@ func TestASlabThatBreathesAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(10, breathe); n > 0 {
 			t.Errorf("%v allocations where %d come and go", n, size)
 		}
+	}
+}
+
+// TestSlabsFindTheirTreesAfterARestore: they give chunks back together.
+func TestSlabsFindTheirTreesAfterARestore(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(10)
+	if err := m.Restore(bytes.NewReader(save(t, prepare(t, m)))); err != nil {
+		t.Fatal(err)
+	}
+	if m.sessions.trees[0] != &m.sessions.byID || m.objects.trees[0] != &m.objects.byName ||
+		m.links.trees[0] != &m.links.byObject || m.links.trees[1] != &m.links.bySession {
+		t.Error("a slab would shrink the trees of another machine")
 	}
 }
