@@ -76,8 +76,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	}
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
 		if m.isOlder(p, sn.cursor, sn.epoch) {
-			buf = m.appendRecord(buf, p, sn.cursor, sn.form, sn.header.level)
-			sn.size += uint64(m.sizeOf(p, sn.cursor))
+			buf = sn.appendRecord(buf, p, sn.cursor)
 		}
 		sn.cursor++
 	}
@@ -87,10 +86,16 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 		return buf, false, true
 	}
 	sn.at, sn.cursor = p+1, 1
-	if sn.at == phases {
-		assert(sn.size == sn.header.bytes, "what counts in quotas is what the records of a snapshot come to")
-	}
+	assert(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
+	assert(sn.at < phases || sn.size == sn.header.bytes, "what counts in quotas is what the records of a snapshot come to")
 	return buf, true, true
+}
+
+// appendRecord appends the record of a thing as it is now, and counts it.
+func (sn *snapshot) appendRecord(dst []byte, p phase, h handle) []byte {
+	sn.records[p]++
+	sn.size += uint64(sn.m.sizeOf(p, h))
+	return sn.m.appendRecord(dst, p, h, sn.form, sn.header.level)
 }
 
 // isOlder reports whether there is a thing at the place that has not changed since the epoch began.

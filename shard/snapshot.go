@@ -37,8 +37,11 @@ type snapshot struct {
 	cursor handle // the places before this one are done
 	ends   [phases]handle
 	aside  [phases][]byte // records of things that changed before Save came to them
-	size   uint64         // what the things of all records count for
 	over   bool           // the machine's content was replaced: there is nothing left to save
+
+	// What there was when the state was fixed, and what of it has a record by now.
+	things, records [phases]int
+	size            uint64 // of the things that have a record, as quotas count it
 
 	once sync.Once
 }
@@ -75,7 +78,8 @@ func (m *Machine) fix(form recordForm) *snapshot {
 			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
 			limits: m.quota.set, limited: m.limitedNodes(nil), bytes: m.bytes,
 		},
-		ends: [phases]handle{m.sessions.used, m.objects.used, m.links.used},
+		ends:   [phases]handle{m.sessions.used, m.objects.used, m.links.used},
+		things: [phases]int{m.sessions.size(), m.objects.size(), m.links.size()},
 	}
 	m.snapshots = append(m.snapshots, sn)
 	return sn
@@ -121,8 +125,7 @@ func (m *Machine) touchLink(h handle) {
 func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
-			sn.aside[p] = m.appendRecord(sn.aside[p], p, h, sn.form, sn.header.level)
-			sn.size += uint64(m.sizeOf(p, h))
+			sn.aside[p] = sn.appendRecord(sn.aside[p], p, h)
 		}
 	}
 }

@@ -387,3 +387,20 @@ func TestOwnersAboveTheLimitAreRestoredWhereLimitsCanBeLowered(t *testing.T) {
 		}
 	}
 }
+
+// TestARecordThatIsMissingStopsASnapshot: a change that does not say so beforehand costs a snapshot what was there.
+func TestARecordThatIsMissingStopsASnapshot(t *testing.T) {
+	m := New(Options{})
+	newBusy(m, 4).steps(40)
+	sn := prepare(t, m)
+	session := m.sessions.used - 1
+	for ; m.sessions.at(session).id == 0; session-- {
+	}
+	m.sessions.at(session).stamp = m.epoch // as if it had been touched, and not preserved
+	defer func() {
+		if recover() == nil {
+			t.Error("a snapshot without one of its sessions was saved")
+		}
+	}()
+	_ = sn.Save(&bytes.Buffer{}, nil)
+}
