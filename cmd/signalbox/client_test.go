@@ -32,35 +32,35 @@ type wire struct {
 }
 
 // ask sends a request and returns its answer.
-func (c *wire) ask(m protocol.RequestMessage) *protocol.Answer {
-	c.t.Helper()
-	c.next++
+func (w *wire) ask(m protocol.RequestMessage) *protocol.Answer {
+	w.t.Helper()
+	w.next++
 	var buf bytebufferpool.ByteBuffer
-	protocol.NewEncoder().Request(&buf, c.next, m)
-	_ = c.conn.SetDeadline(time.Now().Add(patience))
-	if _, err := c.conn.Write(buf.B); err != nil {
-		c.t.Fatal(err)
+	protocol.NewEncoder().Request(&buf, w.next, m)
+	_ = w.conn.SetDeadline(time.Now().Add(patience))
+	if _, err := w.conn.Write(buf.B); err != nil {
+		w.t.Fatal(err)
 	}
 	for {
-		payload, size, err := protocol.ScanFrame(c.in, 8<<20)
+		payload, size, err := protocol.ScanFrame(w.in, 8<<20)
 		if err != nil {
-			c.t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		if payload == nil {
 			chunk := make([]byte, 64<<10)
-			n, err := c.conn.Read(chunk)
+			n, err := w.conn.Read(chunk)
 			if err != nil {
-				c.t.Fatal(err)
+				w.t.Fatal(err)
 			}
-			c.in = append(c.in, chunk[:n]...)
+			w.in = append(w.in, chunk[:n]...)
 			continue
 		}
-		c.in = c.in[size:]
+		w.in = w.in[size:]
 		a, err := protocol.NewAnswerDecoder().Decode(payload)
 		if err != nil {
-			c.t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		if a.ID == c.next {
+		if a.ID == w.next {
 			return a
 		}
 	}
@@ -85,14 +85,14 @@ func hello(t *testing.T, address, token string, config *tls.Config) (*wire, prot
 	return c, a.Result.Status
 }
 
-func (c *wire) create(path string) protocol.Status {
-	c.t.Helper()
-	return c.ask(&protocol.NodeCreate{Path: []byte(path)}).Result.Status
+func (w *wire) create(path string) protocol.Status {
+	w.t.Helper()
+	return w.ask(&protocol.NodeCreate{Path: []byte(path)}).Result.Status
 }
 
-func (c *wire) describe(path string) protocol.Status {
-	c.t.Helper()
-	return c.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
+func (w *wire) describe(path string) protocol.Status {
+	w.t.Helper()
+	return w.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
 }
 
 // certificates writes an authority, and a certificate for 127.0.0.1 that it signed.

@@ -35,31 +35,31 @@ func begin(t *testing.T, entries ...Entry) *fixture {
 }
 
 // write replaces the file's text. Its time differs from every earlier one, however fast the test is.
-func (x *fixture) write(text string) {
-	x.t.Helper()
-	if err := os.WriteFile(x.path, []byte(text), 0o600); err != nil {
-		x.t.Fatal(err)
+func (f *fixture) write(text string) {
+	f.t.Helper()
+	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
 	}
-	x.age++
-	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).Add(x.age * time.Second)
-	if err := os.Chtimes(x.path, at, at); err != nil {
-		x.t.Fatal(err)
+	f.age++
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).Add(f.age * time.Second)
+	if err := os.Chtimes(f.path, at, at); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // change writes and lets the file be noticed.
-func (x *fixture) change(text string) {
-	x.t.Helper()
-	x.write(text)
-	x.file.poll()
-	x.file.poll()
+func (f *fixture) change(text string) {
+	f.t.Helper()
+	f.write(text)
+	f.file.poll()
+	f.file.poll()
 }
 
-func (x *fixture) enter(token string) server.Rights {
-	x.t.Helper()
-	rights, _, ok := x.file.Authenticate([]byte(token))
+func (f *fixture) enter(token string) server.Rights {
+	f.t.Helper()
+	rights, _, ok := f.file.Authenticate([]byte(token))
 	if ok != (rights != nil) {
-		x.t.Fatalf("rights %v, ok %v", rights, ok)
+		f.t.Fatalf("rights %v, ok %v", rights, ok)
 	}
 	return rights
 }

@@ -19,16 +19,16 @@ type tank struct {
 	err   error
 }
 
-func (v *tank) Space() (Space, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.space, v.err
+func (t *tank) Space() (Space, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.space, t.err
 }
 
-func (v *tank) set(free uint64, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.space.Free, v.err = free, err
+func (t *tank) set(free uint64, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.space.Free, t.err = free, err
 }
 
 func TestTheDefaultMarkSuitsTheDisk(t *testing.T) {

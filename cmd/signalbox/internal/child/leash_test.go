@@ -89,33 +89,33 @@ func run(t *testing.T, timeout time.Duration, script string) *leashed {
 	return s
 }
 
-func (s *leashed) line() string {
-	s.t.Helper()
-	line, err := s.lines.ReadString('\n')
+func (l *leashed) line() string {
+	l.t.Helper()
+	line, err := l.lines.ReadString('\n')
 	if err != nil {
-		s.t.Fatalf("the command says nothing: %v", err)
+		l.t.Fatalf("the command says nothing: %v", err)
 	}
 	return strings.TrimSpace(line)
 }
 
 // rest is what the command and all that it started say until the last of them is gone.
-func (s *leashed) rest() string {
-	s.t.Helper()
-	<-s.done
-	all, err := io.ReadAll(s.lines)
+func (l *leashed) rest() string {
+	l.t.Helper()
+	<-l.done
+	all, err := io.ReadAll(l.lines)
 	if err != nil {
-		s.t.Fatal(err)
+		l.t.Fatal(err)
 	}
 	return string(all)
 }
 
-func (s *leashed) outcome() Outcome {
-	s.t.Helper()
-	<-s.done
-	if s.err != nil {
-		s.t.Fatal(s.err)
+func (l *leashed) outcome() Outcome {
+	l.t.Helper()
+	<-l.done
+	if l.err != nil {
+		l.t.Fatal(l.err)
 	}
-	return s.out
+	return l.out
 }
 
 func TestTheStatusOfTheCommandIsPassedOn(t *testing.T) {
