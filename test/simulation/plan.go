@@ -124,7 +124,8 @@ func (p *Plan) drawUpgrades(random *rand.Rand) {
 // all that programs ask for.
 func (p *Plan) drawQuotas(random *rand.Rand) {
 	p.Quotas = shard.Limits{
-		Objects: workload.Pick(random, 0, uint64(len(targets))-2), Bytes: workload.Pick(random, uint64(5<<10), 7<<10, 10<<10),
+		Objects: workload.Pick(random, 0, uint64(len(targets))-2),
+		Bytes:   workload.Pick(random, uint64(5<<10), 7<<10, 10<<10),
 	}
 }
 

@@ -64,22 +64,12 @@ func (c *client) update(name, data string) error {
 	return err
 }
 
-func (c *client) resize(name string, limit uint64) error {
-	_, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.SemaphoreResize{Mutation: m, NodeID: c.node, Name: []byte(name), Limit: limit}
+// quota gives the client's node a quota of semaphores.
+func (c *client) quota(objects uint64) error {
+	_, _, err := c.request("meta", false, func() protocol.RequestMessage {
+		return &protocol.NodeAlter{NodeID: c.node, Config: protocol.NodeConfig{QuotaObjects: objects}}
 	})
 	return err
-}
-
-// limit returns the limit of a semaphore as it is now.
-func (c *client) limit(name string) (uint64, error) {
-	a, _, err := c.request("semaphore "+name, false, func() protocol.RequestMessage {
-		return &protocol.SemaphoreDescribe{NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict}
-	})
-	if err != nil {
-		return 0, err
-	}
-	return a.SemaphoreDescribe.Semaphore.Limit, nil
 }
 
 // read returns the data of a semaphore as it is now.

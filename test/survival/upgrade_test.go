@@ -4,6 +4,7 @@ package survival_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -52,20 +53,20 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 		l.progress(10)
 	}
 
-	c, err := start(addresses(hosts), "/three", 30*time.Second, l.record)
+	newNode(t, hosts, "/small", protocol.NodeConfig{})
+	c, err := start(addresses(hosts), "/small", 30*time.Second, l.record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.vanish()
-	if err := c.create("changing", ""); err != nil {
+	if err := c.create("first", ""); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest level brought is refused by hosts of both builds until the level has risen: those that do not know
-	// the message, and those that know it.
+	// What the newest level brought is refused by hosts of both builds until the level has risen.
 	refused := func() {
 		t.Helper()
-		if err := c.resize("changing", 9); !errors.Is(err, protocol.ErrUnsupported) {
-			t.Fatalf("a resize at level %d: %v", before, err)
+		if err := c.quota(1); !errors.Is(err, protocol.ErrUnsupported) {
+			t.Fatalf("a quota at level %d: %v", before, err)
 		}
 	}
 
@@ -84,10 +85,12 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	for i := range hosts {
 		at(i, int(level.Newest))
 	}
-	hosts[0].await("the limit changes", func() bool { return c.resize("changing", 9) == nil })
-	if got, err := c.limit("changing"); err != nil || got != 9 {
-		t.Errorf("the limit is %d, %v", got, err)
-	}
+	hosts[0].await("the node gets a quota", func() bool { return c.quota(1) == nil })
+	made := 0
+	hosts[0].await("the quota holds", func() bool {
+		made++
+		return errors.Is(c.create(fmt.Sprint("more-", made), ""), protocol.ErrQuotaExceeded)
+	})
 	l.progress(10)
 
 	hosts[2].stop()
