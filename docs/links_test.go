@@ -47,18 +47,18 @@ func TestLinksResolve(t *testing.T) {
 
 var namedFile = regexp.MustCompile(`^[a-z]+(/[A-Za-z0-9_.-]+)+/?$`)
 
-// TestNamedFilesExist looks at code spans that are paths of this project: those that begin with one of its
-// folders.
+// TestNamedFilesExist looks at code spans that are paths of this project: those that begin with one of its folders. A
+// path may also begin at the folder of the page.
 func TestNamedFilesExist(t *testing.T) {
 	found := 0
 	for _, p := range pages(t) {
 		for _, s := range p.spans {
 			top, _, _ := strings.Cut(s.text, "/")
-			if info, err := os.Stat(filepath.Join(root, top)); !namedFile.MatchString(s.text) || err != nil || !info.IsDir() {
+			if !namedFile.MatchString(s.text) || !isThere(top) {
 				continue
 			}
 			found++
-			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(s.text))); err != nil && !ignored(s.text) {
+			if !isThere(s.text) && !isThere(path.Join(path.Dir(p.path), s.text)) && !ignored(s.text) {
 				t.Errorf("%s:%d names %s, and there is no such file", p.path, s.line, s.text)
 			}
 		}
@@ -68,13 +68,19 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// ignored tells whether a folder is made by a command and kept out of the project.
+// isThere reports whether the tree has a file or a folder.
+func isThere(name string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+	return err == nil
+}
+
+// ignored reports whether a folder is made by a command and kept out of the project.
 func ignored(name string) bool {
 	rules, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(path.Dir(name)), ".gitignore"))
 	return strings.Contains("\n"+string(rules), "\n/"+path.Base(name)+"/\n")
 }
 
-// follow tells why a link of a page leads nowhere.
+// follow returns why a link of a page leads nowhere.
 func follow(all map[string]*page, from *page, target string) string {
 	file, anchor, hasAnchor := strings.Cut(target, "#")
 	to := from

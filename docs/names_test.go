@@ -57,7 +57,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// exists tells whether there is a test of that name, or one that begins so where the name ends with dots.
+// exists reports whether there is a test of that name, or one that begins so where the name ends with dots.
 func exists(known map[string][]string, name string) bool {
 	prefix, open := strings.CutSuffix(name, "...")
 	if !open {

@@ -70,7 +70,8 @@ func walk(t *testing.T, ending string, visit func(path string, text []byte)) {
 			return err
 		}
 		name := d.Name()
-		if d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "signalbox-data") {
+		left := strings.HasPrefix(name, ".") || name == "testdata" || name == "signalbox-data"
+		if d.IsDir() && path != root && left {
 			return fs.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(name, ending) {
@@ -101,7 +102,10 @@ func newPage(path, text string) *page {
 		switch {
 		case open == nil && strings.HasPrefix(bare, "```"):
 			marker = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
-			open = &fence{line: i + 2, language: strings.TrimSpace(bare[len(marker):]), compiled: strings.HasPrefix(last, "<!-- go:")}
+			open = &fence{
+				line: i + 2, language: strings.TrimSpace(bare[len(marker):]),
+				compiled: strings.HasPrefix(last, "<!-- go:"),
+			}
 		case open != nil && strings.TrimSpace(bare) == marker:
 			p.fences = append(p.fences, *open)
 			open = nil

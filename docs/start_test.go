@@ -81,7 +81,7 @@ func startOfREADME(t *testing.T) (commands, prints []string) {
 	return commands, prints
 }
 
-// desk is where somebody sits who follows the README.
+// desk is the place of a reader who follows the README.
 type desk struct {
 	t           *testing.T
 	environment []string
@@ -105,9 +105,11 @@ func newDesk(t *testing.T) *desk {
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") })
 	return &desk{
 		t: t,
-		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0], "SIGNALBOX_RAFT_LISTEN="+ports[1],
-			"SIGNALBOX_ADMIN_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0], "SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
-		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7421", ports[2], "127.0.0.1:7422"),
+		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0],
+			"SIGNALBOX_RAFT_LISTEN="+ports[1], "SIGNALBOX_ADMIN_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0],
+			"SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
+		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7421",
+			ports[2], "127.0.0.1:7422"),
 	}
 }
 
@@ -126,81 +128,82 @@ type terminal struct {
 // open types commands into a new terminal, at the top of the tree.
 func (d *desk) open(typed string) *terminal {
 	d.t.Helper()
-	x := &terminal{desk: d, command: exec.Command("bash", "-c", typed), over: make(chan struct{}), changed: make(chan struct{})}
-	x.command.Dir, x.command.Env = root, d.environment
-	x.command.Stdout, x.command.Stderr = x, x
-	x.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C is for all of it
-	if err := x.command.Start(); err != nil {
+	te := &terminal{desk: d, command: exec.Command("bash", "-c", typed), over: make(chan struct{}),
+		changed: make(chan struct{})}
+	te.command.Dir, te.command.Env = root, d.environment
+	te.command.Stdout, te.command.Stderr = te, te
+	te.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does, so that Ctrl-C is for all of it
+	if err := te.command.Start(); err != nil {
 		d.t.Fatal(err)
 	}
 	go func() {
-		_ = x.command.Wait()
-		close(x.over)
+		_ = te.command.Wait()
+		close(te.over)
 	}()
 	d.t.Cleanup(func() {
-		_ = syscall.Kill(-x.command.Process.Pid, syscall.SIGKILL)
-		<-x.over
+		_ = syscall.Kill(-te.command.Process.Pid, syscall.SIGKILL)
+		<-te.over
 	})
-	return x
+	return te
 }
 
 // Write takes what the command prints.
-func (x *terminal) Write(b []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.text.Write(b)
-	close(x.changed)
-	x.changed = make(chan struct{})
+func (te *terminal) Write(b []byte) (int, error) {
+	te.mu.Lock()
+	defer te.mu.Unlock()
+	te.text.Write(b)
+	close(te.changed)
+	te.changed = make(chan struct{})
 	return len(b), nil
 }
 
 // printed is what has been printed so far, and a channel that is closed when there is more.
-func (x *terminal) printed() (text string, more <-chan struct{}) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.normal.Replace(x.text.String()), x.changed
+func (te *terminal) printed() (text string, more <-chan struct{}) {
+	te.mu.Lock()
+	defer te.mu.Unlock()
+	return te.normal.Replace(te.text.String()), te.changed
 }
 
 // await waits until something has been printed.
-func (x *terminal) await(want string) {
-	x.t.Helper()
+func (te *terminal) await(want string) {
+	te.t.Helper()
 	late := time.After(patience)
 	for {
-		text, more := x.printed()
+		text, more := te.printed()
 		if strings.Contains(text, want) {
 			return
 		}
 		select {
 		case <-more:
-		case <-x.over:
-			if text, _ = x.printed(); !strings.Contains(text, want) {
-				x.t.Fatalf("%s ended and printed\n%s\nand not\n%s", x.command.Args[2], text, want)
+		case <-te.over:
+			if text, _ = te.printed(); !strings.Contains(text, want) {
+				te.t.Fatalf("%s ended and printed\n%s\nand not\n%s", te.command.Args[2], text, want)
 			}
 		case <-late:
-			x.t.Fatalf("%s has printed\n%s\nand not\n%s", x.command.Args[2], text, want)
+			te.t.Fatalf("%s has printed\n%s\nand not\n%s", te.command.Args[2], text, want)
 		}
 	}
 }
 
 // awaitEnd waits until the command has ended well, having printed just that, or anything where it is empty.
-func (x *terminal) awaitEnd(want string) {
-	x.t.Helper()
+func (te *terminal) awaitEnd(want string) {
+	te.t.Helper()
 	select {
-	case <-x.over:
+	case <-te.over:
 	case <-time.After(patience):
-		x.t.Fatalf("%s does not end", x.command.Args[2])
+		te.t.Fatalf("%s does not end", te.command.Args[2])
 	}
-	text, _ := x.printed()
-	if code := x.command.ProcessState.ExitCode(); code != 0 && !x.interrupted || want != "" && text != want {
-		x.t.Errorf("%s ended with code %d and printed\n%s\nwant\n%s", x.command.Args[2], code, text, want)
+	text, _ := te.printed()
+	if code := te.command.ProcessState.ExitCode(); code != 0 && !te.interrupted || want != "" && text != want {
+		te.t.Errorf("%s ended with code %d and printed\n%s\nwant\n%s", te.command.Args[2], code, text, want)
 	}
 }
 
 // interrupt is Ctrl-C.
-func (x *terminal) interrupt() {
-	x.t.Helper()
-	x.interrupted = true
-	if err := syscall.Kill(-x.command.Process.Pid, syscall.SIGINT); err != nil {
-		x.t.Fatal(err)
+func (te *terminal) interrupt() {
+	te.t.Helper()
+	te.interrupted = true
+	if err := syscall.Kill(-te.command.Process.Pid, syscall.SIGINT); err != nil {
+		te.t.Fatal(err)
 	}
 }

@@ -129,17 +129,17 @@ type recording struct {
 	discarded bool
 }
 
-func (s *recording) Save(w io.Writer, stop <-chan struct{}) error {
-	if s.saving != nil {
-		close(s.saving)
+func (re *recording) Save(w io.Writer, stop <-chan struct{}) error {
+	if re.saving != nil {
+		close(re.saving)
 		<-stop
 		return shard.ErrSnapshotStopped
 	}
-	head := binary.BigEndian.AppendUint64(nil, s.lastIndex)
+	head := binary.BigEndian.AppendUint64(nil, re.lastIndex)
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	for _, b := range s.batches {
+	for _, b := range re.batches {
 		if _, err := fmt.Fprintln(w, b); err != nil {
 			return err
 		}
@@ -147,12 +147,12 @@ func (s *recording) Save(w io.Writer, stop <-chan struct{}) error {
 	return nil
 }
 
-func (s *recording) Discard() {
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	if !s.discarded {
-		s.discarded = true
-		s.r.discards++
+func (re *recording) Discard() {
+	re.r.mu.Lock()
+	defer re.r.mu.Unlock()
+	if !re.discarded {
+		re.discarded = true
+		re.r.discards++
 	}
 }
 

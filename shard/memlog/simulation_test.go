@@ -42,21 +42,21 @@ type tally struct {
 	restores, overwritten, elections, crashes          int
 }
 
-func (a *tally) add(b tally) {
-	a.applied += b.applied
-	a.dropped += b.dropped
-	a.unknownKept += b.unknownKept
-	a.unknownLost += b.unknownLost
-	a.busy += b.busy
-	a.barriersPassed += b.barriersPassed
-	a.barriersFailed += b.barriersFailed
-	a.barriersOnFollower += b.barriersOnFollower
-	a.forwardedKept += b.forwardedKept
-	a.forwardedLost += b.forwardedLost
-	a.restores += b.restores
-	a.overwritten += b.overwritten
-	a.elections += b.elections
-	a.crashes += b.crashes
+func (t *tally) add(b tally) {
+	t.applied += b.applied
+	t.dropped += b.dropped
+	t.unknownKept += b.unknownKept
+	t.unknownLost += b.unknownLost
+	t.busy += b.busy
+	t.barriersPassed += b.barriersPassed
+	t.barriersFailed += b.barriersFailed
+	t.barriersOnFollower += b.barriersOnFollower
+	t.forwardedKept += b.forwardedKept
+	t.forwardedLost += b.forwardedLost
+	t.restores += b.restores
+	t.overwritten += b.overwritten
+	t.elections += b.elections
+	t.crashes += b.crashes
 }
 
 func newSimulation(t *testing.T, seed uint64) *simulation {

@@ -74,11 +74,11 @@ func (l *Log) tooLarge(batch []byte) error {
 		MaxBatchBytes)
 }
 
-func (q *proposals) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	close(q.queue)
+func (p *proposals) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	close(p.queue)
 }
 
 // deliverOutcomes calls the callbacks of proposals with their outcomes, in the order of proposing, which is also that

@@ -17,38 +17,38 @@ type recorded struct {
 }
 
 // Write implements vfs.File.
-func (f *recorded) Write(p []byte) (int, error) {
-	f.r.mu.Lock()
-	defer f.r.mu.Unlock()
-	f.r.note(wrote{f.node, write{at: f.at, data: bytes.Clone(p)}})
-	n, err := f.File.Write(p)
-	f.at += int64(n)
+func (re *recorded) Write(p []byte) (int, error) {
+	re.r.mu.Lock()
+	defer re.r.mu.Unlock()
+	re.r.note(wrote{re.node, write{at: re.at, data: bytes.Clone(p)}})
+	n, err := re.File.Write(p)
+	re.at += int64(n)
 	return n, err
 }
 
 // WriteAt implements vfs.File.
-func (f *recorded) WriteAt(p []byte, at int64) (int, error) {
-	f.r.mu.Lock()
-	defer f.r.mu.Unlock()
-	f.r.note(wrote{f.node, write{at: at, data: bytes.Clone(p)}})
-	return f.File.WriteAt(p, at)
+func (re *recorded) WriteAt(p []byte, at int64) (int, error) {
+	re.r.mu.Lock()
+	defer re.r.mu.Unlock()
+	re.r.note(wrote{re.node, write{at: at, data: bytes.Clone(p)}})
+	return re.File.WriteAt(p, at)
 }
 
 // Sync implements vfs.File.
-func (f *recorded) Sync() error { return f.sync(f.File.Sync) }
+func (re *recorded) Sync() error { return re.sync(re.File.Sync) }
 
 // SyncData implements DataFile.
-func (f *recorded) SyncData() error { return f.sync(f.data.SyncData) }
+func (re *recorded) SyncData() error { return re.sync(re.data.SyncData) }
 
-func (f *recorded) sync(do func() error) error {
-	if f.r.Forget != nil && f.r.Forget(f.name) {
+func (re *recorded) sync(do func() error) error {
+	if re.r.Forget != nil && re.r.Forget(re.name) {
 		return nil
 	}
-	sync := f.r.beginSync(f.node)
+	sync := re.r.beginSync(re.node)
 	if err := do(); err != nil {
 		return err
 	}
-	f.r.endSync(f.node, sync)
+	re.r.endSync(re.node, sync)
 	return nil
 }
 

@@ -49,26 +49,26 @@ type (
 	note struct{ value any }
 )
 
-func (e made) play(d *Disk) {
-	n := *e.node
+func (m made) play(d *Disk) {
+	n := *m.node
 	if n.directory {
 		n = *newDirectory()
 	}
 	d.add(&n)
 }
 
-func (e named) play(d *Disk) {
-	n := d.nodes[e.directory]
-	n.renames = append(n.renames, e.change)
+func (n named) play(d *Disk) {
+	directory := d.nodes[n.directory]
+	directory.renames = append(directory.renames, n.change)
 }
 
-func (e wrote) play(d *Disk) {
-	n := d.nodes[e.file]
-	n.writes = append(n.writes, e.change)
+func (w wrote) play(d *Disk) {
+	file := d.nodes[w.file]
+	file.writes = append(file.writes, w.change)
 }
 
-func (e syncing) play(d *Disk) { d.nodes[e.node].beginSync(e.sync) }
-func (e synced) play(d *Disk)  { d.nodes[e.node].endSync(e.sync) }
+func (s syncing) play(d *Disk) { d.nodes[s.node].beginSync(s.sync) }
+func (s synced) play(d *Disk)  { d.nodes[s.node].endSync(s.sync) }
 func (note) play(*Disk)        {}
 
 // Describe lists the last events up to the one at a position, in a line each.
