@@ -132,8 +132,8 @@ type Command struct {
 	Waiters  []WaiterRef
 }
 
-// Clone returns a copy that keeps its own texts and bytes, for one whose are views into what is about to be overwritten.
-// Its lists are those of c.
+// Clone returns a copy that keeps its own texts and bytes, for one whose are views into what is about to be
+// overwritten. Its lists are those of c.
 func (c *Command) Clone() Command {
 	out := *c
 	out.Name, out.Data, out.Key = bytes.Clone(c.Name), bytes.Clone(c.Data), bytes.Clone(c.Key)

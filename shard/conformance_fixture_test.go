@@ -80,16 +80,16 @@ type outcome struct {
 }
 
 // do applies one command.
-func (m *scene) do(c shard.Command) outcome {
-	m.Helper()
+func (sc *scene) do(c shard.Command) outcome {
+	sc.Helper()
 	var effects shard.Effects
-	before := m.machine.State()
-	m.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
-	o := outcome{m: m, command: c, effects: effects.List}
-	after := m.machine.State()
-	m.mustHold(o, &before, &after)
-	m.watches.Apply(o.effects, func(token uint64, data, owners bool) {
-		line := m.watchers[token]
+	before := sc.machine.State()
+	sc.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
+	o := outcome{m: sc, command: c, effects: effects.List}
+	after := sc.machine.State()
+	sc.mustHold(o, &before, &after)
+	sc.watches.Apply(o.effects, func(token uint64, data, owners bool) {
+		line := sc.watchers[token]
 		if data {
 			line += " data"
 		}
@@ -105,13 +105,13 @@ func (m *scene) do(c shard.Command) outcome {
 // mustHold checks what is so after every command, so that the cases need not say it: the state is
 // sound, revisions and Changed go together, a refused command changes nothing, and effects carry the
 // numbers and order ids of the links that they speak of.
-func (m *scene) mustHold(o outcome, before, after *shard.State) {
-	m.Helper()
-	if err := twin.Check(*after, m.slots); err != nil {
-		m.Errorf("after %s: %v", twin.CommandText(&o.command), err)
+func (sc *scene) mustHold(o outcome, before, after *shard.State) {
+	sc.Helper()
+	if err := twin.Check(*after, sc.slots); err != nil {
+		sc.Errorf("after %s: %v", twin.CommandText(&o.command), err)
 	}
 	if err := twin.CheckChange(before, after, o.effects); err != nil {
-		m.Errorf("after %s: %v", twin.CommandText(&o.command), err)
+		sc.Errorf("after %s: %v", twin.CommandText(&o.command), err)
 	}
 	results := 0
 	for i := range o.effects {
@@ -120,7 +120,7 @@ func (m *scene) mustHold(o outcome, before, after *shard.State) {
 		switch e.Kind {
 		case shard.EffectResult:
 			results++
-			m.resultMustHold(o, e, before, after)
+			sc.resultMustHold(o, e, before, after)
 			continue
 		case shard.EffectChanged:
 			want.Revision = e.Revision
@@ -131,22 +131,22 @@ func (m *scene) mustHold(o outcome, before, after *shard.State) {
 			// It speaks of a link that was there before: of its number and order id as they were.
 			l := linkIn(before, e.Node, e.Name, e.Session)
 			if l == nil {
-				m.Errorf("%s: there was no such link", twin.EffectText(e))
+				sc.Errorf("%s: there was no such link", twin.EffectText(e))
 				continue
 			}
 			want.Number, want.Order, want.Abort = l.Number, l.Order, e.Abort
 		}
 		if *e != want {
-			m.Errorf("effect is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
+			sc.Errorf("effect is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
 		}
 	}
 	if results != 1 {
-		m.Errorf("%s: %d results", twin.CommandText(&o.command), results)
+		sc.Errorf("%s: %d results", twin.CommandText(&o.command), results)
 	}
 }
 
-func (m *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.State) {
-	m.Helper()
+func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.State) {
+	sc.Helper()
 	want := shard.Effect{Kind: e.Kind, Status: e.Status, Flags: e.Flags, Order: e.Order}
 	if e.Status == protocol.StatusAborted {
 		want.Abort = e.Abort
@@ -175,7 +175,7 @@ func (m *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.
 		}
 	}
 	if *e != want {
-		m.Errorf("result is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
+		sc.Errorf("result is\n%s, not\n%s", twin.EffectText(e), twin.EffectText(&want))
 	}
 	if e.Status == protocol.StatusSuccess {
 		return
@@ -183,7 +183,7 @@ func (m *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard.
 	was, is := withoutRecords(before), withoutRecords(after)
 	if !slices.ContainsFunc(o.effects, func(e shard.Effect) bool { return e.Kind == shard.EffectSessionSeen }) &&
 		!reflect.DeepEqual(was, is) {
-		m.Errorf("%s was refused with %v and changed something\n%s", twin.CommandText(&o.command), e.Status,
+		sc.Errorf("%s was refused with %v and changed something\n%s", twin.CommandText(&o.command), e.Status,
 			twin.Difference(twin.StateText(&is), twin.StateText(&was)))
 	}
 }
@@ -240,39 +240,39 @@ func (o outcome) wantFired(lines ...string) {
 
 // restart goes on with a machine that was restored from a snapshot, under a new leader. The twin is
 // not saved anywhere; for it only the leader is new.
-func (m *scene) restart() {
-	m.Helper()
-	m.lead(m.machine.State().Term + 1).want("SUCCESS")
-	saved, ok := m.machine.(*shard.Machine)
+func (sc *scene) restart() {
+	sc.Helper()
+	sc.lead(sc.machine.State().Term + 1).want("SUCCESS")
+	saved, ok := sc.machine.(*shard.Machine)
 	if !ok {
 		return
 	}
 	snapshot, err := saved.PrepareSnapshot()
 	if err != nil {
-		m.Fatal(err)
+		sc.Fatal(err)
 	}
 	defer snapshot.Discard()
 	var file bytes.Buffer
 	if err := snapshot.Save(&file, nil); err != nil {
-		m.Fatal(err)
+		sc.Fatal(err)
 	}
-	restored := shard.New(shard.Options{Slots: m.slots})
+	restored := shard.New(shard.Options{Slots: sc.slots})
 	if err := restored.Restore(&file); err != nil {
-		m.Fatal(err)
+		sc.Fatal(err)
 	}
-	m.machine = restored
+	sc.machine = restored
 }
 
 // semaphore returns the semaphore as it is now, nil if it is not there.
-func (m *scene) semaphore(name string) *shard.SemaphoreState {
-	state := m.machine.State()
+func (sc *scene) semaphore(name string) *shard.SemaphoreState {
+	state := sc.machine.State()
 	return semaphoreIn(&state, homeNode, name)
 }
 
 // sessionState returns the session as it is now, nil if it is not there.
-func (m *scene) sessionState(session string) *shard.SessionState {
-	for _, s := range m.machine.State().Sessions {
-		if s.ID == m.id(session) {
+func (sc *scene) sessionState(session string) *shard.SessionState {
+	for _, s := range sc.machine.State().Sessions {
+		if s.ID == sc.id(session) {
 			return &s
 		}
 	}
@@ -280,25 +280,25 @@ func (m *scene) sessionState(session string) *shard.SessionState {
 }
 
 // link returns the session's part in the semaphore; there must be one.
-func (m *scene) link(session, name string) shard.LinkState {
-	m.Helper()
-	state := m.machine.State()
-	l := linkIn(&state, homeNode, name, m.id(session))
+func (sc *scene) link(session, name string) shard.LinkState {
+	sc.Helper()
+	state := sc.machine.State()
+	l := linkIn(&state, homeNode, name, sc.id(session))
 	if l == nil {
-		m.Fatalf("%s has no part in %q", session, name)
+		sc.Fatalf("%s has no part in %q", session, name)
 	}
 	return *l
 }
 
 // wantLinks compares owners and waiters, each with its count: "s1*2 s2*1 | s3*all", or "none" where
 // the semaphore does not exist.
-func (m *scene) wantLinks(name, want string) {
-	m.Helper()
+func (sc *scene) wantLinks(name, want string) {
+	sc.Helper()
 	got := "none"
-	if sem := m.semaphore(name); sem != nil {
+	if sem := sc.semaphore(name); sem != nil {
 		var owners, waiters []string
 		for _, l := range sem.Links {
-			entry := m.alias(l.Session) + "*" + countText(l.Count)
+			entry := sc.alias(l.Session) + "*" + countText(l.Count)
 			if l.Owner {
 				owners = append(owners, entry)
 			} else {
@@ -308,18 +308,18 @@ func (m *scene) wantLinks(name, want string) {
 		got = strings.Join(append(append(owners, "|"), waiters...), " ")
 	}
 	if got != want {
-		m.Fatalf("links of %q are %q, not %q", name, got, want)
+		sc.Fatalf("links of %q are %q, not %q", name, got, want)
 	}
 }
 
 // wantData compares the semaphore's data.
-func (m *scene) wantData(name, want string) {
-	m.Helper()
-	sem := m.semaphore(name)
+func (sc *scene) wantData(name, want string) {
+	sc.Helper()
+	sem := sc.semaphore(name)
 	if sem == nil {
-		m.Fatalf("no semaphore %q", name)
+		sc.Fatalf("no semaphore %q", name)
 	}
 	if sem.Data != want {
-		m.Fatalf("data of %q is %q, not %q", name, sem.Data, want)
+		sc.Fatalf("data of %q is %q, not %q", name, sem.Data, want)
 	}
 }

@@ -41,26 +41,26 @@ func with(c shard.Command, options []option) shard.Command {
 }
 
 // by makes create, update and delete speak for a session, under its next number.
-func (m *scene) by(session string) option {
+func (sc *scene) by(session string) option {
 	return func(c *shard.Command) {
-		c.Session = m.id(session)
-		m.numbers[c.Session]++
-		c.Number = m.numbers[c.Session]
+		c.Session = sc.id(session)
+		sc.numbers[c.Session]++
+		c.Number = sc.numbers[c.Session]
 	}
 }
 
 // id returns the id of a session that the case has named.
-func (m *scene) id(session string) shard.SessionID {
-	m.Helper()
-	id, ok := m.sessions[session]
+func (sc *scene) id(session string) shard.SessionID {
+	sc.Helper()
+	id, ok := sc.sessions[session]
 	if !ok {
-		m.Fatalf("no session was named %s", session)
+		sc.Fatalf("no session was named %s", session)
 	}
 	return id
 }
 
-func (m *scene) alias(id shard.SessionID) string {
-	for alias, known := range m.sessions {
+func (sc *scene) alias(id shard.SessionID) string {
+	for alias, known := range sc.sessions {
 		if known == id {
 			return alias
 		}
@@ -69,137 +69,137 @@ func (m *scene) alias(id shard.SessionID) string {
 }
 
 // startSession asks for a session of 10 s without a key and names it if it was made.
-func (m *scene) startSession(session string, options ...option) outcome {
-	m.Helper()
+func (sc *scene) startSession(session string, options ...option) outcome {
+	sc.Helper()
 	c := with(shard.Command{Kind: shard.CmdSessionCreate, Node: homeNode, Timeout: 10_000}, options)
-	o := m.do(c)
+	o := sc.do(c)
 	for _, e := range o.effects {
 		if e.Kind == shard.EffectResult && e.Session != 0 {
-			m.sessions[session] = e.Session
+			sc.sessions[session] = e.Session
 		}
 	}
 	return o
 }
 
 // start makes the sessions.
-func (m *scene) start(sessions ...string) {
-	m.Helper()
+func (sc *scene) start(sessions ...string) {
+	sc.Helper()
 	for _, s := range sessions {
-		m.startSession(s)
-		m.id(s)
+		sc.startSession(s)
+		sc.id(s)
 	}
 }
 
 // guest names a session whose home is another shard: its slot is not served here.
-func (m *scene) guest(session string) {
-	m.Helper()
+func (sc *scene) guest(session string) {
+	sc.Helper()
 	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
-		if !m.slots.Has(slot) {
-			m.sessions[session] = shard.NewSessionID(slot, uint64(len(m.sessions)+1))
+		if !sc.slots.Has(slot) {
+			sc.sessions[session] = shard.NewSessionID(slot, uint64(len(sc.sessions)+1))
 			return
 		}
 	}
-	m.Fatal("every slot is served: there can be no guest")
+	sc.Fatal("every slot is served: there can be no guest")
 }
 
 // name returns a semaphore name whose slot is served, or is not.
-func (m *scene) name(served bool) string {
+func (sc *scene) name(served bool) string {
 	for i := 0; ; i++ {
 		name := "sem" + strconv.Itoa(i)
-		if m.slots.Has(shard.SlotOf(homeNode, []byte(name))) == served {
+		if sc.slots.Has(shard.SlotOf(homeNode, []byte(name))) == served {
 			return name
 		}
 	}
 }
 
-func (m *scene) updateSession(session string, options ...option) outcome {
-	m.Helper()
-	c := shard.Command{Kind: shard.CmdSessionUpdate, Session: m.id(session), Timeout: 10_000}
-	return m.do(with(c, options))
+func (sc *scene) updateSession(session string, options ...option) outcome {
+	sc.Helper()
+	c := shard.Command{Kind: shard.CmdSessionUpdate, Session: sc.id(session), Timeout: 10_000}
+	return sc.do(with(c, options))
 }
 
-func (m *scene) endSession(session string, options ...option) outcome {
-	m.Helper()
-	return m.do(with(shard.Command{Kind: shard.CmdSessionEnd, Session: m.id(session)}, options))
+func (sc *scene) endSession(session string, options ...option) outcome {
+	sc.Helper()
+	return sc.do(with(shard.Command{Kind: shard.CmdSessionEnd, Session: sc.id(session)}, options))
 }
 
-func (m *scene) expire(sessions []string, options ...option) outcome {
-	m.Helper()
-	c := shard.Command{Kind: shard.CmdSessionsExpire, Term: m.machine.State().Term}
+func (sc *scene) expire(sessions []string, options ...option) outcome {
+	sc.Helper()
+	c := shard.Command{Kind: shard.CmdSessionsExpire, Term: sc.machine.State().Term}
 	for _, s := range sessions {
-		c.Sessions = append(c.Sessions, m.id(s))
+		c.Sessions = append(c.Sessions, sc.id(s))
 	}
-	return m.do(with(c, options))
+	return sc.do(with(c, options))
 }
 
-func (m *scene) forget(sessions ...string) outcome {
-	m.Helper()
+func (sc *scene) forget(sessions ...string) outcome {
+	sc.Helper()
 	c := shard.Command{Kind: shard.CmdSessionsForget}
 	for _, s := range sessions {
-		c.Sessions = append(c.Sessions, m.id(s))
+		c.Sessions = append(c.Sessions, sc.id(s))
 	}
-	return m.do(c)
+	return sc.do(c)
 }
 
-func (m *scene) lead(term uint64) outcome {
-	m.Helper()
-	return m.do(shard.Command{Kind: shard.CmdLead, Term: term})
+func (sc *scene) lead(term uint64) outcome {
+	sc.Helper()
+	return sc.do(shard.Command{Kind: shard.CmdLead, Term: term})
 }
 
-func (m *scene) dropNode(node shard.NodeID, atMost uint64) outcome {
-	m.Helper()
-	return m.do(shard.Command{Kind: shard.CmdNodeDrop, Node: node, Count: atMost})
+func (sc *scene) dropNode(node shard.NodeID, atMost uint64) outcome {
+	sc.Helper()
+	return sc.do(shard.Command{Kind: shard.CmdNodeDrop, Node: node, Count: atMost})
 }
 
 // waiting returns what a leader's timer would say of the session's acquire.
-func (m *scene) waiting(session, name string) shard.WaiterRef {
-	m.Helper()
-	l := m.link(session, name)
+func (sc *scene) waiting(session, name string) shard.WaiterRef {
+	sc.Helper()
+	l := sc.link(session, name)
 	return shard.WaiterRef{Node: homeNode, Name: []byte(name), Session: l.Session, Order: l.Order, Number: l.Number}
 }
 
-func (m *scene) timeOut(waiters []shard.WaiterRef, options ...option) outcome {
-	m.Helper()
-	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: m.machine.State().Term, Waiters: waiters}
-	return m.do(with(c, options))
+func (sc *scene) timeOut(waiters []shard.WaiterRef, options ...option) outcome {
+	sc.Helper()
+	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: sc.machine.State().Term, Waiters: waiters}
+	return sc.do(with(c, options))
 }
 
-func (m *scene) create(name string, limit uint64, options ...option) outcome {
-	m.Helper()
+func (sc *scene) create(name string, limit uint64, options ...option) outcome {
+	sc.Helper()
 	c := shard.Command{Kind: shard.CmdSemaphoreCreate, Node: homeNode, Name: []byte(name), Count: limit}
-	return m.do(with(c, options))
+	return sc.do(with(c, options))
 }
 
-func (m *scene) update(name, content string, options ...option) outcome {
-	m.Helper()
+func (sc *scene) update(name, content string, options ...option) outcome {
+	sc.Helper()
 	c := shard.Command{Kind: shard.CmdSemaphoreUpdate, Node: homeNode, Name: []byte(name), Data: []byte(content)}
-	return m.do(with(c, options))
+	return sc.do(with(c, options))
 }
 
-func (m *scene) delete(name string, options ...option) outcome {
-	m.Helper()
-	return m.do(with(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: homeNode, Name: []byte(name)}, options))
+func (sc *scene) delete(name string, options ...option) outcome {
+	sc.Helper()
+	return sc.do(with(shard.Command{Kind: shard.CmdSemaphoreDelete, Node: homeNode, Name: []byte(name)}, options))
 }
 
 // acquire asks for 1 and waits for a minute, where nothing else is said.
-func (m *scene) acquire(session, name string, options ...option) outcome {
-	m.Helper()
+func (sc *scene) acquire(session, name string, options ...option) outcome {
+	sc.Helper()
 	c := shard.Command{Kind: shard.CmdAcquire, Node: homeNode, Name: []byte(name), Count: 1, Timeout: 60_000}
-	m.by(session)(&c)
-	return m.do(with(c, options))
+	sc.by(session)(&c)
+	return sc.do(with(c, options))
 }
 
-func (m *scene) release(session, name string, options ...option) outcome {
-	m.Helper()
+func (sc *scene) release(session, name string, options ...option) outcome {
+	sc.Helper()
 	c := shard.Command{Kind: shard.CmdRelease, Node: homeNode, Name: []byte(name)}
-	m.by(session)(&c)
-	return m.do(with(c, options))
+	sc.by(session)(&c)
+	return sc.do(with(c, options))
 }
 
 // again sends the command of an earlier outcome once more.
-func (m *scene) again(o outcome) outcome {
-	m.Helper()
-	return m.do(o.command)
+func (sc *scene) again(o outcome) outcome {
+	sc.Helper()
+	return sc.do(o.command)
 }
 
 // lines writes the effects as the cases do. The result is a line that begins with its status; other

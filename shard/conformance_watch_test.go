@@ -9,12 +9,12 @@ import (
 
 // watch puts a one-shot watch in, and names the session whose watch it replaced: the one to notify
 // (false, false).
-func (m *scene) watch(session, name string, data, owners bool) (replaced string) {
-	m.Helper()
-	m.watchers = append(m.watchers, session)
-	old, was := m.watches.Add(m.id(session), homeNode, name, data, owners, uint64(len(m.watchers)-1))
+func (sc *scene) watch(session, name string, data, owners bool) (replaced string) {
+	sc.Helper()
+	sc.watchers = append(sc.watchers, session)
+	old, was := sc.watches.Add(sc.id(session), homeNode, name, data, owners, uint64(len(sc.watchers)-1))
 	if was {
-		return m.watchers[old]
+		return sc.watchers[old]
 	}
 	return ""
 }

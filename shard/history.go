@@ -22,31 +22,31 @@ type ownerChange struct {
 const historyMin = 64
 
 // at returns the entry at a place, nil where it was overwritten.
-func (hs *history) at(place uint64) *ownerChange {
-	if place == 0 || place > hs.last || hs.last-place >= uint64(len(hs.entries)) {
+func (hi *history) at(place uint64) *ownerChange {
+	if place == 0 || place > hi.last || hi.last-place >= uint64(len(hi.entries)) {
 		return nil
 	}
-	return &hs.entries[place&uint64(len(hs.entries)-1)]
+	return &hi.entries[place&uint64(len(hi.entries)-1)]
 }
 
 // add writes an entry and returns its place.
-func (hs *history) add(c ownerChange) uint64 {
-	if hs.last+1 >= uint64(len(hs.entries)) && len(hs.entries) < hs.limit {
-		hs.grow()
+func (hi *history) add(c ownerChange) uint64 {
+	if hi.last+1 >= uint64(len(hi.entries)) && len(hi.entries) < hi.limit {
+		hi.grow()
 	}
-	hs.last++
-	hs.entries[hs.last&uint64(len(hs.entries)-1)] = c
-	return hs.last
+	hi.last++
+	hi.entries[hi.last&uint64(len(hi.entries)-1)] = c
+	return hi.last
 }
 
-func (hs *history) grow() {
-	grown := make([]ownerChange, max(historyMin, 2*len(hs.entries)))
-	for place := uint64(1); place <= hs.last; place++ {
-		if e := hs.at(place); e != nil {
+func (hi *history) grow() {
+	grown := make([]ownerChange, max(historyMin, 2*len(hi.entries)))
+	for place := uint64(1); place <= hi.last; place++ {
+		if e := hi.at(place); e != nil {
 			grown[place&uint64(len(grown)-1)] = *e
 		}
 	}
-	hs.entries = grown
+	hi.entries = grown
 }
 
 // recordOwnerChange notes a change of an owner that the next changed of the object will report.

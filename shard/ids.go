@@ -44,14 +44,14 @@ func NewSessionID(slot Slot, counter uint64) SessionID {
 }
 
 // Slot returns the slot that the session lives in; the shard that it maps to is its home.
-func (id SessionID) Slot() Slot { return Slot(id >> counterBits) }
+func (s SessionID) Slot() Slot { return Slot(s >> counterBits) }
 
 // Counter returns the session's number in the order in which its home shard created sessions.
-func (id SessionID) Counter() uint64 { return uint64(id) & (1<<counterBits - 1) }
+func (s SessionID) Counter() uint64 { return uint64(s) & (1<<counterBits - 1) }
 
 // String writes the id as the tools show it: slot and counter.
-func (id SessionID) String() string {
-	return strconv.Itoa(int(id.Slot())) + "-" + strconv.FormatUint(id.Counter(), 10)
+func (s SessionID) String() string {
+	return strconv.Itoa(int(s.Slot())) + "-" + strconv.FormatUint(s.Counter(), 10)
 }
 
 // ObjectHash is the hash that places a named object: its lower bits are the slot.

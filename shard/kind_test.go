@@ -26,7 +26,7 @@ func init() {
 	mutations[cmdJoin] = mutation{run: join}
 }
 
-func (st *groups) of(m *Machine, h handle) *group { return st.at(m.objects.at(h).body) }
+func (g *groups) of(m *Machine, h handle) *group { return g.at(m.objects.at(h).body) }
 
 func join(m *Machine, c *Command, t *target) {
 	st := m.kinds[kindGroup].(*groups)
@@ -46,13 +46,13 @@ func join(m *Machine, c *Command, t *target) {
 	m.changed(t.object, FlagOwners)
 }
 
-func (st *groups) releaseLink(m *Machine, h handle) {
+func (g *groups) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
 	m.removeLink(h)
 	m.changed(object, FlagOwners)
 }
 
-func (st *groups) remove(m *Machine, h handle) {
+func (g *groups) remove(m *Machine, h handle) {
 	for m.objects.at(h).linkCount > 0 {
 		m.removeLink(m.objects.at(h).lastLink)
 	}
@@ -60,26 +60,26 @@ func (st *groups) remove(m *Machine, h handle) {
 	m.removeObject(h)
 }
 
-func (st *groups) resume(*Machine, handle) {}
+func (g *groups) resume(*Machine, handle) {}
 
-func (st *groups) bodySize(handle) int { return 0 }
+func (g *groups) bodySize(handle) int { return 0 }
 
-func (st *groups) free(body handle) { st.release(body) }
+func (g *groups) free(body handle) { g.release(body) }
 
-func (st *groups) save(dst []byte, body handle, _ level.Level) []byte {
-	return binary.AppendUvarint(dst, st.at(body).joins)
+func (g *groups) save(dst []byte, body handle, _ level.Level) []byte {
+	return binary.AppendUvarint(dst, g.at(body).joins)
 }
 
-func (st *groups) load(src []byte, _ level.Level) (handle, bool) {
+func (g *groups) load(src []byte, _ level.Level) (handle, bool) {
 	joins, n := binary.Uvarint(src)
-	h := st.alloc()
-	st.at(h).joins = joins
+	h := g.alloc()
+	g.at(h).joins = joins
 	return h, n > 0
 }
 
-func (st *groups) linked(*Machine, handle) error { return nil }
+func (g *groups) linked(*Machine, handle) error { return nil }
 
-func (st *groups) state(m *Machine, object handle, s *State) {}
+func (g *groups) state(m *Machine, object handle, s *State) {}
 
 func TestAnotherKindStandsBesideSemaphoresWithoutTouchingThem(t *testing.T) {
 	m := New(Options{})

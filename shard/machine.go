@@ -29,7 +29,8 @@ type Bounds struct {
 // history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
 
-// content is all that a machine holds: what its commands made, and what follows from that. Restore replaces it as a whole.
+// content is all that a machine holds: what its commands made, and what follows from that. Restore replaces it as a
+// whole.
 type content struct {
 	slots        SlotSet
 	lastOrder    OrderID
@@ -118,8 +119,8 @@ func newContent(slots SlotSet, historyLimit int) content {
 	return c
 }
 
-// replaceContent makes what the machine holds that of c, which must not be used any more. The trees are at another address
-// then, where the slabs find them.
+// replaceContent makes what the machine holds that of c, which must not be used any more. The trees are at another
+// address then, where the slabs find them.
 func (m *Machine) replaceContent(c content) {
 	m.content = c
 	m.sessions.trees = []*forest{&m.sessions.byID}

@@ -127,16 +127,16 @@ type restorer struct {
 
 // record puts one record back. Everything that other parts of the machine rely on is checked, so that
 // no file, however wrong, makes a machine that breaks later.
-func (rs *restorer) record(p phase, data []byte) error {
+func (re *restorer) record(p phase, data []byte) error {
 	r := reader{data: data}
 	var err error
 	switch p {
 	case phaseSessions:
-		err = rs.session(&r)
+		err = re.session(&r)
 	case phaseObjects:
-		err = rs.object(&r)
+		err = re.object(&r)
 	case phaseLinks:
-		err = rs.link(&r)
+		err = re.link(&r)
 	}
 	if err == nil {
 		r.must(len(r.data) == 0, "bytes behind its last field")
@@ -147,8 +147,8 @@ func (rs *restorer) record(p phase, data []byte) error {
 	return err
 }
 
-func (rs *restorer) session(r *reader) error {
-	m := rs.m
+func (re *restorer) session(r *reader) error {
+	m := re.m
 	place := handle(r.uvarint())
 	id := SessionID(r.uint64())
 	node := NodeID(r.uvarint())
@@ -185,7 +185,7 @@ func (rs *restorer) session(r *reader) error {
 		return nil
 	case id.Counter() == 0 || m.sessions.find(id) != 0:
 		return badSnapshot("session %v is there twice or has no number", id)
-	case rs.sessions[place] != 0:
+	case re.sessions[place] != 0:
 		return badSnapshot("two sessions have the place %d", place)
 	case m.slots.Has(id.Slot()) && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
@@ -200,12 +200,12 @@ func (rs *restorer) session(r *reader) error {
 	s.applied, s.acked, s.answers = applied, acked, answers
 	s.created, s.client = created, client.state()
 	m.charge(s.node, s.size()-SessionBytes)
-	rs.sessions[place] = h
+	re.sessions[place] = h
 	return nil
 }
 
-func (rs *restorer) object(r *reader) error {
-	m := rs.m
+func (re *restorer) object(r *reader) error {
+	m := re.m
 	place := handle(r.uvarint())
 	k := objectKind(r.byte())
 	id := NodeID(r.uvarint())
@@ -220,7 +220,7 @@ func (rs *restorer) object(r *reader) error {
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
 	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
-	case rs.objects[place] != 0:
+	case re.objects[place] != 0:
 		return badSnapshot("two objects have the place %d", place)
 	case !m.slots.Has(Slot(hash % Slots)):
 		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
@@ -237,27 +237,27 @@ func (rs *restorer) object(r *reader) error {
 	h := m.addObject(k, &t, id, string(name), body)
 	o := m.objects.at(h)
 	o.revision, o.base = revision, revision
-	rs.objects[place] = h
+	re.objects[place] = h
 	return nil
 }
 
-func (rs *restorer) link(r *reader) error {
+func (re *restorer) link(r *reader) error {
 	session, object := handle(r.uvarint()), handle(r.uvarint())
 	var l link
 	l.order = OrderID(r.uvarint())
 	l.count, l.timeout, l.number = r.uvarint(), r.uvarint(), r.uvarint()
 	l.owner = r.byte() == 1
 	l.data = string(r.bytes())
-	if rs.m.level >= TimeLevel {
+	if re.m.level >= TimeLevel {
 		l.since = r.uvarint()
 	}
 	if r.bad != "" {
 		return nil
 	}
-	l.session, l.object = rs.sessions[session], rs.objects[object]
+	l.session, l.object = re.sessions[session], re.objects[object]
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
-	rs.links = append(rs.links, l)
+	re.links = append(re.links, l)
 	return nil
 }

@@ -30,7 +30,7 @@ func (m *Machine) release(c *Command, t *target) {
 }
 
 // releaseLink is a release by the end of the link's session.
-func (st *semaphores) releaseLink(m *Machine, h handle) { m.releaseLink(h) }
+func (sem *semaphores) releaseLink(m *Machine, h handle) { m.releaseLink(h) }
 
 // releaseLink removes the link, grants its place to those who wait, and notifies the watchers.
 func (m *Machine) releaseLink(h handle) {
@@ -67,7 +67,7 @@ func (m *Machine) afterRemoval(object handle, wasOwner, wasHead bool) {
 }
 
 // resume goes on with the queue run of a command.
-func (st *semaphores) resume(m *Machine, object handle) {
+func (sem *semaphores) resume(m *Machine, object handle) {
 	if m.runQueue(object, 0) {
 		m.changed(object, FlagOwners)
 	}

@@ -88,8 +88,8 @@ func (m *Machine) read(r io.Reader) error {
 	}
 }
 
-func (rs *restorer) header(payload []byte, format uint32) error {
-	m, r := rs.m, reader{data: payload}
+func (re *restorer) header(payload []byte, format uint32) error {
+	m, r := re.m, reader{data: payload}
 	if format > formatBeforeLevel {
 		m.level = level.Level(r.byte())
 		m.nextLevel = m.level
@@ -115,11 +115,11 @@ func (rs *restorer) header(payload []byte, format uint32) error {
 		m.dropping = append(m.dropping, id)
 	}
 	if m.level >= pendingRecorded {
-		rs.pending = r.pending()
+		re.pending = r.pending()
 	}
 	if m.level >= limitsRecorded {
 		m.readLimits(&r)
-		rs.bytes = r.uvarint()
+		re.bytes = r.uvarint()
 	}
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
@@ -164,7 +164,7 @@ func (r *reader) pending() (list []PendingState) {
 }
 
 // block puts the records of one block back.
-func (rs *restorer) block(p phase, payload []byte) (n uint64, err error) {
+func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 	for len(payload) > 0 {
 		if len(payload) < 4 {
 			return n, badSnapshot("a record is cut short")
@@ -173,7 +173,7 @@ func (rs *restorer) block(p phase, payload []byte) (n uint64, err error) {
 		if uint64(size) > uint64(len(payload)-4) {
 			return n, badSnapshot("a record is longer than its block")
 		}
-		if err := rs.record(p, payload[4:4+size]); err != nil {
+		if err := re.record(p, payload[4:4+size]); err != nil {
 			return n, err
 		}
 		payload = payload[4+size:]
@@ -183,18 +183,18 @@ func (rs *restorer) block(p phase, payload []byte) (n uint64, err error) {
 }
 
 // end checks that nothing is missing and puts the links back, oldest first.
-func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
+func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	r := reader{data: payload}
 	for p := range phases {
 		if n := r.uint64(); n != counts[p] {
 			return badSnapshot("it should have %d records of part %d and has %d", n, p, counts[p])
 		}
 	}
-	m := rs.m
-	slices.SortFunc(rs.links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
+	m := re.m
+	slices.SortFunc(re.links, func(a, b link) int { return cmp.Compare(a.order, b.order) })
 	last := OrderID(0)
-	for i := range rs.links {
-		l := &rs.links[i]
+	for i := range re.links {
+		l := &re.links[i]
 		o := m.objects.at(l.object)
 		switch {
 		case l.order == last || l.order > m.lastOrder:
@@ -219,27 +219,27 @@ func (rs *restorer) end(payload []byte, counts [phases]uint64) error {
 			}
 		}
 	}
-	if err := m.restorePending(rs.pending); err != nil {
+	if err := m.restorePending(re.pending); err != nil {
 		return err
 	}
-	for _, h := range rs.objects {
+	for _, h := range re.objects {
 		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
 			return err
 		}
 	}
-	return rs.checkUsage()
+	return re.checkUsage()
 }
 
 // checkUsage compares what was counted while the records were put back with what the machine had counted that saved
 // them.
-func (rs *restorer) checkUsage() error {
+func (re *restorer) checkUsage() error {
 	sum := uint64(0)
-	for _, n := range rs.m.nodes {
+	for _, n := range re.m.nodes {
 		sum += n.bytes
 	}
-	assert(sum == rs.m.bytes, "what the nodes take is what the shard counts")
-	if rs.m.level >= limitsRecorded && rs.m.bytes != rs.bytes {
-		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", rs.m.bytes, rs.bytes)
+	assert(sum == re.m.bytes, "what the nodes take is what the shard counts")
+	if re.m.level >= limitsRecorded && re.m.bytes != re.bytes {
+		return badSnapshot("it has %d bytes of what counts in quotas and should have %d", re.m.bytes, re.bytes)
 	}
 	return nil
 }

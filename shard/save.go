@@ -87,7 +87,8 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	}
 	sn.at, sn.cursor = p+1, 1
 	assert(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
-	assert(sn.at < phases || sn.size == sn.header.bytes, "what counts in quotas is what the records of a snapshot come to")
+	assert(sn.at < phases || sn.size == sn.header.bytes,
+		"what counts in quotas is what the records of a snapshot come to")
 	return buf, true, true
 }
 
@@ -113,33 +114,33 @@ func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
 	}
 }
 
-func (hd *snapshotHeader) append(dst []byte) []byte {
-	dst = append(dst, byte(hd.level))
-	for _, w := range hd.slots {
+func (sh *snapshotHeader) append(dst []byte) []byte {
+	dst = append(dst, byte(sh.level))
+	for _, w := range sh.slots {
 		dst = binary.LittleEndian.AppendUint64(dst, w)
 	}
-	dst = binary.AppendUvarint(dst, uint64(hd.lastOrder))
-	dst = binary.AppendUvarint(dst, uint64(hd.lastRevision))
-	dst = binary.AppendUvarint(dst, hd.lastSession)
-	dst = binary.AppendUvarint(dst, hd.term)
-	dst = binary.AppendUvarint(dst, uint64(len(hd.dropping)))
-	for _, id := range hd.dropping {
+	dst = binary.AppendUvarint(dst, uint64(sh.lastOrder))
+	dst = binary.AppendUvarint(dst, uint64(sh.lastRevision))
+	dst = binary.AppendUvarint(dst, sh.lastSession)
+	dst = binary.AppendUvarint(dst, sh.term)
+	dst = binary.AppendUvarint(dst, uint64(len(sh.dropping)))
+	for _, id := range sh.dropping {
 		dst = binary.AppendUvarint(dst, uint64(id))
 	}
-	if hd.level >= pendingRecorded {
-		dst = binary.AppendUvarint(dst, uint64(len(hd.pending)))
-		for _, p := range hd.pending {
+	if sh.level >= pendingRecorded {
+		dst = binary.AppendUvarint(dst, uint64(len(sh.pending)))
+		for _, p := range sh.pending {
 			dst = p.append(dst)
 		}
 	}
-	if hd.level >= limitsRecorded {
-		dst = hd.limits.append(dst)
-		dst = binary.AppendUvarint(dst, uint64(len(hd.limited)))
-		for _, l := range hd.limited {
+	if sh.level >= limitsRecorded {
+		dst = sh.limits.append(dst)
+		dst = binary.AppendUvarint(dst, uint64(len(sh.limited)))
+		for _, l := range sh.limited {
 			dst = binary.AppendUvarint(dst, uint64(l.Node))
 			dst = l.append(dst)
 		}
-		dst = binary.AppendUvarint(dst, hd.bytes)
+		dst = binary.AppendUvarint(dst, sh.bytes)
 	}
 	return dst
 }

@@ -186,7 +186,7 @@ func (m *Machine) semaphoreDelete(c *Command, t *target) {
 
 // remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. Where there are too many of
 // them for the command it is deleted all the same, and the others are pending.
-func (st *semaphores) remove(m *Machine, object handle) {
+func (sem *semaphores) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
 	for o.linkCount > 0 && m.left > 0 {
 		h := o.firstWaiter
@@ -195,7 +195,7 @@ func (st *semaphores) remove(m *Machine, object handle) {
 		} else {
 			h = m.links.byObject.first(o.links)
 			m.reportLost(h)
-			st.at(o.body).removeOwner(m.links.at(h).count)
+			sem.at(o.body).removeOwner(m.links.at(h).count)
 		}
 		m.removeLink(h)
 	}
@@ -230,7 +230,7 @@ func (m *Machine) abort(h handle, reason protocol.AbortReason) {
 }
 
 // bodySize is the length of the semaphore's data.
-func (st *semaphores) bodySize(body handle) int { return len(st.at(body).data) }
+func (sem *semaphores) bodySize(body handle) int { return len(sem.at(body).data) }
 
 // free gives the store's place back.
-func (st *semaphores) free(body handle) { st.release(body) }
+func (sem *semaphores) free(body handle) { sem.release(body) }

@@ -40,9 +40,9 @@ type SemaphoreState struct {
 	Links     []LinkState // by order id: the owners, then the waiters
 }
 
-func (st *semaphores) state(m *Machine, object handle, s *State) {
+func (sem *semaphores) state(m *Machine, object handle, s *State) {
 	o := m.objects.at(object)
-	body := st.at(o.body)
+	body := sem.at(o.body)
 	out := SemaphoreState{
 		Node: o.node.id, Name: o.name, Data: body.data, Limit: body.limit,
 		Ephemeral: body.ephemeral, Revision: o.revision,
@@ -57,8 +57,8 @@ func (st *semaphores) state(m *Machine, object handle, s *State) {
 	s.Semaphores = append(s.Semaphores, out)
 }
 
-func (st *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
-	s := st.at(body)
+func (sem *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
+	s := sem.at(body)
 	ephemeral := byte(0)
 	if s.ephemeral {
 		ephemeral = 1
@@ -68,7 +68,7 @@ func (st *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
 	return appendString(dst, s.data)
 }
 
-func (st *semaphores) load(src []byte, _ level.Level) (handle, bool) {
+func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 	r := reader{data: src}
 	ephemeral := r.byte() == 1
 	limit := r.uvarint()
@@ -76,16 +76,16 @@ func (st *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 	if r.bad != "" || len(r.data) > 0 || limit == 0 || len(data) > MaxData {
 		return 0, false
 	}
-	h := st.alloc()
-	*st.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
+	h := sem.alloc()
+	*sem.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
 	return h, true
 }
 
 // linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
 // those that are there were granted, or began to wait.
-func (st *semaphores) linked(m *Machine, object handle) error {
+func (sem *semaphores) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
-	s := st.at(o.body)
+	s := sem.at(o.body)
 	most := s.limit
 	if m.level >= commandLevels[CmdSemaphoreResize] {
 		most = Forever

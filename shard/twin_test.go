@@ -216,23 +216,23 @@ func effectsDiff(got, want []shard.Effect) string {
 
 // apply sends the batch through the codec and applies it. The bytes are overwritten before anybody
 // looks at what came of them, as a log would.
-func (m *contestant) apply(b *shard.Batch) (err error) {
+func (co *contestant) apply(b *shard.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	m.encoded = shard.AppendBatch(m.encoded[:0], b)
-	if err := shard.DecodeBatch(m.encoded, &m.batch, m.Level()); err != nil {
+	co.encoded = shard.AppendBatch(co.encoded[:0], b)
+	if err := shard.DecodeBatch(co.encoded, &co.batch, co.Level()); err != nil {
 		return fmt.Errorf("decode what was encoded: %w", err)
 	}
-	if err := sameBatch(&m.batch, b, m.Level()); err != nil {
+	if err := sameBatch(&co.batch, b, co.Level()); err != nil {
 		return err
 	}
-	m.effects.Reset()
-	m.Apply(&m.batch, &m.effects)
-	for i := range m.encoded {
-		m.encoded[i] = 0xA5
+	co.effects.Reset()
+	co.Apply(&co.batch, &co.effects)
+	for i := range co.encoded {
+		co.encoded[i] = 0xA5
 	}
 	return nil
 }
@@ -431,31 +431,31 @@ func replay(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch) (i
 // tally counts what the commands came to.
 type tally map[string]int
 
-func (c tally) count(b *shard.Batch, effects []shard.Effect) {
+func (ta tally) count(b *shard.Batch, effects []shard.Effect) {
 	for _, e := range effects {
 		kind := b.Commands[e.Op].Kind
 		if e.Kind != shard.EffectResult {
-			c["effect "+e.Kind.String()+" "+e.Abort.String()+" "+e.End.String()]++
+			ta["effect "+e.Kind.String()+" "+e.Abort.String()+" "+e.End.String()]++
 			continue
 		}
 		flags := e.Flags & (shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased | shard.FlagMore)
-		c[fmt.Sprintf("%v %v %b", kind, e.Status, flags)]++
+		ta[fmt.Sprintf("%v %v %b", kind, e.Status, flags)]++
 		if e.Quota != shard.QuotaNone {
-			c["refused for "+e.Quota.String()]++
+			ta["refused for "+e.Quota.String()]++
 		}
 		if kind == shard.CmdAcquire {
-			c["acquires"]++
+			ta["acquires"]++
 			if e.Status == protocol.StatusSuccess {
-				c["acquires that mean something"]++
+				ta["acquires that mean something"]++
 			}
 		}
 	}
 }
 
 // check fails the test where the generator does not aim well enough for it to mean much.
-func (c tally) check(t *testing.T) {
-	if c["acquires that mean something"]*10 < c["acquires"]*6 {
-		t.Errorf("of %d acquires only %d mean something", c["acquires"], c["acquires that mean something"])
+func (ta tally) check(t *testing.T) {
+	if ta["acquires that mean something"]*10 < ta["acquires"]*6 {
+		t.Errorf("of %d acquires only %d mean something", ta["acquires"], ta["acquires that mean something"])
 	}
 	outcomes := []string{
 		"acquire OVERLOADED 0", "acquire STALE 0", "acquire ABORTED 0", "acquire SESSION_EXPIRED 0",
@@ -482,16 +482,16 @@ func (c tally) check(t *testing.T) {
 			"refused for node-bytes", "refused for shard-objects", "refused for shard-bytes")
 	}
 	for _, outcome := range outcomes {
-		if c[outcome] < 10 {
-			t.Errorf("%s: only %d times", outcome, c[outcome])
+		if ta[outcome] < 10 {
+			t.Errorf("%s: only %d times", outcome, ta[outcome])
 		}
 	}
 }
 
 // String lists the counts, one on each line.
-func (c tally) String() string {
+func (ta tally) String() string {
 	var lines []string
-	for what, n := range c {
+	for what, n := range ta {
 		lines = append(lines, fmt.Sprintf("%8d %s", n, what))
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[8:], b[8:]) })
