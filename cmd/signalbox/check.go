@@ -219,7 +219,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 	judgeCluster(hosts, x)
 }
 
-// manyEntries is a lag that a host does not come to in the normal course of things.
+// manyEntries is a lag that a host does not have in normal operation.
 const manyEntries = 10_000
 
 // judgeCluster judges the answers of hosts.
@@ -309,7 +309,7 @@ func judgeRedundancy(hosts int, x *findings) {
 	}
 }
 
-// checkPatience is how long after its start a host counts as one that has only begun.
+// checkPatience is how long after its start a host counts as starting.
 const checkPatience = 10 * time.Second
 
 const (

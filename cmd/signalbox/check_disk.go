@@ -18,7 +18,7 @@ const (
 	probeWrites = 200
 	probeBytes  = 4 << 10
 	probeWithin = 20 * time.Second
-	// slowWrite is what a disk for a busy host is below, in 99 of 100 writes.
+	// slowWrite is the time that 99 of 100 writes stay below on a disk for a busy host.
 	slowWrite = 10 * time.Millisecond
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
 )
 
-// What is worth a word. A leader is given up after 300 ms of silence, and a disk that stands still for that long
-// keeps it silent.
+// Thresholds of the warnings. Followers replace a leader after 300 ms of silence, and a disk that stands still for that
+// long keeps it silent.
 const (
 	slowSync      = 50 * time.Millisecond // in one of a hundred
 	badSync       = 300 * time.Millisecond

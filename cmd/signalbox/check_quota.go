@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// nearQuota is from which share on a quota is worth a word.
+// nearQuota is the share of a quota from which on check warns.
 const nearQuota = 0.8
 
 // checkQuotas judges how much the shards on a host have used of their quotas, and the nodes in them.

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// soonOver is how long before its end a certificate is worth a word.
+// soonOver is how long before the end of a certificate check warns.
 const soonOver = 14 * 24 * time.Hour
 
 // checkCertificates checks the certificates that hosts show, where they do.

@@ -57,7 +57,7 @@ func (e *edit) run() error {
 		return err
 	}
 	value, err := e.edited(file)
-	// Looked at in the file: of what is too large to be put there is no value.
+	// Compared with the file: a file that is too large to be put has no value.
 	if text, failure := os.ReadFile(file); failure == nil && bytes.Equal(text, old.Data) {
 		if err == nil {
 			e.f.Say("nothing was changed")

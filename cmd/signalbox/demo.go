@@ -37,7 +37,7 @@ var demoNames = []string{"a", "b", "c"}
 var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true,
 	"pprof": true}
 
-// demo is a cluster in one process, whose data goes with it.
+// demo is a cluster in one process, with temporary data.
 type demo struct {
 	flags *settings.Flags
 	port  int
@@ -220,8 +220,8 @@ func (d *demo) awaitReady(interrupted context.Context) bool {
 	return true
 }
 
-// stop closes the hosts that have started, all at once. Nothing is handed over, because all of them go, and what they
-// log about the others' going is left out.
+// stop closes the hosts that have started, all at once. Nothing is handed over, because all of them end, and what they
+// log about the end of the others is left out.
 func (d *demo) stop(ctx context.Context) error {
 	d.log.mute()
 	stopped := make(chan struct{})

@@ -256,7 +256,7 @@ func (p *progress) show(what string, done, all int64) {
 	p.drawn = time.Now()
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	if p.frame != nil && p.width > 0 {
 		fmt.Fprintf(p.frame.Err, "\r%s\r", strings.Repeat(" ", p.width))

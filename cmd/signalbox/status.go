@@ -50,11 +50,10 @@ looks more closely.`,
 	})
 }
 
-// statusPatience is how much of the time there is for all is left to show what was heard, where a host does not
-// answer.
+// statusPatience is the part of the timeout that is kept for showing the reports, where a host does not answer.
 const statusPatience = 4 // a quarter
 
-// askHosts asks all hosts, those that do not answer not for as long as there is time.
+// askHosts asks all hosts, and gives up on those that do not answer some time before the context ends.
 func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, error) {
 	if end, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -133,7 +132,7 @@ type shardObject struct {
 	Waiters    uint64 `json:"waiters"`
 }
 
-// newStatusObject gathers what hosts say.
+// newStatusObject merges the reports of hosts.
 func newStatusObject(hosts []client.HostStatus) statusObject {
 	s := statusObject{Hosts: []hostObject{}, Shards: []shardObject{}, Silent: []silentObject{}}
 	names := make(map[uint64]string)
@@ -149,7 +148,7 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 				known = &shardObject{ID: x.ID}
 				shards[x.ID] = known
 			}
-			known.hear(&x, hosts[i].ID)
+			known.addReport(&x, hosts[i].ID)
 		}
 	}
 	for _, x := range shards {
@@ -158,7 +157,7 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 	}
 	var known shardObject
 	for i := range hosts {
-		known.hear(&hosts[i].Meta, hosts[i].ID)
+		known.addReport(&hosts[i].Meta, hosts[i].ID)
 	}
 	if known.Term > 0 {
 		s.Meta = &metaObject{Leader: known.Leader, LeaderName: leaderName(names, known.Leader), Term: known.Term,
@@ -192,8 +191,9 @@ func leaderName(names map[uint64]string, id uint64) string {
 	return cmp.Or(names[id], "host "+strconv.FormatUint(id, 10))
 }
 
-// hear takes in what a host says of the shard: the leader of the highest term leads, and knows best what is in it.
-func (s *shardObject) hear(said *client.ShardStatus, from uint64) {
+// addReport adds the report of a host on the shard. The leader of the highest term leads, and its report on the content
+// counts. A host does not report what it does not know.
+func (s *shardObject) addReport(said *client.ShardStatus, from uint64) {
 	switch {
 	case said.Term > s.Term:
 		s.Term, s.Leader = said.Term, said.Leader

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -64,10 +65,13 @@ func TestAHostStartsAgainOnItsDirectory(t *testing.T) {
 	if err := h.Stop(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Ready(); !errors.Is(err, errStopping) && err.Error() != errStopping.Error() {
+	if err := h.Ready(); err == nil || err.Error() != errStopping.Error() {
 		t.Errorf("stopped, it is ready: %v", err)
 	}
 	h.Close()
+	h.Checks()
+	h.Status()
+	h.WriteMetrics(io.Discard)
 	again := start(t, Options{Settings: s})
 	if got := again.Identity().Cluster; got != cluster {
 		t.Errorf("cluster %s became %s", cluster, got)
