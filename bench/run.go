@@ -68,7 +68,8 @@ is not, it is skipped.`,
 func addChoice(c *cobra.Command, choice *race.Choice) {
 	f := c.Flags()
 	f.StringSliceVar(&choice.Cells, "workloads", nil,
-		"names of workloads with their callers or watchers, such as lock-512, or patterns, such as lock-* (default all)")
+		"names of workloads with their callers or watchers, such as lock-512, or patterns, such as lock-* "+
+			"(default all)")
 	f.IntSliceVar(&choice.Hosts, "hosts", nil, "sizes of clusters: 1, 3 (default both)")
 	f.StringSliceVar(&choice.Contestants, "contestants", nil, "signalbox, etcd, zookeeper, floor (default all)")
 }
@@ -106,7 +107,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	defer os.RemoveAll(dir)
 	o.settings.Dir = dir
 
-	r := &results.Report{Machine: results.LookAt(dir), Command: os.Args}
+	r := &results.Report{Machine: results.ThisMachine(dir), Command: os.Args}
 	if r.Machine.SyncsNothing() {
 		fmt.Fprintf(progress,
 			"WARNING: %s is in memory, where a sync costs nothing: name a directory on a disk with --dir\n", dir)
@@ -123,7 +124,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 			if err != nil {
 				failed++
 			}
-			tell(progress, o.settings.Rounds, round, t, contestant, took, result, err)
+			progressLine(progress, o.settings.Rounds, round, t, contestant, took, result, err)
 		})
 	if err := o.write(r, out); err != nil {
 		return fmt.Errorf("run: %w", err)
@@ -137,8 +138,9 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
-// tell writes one line about a run that ended.
-func tell(w io.Writer, rounds, round int, t race.Task, contestant string, took time.Duration, result *report.Report,
+// progressLine writes one line about a run that ended.
+func progressLine(w io.Writer, rounds, round int, t race.Task, contestant string, took time.Duration,
+	result *report.Report,
 	err error) {
 	var what string
 	switch {

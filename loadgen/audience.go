@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// updaters is over how many connections those who change something are spread where those who watch have
-// connections of their own.
+// updaters is over how many connections the callers that change something are spread where watchers have connections of
+// their own.
 const updaters = 8
 
-// ownStreams tells whether watchers have a watch at a host each, rather than one for those of a Client.
+// ownStreams reports whether watchers have a watch at a host each, rather than one for those of a Client.
 func (r *run) ownStreams() bool {
 	switch r.config.Workload {
 	case watchKind.Name, discoveryKind.Name:
@@ -29,8 +29,8 @@ type audience struct {
 	work    sync.WaitGroup
 }
 
-// gather opens the connections, over all hosts in turn.
-func (a *audience) gather(ctx context.Context, r *run) error {
+// open opens the connections, over all hosts in turn.
+func (a *audience) open(ctx context.Context, r *run) error {
 	a.run, a.quit = r, make(chan struct{})
 	a.streams = make([]*streams, r.config.Connections)
 	r.atEnd(a.close)
@@ -44,7 +44,7 @@ func (a *audience) gather(ctx context.Context, r *run) error {
 	return err
 }
 
-// ended is told of a watch that broke off: what it was to see is missing.
+// ended fails the run for a watch that broke off: what it was to see is missing.
 func (a *audience) ended(err error) { a.run.fail(err) }
 
 // keep pings over all connections, evenly spread over time.
@@ -60,14 +60,14 @@ func (a *audience) keep() {
 		}
 		due := int(int64(time.Since(last)) * int64(len(a.streams)) / int64(pingEvery))
 		for range min(due, len(a.streams)) {
-			_ = a.streams[i].ping() // who reads the connection tells that it is gone
+			_ = a.streams[i].ping() // the reader of the connection reports its end
 			i = (i + 1) % len(a.streams)
 			last = time.Now()
 		}
 	}
 }
 
-// watch opens a watch over the connection whose turn it is.
+// watch opens a watch; watches are spread over the connections.
 func (a *audience) watch(i int, to sink, name string, owners bool) error {
 	return a.streams[i%len(a.streams)].watch(to, &protocol.Watch{
 		NodeID: a.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,

@@ -14,28 +14,28 @@ import (
 // Each of these feeds a check with a history that must not be, and one that may.
 
 func TestTurnstileFindsTwoOwnersOfOneLock(t *testing.T) {
-	x := turnstile{name: "x", limit: 1}
-	check(t, x.enter(1))
-	wantError(t, x.enter(2), "has a limit of 1, and 2 believe to own it")
-	x.leave()
-	x.leave()
-	check(t, x.enter(3))
+	x := holders{name: "x", limit: 1}
+	check(t, x.add(1))
+	wantError(t, x.add(2), "has a limit of 1, and 2 believe to own it")
+	x.remove()
+	x.remove()
+	check(t, x.add(3))
 }
 
 func TestTurnstileFindsMoreOwnersThanTheLimit(t *testing.T) {
-	x := turnstile{name: "x", limit: 3}
+	x := holders{name: "x", limit: 3}
 	for _, fence := range []uint64{7, 5, 6} { // those inside together may be seen in any order
-		check(t, x.enter(fence))
+		check(t, x.add(fence))
 	}
-	wantError(t, x.enter(8), "has a limit of 3, and 4 believe to own it")
+	wantError(t, x.add(8), "has a limit of 3, and 4 believe to own it")
 }
 
 func TestTurnstileFindsFencesThatDoNotGrow(t *testing.T) {
 	for _, fence := range []uint64{4, 5} {
-		x := turnstile{name: "x", limit: 1}
-		check(t, x.enter(5))
-		x.leave()
-		wantError(t, x.enter(fence), "fences must grow")
+		x := holders{name: "x", limit: 1}
+		check(t, x.add(5))
+		x.remove()
+		wantError(t, x.add(fence), "fences must grow")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestWatchEndsOnlyWhenEverybodyHasTheLastUpdate(t *testing.T) {
 	}
 }
 
-func TestAWatchThatBreaksOffIsTold(t *testing.T) {
+func TestAWatchThatBreaksOffIsReported(t *testing.T) {
 	srv := servertest.Start(t)
 	c, err := short(srv, "watch").complete()
 	check(t, err)
@@ -224,13 +224,13 @@ func TestConsumerFindsAGapInWhatItIsSent(t *testing.T) {
 	wantBroken(t, r, "with revision 6 was sent the changes from 7 to 8")
 }
 
-func TestConsumerFindsAnEndpointOfNobody(t *testing.T) {
+func TestConsumerFindsAnEndpointOfNoWorker(t *testing.T) {
 	r := &run{}
 	x := newConsumer(&discoveries{run: r}, make(chan struct{}, 1))
 	d := &protocol.WatchDelta{From: 0, To: 1}
 	d.Joined.Append(protocol.Owner{OrderID: 1, Data: []byte("10.0.0.9:8080")})
 	x.delta(d)
-	wantBroken(t, r, "that nobody has registered")
+	wantBroken(t, r, "that no worker has registered")
 }
 
 func TestAddressesOfWorkers(t *testing.T) {
@@ -264,7 +264,7 @@ func TestWhoLosesWhatItHoldsIsNotInside(t *testing.T) {
 	})
 	lost := make(chan error, 1)
 	go func() { lost <- w.caller(0)(t.Context()) }()
-	for w.turnstile.inside.Load() == 0 {
+	for w.holders.now.Load() == 0 {
 		runtime.Gosched()
 	}
 	check(t, r.fleet.client(0).DestroySession(t.Context(), w.sessions[0].ID()))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// round follows one change of one caller until everybody who watches has seen it. A caller has one change
+// round follows one change of one caller until every watcher has seen it. A caller has one change
 // under way at a time.
 type round struct {
 	// change is what is being looked for; 0 while nothing is. Watchers read it.
@@ -64,7 +64,7 @@ func newAlarm() *time.Timer {
 	return t
 }
 
-// mark writes a number into the data of a change, so that who sees the data knows which change it was.
+// mark writes a number into the data of a change: the data shows which change it was.
 func mark(data []byte, n uint64) { binary.BigEndian.PutUint64(data, n) }
 
 // markOf reads it; 0 where there is none.
@@ -82,29 +82,29 @@ func marked(size int, n uint64) []byte {
 	return data
 }
 
-// turnstile counts who is inside: who believes to own a part of a semaphore. All callers are goroutines of
-// this process, so it sees what no host can: two that believe so at the same moment.
-type turnstile struct {
+// holders counts the callers that believe to own a part of a semaphore. All callers are goroutines of this process, so
+// it sees what no host can: two that believe so at the same moment.
+type holders struct {
 	name    string
 	limit   int64
-	inside  atomic.Int64
-	highest atomic.Uint64 // the fence of the latest who came in
+	now     atomic.Int64
+	highest atomic.Uint64 // the fence of the latest
 }
 
-// enter is called by who was granted the semaphore, before anything else.
-func (t *turnstile) enter(fence uint64) error {
-	if n := t.inside.Add(1); n > t.limit {
-		return fmt.Errorf("semaphore %q has a limit of %d, and %d believe to own it", t.name, t.limit, n)
+// add is called by a caller that was granted the semaphore, before anything else.
+func (h *holders) add(fence uint64) error {
+	if n := h.now.Add(1); n > h.limit {
+		return fmt.Errorf("semaphore %q has a limit of %d, and %d believe to own it", h.name, h.limit, n)
 	}
-	// Of several who are inside together, nobody knows who came first.
-	if t.limit == 1 {
-		return after(t.name, t.highest.Swap(fence), fence)
+	// Of several holders at once it is not known which was granted first.
+	if h.limit == 1 {
+		return after(h.name, h.highest.Swap(fence), fence)
 	}
 	return nil
 }
 
-// leave is called by who is about to release.
-func (t *turnstile) leave() { t.inside.Add(-1) }
+// remove is called by a caller that is about to release.
+func (h *holders) remove() { h.now.Add(-1) }
 
 // after checks that a fence is above the one before it.
 func after(name string, before, fence uint64) error {

@@ -37,7 +37,7 @@ type Config struct {
 	// Admin are the addresses, such as http://10.0.0.1:7422, at which those hosts show their metrics. Without
 	// them a report says nothing about the hosts' memory and CPU.
 	Admin []string
-	// Hosts is how many hosts are started: 1 or 3. For a cluster that runs already it is told by the cluster.
+	// Hosts is how many hosts are started: 1 or 3. For a cluster that runs already the cluster reports it.
 	Hosts int
 	// Shards is how many data shards they have; 0 leaves it to them.
 	Shards int
@@ -141,7 +141,9 @@ func (c *Config) validate() error {
 	}
 	switch {
 	case c.Duration <= 0 || c.Warmup < 0 || c.Hold < 0 || c.SessionTimeout < 0:
-		return fmt.Errorf("loadgen: a duration of %v, a warm-up of %v, %v to hold, a session timeout of %v: they must not be negative",
+		const format = "loadgen: a duration of %v, a warm-up of %v, %v to hold, a session timeout of %v: " +
+			"they must not be negative"
+		return fmt.Errorf(format,
 			c.Duration, c.Warmup, c.Hold, c.SessionTimeout)
 	case c.Rate < 0:
 		return fmt.Errorf("loadgen: %g operations a second: a rate must not be negative", c.Rate)
@@ -154,7 +156,8 @@ func (c *Config) validate() error {
 	case c.Dialer != nil && c.Endpoints == "":
 		return fmt.Errorf("loadgen: a dialer without endpoints: hosts that are started are dialed by TCP")
 	case c.Workload == discoveryKind.Name && (c.Callers > c.Workers || c.Workers >= 1<<workerBits):
-		return fmt.Errorf("loadgen: %d callers for %d workers: there must be a worker for each, and fewer than %d in all",
+		const format = "loadgen: %d callers for %d workers: there must be a worker for each, and fewer than %d in all"
+		return fmt.Errorf(format,
 			c.Callers, c.Workers, 1<<workerBits)
 	case c.Node != "" && !strings.HasPrefix(c.Node, "/"):
 		return fmt.Errorf("loadgen: the path of the node is %q: paths begin with /", c.Node)
@@ -216,6 +219,6 @@ const (
 	points = 60
 	// minMark is the least payload: it has to hold a number.
 	minMark = 8
-	// maxViolations bounds how many broken promises are told in full.
+	// maxViolations bounds how many violations are reported in full.
 	maxViolations = 10
 )

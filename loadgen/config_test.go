@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestWhatIsWrongWithAConfigIsTold(t *testing.T) {
+func TestWhatIsWrongWithAConfigIsReported(t *testing.T) {
 	for _, x := range []struct {
 		change func(*Config)
 		says   string

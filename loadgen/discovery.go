@@ -52,7 +52,7 @@ type worker struct {
 	session      *client.Session
 	endpoint     discovery.Endpoint
 	registration *discovery.Registration // nil while it is away
-	doubtful     bool                    // a change has failed, so nobody knows
+	doubtful     bool                    // a change has failed, so its registration is not known
 }
 
 // churner is the share of one caller.
@@ -104,60 +104,60 @@ func workerOf[T string | []byte](address T) int {
 	return n<<8 | part
 }
 
-func (w *discoveries) prepare(ctx context.Context, r *run) error {
-	w.run, w.name = r, r.name("endpoints", 0)
+func (d *discoveries) prepare(ctx context.Context, r *run) error {
+	d.run, d.name = r, r.name("endpoints", 0)
 	sessions, err := r.sessions(ctx, r.config.Workers)
 	if err != nil {
 		return err
 	}
 	for i, s := range sessions {
-		w.workers = append(w.workers, &worker{session: s, endpoint: discovery.Endpoint{Address: addressOf(i)}})
+		d.workers = append(d.workers, &worker{session: s, endpoint: discovery.Endpoint{Address: addressOf(i)}})
 	}
-	r.step("registering %d workers", len(w.workers))
-	if err := each(ctx, len(w.workers), func(ctx context.Context, i int) error {
-		return w.workers[i].register(ctx, w.name)
+	r.step("registering %d workers", len(d.workers))
+	if err := each(ctx, len(d.workers), func(ctx context.Context, i int) error {
+		return d.workers[i].register(ctx, d.name)
 	}); err != nil {
 		return err
 	}
 	for i := range r.config.Callers {
-		w.churners = append(w.churners, &churner{round: newRound(), next: i, converge: newHistogram()})
+		d.churners = append(d.churners, &churner{round: newRound(), next: i, converge: newHistogram()})
 	}
 	r.step("opening the watches of %d consumers", r.config.Watchers)
-	return w.follow(ctx)
+	return d.follow(ctx)
 }
 
-func (x *worker) register(ctx context.Context, name string) (err error) {
-	x.registration, err = discovery.Register(ctx, x.session, name, x.endpoint)
+func (w *worker) register(ctx context.Context, name string) (err error) {
+	w.registration, err = discovery.Register(ctx, w.session, name, w.endpoint)
 	return err
 }
 
-func (x *worker) withdraw(ctx context.Context) error {
-	err := x.registration.Close(ctx)
-	x.registration = nil
+func (w *worker) withdraw(ctx context.Context) error {
+	err := w.registration.Close(ctx)
+	w.registration = nil
 	return err
 }
 
 // follow opens all watches, and waits until every consumer has the whole list.
-func (w *discoveries) follow(ctx context.Context) error {
-	current := make(chan struct{}, w.run.config.Watchers)
-	for range w.run.config.Watchers {
-		w.consumers = append(w.consumers, newConsumer(w, current))
+func (d *discoveries) follow(ctx context.Context) error {
+	current := make(chan struct{}, d.run.config.Watchers)
+	for range d.run.config.Watchers {
+		d.consumers = append(d.consumers, newConsumer(d, current))
 	}
-	if w.run.ownStreams() {
-		if err := w.audience.gather(ctx, w.run); err != nil {
+	if d.run.ownStreams() {
+		if err := d.audience.open(ctx, d.run); err != nil {
 			return err
 		}
-		if err := each(ctx, len(w.consumers), func(_ context.Context, i int) error {
-			return w.audience.watch(i, w.consumers[i], w.name, true)
+		if err := each(ctx, len(d.consumers), func(_ context.Context, i int) error {
+			return d.audience.watch(i, d.consumers[i], d.name, true)
 		}); err != nil {
 			return err
 		}
 	} else {
-		w.share()
+		d.share()
 	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
-	for range w.consumers {
+	for range d.consumers {
 		select {
 		case <-current:
 		case <-late.C:
@@ -170,47 +170,47 @@ func (w *discoveries) follow(ctx context.Context) error {
 }
 
 // share has consumers use the recipe.
-func (w *discoveries) share() {
+func (d *discoveries) share() {
 	ctx, cancel := context.WithCancel(context.Background())
-	w.run.atEnd(func() {
+	d.run.atEnd(func() {
 		cancel()
-		w.sharing.Wait()
+		d.sharing.Wait()
 	})
-	for i, x := range w.consumers {
-		c := w.run.fleet.client(i)
-		w.sharing.Go(func() {
-			for set, err := range discovery.Watch(ctx, c, w.run.node, w.name) {
+	for i, x := range d.consumers {
+		c := d.run.fleet.client(i)
+		d.sharing.Go(func() {
+			for set, err := range discovery.Watch(ctx, c, d.run.node, d.name) {
 				if err != nil {
 					if ctx.Err() == nil {
-						w.run.fail(fmt.Errorf("%w: %w", errBroke, err))
+						d.run.fail(fmt.Errorf("%w: %w", errBroke, err))
 					}
 					return
 				}
-				w.views.Add(1)
+				d.views.Add(1)
 				x.set(set)
 			}
 		})
 	}
 }
 
-func (w *discoveries) caller(i int) operation {
-	x, alarm := w.churners[i], newAlarm()
-	return func(ctx context.Context) error { return w.change(ctx, x, alarm) }
+func (d *discoveries) caller(i int) operation {
+	x, alarm := d.churners[i], newAlarm()
+	return func(ctx context.Context) error { return d.change(ctx, x, alarm) }
 }
 
 // change lets the next worker of a caller come or go, and waits until every consumer has seen it.
-func (w *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer) error {
-	i, err := w.turn(x)
+func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer) error {
+	i, err := d.nextWorker(x)
 	if err != nil {
 		return err
 	}
-	y := w.workers[i]
+	y := d.workers[i]
 	x.sequence++
-	x.round.begin(changeOf(x.sequence, i, y.registration == nil), len(w.consumers))
+	x.round.begin(changeOf(x.sequence, i, y.registration == nil), len(d.consumers))
 	began := time.Now()
 	y.doubtful = true
 	if y.registration == nil {
-		err = y.register(ctx, w.name)
+		err = y.register(ctx, d.name)
 	} else {
 		err = y.withdraw(ctx)
 	}
@@ -226,41 +226,40 @@ func (w *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer)
 	return nil
 }
 
-// turn returns the worker whose turn it is. Those of which nobody knows any more whether they are registered
-// are left out.
-func (w *discoveries) turn(x *churner) (int, error) {
-	for range w.workers {
+// nextWorker returns the worker that comes or goes next. Those in doubt are left out.
+func (d *discoveries) nextWorker(x *churner) (int, error) {
+	for range d.workers {
 		i := x.next
-		if x.next += len(w.churners); x.next >= len(w.workers) {
-			x.next %= len(w.churners)
+		if x.next += len(d.churners); x.next >= len(d.workers) {
+			x.next %= len(d.churners)
 		}
-		if !w.workers[i].doubtful {
+		if !d.workers[i].doubtful {
 			return i, nil
 		}
 	}
 	return 0, fmt.Errorf("%w: every worker of this caller is in doubt", errNotSeen)
 }
 
-func (w *discoveries) counts() (events, bytes, changes int64) {
-	events, bytes = w.audience.pushed()
-	for _, x := range w.churners {
+func (d *discoveries) counts() (events, bytes, changes int64) {
+	events, bytes = d.audience.pushed()
+	for _, x := range d.churners {
 		changes += x.done.Load()
 	}
-	return events + w.views.Load(), bytes, changes
+	return events + d.views.Load(), bytes, changes
 }
 
-func (w *discoveries) begin() {
-	w.events, w.bytes, w.changes = w.counts()
-	for _, x := range w.churners {
+func (d *discoveries) begin() {
+	d.events, d.bytes, d.changes = d.counts()
+	for _, x := range d.churners {
 		x.converge = newHistogram()
 	}
 }
 
 // check compares what every consumer has with what a strict read of the hosts shows.
-func (w *discoveries) check(ctx context.Context) error {
-	events, bytes, changes := w.counts()
-	w.events, w.bytes, w.changes = events-w.events, bytes-w.bytes, changes-w.changes
-	listed, err := discovery.List(ctx, w.run.fleet.client(0), w.run.node, w.name)
+func (d *discoveries) check(ctx context.Context) error {
+	events, bytes, changes := d.counts()
+	d.events, d.bytes, d.changes = events-d.events, bytes-d.bytes, changes-d.changes
+	listed, err := discovery.List(ctx, d.run.fleet.client(0), d.run.node, d.name)
 	if err != nil {
 		return err
 	}
@@ -268,25 +267,25 @@ func (w *discoveries) check(ctx context.Context) error {
 	for _, e := range listed {
 		want[e.OrderID] = workerOf(e.Address)
 	}
-	for i, x := range w.consumers {
+	for i, x := range d.consumers {
 		if err := x.compare(want); err != nil {
-			w.run.broken.addf("consumer %d: %w", i, err)
+			d.run.broken.addf("consumer %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (w *discoveries) report(to *report.Report) {
+func (d *discoveries) report(to *report.Report) {
 	converge := newHistogram()
-	for _, x := range w.churners {
+	for _, x := range d.churners {
 		converge.merge(&x.converge)
 	}
-	to.Watchers, to.Workers = len(w.consumers), len(w.workers)
+	to.Watchers, to.Workers = len(d.consumers), len(d.workers)
 	to.ConvergeMS = newMillis(&converge)
-	to.AddEvents(w.events)
-	to.Updates = &w.changes
-	if n := float64(w.changes) * float64(len(w.consumers)); n > 0 && w.bytes > 0 {
-		each := float64(w.bytes) / n
+	to.AddEvents(d.events)
+	to.Updates = &d.changes
+	if n := float64(d.changes) * float64(len(d.consumers)); n > 0 && d.bytes > 0 {
+		each := float64(d.bytes) / n
 		to.BytesPerChangeAndConsumer = &each
 	}
 }

@@ -8,9 +8,9 @@
 //
 // # Closed and open loops
 //
-// In a closed loop every caller begins its next operation when its last one is done: it tells how much a
+// In a closed loop every caller begins its next operation when its last one is done: it shows how much a
 // cluster can do. Its latencies flatter: a caller that is stuck asks for nothing meanwhile. With a Rate
-// operations are due at fixed times, whoever is stuck, and the latency of each counts from the moment at which
+// operations are due at fixed times, whichever caller is stuck, and the latency of each counts from the moment at which
 // it was due. That is what users of a service see whose requests come when they come.
 //
 // # What a connection is
@@ -35,7 +35,7 @@
 //
 // The load is made on the same machine as the hosts, unless there are Endpoints, and takes CPU from them. So
 // little is done for an operation besides itself: the clock is read once or twice, and the outcome goes into a
-// histogram of the caller's own. Histograms tell times apart to one part in a hundred; the maximum is exact.
+// histogram of the caller's own. Histograms distinguish times to one part in a hundred; the maximum is exact.
 //
 // An operation that began before the end of the Duration is counted, and the run is as long as the last of
 // them takes.

@@ -31,14 +31,14 @@ type load struct {
 
 // drive runs the operations for a duration and waits until the last of them is done. Where ctx ends it
 // returns at once with what there is, and without counting what it broke off.
-func drive(ctx context.Context, d time.Duration, rate float64, operations []operation, tell func(Progress)) load {
+func drive(ctx context.Context, d time.Duration, rate float64, operations []operation, progress func(Progress)) load {
 	x := &driver{began: time.Now(), until: d, rate: rate, records: newRecorders(len(operations))}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(d+lateStarts+patience, cancel)
 	defer late.Stop()
 
-	stopLooking := x.look(d, tell)
+	stop := x.observe(d, progress)
 	var callers sync.WaitGroup
 	for i, op := range operations {
 		callers.Go(func() {
@@ -54,7 +54,7 @@ func drive(ctx context.Context, d time.Duration, rate float64, operations []oper
 	}
 	callers.Wait()
 	took := time.Since(x.began)
-	stopLooking()
+	stop()
 
 	l := load{began: x.began, seconds: took.Seconds(), timeline: x.timeline}
 	l.latency, l.failures = x.records.sum()
@@ -67,10 +67,10 @@ func drive(ctx context.Context, d time.Duration, rate float64, operations []oper
 
 // closed does one operation after the other. The end of one is the beginning of the next, so that the clock
 // is read once for each.
-func (x *driver) closed(ctx, work context.Context, op operation, to *recorder) {
-	for began := time.Since(x.began); began < x.until; {
+func (d *driver) closed(ctx, work context.Context, op operation, to *recorder) {
+	for began := time.Since(d.began); began < d.until; {
 		err := op(work)
-		ended := time.Since(x.began)
+		ended := time.Since(d.began)
 		if ctx.Err() != nil {
 			return
 		}
@@ -81,19 +81,19 @@ func (x *driver) closed(ctx, work context.Context, op operation, to *recorder) {
 
 // open takes, again and again, the operation that is due next of all callers', waits until it is, and counts
 // its time from then: an operation that is begun late, because all callers are busy, has waited as well.
-func (x *driver) open(ctx, work context.Context, op operation, to *recorder) {
+func (d *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
 	<-alarm.C
 	for {
-		n := x.next.Add(1) - 1
-		due := time.Duration(float64(n) / x.rate * float64(time.Second))
-		if due >= x.until {
+		n := d.next.Add(1) - 1
+		due := time.Duration(float64(n) / d.rate * float64(time.Second))
+		if due >= d.until {
 			return
 		}
-		now := time.Since(x.began)
-		if now > x.until+lateStarts {
-			x.next.Add(-1)
+		now := time.Since(d.began)
+		if now > d.until+lateStarts {
+			d.next.Add(-1)
 			return
 		}
 		if due > now {
@@ -105,7 +105,7 @@ func (x *driver) open(ctx, work context.Context, op operation, to *recorder) {
 			}
 		}
 		err := op(work)
-		took := time.Since(x.began) - due
+		took := time.Since(d.began) - due
 		if ctx.Err() != nil {
 			return
 		}
@@ -124,27 +124,28 @@ func (m moment) rate(since moment) float64 {
 	return report.PerSecond(m.done-since.done, (m.at - since.at).Seconds())
 }
 
-// look notes at intervals what is done, and tells. The function that it returns ends that, with a last look.
-func (x *driver) look(d time.Duration, tell func(Progress)) (stop func()) {
+// observe records at intervals what is done, and reports progress. The function that it returns ends that, with a last
+// record.
+func (dr *driver) observe(d time.Duration, progress func(Progress)) (stop func()) {
 	interval := min(max(d/points, 100*time.Millisecond), 5*time.Second)
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
-		var last, told moment
+		var last, reported moment
 		note := func() {
-			now := moment{at: time.Since(x.began)}
+			now := moment{at: time.Since(dr.began)}
 			var failed int64
-			now.done, failed = x.records.counts()
+			now.done, failed = dr.records.counts()
 			if now.at-last.at >= interval/2 {
-				x.timeline = append(x.timeline, report.Point{Seconds: now.at.Seconds(), PerSecond: now.rate(last)})
+				dr.timeline = append(dr.timeline, report.Point{Seconds: now.at.Seconds(), PerSecond: now.rate(last)})
 				last = now
 			}
-			if tell != nil && now.at-told.at >= time.Second-interval/2 {
-				tell(Progress{Elapsed: now.at, Duration: d, Operations: now.done, Errors: failed,
-					PerSecond: now.rate(told)})
-				told = now
+			if progress != nil && now.at-reported.at >= time.Second-interval/2 {
+				progress(Progress{Elapsed: now.at, Duration: d, Operations: now.done, Errors: failed,
+					PerSecond: now.rate(reported)})
+				reported = now
 			}
 		}
 		for {

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// near tells whether a time is another one, as well as a histogram can tell.
+// near reports whether a time is another one, within the precision of a histogram.
 func near(got, want time.Duration) bool {
 	return got >= want-want/100 && got <= want+want/100+time.Microsecond
 }
@@ -67,7 +67,7 @@ func TestOpenLoopCountsFromWhenAnOperationWasDue(t *testing.T) {
 			t.Errorf("70 of 100 took up to %v", got)
 		}
 		if got := l.latency.quantile(90); got < 200*time.Millisecond {
-			t.Errorf("90 of 100 took up to %v: those that waited for their turn are not counted from when they were due", got)
+			t.Errorf("90 of 100 took up to %v: those that waited are not counted from when they were due", got)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestAnOperationThatHangsIsBrokenOff(t *testing.T) {
 	})
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }
 		var told []Progress

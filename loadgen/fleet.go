@@ -74,14 +74,14 @@ func (r *run) create(ctx context.Context, name string, n int, limit uint64, data
 // name is that of a semaphore of the run.
 func (r *run) name(kind string, i int) string { return fmt.Sprintf("%s%s-%d", r.prefix, kind, i) }
 
-// free checks that nobody owns or waits for any semaphore of a kind.
+// free checks that no session owns or waits for any semaphore of a kind.
 func (r *run) free(ctx context.Context, kind string) error {
 	for x, err := range r.fleet.client(0).Node(r.node).Semaphores(ctx, client.Prefix(r.prefix+kind)) {
 		switch {
 		case err != nil:
 			return err
 		case x.OwnerCount != 0 || x.WaiterCount != 0:
-			return fmt.Errorf("semaphore %q has %d owners and %d waiters, and everybody has released it",
+			return fmt.Errorf("semaphore %q has %d owners and %d waiters, and every caller has released it",
 				x.Name, x.OwnerCount, x.WaiterCount)
 		}
 	}

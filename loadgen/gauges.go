@@ -41,11 +41,11 @@ type usage struct {
 	resident, heap, cpu float64
 }
 
-// read asks all hosts. With settled they collect their garbage before, if they can be told to.
-func (g gauges) read(ctx context.Context, settled bool) (usage, error) {
+// read asks all hosts. With collected they collect their garbage before, if they have a profiler.
+func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	var all usage
 	for _, host := range g {
-		u, err := readHost(ctx, host, settled)
+		u, err := readHost(ctx, host, collected)
 		if err != nil {
 			return all, fmt.Errorf("the metrics of %s: %w", host, err)
 		}
@@ -56,10 +56,10 @@ func (g gauges) read(ctx context.Context, settled bool) (usage, error) {
 	return all, nil
 }
 
-func readHost(ctx context.Context, host string, settled bool) (u usage, err error) {
+func readHost(ctx context.Context, host string, collected bool) (u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if settled {
+	if collected {
 		// Twice: what has a finalizer, or is in a pool, goes with the second collection.
 		for range 2 {
 			if err := get(ctx, host+collect, discard); err != nil {

@@ -58,7 +58,7 @@ func TestAHostWithoutAProfilerIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHostIsTold(t *testing.T) {
+func TestAnAddressOfNoHostIsReported(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	defer s.Close()
 	_, err := newGauges([]string{s.URL}).read(t.Context(), false)
@@ -68,7 +68,7 @@ func TestWhatIsNoHostIsTold(t *testing.T) {
 	wantError(t, u.parse(strings.NewReader(seriesCPU+" many\n")), `"many"`)
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestNoHostToAsk(t *testing.T) {
 	u, err := gauges(nil).read(t.Context(), true)
 	check(t, err)
 	r := &report.Report{}

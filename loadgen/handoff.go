@@ -34,29 +34,29 @@ var countingKind = &kind{
 
 // contention is many who want one semaphore.
 type contention struct {
-	kind      string
-	limit     int // 0 for that of the config
-	run       *run
-	sessions  []*client.Session
-	turnstile turnstile
-	stages    *stages
+	kind     string
+	limit    int // 0 for that of the config
+	run      *run
+	sessions []*client.Session
+	holders  holders
+	stages   *stages
 }
 
-func (w *contention) prepare(ctx context.Context, r *run) (err error) {
-	w.run, w.stages = r, newStages(r.config.Callers, "acquire", "release")
-	limit := max(w.limit, 1)
-	if w.limit == 0 {
+func (c *contention) prepare(ctx context.Context, r *run) (err error) {
+	c.run, c.stages = r, newStages(r.config.Callers, "acquire", "release")
+	limit := max(c.limit, 1)
+	if c.limit == 0 {
 		limit = r.config.Limit
 	}
-	w.turnstile.name, w.turnstile.limit = r.name(w.kind, 0), int64(limit)
-	if w.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
+	c.holders.name, c.holders.limit = r.name(c.kind, 0), int64(limit)
+	if c.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
 		return err
 	}
-	return r.create(ctx, w.kind, 1, uint64(limit), nil)
+	return r.create(ctx, c.kind, 1, uint64(limit), nil)
 }
 
-func (w *contention) caller(i int) operation {
-	x := w.sessions[i].Semaphore(w.turnstile.name)
+func (c *contention) caller(i int) operation {
+	x := c.sessions[i].Semaphore(c.holders.name)
 	mine := uint64(0)
 	return func(ctx context.Context) error {
 		began := time.Now()
@@ -64,32 +64,32 @@ func (w *contention) caller(i int) operation {
 		if err != nil {
 			return err
 		}
-		w.stages.since(began, i, 0)
+		c.stages.since(began, i, 0)
 		fence := lease.Fence()
-		if err := w.turnstile.enter(fence); err != nil {
-			w.run.broken.add(err)
+		if err := c.holders.add(fence); err != nil {
+			c.run.broken.add(err)
 		}
 		if err := after(x.Name(), mine, fence); err != nil {
-			w.run.broken.add(err)
+			c.run.broken.add(err)
 		}
 		mine = fence
-		w.hold(ctx, lease)
-		w.turnstile.leave()
+		c.hold(ctx, lease)
+		c.holders.remove()
 		began = time.Now()
 		if err = lease.Release(ctx); err == nil {
-			w.stages.since(began, i, 1)
+			c.stages.since(began, i, 1)
 		}
 		return err
 	}
 }
 
-func (w *contention) begin()                   { w.stages.begin() }
-func (w *contention) report(to *report.Report) { w.stages.report(to) }
+func (c *contention) begin()                   { c.stages.begin() }
+func (c *contention) report(to *report.Report) { c.stages.report(to) }
 
 // hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
-// that may have been granted it as well had a chance to come in and be seen.
-func (w *contention) hold(ctx context.Context, lease *client.Lease) {
-	d := w.run.config.Hold
+// that may have been granted it as well had a chance to run and be noticed.
+func (c *contention) hold(ctx context.Context, lease *client.Lease) {
+	d := c.run.config.Hold
 	if d == 0 {
 		runtime.Gosched()
 		return
@@ -103,4 +103,4 @@ func (w *contention) hold(ctx context.Context, lease *client.Lease) {
 	}
 }
 
-func (w *contention) check(ctx context.Context) error { return w.run.free(ctx, w.kind) }
+func (c *contention) check(ctx context.Context) error { return c.run.free(ctx, c.kind) }

@@ -86,12 +86,12 @@ func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 }
 
 // flags are the arguments of a host.
-func (x *hosts) flags(h *host, config *Config) []string {
+func (ho *hosts) flags(h *host, config *Config) []string {
 	flags := []string{
-		"serve", "--name", h.name, "--data-dir", filepath.Join(x.dir, h.name), "--listen", h.client,
+		"serve", "--name", h.name, "--data-dir", filepath.Join(ho.dir, h.name), "--listen", h.client,
 		"--admin-listen", h.admin, "--pprof", "--log-level", "warn",
 	}
-	for _, other := range x.each {
+	for _, other := range ho.each {
 		flags = append(flags, "--host", other.name+"="+other.raft)
 	}
 	if config.Shards > 0 {
@@ -101,8 +101,8 @@ func (x *hosts) flags(h *host, config *Config) []string {
 }
 
 // ready checks that all hosts are ready.
-func (x *hosts) ready(ctx context.Context) error {
-	for _, h := range x.each {
+func (ho *hosts) ready(ctx context.Context) error {
+	for _, h := range ho.each {
 		if err := get(ctx, "http://"+h.admin+"/health/ready", discard); err != nil {
 			return err
 		}
@@ -111,11 +111,11 @@ func (x *hosts) ready(ctx context.Context) error {
 }
 
 // guard calls a function for each host that ends before the run does.
-func (x *hosts) guard(ended func(error)) {
-	for _, h := range x.each {
+func (ho *hosts) guard(ended func(error)) {
+	for _, h := range ho.each {
 		go func() {
 			<-h.process.Gone()
-			if !x.ending.Load() {
+			if !ho.ending.Load() {
 				ended(fmt.Errorf("%w: %w", errEnded, h.process.Err()))
 			}
 		}()
@@ -123,11 +123,11 @@ func (x *hosts) guard(ended func(error)) {
 }
 
 // stop ends all hosts and removes what they have written.
-func (x *hosts) stop() error {
-	x.ending.Store(true)
-	errs := make([]error, len(x.each))
-	_ = each(context.Background(), len(x.each), func(_ context.Context, i int) error {
-		if p := x.each[i].process; p != nil {
+func (h *hosts) stop() error {
+	h.ending.Store(true)
+	errs := make([]error, len(h.each))
+	_ = each(context.Background(), len(h.each), func(_ context.Context, i int) error {
+		if p := h.each[i].process; p != nil {
 			select {
 			case <-p.Gone(): // it ended by itself, which was reported
 			default:
@@ -139,10 +139,10 @@ func (x *hosts) stop() error {
 		}
 		return nil
 	})
-	if x.ports != nil {
-		x.ports.Close()
+	if h.ports != nil {
+		h.ports.Close()
 	}
-	return errors.Join(append(errs, os.RemoveAll(x.dir))...)
+	return errors.Join(append(errs, os.RemoveAll(h.dir))...)
 }
 
 const (

@@ -107,7 +107,7 @@ func TestAHostThatEndsBreaksTheRunOff(t *testing.T) {
 	}
 }
 
-func TestAProgramThatDoesNotServeIsTold(t *testing.T) {
+func TestAProgramThatDoesNotServeIsReported(t *testing.T) {
 	binary := build(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, x := range []struct {

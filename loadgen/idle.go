@@ -34,9 +34,9 @@ type idle struct {
 	after    usage
 }
 
-func (w *idle) prepare(ctx context.Context, r *run) (err error) {
-	w.run = r
-	if w.before, err = r.gauges.read(ctx, true); err != nil {
+func (i *idle) prepare(ctx context.Context, r *run) (err error) {
+	i.run = r
+	if i.before, err = r.gauges.read(ctx, true); err != nil {
 		return err
 	}
 	// The connections count as a part of what sessions cost, so they are opened after the first look.
@@ -45,18 +45,18 @@ func (w *idle) prepare(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	r.step("opening %d sessions", r.config.Sessions)
-	if w.sessions, err = r.sessions(ctx, r.config.Sessions); err != nil {
+	if i.sessions, err = r.sessions(ctx, r.config.Sessions); err != nil {
 		return err
 	}
 	_, err = r.gauges.read(ctx, true) // so that no garbage of the opening is collected later
 	return err
 }
 
-func (w *idle) caller(int) operation { return nil }
+func (i *idle) caller(int) operation { return nil }
 
-func (w *idle) check(ctx context.Context) (err error) {
+func (i *idle) check(ctx context.Context) (err error) {
 	var errs []error
-	for _, s := range w.sessions {
+	for _, s := range i.sessions {
 		if s.Context().Err() != nil || s.State() != client.Attached {
 			errs = append(errs, fmt.Errorf("session %d is %v: %w", s.ID(), s.State(), s.Err()))
 			if len(errs) == maxViolations {
@@ -64,19 +64,19 @@ func (w *idle) check(ctx context.Context) (err error) {
 			}
 		}
 	}
-	if w.after, err = w.run.gauges.read(ctx, true); err != nil {
+	if i.after, err = i.run.gauges.read(ctx, true); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, w.count(ctx))...)
+	return errors.Join(append(errs, i.count(ctx))...)
 }
 
 // count asks the hosts how many sessions they have.
-func (w *idle) count(ctx context.Context) error {
-	if !w.run.owned {
+func (i *idle) count(ctx context.Context) error {
+	if !i.run.owned {
 		return nil // others may have some there too
 	}
 	there := 0
-	for s, err := range w.run.fleet.client(0).Node(w.run.node).Sessions(ctx) {
+	for s, err := range i.run.fleet.client(0).Node(i.run.node).Sessions(ctx) {
 		if err != nil {
 			return err
 		}
@@ -84,20 +84,20 @@ func (w *idle) count(ctx context.Context) error {
 			there++
 		}
 	}
-	if there != len(w.sessions) {
-		return fmt.Errorf("%d sessions are held, and the hosts have %d that are attached", len(w.sessions), there)
+	if there != len(i.sessions) {
+		return fmt.Errorf("%d sessions are held, and the hosts have %d that are attached", len(i.sessions), there)
 	}
 	return nil
 }
 
-func (w *idle) report(to *report.Report) {
-	to.Sessions = len(w.sessions)
-	if w.run.gauges == nil || len(w.sessions) == 0 {
+func (i *idle) report(to *report.Report) {
+	to.Sessions = len(i.sessions)
+	if i.run.gauges == nil || len(i.sessions) == 0 {
 		return
 	}
-	n := float64(len(w.sessions))
-	heap := (w.after.heap - w.before.heap) / n
-	resident := (w.after.resident - w.before.resident) / n
-	to.ServerHeapBytes, to.ServerRSSBytes = whole(w.after.heap), whole(w.after.resident)
+	n := float64(len(i.sessions))
+	heap := (i.after.heap - i.before.heap) / n
+	resident := (i.after.resident - i.before.resident) / n
+	to.ServerHeapBytes, to.ServerRSSBytes = whole(i.after.heap), whole(i.after.resident)
 	to.BytesPerSession, to.RSSBytesPerSession = &heap, &resident
 }

@@ -33,9 +33,9 @@ type lock struct {
 	stages   *stages
 }
 
-func (w *lock) prepare(ctx context.Context, r *run) (err error) {
-	w.run, w.stages = r, newStages(r.config.Callers, "acquire", "release")
-	if w.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
+func (l *lock) prepare(ctx context.Context, r *run) (err error) {
+	l.run, l.stages = r, newStages(r.config.Callers, "acquire", "release")
+	if l.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
 		return err
 	}
 	if !r.config.Ephemeral {
@@ -43,20 +43,20 @@ func (w *lock) prepare(ctx context.Context, r *run) (err error) {
 			return err
 		}
 	}
-	return each(ctx, len(w.sessions), w.prove)
+	return each(ctx, len(l.sessions), l.prove)
 }
 
-func (w *lock) semaphore(i int) locker {
-	if name := w.run.name("lock", i); w.run.config.Ephemeral {
-		return w.sessions[i].Ephemeral(name)
+func (l *lock) semaphore(i int) locker {
+	if name := l.run.name("lock", i); l.run.config.Ephemeral {
+		return l.sessions[i].Ephemeral(name)
 	} else {
-		return w.sessions[i].Semaphore(name)
+		return l.sessions[i].Semaphore(name)
 	}
 }
 
 // prove goes through one cycle and asks the hosts whether who acquired is who owns.
-func (w *lock) prove(ctx context.Context, i int) error {
-	x := w.semaphore(i)
+func (l *lock) prove(ctx context.Context, i int) error {
+	x := l.semaphore(i)
 	lease, err := x.Acquire(ctx)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (w *lock) prove(ctx context.Context, i int) error {
 		return err
 	}
 	if err := owns(d, lease.Session(), lease.Fence()); err != nil {
-		w.run.broken.add(err)
+		l.run.broken.add(err)
 	}
 	return lease.Release(ctx)
 }
@@ -80,8 +80,8 @@ func owns(d *client.SemaphoreDetails, session, fence uint64) error {
 	return nil
 }
 
-func (w *lock) caller(i int) operation {
-	x := w.semaphore(i)
+func (l *lock) caller(i int) operation {
+	x := l.semaphore(i)
 	fence := uint64(0)
 	return func(ctx context.Context) error {
 		began := time.Now()
@@ -89,19 +89,19 @@ func (w *lock) caller(i int) operation {
 		if err != nil {
 			return err
 		}
-		acquired := w.stages.since(began, i, 0)
+		acquired := l.stages.since(began, i, 0)
 		if err := after(x.Name(), fence, lease.Fence()); err != nil {
-			w.run.broken.add(err)
+			l.run.broken.add(err)
 		}
 		fence = lease.Fence()
 		if err = lease.Release(ctx); err == nil {
-			w.stages.since(acquired, i, 1)
+			l.stages.since(acquired, i, 1)
 		}
 		return err
 	}
 }
 
-func (w *lock) begin()                   { w.stages.begin() }
-func (w *lock) report(to *report.Report) { w.stages.report(to) }
+func (l *lock) begin()                   { l.stages.begin() }
+func (l *lock) report(to *report.Report) { l.stages.report(to) }
 
-func (w *lock) check(ctx context.Context) error { return w.run.free(ctx, "lock") }
+func (l *lock) check(ctx context.Context) error { return l.run.free(ctx, "lock") }

@@ -41,63 +41,63 @@ type part struct {
 	weight int
 }
 
-func (w *mixed) prepare(ctx context.Context, r *run) error {
+func (m *mixed) prepare(ctx context.Context, r *run) error {
 	for _, name := range slices.Sorted(maps.Keys(r.config.Weights)) {
 		p := part{workload: kinds[name].make(), name: name, weight: r.config.Weights[name]}
-		w.parts = append(w.parts, p)
-		w.total += p.weight
+		m.parts = append(m.parts, p)
+		m.total += p.weight
 		if err := p.prepare(ctx, r); err != nil {
 			return err
 		}
 	}
-	names := make([]string, len(w.parts))
-	for i, p := range w.parts {
+	names := make([]string, len(m.parts))
+	for i, p := range m.parts {
 		names[i] = p.name
 	}
-	w.stages = newStages(r.config.Callers, names...)
+	m.stages = newStages(r.config.Callers, names...)
 	return nil
 }
 
-func (w *mixed) caller(i int) operation {
-	operations := make([]operation, len(w.parts))
-	for n, p := range w.parts {
+func (m *mixed) caller(i int) operation {
+	operations := make([]operation, len(m.parts))
+	for n, p := range m.parts {
 		operations[n] = p.caller(i)
 	}
 	draw := rand.New(rand.NewPCG(1, uint64(i)))
 	return func(ctx context.Context) error {
-		n, left := 0, draw.IntN(w.total)
-		for left >= w.parts[n].weight {
-			left -= w.parts[n].weight
+		n, left := 0, draw.IntN(m.total)
+		for left >= m.parts[n].weight {
+			left -= m.parts[n].weight
 			n++
 		}
 		began := time.Now()
 		err := operations[n](ctx)
 		if err == nil {
-			w.stages.since(began, i, n)
+			m.stages.since(began, i, n)
 		}
 		return err
 	}
 }
 
-func (w *mixed) begin() {
-	w.stages.begin()
-	for _, p := range w.parts {
+func (m *mixed) begin() {
+	m.stages.begin()
+	for _, p := range m.parts {
 		p.begin()
 	}
 }
 
-func (w *mixed) check(ctx context.Context) error {
+func (m *mixed) check(ctx context.Context) error {
 	var errs []error
-	for _, p := range w.parts {
+	for _, p := range m.parts {
 		errs = append(errs, p.check(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-func (w *mixed) report(to *report.Report) {
-	to.Parts = make(map[string]int64, len(w.parts))
-	for n, p := range w.parts {
-		to.Parts[p.name] = w.stages.count(n)
+func (m *mixed) report(to *report.Report) {
+	to.Parts = make(map[string]int64, len(m.parts))
+	for n, p := range m.parts {
+		to.Parts[p.name] = m.stages.count(n)
 	}
-	w.stages.report(to)
+	m.stages.report(to)
 }

@@ -42,12 +42,12 @@ type putter struct {
 	number    uint64        // of the latest value
 	data      []byte        // in which it is put
 	confirmed uint64        // of the latest that was acknowledged
-	doubts    atomic.Uint64 // values of which nobody knows whether they were put
+	doubts    atomic.Uint64 // values whose outcome is not known
 	converge  histogram
 }
 
-func (w *configs) prepare(ctx context.Context, r *run) error {
-	w.run = r
+func (c *configs) prepare(ctx context.Context, r *run) error {
+	c.run = r
 	n := r.config.Callers
 	for i := range n {
 		p := &putter{name: r.name("piece", i), round: newRound(), data: marked(r.config.Payload, 0),
@@ -57,31 +57,31 @@ func (w *configs) prepare(ctx context.Context, r *run) error {
 			p.followers++
 		}
 		p.round.begin(first, p.followers)
-		w.puts = append(w.puts, p)
+		c.puts = append(c.puts, p)
 	}
-	w.follow()
+	c.follow()
 	// Followers see the first value as a change, or begin with it.
-	return each(ctx, n, func(ctx context.Context, i int) error { return w.put(ctx, i, newAlarm()) })
+	return each(ctx, n, func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
 }
 
-func (w *configs) follow() {
+func (co *configs) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
-	w.run.atEnd(func() {
+	co.run.atEnd(func() {
 		cancel()
-		w.work.Wait()
+		co.work.Wait()
 	})
-	for i := range w.run.config.Watchers {
-		p, c := w.puts[i%len(w.puts)], w.run.fleet.client(i)
-		w.work.Go(func() {
-			x := follower{run: w.run, of: p}
-			for v, err := range config.Watch(ctx, c, w.run.node, p.name) {
+	for i := range co.run.config.Watchers {
+		p, c := co.puts[i%len(co.puts)], co.run.fleet.client(i)
+		co.work.Go(func() {
+			x := follower{run: co.run, of: p}
+			for v, err := range config.Watch(ctx, c, co.run.node, p.name) {
 				if err != nil {
 					if ctx.Err() == nil {
-						w.run.fail(fmt.Errorf("%w: %w", errBroke, err))
+						co.run.fail(fmt.Errorf("%w: %w", errBroke, err))
 					}
 					return
 				}
-				w.views.Add(1)
+				co.views.Add(1)
 				x.see(markOf(v.Data))
 			}
 		})
@@ -96,26 +96,26 @@ type follower struct {
 }
 
 // see takes in a value. The next is put when all have seen this one, so none can be left out that was put.
-func (x *follower) see(n uint64) {
-	if n < x.last || x.last >= first && n > x.last+1+x.of.doubts.Load() {
-		x.run.broken.addf("who follows %q was shown value %d after %d", x.of.name, n, x.last)
+func (f *follower) see(n uint64) {
+	if n < f.last || f.last >= first && n > f.last+1+f.of.doubts.Load() {
+		f.run.broken.addf("a follower of %q was shown value %d after %d", f.of.name, n, f.last)
 	}
-	fresh := n > x.last
-	x.last = n
-	if fresh && n == x.of.round.change.Load() {
-		x.of.round.saw()
+	fresh := n > f.last
+	f.last = n
+	if fresh && n == f.of.round.change.Load() {
+		f.of.round.saw()
 	}
 }
 
-func (w *configs) put(ctx context.Context, i int, alarm *time.Timer) error {
-	p := w.puts[i]
+func (c *configs) put(ctx context.Context, i int, alarm *time.Timer) error {
+	p := c.puts[i]
 	p.number++
 	mark(p.data, p.number)
 	if p.number > first {
 		p.round.begin(p.number, p.followers)
 	}
 	began := time.Now()
-	err := config.Put(ctx, w.run.fleet.client(i), w.run.node, p.name, p.data)
+	err := config.Put(ctx, c.run.fleet.client(i), c.run.node, p.name, p.data)
 	if err != nil {
 		p.doubts.Add(1)
 		return err
@@ -128,23 +128,23 @@ func (w *configs) put(ctx context.Context, i int, alarm *time.Timer) error {
 	return nil
 }
 
-func (w *configs) caller(i int) operation {
+func (c *configs) caller(i int) operation {
 	alarm := newAlarm()
-	return func(ctx context.Context) error { return w.put(ctx, i, alarm) }
+	return func(ctx context.Context) error { return c.put(ctx, i, alarm) }
 }
 
-func (w *configs) begin() {
-	w.events = w.views.Load()
-	for _, p := range w.puts {
+func (c *configs) begin() {
+	c.events = c.views.Load()
+	for _, p := range c.puts {
 		p.converge = newHistogram()
 	}
 }
 
-func (w *configs) check(ctx context.Context) error {
-	w.events = w.views.Load() - w.events
-	return each(ctx, len(w.puts), func(ctx context.Context, i int) error {
-		p := w.puts[i]
-		value, _, err := config.Get(ctx, w.run.fleet.client(i), w.run.node, p.name)
+func (c *configs) check(ctx context.Context) error {
+	c.events = c.views.Load() - c.events
+	return each(ctx, len(c.puts), func(ctx context.Context, i int) error {
+		p := c.puts[i]
+		value, _, err := config.Get(ctx, c.run.fleet.client(i), c.run.node, p.name)
 		if err != nil {
 			return err
 		}
@@ -160,12 +160,12 @@ func (p *putter) judge(got uint64) error {
 	return nil
 }
 
-func (w *configs) report(to *report.Report) {
+func (c *configs) report(to *report.Report) {
 	converge := newHistogram()
-	for _, p := range w.puts {
+	for _, p := range c.puts {
 		converge.merge(&p.converge)
 	}
-	to.Watchers = w.run.config.Watchers
-	to.AddEvents(w.events)
+	to.Watchers = c.run.config.Watchers
+	to.AddEvents(c.events)
 	to.ConvergeMS = newMillis(&converge)
 }

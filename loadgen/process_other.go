@@ -2,8 +2,8 @@
 
 package loadgen
 
-// enoughFiles leaves it to the opening of the connections to tell.
+// enoughFiles knows of no limit: the opening of the connections reports one.
 func enoughFiles(int) error { return nil }
 
-// cpuSeconds is 0: nobody tells.
+// cpuSeconds is 0: the use of CPU is not known.
 func cpuSeconds() float64 { return 0 }

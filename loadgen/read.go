@@ -55,42 +55,42 @@ type piece struct {
 	asked, acknowledged atomic.Uint64
 }
 
-func (w *read) prepare(ctx context.Context, r *run) (err error) {
-	w.run = r
-	kind := w.mode.String()
+func (re *read) prepare(ctx context.Context, r *run) (err error) {
+	re.run = r
+	kind := re.mode.String()
 	if err := r.create(ctx, kind, pieces, 1, marked(r.config.Payload, 0)); err != nil {
 		return err
 	}
-	for i := range w.of {
-		w.of[i].name = r.name(kind, i)
+	for i := range re.of {
+		re.of[i].name = r.name(kind, i)
 	}
-	if err := each(ctx, len(r.fleet), w.find); err != nil {
+	if err := each(ctx, len(r.fleet), re.find); err != nil {
 		return err
 	}
 	if r.config.Writes <= 0 {
 		return nil
 	}
-	if w.writer, err = r.session(ctx, 0); err != nil {
+	if re.writer, err = r.session(ctx, 0); err != nil {
 		return err
 	}
 	writing, stop := context.WithCancel(context.Background())
-	w.stop = func() {
+	re.stop = func() {
 		stop()
-		w.work.Wait()
+		re.work.Wait()
 	}
-	r.atEnd(w.stop)
-	w.work.Go(func() { w.write(writing) })
+	r.atEnd(re.stop)
+	re.work.Go(func() { re.write(writing) })
 	return nil
 }
 
 // find waits until one of the Clients is shown all pieces: a host that is asked for what it remembers may not have
 // heard yet of what was just made.
-func (w *read) find(ctx context.Context, i int) error {
-	node := w.run.fleet.client(i).Node(w.run.node)
+func (r *read) find(ctx context.Context, i int) error {
+	node := r.run.fleet.client(i).Node(r.run.node)
 	again := time.NewTicker(findAgain)
 	defer again.Stop()
 	for p := 0; p < pieces; {
-		_, err := node.Describe(ctx, w.of[p].name, client.WithConsistency(w.mode))
+		_, err := node.Describe(ctx, r.of[p].name, client.WithConsistency(r.mode))
 		switch {
 		case err == nil:
 			p++
@@ -111,22 +111,22 @@ func (w *read) find(ctx context.Context, i int) error {
 const findAgain = 5 * time.Millisecond
 
 // write changes one piece after the other, at its pace.
-func (w *read) write(ctx context.Context) {
-	pace := time.NewTicker(time.Duration(float64(time.Second) / w.run.config.Writes))
+func (r *read) write(ctx context.Context) {
+	pace := time.NewTicker(time.Duration(float64(time.Second) / r.run.config.Writes))
 	defer pace.Stop()
-	data := marked(w.run.config.Payload, 0)
+	data := marked(r.run.config.Payload, 0)
 	for i := 0; ; i = (i + 1) % pieces {
 		select {
 		case <-pace.C:
 		case <-ctx.Done():
 			return
 		}
-		p := &w.of[i]
+		p := &r.of[i]
 		n := p.asked.Add(1)
 		mark(data, n)
-		if err := w.writer.Semaphore(p.name).Update(ctx, data); err != nil {
+		if err := r.writer.Semaphore(p.name).Update(ctx, data); err != nil {
 			if ctx.Err() == nil {
-				w.failed = err
+				r.failed = err
 			}
 			return
 		}
@@ -134,19 +134,19 @@ func (w *read) write(ctx context.Context) {
 	}
 }
 
-func (w *read) caller(i int) operation {
-	node := w.run.fleet.client(i).Node(w.run.node)
-	next, options := i, []client.DescribeOption{client.WithConsistency(w.mode)}
+func (r *read) caller(i int) operation {
+	node := r.run.fleet.client(i).Node(r.run.node)
+	next, options := i, []client.DescribeOption{client.WithConsistency(r.mode)}
 	return func(ctx context.Context) error {
-		p := &w.of[next%pieces]
+		p := &r.of[next%pieces]
 		next++
 		least := p.acknowledged.Load()
 		d, err := node.Describe(ctx, p.name, options...)
 		if err != nil {
 			return err
 		}
-		if err := p.judge(w.mode, least, markOf(d.Data)); err != nil {
-			w.run.broken.add(err)
+		if err := p.judge(r.mode, least, markOf(d.Data)); err != nil {
+			r.run.broken.add(err)
 		}
 		return nil
 	}
@@ -164,13 +164,13 @@ func (p *piece) judge(mode client.Consistency, least, read uint64) error {
 	return nil
 }
 
-func (w *read) check(context.Context) error {
-	if w.stop == nil {
+func (r *read) check(context.Context) error {
+	if r.stop == nil {
 		return nil
 	}
-	w.stop()
-	if w.failed != nil {
-		return fmt.Errorf("the updates beside the reads: %w", w.failed)
+	r.stop()
+	if r.failed != nil {
+		return fmt.Errorf("the updates beside the reads: %w", r.failed)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The histograms tell times from a microsecond to an hour apart to one part in a hundred. What is longer is
+// The histograms distinguish times from a microsecond to an hour to one part in a hundred. What is longer is
 // counted as an hour; the exact maximum is kept besides.
 const (
 	shortest = int64(time.Microsecond)
@@ -76,8 +76,8 @@ func (f *failures) total() int64 {
 	return total
 }
 
-// recorder gathers the outcomes of one caller, or of a few: nothing is shared by all. The lock is there for
-// whoever looks on while the callers run.
+// recorder gathers the outcomes of one caller, or of a few: nothing is shared by all. The lock is there
+// because progress is read while the callers run.
 type recorder struct {
 	mu       sync.Mutex // guards what follows
 	done     histogram
@@ -112,11 +112,11 @@ func newRecorders(callers int) recorders {
 }
 
 // of returns the recorder of a caller.
-func (rs recorders) of(caller int) *recorder { return rs[caller%len(rs)] }
+func (r recorders) of(caller int) *recorder { return r[caller%len(r)] }
 
 // counts returns how many operations are done, and how many have failed, so far.
-func (rs recorders) counts() (done, failed int64) {
-	for _, r := range rs {
+func (re recorders) counts() (done, failed int64) {
+	for _, r := range re {
 		r.mu.Lock()
 		done += r.done.count()
 		failed += r.failures.total()
@@ -126,9 +126,9 @@ func (rs recorders) counts() (done, failed int64) {
 }
 
 // sum puts all together.
-func (rs recorders) sum() (histogram, failures) {
+func (re recorders) sum() (histogram, failures) {
 	h, f := newHistogram(), newFailures()
-	for _, r := range rs {
+	for _, r := range re {
 		r.mu.Lock()
 		h.merge(&r.done)
 		f.merge(&r.failures)

@@ -28,7 +28,7 @@ type run struct {
 	owned  bool   // the node was made for this run
 	prefix string // of all names, so that runs in one node do not meet
 	fleet  fleet
-	// gauges are of the hosts; nil where nobody shows any.
+	// gauges are of the hosts; nil where no host shows any.
 	gauges gauges
 	// started: the hosts are of this run, and end with it.
 	started bool
@@ -88,7 +88,7 @@ func Run(ctx context.Context, config Config) (_ *report.Report, err error) {
 	return outcome, nil
 }
 
-// fail is told of a promise that did not hold and without which nothing can go on.
+// fail records a violation that ends the measurement.
 func (r *run) fail(err error) {
 	r.broken.add(err)
 	if r.abort != nil {
@@ -105,7 +105,7 @@ func (r *run) end() {
 	}
 }
 
-// step tells what is being done.
+// step reports what is being done.
 func (r *run) step(format string, args ...any) {
 	if r.config.Progress != nil {
 		r.config.Progress(Progress{Step: fmt.Sprintf(format, args...)})

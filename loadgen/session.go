@@ -23,42 +23,42 @@ type session struct {
 	stages *stages
 }
 
-func (w *session) prepare(_ context.Context, r *run) error {
-	w.run, w.stages = r, newStages(r.config.Callers, "open", "close")
+func (s *session) prepare(_ context.Context, r *run) error {
+	s.run, s.stages = r, newStages(r.config.Callers, "open", "close")
 	return nil
 }
 
-func (w *session) caller(i int) operation {
+func (se *session) caller(i int) operation {
 	before := uint64(0)
 	return func(ctx context.Context) error {
 		began := time.Now()
-		s, err := w.run.session(ctx, i)
+		s, err := se.run.session(ctx, i)
 		if err != nil {
 			return err
 		}
-		opened := w.stages.since(began, i, 0)
+		opened := se.stages.since(began, i, 0)
 		if id := s.ID(); id == before || id == 0 {
-			w.run.broken.addf("a session was opened under the id %d, after one of the id %d", id, before)
+			se.run.broken.addf("a session was opened under the id %d, after one of the id %d", id, before)
 		} else {
 			before = id
 		}
 		if err = s.Close(ctx); err == nil {
-			w.stages.since(opened, i, 1)
+			se.stages.since(opened, i, 1)
 		}
 		return err
 	}
 }
 
-func (w *session) begin()                   { w.stages.begin() }
-func (w *session) report(to *report.Report) { w.stages.report(to) }
+func (s *session) begin()                   { s.stages.begin() }
+func (s *session) report(to *report.Report) { s.stages.report(to) }
 
-// check looks for sessions that were closed and are there. Where others use the node it cannot tell.
-func (w *session) check(ctx context.Context) error {
-	if !w.run.owned || w.run.config.Workload != "session" {
+// check looks for sessions that were closed and are there. Where others use the node that is not known.
+func (s *session) check(ctx context.Context) error {
+	if !s.run.owned || s.run.config.Workload != "session" {
 		return nil
 	}
 	left := 0
-	for _, err := range w.run.fleet.client(0).Node(w.run.node).Sessions(ctx) {
+	for _, err := range s.run.fleet.client(0).Node(s.run.node).Sessions(ctx) {
 		if err != nil {
 			return err
 		}

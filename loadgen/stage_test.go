@@ -53,7 +53,7 @@ func wantError(t *testing.T, err error, says string) {
 	}
 }
 
-// wantBroken checks that exactly one promise is told to be broken.
+// wantBroken checks that exactly one violation is reported.
 func wantBroken(t *testing.T, r *run, says string) {
 	t.Helper()
 	list := r.broken.list()

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// errNotSeen: a change was made, and somebody who watches was not told.
+	// errNotSeen: a change was made, and a watcher did not see it.
 	errNotSeen = errors.New("not everybody who watches has seen the change in time")
-	// errBroke: a watch ended that nobody ended.
+	// errBroke: a watch ended by itself.
 	errBroke = errors.New("a watch broke off")
 )
 

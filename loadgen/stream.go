@@ -24,7 +24,7 @@ type sink interface {
 }
 
 // streams is one connection with many watches, spoken by hand: the watches of one Client that are for the
-// same semaphore share what the host sends, and here it is to send everything to everybody.
+// same semaphore share what the host sends, and here it is to send everything to every watcher.
 type streams struct {
 	conn    net.Conn
 	limit   int // the longest frame
@@ -33,7 +33,7 @@ type streams struct {
 	pushed  atomic.Int64  // snapshots that were whole, and deltas
 	bytes   atomic.Int64  // of all frames that belong to watches
 	room    chan struct{} // one for each watch that is asked for and not answered
-	down    chan struct{} // closed when nobody reads any more
+	down    chan struct{} // closed when the reader has ended
 
 	mu     sync.Mutex // guards what follows; never held while a connection is waited for
 	sinks  []sink     // by request id
@@ -172,7 +172,7 @@ func (s *streams) read(frames *frameReader) {
 	for {
 		payload, err := frames.next()
 		if err == nil {
-			err = s.take(decoder, payload)
+			err = s.handle(decoder, payload)
 		}
 		if err != nil {
 			if !s.closing.Load() {
@@ -183,7 +183,7 @@ func (s *streams) read(frames *frameReader) {
 	}
 }
 
-func (s *streams) take(decoder *protocol.AnswerDecoder, payload []byte) error {
+func (s *streams) handle(decoder *protocol.AnswerDecoder, payload []byte) error {
 	a, err := decoder.Decode(payload)
 	if err != nil {
 		if bad, ok := errors.AsType[*protocol.DecodeError](err); ok && bad.UnknownKind {

@@ -29,7 +29,7 @@ var watchKind = &kind{
 	},
 }
 
-// watch: an update carries its number, and who watches tells the round of the updater. Between two updates
+// watch: an update carries its number, and watchers report it to the round of the updater. Between two updates
 // that are both waited for nothing can be merged, so every watcher is sent every update. With free, hosts
 // merge what comes too fast, and what a watcher was not shown is counted.
 type watch struct {
@@ -52,7 +52,7 @@ type updater struct {
 	done     atomic.Int64
 	views    atomic.Int64 // seen by watchers that share
 	merged   atomic.Int64
-	doubts   atomic.Uint64 // updates of which nobody knows whether they were made
+	doubts   atomic.Uint64 // updates whose outcome is not known
 	converge histogram
 }
 
@@ -94,7 +94,7 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 const first = 1
 
 func (w *watch) openOwn(ctx context.Context) error {
-	if err := w.audience.gather(ctx, w.run); err != nil {
+	if err := w.audience.open(ctx, w.run); err != nil {
 		return err
 	}
 	return each(ctx, w.run.config.Watchers, func(_ context.Context, i int) error {
@@ -128,42 +128,42 @@ func (w *watch) openShared() {
 	}
 }
 
-// watcher is one who watches.
+// watcher is one watcher.
 type watcher struct {
 	run     *run
 	updater *updater
 	last    uint64
-	told    uint64 // the change that its round was told of
+	counted uint64 // the change that its round has counted this watcher for
 }
 
-func (x *watcher) snapshot(p *protocol.WatchSnapshot) {
+func (w *watcher) snapshot(p *protocol.WatchSnapshot) {
 	if p.First {
-		x.see(markOf(p.Data))
+		w.see(markOf(p.Data))
 	}
 }
 
-func (x *watcher) delta(d *protocol.WatchDelta) {
+func (w *watcher) delta(d *protocol.WatchDelta) {
 	if d.DataChanged {
-		x.see(markOf(d.Data))
+		w.see(markOf(d.Data))
 	}
 }
 
 // see takes in a view with the update of a number.
-func (x *watcher) see(n uint64) {
+func (w *watcher) see(n uint64) {
 	switch {
-	case n < x.last:
-		x.run.broken.addf("a watcher of %q was shown update %d after %d", x.updater.name, n, x.last)
+	case n < w.last:
+		w.run.broken.addf("a watcher of %q was shown update %d after %d", w.updater.name, n, w.last)
 		return
-	case x.last >= first && n > x.last+1:
-		if !x.run.config.Free && n > x.last+1+x.updater.doubts.Load() {
-			x.run.broken.addf("a watcher of %q was shown update %d after %d: it missed some", x.updater.name, n, x.last)
+	case w.last >= first && n > w.last+1:
+		if !w.run.config.Free && n > w.last+1+w.updater.doubts.Load() {
+			w.run.broken.addf("a watcher of %q was shown update %d after %d: it missed some", w.updater.name, n, w.last)
 		}
-		x.updater.merged.Add(int64(n - x.last - 1))
+		w.updater.merged.Add(int64(n - w.last - 1))
 	}
-	x.last = n
-	if looked := x.updater.round.change.Load(); looked > x.told && n >= looked {
-		x.told = looked
-		x.updater.round.saw()
+	w.last = n
+	if change := w.updater.round.change.Load(); change > w.counted && n >= change {
+		w.counted = change
+		w.updater.round.saw()
 	}
 }
 
@@ -214,7 +214,7 @@ func (w *watch) begin() {
 	}
 }
 
-// check makes one more update of each semaphore, which everybody must see: then all have the last one.
+// check makes one more update of each semaphore, which every watcher must see: then all have the last one.
 func (w *watch) check(ctx context.Context) error {
 	events, updates := w.counts()
 	w.events, w.updates = events-w.events, updates-w.updates

@@ -19,8 +19,8 @@ type workload interface {
 	caller(i int) operation
 	// begin is called when the measurement begins. No operation runs.
 	begin()
-	// check looks whether everything is as it must be. No operation runs any more. What operations found out
-	// while they ran they have told the run.
+	// check looks whether everything is as it must be. No operation runs any more. What operations found
+	// while they ran they have reported to the run.
 	check(ctx context.Context) error
 	// report adds what only this workload knows.
 	report(to *report.Report)
@@ -102,9 +102,9 @@ type echo struct {
 	run *run
 }
 
-func (w *echo) prepare(_ context.Context, r *run) error {
-	w.run = r
+func (e *echo) prepare(_ context.Context, r *run) error {
+	e.run = r
 	return nil
 }
 
-func (w *echo) caller(i int) operation { return w.run.fleet.client(i).Ping }
+func (e *echo) caller(i int) operation { return e.run.fleet.client(i).Ping }

@@ -69,7 +69,8 @@ func TestVariantsOfWorkloads(t *testing.T) {
 		}},
 		{"mixed", func(c *Config) { c.Weights = map[string]int{"echo": 1, "counting": 3} },
 			func(t *testing.T, r *report.Report) {
-				if r.Parts["echo"] == 0 || r.Parts["counting"] == 0 || r.Parts["echo"]+r.Parts["counting"] != r.Operations {
+				if r.Parts["echo"] == 0 || r.Parts["counting"] == 0 ||
+					r.Parts["echo"]+r.Parts["counting"] != r.Operations {
 					t.Errorf("the parts of %d operations are %v", r.Operations, r.Parts)
 				}
 			}},

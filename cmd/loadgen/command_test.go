@@ -55,7 +55,7 @@ func TestHelpTeaches(t *testing.T) {
 	}
 }
 
-func TestMistakesAreToldWithWhatToDo(t *testing.T) {
+func TestMistakesAreReportedWithWhatToDo(t *testing.T) {
 	for _, x := range []struct {
 		args string
 		says string

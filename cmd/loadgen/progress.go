@@ -83,7 +83,8 @@ func (p *progress) draw() {
 		elapsed := min(x.Elapsed+later, max(x.Duration, x.Elapsed))
 		full := int(barWidth * min(float64(elapsed)/float64(x.Duration), 1))
 		line = fmt.Sprintf("%c [%s%s] %v of %v: %d operations, %.0f a second", turns[p.turn%len(turns)],
-			strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), elapsed.Round(time.Second), x.Duration, x.Operations, x.PerSecond)
+			strings.Repeat("=", full), strings.Repeat(" ",
+				barWidth-full), elapsed.Round(time.Second), x.Duration, x.Operations, x.PerSecond)
 		if x.Errors > 0 {
 			line += fmt.Sprintf(", %d errors", x.Errors)
 		}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/signalbox/signalbox/loadgen"
 	"github.com/spf13/cobra"
 )
 
@@ -36,4 +38,23 @@ func noArguments(c *cobra.Command, args []string) error {
 	}
 	return usageError{fmt.Errorf("%s does not know what to do with %q; %s --help shows how it is called",
 		c.CommandPath(), args[0], c.CommandPath())}
+}
+
+// newList returns the command that explains the workloads.
+func newList(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Explain the workloads",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			for _, x := range loadgen.Workloads() {
+				fmt.Fprintf(s.out, "%s\n    %s\n    operation: %s\n    checks: %s\n",
+					x.Name, x.Summary, x.Operation, x.Checks)
+				if len(x.Settings) > 0 {
+					fmt.Fprintf(s.out, "    settings: %s\n", strings.Join(x.Settings, ", "))
+				}
+			}
+			return nil
+		},
+	}
 }

@@ -82,9 +82,9 @@ else.`,
 	return c
 }
 
-func (f *runFlags) add(flags *pflag.FlagSet) {
+func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	c := &f.config
+	c := &r.config
 	flags.StringVarP(&c.Workload, "workload", "w", "", "what is done; loadgen list explains")
 	flags.IntVar(&c.Callers, "callers", 0,
 		"how many do it at the same time (default what is usual for the workload, mostly 64)")
@@ -104,12 +104,12 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 		"the signalbox program to start (default built inside the module, or from the PATH)")
 	flags.StringArrayVar(&c.ServerFlags, "server-flag", nil,
 		"a flag for every host that is started, such as --server-flag=--raft-tick=50ms")
-	flags.StringVar(&f.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
-	flags.BoolVar(&f.useTLS, "tls", false, "connect with TLS")
-	flags.StringVar(&f.ca, "tls-ca", "",
+	flags.StringVar(&r.tokenFile, "token-file", "", "a file with the token that lets clients in, and nothing else")
+	flags.BoolVar(&r.useTLS, "tls", false, "connect with TLS")
+	flags.StringVar(&r.ca, "tls-ca", "",
 		"the authorities that sign the hosts' certificates, PEM (default those of the system)")
-	flags.StringVar(&f.cert, "tls-cert", "", "the certificate to show, PEM")
-	flags.StringVar(&f.key, "tls-key", "", "its key, PEM")
+	flags.StringVar(&r.cert, "tls-cert", "", "the certificate to show, PEM")
+	flags.StringVar(&r.key, "tls-key", "", "its key, PEM")
 
 	flags.StringVar(&c.Node, "node", "", "the coordination node to work in (default a new one, dropped afterwards)")
 	flags.DurationVar(&c.SessionTimeout, "session-timeout", loadgen.DefaultSessionTimeout,
@@ -129,32 +129,32 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 		"watch, discovery: let the watchers of a connection share a watch, as those of one client do")
 	flags.Float64Var(&c.Writes, "writes", 0,
 		"read-relaxed, read-strict: updates a second beside the reads; -1 for none (default 10)")
-	flags.StringVar(&f.weights, "weights", "",
+	flags.StringVar(&r.weights, "weights", "",
 		"mixed: how often each is drawn (default lock=40,read-relaxed=40,read-strict=10,session=5,handoff=5)")
 
-	flags.StringVar(&f.format, "format", "text", "of the report on standard output: text or json")
-	flags.StringVar(&f.html, "html", "", "write the report, with charts, to this file as well")
+	flags.StringVar(&r.format, "format", "text", "of the report on standard output: text or json")
+	flags.StringVar(&r.html, "html", "", "write the report, with charts, to this file as well")
 	flags.Int64Var(&c.AllowErrors, "allow-errors", 0, "how many operations may fail; -1 for any number")
 }
 
-func (f *runFlags) run(c *cobra.Command, s streams) error {
-	if err := f.complete(); err != nil {
+func (r *runFlags) run(c *cobra.Command, s streams) error {
+	if err := r.complete(); err != nil {
 		return usageError{err}
 	}
-	f.config.Command = commandLine(s.args)
+	r.config.Command = commandLine(s.args)
 	var live *progress
 	if s.live {
 		live = newProgress(s.err)
-		f.config.Progress = live.show
+		r.config.Progress = live.show
 	}
-	report, err := loadgen.Run(c.Context(), f.config)
+	report, err := loadgen.Run(c.Context(), r.config)
 	if live != nil {
 		live.clear()
 	}
 	if report == nil {
 		return err
 	}
-	return errors.Join(f.write(report, s), err)
+	return errors.Join(r.write(report, s), err)
 }
 
 // commandLine is what was typed, so that a shell takes it.
@@ -172,49 +172,49 @@ func commandLine(args []string) string {
 }
 
 // complete reads what is not just a value.
-func (f *runFlags) complete() (err error) {
-	if f.format != "text" && f.format != "json" {
-		return fmt.Errorf("the format is %q: it can be text or json", f.format)
+func (r *runFlags) complete() (err error) {
+	if r.format != "text" && r.format != "json" {
+		return fmt.Errorf("the format is %q: it can be text or json", r.format)
 	}
-	if f.config.Workload == "" {
+	if r.config.Workload == "" {
 		return errors.New("no workload is named: --workload NAME; loadgen list explains them")
 	}
-	if f.config.Weights, err = parseWeights(f.weights); err != nil {
+	if r.config.Weights, err = parseWeights(r.weights); err != nil {
 		return err
 	}
-	if f.tokenFile != "" {
-		token, err := os.ReadFile(f.tokenFile)
+	if r.tokenFile != "" {
+		token, err := os.ReadFile(r.tokenFile)
 		if err != nil {
 			return err
 		}
-		f.config.Token = strings.TrimSpace(string(token))
+		r.config.Token = strings.TrimSpace(string(token))
 	}
-	if f.config.TLS, err = f.tls(); err != nil {
+	if r.config.TLS, err = r.tls(); err != nil {
 		return err
 	}
-	return f.config.Validate()
+	return r.config.Validate()
 }
 
-func (f *runFlags) tls() (*tls.Config, error) {
-	if !f.useTLS {
-		if f.ca != "" || f.cert != "" || f.key != "" {
+func (r *runFlags) tls() (*tls.Config, error) {
+	if !r.useTLS {
+		if r.ca != "" || r.cert != "" || r.key != "" {
 			return nil, errors.New("certificates are given without --tls")
 		}
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.ca != "" {
-		text, err := os.ReadFile(f.ca)
+	if r.ca != "" {
+		text, err := os.ReadFile(r.ca)
 		if err != nil {
 			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s has no certificates in it", f.ca)
+			return nil, fmt.Errorf("%s has no certificates in it", r.ca)
 		}
 	}
-	if f.cert != "" || f.key != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if r.cert != "" || r.key != "" {
+		pair, err := tls.LoadX509KeyPair(r.cert, r.key)
 		if err != nil {
 			return nil, err
 		}
@@ -241,17 +241,17 @@ func parseWeights(text string) (map[string]int, error) {
 }
 
 // write writes the report, as it was asked for.
-func (f *runFlags) write(report *report.Report, s streams) error {
-	if f.html != "" {
-		file, err := os.Create(f.html)
+func (r *runFlags) write(report *report.Report, s streams) error {
+	if r.html != "" {
+		file, err := os.Create(r.html)
 		if err != nil {
 			return err
 		}
 		if err := errors.Join(report.WriteHTML(file), file.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", f.html, err)
+			return fmt.Errorf("write %s: %w", r.html, err)
 		}
 	}
-	if f.format == "json" {
+	if r.format == "json" {
 		return report.WriteJSON(s.out)
 	}
 	return report.WriteText(s.out)

@@ -11,6 +11,8 @@ import (
 	"strings"
 )
 
+// pageText is the template of the page.
+//
 //go:embed page.html
 var pageText string
 

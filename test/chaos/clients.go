@@ -86,15 +86,15 @@ func startRemote(a Assignment, record *history.Recorder, dir string) (*remoteCli
 }
 
 // send sends a command. It is lost where the process has ended.
-func (c *remoteClient) send(x command) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.lines.Encode(x)
+func (r *remoteClient) send(x command) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.lines.Encode(x)
 }
 
 // read records what the process reports, until its end.
-func (c *remoteClient) read(reports io.Reader) {
-	defer close(c.gone)
+func (re *remoteClient) read(reports io.Reader) {
+	defer close(re.gone)
 	lines := json.NewDecoder(bufio.NewReader(reports))
 	for {
 		var r clientReport
@@ -105,65 +105,65 @@ func (c *remoteClient) read(reports io.Reader) {
 		}
 		switch {
 		case r.Entry != nil:
-			c.record.Add(*r.Entry)
+			re.record.Add(*r.Entry)
 		case r.Write != nil:
-			at, accepted := c.record.Write(r.Write.Semaphore, r.Write.Token)
-			c.send(command{Answer: &writeAnswer{r.Write.Number, at, accepted}})
+			at, accepted := re.record.Write(r.Write.Semaphore, r.Write.Token)
+			re.send(command{Answer: &writeAnswer{r.Write.Number, at, accepted}})
 		case r.Stopped:
-			close(c.stopped)
+			close(re.stopped)
 		}
 	}
 }
 
-func (c *remoteClient) stopPrograms() error {
-	c.send(command{Stop: true})
-	return c.await(c.stopped, "stop its programs")
+func (r *remoteClient) stopPrograms() error {
+	r.send(command{Stop: true})
+	return r.await(r.stopped, "stop its programs")
 }
 
-func (c *remoteClient) close() error {
-	c.send(command{Close: true})
-	if err := c.await(c.gone, "close"); err != nil {
+func (r *remoteClient) close() error {
+	r.send(command{Close: true})
+	if err := r.await(r.gone, "close"); err != nil {
 		return err
 	}
-	if code := c.ExitCode(); code != 0 {
-		return fmt.Errorf("chaos: the process of client %d ended with code %d", c.number, code)
+	if code := r.ExitCode(); code != 0 {
+		return fmt.Errorf("chaos: the process of client %d ended with code %d", r.number, code)
 	}
 	return nil
 }
 
-func (c *remoteClient) await(what <-chan struct{}, name string) error {
+func (r *remoteClient) await(what <-chan struct{}, name string) error {
 	late := time.NewTimer(commandTimeout)
 	defer late.Stop()
 	select {
 	case <-what:
 		return nil
-	case <-c.gone:
+	case <-r.gone:
 		select {
 		case <-what:
 			return nil
 		default:
 		}
-		return fmt.Errorf("chaos: client %d ended by itself, with code %d", c.number, c.ExitCode())
+		return fmt.Errorf("chaos: client %d ended by itself, with code %d", r.number, r.ExitCode())
 	case <-late.C:
-		c.kill()
-		return fmt.Errorf("chaos: client %d does not %s within %v", c.number, name, commandTimeout)
+		r.kill()
+		return fmt.Errorf("chaos: client %d does not %s within %v", r.number, name, commandTimeout)
 	}
 }
 
 // kill kills the process, and ends what its client believed in.
-func (c *remoteClient) kill() {
-	at := c.record.Now()
-	c.Kill()
-	<-c.gone
-	c.record.ClientDied(c.number, at)
+func (r *remoteClient) kill() {
+	at := r.record.Now()
+	r.Kill()
+	<-r.gone
+	r.record.ClientDied(r.number, at)
 }
 
 // pause stops the process with SIGSTOP.
-func (c *remoteClient) pause() (resume func()) {
-	if c.Signal(syscall.SIGSTOP) != nil {
+func (r *remoteClient) pause() (resume func()) {
+	if r.Signal(syscall.SIGSTOP) != nil {
 		return nil
 	}
-	return func() { _ = c.Signal(syscall.SIGCONT) }
+	return func() { _ = r.Signal(syscall.SIGCONT) }
 }
 
 // addClient starts a client of the trial.

@@ -95,15 +95,15 @@ func removalsOf(h *History) *removals {
 }
 
 // hold is the earliest moment from which on a hold may have been over without the knowledge of its client.
-func (x *removals) hold(h *Hold) Time {
-	return x.from(h.Semaphore, h.Session, x.gained[ownership{h.Semaphore, h.Session, h.Order}])
+func (r *removals) hold(h *Hold) Time {
+	return r.from(h.Semaphore, h.Session, r.gained[ownership{h.Semaphore, h.Session, h.Order}])
 }
 
 // from is the earliest moment from which on what a session got of a semaphore at some time may have been taken
 // away without its knowledge.
-func (x *removals) from(s Semaphore, session uint64, gained Time) Time {
+func (r *removals) from(s Semaphore, session uint64, gained Time) Time {
 	first := Never
-	for _, list := range [][]*Operation{x.semaphores[s], x.sessions[session], x.nodes[s.Node]} {
+	for _, list := range [][]*Operation{r.semaphores[s], r.sessions[session], r.nodes[s.Node]} {
 		for _, o := range list {
 			if o.Outcome == Unknown || o.Returned > gained {
 				first = min(first, max(o.Called, gained))

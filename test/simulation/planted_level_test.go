@@ -72,9 +72,9 @@ type misleadingSnapshot struct{ shard.Snapshot }
 
 // Save writes the file with the first level in its header: behind the first bytes of the file and the head of its first
 // block.
-func (s *misleadingSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
+func (m *misleadingSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	var file bytes.Buffer
-	if err := s.Snapshot.Save(&file, stop); err != nil {
+	if err := m.Snapshot.Save(&file, stop); err != nil {
 		return err
 	}
 	const start, head = 16 + 4, 1 + 4

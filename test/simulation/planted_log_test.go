@@ -17,25 +17,25 @@ type faultyLog struct {
 	barrier func(l shard.Log, done func(error)) error
 }
 
-func (l *faultyLog) Propose(batch []byte, done func(shard.Outcome)) error {
-	if l.alter == nil {
-		return l.Log.Propose(batch, done)
+func (f *faultyLog) Propose(batch []byte, done func(shard.Outcome)) error {
+	if f.alter == nil {
+		return f.Log.Propose(batch, done)
 	}
 	var b shard.Batch
 	if err := shard.DecodeBatch(batch, &b, level.Newest); err != nil {
 		panic(err)
 	}
 	for i := range b.Commands {
-		l.alter(&b.Commands[i])
+		f.alter(&b.Commands[i])
 	}
-	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
+	return f.Log.Propose(shard.AppendBatch(nil, &b), done)
 }
 
-func (l *faultyLog) Barrier(done func(error)) error {
-	if l.barrier == nil {
-		return l.Log.Barrier(done)
+func (f *faultyLog) Barrier(done func(error)) error {
+	if f.barrier == nil {
+		return f.Log.Barrier(done)
 	}
-	return l.barrier(l.Log, done)
+	return f.barrier(f.Log, done)
 }
 
 // faultyMachine is a data shard's state machine that does not get all that its log says.
@@ -49,20 +49,20 @@ type faultyMachine struct {
 	count  int
 }
 
-func (m *faultyMachine) Apply(entries []shard.Entry) error {
+func (f *faultyMachine) Apply(entries []shard.Entry) error {
 	for _, e := range entries {
-		if err := m.apply(m, e); err != nil {
+		if err := f.apply(f, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *faultyMachine) LeadershipChanged(l shard.Leadership) {
-	m.mu.Lock()
-	m.leader = l.Leader
-	m.mu.Unlock()
-	m.StateMachine.LeadershipChanged(l)
+func (f *faultyMachine) LeadershipChanged(l shard.Leadership) {
+	f.mu.Lock()
+	f.leader = l.Leader
+	f.mu.Unlock()
+	f.StateMachine.LeadershipChanged(l)
 }
 
 // withLog plants a mistake into the logs of all data shards.

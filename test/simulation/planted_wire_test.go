@@ -59,75 +59,75 @@ func newInterceptedConn(c net.Conn, m *interceptor) net.Conn {
 }
 
 // pump reads what the host sends, until the connection ends.
-func (x *interceptedConn) pump() {
-	defer close(x.arrived)
+func (i *interceptedConn) pump() {
+	defer close(i.arrived)
 	for {
 		chunk := make([]byte, 64<<10)
-		n, err := x.Conn.Read(chunk)
+		n, err := i.Conn.Read(chunk)
 		if n == 0 && err != nil {
-			x.failed = err
+			i.failed = err
 			return
 		}
 		select {
-		case x.arrived <- chunk[:n]:
-		case <-x.done.Done():
-			x.failed = net.ErrClosed
+		case i.arrived <- chunk[:n]:
+		case <-i.done.Done():
+			i.failed = net.ErrClosed
 			return
 		}
 	}
 }
 
-func (x *interceptedConn) Close() error {
-	x.end()
-	return x.Conn.Close()
+func (i *interceptedConn) Close() error {
+	i.end()
+	return i.Conn.Close()
 }
 
-func (x *interceptedConn) Read(b []byte) (int, error) {
-	for len(x.ready) == 0 {
+func (i *interceptedConn) Read(b []byte) (int, error) {
+	for len(i.ready) == 0 {
 		select {
-		case frame := <-x.injected:
-			x.ready = append(x.ready, frame...)
+		case frame := <-i.injected:
+			i.ready = append(i.ready, frame...)
 			continue
-		case chunk, ok := <-x.arrived:
+		case chunk, ok := <-i.arrived:
 			if !ok {
-				return 0, x.failed
+				return 0, i.failed
 			}
-			x.in = append(x.in, chunk...)
+			i.in = append(i.in, chunk...)
 		}
-		x.in = frames(x.in, func(frame, payload []byte) {
-			a, err := x.answers.Decode(payload)
-			if err != nil || x.interceptor.answer == nil {
-				x.ready = append(x.ready, frame...)
+		i.in = frames(i.in, func(frame, payload []byte) {
+			a, err := i.answers.Decode(payload)
+			if err != nil || i.interceptor.answer == nil {
+				i.ready = append(i.ready, frame...)
 				return
 			}
-			x.ready = append(x.ready, x.interceptor.answer(a, frame)...)
+			i.ready = append(i.ready, i.interceptor.answer(a, frame)...)
 		})
 	}
-	n := copy(b, x.ready)
-	x.ready = x.ready[n:]
+	n := copy(b, i.ready)
+	i.ready = i.ready[n:]
 	return n, nil
 }
 
-func (x *interceptedConn) Write(b []byte) (int, error) {
-	if x.interceptor.request == nil {
-		return x.Conn.Write(b)
+func (i *interceptedConn) Write(b []byte) (int, error) {
+	if i.interceptor.request == nil {
+		return i.Conn.Write(b)
 	}
-	x.out = append(x.out, b...)
+	i.out = append(i.out, b...)
 	var on []byte
-	x.out = frames(x.out, func(frame, payload []byte) {
-		r, err := x.requests.Decode(payload)
+	i.out = frames(i.out, func(frame, payload []byte) {
+		r, err := i.requests.Decode(payload)
 		if err != nil {
 			on = append(on, frame...)
 			return
 		}
-		pass, back := x.interceptor.request(r, frame)
+		pass, back := i.interceptor.request(r, frame)
 		on = append(on, pass...)
 		if back != nil {
-			x.injected <- back
+			i.injected <- back
 		}
 	})
 	if len(on) > 0 {
-		if _, err := x.Conn.Write(on); err != nil {
+		if _, err := i.Conn.Write(on); err != nil {
 			return 0, err
 		}
 	}

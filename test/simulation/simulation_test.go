@@ -161,8 +161,8 @@ func TestWorlds(t *testing.T) {
 	fresh(t, 1, long, func(simulation.Plan) bool { return true })
 }
 
-// TestQuotasAreUsedUpInSomeWorlds plays worlds whose shards have small quotas. That a refusal by quota has no effect,
-// and that all replicas refuse the same, is judged as everything is.
+// TestQuotasAreUsedUpInSomeWorlds runs worlds whose shards have small quotas. That a refusal by quota has no effect,
+// and that all replicas refuse the same, the rules check as ever.
 func TestQuotasAreUsedUpInSomeWorlds(t *testing.T) {
 	if level.Newest < meta.QuotaLevel {
 		t.Skip("this build cannot follow the level that has quotas")

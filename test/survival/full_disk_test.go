@@ -39,16 +39,16 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 }
 
 // fill takes all room but that much. It may be called from any goroutine.
-func (d *smallDisk) fill(leave uint64) error {
+func (s *smallDisk) fill(leave uint64) error {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(d.dir, &fs); err != nil {
+	if err := syscall.Statfs(s.dir, &fs); err != nil {
 		return err
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	if free <= leave {
 		return fmt.Errorf("%d bytes are free, %d are to be left", free, leave)
 	}
-	file, err := os.OpenFile(d.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(s.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func (d *smallDisk) fill(leave uint64) error {
 	return nil
 }
 
-func (d *smallDisk) clear() {
-	d.t.Helper()
-	if err := os.Remove(d.ballast); err != nil {
-		d.t.Fatal(err)
+func (s *smallDisk) clear() {
+	s.t.Helper()
+	if err := os.Remove(s.ballast); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -133,9 +133,9 @@ func (p *Program) start(o history.Operation, t Target) *pending {
 }
 
 // finish records the outcome.
-func (o *pending) finish(err error) {
-	o.Outcome, o.Error = OutcomeOf(err)
-	o.end(o.Operation, err)
+func (p *pending) finish(err error) {
+	p.Outcome, p.Error = OutcomeOf(err)
+	p.end(p.Operation, err)
 }
 
 // value is data that is written once.

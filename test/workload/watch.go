@@ -85,7 +85,7 @@ type OneShotWatch struct {
 }
 
 // Armed reports whether the watch has to fire at a change: it has not yet, and its session has not ended.
-func (w *OneShotWatch) Armed() bool { return !w.fired.Load() && w.Session.Context().Err() == nil }
+func (o *OneShotWatch) Armed() bool { return !o.fired.Load() && o.Session.Context().Err() == nil }
 
 // Watches are the one-shot watches of the latest session, when Run has returned.
 func (p *Program) Watches() iter.Seq[*OneShotWatch] { return maps.Values(p.watches) }

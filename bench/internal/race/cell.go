@@ -50,7 +50,7 @@ func Matrix() []Cell {
 			Hosts: both, Contestants: contestants,
 		}
 	}
-	// ZooKeeper tells a session once of what it watches, however many wait there: a thousand watchers would
+	// ZooKeeper notifies a session once of what it watches, however many wait there: a thousand watchers would
 	// be a thousand connections that ask again after every event, which is another workload.
 	watch := func(watchers int) Cell {
 		return Cell{
@@ -150,7 +150,7 @@ func (c Choice) resized(matrix []Cell) []Cell {
 	return made
 }
 
-// size is how many call, or watch where somebody watches.
+// size is the number of watchers where there are any, of callers otherwise.
 func (c Cell) size() string { return strconv.Itoa(max(c.Callers, c.Watchers)) }
 
 func matches(pattern, name string) bool {

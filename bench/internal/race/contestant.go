@@ -32,11 +32,15 @@ type Signalbox struct {
 	Of      string // its version
 }
 
+// Name implements Contestant.
 func (s Signalbox) Name() string { return results.Signalbox }
+
+// Version implements Contestant.
 func (s Signalbox) Version() results.Version {
 	return results.Version{Name: "Signalbox", Version: s.Of}
 }
 
+// Run implements Contestant.
 func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
 		[]string{"--binary", s.Binary, "--format", "json"})
@@ -64,9 +68,13 @@ type Etcd struct {
 	Of     string // its version
 }
 
-func (e Etcd) Name() string             { return results.Etcd }
+// Name implements Contestant.
+func (e Etcd) Name() string { return results.Etcd }
+
+// Version implements Contestant.
 func (e Etcd) Version() results.Version { return results.Version{Name: "etcd", Version: e.Of} }
 
+// Run implements Contestant.
 func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
 	if err != nil {
@@ -82,11 +90,15 @@ type ZooKeeper struct {
 	Installation zookeeper.Installation
 }
 
+// Name implements Contestant.
 func (z ZooKeeper) Name() string { return results.ZooKeeper }
+
+// Version implements Contestant.
 func (z ZooKeeper) Version() results.Version {
 	return results.Version{Name: "ZooKeeper", Version: z.Installation.Version}
 }
 
+// Run implements Contestant.
 func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	t.Warmup = max(t.Warmup, t.JavaWarmup)
 	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
@@ -111,11 +123,15 @@ type Floor struct {
 	Of   string // the version of the log
 }
 
+// Name implements Contestant.
 func (f Floor) Name() string { return results.Floor }
+
+// Version implements Contestant.
 func (f Floor) Version() results.Version {
 	return results.Version{Name: "bare proposals:", Version: f.Of}
 }
 
+// Run implements Contestant.
 func (f Floor) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
 	switch t.Workload {
 	case "fsync":

@@ -26,8 +26,8 @@ func TestEveryTargetIsOfTheMatrix(t *testing.T) {
 	}
 }
 
-// TestTheMatrixMeasuresEverythingThatTargetsNeed runs it with contestants that only tell a rate, and looks
-// for targets that nobody measured.
+// TestTheMatrixMeasuresEverythingThatTargetsNeed runs it with contestants that only report a rate, and checks
+// that every target is measured.
 func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
 	var all []Contestant
 	for _, name := range slices.Concat(everybody, machine) {
@@ -114,7 +114,7 @@ func TestAFailedRunIsReportedAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextEndsTheRaceAndIsNobodysFailure(t *testing.T) {
+func TestTheEndOfTheContextEndsTheRaceAndIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	run := func(ctx context.Context, t Task) error {
 		if t.Name == "lock-64" {
@@ -213,7 +213,7 @@ func TestARaceTakesAboutAsLongAsItsRuns(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreNoMoreThanSomebodyUses(t *testing.T) {
+func TestConnectionsAreNoMoreThanAreUsed(t *testing.T) {
 	s := Settings{Connections: 8}
 	for _, c := range []struct {
 		cell Cell

@@ -51,7 +51,7 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 	return time.Duration(s.Rounds) * round
 }
 
-// connections is how many there are: no more than somebody uses.
+// connections is how many there are: no more than are used.
 func (t Task) connections() int {
 	if t.Cell.Connections > 0 {
 		return t.Cell.Connections

@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+// page is the template of the page.
+//
 //go:embed page.html
 var page string
 

@@ -22,8 +22,8 @@ type Machine struct {
 	Go         string `json:"go"`
 }
 
-// LookAt finds out about this machine; what it cannot find out is left empty.
-func LookAt(dataDir string) Machine {
+// ThisMachine describes this machine; what it cannot find out is left empty.
+func ThisMachine(dataDir string) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Filesystem: filesystem(dataDir)}
 	m.CPU = field("/proc/cpuinfo", "model name")
 	if kb, err := strconv.ParseUint(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 10, 64); err == nil {
@@ -70,6 +70,6 @@ func filesystem(dir string) string {
 	return fmt.Sprintf("%#x", s.Type)
 }
 
-// SyncsNothing tells of a filesystem that keeps files in memory, where a sync costs nothing and a race
-// says nothing.
+// SyncsNothing reports whether the filesystem keeps files in memory, where a sync costs nothing and a race says
+// nothing.
 func (m Machine) SyncsNothing() bool { return m.Filesystem == "tmpfs" }

@@ -257,7 +257,7 @@ func TestNumbersAreShort(t *testing.T) {
 }
 
 func TestThisMachineIsKnown(t *testing.T) {
-	m := LookAt(t.TempDir())
+	m := ThisMachine(t.TempDir())
 	if m.Cores < 1 || m.MemoryBytes == 0 || m.Kernel == "" || m.Filesystem == "" || m.Go == "" {
 		t.Errorf("%+v", m)
 	}

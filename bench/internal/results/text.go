@@ -3,6 +3,8 @@ package results
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -54,7 +56,9 @@ func (t *text) head(r *Report) {
 		t.printf("%s %s\n", v.Name, v.Version)
 	}
 	s := r.Settings
-	t.printf("rounds: %d, of %s s each after %s s of warming up (%s s for Java), over %d connections; all of it took %v\n",
+	const format = "rounds: %d, of %s s each after %s s of warming up (%s s for Java), " +
+		"over %d connections; all of it took %v\n"
+	t.printf(format,
 		s.Rounds, number(s.DurationSeconds), number(s.WarmupSeconds), number(s.JavaWarmupSeconds), s.Connections,
 		(time.Duration(r.Seconds * float64(time.Second))).Round(time.Second))
 	if m.SyncsNothing() {
@@ -135,4 +139,29 @@ func (t *text) failures(r *Report) {
 			}
 		}
 	}
+}
+
+// number writes a figure with three digits that mean something, and thousands apart.
+func number(v float64) string {
+	switch size := math.Abs(v); {
+	case math.IsNaN(v):
+		return "-"
+	case size >= 100:
+		return report.Thousands(strconv.FormatFloat(v, 'f', 0, 64))
+	case size >= 10:
+		return trimmed(strconv.FormatFloat(v, 'f', 1, 64))
+	}
+	return trimmed(strconv.FormatFloat(v, 'f', 2, 64))
+}
+
+func trimmed(s string) string {
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// unitOf sets a unit apart from its number, where people do.
+func unitOf(unit string) string {
+	if unit == "x" || unit == "" {
+		return unit
+	}
+	return " " + unit
 }
