@@ -142,13 +142,8 @@ func SemaphoreSlot(nodeID uint64, name []byte) uint16 {
 	return uint16(digest.Sum64() % Slots)
 }
 
-// SessionSlot returns the slot of a session, which its id carries in the upper 12 bits.
+// SessionSlot returns the slot of a session, which is in the upper 12 bits of its id. Below it is a counter of at most
+// MaxSessionCounter that never goes back, so that ids of a slot only grow.
 func SessionSlot(sessionID uint64) uint16 {
 	return uint16(sessionID >> sessionSlotShift)
-}
-
-// NewSessionID returns the id of a session in a slot. The counter is at most MaxSessionCounter and never
-// goes back, so that ids of a slot only grow.
-func NewSessionID(slot uint16, counter uint64) uint64 {
-	return uint64(slot)<<sessionSlotShift | counter
 }

@@ -104,7 +104,7 @@ func plainXXH64(b []byte) uint64 {
 func TestSessionIDsContainTheirSlot(t *testing.T) {
 	for _, slot := range []uint16{0, 1, 2047, Slots - 1} {
 		for _, counter := range []uint64{0, 1, MaxSessionCounter} {
-			id := NewSessionID(slot, counter)
+			id := uint64(slot)<<sessionSlotShift | counter
 			if got := SessionSlot(id); got != slot {
 				t.Errorf("session %d of slot %d has slot %d", counter, slot, got)
 			}

@@ -17,21 +17,21 @@ type index[K cmp.Ordered, V any] struct {
 }
 
 // search returns the place of the key, or where it would stand.
-func (x *index[K, V]) search(k K) (int, bool) {
-	return slices.BinarySearchFunc(x.entries, k, func(v *V, k K) int { return cmp.Compare(x.key(v), k) })
+func (in *index[K, V]) search(k K) (int, bool) {
+	return slices.BinarySearchFunc(in.entries, k, func(v *V, k K) int { return cmp.Compare(in.key(v), k) })
 }
 
 // get returns the value of the key, nil where there is none.
-func (x *index[K, V]) get(k K) *V {
-	if i, ok := x.search(k); ok {
-		return x.entries[i]
+func (in *index[K, V]) get(k K) *V {
+	if i, ok := in.search(k); ok {
+		return in.entries[i]
 	}
 	return nil
 }
 
 // after returns the place of the first value whose key comes after k.
-func (x *index[K, V]) after(k K) int {
-	i, found := x.search(k)
+func (in *index[K, V]) after(k K) int {
+	i, found := in.search(k)
 	if found {
 		i++
 	}
@@ -39,44 +39,44 @@ func (x *index[K, V]) after(k K) int {
 }
 
 // page returns up to limit values from the place on, up to the place end, and whether there are more.
-func (x *index[K, V]) page(from, end, limit int) (page []*V, more bool) {
+func (in *index[K, V]) page(from, end, limit int) (page []*V, more bool) {
 	if end-from > limit {
-		return slices.Clone(x.entries[from : from+limit]), true
+		return slices.Clone(in.entries[from : from+limit]), true
 	}
-	return slices.Clone(x.entries[from:end]), false
+	return slices.Clone(in.entries[from:end]), false
 }
 
 // put adds the value, or puts it in the place of the one with its key.
-func (x *index[K, V]) put(v *V) {
-	x.thaw()
-	i, found := x.search(x.key(v))
+func (in *index[K, V]) put(v *V) {
+	in.thaw()
+	i, found := in.search(in.key(v))
 	if found {
-		x.entries[i] = v
+		in.entries[i] = v
 		return
 	}
-	x.entries = slices.Insert(x.entries, i, v)
+	in.entries = slices.Insert(in.entries, i, v)
 }
 
 // remove takes out the value of the key, which must be there.
-func (x *index[K, V]) remove(k K) {
-	x.thaw()
-	i, found := x.search(k)
+func (in *index[K, V]) remove(k K) {
+	in.thaw()
+	i, found := in.search(k)
 	assert(found, "what is removed is there")
-	x.entries = slices.Delete(x.entries, i, i+1)
+	in.entries = slices.Delete(in.entries, i, i+1)
 }
 
 // freeze returns the values as they are now.
-func (x *index[K, V]) freeze() []*V {
-	x.frozen = true
-	return x.entries[:len(x.entries):len(x.entries)]
+func (in *index[K, V]) freeze() []*V {
+	in.frozen = true
+	return in.entries[:len(in.entries):len(in.entries)]
 }
 
 // thaw makes the entries writable. The copy has room to grow, so that a put does not copy once more.
-func (x *index[K, V]) thaw() {
-	if !x.frozen {
+func (in *index[K, V]) thaw() {
+	if !in.frozen {
 		return
 	}
-	entries := make([]*V, len(x.entries), len(x.entries)+len(x.entries)/8+8)
-	copy(entries, x.entries)
-	x.entries, x.frozen = entries, false
+	entries := make([]*V, len(in.entries), len(in.entries)+len(in.entries)/8+8)
+	copy(entries, in.entries)
+	in.entries, in.frozen = entries, false
 }

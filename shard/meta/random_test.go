@@ -21,101 +21,102 @@ func newCommands(seed uint64) *commands {
 
 func pick[T any](g *commands, list ...T) T { return list[g.r.IntN(len(list))] }
 
-func (g *commands) path() string {
-	if g.r.IntN(25) == 0 {
-		return pick(g, "", "/", "/a b", "/..", "/a/\x01", "/\xff")
+func (co *commands) path() string {
+	if co.r.IntN(25) == 0 {
+		return pick(co, "", "/", "/a b", "/..", "/a/\x01", "/\xff")
 	}
-	return pick(g, "/", "//", "") + pick(g, "a", "b", "b-", "c") + pick(g, "", "/x", "/y", "//x/", "/.", "/x/1")
+	return pick(co, "/", "//", "") + pick(co, "a", "b", "b-", "c") + pick(co, "", "/x", "/y", "//x/", "/.", "/x/1")
 }
 
-func (g *commands) config() Config {
+func (co *commands) config() Config {
 	var c Config
-	if g.r.IntN(2) == 0 {
-		c.SessionGracePeriodMillis = pick[uint64](g, 0, 999, 1000, 2000, 5000, 5001, 10_000, 15_000, 30_000, 30_001)
+	if co.r.IntN(2) == 0 {
+		c.SessionGracePeriodMillis = pick[uint64](co, 0, 999, 1000, 2000, 5000, 5001, 10_000, 15_000, 30_000, 30_001)
 	}
-	if g.r.IntN(3) == 0 {
-		c.SelfCheckPeriodMillis = pick[uint64](g, 499, 500, 1000, 2000, 4999, 10_000, 10_001)
+	if co.r.IntN(3) == 0 {
+		c.SelfCheckPeriodMillis = pick[uint64](co, 499, 500, 1000, 2000, 4999, 10_000, 10_001)
 	}
-	if g.r.IntN(4) == 0 {
-		c.ReadConsistency = pick[protocol.Consistency](g, 0, 1, 2, 3)
-		c.AttachConsistency = pick[protocol.Consistency](g, 0, 1, 2)
-		c.RateLimiterCountersMode = pick[protocol.CountersMode](g, 0, 1, 2, 2, 2, 9)
+	if co.r.IntN(4) == 0 {
+		c.ReadConsistency = pick[protocol.Consistency](co, 0, 1, 2, 3)
+		c.AttachConsistency = pick[protocol.Consistency](co, 0, 1, 2)
+		c.RateLimiterCountersMode = pick[protocol.CountersMode](co, 0, 1, 2, 2, 2, 9)
 	}
-	if g.r.IntN(3) == 0 && level.Newest >= QuotaLevel {
-		c.QuotaObjects = pick[uint64](g, 0, 1, 5, 1_000_000, 1_000_001)
-		c.QuotaBytes = pick[uint64](g, 0, 1<<20-1, 1<<20, 1<<30, 1<<40, 1<<40+1)
+	if co.r.IntN(3) == 0 && level.Newest >= QuotaLevel {
+		c.QuotaObjects = pick[uint64](co, 0, 1, 5, 1_000_000, 1_000_001)
+		c.QuotaBytes = pick[uint64](co, 0, 1<<20-1, 1<<20, 1<<30, 1<<40, 1<<40+1)
 	}
 	return c
 }
 
 // id is of a node that is there, that was, or that never was.
-func (g *commands) id(m *Machine) shard.NodeID {
-	if nodes := m.byPath.entries; len(nodes) > 0 && g.r.IntN(2) == 0 {
-		return nodes[g.r.IntN(len(nodes))].ID
+func (co *commands) id(m *Machine) shard.NodeID {
+	if nodes := m.byPath.entries; len(nodes) > 0 && co.r.IntN(2) == 0 {
+		return nodes[co.r.IntN(len(nodes))].ID
 	}
-	if list := m.dropping.entries; len(list) > 0 && g.r.IntN(2) == 0 {
-		return list[g.r.IntN(len(list))].ID
+	if list := m.dropping.entries; len(list) > 0 && co.r.IntN(2) == 0 {
+		return list[co.r.IntN(len(list))].ID
 	}
-	return shard.NodeID(g.r.Uint64N(uint64(m.lastNode) + 3))
+	return shard.NodeID(co.r.Uint64N(uint64(m.lastNode) + 3))
 }
 
 // near is the version, or one that is near to it.
-func (g *commands) near(version uint64) uint64 {
-	return max(version+pick[uint64](g, 0, 0, 0, 1, 2, 3), 2) - 2 + pick[uint64](g, 2, 2, 2, 1, 0)
+func (co *commands) near(version uint64) uint64 {
+	return max(version+pick[uint64](co, 0, 0, 0, 1, 2, 3), 2) - 2 + pick[uint64](co, 2, 2, 2, 1, 0)
 }
 
-func (g *commands) one(m *Machine) Command {
+func (co *commands) one(m *Machine) Command {
 	c := Command{}
-	switch n := g.r.IntN(100); {
+	switch n := co.r.IntN(100); {
 	case n < 20:
-		c = create(g.path(), g.config())
+		c = create(co.path(), co.config())
 	case n < 45:
-		c = alter(g.path(), g.config())
-		if g.r.IntN(4) == 0 {
-			c.Node = g.id(m)
+		c = alter(co.path(), co.config())
+		if co.r.IntN(4) == 0 {
+			c.Node = co.id(m)
 		}
-		if node := m.byID.get(g.id(m)); node != nil && g.r.IntN(3) == 0 {
-			c.Path, c.Node, c.Expected = pick(g, node.Path, ""), node.ID, g.near(node.Version)
+		if node := m.byID.get(co.id(m)); node != nil && co.r.IntN(3) == 0 {
+			c.Path, c.Node, c.Expected = pick(co, node.Path, ""), node.ID, co.near(node.Version)
 		}
 	case n < 52:
-		c = drop(g.path())
-		if g.r.IntN(3) == 0 {
-			c.Path, c.Node = pick(g, c.Path, ""), g.id(m)
+		c = drop(co.path())
+		if co.r.IntN(3) == 0 {
+			c.Path, c.Node = pick(co, c.Path, ""), co.id(m)
 		}
 	case n < 67:
-		c = confirmed(g.id(m), g.r.Uint64N(4))
+		c = confirmed(co.id(m), co.r.Uint64N(4))
 		if node := m.byID.get(c.Node); node != nil {
-			c.Expected = g.near(node.Version)
+			c.Expected = co.near(node.Version)
 		}
 	case n < 87:
-		c = cleared(g.id(m), ShardID(g.r.Uint64N(5)))
+		c = cleared(co.id(m), ShardID(co.r.Uint64N(5)))
 	case n < 93:
-		h := host(shard.HostID(g.r.Uint64N(6)), pick(g, "a", "b", "c", "d", "e", "", "x y"))
-		h.ClientAddress = pick(g, "c:1", "c:2", "c:3")
-		h.Level = pick(g, level.Level(g.r.IntN(int(level.Newest)+2)), level.Newest, level.Newest)
+		h := host(shard.HostID(co.r.Uint64N(6)), pick(co, "a", "b", "c", "d", "e", "", "x y"))
+		h.ClientAddress = pick(co, "c:1", "c:2", "c:3")
+		h.Level = pick(co, level.Level(co.r.IntN(int(level.Newest)+2)), level.Newest, level.Newest)
 		c = register(h)
-		if g.r.IntN(3) == 0 {
-			c = seen(h.ID, g.near(m.version))
+		if co.r.IntN(3) == 0 {
+			c = seen(h.ID, co.near(m.version))
 		}
 	case n < 95:
-		c = birth(pick(g, []ShardID{1, 2, 3}, []ShardID{3, 2, 1}, []ShardID{1, 2}, []ShardID{0}, nil)...)
+		c = birth(pick(co, []ShardID{1, 2, 3}, []ShardID{3, 2, 1}, []ShardID{1, 2}, []ShardID{0}, nil)...)
 	case n < 99:
-		first := shard.Slot(g.r.IntN(40) * 105)
-		c = assign(first, first+shard.Slot(g.r.IntN(200)), ShardID(g.r.Uint64N(5)), ShardID(g.r.Uint64N(5)), 0)
-		if g.r.IntN(3) > 0 {
+		first := shard.Slot(co.r.IntN(40) * 105)
+		c = assign(first, first+shard.Slot(co.r.IntN(200)), ShardID(co.r.Uint64N(5)), ShardID(co.r.Uint64N(5)), 0)
+		if co.r.IntN(3) > 0 {
 			c.From = m.routing.table()[c.First]
 		}
-		if g.r.IntN(2) == 0 {
-			c.Expected = g.near(m.routing.Version)
+		if co.r.IntN(2) == 0 {
+			c.Expected = co.near(m.routing.Version)
 		}
 	default:
-		switch g.r.IntN(3) {
+		switch co.r.IntN(3) {
 		case 0:
 			c = Command{Level: level.Newest + 1} // which no build may decode yet
 		case 1:
-			c = Command{Kind: CmdClusterLevel, Raise: pick(g, level.Level(g.r.IntN(int(level.Newest)+1)), level.Newest)}
+			c = Command{Kind: CmdClusterLevel, Raise: pick(co, level.Level(co.r.IntN(int(level.Newest)+1)),
+				level.Newest)}
 		default:
-			c = Command{Kind: pick(g, CmdDigestTake, CmdDigestCompare), Digest: g.r.Uint64()}
+			c = Command{Kind: pick(co, CmdDigestTake, CmdDigestCompare), Digest: co.r.Uint64()}
 		}
 	}
 	if needs := c.Config.level(); needs > level.First {
@@ -124,10 +125,10 @@ func (g *commands) one(m *Machine) Command {
 	return c
 }
 
-func (g *commands) some(n int, m *Machine) []Command {
+func (co *commands) some(n int, m *Machine) []Command {
 	list := make([]Command, n)
 	for i := range list {
-		list[i] = g.one(m)
+		list[i] = co.one(m)
 	}
 	return list
 }

@@ -285,11 +285,11 @@ type narrow struct {
 	err  error
 }
 
-func (w *narrow) Write(p []byte) (int, error) {
-	if len(p) > w.room {
-		return w.room, w.err
+func (n *narrow) Write(p []byte) (int, error) {
+	if len(p) > n.room {
+		return n.room, n.err
 	}
-	w.room -= len(p)
+	n.room -= len(p)
 	return len(p), nil
 }
 

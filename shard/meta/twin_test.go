@@ -71,27 +71,27 @@ func (n *twinNode) node(path string) Node {
 }
 
 // state is what the machine should hold.
-func (w *twin) state() State {
-	s := State{Version: w.version, LastNode: w.lastNode, Level: w.level}
-	if w.routing > 0 {
-		s.Routing = Routing{Version: w.routing, Cluster: w.cluster, Shards: slices.Sorted(maps.Keys(w.shards))}
+func (t *twin) state() State {
+	s := State{Version: t.version, LastNode: t.lastNode, Level: t.level}
+	if t.routing > 0 {
+		s.Routing = Routing{Version: t.routing, Cluster: t.cluster, Shards: slices.Sorted(maps.Keys(t.shards))}
 		for slot := range shard.Slots {
-			if slot > 0 && w.slots[slot] == w.slots[slot-1] {
+			if slot > 0 && t.slots[slot] == t.slots[slot-1] {
 				s.Routing.Ranges[len(s.Routing.Ranges)-1].Last = shard.Slot(slot)
 			} else {
 				s.Routing.Ranges = append(s.Routing.Ranges,
-					SlotRange{shard.Slot(slot), shard.Slot(slot), w.slots[slot]})
+					SlotRange{shard.Slot(slot), shard.Slot(slot), t.slots[slot]})
 			}
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.hosts)) {
-		s.Hosts = append(s.Hosts, w.hosts[id])
+	for _, id := range slices.Sorted(maps.Keys(t.hosts)) {
+		s.Hosts = append(s.Hosts, t.hosts[id])
 	}
-	for _, path := range slices.Sorted(maps.Keys(w.nodes)) {
-		s.Nodes = append(s.Nodes, w.nodes[path].node(path))
+	for _, path := range slices.Sorted(maps.Keys(t.nodes)) {
+		s.Nodes = append(s.Nodes, t.nodes[path].node(path))
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.dropped)) {
-		d := w.dropped[id]
+	for _, id := range slices.Sorted(maps.Keys(t.dropped)) {
+		d := t.dropped[id]
 		s.Dropping = append(s.Dropping, Dropped{id, d.version, slices.Sorted(maps.Keys(d.pending))})
 	}
 	return s
@@ -123,8 +123,8 @@ func twinConfig(c Config) bool {
 		e.QuotaObjects >= 1 && e.QuotaObjects <= 1_000_000 && e.QuotaBytes >= 1<<20 && e.QuotaBytes <= 1<<40
 }
 
-func (w *twin) byID(id shard.NodeID) (string, *twinNode) {
-	for path, n := range w.nodes {
+func (t *twin) byID(id shard.NodeID) (string, *twinNode) {
+	for path, n := range t.nodes {
 		if n.id == id {
 			return path, n
 		}
@@ -143,96 +143,96 @@ type answer struct {
 
 func failed(s protocol.Status) answer { return answer{status: s} }
 
-func (w *twin) apply(c *Command) answer {
-	a := w.execute(c)
+func (t *twin) apply(c *Command) answer {
+	a := t.execute(c)
 	if a.flags&FlagChanged != 0 {
-		w.version++
+		t.version++
 	}
 	return a
 }
 
-func (w *twin) execute(c *Command) answer {
-	if c.Level > w.level {
+func (t *twin) execute(c *Command) answer {
+	if c.Level > t.level {
 		return failed(protocol.StatusUnsupported)
 	}
 	switch c.Kind {
 	case CmdNodeCreate:
-		return w.create(c)
+		return t.create(c)
 	case CmdNodeAlter, CmdNodeDrop:
-		return w.alterOrDrop(c)
+		return t.alterOrDrop(c)
 	case CmdGraceConfirmed:
-		return w.confirmed(c)
+		return t.confirmed(c)
 	case CmdNodeCleared:
-		return w.cleared(c)
+		return t.cleared(c)
 	case CmdHostRegister:
-		return w.register(c)
+		return t.register(c)
 	case CmdHostSeen:
-		return w.seen(c)
+		return t.seen(c)
 	case CmdRoutingInit:
-		return w.birth(c)
+		return t.birth(c)
 	case CmdSlotsAssign:
-		return w.assign(c)
+		return t.assign(c)
 	case CmdClusterLevel:
-		return w.raise(c)
+		return t.raise(c)
 	}
 	return answer{} // digests
 }
 
-func (w *twin) raise(c *Command) answer {
+func (t *twin) raise(c *Command) answer {
 	if c.Raise == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
-	if c.Raise <= w.level {
+	if c.Raise <= t.level {
 		return answer{flags: FlagExisted}
 	}
-	able := len(w.hosts) > 0
-	for _, h := range w.hosts {
+	able := len(t.hosts) > 0
+	for _, h := range t.hosts {
 		able = able && h.Level >= c.Raise
 	}
 	if !able {
 		return failed(protocol.StatusPreconditionFailed)
 	}
-	w.level = c.Raise
+	t.level = c.Raise
 	return answer{flags: FlagChanged, event: EffectLevelChanged}
 }
 
-func (w *twin) create(c *Command) answer {
+func (t *twin) create(c *Command) answer {
 	path, good := twinPath(c.Path)
 	if !good || !twinConfig(c.Config) {
 		return failed(protocol.StatusBadRequest)
 	}
-	if n := w.nodes[path]; n != nil {
+	if n := t.nodes[path]; n != nil {
 		return answer{flags: FlagExisted, node: n.node(path)}
 	}
-	w.lastNode++
-	n := &twinNode{id: w.lastNode, configs: []Config{c.Config}, made: []uint64{w.version + 1}}
-	w.nodes[path] = n
+	t.lastNode++
+	n := &twinNode{id: t.lastNode, configs: []Config{c.Config}, made: []uint64{t.version + 1}}
+	t.nodes[path] = n
 	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
 }
 
-func (w *twin) alterOrDrop(c *Command) answer {
+func (t *twin) alterOrDrop(c *Command) answer {
 	var path string
 	var n *twinNode
 	if c.Path == "" {
 		if c.Node == 0 {
 			return failed(protocol.StatusBadRequest)
 		}
-		path, n = w.byID(c.Node)
+		path, n = t.byID(c.Node)
 	} else {
 		var good bool
 		if path, good = twinPath(c.Path); !good {
 			return failed(protocol.StatusBadRequest)
 		}
-		n = w.nodes[path]
+		n = t.nodes[path]
 	}
 	if n == nil || c.Node != 0 && c.Node != n.id {
 		return failed(protocol.StatusNotFound)
 	}
 	before := n.node(path)
 	if c.Kind == CmdNodeDrop {
-		delete(w.nodes, path)
-		if len(w.shards) > 0 {
-			w.dropped[n.id] = &twinDropped{version: w.version + 1, pending: maps.Clone(w.shards)}
+		delete(t.nodes, path)
+		if len(t.shards) > 0 {
+			t.dropped[n.id] = &twinDropped{version: t.version + 1, pending: maps.Clone(t.shards)}
 		}
 		return answer{flags: FlagChanged, node: before, event: EffectNodeDropped}
 	}
@@ -246,15 +246,15 @@ func (w *twin) alterOrDrop(c *Command) answer {
 	if next == before.Config {
 		return answer{node: before}
 	}
-	n.configs, n.made = append(n.configs, next), append(n.made, w.version+1)
+	n.configs, n.made = append(n.configs, next), append(n.made, t.version+1)
 	return answer{flags: FlagChanged, node: n.node(path), event: EffectNodeChanged}
 }
 
-func (w *twin) confirmed(c *Command) answer {
+func (t *twin) confirmed(c *Command) answer {
 	if c.Node == 0 || c.Expected == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
-	path, n := w.byID(c.Node)
+	path, n := t.byID(c.Node)
 	if n == nil {
 		return failed(protocol.StatusNotFound)
 	}
@@ -269,31 +269,31 @@ func (w *twin) confirmed(c *Command) answer {
 	return answer{node: before}
 }
 
-func (w *twin) cleared(c *Command) answer {
+func (t *twin) cleared(c *Command) answer {
 	if c.Node == 0 || c.Shard == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
-	if !w.shards[c.Shard] {
+	if !t.shards[c.Shard] {
 		return failed(protocol.StatusPreconditionFailed)
 	}
-	if c.Node > w.lastNode {
+	if c.Node > t.lastNode {
 		return failed(protocol.StatusNotFound)
 	}
-	if _, n := w.byID(c.Node); n != nil {
+	if _, n := t.byID(c.Node); n != nil {
 		return failed(protocol.StatusPreconditionFailed)
 	}
-	d := w.dropped[c.Node]
+	d := t.dropped[c.Node]
 	if d == nil || !d.pending[c.Shard] {
 		return answer{}
 	}
 	delete(d.pending, c.Shard)
 	if len(d.pending) == 0 {
-		delete(w.dropped, c.Node)
+		delete(t.dropped, c.Node)
 	}
 	return answer{flags: FlagChanged}
 }
 
-func (w *twin) register(c *Command) answer {
+func (t *twin) register(c *Command) answer {
 	h := c.Host
 	for _, f := range []struct {
 		s           string
@@ -309,16 +309,16 @@ func (w *twin) register(c *Command) answer {
 	if h.ID == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
-	for _, other := range w.hosts {
+	for _, other := range t.hosts {
 		if (other.ID == h.ID) != (other.Name == h.Name) {
 			return failed(protocol.StatusPreconditionFailed)
 		}
 	}
-	if w.level > level.First && h.Level < w.level {
+	if t.level > level.First && h.Level < t.level {
 		return failed(protocol.StatusPreconditionFailed)
 	}
 	h.Current, h.Target = protocol.HostOnline, protocol.HostOnline
-	old, existed := w.hosts[h.ID]
+	old, existed := t.hosts[h.ID]
 	flags := EffectFlags(0)
 	if existed {
 		flags = FlagExisted
@@ -330,31 +330,31 @@ func (w *twin) register(c *Command) answer {
 	if !existed {
 		h.Seen = 0
 	}
-	h.Changed = w.version + 1
-	w.hosts[h.ID] = h
+	h.Changed = t.version + 1
+	t.hosts[h.ID] = h
 	return answer{flags: flags | FlagChanged, event: EffectHostsChanged}
 }
 
-func (w *twin) seen(c *Command) answer {
+func (t *twin) seen(c *Command) answer {
 	if c.Host.ID == 0 || c.Expected == 0 {
 		return failed(protocol.StatusBadRequest)
 	}
-	h, known := w.hosts[c.Host.ID]
+	h, known := t.hosts[c.Host.ID]
 	if !known {
 		return failed(protocol.StatusNotFound)
 	}
-	if c.Expected > w.version {
+	if c.Expected > t.version {
 		return failed(protocol.StatusPreconditionFailed)
 	}
 	if c.Expected <= h.Seen {
 		return answer{}
 	}
 	h.Seen = c.Expected
-	w.hosts[h.ID] = h
+	t.hosts[h.ID] = h
 	return answer{flags: FlagChanged, event: EffectHostSeen}
 }
 
-func (w *twin) birth(c *Command) answer {
+func (t *twin) birth(c *Command) answer {
 	given := map[ShardID]bool{}
 	for _, id := range c.Shards {
 		given[id] = true
@@ -364,42 +364,42 @@ func (w *twin) birth(c *Command) answer {
 		len(given) != n {
 		return failed(protocol.StatusBadRequest)
 	}
-	if w.routing > 0 {
-		if c.Cluster != w.cluster || !maps.Equal(given, w.shards) {
+	if t.routing > 0 {
+		if c.Cluster != t.cluster || !maps.Equal(given, t.shards) {
 			return failed(protocol.StatusPreconditionFailed)
 		}
-		return answer{flags: FlagExisted, routing: w.routing}
+		return answer{flags: FlagExisted, routing: t.routing}
 	}
-	w.cluster, w.shards, w.routing = c.Cluster, given, 1
+	t.cluster, t.shards, t.routing = c.Cluster, given, 1
 	for i, id := range slices.Sorted(maps.Keys(given)) {
 		for slot := i * 4096 / n; slot < (i+1)*4096/n; slot++ {
-			w.slots[slot] = id
+			t.slots[slot] = id
 		}
 	}
 	return answer{flags: FlagChanged, routing: 1, event: EffectRoutingChanged}
 }
 
-func (w *twin) assign(c *Command) answer {
+func (t *twin) assign(c *Command) answer {
 	if c.First > c.Last || c.Last > 4095 || c.From == 0 || c.To == 0 || c.From == c.To {
 		return failed(protocol.StatusBadRequest)
 	}
-	if !w.shards[c.To] {
+	if !t.shards[c.To] {
 		return failed(protocol.StatusPreconditionFailed)
 	}
 	done, from := true, true
 	for slot := c.First; slot <= c.Last; slot++ {
-		done = done && w.slots[slot] == c.To
-		from = from && w.slots[slot] == c.From
+		done = done && t.slots[slot] == c.To
+		from = from && t.slots[slot] == c.From
 	}
 	switch {
 	case done:
-		return answer{flags: FlagExisted, routing: w.routing}
-	case c.Expected != 0 && c.Expected != w.routing, !from:
-		return answer{status: protocol.StatusPreconditionFailed, routing: w.routing}
+		return answer{flags: FlagExisted, routing: t.routing}
+	case c.Expected != 0 && c.Expected != t.routing, !from:
+		return answer{status: protocol.StatusPreconditionFailed, routing: t.routing}
 	}
 	for slot := c.First; slot <= c.Last; slot++ {
-		w.slots[slot] = c.To
+		t.slots[slot] = c.To
 	}
-	w.routing++
-	return answer{flags: FlagChanged, routing: w.routing, event: EffectRoutingChanged}
+	t.routing++
+	return answer{flags: FlagChanged, routing: t.routing, event: EffectRoutingChanged}
 }
