@@ -115,7 +115,7 @@ func Start(o Options) (_ *Host, err error) {
 
 // Opened implements transport.Handler. The listeners are opened before the server is, so that an address that is taken
 // is known before anything is written: until then connections are refused. A program may give it connections of a
-// transport of its own, such as transport.NewMemory.
+// transport of its own, such as transport.NewMemory, which it closes itself.
 func (h *Host) Opened(c transport.Conn) transport.Events {
 	core := h.core.Load()
 	if core == nil || h.Err() != nil {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
@@ -178,12 +180,74 @@ func TestAHostThatCannotGoOnServesNoMore(t *testing.T) {
 	}
 }
 
-func TestAHostWithoutTheOthersSaysWhatItLacks(t *testing.T) {
-	s := newSettings(t)
-	s.Name, s.Hosts = "a", []settings.FirstHost{
-		{Name: "a", Raft: freeAddress(t)}, {Name: "b", Raft: freeAddress(t)}, {Name: "c", Raft: freeAddress(t)},
+// newClusterSettings are those of hosts that make a cluster.
+func newClusterSettings(t *testing.T, names ...string) (all []settings.Settings) {
+	t.Helper()
+	ports, err := subprocess.ReservePorts(len(names))
+	if err != nil {
+		t.Fatal(err)
 	}
-	h, err := Start(Options{Settings: s})
+	t.Cleanup(ports.Close)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var hosts []settings.FirstHost
+	for i, name := range names {
+		hosts = append(hosts, settings.FirstHost{Name: name, Raft: ports.Addresses[i]})
+	}
+	for _, name := range names {
+		s := newSettings(t)
+		s.Name, s.Hosts, s.RaftSecretFile = name, hosts, secret
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestHostsOfOneProgramMakeACluster(t *testing.T) {
+	var hosts []*Host
+	var addresses []string
+	for _, s := range newClusterSettings(t, "a", "b", "c") {
+		h, err := Start(Options{Settings: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(h.Close)
+		hosts, addresses = append(hosts, h), append(addresses, h.Addresses().Client)
+	}
+	for _, h := range hosts {
+		if err := h.WaitReady(within(t, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.Open(t.Context(), strings.Join(addresses, ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.CreateNode(t.Context(), "/jobs", client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := hosts[0].Stop(within(t, time.Minute)); err != nil {
+		t.Error(err)
+	}
+	// The others lead what the first one led.
+	for _, h := range hosts[1:] {
+		if err := h.WaitReady(within(t, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := c.Session(t.Context(), "/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ephemeral("job").Acquire(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAHostWithoutTheOthersSaysWhatItLacks(t *testing.T) {
+	h, err := Start(Options{Settings: newClusterSettings(t, "a", "b", "c")[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,17 +261,6 @@ func TestAHostWithoutTheOthersSaysWhatItLacks(t *testing.T) {
 	if err := h.Stop(ended); err != ErrStopTimeout {
 		t.Errorf("stopped in no time: %v", err)
 	}
-}
-
-// freeAddress is an address of this machine where nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestStartLeavesTheProcessAsItIs(t *testing.T) {
