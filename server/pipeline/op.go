@@ -59,7 +59,7 @@ type Op struct {
 }
 
 // fail answers ops that were not, or not certainly, carried out.
-func fail(ops []Op, why protocol.Result) {
+func fail(ops []Op, why *protocol.Result) {
 	if len(ops) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func fail(ops []Op, why protocol.Result) {
 			o.Done(nil, why.Status)
 			continue
 		}
-		o.Caller.Fail(o.Request, o.Kind, &why)
+		o.Caller.Fail(o.Request, o.Kind, why)
 		answered[o.Caller] = struct{}{}
 	}
 	for c := range answered {

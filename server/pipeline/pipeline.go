@@ -156,7 +156,7 @@ func (p *Pipeline) Flush() {
 		p.timer.Reset(p.delay) // what is queued goes with the next batch where one is in flight
 	}
 	p.mu.Unlock()
-	fail(failed, unavailable)
+	fail(failed, &unavailable)
 }
 
 // flushNow proposes what was delayed for long enough.
@@ -165,7 +165,7 @@ func (p *Pipeline) flushNow() {
 	p.delaying = false
 	failed := p.propose()
 	p.mu.Unlock()
-	fail(failed, unavailable)
+	fail(failed, &unavailable)
 }
 
 var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
@@ -278,7 +278,7 @@ func (p *Pipeline) Completed(ops []Op) {
 	}
 	failed := p.propose()
 	p.mu.Unlock()
-	fail(failed, unavailable)
+	fail(failed, &unavailable)
 }
 
 // recordOutcome is called by the log with what became of a batch. Where it was applied, Land was called before.
@@ -290,8 +290,8 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 	ops, _ := p.remove(sequence)
 	failed := p.propose()
 	p.mu.Unlock()
-	fail(ops, unavailable)
-	fail(failed, unavailable)
+	fail(ops, &unavailable)
+	fail(failed, &unavailable)
 }
 
 // Abandon answers all that is queued: this host does not lead the shard any more. Batches in flight get their outcome
@@ -305,7 +305,7 @@ func (p *Pipeline) Abandon(why protocol.Result) {
 	p.queue, p.bytes = nil, nil
 	p.urgent.Store(0)
 	p.mu.Unlock()
-	fail(ops, why)
+	fail(ops, &why)
 }
 
 // Close makes the pipeline refuse everything.

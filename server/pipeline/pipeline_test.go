@@ -161,3 +161,39 @@ func TestCallersThatAreAlikeAreNotSharedOut(t *testing.T) {
 		t.Fatalf("%d batches were shared out", n)
 	}
 }
+
+// landingLog is a log that applies each batch when the test says so, without a copy of it.
+type landingLog struct {
+	shard.Log
+	sequence uint64
+}
+
+func (l *landingLog) Propose([]byte, func(shard.Outcome)) error {
+	l.sequence++
+	return nil
+}
+
+// TestABatchAllocatesNoMoreThanItsOutcome: the pipeline allocates the function that the log calls, and nothing else.
+func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
+	l := &landingLog{}
+	p := newPipeline(l)
+	c, source := &shard.Command{Kind: shard.CmdRelease, Name: []byte("lock")}, NewSource("", nil, 1)
+	const commands = 100
+	batch := func() {
+		for range commands {
+			if !p.Add(Op{Source: source, Done: func(*shard.Effect, protocol.Status) {}}, c) {
+				t.Fatal("the queue is full")
+			}
+		}
+		p.Flush()
+		ops, _, err := p.Land(l.sequence, commands)
+		if err != nil || len(ops) != commands {
+			t.Fatalf("%d ops, %v", len(ops), err)
+		}
+		p.Completed(ops)
+	}
+	batch()
+	if each := testing.AllocsPerRun(100, batch); each > 1 {
+		t.Fatalf("a batch takes %.0f allocations", each)
+	}
+}
