@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func checkQuotas(h *pages.Reading, x *findings) {
 		if differs := func(s pages.Sample) bool { return s.Value != given }; slices.ContainsFunc(m[q.quota], differs) {
 			at := slices.IndexFunc(m[q.quota], differs)
 			other = append(other, fmt.Sprintf("%s is %.0f, and shard %s has %.0f",
-				q.flag, given, cmp.Or(m[q.quota][at].Labels["shard"], "?"), m[q.quota][at].Value))
+				q.flag, given, m[q.quota][at].Labels["shard"], m[q.quota][at].Value))
 		}
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -70,6 +71,13 @@ func TestCheckJudgesACluster(t *testing.T) {
 	}
 }
 
+// shardQuota are the series of a shard with so many bytes of a quota, on a host that gives its shards 100.
+func shardQuota(level, bytes, quota int) string {
+	return fmt.Sprintf("signalbox_feature_level %d\nsignalbox_shard_bytes{shard=\"1\"} %d\n"+
+		"signalbox_shard_byte_quota{shard=\"1\"} %d\nsignalbox_shard_byte_quota_setting 100\n"+
+		"signalbox_shard_object_quota{shard=\"1\"} 7\nsignalbox_shard_object_quota_setting 7\n", level, bytes, quota)
+}
+
 func TestCheckJudgesAHost(t *testing.T) {
 	began := time.Now()
 	host := func(id uint64, metrics string) pages.Reading {
@@ -97,9 +105,20 @@ func TestCheckJudgesAHost(t *testing.T) {
 			levelFail},
 		"starting": {"", func(r *pages.Reading) { r.Status.Ready, r.Status.Host.UptimeSeconds = false, 1 },
 			"host a", levelWarn},
-		"nearly full":     {"", func(r *pages.Reading) { r.Status.Disk.FreeBytes = 3 << 29 }, "room of a", levelWarn},
-		"full":            {"", func(r *pages.Reading) { r.Status.Disk.Refusing = true }, "room of a", levelFail},
-		"a good disk":     {syncs("0.004"), func(*pages.Reading) {}, "disk of a", levelOK},
+		"nearly full": {"", func(r *pages.Reading) { r.Status.Disk.FreeBytes = 3 << 29 }, "room of a", levelWarn},
+		"full":        {"", func(r *pages.Reading) { r.Status.Disk.Refusing = true }, "room of a", levelFail},
+		"a good disk": {syncs("0.004"), func(*pages.Reading) {}, "disk of a", levelOK},
+		"quotas that no host goes by yet": {
+			shardQuota(2, 100, 100), func(*pages.Reading) {}, "calm of a", levelOK,
+		},
+		"a shard with room":           {shardQuota(3, 79, 100), func(*pages.Reading) {}, "quotas of a", levelOK},
+		"a shard that is nearly full": {shardQuota(3, 81, 100), func(*pages.Reading) {}, "quotas of a", levelWarn},
+		"a quota of another host":     {shardQuota(3, 1, 99), func(*pages.Reading) {}, "quota settings of a", levelWarn},
+		"a node that is nearly full": {
+			shardQuota(3, 1, 100) + "signalbox_node_objects{shard=\"1\",node=\"/b\"} 9\n" +
+				"signalbox_node_object_quota{shard=\"1\",node=\"/b\"} 10\n",
+			func(*pages.Reading) {}, "quotas of a", levelWarn,
+		},
 		"a slow disk":     {syncs("0.1"), func(*pages.Reading) {}, "disk of a", levelWarn},
 		"a bad disk":      {syncs("0.5"), func(*pages.Reading) {}, "disk of a", levelFail},
 		"few open files":  {"process_max_fds -19000", func(*pages.Reading) {}, "open files of a", levelWarn},
