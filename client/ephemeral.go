@@ -17,54 +17,54 @@ func (s *Session) Ephemeral(name string) *Ephemeral {
 }
 
 // Name returns the name of the semaphore.
-func (x *Ephemeral) Name() string { return x.semaphore.name }
+func (e *Ephemeral) Name() string { return e.semaphore.name }
 
 // Lock waits until the session owns the semaphore alone.
-func (x *Ephemeral) Lock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
-	return x.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(All))...)
+func (e *Ephemeral) Lock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(All))...)
 }
 
 // TryLock is Lock without waiting.
-func (x *Ephemeral) TryLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
-	return x.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(All))...)
+func (e *Ephemeral) TryLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(All))...)
 }
 
 // RLock waits until the session owns the semaphore, together with others that share it.
-func (x *Ephemeral) RLock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
-	return x.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(1))...)
+func (e *Ephemeral) RLock(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, append(options[:len(options):len(options)], Count(1))...)
 }
 
 // TryRLock is RLock without waiting.
-func (x *Ephemeral) TryRLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
-	return x.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(1))...)
+func (e *Ephemeral) TryRLock(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, append(options[:len(options):len(options)], Count(1))...)
 }
 
 // Acquire waits for Count of the semaphore, whose limit is All: 1 to share it, All to have it alone.
-func (x *Ephemeral) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
-	return x.semaphore.Acquire(ctx, options...)
+func (e *Ephemeral) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+	return e.semaphore.Acquire(ctx, options...)
 }
 
 // TryAcquire is Acquire without waiting.
-func (x *Ephemeral) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
-	return x.semaphore.TryAcquire(ctx, options...)
+func (e *Ephemeral) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+	return e.semaphore.TryAcquire(ctx, options...)
 }
 
 // Release gives back what the session owns of the semaphore, or ends its waiting.
-func (x *Ephemeral) Release(ctx context.Context) (released bool, err error) {
-	return x.semaphore.Release(ctx)
+func (e *Ephemeral) Release(ctx context.Context) (released bool, err error) {
+	return e.semaphore.Release(ctx)
 }
 
 // Update replaces the data of the semaphore, which goes with it.
-func (x *Ephemeral) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
-	return x.semaphore.Update(ctx, data, options...)
+func (e *Ephemeral) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
+	return e.semaphore.Update(ctx, data, options...)
 }
 
 // Describe describes the semaphore. ErrNotFound says that no session owns it.
-func (x *Ephemeral) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
-	return x.semaphore.Describe(ctx, options...)
+func (e *Ephemeral) Describe(ctx context.Context, options ...DescribeOption) (*SemaphoreDetails, error) {
+	return e.semaphore.Describe(ctx, options...)
 }
 
 // Watch returns the views of the semaphore, as those of a Semaphore.
-func (x *Ephemeral) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
-	return x.semaphore.Watch(ctx, options...)
+func (e *Ephemeral) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
+	return e.semaphore.Watch(ctx, options...)
 }

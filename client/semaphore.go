@@ -49,7 +49,7 @@ func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore 
 }
 
 // Name returns the name of the semaphore.
-func (x *Semaphore) Name() string { return x.name }
+func (s *Semaphore) Name() string { return s.name }
 
 // Acquire waits until the session owns what is asked for: 1 of the semaphore's limit, or Count. It waits for
 // as long as the session lives, or Timeout; ErrNotAcquired says that that has passed.
@@ -60,63 +60,63 @@ func (x *Semaphore) Name() string { return x.name }
 // earlier one fails with ErrAborted. An Acquire of what the session owns does not wait: it makes the count
 // smaller, replaces the data, and returns the lease that is there. To use a semaphore between the goroutines
 // of one process, give each a session of its own.
-func (x *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
+func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	c := newAcquireConfig(options)
-	ctx, op := x.begin(ctx, OpAcquire)
-	lease, ok, err := x.acquire(ctx, &c)
+	ctx, op := s.begin(ctx, OpAcquire)
+	lease, ok, err := s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
 	if err == nil && !ok {
 		err = ErrNotAcquired
 	}
 	if err != nil {
-		return nil, failedName("acquire", x.name, err)
+		return nil, failedName("acquire", s.name, err)
 	}
 	return lease, nil
 }
 
 // TryAcquire is Acquire without waiting in the queue. ok is false where that would be needed.
-func (x *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
+func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
 	c := newAcquireConfig(options)
 	c.timeout, c.bounded = 0, true
-	ctx, op := x.begin(ctx, OpTryAcquire)
-	lease, ok, err = x.acquire(ctx, &c)
+	ctx, op := s.begin(ctx, OpTryAcquire)
+	lease, ok, err = s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
-	return lease, ok, failedName("acquire", x.name, err)
+	return lease, ok, failedName("acquire", s.name, err)
 }
 
-func (x *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
+func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
 	if err := c.validate(); err != nil {
 		return nil, false, err
 	}
-	if x.limited && x.limit == 0 {
+	if s.limited && s.limit == 0 {
 		return nil, false, failure.BadRequest("a limit of 0: nothing could ever be acquired")
 	}
-	in, err := x.use(ctx)
+	in, err := s.use(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	if x.limited {
-		c.limit = x.limit
+	if s.limited {
+		c.limit = s.limit
 	}
-	r := c.request(x.ephemeral)
-	lease, ok, err := acquire(ctx, in, x.name, r)
-	if err == nil || !x.limited {
+	r := c.request(s.ephemeral)
+	lease, ok, err := acquire(ctx, in, s.name, r)
+	if err == nil || !s.limited {
 		return lease, ok, err
 	}
-	if c.count <= x.limit {
-		err = x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, x.limit, err)
+	if c.count <= s.limit {
+		err = s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, s.limit, err)
 	}
 	if !errors.Is(err, ErrNotFound) {
 		return lease, ok, err
 	}
-	if c.count > x.limit {
+	if c.count > s.limit {
 		return nil, false, failure.BadRequest(fmt.Sprintf(
-			"a count of %d: the limit with which the semaphore would be created is %d", c.count, x.limit))
+			"a count of %d: the limit with which the semaphore would be created is %d", c.count, s.limit))
 	}
-	if err := in.Create(ctx, x.name, x.limit, x.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
+	if err := in.Create(ctx, s.name, s.limit, s.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
 		return nil, false, err
 	}
-	return acquire(ctx, in, x.name, r)
+	return acquire(ctx, in, s.name, r)
 }
 
 func acquire(
@@ -130,37 +130,37 @@ func acquire(
 }
 
 // begin begins an operation on the semaphore.
-func (x *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
-	return x.session.client.begin(ctx, kind, x.session.path, x.name)
+func (s *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
+	return s.session.client.begin(ctx, kind, s.session.path, s.name)
 }
 
 // do carries an operation on the semaphore out by the session's incarnation.
-func (x *Semaphore) do(
+func (s *Semaphore) do(
 	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
-	ctx, op := x.begin(ctx, kind)
-	in, err := x.use(ctx)
+	ctx, op := s.begin(ctx, kind)
+	in, err := s.use(ctx)
 	if err == nil {
 		err = f(ctx, in)
 	}
 	op.end(err)
-	return failedName(string(kind), x.name, err)
+	return failedName(string(kind), s.name, err)
 }
 
 // use returns the incarnation that the session has, or waits for it, if the semaphore can exist.
-func (x *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
-	if err := checkName(x.name); err != nil {
+func (s *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
+	if err := checkName(s.name); err != nil {
 		return nil, err
 	}
-	return x.session.incarnation(ctx)
+	return s.session.incarnation(ctx)
 }
 
 // Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails
 // with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
 // it stands for.
-func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
-	err = x.do(ctx, OpRelease, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
-		released, err = in.Release(ctx, x.name, 0)
+func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
+	err = s.do(ctx, OpRelease, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+		released, err = in.Release(ctx, s.name, 0)
 		return err
 	})
 	return released, err
@@ -168,25 +168,25 @@ func (x *Semaphore) Release(ctx context.Context) (released bool, err error) {
 
 // Create creates the semaphore. ErrAlreadyExists says that it was there; it is as it was then. Where it has another
 // limit, an *OtherLimit is in the error.
-func (x *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
-	return x.do(ctx, OpCreate, func(ctx context.Context, in *incarnation.Incarnation) error {
-		err := in.Create(ctx, x.name, limit, data)
-		return x.session.client.withLimit(ctx, in, in.NodeID(), x.session.path, x.name, limit, err)
+func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
+	return s.do(ctx, OpCreate, func(ctx context.Context, in *incarnation.Incarnation) error {
+		err := in.Create(ctx, s.name, limit, data)
+		return s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, limit, err)
 	})
 }
 
 // Update replaces the data of the semaphore. It needs no lease, unless Guard asks for one.
-func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
+func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
-		if c.lease.Name() != x.name {
-			return failedName("update", x.name,
+		if c.lease.Name() != s.name {
+			return failedName("update", s.name,
 				failure.BadRequest("the lease is of another semaphore, "+strconv.Quote(c.lease.Name())))
 		}
 		return c.lease.Update(ctx, data, options...)
 	}
-	return x.do(ctx, OpUpdate, func(ctx context.Context, in *incarnation.Incarnation) error {
-		return in.Update(ctx, x.name, data, 0, c.revision)
+	return s.do(ctx, OpUpdate, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Update(ctx, s.name, data, 0, c.revision)
 	})
 }
 
@@ -197,13 +197,13 @@ func (x *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 //
 // It needs no lease; IfRevision guards it as it does an Update, and Guard does not. An ephemeral semaphore is refused
 // with ErrPreconditionFailed, a cluster of which some host does not know this request yet with ErrUnsupported.
-func (x *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
+func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
 	c, err := newResizeConfig(limit, options)
 	if err != nil {
-		return failedName("resize", x.name, err)
+		return failedName("resize", s.name, err)
 	}
-	return x.do(ctx, OpResize, func(ctx context.Context, in *incarnation.Incarnation) error {
-		return in.Resize(ctx, x.name, limit, c.revision)
+	return s.do(ctx, OpResize, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Resize(ctx, s.name, limit, c.revision)
 	})
 }
 
@@ -219,20 +219,20 @@ func Force() DeleteOption {
 }
 
 // Delete deletes the semaphore; ErrPreconditionFailed says that it is in use.
-func (x *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
+func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	var c deleteConfig
 	for _, o := range options {
 		o(&c)
 	}
-	return x.do(ctx, OpDelete, func(ctx context.Context, in *incarnation.Incarnation) error {
-		return in.Delete(ctx, x.name, c.force)
+	return s.do(ctx, OpDelete, func(ctx context.Context, in *incarnation.Incarnation) error {
+		return in.Delete(ctx, s.name, c.force)
 	})
 }
 
 // Describe describes the semaphore.
-func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d *SemaphoreDetails, err error) {
-	err = x.do(ctx, OpDescribe, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
-		d, err = x.session.client.describe(ctx, in, in.NodeID(), x.name, newDescribeConfig(options))
+func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d *SemaphoreDetails, err error) {
+	err = s.do(ctx, OpDescribe, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+		d, err = s.session.client.describe(ctx, in, in.NodeID(), s.name, newDescribeConfig(options))
 		return err
 	})
 	return d, err
@@ -240,13 +240,13 @@ func (x *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d 
 
 // Watch returns the views of the semaphore: the present one first, and then a newer one whenever it has
 // changed, until the context ends or the loop is left. Node.Watch says more.
-func (x *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
+func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		in, err := x.use(ctx)
+		in, err := s.use(ctx)
 		if err != nil {
-			yield(nil, failedName("watch", x.name, err))
+			yield(nil, failedName("watch", s.name, err))
 			return
 		}
-		x.session.client.watch(ctx, in.NodeID(), x.name, options)(yield)
+		s.session.client.watch(ctx, in.NodeID(), s.name, options)(yield)
 	}
 }

@@ -72,7 +72,7 @@ func rage(
 	})
 }
 
-func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *rand.Rand) {
+func (s *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *rand.Rand) {
 	sem := w.session.Semaphore(name)
 	for ctx.Err() == nil {
 		patience := time.Duration(random.IntN(30)) * time.Millisecond
@@ -83,12 +83,12 @@ func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *
 		lease, err := sem.Acquire(call, client.Timeout(time.Duration(random.IntN(300))*time.Millisecond))
 		cancel()
 		if err == nil {
-			g.owns(t, w, lease)
+			s.owns(t, w, lease)
 			time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 			if random.IntN(6) > 0 {
-				g.mu.Lock()
+				s.mu.Lock()
 				w.lease = nil
-				g.mu.Unlock()
+				s.mu.Unlock()
 				call, cancel := context.WithTimeout(ctx, time.Duration(random.IntN(5))*time.Millisecond)
 				_ = lease.Release(call)
 				cancel()
@@ -99,26 +99,26 @@ func (g *storm) work(t *testing.T, ctx context.Context, w *stormWorker, random *
 }
 
 // owns notes a lease, and counts those who believe that they own.
-func (g *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (s *storm) owns(t *testing.T, w *stormWorker, lease *client.Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w.lease = lease
 	w.got++
 	owners := 0
-	for _, other := range g.workers {
+	for _, other := range s.workers {
 		if other.lease != nil && other.lease.Err() == nil {
 			owners++
 		}
 	}
 	if owners > stormLimit {
-		t.Errorf("seed %d: %d believe that they own", g.seed, owners)
+		t.Errorf("seed %d: %d believe that they own", s.seed, owners)
 	}
 }
 
 // differences compares what workers and hosts believe.
-func (g *storm) differences(t *testing.T, c *client.Client) (found []string) {
+func (s *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	owners := make(map[uint64]uint64)
-	for _, w := range g.workers {
+	for _, w := range s.workers {
 		if w.session.State() != client.Attached {
 			found = append(found, fmt.Sprintf("session %d is %v: %v", w.session.ID(), w.session.State(),
 				w.session.Err()))

@@ -36,10 +36,10 @@ func watching(t *testing.T, c *client.Client) *seen {
 }
 
 // texts are the values, in which "-" stands for none.
-func (w *seen) texts() (list []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, v := range w.values {
+func (s *seen) texts() (list []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.values {
 		if v.Exists {
 			list = append(list, string(v.Data))
 		} else {

@@ -64,7 +64,7 @@ type candidate struct {
 	done  chan error // what Run returned
 }
 
-func (g *stage) candidate(ctx context.Context, data string, s *client.Session, options ...election.Option) *candidate {
+func (st *stage) candidate(ctx context.Context, data string, s *client.Session, options ...election.Option) *candidate {
 	c := &candidate{s: s, terms: make(chan election.Term, 10), ends: make(chan error, 10), done: make(chan error, 1)}
 	go func() {
 		c.done <- election.Run(ctx, s, name, []byte(data), func(ctx context.Context, term election.Term) error {

@@ -36,43 +36,43 @@ func play(t *testing.T, f func(t *testing.T, g stage)) {
 }
 
 // process returns the limiter of a client of its own, as another process would have it.
-func (g stage) process(limit uint64, options ...limiter.Option) *limiter.Limiter {
-	g.T.Helper()
-	return g.limiter(clienttest.Open(g.T, g.Server), limit, options...)
+func (st stage) process(limit uint64, options ...limiter.Option) *limiter.Limiter {
+	st.T.Helper()
+	return st.limiter(clienttest.Open(st.T, st.Server), limit, options...)
 }
 
-func (g stage) limiter(c *client.Client, limit uint64, options ...limiter.Option) *limiter.Limiter {
-	g.T.Helper()
+func (st stage) limiter(c *client.Client, limit uint64, options ...limiter.Option) *limiter.Limiter {
+	st.T.Helper()
 	l, err := limiter.New(c, path, name, limit, options...)
-	clienttest.Check(g.T, err)
-	g.T.Cleanup(func() { _ = l.Close(context.Background()) })
+	clienttest.Check(st.T, err)
+	st.T.Cleanup(func() { _ = l.Close(context.Background()) })
 	return l
 }
 
 // acquire gets a slot, or fails the test.
-func (g stage) acquire(l *limiter.Limiter) *limiter.Slot {
-	g.T.Helper()
-	ctx, cancel := context.WithTimeout(g.T.Context(), time.Minute)
+func (st stage) acquire(l *limiter.Limiter) *limiter.Slot {
+	st.T.Helper()
+	ctx, cancel := context.WithTimeout(st.T.Context(), time.Minute)
 	defer cancel()
 	s, err := l.Acquire(ctx)
-	clienttest.Check(g.T, err)
-	clienttest.Check(g.T, s.Err())
+	clienttest.Check(st.T, err)
+	clienttest.Check(st.T, s.Err())
 	return s
 }
 
 // describe returns the semaphore as the cluster has it.
-func (g stage) describe() *client.SemaphoreDetails {
-	g.T.Helper()
-	d, err := g.Client.Node(path).Describe(g.T.Context(), name, client.WithOwners(), client.WithWaiters())
-	clienttest.Check(g.T, err)
+func (st stage) describe() *client.SemaphoreDetails {
+	st.T.Helper()
+	d, err := st.Client.Node(path).Describe(st.T.Context(), name, client.WithOwners(), client.WithWaiters())
+	clienttest.Check(st.T, err)
 	return d
 }
 
 // sessions returns how many sessions there are in the node.
-func (g stage) sessions() (n int) {
-	g.T.Helper()
-	for _, err := range g.Client.Node(path).Sessions(g.T.Context()) {
-		clienttest.Check(g.T, err)
+func (st stage) sessions() (n int) {
+	st.T.Helper()
+	for _, err := range st.Client.Node(path).Sessions(st.T.Context()) {
+		clienttest.Check(st.T, err)
 		n++
 	}
 	return n

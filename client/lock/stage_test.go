@@ -24,23 +24,23 @@ func newStage(t *testing.T) *stage {
 }
 
 // inside returns how many own the semaphore, and how many wait for it.
-func (g *stage) inside(name string) (owners, waiters int) {
-	g.T.Helper()
-	d, err := g.Client.Node(path).Describe(g.T.Context(), name, client.WithOwners(), client.WithWaiters())
+func (s *stage) inside(name string) (owners, waiters int) {
+	s.T.Helper()
+	d, err := s.Client.Node(path).Describe(s.T.Context(), name, client.WithOwners(), client.WithWaiters())
 	if errors.Is(err, client.ErrNotFound) {
 		return 0, 0
 	}
 	if err != nil {
-		g.T.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return len(d.Owners), len(d.Waiters)
 }
 
 // want checks how many own and wait.
-func (g *stage) want(name string, owners, waiters int) {
-	g.T.Helper()
-	if o, w := g.inside(name); o != owners || w != waiters {
-		g.T.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
+func (s *stage) want(name string, owners, waiters int) {
+	s.T.Helper()
+	if o, w := s.inside(name); o != owners || w != waiters {
+		s.T.Fatalf("%q has %d owners and %d waiters, not %d and %d", name, o, w, owners, waiters)
 	}
 }
 

@@ -75,10 +75,10 @@ func serve(t *testing.T, c *client.Client, metadata map[string]string) *service 
 }
 
 // leave ends a service as it should be ended.
-func (x *service) leave() {
-	x.t.Helper()
-	check(x.t, x.registration.Close(x.t.Context()))
-	x.server.GracefulStop()
+func (s *service) leave() {
+	s.t.Helper()
+	check(s.t, s.registration.Close(s.t.Context()))
+	s.server.GracefulStop()
 }
 
 func connect(t *testing.T, c *client.Client, options ...grpcresolver.Option) *grpc.ClientConn {

@@ -41,15 +41,15 @@ func Play(t *testing.T, hosts int, f func(t *testing.T, g *Stage)) {
 }
 
 // Session starts a session in the node.
-func (g *Stage) Session(options ...client.SessionOption) *client.Session {
-	g.T.Helper()
-	return Session(g.T, g.Client, options...)
+func (st *Stage) Session(options ...client.SessionOption) *client.Session {
+	st.T.Helper()
+	return Session(st.T, st.Client, options...)
 }
 
 // Destroy ends a session as an operator does.
-func (g *Stage) Destroy(s *client.Session) {
-	g.T.Helper()
-	Check(g.T, g.Client.DestroySession(g.T.Context(), s.ID()))
+func (st *Stage) Destroy(s *client.Session) {
+	st.T.Helper()
+	Check(st.T, st.Client.DestroySession(st.T.Context(), s.ID()))
 }
 
 // Open opens a client, which is closed with the test.

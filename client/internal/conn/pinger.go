@@ -138,16 +138,16 @@ type pong struct {
 }
 
 // Answered implements Handler.
-func (x *pong) Answered(from *Conn, a *protocol.Answer) {
+func (po *pong) Answered(from *Conn, a *protocol.Answer) {
 	if a.Result.Status != protocol.StatusSuccess {
 		return // it vouches for no session; if that does not change, the connection is brought down
 	}
-	p := x.pinger
-	p.vouched.Store(int64(x.sent))
+	p := po.pinger
+	p.vouched.Store(int64(po.sent))
 	from.mu.Lock()
 	p.waiting = false
 	from.mu.Unlock()
 }
 
 // Lost implements Handler.
-func (x *pong) Lost(*Conn, error) {}
+func (po *pong) Lost(*Conn, error) {}

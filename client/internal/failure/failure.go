@@ -58,13 +58,13 @@ type Transport struct {
 }
 
 // Error names the address.
-func (e *Transport) Error() string { return "host " + e.Address + ": " + e.Err.Error() }
+func (t *Transport) Error() string { return "host " + t.Address + ": " + t.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *Transport) Unwrap() error { return e.Err }
+func (t *Transport) Unwrap() error { return t.Err }
 
 // Is makes a lost connection one of the ways in which a cluster is not available.
-func (e *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
+func (t *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
 
 // IsTransport reports whether a request may be sent again over another connection because of the error.
 func IsTransport(err error) bool {

@@ -77,7 +77,7 @@ type Instant time.Duration
 func (s *Scope) Now() Instant { return Instant(time.Since(s.epoch)) }
 
 // Add returns the moment that is d later.
-func (t Instant) Add(d time.Duration) Instant { return t + Instant(d) }
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 
 // Sub returns the time from u to t.
-func (t Instant) Sub(u Instant) time.Duration { return time.Duration(t - u) }
+func (i Instant) Sub(u Instant) time.Duration { return time.Duration(i - u) }
