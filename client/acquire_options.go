@@ -17,24 +17,17 @@ const All = protocol.Exclusive
 // AcquireOption sets what an acquire asks for.
 type AcquireOption func(*acquireConfig)
 
-type acquireConfig struct {
-	count    uint64
-	data     []byte
-	timeout  time.Duration
-	bounded  bool
-	onQueued func(order uint64)
-	limit    uint64 // that the caller has named; 0 for none
-}
+type acquireConfig = incarnation.Request
 
 // Count sets how much of the limit is asked for; 1 where it is not given.
 func Count(n uint64) AcquireOption {
-	return func(c *acquireConfig) { c.count = n }
+	return func(c *acquireConfig) { c.Count = n }
 }
 
 // Data attaches data to the owner, or waiter, for others to read: an address, for example.
 func Data(data []byte) AcquireOption {
 	data = slices.Clone(data)
-	return func(c *acquireConfig) { c.data = data }
+	return func(c *acquireConfig) { c.Data = data }
 }
 
 // Timeout sets how long to wait in the queue; ErrNotAcquired says that it has passed. Without it, an
@@ -42,43 +35,32 @@ func Data(data []byte) AcquireOption {
 // be reached, or another one begins to count anew, the client gives up half a second later. It is from 0, which
 // does not wait, to a day.
 func Timeout(d time.Duration) AcquireOption {
-	return func(c *acquireConfig) { c.timeout, c.bounded = d, true }
+	return func(c *acquireConfig) { c.Timeout = d }
 }
 
 // OnQueued is called when the acquire has to wait, with its place: the order id that it will own with. It
 // runs on the goroutine of the Acquire.
 func OnQueued(f func(order uint64)) AcquireOption {
-	return func(c *acquireConfig) { c.onQueued = f }
+	return func(c *acquireConfig) { c.OnQueued = f }
 }
 
 func newAcquireConfig(options []AcquireOption) acquireConfig {
-	c := acquireConfig{count: 1}
+	c := acquireConfig{Count: 1, Timeout: incarnation.Forever}
 	for _, o := range options {
 		o(&c)
 	}
 	return c
 }
 
-// request is what is asked of a host.
-func (c *acquireConfig) request(ephemeral bool) *incarnation.Request {
-	r := &incarnation.Request{
-		Count: c.count, Data: c.data, Ephemeral: ephemeral,
-		Timeout: incarnation.Forever, NamedLimit: c.limit, OnQueued: c.onQueued,
-	}
-	if c.bounded {
-		r.Timeout = c.timeout
-	}
-	return r
-}
-
-func (c *acquireConfig) validate() error {
+// checkAcquire refuses what no host would take.
+func checkAcquire(c *acquireConfig) error {
 	switch {
-	case c.count == 0:
+	case c.Count == 0:
 		return failure.BadRequest("a count of 0: there is nothing to acquire")
-	case c.bounded && c.timeout < 0:
-		return failure.BadRequest(fmt.Sprintf("a timeout of %v: it is below zero", c.timeout))
-	case c.bounded && c.timeout > protocol.MaxAcquireTimeoutMillis*time.Millisecond:
-		return failure.BadRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.timeout))
+	case c.Timeout < 0 && c.Timeout != incarnation.Forever:
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: it is below zero", c.Timeout))
+	case c.Timeout > protocol.MaxAcquireTimeoutMillis*time.Millisecond:
+		return failure.BadRequest(fmt.Sprintf("a timeout of %v: at most a day, or none to wait without end", c.Timeout))
 	}
 	return nil
 }

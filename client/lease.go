@@ -95,18 +95,17 @@ func (l *Lease) begin(ctx context.Context, kind OperationKind) (context.Context,
 // Change gives a part of the lease back, or replaces the data of the owner. What is not given as an option
 // stays. A count can only become smaller.
 func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
-	r, err := l.lease.Request()
-	c := acquireConfig{count: r.Count, data: r.Data}
+	c, err := l.lease.Request()
 	for _, o := range options {
 		o(&c)
 	}
 	// An owner does not wait. If the lease is lost meanwhile, nothing must be queued for it.
-	c.timeout, c.bounded, c.onQueued = 0, true, nil
-	if err = cmp.Or(err, c.validate()); err != nil {
+	c.Timeout, c.OnQueued = 0, nil
+	if err = cmp.Or(err, checkAcquire(&c)); err != nil {
 		return failedName("change", l.Name(), err)
 	}
 	ctx, op := l.begin(ctx, OpChange)
-	now, err := l.lease.Incarnation().Acquire(ctx, l.Name(), c.request(r.Ephemeral))
+	now, err := l.lease.Incarnation().Acquire(ctx, l.Name(), &c)
 	if err == nil && now != &l.lease {
 		// Another lease was got in its place, or nothing.
 		if now != nil {

@@ -77,7 +77,7 @@ func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 // TryAcquire is Acquire without waiting in the queue. ok is false where that would be needed.
 func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
 	c := newAcquireConfig(options)
-	c.timeout, c.bounded = 0, true
+	c.Timeout = 0
 	ctx, op := s.begin(ctx, OpTryAcquire)
 	lease, ok, err = s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
@@ -85,7 +85,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (l
 }
 
 func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool, error) {
-	if err := c.validate(); err != nil {
+	if err := checkAcquire(c); err != nil {
 		return nil, false, err
 	}
 	if s.limited && s.limit == 0 {
@@ -95,34 +95,31 @@ func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	if err != nil {
 		return nil, false, err
 	}
-	if s.limited {
-		c.limit = s.limit
-	}
-	r := c.request(s.ephemeral)
-	lease, ok, err := acquire(ctx, in, s.name, r)
+	c.NamedLimit, c.Ephemeral = s.limit, s.ephemeral
+	lease, ok, err := acquire(ctx, in, s.name, c)
 	if err == nil || !s.limited {
 		return lease, ok, err
 	}
-	if c.count <= s.limit {
+	if c.Count <= s.limit {
 		err = s.session.client.withLimit(ctx, in, in.NodeID(), s.session.path, s.name, s.limit, err)
 	}
 	if !errors.Is(err, ErrNotFound) {
 		return lease, ok, err
 	}
-	if c.count > s.limit {
+	if c.Count > s.limit {
 		return nil, false, failure.BadRequest(fmt.Sprintf(
-			"a count of %d: the limit with which the semaphore would be created is %d", c.count, s.limit))
+			"a count of %d: the limit with which the semaphore would be created is %d", c.Count, s.limit))
 	}
 	if err := in.Create(ctx, s.name, s.limit, s.data); err != nil && !errors.Is(err, ErrAlreadyExists) {
 		return nil, false, err
 	}
-	return acquire(ctx, in, s.name, r)
+	return acquire(ctx, in, s.name, c)
 }
 
 func acquire(
-	ctx context.Context, in *incarnation.Incarnation, name string, r *incarnation.Request,
+	ctx context.Context, in *incarnation.Incarnation, name string, c *acquireConfig,
 ) (lease *Lease, ok bool, err error) {
-	l, err := in.Acquire(ctx, name, r)
+	l, err := in.Acquire(ctx, name, c)
 	if l == nil {
 		return nil, false, err
 	}

@@ -3,6 +3,7 @@ package incarnation
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
@@ -27,7 +28,7 @@ type Request struct {
 }
 
 // Forever is the Timeout of an acquire that waits for as long as its session lasts.
-const Forever = time.Duration(-1)
+const Forever = time.Duration(math.MinInt64)
 
 // millis is the timeout as the host counts it: a fraction of a millisecond is a whole one.
 func (r *Request) millis() uint64 {
