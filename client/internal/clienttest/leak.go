@@ -46,7 +46,7 @@ func stacks() string {
 }
 
 // stay are those that are meant to: the one that looks, and the one whose thread processes are children of.
-var stay = []string{"clienttest.Main", "clienttest.leaked", "servertest/process."}
+var stay = []string{"clienttest.Main", "clienttest.leaked", "internal/subprocess."}
 
 // ours picks the goroutines that run something of this project, other than those that stay.
 func ours(stacks string) (found []string) {
