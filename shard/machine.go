@@ -43,8 +43,9 @@ type content struct {
 	bytes        uint64      // what all of its nodes take together
 
 	nodes    map[NodeID]*node
-	dropping []NodeID // those of them that are being dropped
-	limited  []*node  // those of them that have a quota of their own, by id
+	listed   []*node      // the same nodes, each at its place
+	dropping []NodeID     // those of them that are being dropped
+	limited  []NodeLimits // those of them that have a quota of their own, by id
 	sessions sessionStore
 	objects  objectStore
 	links    linkStore

@@ -10,6 +10,7 @@ import (
 // config are the meta shard's.
 type node struct {
 	id       NodeID
+	place    int // in the machine's list
 	dropping bool
 	names    handle // root of its objects by name
 	ids      handle // root of its sessions by id
@@ -25,11 +26,29 @@ func newNode(id NodeID) *node { return &node{id: id, quota: newNodeQuota(Limits{
 func (m *Machine) nodeFor(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
-		n = newNode(id)
-		m.nodes[id] = n
+		n = m.addNode(id)
 		m.emit(EffectNodeSeen).Node = id
 	}
 	return n
+}
+
+// addNode puts a node on record.
+func (m *Machine) addNode(id NodeID) *node {
+	n := newNode(id)
+	n.place = len(m.listed)
+	m.listed = append(m.listed, n)
+	m.nodes[id] = n
+	return n
+}
+
+// removeNode takes a node off the record. The last of the list gets its place.
+func (m *Machine) removeNode(n *node) {
+	last := m.listed[len(m.listed)-1]
+	m.listed[n.place], last.place = last, n.place
+	m.listed[len(m.listed)-1] = nil
+	m.listed = m.listed[:len(m.listed)-1]
+	delete(m.nodes, n.id)
+	assert(len(m.listed) == len(m.nodes), "every node that is known is listed")
 }
 
 // forgetIfEmpty drops the node from the list of the known when nothing of it is left and it has no quota of its own.
@@ -39,7 +58,7 @@ func (m *Machine) forgetIfEmpty(n *node) {
 	}
 	assert(n.bytes == 0, "a node that has nothing here takes no bytes")
 	if !n.dropping && n.quota.set == (Limits{}) {
-		delete(m.nodes, n.id)
+		m.removeNode(n)
 	}
 }
 
@@ -77,5 +96,5 @@ func (m *Machine) nodeDrop(c *Command) {
 	}
 	m.dropping = slices.DeleteFunc(m.dropping, func(id NodeID) bool { return id == n.id })
 	m.limit(n, Limits{})
-	delete(m.nodes, n.id)
+	m.removeNode(n)
 }

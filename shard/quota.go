@@ -127,12 +127,16 @@ func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
 // limit gives a node its quotas, and keeps the list of the nodes that have some.
 func (m *Machine) limit(n *node, limits Limits) {
 	n.quota = newNodeQuota(limits)
-	i, listed := slices.BinarySearchFunc(m.limited, n.id,
-		func(of *node, id NodeID) int { return cmp.Compare(of.id, id) })
+	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of NodeLimits, id NodeID) int {
+		return cmp.Compare(of.Node, id)
+	})
+	now := NodeLimits{Node: n.id, Limits: limits}
 	switch is := limits != (Limits{}); {
-	case is && !listed:
-		m.limited = slices.Insert(m.limited, i, n)
-	case !is && listed:
+	case is && listed:
+		m.limited[i] = now
+	case is:
+		m.limited = slices.Insert(m.limited, i, now)
+	case listed:
 		m.limited = slices.Delete(m.limited, i, i+1)
 	}
 }
@@ -161,13 +165,5 @@ func (m *Machine) Limits(n NodeID) Limits {
 func (m *Machine) LimitedNodes(dst []NodeLimits) []NodeLimits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.limitedNodes(dst)
-}
-
-func (m *Machine) limitedNodes(dst []NodeLimits) []NodeLimits {
-	dst = slices.Grow(dst, len(m.limited))
-	for _, n := range m.limited {
-		dst = append(dst, NodeLimits{Node: n.id, Limits: n.quota.set})
-	}
-	return dst
+	return append(dst, m.limited...)
 }

@@ -248,8 +248,7 @@ func (re *restorer) checkUsage() error {
 func (m *Machine) restoredNode(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
-		n = newNode(id)
-		m.nodes[id] = n
+		n = m.addNode(id)
 	}
 	return n
 }

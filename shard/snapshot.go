@@ -76,7 +76,7 @@ func (m *Machine) fix(form recordForm) *snapshot {
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
 			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
-			limits: m.quota.set, limited: m.limitedNodes(nil), bytes: m.bytes,
+			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes,
 		},
 		ends:   [phases]handle{m.sessions.used, m.objects.used, m.links.used},
 		things: [phases]int{m.sessions.size(), m.objects.size(), m.links.size()},

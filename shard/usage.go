@@ -2,6 +2,7 @@ package shard
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -78,24 +79,32 @@ func newUsage(objects int, bytes uint64, q quota) Usage {
 	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
 }
 
-// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so
-// many. It goes through all nodes under the read lock, as Nodes does.
+// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so many.
+// It goes through all nodes, MaxPage of them under one hold of the read lock. One whose usage changes meanwhile may be
+// there as it was or as it is.
 func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeUsage {
 	from := len(dst)
-	dst = m.nodesOver(share, dst)
-	slices.SortFunc(dst[from:], func(a, b NodeUsage) int {
-		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(a.Node, b.Node))
-	})
-	return dst[:min(len(dst), from+most)]
+	for end, over := math.MaxInt, false; !over; {
+		dst, end, over = m.fullOf(share, end, dst)
+	}
+	found := dst[from:]
+	slices.SortFunc(found, func(a, b NodeUsage) int { return cmp.Compare(a.Node, b.Node) })
+	found = slices.CompactFunc(found, func(a, b NodeUsage) bool { return a.Node == b.Node }) // one that came again
+	slices.SortStableFunc(found, func(a, b NodeUsage) int { return cmp.Compare(b.Share(), a.Share()) })
+	return dst[:from+min(len(found), most)]
 }
 
-func (m *Machine) nodesOver(share float64, dst []NodeUsage) []NodeUsage {
+// fullOf appends those of the nodes before a place of the list of which the share is taken, and returns where to go on. The
+// list is walked from its end: what is removed meanwhile is replaced by one that was there already, or comes again.
+func (m *Machine) fullOf(share float64, end int, dst []NodeUsage) (_ []NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for _, n := range m.nodes {
+	end = min(end, len(m.listed))
+	next = max(end-MaxPage, 0)
+	for _, n := range m.listed[next:end] {
 		if u := n.usage(); u.Share() >= share {
 			dst = append(dst, NodeUsage{Node: n.id, Usage: u})
 		}
 	}
-	return dst
+	return dst, next, next == 0
 }

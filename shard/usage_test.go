@@ -172,3 +172,26 @@ func TestReadsOfQuotas(t *testing.T) {
 		t.Errorf("half full is %v", got)
 	}
 }
+
+// BenchmarkFullestNodes: how long the read lock is held for what metrics show of 100,000 nodes; and the write lock, where
+// each of them has a quota of its own and a snapshot is fixed.
+func BenchmarkFullestNodes(b *testing.B) {
+	const many = 100_000
+	t := newBed(0)
+	t.do(Command{Kind: CmdLevel, Count: uint64(level.Newest)})
+	for n := range NodeID(many) {
+		t.do(Command{Kind: CmdNodeLimits, Node: n + 1, Count: 2, Level: level.Newest})
+		t.do(Command{Kind: CmdSemaphoreCreate, Node: n + 1, Name: []byte("one"), Count: 1, Level: level.Newest})
+	}
+	b.Run("read", func(b *testing.B) {
+		var list []NodeUsage
+		for b.Loop() {
+			list = t.m.FullestNodes(0.6, 100, list[:0])
+		}
+	})
+	b.Run("fix", func(b *testing.B) {
+		for b.Loop() {
+			prepare(b, t.m).Discard()
+		}
+	})
+}

@@ -57,8 +57,8 @@ func (m *Machine) Nodes() []NodeID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	ids := make([]NodeID, 0, len(m.nodes))
-	for id := range m.nodes {
-		ids = append(ids, id)
+	for _, n := range m.listed {
+		ids = append(ids, n.id)
 	}
 	return ids
 }
