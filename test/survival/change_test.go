@@ -27,7 +27,8 @@ func (c *client) change(name string, m func(protocol.Mutation) protocol.RequestM
 func (c *client) acquire(name string) (uint64, error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.Acquire{
-			Mutation: m, NodeID: c.node, Name: []byte(name), Count: protocol.Forever, TimeoutMillis: protocol.Forever, Ephemeral: true,
+			Mutation: m, NodeID: c.node, Name: []byte(name), Count: protocol.Forever, TimeoutMillis: protocol.Forever,
+			Ephemeral: true,
 		}
 	})
 	if err != nil {
@@ -88,10 +89,10 @@ func newNode(t *testing.T, hosts []*host, path string, config protocol.NodeConfi
 	t.Helper()
 	r := newRecord(t)
 	c := &client{
-		hosts: addresses(hosts), record: r, links: make(map[string]*link),
-		where: make(map[string]string), shunned: make(map[string]time.Time),
+		hosts: addresses(hosts), record: r, connections: make(map[string]*connection),
+		where: make(map[string]string), avoided: make(map[string]time.Time),
 	}
-	defer c.closeLinks()
+	defer c.closeConnections()
 	_, _, err := c.request("meta", false, func() protocol.RequestMessage {
 		return &protocol.NodeCreate{Path: []byte(path), Config: config}
 	})

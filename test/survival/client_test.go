@@ -15,12 +15,12 @@ import (
 
 // errEnded says that the client's session is over, errLeft that its user wants nothing more.
 var (
-	errEnded = errors.New("the session has ended")
-	errLeft  = errors.New("the client has left")
+	errEnded   = errors.New("the session has ended")
+	errStopped = errors.New("the client has left")
 )
 
-// shunFor is how long a client keeps away from a host that did not answer.
-const shunFor = 500 * time.Millisecond
+// avoidTime is how long a client keeps away from a host that did not answer.
+const avoidTime = 500 * time.Millisecond
 
 // client is one session with its connections. One goroutine of its own keeps it attached; one goroutine
 // of its user may change things.
@@ -34,22 +34,22 @@ type client struct {
 	node    uint64
 	number  uint64
 
-	mu       sync.Mutex // guards what follows
-	sequence uint64
-	links    map[string]*link
-	where    map[string]string    // the host that something was found on lately
-	shunned  map[string]time.Time // hosts that did not answer, until then
-	home     *link                // over which the session is attached
-	lease    time.Time            // until when the client may believe
-	why      string               // the session ended, empty while it may live
-	stopped  chan struct{}
+	mu          sync.Mutex // guards what follows
+	sequence    uint64
+	connections map[string]*connection
+	where       map[string]string    // the host that something was found on lately
+	avoided     map[string]time.Time // hosts that did not answer, until then
+	home        *connection          // over which the session is attached
+	lease       time.Time            // until when the client may believe
+	why         string               // the session ended, empty while it may live
+	stopped     chan struct{}
 }
 
 // start starts a session, on any host.
 func start(hosts []string, path string, timeout time.Duration, r *record) (*client, error) {
 	c := &client{
 		hosts: hosts, record: r, path: path, timeout: timeout, key: make([]byte, 16), sequence: 1,
-		links: make(map[string]*link), where: make(map[string]string), shunned: make(map[string]time.Time),
+		connections: make(map[string]*connection), where: make(map[string]string), avoided: make(map[string]time.Time),
 		stopped: make(chan struct{}),
 	}
 	_, _ = rand.Read(c.key)
@@ -61,7 +61,7 @@ func start(hosts []string, path string, timeout time.Duration, r *record) (*clie
 		}
 	})
 	if err != nil {
-		c.closeLinks()
+		c.closeConnections()
 		return nil, err
 	}
 	c.id, c.node = a.SessionStart.SessionID, a.SessionStart.Lease.NodeID
@@ -72,7 +72,7 @@ func start(hosts []string, path string, timeout time.Duration, r *record) (*clie
 	return c, nil
 }
 
-func (c *client) attached(l *link, sent time.Time) {
+func (c *client) attached(l *connection, sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.home, c.lease = l, sent.Add(c.timeout*9/10)
@@ -99,44 +99,44 @@ func (c *client) end(why string) {
 	}
 }
 
-// heard gets the pushes that belong to no request.
-func (c *client) heard(l *link, a *protocol.Answer) {
+// onPush gets the pushes that belong to no request.
+func (c *client) onPush(l *connection, a *protocol.Answer) {
 	switch a.Kind {
 	case protocol.KindSessionEnded:
 		c.end(fmt.Sprintf("told that it ended: %v", a.SessionEnded.Reason))
 	case protocol.KindSessionDetached:
-		c.record.saw("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
+		c.record.count("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
 		c.mu.Lock()
 		if c.home == l {
 			c.home = nil
 		}
 		c.mu.Unlock()
 	case protocol.KindGoingAway:
-		c.record.saw("GOING_AWAY " + a.GoingAway.Result.Status.String())
+		c.record.count("GOING_AWAY " + a.GoingAway.Result.Status.String())
 		if a.GoingAway.Result.Status.Retry() == protocol.RetryNever {
 			c.record.wrong("GOING_AWAY: %v", a.GoingAway.Result.Err())
 		}
-		c.shun(l.address)
-		go l.leave()
+		c.avoid(l.address)
+		go l.closeWhenIdle()
 	}
 }
 
-// shun keeps the client away from a host for a while.
-func (c *client) shun(address string) {
+// avoid keeps the client away from a host for a while.
+func (c *client) avoid(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shunned[address] = time.Now().Add(shunFor)
+	c.avoided[address] = time.Now().Add(avoidTime)
 }
 
 // to returns a connection to where something was found lately, or to any host.
-func (c *client) to(what string) (*link, error) {
+func (c *client) to(what string) (*connection, error) {
 	c.mu.Lock()
 	address := c.where[what]
 	now := time.Now()
-	if address == "" || now.Before(c.shunned[address]) {
+	if address == "" || now.Before(c.avoided[address]) {
 		var good []string
 		for _, a := range c.hosts {
-			if !now.Before(c.shunned[a]) {
+			if !now.Before(c.avoided[a]) {
 				good = append(good, a)
 			}
 		}
@@ -146,30 +146,30 @@ func (c *client) to(what string) (*link, error) {
 		address = good[mathrand.IntN(len(good))]
 		c.where[what] = address
 	}
-	l := c.links[address]
+	l := c.connections[address]
 	c.mu.Unlock()
 	if l != nil && l.alive() {
 		return l, nil
 	}
-	l, err := connect(address, c.heard)
+	l, err := connect(address, c.onPush)
 	if err != nil {
-		c.shun(address)
+		c.avoid(address)
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.links[address]; other != nil && other.alive() {
+	if other := c.connections[address]; other != nil && other.alive() {
 		l.close()
 		return other, nil
 	}
-	c.links[address] = l
+	c.connections[address] = l
 	return l, nil
 }
 
-func (c *client) closeLinks() {
+func (c *client) closeConnections() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, l := range c.links {
+	for _, l := range c.connections {
 		l.close()
 	}
 }
@@ -177,18 +177,19 @@ func (c *client) closeLinks() {
 // request sends a request, again and again and to whichever host it takes, until there is an answer that
 // is final, and returns it if it is a success. A request that is a mutation of the session is sent over
 // connections that the session is bound to.
-func (c *client) request(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *link, error) {
+func (c *client) request(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *connection,
+	error) {
 	unbound := 0
 	for try := 0; ; try++ {
 		if c.ended() != "" {
 			return nil, nil, errEnded
 		}
-		if c.left() {
-			return nil, nil, errLeft
+		if c.isStopped() {
+			return nil, nil, errStopped
 		}
 		a, l, err := c.once(what, bind, make)
 		if err != nil {
-			c.record.saw("connection: " + cause(err))
+			c.record.count("connection: " + cause(err))
 			c.forget(what)
 			backOff(try, 0)
 			continue
@@ -197,7 +198,7 @@ func (c *client) request(what string, bind bool, make func() protocol.RequestMes
 		if status == protocol.StatusSuccess {
 			return a, l, nil
 		}
-		c.record.saw(fmt.Sprintf("%v %v", a.Kind, status))
+		c.record.count(fmt.Sprintf("%v %v", a.Kind, status))
 		switch {
 		case status == protocol.StatusMoved && a.Result.Moved.LeaderAddress != "":
 			c.mu.Lock()
@@ -232,18 +233,19 @@ func (c *client) forget(what string) {
 }
 
 // once sends a request once.
-func (c *client) once(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *link, error) {
+func (c *client) once(what string, bind bool, make func() protocol.RequestMessage) (*protocol.Answer, *connection,
+	error) {
 	l, err := c.to(what)
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(err error) (*protocol.Answer, *link, error) {
+	fail := func(err error) (*protocol.Answer, *connection, error) {
 		l.close()
-		c.shun(l.address)
+		c.avoid(l.address)
 		return nil, nil, err
 	}
 	if bind && !l.isBound() {
-		a, err := l.ask(&protocol.SessionBind{SessionID: c.id, Key: c.key}, tooLong)
+		a, err := l.call(&protocol.SessionBind{SessionID: c.id, Key: c.key}, answerTimeout)
 		if err != nil {
 			return fail(err)
 		}
@@ -253,20 +255,21 @@ func (c *client) once(what string, bind bool, make func() protocol.RequestMessag
 		l.setBound(true)
 	}
 	m := make()
-	id, comes, err := l.say(m)
+	id, answers, err := l.send(m)
 	defer l.drop(id)
 	if err != nil {
 		return fail(err)
 	}
-	a, err := l.await(comes, m.Kind().Answer(), tooLong)
+	a, err := l.await(answers, m.Kind().Answer(), answerTimeout)
 	if err != nil {
-		if errors.Is(err, errTooLong) {
-			c.record.slow(m.Kind().String(), l.address)
+		if errors.Is(err, errNoAnswer) {
+			c.record.noAnswer(m.Kind().String(), l.address)
 		}
 		return fail(err)
 	}
-	if m.Kind() == protocol.KindAcquire && a.Result.Status == protocol.StatusSuccess && a.Acquire.Outcome == protocol.Queued {
-		if a, err = c.queued(l, comes, a); err != nil {
+	if m.Kind() == protocol.KindAcquire && a.Result.Status == protocol.StatusSuccess &&
+		a.Acquire.Outcome == protocol.Queued {
+		if a, err = c.queued(l, answers, a); err != nil {
 			return fail(err)
 		}
 	}
@@ -274,12 +277,13 @@ func (c *client) once(what string, bind bool, make func() protocol.RequestMessag
 }
 
 // queued waits for what becomes of an acquire, and returns it as the answer that it might have been.
-func (c *client) queued(l *link, comes chan *protocol.Answer, first *protocol.Answer) (*protocol.Answer, error) {
+func (c *client) queued(l *connection, answers chan *protocol.Answer, first *protocol.Answer) (*protocol.Answer,
+	error) {
 	check := time.NewTicker(500 * time.Millisecond)
 	defer check.Stop()
 	for {
 		select {
-		case a := <-comes:
+		case a := <-answers:
 			switch a.Kind {
 			case protocol.KindGranted:
 				if a.Granted.OrderID != first.Acquire.OrderID {
@@ -304,11 +308,11 @@ func (c *client) queued(l *link, comes chan *protocol.Answer, first *protocol.An
 				first.Result = protocol.Result{Status: protocol.StatusSessionExpired}
 				return first, nil
 			}
-			if c.left() {
-				return nil, errLeft
+			if c.isStopped() {
+				return nil, errStopped
 			}
 			// A host that stands still pushes nothing, and its connection does not end.
-			if _, err := l.ask(&protocol.Ping{}, tooLong); err != nil {
+			if _, err := l.call(&protocol.Ping{}, answerTimeout); err != nil {
 				return nil, err
 			}
 		}
@@ -318,7 +322,7 @@ func (c *client) queued(l *link, comes chan *protocol.Answer, first *protocol.An
 // keep keeps the session attached until it ends or is stopped.
 func (c *client) keep() {
 	for {
-		if c.ended() != "" || c.left() {
+		if c.ended() != "" || c.isStopped() {
 			return
 		}
 		c.mu.Lock()
@@ -336,7 +340,7 @@ func (c *client) keep() {
 				return &protocol.SessionAttach{SessionID: c.id, Key: c.key, AttachSequence: c.sequence}
 			})
 			if err != nil {
-				if !errors.Is(err, errEnded) && !errors.Is(err, errLeft) {
+				if !errors.Is(err, errEnded) && !errors.Is(err, errStopped) {
 					c.record.wrong("attach: %v", err)
 					c.end("attach: " + err.Error())
 				}
@@ -347,13 +351,13 @@ func (c *client) keep() {
 			continue
 		}
 		sent := time.Now()
-		_, err := l.ask(&protocol.Ping{}, max(c.timeout/3, tooLong))
+		_, err := l.call(&protocol.Ping{}, max(c.timeout/3, answerTimeout))
 		c.mu.Lock()
 		switch {
 		case err != nil:
 			l.close()
 			delete(c.where, "home")
-			c.shunned[l.address] = time.Now().Add(shunFor)
+			c.avoided[l.address] = time.Now().Add(avoidTime)
 		case c.home == l:
 			c.lease = sent.Add(c.timeout * 9 / 10)
 		}
@@ -369,7 +373,7 @@ func (c *client) keep() {
 	}
 }
 
-func (c *client) left() bool {
+func (c *client) isStopped() bool {
 	select {
 	case <-c.stopped:
 		return true
@@ -378,12 +382,12 @@ func (c *client) left() bool {
 	}
 }
 
-// comeBack takes the session up again, as a new process might.
-func (c *client) comeBack() (*client, error) {
+// reattach attaches the session again, as a new process might.
+func (c *client) reattach() (*client, error) {
 	d := &client{
 		hosts: c.hosts, record: c.record, path: c.path, timeout: c.timeout, key: c.key, id: c.id, node: c.node,
 		sequence: c.sequence + 1000, number: c.number + 1000,
-		links: make(map[string]*link), where: make(map[string]string), shunned: make(map[string]time.Time),
+		connections: make(map[string]*connection), where: make(map[string]string), avoided: make(map[string]time.Time),
 		stopped: make(chan struct{}),
 	}
 	sent := time.Now()
@@ -393,7 +397,7 @@ func (c *client) comeBack() (*client, error) {
 		return &protocol.SessionAttach{SessionID: d.id, Key: d.key, AttachSequence: d.sequence}
 	})
 	if err != nil {
-		d.closeLinks()
+		d.closeConnections()
 		return nil, fmt.Errorf("%w: %s", err, d.ended())
 	}
 	l.setBound(true)
@@ -402,10 +406,10 @@ func (c *client) comeBack() (*client, error) {
 	return d, nil
 }
 
-// vanish leaves without a word; the session lives on.
-func (c *client) vanish() {
+// disconnect closes the connections; the session goes on.
+func (c *client) disconnect() {
 	close(c.stopped)
-	c.closeLinks()
+	c.closeConnections()
 }
 
 // backOff waits as the protocol asks for.

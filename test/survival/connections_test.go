@@ -43,8 +43,8 @@ func (i *idler) next(buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// ask sends a request and takes the next frame for its answer.
-func (i *idler) ask(id uint64, m protocol.RequestMessage) (*protocol.Answer, error) {
+// call sends a request and takes the next frame for its answer.
+func (i *idler) call(id uint64, m protocol.RequestMessage) (*protocol.Answer, error) {
 	var out bytebufferpool.ByteBuffer
 	protocol.NewEncoder().Request(&out, id, m)
 	if _, err := i.conn.Write(out.B); err != nil {
@@ -72,10 +72,11 @@ func (i *idler) begin(address string, timeout time.Duration) (err error) {
 		backOff(try, 0)
 	}
 	i.in = bufio.NewReaderSize(i.conn, 64)
-	if _, err := i.ask(1, &protocol.Hello{VersionMin: 1, VersionMax: 1}); err != nil {
+	if _, err := i.call(1, &protocol.Hello{VersionMin: 1, VersionMax: 1}); err != nil {
 		return err
 	}
-	a, err := i.ask(2, &protocol.SessionStart{Path: []byte("/idle"), TimeoutMillis: uint64(timeout.Milliseconds()), Key: []byte("key")})
+	a, err := i.call(2, &protocol.SessionStart{Path: []byte("/idle"), TimeoutMillis: uint64(timeout.Milliseconds()),
+		Key: []byte("key")})
 	if err == nil {
 		i.session = a.SessionStart.SessionID
 	}
@@ -144,7 +145,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	var (
 		group   sync.WaitGroup
 		begun   atomic.Int64
-		news    bell // of begun and faults
+		changes notifier // of begun and faults
 		slowest atomic.Int64
 		gate    = make(chan struct{}, 128)
 		end     = make(chan struct{})
@@ -165,16 +166,16 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 			}
 			if err == nil {
 				begun.Add(1)
-				news.ring()
+				changes.notify()
 				err = i.idle(timeout/3, &slowest, end)
 			}
 			if err != nil {
 				faults <- fmt.Errorf("session %x: %w", i.session, err)
-				news.ring()
+				changes.notify()
 			}
 		})
 	}
-	await(t, "all are connected", &news, func() bool { return begun.Load() == int64(count) || len(faults) > 0 })
+	await(t, "all are connected", &changes, func() bool { return begun.Load() == int64(count) || len(faults) > 0 })
 	t.Logf("%d connections with a session each after %v", begun.Load(), time.Since(began))
 	slowest.Store(0)
 
@@ -202,7 +203,7 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 		t.Errorf("%v", pause)
 	}
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 	finish()
 	group.Wait()
 	close(faults)

@@ -51,7 +51,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.vanish()
+	c.disconnect()
 	hosts[0].Kill()
 
 	cut := func(b []byte) []byte { return b[:len(b)/2] }
@@ -102,7 +102,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	if c, err = start(addresses([]*host{again}), "/damage", 10*time.Second, quiet); err != nil {
 		t.Fatal(err)
 	}
-	defer c.vanish()
+	defer c.disconnect()
 	for i := range 100 {
 		if data, err := c.read(fmt.Sprint("value-", i)); err != nil || data != "data" {
 			t.Fatalf("value %d of a directory that is whole: %q, %v", i, data, err)

@@ -1,10 +1,9 @@
-// Package survival holds tests that take a real signalbox apart: its processes are killed, stopped in
-// their tracks, restarted and fed garbage, under the load of clients that follow docs/protocol.md and
-// keep a record of what they were told.
+// Package survival holds tests with real processes of signalbox that are killed, stopped, restarted and sent garbage,
+// under the load of clients that follow docs/protocol.md and record what hosts answer.
 //
 // What the tests show is what users are promised: nothing that was acknowledged is lost, no session that
 // speaks ends, no lock has two holders at once, fencing tokens only grow, and every error that a client
-// sees on the way is worth a retry.
+// sees meanwhile is worth a retry.
 //
 // The package has no code but tests, and those run on Linux only. Variables of the environment adjust them:
 //

@@ -61,7 +61,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	h.must(err)
 	unacknowledged, err := start([]string{p.Client}, path, 10*time.Minute, newRecord(t))
 	h.must(err)
-	defer unacknowledged.vanish()
+	defer unacknowledged.disconnect()
 	answers := 0
 	floods := []struct {
 		what  string

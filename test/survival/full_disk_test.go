@@ -39,14 +39,14 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 }
 
 // fill takes all room but that much. It may be called from any goroutine.
-func (s *smallDisk) fill(leave uint64) error {
+func (s *smallDisk) fill(closeWhenIdle uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(s.dir, &fs); err != nil {
 		return err
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
-	if free <= leave {
-		return fmt.Errorf("%d bytes are free, %d are to be left", free, leave)
+	if free <= closeWhenIdle {
+		return fmt.Errorf("%d bytes are free, %d are to be left", free, closeWhenIdle)
 	}
 	file, err := os.OpenFile(s.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -54,15 +54,15 @@ func (s *smallDisk) fill(leave uint64) error {
 	}
 	defer file.Close()
 	chunk := make([]byte, 64<<10)
-	for left := free - leave; left > 0; {
-		n, err := file.Write(chunk[:min(left, uint64(len(chunk)))])
-		if leave == 0 && errors.Is(err, syscall.ENOSPC) {
+	for isStopped := free - closeWhenIdle; isStopped > 0; {
+		n, err := file.Write(chunk[:min(isStopped, uint64(len(chunk)))])
+		if closeWhenIdle == 0 && errors.Is(err, syscall.ENOSPC) {
 			return nil // the host was faster
 		}
 		if err != nil {
 			return err
 		}
-		left -= uint64(n)
+		isStopped -= uint64(n)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { c.vanish() }()
+	defer func() { c.disconnect() }()
 	if err := c.create("value", "0"); err != nil {
 		t.Fatal(err)
 	}
@@ -155,14 +155,14 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 					refused = time.Now()
 				}
 			default:
-				// Nobody knows whether it was made; the next one says the same.
+				// The outcome is not known; the next update has the same value.
 			}
 		}
 		if time.Now().After(until) {
 			t.Fatal("changes are taken on a disk without a byte of room")
 		}
 	}
-	c.vanish()
+	c.disconnect()
 	hosts[0].Kill()
 	if err := <-filled; err != nil {
 		t.Fatal(err)

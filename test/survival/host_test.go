@@ -104,7 +104,8 @@ func (p *place) serve(t *testing.T) *host {
 		h.Kill()
 		if t.Failed() || os.Getenv("SURVIVAL_LOGS") != "" {
 			text := h.Errors()
-			t.Logf("host %s, started at %v:\n%s", p.Name, h.Began.Format(time.StampMilli), text[max(0, len(text)-4000):])
+			t.Logf("host %s, started at %v:\n%s",
+				p.Name, h.Began.Format(time.StampMilli), text[max(0, len(text)-4000):])
 		}
 	})
 	return h
@@ -143,9 +144,9 @@ func (h *host) awaitReady() time.Duration {
 }
 
 // await asks again and again until what it asks is true.
-func (h *host) await(what string, ask func() bool) {
+func (h *host) await(what string, call func() bool) {
 	h.t.Helper()
-	h.must(h.Await(what, patience, ask))
+	h.must(h.Await(what, patience, call))
 }
 
 func (h *host) status() admin.Status {

@@ -147,7 +147,8 @@ func TestAHostBearsHostileClients(t *testing.T) {
 				t.Fatalf("after %d answers: %v", frames, err)
 			}
 			got = append(got, chunk[:n]...)
-			for payload, size, err := protocol.ScanFrame(got, 1<<20); payload != nil && err == nil; payload, size, err = protocol.ScanFrame(got, 1<<20) {
+			for payload, size, err := protocol.ScanFrame(got, 1<<20); payload != nil &&
+				err == nil; payload, size, err = protocol.ScanFrame(got, 1<<20) {
 				got = got[size:]
 				frames++
 			}
@@ -208,5 +209,5 @@ func TestAHostBearsHostileClients(t *testing.T) {
 	default:
 	}
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }

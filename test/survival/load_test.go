@@ -43,10 +43,10 @@ func newLoad(t *testing.T, hosts []*host, path string, timeout time.Duration, lo
 	return l
 }
 
-// work is the life of one client; where its session ends it begins anew.
+// work is the loop of one client; where its session ends it starts another one.
 func (l *load) work(lock, data string) {
 	value := 0
-	for life := 0; !l.over(); life++ {
+	for incarnation := 0; !l.over(); incarnation++ {
 		c, err := start(l.hosts, l.path, l.timeout, l.record)
 		if err != nil {
 			if !l.record.over() {
@@ -54,13 +54,13 @@ func (l *load) work(lock, data string) {
 			}
 			return
 		}
-		err = l.live(c, lock, data, life, &value)
+		err = l.runRounds(c, lock, data, incarnation, &value)
 		if why := c.ended(); why != "" {
 			l.record.ended(c.id, why)
 		} else if err != nil && !l.record.over() {
 			l.record.wrong("session %x: %v", c.id, err)
 		}
-		c.vanish()
+		c.disconnect()
 		if err != nil && !errors.Is(err, errEnded) {
 			return
 		}
@@ -76,7 +76,7 @@ func (l *load) over() bool {
 	}
 }
 
-func (l *load) live(c *client, lock, data string, life int, value *int) error {
+func (l *load) runRounds(c *client, lock, data string, incarnation int, value *int) error {
 	for round := 0; !l.over(); round++ {
 		order, err := c.acquire(lock)
 		if err != nil {
@@ -84,7 +84,7 @@ func (l *load) live(c *client, lock, data string, life int, value *int) error {
 		}
 		h := hold{order: order, from: time.Now(), session: c.id}
 		if round%5 == 0 {
-			err = l.write(c, data, life, round, value)
+			err = l.write(c, data, incarnation, round, value)
 		}
 		if err == nil {
 			time.Sleep(rand.N(5 * time.Millisecond))
@@ -92,7 +92,7 @@ func (l *load) live(c *client, lock, data string, life int, value *int) error {
 			err = c.release(lock, order)
 		}
 		if err != nil {
-			// Nobody told how long it was the client's: as long as it could believe.
+			// How long the client owned it is not known: at most as long as it could believe.
 			if until := c.believesUntil(); h.to.IsZero() || until.Before(h.to) {
 				h.to = until
 			}
@@ -109,7 +109,7 @@ func (l *load) live(c *client, lock, data string, life int, value *int) error {
 }
 
 // write changes what only this client writes, and creates something.
-func (l *load) write(c *client, data string, life, round int, value *int) error {
+func (l *load) write(c *client, data string, incarnation, round int, value *int) error {
 	if *value == 0 {
 		*value = 1
 		l.record.writes(data, 1)
@@ -124,7 +124,7 @@ func (l *load) write(c *client, data string, life, round int, value *int) error 
 		return err
 	}
 	l.record.wrote(data, *value)
-	name := fmt.Sprintf("%s-%d-%d", data, life, round)
+	name := fmt.Sprintf("%s-%d-%d", data, incarnation, round)
 	if err := c.create(name, name); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (l *load) write(c *client, data string, life, round int, value *int) error 
 func (l *load) progress(more int) {
 	l.t.Helper()
 	before := l.record.cycles()
-	await(l.t, fmt.Sprintf("each lock is held %d times more", more), &l.record.news, func() bool {
+	await(l.t, fmt.Sprintf("each lock is held %d times more", more), &l.record.changes, func() bool {
 		now := l.record.cycles()
 		for lock, n := range now {
 			if n < before[lock]+more {
@@ -153,7 +153,7 @@ func (l *load) broken() bool {
 	return len(l.record.faults) > 0
 }
 
-// drain lets every client finish what it does: whoever waits gets its turn.
+// drain has every client finish what it does: clients that wait get the lock.
 func (l *load) drain() {
 	l.t.Helper()
 	close(l.enough)
@@ -175,6 +175,6 @@ func (l *load) check() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer c.vanish()
+	defer c.disconnect()
 	l.record.checkData(c)
 }

@@ -14,7 +14,8 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	const timeout, grace = 2 * time.Second, 3 * time.Second
 	places := newPlaces(t, "a")
 	hosts := serveAll(t, places)
-	newNode(t, hosts, "/kill", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: uint64(grace.Milliseconds())})
+	newNode(t, hosts, "/kill", protocol.NodeConfig{SelfCheckPeriodMillis: 500,
+		SessionGracePeriodMillis: uint64(grace.Milliseconds())})
 	l := newLoad(t, hosts, "/kill", timeout, 4, 2)
 
 	// Two hold a lock when the host dies: one comes back late, the other never.
@@ -36,8 +37,8 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 
 	hosts[0].Kill()
 	killed := time.Now()
-	late.vanish()
-	never.vanish()
+	late.disconnect()
+	never.disconnect()
 	again := places[0].serve(t)
 	ready := again.awaitReady()
 	led := time.Now() // at the latest
@@ -50,15 +51,15 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 		at    time.Time
 		err   error
 	}
-	heir := make(chan grant, 1)
+	successor := make(chan grant, 1)
 	waiter, err := start(l.hosts, l.path, timeout, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer waiter.vanish()
+	defer waiter.disconnect()
 	go func() {
 		order, err := waiter.acquire("never")
-		heir <- grant{order, time.Now(), err}
+		successor <- grant{order, time.Now(), err}
 	}()
 
 	// Later than the timeout, within timeout and grace.
@@ -66,7 +67,7 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	if since := time.Since(again.Began); since > timeout+grace-500*time.Millisecond {
 		t.Logf("the machine is too slow to come back in time: %v", since)
 	} else {
-		back, err := late.comeBack()
+		back, err := late.reattach()
 		if err != nil {
 			t.Fatalf("back after %v, with a timeout of %v and a grace of %v: %v", since, timeout, grace, err)
 		}
@@ -77,10 +78,10 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 		if err := back.release("late", lateOrder); err != nil {
 			t.Error(err)
 		}
-		back.vanish()
+		back.disconnect()
 	}
 
-	g := receive(t, "a session that never comes back is given up", heir)
+	g := receive(t, "a session that never comes back is given up", successor)
 	if g.err != nil || g.order <= neverOrder {
 		t.Errorf("the heir has order id %d after %d: %v", g.order, neverOrder, g.err)
 	}
@@ -90,5 +91,5 @@ func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	t.Logf("a session that never came back was given up %v after the start", g.at.Sub(again.Began))
 	quiet.checkErrors()
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }

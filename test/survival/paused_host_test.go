@@ -12,59 +12,59 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// stubborn is a client that stays on its connection whatever happens, and pings on.
-type stubborn struct {
-	l    *link
-	news bell // of what follows
+// pinnedClient is a client that keeps its connection whatever happens, and goes on pinging.
+type pinnedClient struct {
+	l       *connection
+	changes notifier // of what follows
 
-	mu    sync.Mutex // guards what follows
-	pongs []pong
-	told  time.Time // when it heard that the session is not attached or has ended, or the connection ended
-	what  string
+	mu     sync.Mutex // guards what follows
+	pongs  []pong
+	lostAt time.Time // when it learned that the session is not attached or has ended, or the connection ended
+	what   string
 }
 
 // pong is the answer to a ping.
 type pong struct{ sent, came time.Time }
 
-func (s *stubborn) hear(what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told.IsZero() {
-		s.told, s.what = time.Now(), what
-		s.news.ring()
+func (p *pinnedClient) lose(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lostAt.IsZero() {
+		p.lostAt, p.what = time.Now(), what
+		p.changes.notify()
 	}
 }
 
-func (s *stubborn) heardOf() (time.Time, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.told, s.what
+func (p *pinnedClient) loss() (time.Time, string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lostAt, p.what
 }
 
-// ping sends one ping; the answer is noted whenever it comes, unless the client was told before.
-func (s *stubborn) ping() {
+// ping sends one ping; the answer is recorded whenever it comes, unless the session was lost before.
+func (p *pinnedClient) ping() {
 	sent := time.Now()
-	id, comes, err := s.l.say(&protocol.Ping{})
+	id, answers, err := p.l.send(&protocol.Ping{})
 	if err != nil {
-		s.l.drop(id)
+		p.l.drop(id)
 		return
 	}
 	go func() {
-		defer s.l.drop(id)
+		defer p.l.drop(id)
 		for {
 			select {
-			case a := <-comes:
+			case a := <-answers:
 				if a.Kind == protocol.KindPing.Answer() {
-					s.mu.Lock()
-					if s.told.IsZero() {
-						s.pongs = append(s.pongs, pong{sent, time.Now()})
-						s.news.ring()
+					p.mu.Lock()
+					if p.lostAt.IsZero() {
+						p.pongs = append(p.pongs, pong{sent, time.Now()})
+						p.changes.notify()
 					}
-					s.mu.Unlock()
+					p.mu.Unlock()
 					return
 				}
-			case <-s.l.gone:
-				s.hear("the connection ended")
+			case <-p.l.gone:
+				p.lose("the connection ended")
 				return
 			}
 		}
@@ -72,10 +72,10 @@ func (s *stubborn) ping() {
 }
 
 // latest is the latest pong.
-func (s *stubborn) latest() (last pong) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.pongs {
+func (pi *pinnedClient) latest() (last pong) {
+	pi.mu.Lock()
+	defer pi.mu.Unlock()
+	for _, p := range pi.pongs {
 		if p.sent.After(last.sent) {
 			last = p
 		}
@@ -95,17 +95,17 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		}
 	}
 
-	// The stubborn one has its session and its lock on the host that will stand still.
-	s := &stubborn{}
+	// The pinned client has its session and its lock on the host that will stand still.
+	s := &pinnedClient{}
 	r := newRecord(t)
-	l, err := connect(victim.Place.Client, func(_ *link, a *protocol.Answer) {
+	l, err := connect(victim.Place.Client, func(_ *connection, a *protocol.Answer) {
 		switch a.Kind {
 		case protocol.KindSessionDetached:
-			s.hear("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
+			s.lose("SESSION_DETACHED " + a.SessionDetached.Result.Status.String())
 		case protocol.KindSessionEnded:
-			s.hear("SESSION_ENDED " + a.SessionEnded.Reason.String())
+			s.lose("SESSION_ENDED " + a.SessionEnded.Reason.String())
 		case protocol.KindGoingAway:
-			s.hear("GOING_AWAY " + a.GoingAway.Result.Status.String())
+			s.lose("GOING_AWAY " + a.GoingAway.Result.Status.String())
 		}
 	})
 	if err != nil {
@@ -113,7 +113,8 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	}
 	defer l.close()
 	s.l = l
-	a, err := l.ask(&protocol.SessionStart{Path: []byte("/pause"), TimeoutMillis: uint64(timeout.Milliseconds()), Key: []byte("key")}, patience)
+	a, err := l.call(&protocol.SessionStart{Path: []byte("/pause"), TimeoutMillis: uint64(timeout.Milliseconds()),
+		Key: []byte("key")}, patience)
 	if err != nil || a.Result.Status != protocol.StatusSuccess {
 		t.Fatalf("start: %v, %v", a, err)
 	}
@@ -133,7 +134,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	lock, order := "", uint64(0)
 	for n := uint64(1); order == 0; n++ {
 		lock = fmt.Sprintf("stubborn-%d", n)
-		a, err := l.ask(&protocol.Acquire{
+		a, err := l.call(&protocol.Acquire{
 			Mutation: protocol.Mutation{SessionID: session, Number: n, Acknowledged: n - 1}, NodeID: node,
 			Name: []byte(lock), Count: protocol.Forever, Ephemeral: true,
 		}, patience)
@@ -145,13 +146,13 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		}
 	}
 
-	// Others work on, and one wants the lock of the stubborn one.
+	// Others work on, and one wants the lock of the pinned client.
 	load := newLoad(t, hosts, "/pause", 2*time.Second, 3, 2)
-	heir, err := start(load.hosts, "/pause", 10*time.Second, r)
+	successor, err := start(load.hosts, "/pause", 10*time.Second, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer heir.vanish()
+	defer successor.disconnect()
 	type grant struct {
 		order uint64
 		at    time.Time
@@ -159,12 +160,13 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 	}
 	granted := make(chan grant, 1)
 	go func() {
-		order, err := heir.acquire(lock)
+		order, err := successor.acquire(lock)
 		granted <- grant{order, time.Now(), err}
 	}()
-	await(t, "the stubborn client is vouched for", &s.news, func() bool { return s.latest().came.After(time.Now().Add(-timeout)) })
+	await(t, "the pinned client is vouched for", &s.changes,
+		func() bool { return s.latest().came.After(time.Now().Add(-timeout)) })
 	load.progress(10)
-	if at, what := s.heardOf(); !at.IsZero() {
+	if at, what := s.loss(); !at.IsZero() {
 		t.Skipf("the machine is too busy: the leader changed before anything happened: %s", what)
 	}
 
@@ -176,7 +178,7 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		t.Fatal(g.err)
 	}
 	load.progress(10)
-	t.Logf("of the other locks, %v; that of the stubborn client was given away after %v",
+	t.Logf("of the other locks, %v; that of the pinned client was given away after %v",
 		load.record.longestPause(stopped), g.at.Sub(stopped))
 	if g.order <= order {
 		t.Errorf("it has fencing token %d after %d", g.order, order)
@@ -184,9 +186,10 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 
 	victim.signal(syscall.SIGCONT)
 	woken := time.Now()
-	await(t, "the stubborn client is told", &s.news, func() bool { at, _ := s.heardOf(); return !at.IsZero() })
-	at, what := s.heardOf()
-	t.Logf("the host stood still for %v; the stubborn client was told after %v: %s", woken.Sub(stopped), at.Sub(woken), what)
+	await(t, "the pinned client learns of its loss", &s.changes, func() bool { at, _ := s.loss(); return !at.IsZero() })
+	at, what := s.loss()
+	t.Logf("the host stood still for %v; the pinned client learned of its loss after %v: %s",
+		woken.Sub(stopped), at.Sub(woken), what)
 	s.mu.Lock()
 	for _, p := range s.pongs {
 		if p.sent.After(stopped) {
@@ -199,18 +202,19 @@ func TestAHostThatStandsStillDoesNotVouchForWhatOthersGaveAway(t *testing.T) {
 		t.Errorf("two could believe that they have the lock, for %v", lease.Sub(g.at))
 	}
 
-	// The woken host is a good one again, and takes nothing from the one that was stubborn.
+	// The woken host is a good one again, and takes nothing from the pinned client.
 	if l.alive() {
-		a, err := l.ask(&protocol.Release{
-			Mutation: protocol.Mutation{SessionID: session, Number: 2000, Acknowledged: 1999}, NodeID: node, Name: []byte(lock), OrderID: order,
+		a, err := l.call(&protocol.Release{
+			Mutation: protocol.Mutation{SessionID: session, Number: 2000, Acknowledged: 1999}, NodeID: node,
+			Name: []byte(lock), OrderID: order,
 		}, patience)
 		if err == nil && a.Result.Status == protocol.StatusSuccess {
-			t.Errorf("its release after it was told: %+v", a.Release)
+			t.Errorf("its release after it was lost: %+v", a.Release)
 		}
 	}
 	victim.awaitReady()
 	load.progress(10)
-	if err := heir.release(lock, g.order); err != nil {
+	if err := successor.release(lock, g.order); err != nil {
 		t.Error(err)
 	}
 	load.check()

@@ -73,10 +73,10 @@ func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
 	l.progress(10)
 	t.Logf("all killed: %v", l.record.longestPause(killed))
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }
 
-func TestHostsThatAreRestartedInTurnCostNobodyAnything(t *testing.T) {
+func TestHostsThatAreRestartedInTurnCostNoClientAnything(t *testing.T) {
 	places, hosts := three(t)
 	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
 	inTurn := len(hosts)
@@ -93,14 +93,16 @@ func TestHostsThatAreRestartedInTurnCostNobodyAnything(t *testing.T) {
 		ready := hosts[i].awaitReady()
 		l.progress(10)
 		t.Logf("host %s at %s asked to stop at %s, did within %v, ready again after %v: %v",
-			places[i].Name, places[i].Client, asked.Format(time.StampMilli), stopped, ready, l.record.longestPause(asked))
+			places[i].Name, places[i].Client, asked.Format(time.StampMilli), stopped, ready,
+			l.record.longestPause(asked))
 	}
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }
 
-// The leaders change in the middle of what clients ask for, again and again, and nobody is forgotten.
-func TestHostsThatStandStillInTurnKeepNobodyWaitingForGood(t *testing.T) {
+// TestHostsThatStandStillInTurnKeepNoClientWaitingForGood: leaders change again and again while clients wait for
+// answers, and each is answered.
+func TestHostsThatStandStillInTurnKeepNoClientWaitingForGood(t *testing.T) {
 	_, hosts := three(t)
 	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
 	rounds := 3
@@ -112,15 +114,16 @@ func TestHostsThatStandStillInTurnKeepNobodyWaitingForGood(t *testing.T) {
 		still.must(still.Pause())
 		paused := time.Now()
 		l.progress(5)
-		// With two of three standing still nothing is agreed on, and whoever led leads no more.
+		// With two of three standing still nothing is agreed on, and no host leads any more.
 		other.must(other.Pause())
 		time.Sleep(500 * time.Millisecond)
 		other.signal(syscall.SIGCONT)
 		l.progress(5)
 		still.signal(syscall.SIGCONT)
 		l.progress(5)
-		t.Logf("host %s stood still, then host %s too: %v", still.Place.Name, other.Place.Name, l.record.longestPause(paused))
+		t.Logf("host %s stood still, then host %s too: %v",
+			still.Place.Name, other.Place.Name, l.record.longestPause(paused))
 	}
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }

@@ -58,7 +58,7 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.vanish()
+	defer c.disconnect()
 	if err := c.create("first", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -109,5 +109,5 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	hosts[2].awaitReady()
 	l.progress(10)
 	l.check()
-	l.record.checkNobodyEnded()
+	l.record.checkNoSessionEnded()
 }

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// record is what the clients of a test were told.
+// record is what the clients of a test were answered.
 type record struct {
-	t      *testing.T
-	given  chan struct{}
-	finish sync.Once
-	news   bell // of held and faults
+	t       *testing.T
+	done    chan struct{}
+	finish  sync.Once
+	changes notifier // of held and faults
 
 	mu       sync.Mutex // guards what follows
 	statuses map[string]int
 	faults   []string
 	// unanswered are requests that took longer than a client waits.
 	unanswered []string
-	ends       []string          // sessions that ended though nobody ended them
+	ends       []string          // sessions that ended though no client ended them
 	held       map[string][]hold // by lock
 	created    map[string]string // data by name
 	written    map[string]*written
@@ -43,7 +43,7 @@ type written struct{ sent, acknowledged int }
 
 func newRecord(t *testing.T) *record {
 	r := &record{
-		t: t, given: make(chan struct{}), statuses: make(map[string]int),
+		t: t, done: make(chan struct{}), statuses: make(map[string]int),
 		held: make(map[string][]hold), created: make(map[string]string), written: make(map[string]*written),
 	}
 	t.Cleanup(r.stop)
@@ -51,29 +51,30 @@ func newRecord(t *testing.T) *record {
 }
 
 // stop makes all clients give up.
-func (r *record) stop() { r.finish.Do(func() { close(r.given) }) }
+func (r *record) stop() { r.finish.Do(func() { close(r.done) }) }
 
 func (r *record) over() bool {
 	select {
-	case <-r.given:
+	case <-r.done:
 		return true
 	default:
 		return false
 	}
 }
 
-func (r *record) saw(status string) {
+func (r *record) count(status string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.statuses[status]++
 }
 
-// slow notes a request that got no answer over a connection that lived.
-func (r *record) slow(kind, address string) {
+// noAnswer notes a request that got no answer over a connection that lived.
+func (r *record) noAnswer(kind, address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.unanswered) < 20 {
-		r.unanswered = append(r.unanswered, fmt.Sprintf("%s to %s at %s", kind, address, time.Now().Add(-tooLong).Format(time.StampMilli)))
+		r.unanswered = append(r.unanswered, fmt.Sprintf("%s to %s at %s",
+			kind, address, time.Now().Add(-answerTimeout).Format(time.StampMilli)))
 	}
 }
 
@@ -83,7 +84,7 @@ func (r *record) wrong(format string, args ...any) {
 	if len(r.faults) < 20 {
 		r.faults = append(r.faults, fmt.Sprintf(format, args...))
 	}
-	r.news.ring()
+	r.changes.notify()
 }
 
 func (r *record) ended(session uint64, why string) {
@@ -96,7 +97,7 @@ func (r *record) hold(lock string, h hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held[lock] = append(r.held[lock], h)
-	r.news.ring()
+	r.changes.notify()
 }
 
 func (r *record) create(name, data string) {
@@ -134,7 +135,7 @@ func (r *record) cycles() map[string]int {
 	return out
 }
 
-// longestPause is the longest time since then in which nobody got some lock, and when it began.
+// longestPause is the longest time since then in which no client got some lock, and when it began.
 func (r *record) longestPause(since time.Time) (longest pause) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,14 +154,15 @@ func (r *record) longestPause(since time.Time) (longest pause) {
 	return longest
 }
 
-// pause is a time in which nobody got a lock.
+// pause is a time in which no client got a lock.
 type pause struct {
 	lock        string
 	after, took time.Duration
 }
 
 func (p pause) String() string {
-	return fmt.Sprintf("nobody got %s for %v, from %v on", p.lock, p.took.Round(time.Millisecond), p.after.Round(time.Millisecond))
+	return fmt.Sprintf("no client got %s for %v, from %v on",
+		p.lock, p.took.Round(time.Millisecond), p.after.Round(time.Millisecond))
 }
 
 // checkHolders checks that no lock had two holders at once, and that order ids grew.
@@ -183,7 +185,9 @@ func (r *record) clashes() (total int, out []string) {
 		for i := 1; i < len(all); i++ {
 			before, after := all[i-1], all[i]
 			if after.order == before.order || after.from.Before(before.to) {
-				out = append(out, fmt.Sprintf("lock %s had two holders: session %x under %d until %v, and session %x under %d from %v, %v too early",
+				const format = "lock %s had two holders: session %x under %d until %v, " +
+					"and session %x under %d from %v, %v too early"
+				out = append(out, fmt.Sprintf(format,
 					lock, before.session, before.order, before.to.Format(time.StampMicro),
 					after.session, after.order, after.from.Format(time.StampMicro), before.to.Sub(after.from)))
 			}
@@ -224,7 +228,7 @@ func (r *record) checkErrors() {
 		r.t.Error(fault)
 	}
 	if len(r.unanswered) > 0 {
-		r.t.Logf("not answered within %v: %s", tooLong, strings.Join(r.unanswered, "; "))
+		r.t.Logf("not answered within %v: %s", answerTimeout, strings.Join(r.unanswered, "; "))
 	}
 	var lines []string
 	for _, status := range slices.Sorted(maps.Keys(r.statuses)) {
@@ -233,8 +237,8 @@ func (r *record) checkErrors() {
 	r.t.Logf("worth a retry: %s", strings.Join(lines, "; "))
 }
 
-// checkNobodyEnded checks that no session ended.
-func (r *record) checkNobodyEnded() {
+// checkNoSessionEnded checks that no session ended.
+func (r *record) checkNoSessionEnded() {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -269,7 +273,8 @@ func (r *record) checkData(c *client) {
 		check(func() {
 			have, err := c.read(name)
 			var value int
-			if _, scanned := fmt.Sscan(have, &value); err != nil || scanned != nil || value < w.acknowledged || value > w.sent {
+			if _, scanned := fmt.Sscan(have, &value); err != nil || scanned != nil || value < w.acknowledged ||
+				value > w.sent {
 				r.t.Errorf("%s has %q, %v; acknowledged were %d, sent %d", name, have, err, w.acknowledged, w.sent)
 			}
 		})
