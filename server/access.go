@@ -53,8 +53,8 @@ func (c *conn) lacking(k protocol.Kind, path string) string {
 	return clip(fmt.Sprintf("the token of %q has the role %v, which %v needs, but not for %s", c.name, need, k, path))
 }
 
-// may reports whether the client may do this in the node of that path, and answers where it may not.
-func (c *conn) may(r *protocol.Request, path string) bool {
+// authorize reports whether the client may do this in the node of that path, and answers where it may not.
+func (c *conn) authorize(r *protocol.Request, path string) bool {
 	if c.permits(r.Kind, path) {
 		return true
 	}
@@ -62,8 +62,8 @@ func (c *conn) may(r *protocol.Request, path string) bool {
 	return false
 }
 
-// mayIn is may for a node that is named by its id.
-func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
+// authorizeIn is authorize for a node that is named by its id.
+func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID) bool {
 	if _, all := c.rights.(everything); all {
 		return true
 	}
@@ -72,16 +72,16 @@ func (c *conn) mayIn(r *protocol.Request, id shard.NodeID) bool {
 	case ok && c.permits(r.Kind, node.Path):
 		return true
 	case !c.permits(r.Kind, ""):
-		return c.may(r, "") // it may do so in no node at all
+		return c.authorize(r, "") // it may do so in no node at all
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path):
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return false
 	}
-	return c.may(r, node.Path)
+	return c.authorize(r, node.Path)
 }
 
-// allowed is permits for a node that is named by its id.
-func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
+// permitsIn is permits for a node that is named by its id.
+func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID) bool {
 	n, _ := c.host.meta.Machine.NodeByID(id)
 	return c.permits(k, n.Path)
 }
@@ -89,7 +89,7 @@ func (c *conn) allowed(k protocol.Kind, id shard.NodeID) bool {
 // sees reports whether the client may know that the node is there. What it may not know of it is answered as what is
 // not there.
 func (c *conn) sees(id shard.NodeID) bool {
-	return c.allowed(protocol.KindNodeDescribe, id)
+	return c.permitsIn(protocol.KindNodeDescribe, id)
 }
 
 // session returns what the machine of a shard knows of a session, where the client may know of it.
@@ -118,11 +118,11 @@ func (c *conn) review() {
 	c.flush()
 }
 
-func (c *conn) mayWatch(id shard.NodeID) bool { return c.allowed(protocol.KindWatch, id) }
+func (c *conn) mayWatch(id shard.NodeID) bool { return c.permitsIn(protocol.KindWatch, id) }
 
 // Review detaches a session from the connection that may not act in its node any more.
 func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
-	if _, all := c.rights.(everything); all || c.allowed(protocol.KindSessionBind, node) && c.sees(node) {
+	if _, all := c.rights.(everything); all || c.permitsIn(protocol.KindSessionBind, node) && c.sees(node) {
 		return
 	}
 	attached := home.Leases.Withdraw(id, c.holder)

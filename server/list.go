@@ -6,21 +6,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// replicaByID returns the data shard of that id, nil where there is none.
-func (h *Host) replicaByID(id uint64) *replica.Replica {
-	if id == 0 || id > uint64(len(h.replicas)) {
-		return nil
-	}
-	return h.replicas[id-1]
-}
-
-// shardToList returns the shard that a list is asked of, and answers where there is none.
+// shardToList returns the data shard that a list is asked of, and answers where there is none.
 func (c *conn) shardToList(r *protocol.Request, id uint64) *replica.Replica {
-	rp := c.host.replicaByID(id)
-	if rp == nil {
-		c.failure(r, protocol.StatusNotFound, "no data shard of this id")
+	if replicas := c.host.replicas; id != 0 && id <= uint64(len(replicas)) {
+		return replicas[id-1]
 	}
-	return rp
+	c.failure(r, protocol.StatusNotFound, "no data shard of this id")
+	return nil
 }
 
 // endsPage says whether a page of a list, whose items take so many bytes by now, ends with item i of the n that were
@@ -35,7 +27,7 @@ func endsPage(bytes, i, n int, more bool) bool {
 func (c *conn) semaphoreList(r *protocol.Request) {
 	m := r.SemaphoreList
 	id := shard.NodeID(m.NodeID)
-	if !c.mayIn(r, id) {
+	if !c.authorizeIn(r, id) {
 		return
 	}
 	rp := c.shardToList(r, m.ShardID)
@@ -86,7 +78,7 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 func (c *conn) sessionList(r *protocol.Request) {
 	m := r.SessionList
 	id := shard.NodeID(m.NodeID)
-	if !c.mayIn(r, id) {
+	if !c.authorizeIn(r, id) {
 		return
 	}
 	rp := c.shardToList(r, m.ShardID)
@@ -156,7 +148,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 }
 
 func (c *conn) hostStatus(r *protocol.Request) {
-	if !c.may(r, "") {
+	if !c.authorize(r, "") {
 		return
 	}
 	h := c.host

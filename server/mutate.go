@@ -51,7 +51,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
 	command := replica.CommandOf(r)
 	id := command.Node
-	if !c.mayIn(r, id) || !c.hasName(r, command.Name) {
+	if !c.authorizeIn(r, id) || !c.hasName(r, command.Name) {
 		return
 	}
 	if session := command.Session; session != 0 {

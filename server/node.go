@@ -18,14 +18,14 @@ func (c *conn) path(r *protocol.Request, raw []byte) (string, bool) {
 		c.failure(r, protocol.StatusBadRequest, err.Error())
 		return "", false
 	}
-	return path, c.may(r, path)
+	return path, c.authorize(r, path)
 }
 
 // named reads how a request names a node: by path, by id, or by both.
 func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string, id shard.NodeID, ok bool) {
 	id = shard.NodeID(node)
 	if len(raw) == 0 && id != 0 {
-		return "", id, c.mayIn(r, id)
+		return "", id, c.authorizeIn(r, id)
 	}
 	path, ok = c.path(r, raw)
 	return path, id, ok
@@ -78,7 +78,7 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 		c.nodeExists(r, path)
 		return
 	default:
-		c.may(r, path)
+		c.authorize(r, path)
 		return
 	}
 	id := r.ID
@@ -173,7 +173,7 @@ func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
 func (c *conn) nodeList(r *protocol.Request) {
 	m := &r.NodeList
 	prefix := meta.ParsePrefix(string(m.Prefix))
-	if !c.may(r, "") {
+	if !c.authorize(r, "") {
 		return
 	}
 	id, after, limit := r.ID, string(m.After), itemLimit(m.Limit)

@@ -33,7 +33,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
 		return
 	}
-	if !c.mayIn(r, view.Node) {
+	if !c.authorizeIn(r, view.Node) {
 		return
 	}
 	node, ok := h.meta.Machine.NodeByID(view.Node)

@@ -73,10 +73,10 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	view, known := c.session(rp, id)
 	switch {
 	case known:
-		if c.mayIn(r, view.Node) {
+		if c.authorizeIn(r, view.Node) {
 			c.endSession(r, id, shard.FlagOperator, func(bool) {})
 		}
-	case !c.may(r, ""):
+	case !c.authorize(r, ""):
 	case !rp.Leads():
 		c.moved(r.ID, r.Kind, rp)
 	default:

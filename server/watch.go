@@ -38,7 +38,7 @@ func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why 
 func (c *conn) watch(r *protocol.Request) {
 	h, m := c.host, &r.Watch
 	id := shard.NodeID(m.NodeID)
-	if !c.mayIn(r, id) {
+	if !c.authorizeIn(r, id) {
 		return
 	}
 	if !c.hasName(r, m.Name) {
