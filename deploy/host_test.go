@@ -57,7 +57,8 @@ func metrics(t *testing.T) series {
 // returns what it shows.
 func loadedHost(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "signalbox")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	var addresses [4]string
@@ -72,7 +73,8 @@ func loadedHost(t *testing.T) string {
 	}
 	cert, key := selfSigned(t)
 	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
-		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches), "--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
+		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches),
+		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
 		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
 	page := "http://" + addresses[2] + "/metrics"
@@ -132,7 +134,7 @@ func get(t *testing.T, page string) string {
 // snapshotBatches is how many batches lie between two snapshots of the host.
 const snapshotBatches = 100
 
-// saveSnapshot changes things until the host has saved a snapshot since it was started, and has told of it.
+// saveSnapshot changes things until the page of the host counts a snapshot that was saved since it was started.
 func saveSnapshot(t *testing.T, address, page string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -143,7 +145,8 @@ func saveSnapshot(t *testing.T, address, page string) {
 	}
 	defer c.Close()
 	node := c.Node("/prod/busy")
-	if _, err := c.CreateNode(ctx, node.Path(), client.NodeConfig{}); err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+	if _, err := c.CreateNode(ctx, node.Path(), client.NodeConfig{}); err != nil &&
+		!errors.Is(err, client.ErrAlreadyExists) {
 		t.Fatal(err)
 	}
 	if err := node.Create(ctx, "changes", 1, nil); err != nil && !errors.Is(err, client.ErrAlreadyExists) {

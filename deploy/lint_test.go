@@ -11,7 +11,8 @@ import (
 
 // baseUnits are the units that names must not have, with the ones that they should.
 var baseUnits = map[string]string{
-	"milliseconds": "seconds", "microseconds": "seconds", "nanoseconds": "seconds", "minutes": "seconds", "hours": "seconds",
+	"milliseconds": "seconds", "microseconds": "seconds", "nanoseconds": "seconds",
+	"minutes": "seconds", "hours": "seconds",
 	"days": "seconds", "weeks": "seconds", "kelvin": "celsius", "fahrenheit": "celsius", "kilometers": "meters",
 	"millimeters": "meters", "bits": "bytes", "kilobytes": "bytes", "kibibytes": "bytes", "megabytes": "bytes",
 	"mebibytes": "bytes", "gigabytes": "bytes", "gibibytes": "bytes", "percent": "ratio", "percents": "ratio",
@@ -40,7 +41,8 @@ func lint(name, kind, help string) (problems []string) {
 	if kind != "histogram" && strings.HasSuffix(name, "_bucket") {
 		say("only histograms end in _bucket")
 	}
-	if kind != "histogram" && kind != "summary" && (strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")) {
+	if kind != "histogram" && kind != "summary" && (strings.HasSuffix(name, "_count") ||
+		strings.HasSuffix(name, "_sum")) {
 		say("only histograms and summaries end in _count and _sum")
 	}
 	for _, part := range parts {
@@ -87,7 +89,8 @@ func TestEveryFamilyHasHelpAndTypeAndANameByTheRules(t *testing.T) {
 		name, labels, _ := strings.Cut(name, "{")
 		if kind := kinds[current]; kind == "histogram" || kind == "summary" {
 			name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
-		} else if strings.HasPrefix(labels, "le=") || strings.Contains(labels, ",le=") || strings.Contains(labels, "quantile=") {
+		} else if strings.HasPrefix(labels, "le=") || strings.Contains(labels, ",le=") ||
+			strings.Contains(labels, "quantile=") {
 			t.Errorf("%s is a %s and has the label le or quantile", current, kind)
 		}
 		if name != current {
@@ -109,8 +112,10 @@ func TestEveryFamilyHasHelpAndTypeAndANameByTheRules(t *testing.T) {
 
 func TestTheRulesFindWhatTheyAreFor(t *testing.T) {
 	for _, wrong := range [][3]string{
-		{"a_total", "gauge", "x"}, {"a", "counter", "x"}, {"a", "gauge", " "}, {"a_bucket", "gauge", "x"}, {"a_count", "gauge", "x"},
-		{"a_milliseconds", "gauge", "x"}, {"a_ms", "gauge", "x"}, {"a_gauge", "gauge", "x"}, {"a:b", "gauge", "x"}, {"aB", "gauge", "x"},
+		{"a_total", "gauge", "x"}, {"a", "counter", "x"}, {"a", "gauge", " "}, {"a_bucket", "gauge", "x"}, {"a_count",
+			"gauge", "x"},
+		{"a_milliseconds", "gauge", "x"}, {"a_ms", "gauge", "x"}, {"a_gauge", "gauge", "x"}, {"a:b", "gauge",
+			"x"}, {"aB", "gauge", "x"},
 	} {
 		if len(lint(wrong[0], wrong[1], wrong[2])) == 0 {
 			t.Errorf("nothing is said of %v", wrong)

@@ -39,8 +39,12 @@ func TestThePageOfMetricsListsWhatAHostShows(t *testing.T) {
 				continue
 			}
 			labels := slices.Sorted(maps.Keys(known[name]))
-			labels = slices.DeleteFunc(labels, func(l string) bool { return l == "instance" || l == "job" || l == "le" })
-			if want := slices.Sorted(strings.SplitSeq(strings.TrimSpace(row[2]), ", ")); !slices.Equal(labels, want) && len(labels)+len(row[2]) > 0 {
+			labels = slices.DeleteFunc(labels, func(l string) bool {
+				return l == "instance" || l == "job" ||
+					l == "le"
+			})
+			if want := slices.Sorted(strings.SplitSeq(strings.TrimSpace(row[2]), ", ")); !slices.Equal(labels, want) &&
+				len(labels)+len(row[2]) > 0 {
 				t.Errorf("%s has the labels %q, and the page says %q", name, labels, want)
 			}
 		}
@@ -49,7 +53,8 @@ func TestThePageOfMetricsListsWhatAHostShows(t *testing.T) {
 		if strings.HasPrefix(name, "signalbox_") && !listed[name] {
 			t.Errorf("%s is not listed", name)
 		}
-		if prefix, _, _ := strings.Cut(name, "_"); name != "up" && !slices.Contains([]string{"signalbox", "go", "process", "dragonboat"}, prefix) {
+		if prefix, _, _ := strings.Cut(name, "_"); name != "up" &&
+			!slices.Contains([]string{"signalbox", "go", "process", "dragonboat"}, prefix) {
 			t.Errorf("%s is of none of the prefixes that the page names", name)
 		}
 	}

@@ -27,7 +27,7 @@ func queryable(t *testing.T) series {
 	return s
 }
 
-// elsewhere tells whether an expression is of what other systems than Linux do not count.
+// elsewhere reports whether an expression is of what other systems than Linux do not count.
 func elsewhere(expression string) bool {
 	return runtime.GOOS != "linux" && strings.Contains(expression, "process_")
 }
@@ -190,7 +190,8 @@ func TestEveryAlertAsksForWhatThereIs(t *testing.T) {
 		for _, text := range r.Annotations {
 			for _, m := range alertLabel.FindAllStringSubmatch(text, -1) {
 				if !found.labels[m[1]] {
-					t.Errorf("%s speaks of the label %s, and there is only %v", r.Alert, m[1], slices.Sorted(maps.Keys(found.labels)))
+					t.Errorf("%s speaks of the label %s, and there is only %v", r.Alert, m[1],
+						slices.Sorted(maps.Keys(found.labels)))
 				}
 			}
 		}

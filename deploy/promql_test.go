@@ -92,7 +92,8 @@ func (q *query) expect(token string) {
 
 // strength is how tightly a sign between two expressions binds.
 var strength = map[string]int{
-	"or": 1, "and": 2, "unless": 2, "==": 3, "!=": 3, ">": 3, "<": 3, ">=": 3, "<=": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "^": 6,
+	"or": 1, "and": 2, "unless": 2, "==": 3, "!=": 3, ">": 3, "<": 3, ">=": 3, "<=": 3,
+	"+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "^": 6,
 }
 
 // binary reads an expression whose signs bind more tightly than that.
@@ -203,7 +204,8 @@ func (q *query) unary() result {
 	return r
 }
 
-var aggregations = map[string]int{"sum": 1, "min": 1, "max": 1, "avg": 1, "count": 1, "topk": 2, "bottomk": 2, "quantile": 2}
+var aggregations = map[string]int{"sum": 1, "min": 1, "max": 1, "avg": 1, "count": 1, "topk": 2, "bottomk": 2,
+	"quantile": 2}
 
 // functions are those that are known, with what they take.
 var functions = map[string][]kind{
@@ -336,7 +338,8 @@ func (q *query) function(f string) result {
 }
 
 func isCounter(metric string) bool {
-	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"}, func(end string) bool { return strings.HasSuffix(metric, end) })
+	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"},
+		func(end string) bool { return strings.HasSuffix(metric, end) })
 }
 
 // selector reads what follows the name of a metric, and looks whether there are such series.

@@ -263,14 +263,17 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			environment = append(environment, e.Name+"="+here(t, value))
 		}
 		s := load(t, "kubernetes: "+name, settings.Sources{Environment: environment})
-		if len(s.Hosts) != spec.Replicas || !strings.HasPrefix(s.RaftAdvertise, name+".") || !strings.HasPrefix(s.ClientAdvertise, name+".") {
-			t.Errorf("%s is one of %v, tells hosts %s and clients %s", name, s.Hosts, s.RaftAdvertise, s.ClientAdvertise)
+		if len(s.Hosts) != spec.Replicas || !strings.HasPrefix(s.RaftAdvertise, name+".") ||
+			!strings.HasPrefix(s.ClientAdvertise, name+".") {
+			t.Errorf("%s is one of %v, tells hosts %s and clients %s", name, s.Hosts, s.RaftAdvertise,
+				s.ClientAdvertise)
 		}
 		// Its own name may not be known when it starts.
 		if host, _, _ := strings.Cut(s.RaftListen, ":"); host != "0.0.0.0" {
 			t.Errorf("%s listens for other hosts on %s", name, s.RaftListen)
 		}
-		for port, address := range map[string]string{"clients": s.TLSListen, "raft": s.RaftListen, "admin": s.AdminListen} {
+		for port, address := range map[string]string{"clients": s.TLSListen, "raft": s.RaftListen,
+			"admin": s.AdminListen} {
 			if !container.has(port, address) {
 				t.Errorf("%s listens on %s, and the ports are %v", name, address, container.Ports)
 			}

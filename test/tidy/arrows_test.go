@@ -27,7 +27,8 @@ var floors = map[string][]string{
 }
 
 // forTests are what only tests may import, whatever floor they are on.
-var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/internal/twin", "protocol/level/leveltest", "client/internal/clienttest"}
+var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/internal/twin", "protocol/level/leveltest",
+	"client/internal/clienttest"}
 
 // TestArrowsPointDown: a room knows what it stands on, and nothing of what stands on it.
 func TestArrowsPointDown(t *testing.T) {

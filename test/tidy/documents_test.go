@@ -13,7 +13,8 @@ import (
 // fileName matches what documents and comments call a file or a folder of the tree.
 var fileName = regexp.MustCompile("`((?:[a-zA-Z0-9_.-]+/)*[a-zA-Z0-9_-]+\\.(?:go|md|mod|sum|txt|sh|service|yaml|yml|json)|(?:server|shard|client|protocol|loadgen|bench|cmd|test|docs|deploy)(?:/[a-zA-Z0-9_-]+)+/?)`")
 
-// elsewhere are names that documents use for files that are not of the tree: those of users, and those that programs write.
+// elsewhere are names that documents use for files that are not of the tree: those of users, and those that programs
+// write.
 var elsewhere = regexp.MustCompile(`^(?:zkCli\.sh|bench/results.*|(?:.*/)?(?:main|host|tokens|report|backup|signalbox|cluster|state|config|results)\.(?:go|json|txt|yaml|md|service))$`)
 
 // TestFilesThatDocumentsNameExist: a reader who follows a name finds the file.
@@ -33,7 +34,8 @@ func TestFilesThatDocumentsNameExist(t *testing.T) {
 		}
 		relative = filepath.ToSlash(relative)
 		known[relative], known[entry.Name()] = true, true
-		if strings.HasSuffix(name, ".md") && !strings.Contains(relative, "testdata/") && entry.Name() != "CHANGELOG.md" {
+		if strings.HasSuffix(name, ".md") && !strings.Contains(relative, "testdata/") &&
+			entry.Name() != "CHANGELOG.md" {
 			documents = append(documents, relative)
 		}
 		return nil

@@ -18,8 +18,8 @@ const (
 	largest = 500
 )
 
-// TestLinesAreNotTooWide: code and its comments can be read side by side. Lines that hold a raw string may be wider: tests
-// compare them with output.
+// TestLinesAreNotTooWide: code and its comments can be read side by side. Lines that hold a raw string may be wider:
+// tests compare them with output.
 func TestLinesAreNotTooWide(t *testing.T) {
 	for _, s := range sources(t) {
 		for i, line := range strings.Split(s.text, "\n") {

@@ -1,5 +1,5 @@
-// Package tidy holds the tree to the rules of CONTRIBUTING.md that a program can check: words, comments, sizes, and which
-// room may import which.
+// Package tidy holds the tree to the rules of CONTRIBUTING.md that a program can check: words, comments, sizes, and
+// which room may import which.
 package tidy
 
 import (
@@ -22,7 +22,8 @@ const root = "../.."
 var room = flag.String("room", "", "check only the files under this folder, such as server/hub")
 
 // untidy are the rooms that are checked only where -room names them.
-var untidy = []string{"bench/", "client/", "cmd/", "deploy/", "docs/", "loadgen/", "protocol/", "server/", "shard/", "test/", ".ci/"}
+var untidy = []string{"bench/", "client/", "cmd/", "deploy/", "docs/", "loadgen/", "protocol/", "server/", "shard/",
+	"test/", ".ci/"}
 
 // passed reports whether a file is not checked in this run.
 func passed(file string) bool {
@@ -57,38 +58,39 @@ func (s *source) folder() string { return path.Dir(s.path) }
 // sources parses every Go file of the tree, or of the room that was asked for.
 func sources(t *testing.T) (all []*source) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(*room)), func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			hidden := strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".." && entry.Name() != ".ci"
-			if hidden || entry.Name() == "testdata" || entry.Name() == "node_modules" {
-				return fs.SkipDir
+	err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(*room)),
+		func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
 			}
+			if entry.IsDir() {
+				hidden := strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".." && entry.Name() != ".ci"
+				if hidden || entry.Name() == "testdata" || entry.Name() == "node_modules" {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if !strings.HasSuffix(name, ".go") {
+				return nil
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			relative, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			if passed(filepath.ToSlash(relative)) {
+				return nil
+			}
+			s := &source{path: filepath.ToSlash(relative), text: string(text), set: token.NewFileSet()}
+			if s.file, err = parser.ParseFile(s.set, name, text, parser.ParseComments); err != nil {
+				return err
+			}
+			all = append(all, s)
 			return nil
-		}
-		if !strings.HasSuffix(name, ".go") {
-			return nil
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		if passed(filepath.ToSlash(relative)) {
-			return nil
-		}
-		s := &source{path: filepath.ToSlash(relative), text: string(text), set: token.NewFileSet()}
-		if s.file, err = parser.ParseFile(s.set, name, text, parser.ParseComments); err != nil {
-			return err
-		}
-		all = append(all, s)
-		return nil
-	})
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

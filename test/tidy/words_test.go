@@ -8,16 +8,18 @@ import (
 	"unicode"
 )
 
-// vague matches words of comments that stand where a subject or a verb has a name: the client, the leader; reports, sends.
+// vague matches words of comments that stand where a subject or a verb has a name: the client, the leader; reports,
+// sends.
 var vague = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|told|tells?|telling)\b`)
 
 // metaphors are words that name nothing the field knows, with the word that does. They stand in no identifier.
 var metaphors = map[string]string{
-	"life": "incarnation", "lives": "incarnations", "lane": "key queue", "lanes": "key queues", "carry": "send until answered",
-	"roster": "owners", "feed": "shared watch", "feeds": "shared watches", "pulse": "pinger or stall detector",
-	"duty": "leader tasks", "comeback": "reattach", "errand": "task", "settle": "record, complete, decide", "settled": "recorded",
-	"told": "reported, notified", "tell": "report, notify, send", "stray": "redirect", "luggage": "state", "scribe": "recorder",
-	"diary": "log", "crew": "workers", "doings": "operations", "habits": "profile", "dice": "random", "belief": "model",
+	"life": "incarnation", "lives": "incarnations", "lane": "key queue", "lanes": "key queues",
+	"carry": "send until answered", "roster": "owners", "feed": "shared watch", "feeds": "shared watches",
+	"pulse": "pinger or stall detector", "duty": "leader tasks", "comeback": "reattach", "errand": "task",
+	"settle": "record, complete, decide", "settled": "recorded", "told": "reported, notified",
+	"tell": "report, notify, send", "stray": "redirect", "luggage": "state", "scribe": "recorder", "diary": "log",
+	"crew": "workers", "doings": "operations", "habits": "profile", "dice": "random", "belief": "model",
 	"hunter": "search", "nobody": "the subject's name", "somebody": "the subject's name",
 }
 
@@ -28,7 +30,8 @@ func TestCommentsNameTheirSubjects(t *testing.T) {
 			for _, comment := range group.List {
 				for i, line := range strings.Split(comment.Text, "\n") {
 					if word := vague.FindString(line); word != "" {
-						t.Errorf("%s:%d: a comment says %q where a subject or a verb has a name", s.path, s.line(comment.Pos())+i, word)
+						t.Errorf("%s:%d: a comment says %q where a subject or a verb has a name", s.path,
+							s.line(comment.Pos())+i, word)
 					}
 				}
 			}
@@ -42,7 +45,8 @@ func TestNamesAreWordsOfTheField(t *testing.T) {
 		for name, identifier := range declared(s.file) {
 			for _, word := range wordsOf(name) {
 				if better, ok := metaphors[word]; ok && !strings.HasPrefix(s.path, "test/tidy/") {
-					t.Errorf("%s:%d: %s has the word %q; the field says: %s", s.path, s.line(identifier.Pos()), name, word, better)
+					t.Errorf("%s:%d: %s has the word %q; the field says: %s", s.path, s.line(identifier.Pos()), name,
+						word, better)
 				}
 			}
 		}
@@ -171,8 +175,8 @@ func TestExportedIdentifiersAreDocumented(t *testing.T) {
 // exportedReceiver reports whether the type of a method is exported.
 func exportedReceiver(receiver *ast.FieldList) bool { return ast.IsExported(receiverType(receiver)) }
 
-// TestReceiversAreNamedAfterTheirTypes: a receiver is the beginning of a word of its type's name, or the first letters of
-// its words. Messages of the protocol may be m.
+// TestReceiversAreNamedAfterTheirTypes: a receiver is the beginning of a word of its type's name, or the first letters
+// of its words. Messages of the protocol may be m.
 func TestReceiversAreNamedAfterTheirTypes(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
@@ -190,7 +194,8 @@ func TestReceiversAreNamedAfterTheirTypes(t *testing.T) {
 				named = named || strings.HasPrefix(word, strings.ToLower(receiver))
 			}
 			if !named && !strings.HasPrefix(initials, strings.ToLower(receiver)) {
-				t.Errorf("%s:%d: the receiver %s of %s is named after something else", s.path, s.line(f.Pos()), receiver, of)
+				t.Errorf("%s:%d: the receiver %s of %s is named after something else", s.path, s.line(f.Pos()),
+					receiver, of)
 			}
 		}
 	}
