@@ -79,9 +79,9 @@ func newUsage(objects int, bytes uint64, q quota) Usage {
 	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
 }
 
-// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so many.
-// It goes through all nodes, MaxPage of them under one hold of the read lock. One whose usage changes meanwhile may be
-// there as it was or as it is.
+// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so
+// many. It goes through all nodes, MaxPage of them under one hold of the read lock. One whose usage changes meanwhile
+// may be there as it was or as it is.
 func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeUsage {
 	from := len(dst)
 	for end, over := math.MaxInt, false; !over; {
@@ -94,8 +94,8 @@ func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeU
 	return dst[:from+min(len(found), most)]
 }
 
-// fullOf appends those of the nodes before a place of the list of which the share is taken, and returns where to go on. The
-// list is walked from its end: what is removed meanwhile is replaced by one that was there already, or comes again.
+// fullOf appends those of the nodes before a place of the list of which the share is taken, and returns where to go on.
+// The list is walked from its end: what is removed meanwhile is replaced by one that was there already, or comes again.
 func (m *Machine) fullOf(share float64, end int, dst []NodeUsage) (_ []NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -173,8 +173,8 @@ func TestReadsOfQuotas(t *testing.T) {
 	}
 }
 
-// BenchmarkFullestNodes: how long the read lock is held for what metrics show of 100,000 nodes; and the write lock, where
-// each of them has a quota of its own and a snapshot is fixed.
+// BenchmarkFullestNodes: how long the read lock is held for what metrics show of 100,000 nodes; and the write lock,
+// where each of them has a quota of its own and a snapshot is fixed.
 func BenchmarkFullestNodes(b *testing.B) {
 	const many = 100_000
 	t := newBed(0)
