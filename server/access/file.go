@@ -85,9 +85,6 @@ func (f *File) Close() {
 	f.watching.Wait()
 }
 
-// Len is how many tokens there are.
-func (f *File) Len() int { return len(*f.grants.Load()) }
-
 // Authenticate implements server.Access.
 //
 // How long it takes reveals nothing about the tokens that there are: the map is searched for a hash, and to come near

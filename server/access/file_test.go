@@ -74,8 +74,8 @@ func TestOnlyTokensOfTheFileEnter(t *testing.T) {
 			t.Errorf("%q entered", token)
 		}
 	}
-	if x.file.Len() != 2 {
-		t.Errorf("%d tokens", x.file.Len())
+	if n := len(*x.file.grants.Load()); n != 2 {
+		t.Errorf("%d tokens", n)
 	}
 }
 

@@ -81,10 +81,7 @@ func Claim(path string) (*Directory, error) {
 // Release lets other processes have the directory.
 func (d *Directory) Release() { d.lock.release() }
 
-// Path is where the directory is.
-func (d *Directory) Path() string { return d.path }
-
-// LogPath is where its log is.
+// LogPath is where the log of the directory is.
 func (d *Directory) LogPath() string { return filepath.Join(d.path, LogName) }
 
 // LoadOrCreate returns the identity of the directory, which must be as expected. A new directory gets

@@ -48,14 +48,14 @@ func (c *Cluster) Isolate(id shard.HostID) { c.network.Isolate(id) }
 // Heal ends all cuts between hosts.
 func (c *Cluster) Heal() { c.network.HealAll() }
 
-// Pause stops a host's part in the logs, as if its disk and its network between hosts stood still; it goes
+// Pause suspends a host in all logs, as if its disk and its network between hosts stood still; it goes
 // on with Resume.
 func (c *Cluster) Pause(id shard.HostID) { c.network.Pause(id) }
 
 // Resume ends a pause.
 func (c *Cluster) Resume(id shard.HostID) { c.network.Resume(id) }
 
-// Stop ends a host without saying goodbye. Its log stays for Restart.
+// Stop ends a host abruptly: neither its clients nor the other hosts are notified. Its log stays for Restart.
 func (c *Cluster) Stop(id shard.HostID) {
 	c.mu.Lock()
 	h := c.hosts[id]
