@@ -13,8 +13,10 @@ import (
 // Do carries a request out that may be sent again at will: until a host answers for good, or the context
 // ends. read copies what is wanted out of the answer, on the goroutine that reads the connection.
 func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
-	_, err := c.DoDoubtful(ctx, t, m, read)
-	return err
+	if err := c.scope.Usable(); err != nil {
+		return err
+	}
+	return c.Repeat(ctx, t, func(to *conn.Conn) error { return to.RoundTrip(ctx, m, read) })
 }
 
 // DoDoubtful is Do for requests whose answer depends on whether an earlier try was carried out: doubt says
