@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// chores are what a turn of the loop does for connections.
+// chores are what a round of the loop does for connections.
 func (h *Host) chores(now time.Time, changed bool) {
 	if changed {
 		h.routes.announce()
@@ -17,11 +17,11 @@ func (h *Host) chores(now time.Time, changed bool) {
 	h.reviewConns(now)
 }
 
-// reviewStep is how many connections one turn looks at.
+// reviewStep is how many connections one round checks.
 const reviewStep = 1000
 
 // reviewConns closes connections that have been silent for too long, and those whose token was taken away, and reviews
-// those whose token was given other rights, a few in each turn.
+// those whose token was given other rights, a few in each round.
 func (h *Host) reviewConns(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {

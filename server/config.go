@@ -30,7 +30,7 @@ type Config struct {
 	Level level.Level
 	// Hosts are the ids of all hosts of the cluster; each holds every shard.
 	Hosts []shard.HostID
-	// Shards is the number of data shards. It never changes in the life of a cluster.
+	// Shards is the number of data shards. It never changes in a cluster.
 	Shards int
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
@@ -53,7 +53,7 @@ type Config struct {
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
 	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
-	// means DefaultAcquireDelay; less than zero that it does not wait, which suits tests that look at queues.
+	// means DefaultAcquireDelay; less than zero that it does not wait, which suits tests of queues.
 	AcquireDelay time.Duration
 	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error

@@ -12,7 +12,7 @@ import (
 
 const (
 	// connGuesses is how many wrong keys of sessions a connection may send in a row, addressGuesses how many all
-	// connections of an address may. guessPause is how long it takes until one more is looked at. A client that has
+	// connections of an address may. guessPause is how long it takes until one more is compared. A client that has
 	// lost its keys has a few sessions; a machine that guesses has one connection after the other.
 	connGuesses    = 8
 	addressGuesses = 64

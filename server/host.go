@@ -38,7 +38,7 @@ type Host struct {
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
-	silent []*conn // the connections that the loop looks through for silence, in rounds
+	silent []*conn // the connections that the loop checks for silence, in rounds
 }
 
 // Open starts a host: its replicas are restored and take part in their shards when it returns. It serves

@@ -13,9 +13,9 @@ import (
 const (
 	// maxSemaphoreSeries bounds how many series of single semaphores and owners are written.
 	maxSemaphoreSeries = 1000
-	// maxSemaphoreLooks bounds how many semaphores are looked at for them.
+	// maxSemaphoreChecks bounds how many semaphores are read for them.
 	maxSemaphoreChecks = 20_000
-	// semaphorePage is how many semaphores are looked at in one go: changes wait meanwhile.
+	// semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
 	semaphorePage = 500
 )
 
@@ -28,7 +28,7 @@ type semaphoreWriter struct {
 	host   *Host
 	to     io.Writer
 	series int // how many more there may be
-	checks int // how many more semaphores may be looked at
+	checks int // how many more semaphores may be read
 }
 
 func newSemaphoreWriter(h *Host, to io.Writer) *semaphoreWriter {
@@ -64,7 +64,7 @@ func (sw *semaphoreWriter) node(n *meta.Node) {
 		for after, more := "", true; more && !sw.full(); {
 			var page []shard.SemaphoreView
 			page, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, sw.checks), nil)
-			sw.checks -= max(len(page), 1) // a node without any costs a look too
+			sw.checks -= max(len(page), 1) // a node without any counts too
 			for i := range page {
 				after = page[i].Name
 				if sw.series > 0 && (asks(n) || !page[i].Ephemeral) {

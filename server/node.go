@@ -8,7 +8,7 @@ import (
 )
 
 // Requests about coordination nodes. Changes go to the leader of the meta shard; reads are answered by
-// any host, and a node that is not found is looked for once more behind a barrier: another host may
+// any host, and a node that is not found is searched once more behind a barrier: another host may
 // have answered its creation a moment ago.
 
 // path reads the path of a request, and answers where it is none or the client may not use it.
@@ -157,7 +157,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 	done(n, ok, c.host.meta.Machine.NodeAlive(node) != meta.NodeLater)
 }
 
-// findNode looks a path up, at once where it is known here, else behind a barrier. sure reports whether a
+// findNode finds a path, at once where it is known here, else behind a barrier. sure reports whether a
 // node that was not found does not exist.
 func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
 	if n, ok := h.meta.Machine.Node(path); ok {

@@ -23,7 +23,7 @@ type freshness struct {
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
 
-// upToDate reports whether reads may be answered from here without asking anybody.
+// upToDate reports whether reads may be answered from here without a barrier.
 func (f *freshness) upToDate(now time.Time) bool {
 	window, _ := f.r.set.timing.window()
 	f.mu.Lock()
@@ -32,7 +32,7 @@ func (f *freshness) upToDate(now time.Time) bool {
 	return !f.begun.IsZero() && now.Sub(f.begun) < window
 }
 
-// confirm makes a read barrier. ok reports whether the replica is up to date with the moment of the call,
+// confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call,
 // led whether this host may speak as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
@@ -55,7 +55,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 	}
 }
 
-// confirmed is confirm for who can wait.
+// confirmed is confirm for a caller that can wait.
 func (f *freshness) confirmed(limit time.Duration) bool {
 	done := make(chan bool, 1)
 	f.confirm(func(ok, _ bool) { done <- ok })

@@ -93,9 +93,9 @@ func (s *Set) Ready() error {
 const (
 	// overloadWait is what a client is asked to wait where a queue is full.
 	OverloadWait = 20 * time.Millisecond
-	// tick is how often a host looks at its clocks: leases, timers, self-checks.
+	// tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
-	// stallAfter is how far apart two looks at the leases may be before the leader holds that it has
+	// stallAfter is how far apart two checks of the leases may be before the leader holds that it has
 	// not heard clients that were speaking. Looks that are farther apart than that are a stall.
 	stallAfter = time.Second
 	// expireBatch and timeOutBatch bound the lists in one command.
@@ -105,7 +105,7 @@ const (
 	dropStep = 500
 	// sweepEvery is how often a leader asks about all its guests and nodes though nothing asked for it.
 	sweepEvery = 30 * time.Second
-	// sweepPages bounds how many of them it asks about in one turn of the loop, in pages of shard.MaxPage.
+	// sweepPages bounds how many of them it asks about in one round of the loop, in pages of shard.MaxPage.
 	sweepPages = 8
 	// readyWait is how long who asks whether a host is ready may wait until it has made sure.
 	readyWait = time.Second

@@ -98,7 +98,7 @@ func (m *Meta) encode(sequence uint64, commands ...meta.Command) ([]byte, error)
 	})
 }
 
-// request gives the meta shard a command that may be lost: who gives it looks whether it took effect. A host
+// request gives the meta shard a command that may be lost: the caller checks whether it took effect. A host
 // that does not lead the shard says it through the one that does.
 func (m *Meta) request(c meta.Command) {
 	if m.leads() {
@@ -225,7 +225,7 @@ func (m *Meta) Confirm(done func(ok bool)) {
 	}
 }
 
-// upkeep is what the host does for the meta shard, at every look: the leader gives the cluster its slot table,
+// upkeep is what the host does for the meta shard, in every upkeep: the leader gives the cluster its slot table,
 // and every host puts itself on record.
 func (m *Meta) upkeep() {
 	s := m.set

@@ -6,12 +6,12 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// periodsStep is how many nodes one turn settles.
+// periodsStep is how many nodes one upkeep confirms.
 const periodsStep = 1000
 
 // confirmPeriods sees to changes of grace and self-check periods that have not reached every host: this host says
 // how far it has come, and the leader of the meta shard ends the changes that all hosts go by. It is done at
-// every look, as anything said may be lost. DESIGN.md of shard/meta, section 4, says why it is safe.
+// every upkeep, as anything said may be lost. DESIGN.md of shard/meta, section 4, says why it is safe.
 func (m *Meta) confirmPeriods() {
 	s := m.set
 	seen := m.appliedVersion.Load() // first: what is relied on from now on is of this version or a later one
@@ -20,7 +20,7 @@ func (m *Meta) confirmPeriods() {
 		r.RelyOnGrace()
 	}
 	var newest uint64
-	var settled []meta.Command
+	var confirmed []meta.Command
 	least := m.seenByAll()
 	for _, id := range s.timing.changing() {
 		n, ok := m.Machine.NodeByID(id)
@@ -28,12 +28,12 @@ func (m *Meta) confirmPeriods() {
 			continue
 		}
 		newest = max(newest, n.Timed)
-		if n.Timed <= least && len(settled) < periodsStep {
-			settled = append(settled, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id, Expected: n.Timing.Since})
+		if n.Timed <= least && len(confirmed) < periodsStep {
+			confirmed = append(confirmed, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id, Expected: n.Timing.Since})
 		}
 	}
-	if m.leads() && len(settled) > 0 {
-		m.forward(settled...)
+	if m.leads() && len(confirmed) > 0 {
+		m.forward(confirmed...)
 	}
 	if me, known := m.Machine.Host(s.config.Self.ID); known && me.Seen < newest && newest <= seen {
 		m.forward(meta.Command{Kind: meta.CmdHostSeen, Host: meta.Host{ID: me.ID}, Expected: seen})
@@ -62,14 +62,14 @@ func (m *Meta) seenByAll() uint64 {
 	return least
 }
 
-// forward says something to the meta shard that may be lost, twice there, or refused as late: the caller
-// says it looks whether it took effect.
+// forward says something to the meta shard that may be lost, twice there, or refused as late: the
+// caller checks whether it took effect.
 func (m *Meta) forward(commands ...meta.Command) {
 	data, err := m.encode(0, commands...)
 	if err == nil {
 		err = m.log.Forward(data)
 	}
 	if err != nil {
-		m.set.log.Debug("a word to the meta shard was lost", "command", commands[0].Kind, "err", err)
+		m.set.log.Debug("a command to the meta shard was lost", "command", commands[0].Kind, "err", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// sweep is a walk over all guests. It goes on for a step in each turn of the loop, so that the loop is never away
+// sweep is a walk over all guests. It goes on for a step in each round of the loop, so that the loop is never away
 // from its other work for long: clients would take that for a host that stands still.
 type sweep struct {
 	at      shard.Cursor

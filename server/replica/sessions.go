@@ -168,7 +168,7 @@ func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Con
 	if r.set.AfterBind != nil {
 		r.set.AfterBind()
 	}
-	// The end of the session looks at the list after it is gone from the machine. So either the end finds the session
+	// The end of the session reads the list after it is gone from the machine. So either the end finds the session
 	// bound to this connection, or it is seen here.
 	if _, known := r.Machine.Session(id); !bound || !known {
 		c.Unbind(id)

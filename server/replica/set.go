@@ -33,7 +33,7 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *metrics.Metrics
 	Watches *hub.Budget // of streaming and one-shot watches
-	// Chores is called in each turn of the loop, after the replicas have done what is due; changed says that the
+	// Chores is called in each round of the loop, after the replicas have done what is due; changed says that the
 	// routing may be another one.
 	Chores func(now time.Time, changed bool)
 }

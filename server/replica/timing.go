@@ -151,7 +151,7 @@ func (t *timing) narrow(m *meta.Machine) {
 	}
 }
 
-// changing returns the nodes whose timing is not settled, as far as this host knows.
+// changing returns the nodes whose timing is not confirmed, as far as this host knows.
 func (t *timing) changing() []shard.NodeID {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -101,7 +101,7 @@ func (h *timerHeap) Pop() any {
 }
 
 // restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
-// come and go meanwhile. One that has gone before its timer was started is not seen by a second look, and its timer is
+// come and go meanwhile. One that has gone before its timer was started is not seen by a second walk, and its timer is
 // stopped; one that goes later stops it itself.
 func (r *Replica) restoreTimers(walk func(shard.Cursor, func(shard.Waiter)) (shard.Cursor, bool), now time.Time) {
 	for at, over := shard.Cursor(0), false; !over; {
