@@ -76,7 +76,7 @@ func (wo *worker) writePlan(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer)
 	wo.hub.counters.bytes.Add(uint64(len(buf.B) - before))
 }
 
-// finishRound: settle ends a round: it lets go of what the deliveries ended, and of connections that they found gone.
+// finishRound ends a round: it lets go of what the deliveries ended, and of connections that they found gone.
 func (wo *worker) finishRound() {
 	for _, w := range wo.ended {
 		wo.remove(w)

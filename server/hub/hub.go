@@ -49,7 +49,7 @@ type Hub struct {
 	resting     ordered[*topic] // changed, but others were sent a moment ago
 	timer       *time.Timer
 	timerAt     time.Time      // when the timer fires; zero where it is not set
-	checkAt     time.Time      // when the worker is to look how far snapshots got; zero where it need not
+	checkAt     time.Time      // when the worker is to check how far snapshots got; zero where it need not
 	checking    bool           // it is now
 	revision    shard.Revision // the newest that Apply got
 	awaited     shard.Revision // the lowest that a watch waits for; 0 where none does

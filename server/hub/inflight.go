@@ -12,7 +12,7 @@ const (
 	inflightTime = time.Second
 	// smallPages is how many pages that are not worth counting make one of Options.PageBytes.
 	smallPages = 16
-	// lookEvery is how often the worker looks at what has been sent, while watches wait.
+	// checkEvery is how often the worker checks what has been sent, while watches wait.
 	checkEvery = 5 * time.Millisecond
 )
 
@@ -39,13 +39,13 @@ func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	wo.grew = true
 }
 
-// planWaiting looks at what has been sent, and gives watches that wait their turn.
+// planWaiting checks what has been sent, and plans watches that wait for that.
 func (wo *worker) planWaiting() {
 	wo.grew = false
 	if wo.waiting.Len() == 0 {
 		return
 	}
-	for i := len(wo.inflight) - 1; i >= 0; i-- { // land changes what is behind the place
+	for i := len(wo.inflight) - 1; i >= 0; i-- { // removeInflight changes what is behind the place
 		sub := wo.inflight[i]
 		left := min(sub.inflightBytes, sub.sink.Pending())
 		if left == 0 || wo.now.Sub(sub.inflightSince) >= inflightTime {
@@ -62,7 +62,7 @@ func (wo *worker) planWaiting() {
 	}
 }
 
-// removeInflight: land counts nothing any more of a connection that has taken all, takes too long, or is gone.
+// removeInflight counts nothing any more of a connection that has taken all, takes too long, or is gone.
 func (wo *worker) removeInflight(sub *subscriber) {
 	if sub.inflightPlace == 0 {
 		return

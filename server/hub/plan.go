@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// planTopic looks at the watches of a topic that changed.
+// planTopic plans the watches of a topic that changed.
 func (wo *worker) planTopic(t *topic) {
 	for w, list := range t.watches {
 		if t.taken&wants(w).flags() == 0 {
@@ -23,7 +23,7 @@ func (wo *worker) planTopic(t *topic) {
 	}
 }
 
-// planQueue looks at watches one by one. Where that is too much for one round the rest stays for the
+// planQueue plans watches one by one. Where that is too much for one round the rest stays for the
 // next, behind the topics that change meanwhile.
 func (wo *worker) planQueue() {
 	for _, sub := range wo.resume {
@@ -123,7 +123,7 @@ func (wo *worker) reach(sub *subscriber) {
 	wo.reached = append(wo.reached, sub)
 }
 
-// planLate looks at the watches that were held back, longest first, while there is room for them.
+// planLate plans the watches that were held back, longest first, while there is room for them.
 func (wo *worker) planLate(sub *subscriber) {
 	for sub.room >= 0 && sub.late.Len() > 0 && wo.spent <= planBytes {
 		w := sub.late.Front().Value.(*watch)
@@ -140,7 +140,7 @@ func (wo *worker) removeAhead(w *watch) {
 	}
 }
 
-// hold makes a watch wait: in the list of its connection until that has drained, or for its turn.
+// hold makes a watch wait: in the list of its connection until that has drained, or until others have been sent.
 func (wo *worker) hold(w *watch, in *list.List) {
 	w.held, w.heldIn = in.PushBack(w), in
 	w.missed = w.missed || w.begun

@@ -47,7 +47,7 @@ func (h *Hub) arm() {
 	h.timer.Reset(time.Until(due))
 }
 
-// onTimer: ring is called by the timer. It may come early or for nothing.
+// onTimer is called by the timer. It may come early or for nothing.
 func (h *Hub) onTimer() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

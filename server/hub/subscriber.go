@@ -28,7 +28,7 @@ type subscriber struct {
 	planned       int       // its bytes, at the most
 	late          list.List // watches that wait for the connection to drain
 	inflightBytes int       // bytes of snapshots that were planned and may not be sent yet
-	inflightPlace int       // place in worker.flying; 0: not in
+	inflightPlace int       // place in worker.inflight; 0: not in
 	inflightSince time.Time // when the latest of them were planned
 }
 
@@ -71,7 +71,7 @@ func (s *subscriber) stop(id uint64) *watch {
 	return w
 }
 
-// closeAll: leave takes all watches out for good.
+// closeAll takes all watches out, for good.
 func (s *subscriber) closeAll() map[uint64]*watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *subscriber) closeAll() map[uint64]*watch {
 	return all
 }
 
-// subscriberOf: subscriber returns what the hub has of a connection, made where there is nothing yet.
+// subscriberOf returns what the hub has of a connection, made where there is nothing yet.
 func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +98,7 @@ func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	return sub, nil
 }
 
-// removeSubscriber: forget lets go of a connection that is gone.
+// removeSubscriber lets go of a connection that is gone.
 func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.mu.Lock()
 	if h.subscribers[sub.sink] == sub {

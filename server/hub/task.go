@@ -34,7 +34,7 @@ type task struct {
 	may        func(shard.NodeID) bool
 }
 
-// enqueue: leave leaves an task for the worker.
+// enqueue adds a task for the worker.
 func (h *Hub) enqueue(e task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,7 +45,7 @@ func (h *Hub) enqueue(e task) {
 	h.wake()
 }
 
-// do does an task.
+// do carries out a task.
 func (wo *worker) do(e *task) {
 	switch e.kind {
 	case taskOpen:
@@ -89,7 +89,7 @@ func (wo *worker) endTopic(t *topic, last *protocol.SharedPush) {
 	}
 }
 
-// endAhead ends the watches that ask for what never was, and looks at the others once more.
+// endAhead ends the watches that ask for what never was, and plans the others once more.
 func (wo *worker) endAhead(e *task) {
 	last := wo.watchEnd(e.result)
 	var all []*watch

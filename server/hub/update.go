@@ -6,7 +6,7 @@ import (
 )
 
 // change is what happened to a topic's semaphore since a revision: read once, and encoded once for each
-// sort of wants, for all watches that stand at that revision. It lives until it is delivered.
+// sort of wants, for all watches that stand at that revision. It is kept until it is delivered.
 type change struct {
 	from    shard.Revision // 0: nothing is known, the view is not begun
 	kind    shard.DeltaKind

@@ -32,7 +32,7 @@ type watch struct {
 	page    int       // the next of its pages
 
 	waits  int           // place among those that are ahead of this replica
-	held   *list.Element // in the list that it waits in for its connection, or for its turn
+	held   *list.Element // in the list that it waits in for its connection, or for others
 	heldIn *list.List
 }
 

@@ -22,8 +22,8 @@ type worker struct {
 
 	tasks    []task
 	ready    []*topic
-	queue    []*watch        // to be looked at
-	resume   []*subscriber   // whose held watches are to be looked at
+	queue    []*watch        // to be planned
+	resume   []*subscriber   // whose held watches are to be planned
 	ahead    ordered[*watch] // that ask for a revision that the replica has not reached, lowest first
 	waiting  list.List       // watches whose snapshot waits until others have arrived
 	cached   []*topic        // that have a snapshot
@@ -83,7 +83,7 @@ func (wo *worker) run() {
 	}
 }
 
-// beginRound: take begins a round: it gives back what the last one was about, and takes what there is to do. It
+// beginRound begins a round: it gives back what the last one was about, and takes what there is to do. It
 // returns false, and the worker is not running any more, when there is nothing.
 func (wo *worker) beginRound() bool {
 	h := wo.hub

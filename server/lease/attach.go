@@ -79,7 +79,7 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 }
 
 // SetTimeout says that a changed timeout of a session was committed. It is called before the change is
-// answered, and counts as a sign of life.
+// answered, and counts as hearing of the client.
 func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -46,7 +46,7 @@ func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term ui
 	return dst, t.term
 }
 
-// checkSession looks at a session whose timer rings.
+// checkSession checks a session whose timer fires.
 func (t *Table) checkSession(s *session, now instant, dst []Expiry) []Expiry {
 	if at := s.deadline(); s.state == detached && at > now {
 		s.at = at
@@ -57,7 +57,7 @@ func (t *Table) checkSession(s *session, now instant, dst []Expiry) []Expiry {
 	return t.expire(s, nil, dst)
 }
 
-// checkHolder looks at a holder that may have been silent for too long.
+// checkHolder checks a holder that may have been silent for too long.
 func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Expiry {
 	h := g.holder
 	heard, since, until := h.silence(now)
@@ -66,7 +66,7 @@ func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Ex
 		next = now.plus(readerCheck)
 	}
 	for _, s := range due {
-		// The debt first, then the last look at when the holder was heard: MayPong does the two the
+		// The debt first, then the last check when the holder was heard: MayPong does the two the
 		// other way round, so either it sees the debt or its burst is seen here.
 		h.debt.Add(1)
 		if h.lastHeard() != heard {

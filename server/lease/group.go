@@ -7,7 +7,7 @@ import "github.com/signalbox/signalbox/shard"
 type group struct {
 	holder   *Holder
 	sessions heap[*session, silenceOrder] // the smallest timeout first
-	at       instant                      // when to look at the holder next; never after the first deadline
+	at       instant                      // when to check the holder next; never after the first deadline
 	place    int                          // in the table's watched
 }
 
@@ -18,14 +18,14 @@ type silenceOrder struct{}
 func (silenceOrder) before(a, b *session) bool { return a.millis-1 < b.millis-1 }
 func (silenceOrder) placed(s *session, at int) { s.place = uint32(at) }
 
-// groupOrder orders groups by when to look at them.
+// groupOrder orders groups by when to check them.
 type groupOrder struct{}
 
 func (groupOrder) before(a, b *group) bool { return a.at < b.at }
 func (groupOrder) placed(g *group, at int) { g.place = at }
 
 // silent appends up to limit sessions that are due if the holder was last heard at heard, and returns
-// when to look again if it stays silent.
+// when to check again if it stays silent.
 func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*session, next instant) {
 	next = never
 	limit += len(due)
@@ -69,7 +69,7 @@ func (t *Table) attach(s *session, g *group) {
 	t.watch(g, s)
 }
 
-// watch makes sure that the group is looked at in time for the session.
+// watch makes sure that the group is checked in time for the session.
 func (t *Table) watch(g *group, s *session) {
 	if at := s.silentAt(g.holder.lastHeard()); at < g.at {
 		g.at = at

@@ -34,7 +34,7 @@ func (h *heap[T, O]) remove(at int) {
 // fix puts right the place of a thing whose order has changed.
 func (h *heap[T, O]) fix(at int) { h.place(at, h.items[at]) }
 
-// place: settle finds the place of x, for which there is a gap.
+// place finds the place of x, for which there is a gap.
 func (h *heap[T, O]) place(gap int, x T) {
 	var o O
 	if gap > 0 && o.before(x, h.items[(gap-1)/2]) {

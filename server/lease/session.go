@@ -11,9 +11,9 @@ import (
 type state uint8
 
 const (
-	// detached: it has no holder and lives until its timer rings.
+	// detached: it has no holder and is alive until its timer fires.
 	detached state = iota
-	// attached: it has a holder, and lives while that is heard.
+	// attached: it has a holder, and is alive while that is heard.
 	attached
 	// expiring: its end is proposed and the outcome is awaited.
 	expiring
@@ -44,7 +44,7 @@ type session struct {
 	// since: the session counts as heard at this moment, whatever is known of its holder. It only grows. After
 	// a change of leader it lies in the future, by the grace period; a stall moves it on by what it took.
 	since instant
-	// at is when to look at it next, while it waits in the table's timers: not after its deadline, but
+	// at is when to check it next, while it waits in the table's timers: not after its deadline, but
 	// perhaps before it. Only where an expiry came to nothing it is RetryAfter later.
 	at    instant
 	group *group // its holder's sessions, while it is attached
@@ -76,7 +76,7 @@ func millisOf(timeout time.Duration) uint32 {
 	return uint32((timeout + time.Millisecond - 1) / time.Millisecond)
 }
 
-// timerOrder orders sessions by when to look at them.
+// timerOrder orders sessions by when to check them.
 type timerOrder struct{}
 
 func (timerOrder) before(a, b *session) bool { return a.at < b.at }

@@ -71,7 +71,7 @@ func (t *leaderTasks) sweepStep() {
 	}
 }
 
-// forgetDead: forget proposes the release of what dead sessions have here.
+// forgetDead proposes the release of what dead sessions have here.
 func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	for len(dead) > 0 {
 		batch := dead[:min(len(dead), expireBatch)]
