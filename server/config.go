@@ -52,7 +52,7 @@ type Config struct {
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
-	// Patience is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
+	// AcquireDelay is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
 	// means DefaultAcquireDelay; less than zero that it does not wait, which suits tests of queues.
 	AcquireDelay time.Duration
 	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.

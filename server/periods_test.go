@@ -15,7 +15,7 @@ import (
 
 var changingNodes = regexp.MustCompile(`(?m)^signalbox_nodes_changing_timing (\d+)$`)
 
-// changing returns how many nodes have a timing that is not settled, as the host shows it.
+// changing returns how many nodes have a timing that is not confirmed, as the host shows it.
 func changing(t *testing.T, c *servertest.Cluster, id shard.HostID) int {
 	t.Helper()
 	var out bytes.Buffer

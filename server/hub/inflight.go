@@ -4,10 +4,10 @@ import "time"
 
 // Snapshots are copied into the stream of each connection that gets them. When thousands of connections
 // open a watch at the same moment, after a host was restarted, all those copies would be in memory at once.
-// So only Options.FlightBytes are under way at a time, and other watches wait until those have been sent.
+// So only Options.InflightBytes are under way at a time, and other watches wait until those have been sent.
 
 const (
-	// flightTime is after which time a connection that does not take its part of them counts no more, so
+	// inflightTime is after which time a connection that does not take its part of them counts no more, so
 	// that slow clients do not make the others wait. What it holds is bounded by Options.SlowBytes.
 	inflightTime = time.Second
 	// smallPages is how many pages that are not worth counting make one of Options.PageBytes.

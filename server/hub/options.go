@@ -18,7 +18,7 @@ type Options struct {
 	// PageBytes is the size at which a page of a snapshot ends, and above which changes are sent as a
 	// snapshot: no frame has more owners than that, and the one that reached it.
 	PageBytes int
-	// FlightBytes is how many bytes of snapshots may be under way to connections, all together, before
+	// InflightBytes is how many bytes of snapshots may be under way to connections, all together, before
 	// further ones wait for those.
 	InflightBytes int
 	// Halt is called where revisions do not grow, with no lock held: the replica must not go on. Nil panics.
@@ -30,7 +30,7 @@ type Options struct {
 const (
 	// DefaultSlowBytes is transport.HighWater.
 	DefaultSlowBytes = 1 << 20
-	// DefaultFlightBytes is little memory for a host and more than any network takes in a moment.
+	// DefaultInflightBytes is little memory for a host and more than any network takes in a moment.
 	DefaultInflightBytes = 64 << 20
 )
 

@@ -42,7 +42,7 @@ type wants uint8
 const (
 	wantsData   wants = 1 << 0
 	wantsOwners wants = 1 << 1
-	// wantings is how many different wants there are.
+	// wantKinds is how many different wants there are.
 	wantKinds = 4
 )
 

@@ -15,7 +15,7 @@ const (
 	// RetryAfter is how long sessions are left alone whose expiry came to nothing, before they are due
 	// again: a shard without a quorum is not flooded with proposals.
 	RetryAfter = 200 * time.Millisecond
-	// maxLooks bounds the work of one Due, and so how long it holds the table's lock.
+	// maxChecks bounds the work of one Due, and so how long it holds the table's lock.
 	maxChecks = 20_000
 	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts
 	// that run at different speeds: good for a difference of 1.5 percent.
@@ -26,7 +26,7 @@ const (
 	maxCatchUp   = 5 * time.Second
 	// readerGone is how long a reader may stand still before its connections count as silent.
 	readerGone = 30 * time.Second
-	// readerLook is how long to wait for a reader that has not come round.
+	// readerCheck is how long to wait for a reader that has not come round.
 	readerCheck = 50 * time.Millisecond
 	// maxTimeout is the longest session timeout that a table takes.
 	maxTimeout = shard.MaxSessionTimeout

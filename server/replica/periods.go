@@ -29,7 +29,8 @@ func (m *Meta) confirmPeriods() {
 		}
 		newest = max(newest, n.Timed)
 		if n.Timed <= least && len(confirmed) < periodsStep {
-			confirmed = append(confirmed, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id, Expected: n.Timing.Since})
+			confirmed = append(confirmed, meta.Command{Kind: meta.CmdGraceConfirmed, Node: id,
+				Expected: n.Timing.Since})
 		}
 	}
 	if m.leads() && len(confirmed) > 0 {
