@@ -16,7 +16,7 @@ import (
 // its host, before anybody reads from it what is not so.
 
 const (
-	// digestInterval is the time between two checks of a shard.
+	// DigestInterval is the time between two checks of a shard.
 	DigestInterval = 10 * time.Minute
 	// digestPause is the pause between two steps, each of which holds the machine's read lock for some microseconds.
 	digestPause = time.Millisecond

@@ -91,9 +91,9 @@ func (s *Set) Ready() error {
 }
 
 const (
-	// overloadWait is what a client is asked to wait where a queue is full.
+	// OverloadWait is what a client is asked to wait where a queue is full.
 	OverloadWait = 20 * time.Millisecond
-	// tick is how often a host checks its clocks: leases, timers, self-checks.
+	// Tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
 	// stallAfter is how far apart two checks of the leases may be before the leader holds that it has
 	// not heard clients that were speaking. Looks that are farther apart than that are a stall.
