@@ -59,7 +59,7 @@ func (k QuotaKind) String() string {
 	return "quota " + strconv.Itoa(int(k))
 }
 
-// checkQuotas looks whether a host has set the quotas that were asked for. One that does not know them passes over
+// checkQuotas checks whether a host has set the quotas that were asked for. One that does not know them passes over
 // them.
 func (c *NodeConfig) checkQuotas(n *NodeInfo) error {
 	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||

@@ -11,8 +11,8 @@ import (
 func TestAQuotaIsFoundInTheErrorOfItsRefusal(t *testing.T) {
 	refusal := func(r protocol.Result) error { return failedName("create", "a", fmt.Errorf("again: %w", r.Err())) }
 	full := protocol.Result{
-		Status: protocol.StatusQuotaExceeded, Quota: protocol.Quota{Kind: protocol.QuotaNodeBytes, Limit: 100,
-			Used: 99},
+		Status: protocol.StatusQuotaExceeded,
+		Quota:  protocol.Quota{Kind: protocol.QuotaNodeBytes, Limit: 100, Used: 99},
 	}
 	err := refusal(full)
 	if q, ok := QuotaOf(err); !ok || q != (Quota{QuotaNodeBytes, 100, 99}) || !errors.Is(err, ErrQuotaExceeded) {

@@ -113,8 +113,9 @@ func TestCheckJudgesAHost(t *testing.T) {
 		},
 		"a shard with room":           {shardQuota(3, 79, 100), func(*pages.Reading) {}, "quotas of a", levelOK},
 		"a shard that is nearly full": {shardQuota(3, 81, 100), func(*pages.Reading) {}, "quotas of a", levelWarn},
-		"a quota of another host": {shardQuota(3, 1, 99), func(*pages.Reading) {}, "quota settings of a",
-			levelWarn},
+		"a quota of another host": {
+			shardQuota(3, 1, 99), func(*pages.Reading) {}, "quota settings of a", levelWarn,
+		},
 		"a node that is nearly full": {
 			shardQuota(3, 1, 100) + "signalbox_node_objects{shard=\"1\",node=\"/b\"} 9\n" +
 				"signalbox_node_object_quota{shard=\"1\",node=\"/b\"} 10\n",
