@@ -30,27 +30,13 @@ func (h *History) Save(w io.Writer) error {
 			err = lines.Encode(l)
 		}
 	}
-	for i := range h.Faults {
-		put(line{Fault: &h.Faults[i]})
-	}
-	for i := range h.Sessions {
-		put(line{Session: &h.Sessions[i]})
-	}
-	for i := range h.Operations {
-		put(line{Operation: &h.Operations[i]})
-	}
-	for i := range h.Holds {
-		put(line{Hold: &h.Holds[i]})
-	}
-	for i := range h.Writes {
-		put(line{Write: &h.Writes[i]})
-	}
-	for i := range h.Views {
-		put(line{View: &h.Views[i]})
-	}
-	for i := range h.Finals {
-		put(line{Final: &h.Finals[i]})
-	}
+	putAll(put, h.Faults, func(f *Fault) line { return line{Fault: f} })
+	putAll(put, h.Sessions, func(s *Session) line { return line{Session: s} })
+	putAll(put, h.Operations, func(o *Operation) line { return line{Operation: o} })
+	putAll(put, h.Holds, func(x *Hold) line { return line{Hold: x} })
+	putAll(put, h.Writes, func(w *Write) line { return line{Write: w} })
+	putAll(put, h.Views, func(v *View) line { return line{View: v} })
+	putAll(put, h.Finals, func(f *Final) line { return line{Final: f} })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -58,6 +44,13 @@ func (h *History) Save(w io.Writer) error {
 		return fmt.Errorf("history: save: %w", err)
 	}
 	return nil
+}
+
+// putAll puts a line for each thing of a list.
+func putAll[T any](put func(line), list []T, of func(*T) line) {
+	for i := range list {
+		put(of(&list[i]))
+	}
 }
 
 // SaveFile writes the history to a new file.
