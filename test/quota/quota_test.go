@@ -94,6 +94,14 @@ func (s *stage) await(what string, holds func() bool) {
 	}
 }
 
+// elect makes a host the leader of the shard, and waits until the cluster serves again.
+func (s *stage) elect(host shard.HostID) {
+	s.Helper()
+	s.must(s.cluster.Elect(1, host))
+	s.await("the new leader", func() bool { return s.cluster.Leader(1) == host })
+	s.must(s.cluster.WaitReady(time.Minute))
+}
+
 // refused fails the test where an error is not that of a quota, and returns the quota.
 func (s *stage) refused(err error, kind client.QuotaKind) client.Quota {
 	s.Helper()
@@ -187,15 +195,16 @@ func TestQuotasOutliveTheLeaderAndFollowTheConfig(t *testing.T) {
 		n := s.node("/jobs", client.NodeConfig{QuotaObjects: 2})
 		_, err := s.fill(n, "", 0)
 		s.refused(err, client.QuotaNodeObjects)
+		session, err := s.client.Session(s.Context(), "/jobs") // what it asks for has an outcome whoever leads
+		s.must(err)
 		for i := range uint64(3) {
 			leader := s.cluster.Leader(1)
 			next := leader%3 + 1
-			s.must(s.cluster.Elect(1, next))
-			s.await("the new leader", func() bool { return s.cluster.Leader(1) == next })
-			s.refused(n.Create(s.Context(), "more", 1, nil), client.QuotaNodeObjects)
+			s.elect(next)
+			s.refused(session.Semaphore("more").Create(s.Context(), 1, nil), client.QuotaNodeObjects)
 			s.alter("/jobs", client.NodeConfig{QuotaObjects: 3 + i})
-			s.must(n.Create(s.Context(), fmt.Sprint("more-", i), 1, nil))
-			s.refused(n.Create(s.Context(), "more", 1, nil), client.QuotaNodeObjects)
+			s.must(session.Semaphore(fmt.Sprint("more-", i)).Create(s.Context(), 1, nil))
+			s.refused(session.Semaphore("more").Create(s.Context(), 1, nil), client.QuotaNodeObjects)
 		}
 
 		// A leader that cannot commit proposes again when it can, and one that is cut off is followed by another.
@@ -246,7 +255,7 @@ func TestTheQuotaOfAShardIsThatOfItsLeader(t *testing.T) {
 	play(t, 3, func(s *stage) {
 		n := s.node("/jobs", client.NodeConfig{})
 		for _, id := range []shard.HostID{1, 3, 2} {
-			s.must(s.cluster.Elect(1, id))
+			s.elect(id)
 			s.await("the quota of the leader", func() bool {
 				return s.cluster.Leader(1) == id && s.cluster.Host(id).Usage(1, 0).ObjectLimit == 3+uint64(id)
 			})
