@@ -144,11 +144,11 @@ func TestAWatchThatBreaksOffIsReported(t *testing.T) {
 	check(t, w.prepare(t.Context(), r))
 	defer r.end()
 	srv.CutClients(1)
-	for _, s := range w.audience.streams {
+	for _, s := range w.watcherConns.streams {
 		<-s.down
 	}
-	if list := r.broken.list(); len(list) != len(w.audience.streams) {
-		t.Errorf("broken are %q, of %d connections", list, len(w.audience.streams))
+	if list := r.broken.list(); len(list) != len(w.watcherConns.streams) {
+		t.Errorf("broken are %q, of %d connections", list, len(w.watcherConns.streams))
 	}
 }
 

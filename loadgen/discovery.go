@@ -34,14 +34,14 @@ var discoveryKind = &kind{
 // caller has one change under way at a time, so a consumer that sees one of its workers come or go knows which
 // change that is.
 type discoveries struct {
-	run       *run
-	name      string
-	workers   []*worker
-	churners  []*churner
-	audience  audience
-	sharing   sync.WaitGroup
-	consumers []*consumer
-	views     atomic.Int64 // of consumers that share
+	run          *run
+	name         string
+	workers      []*worker
+	churners     []*churner
+	watcherConns watcherConns
+	sharing      sync.WaitGroup
+	consumers    []*consumer
+	views        atomic.Int64 // of consumers that share
 
 	// These are of the measurement; while it lasts, they are those before it.
 	events, bytes, changes int64
@@ -144,11 +144,11 @@ func (d *discoveries) follow(ctx context.Context) error {
 		d.consumers = append(d.consumers, newConsumer(d, current))
 	}
 	if d.run.ownStreams() {
-		if err := d.audience.open(ctx, d.run); err != nil {
+		if err := d.watcherConns.open(ctx, d.run); err != nil {
 			return err
 		}
 		if err := each(ctx, len(d.consumers), func(_ context.Context, i int) error {
-			return d.audience.watch(i, d.consumers[i], d.name, true)
+			return d.watcherConns.watch(i, d.consumers[i], d.name, true)
 		}); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (d *discoveries) nextWorker(x *churner) (int, error) {
 }
 
 func (d *discoveries) counts() (events, bytes, changes int64) {
-	events, bytes = d.audience.pushed()
+	events, bytes = d.watcherConns.pushed()
 	for _, x := range d.churners {
 		changes += x.done.Load()
 	}

@@ -33,10 +33,10 @@ var watchKind = &kind{
 // that are both waited for nothing can be merged, so every watcher is sent every update. With free, hosts
 // merge what comes too fast, and what a watcher was not shown is counted.
 type watch struct {
-	run      *run
-	updaters []*updater
-	audience audience
-	work     sync.WaitGroup // of watchers that share
+	run          *run
+	updaters     []*updater
+	watcherConns watcherConns
+	work         sync.WaitGroup // of watchers that share
 	// events and updates are those of the measurement; while it lasts, those before it.
 	events, updates, merged int64
 }
@@ -94,12 +94,12 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 const first = 1
 
 func (w *watch) openOwn(ctx context.Context) error {
-	if err := w.audience.open(ctx, w.run); err != nil {
+	if err := w.watcherConns.open(ctx, w.run); err != nil {
 		return err
 	}
 	return each(ctx, w.run.config.Watchers, func(_ context.Context, i int) error {
 		u := w.updaters[i%len(w.updaters)]
-		return w.audience.watch(i, &watcher{run: w.run, updater: u}, u.name, false)
+		return w.watcherConns.watch(i, &watcher{run: w.run, updater: u}, u.name, false)
 	})
 }
 
@@ -198,7 +198,7 @@ func (w *watch) caller(i int) operation {
 }
 
 func (w *watch) counts() (events, updates int64) {
-	events, _ = w.audience.pushed()
+	events, _ = w.watcherConns.pushed()
 	for _, u := range w.updaters {
 		events += u.views.Load()
 		updates += u.done.Load()

@@ -1,0 +1,94 @@
+package loadgen
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// updaters is over how many connections the callers that change something are spread where watchers have connections of
+// their own.
+const updaters = 8
+
+// ownStreams reports whether watchers have a watch at a host each, rather than one for those of a Client.
+func (r *run) ownStreams() bool {
+	switch r.config.Workload {
+	case watchKind.Name, discoveryKind.Name:
+		return !r.config.SharedWatches
+	}
+	return false
+}
+
+// watcherConns is the connections of watchers that have a watch each.
+type watcherConns struct {
+	run     *run
+	streams []*streams
+	quit    chan struct{}
+	work    sync.WaitGroup
+}
+
+// open opens the connections, over all hosts in turn.
+func (w *watcherConns) open(ctx context.Context, r *run) error {
+	w.run, w.quit = r, make(chan struct{})
+	w.streams = make([]*streams, r.config.Connections)
+	r.atEnd(w.close)
+	err := each(ctx, len(w.streams), func(ctx context.Context, i int) (err error) {
+		w.streams[i], err = openStreams(ctx, &r.config, r.addresses[i%len(r.addresses)], w.ended)
+		return err
+	})
+	if err == nil {
+		w.work.Go(w.keep)
+	}
+	return err
+}
+
+// ended fails the run for a watch that broke off: what it was to see is missing.
+func (w *watcherConns) ended(err error) { w.run.fail(err) }
+
+// keep pings over all connections, evenly spread over time.
+func (w *watcherConns) keep() {
+	tick := time.NewTicker(max(pingEvery/time.Duration(len(w.streams)), time.Millisecond))
+	defer tick.Stop()
+	last := time.Now()
+	for i := 0; ; {
+		select {
+		case <-w.quit:
+			return
+		case <-tick.C:
+		}
+		due := int(int64(time.Since(last)) * int64(len(w.streams)) / int64(pingEvery))
+		for range min(due, len(w.streams)) {
+			_ = w.streams[i].ping() // the reader of the connection reports its end
+			i = (i + 1) % len(w.streams)
+			last = time.Now()
+		}
+	}
+}
+
+// watch opens a watch; watches are spread over the connections.
+func (w *watcherConns) watch(i int, to sink, name string, owners bool) error {
+	return w.streams[i%len(w.streams)].watch(to, &protocol.Watch{
+		NodeID: w.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,
+	})
+}
+
+// pushed is how many views the hosts have sent, and in how many bytes.
+func (w *watcherConns) pushed() (views, bytes int64) {
+	for _, s := range w.streams {
+		views += s.pushed.Load()
+		bytes += s.bytes.Load()
+	}
+	return views, bytes
+}
+
+func (w *watcherConns) close() {
+	close(w.quit)
+	w.work.Wait()
+	for _, s := range w.streams {
+		if s != nil {
+			s.close()
+		}
+	}
+}
