@@ -195,7 +195,7 @@ func TestQuotasOutliveTheLeaderAndFollowTheConfig(t *testing.T) {
 		n := s.node("/jobs", client.NodeConfig{QuotaObjects: 2})
 		_, err := s.fill(n, "", 0)
 		s.refused(err, client.QuotaNodeObjects)
-		session, err := s.client.Session(s.Context(), "/jobs") // what it asks for has an outcome whoever leads
+		session, err := s.client.Session(s.Context(), "/jobs") // its changes have an outcome though leaders change
 		s.must(err)
 		for i := range uint64(3) {
 			leader := s.cluster.Leader(1)
