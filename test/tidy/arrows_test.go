@@ -26,6 +26,30 @@ var floors = map[string][]string{
 	".ci":      {},
 }
 
+// clientFloors are the rooms under client/internal from the bottom up. A room imports only those before it, and none of
+// them imports the package client.
+var clientFloors = []string{"failure", "scope", "retry", "conn", "cluster", "view", "incarnation"}
+
+// TestArrowsOfTheClientPointDown: the rooms of the client stand on one another in one order.
+func TestArrowsOfTheClientPointDown(t *testing.T) {
+	for _, s := range sources(t) {
+		room, inside := strings.CutPrefix(s.path, "client/internal/")
+		room, _, _ = strings.Cut(room, "/")
+		floor := slices.Index(clientFloors, room)
+		if !inside || floor < 0 || s.test() {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			what, client := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"client")
+			to := slices.Index(clientFloors, strings.TrimPrefix(what, "/internal/"))
+			// The watches and the sessions stand beside one another.
+			if client && (to < 0 || to >= floor || clientFloors[to] == "view") {
+				t.Errorf("%s:%d: %s must not import client%s", s.path, s.line(spec.Pos()), room, what)
+			}
+		}
+	}
+}
+
 // forTests are what only tests may import, whatever floor they are on.
 var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/internal/twin", "protocol/level/leveltest",
 	"client/internal/clienttest"}
