@@ -130,6 +130,18 @@ func TestRules(t *testing.T) {
 				Returned: 10 * time.Second, Outcome: history.Unknown,
 			})
 		}},
+		{"a slow client hears that it waited and was granted when the lock was deleted already", "", func(h *history.History) {
+			slow := acquired(1, 7, 3, 20)
+			slow.Wait, slow.Queued, slow.Place = -1, 15, 7
+			h.Operations = append(h.Operations, acquired(2, 6, 3, 4), slow, released(2, 6, 5, 6),
+				history.Operation{
+					Kind: history.Delete, Force: true, Semaphore: lock, Called: 8, Returned: 9, Outcome: history.Done,
+				},
+				history.Operation{
+					Kind: history.Create, Semaphore: lock, Limit: 1, Called: 10, Returned: 11, Outcome: history.Done,
+				})
+			h.Operations = append(h.Operations, acquired(3, 9, 16, 17))
+		}},
 		{"an owner is not notified", "notified", func(h *history.History) {
 			h.Operations = append(h.Operations, history.Operation{
 				Kind: history.Delete, Force: true, Semaphore: lock, Called: 15, Returned: 16, Outcome: history.Done,

@@ -136,7 +136,7 @@ func acquireSteps(o *Operation, one step, answered answers) []step {
 		if o.Outcome != Done {
 			return []step{first}
 		}
-		own.from = o.Queued
+		// It may have owned, and lost that again, before it heard that it waits.
 		if o.Place == o.Order {
 			return []step{first, own}
 		}
