@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 				Returned: 10 * time.Second, Outcome: history.Unknown,
 			})
 		}},
-		{"a slow client hears that it waited and was granted when the lock was deleted already", "", func(h *history.History) {
+		{"a slow client hears of its grant when the lock was deleted already", "", func(h *history.History) {
 			slow := acquired(1, 7, 3, 20)
 			slow.Wait, slow.Queued, slow.Place = -1, 15, 7
 			h.Operations = append(h.Operations, acquired(2, 6, 3, 4), slow, released(2, 6, 5, 6),
