@@ -15,9 +15,9 @@ const testLimit = 2 << 20
 
 // filesIn returns the file system of a store in a directory of its own, and what names a file there.
 func filesIn(t *testing.T) (*files, func(name string) string) {
+	dir := t.TempDir() // goes when nothing is made in it any more
 	f := newFiles(testLimit, nil)
 	t.Cleanup(f.close)
-	dir := t.TempDir()
 	return f, func(name string) string { return filepath.Join(dir, name) }
 }
 
