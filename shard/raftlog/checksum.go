@@ -88,7 +88,7 @@ func verifySnapshot(disk vfs.FS, path string) error {
 // verifySnapshotMetadata checks that a snapshot is the one that its metadata describes: its index, which is in the name
 // of its directory, its size, and its checksum. A snapshot that another host sent has no metadata.
 func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) error {
-	text, err := readFile(disk, filepath.Join(filepath.Dir(path), snapshotMetadata))
+	text, err := readFlagFile(disk, filepath.Join(filepath.Dir(path), snapshotMetadata))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) er
 		return err
 	}
 	var metadata raftpb.Snapshot
-	if len(text) < flagSum || decode(&metadata, text[flagSum:]) != nil {
+	if decode(&metadata, text) != nil {
 		return damagedFile(filepath.Join(filepath.Dir(path), snapshotMetadata), 0, nil)
 	}
 	name := fmt.Sprintf("snapshot-%016X", metadata.Index)
@@ -202,16 +202,22 @@ func isFlagFile(path string) bool {
 
 // verifyFlagFile compares a flag file with its checksum. An ErrDamaged names the file.
 func verifyFlagFile(disk vfs.FS, path string) error {
+	_, err := readFlagFile(disk, path)
+	return err
+}
+
+// readFlagFile returns what is behind the checksum of a flag file, which it compares.
+func readFlagFile(disk vfs.FS, path string) ([]byte, error) {
 	text, err := readFile(disk, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(text) < flagSum {
-		return damagedFile(path, 0, nil)
+		return nil, damagedFile(path, 0, nil)
 	}
 	sum := md5.Sum(text[flagSum:])
 	if !bytes.Equal(text[:flagSum], sum[flagSum:]) {
-		return damagedFile(path, 0, nil)
+		return nil, damagedFile(path, 0, nil)
 	}
-	return nil
+	return text[flagSum:], nil
 }

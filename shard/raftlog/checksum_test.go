@@ -128,7 +128,16 @@ func TestASnapshotIsTheOneOfItsMetadata(t *testing.T) {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, snapshotMetadata), metadata, 0o640); err != nil {
+	flipped := bytes.Clone(metadata)
+	flipped[len(flipped)-15] ^= 1 // of the checksum that it has of the snapshot
+	file := filepath.Join(dir, snapshotMetadata)
+	if err := os.WriteFile(file, flipped, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(one.config); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), file) {
+		t.Errorf("metadata that is damaged itself: %v", err)
+	}
+	if err := os.WriteFile(file, metadata, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	one.open()
