@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
@@ -195,9 +194,6 @@ func (s *Set) Foreign() bool { return s.foreign.Load() }
 
 // ChangingTiming returns the nodes whose grace or self-check period changes, as far as this host knows.
 func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
-
-// newest is the highest level that this host can follow.
-func (s *Set) newest() level.Level { return s.config.Self.Level }
 
 // NoSuchNode is for people: why a request about a node is refused.
 const NoSuchNode = "no node of this id"
