@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -86,7 +85,11 @@ func BenchmarkOneCallerBesideAFlood(b *testing.B) {
 	for kind := range floods {
 		b.Run(kind, func(b *testing.B) {
 			ctx := context.Background()
-			places, err := process.Places(program, filepath.Join(scratch, fmt.Sprint(kind, b.N)), []string{"a"})
+			dir, err := os.MkdirTemp(scratch, kind)
+			if err != nil {
+				b.Fatal(err)
+			}
+			places, err := process.Places(program, dir, []string{"a"})
 			if err != nil {
 				b.Fatal(err)
 			}
