@@ -63,8 +63,9 @@
 // are cheap, and share connections and pings.
 //
 // A request that is answered by ErrBadRequest, ErrNotFound and the like will be again. Where an outcome is not
-// known the client asks again under the number that the change had, so that it takes effect once; without a
-// session (Node.Create, Update and Delete) there is no such number, and such calls fail with ErrUnavailable.
+// known the client asks again under the number that the change had, so that it takes effect once; that holds for what
+// sessions do and for CreateNode, AlterNode and DropNode. Changes of semaphores without a session (Node.Create, Update,
+// Resize and Delete) have no such number, and fail with ErrUnavailable.
 //
 // Reads may come from a host that is a little behind, unless they are asked to be Strict.
 //

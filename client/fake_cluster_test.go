@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // fakeCluster is a cluster in memory with which a test can do as it likes: it moves leaders, cuts
@@ -27,11 +28,12 @@ type fakeCluster struct {
 	mu     sync.Mutex
 	id     string
 	hosts  []*fakeHost
-	shards []*fakeShard // shard 1 is the first
-	meta   int          // place of the host that leads the meta shard
-	nodes  map[string]*protocol.Node
-	lastID uint64
+	shards []*fakeShard              // shard 1 is the first
+	meta   int                       // place of the host that leads the meta shard
+	nodes  map[string]*protocol.Node // those of metaMachine
 	ids    map[uint64]string
+	// metaMachine has the nodes.
+	metaMachine *meta.Machine
 	// version is that of the routing.
 	version  uint64
 	sessions map[uint64]*fakeSession
@@ -85,6 +87,8 @@ func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
 	for i := range shards {
 		f.shards = append(f.shards, newFakeShard(f, i, shards))
 	}
+	f.metaMachine = meta.New()
+	f.raise()
 	go f.tick()
 	return f
 }

@@ -210,6 +210,7 @@ func (c *fakeConn) dispatch(r *protocol.Request) {
 		}
 		w := f.welcome
 		w.HostID, w.HostName, w.ClusterID, w.RoutingVersion = c.host.id, []byte(c.host.address), []byte(f.id), f.version
+		w.Since = f.metaMachine.NextAnswer()
 		c.answer(r.ID, &w)
 	case protocol.KindPing:
 		c.answer(r.ID, &protocol.Pong{})
@@ -245,80 +246,5 @@ func (c *fakeConn) dispatch(r *protocol.Request) {
 		c.answer(r.ID, &protocol.WatchStopAnswer{})
 	default:
 		c.refuse(r, protocol.StatusUnsupported)
-	}
-}
-
-// node serves nodes, at the leader of the meta shard.
-func (c *fakeConn) node(r *protocol.Request) {
-	f := c.host.cluster
-	if f.hosts[f.meta] != c.host {
-		leader := f.hosts[f.meta]
-		c.fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-			LeaderHostID: leader.id, LeaderAddress: leader.address, RoutingVersion: f.version,
-		}})
-		return
-	}
-	find := func(path []byte) *protocol.Node {
-		n := f.nodes[string(path)]
-		if n == nil {
-			c.refuse(r, protocol.StatusNotFound)
-		}
-		return n
-	}
-	switch r.Kind {
-	case protocol.KindNodeCreate:
-		path := string(r.NodeCreate.Path)
-		n, existed := f.nodes[path]
-		if !existed {
-			f.lastID++
-			n = &protocol.Node{ID: f.lastID, Path: []byte(path), Config: r.NodeCreate.Config, ConfigVersion: 1}
-			f.nodes[path], f.ids[n.ID] = n, path
-		}
-		c.answer(r.ID, &protocol.NodeCreateAnswer{Node: *n, Existed: existed})
-	case protocol.KindNodeDescribe:
-		if n := find(r.NodeDescribe.Path); n != nil {
-			c.answer(r.ID, &protocol.NodeDescribeAnswer{Node: *n})
-		}
-	case protocol.KindNodeAlter:
-		if n := find(r.NodeAlter.Path); n != nil {
-			if v := r.NodeAlter.ConfigVersion; v != 0 && v != n.ConfigVersion {
-				c.refuse(r, protocol.StatusPreconditionFailed)
-				return
-			}
-			n.Config = r.NodeAlter.Config
-			n.ConfigVersion++
-			c.answer(r.ID, &protocol.NodeAlterAnswer{Node: *n})
-		}
-	case protocol.KindNodeDrop:
-		n := f.nodes[string(r.NodeDrop.Path)]
-		if n == nil || r.NodeDrop.NodeID != 0 && r.NodeDrop.NodeID != n.ID {
-			c.refuse(r, protocol.StatusNotFound)
-			return
-		}
-		delete(f.nodes, string(n.Path))
-		delete(f.ids, n.ID)
-		for _, s := range f.shards {
-			s.apply(shard.Command{Kind: shard.CmdNodeDrop, Node: shard.NodeID(n.ID), Count: shard.MaxList}, nil)
-			s.endWatches(n.ID)
-		}
-		c.answer(r.ID, &protocol.NodeDropAnswer{})
-	case protocol.KindNodeList:
-		var paths []string
-		for path := range f.nodes {
-			if path > string(r.NodeList.After) && len(path) >= len(r.NodeList.Prefix) &&
-				path[:len(r.NodeList.Prefix)] == string(r.NodeList.Prefix) {
-				paths = append(paths, path)
-			}
-		}
-		slices.Sort(paths)
-		var a protocol.NodeListAnswer
-		for i, path := range paths {
-			if i == 2 { // small pages
-				a.Next = []byte(paths[i-1])
-				break
-			}
-			a.Nodes.Append(*f.nodes[path])
-		}
-		c.answer(r.ID, &a)
 	}
 }

@@ -18,7 +18,7 @@ func (c *fakeConn) readShard(r *protocol.Request) {
 		f.shardOf(shard.SlotOf(shard.NodeID(m.NodeID), m.Name)).describe(c, r, m, page)
 	case protocol.KindSemaphoreList:
 		m := &r.SemaphoreList
-		list, more := f.shards[m.ShardID-1].machine.ListSemaphores(shard.NodeID(m.NodeID), string(m.Prefix),
+		list, _, more := f.shards[m.ShardID-1].machine.ListSemaphores(shard.NodeID(m.NodeID), string(m.Prefix),
 			string(m.After), page, nil)
 		var a protocol.SemaphoreListAnswer
 		for _, v := range list {
@@ -87,7 +87,8 @@ func (s *fakeShard) describe(c *fakeConn, r *protocol.Request, m *protocol.Semap
 		return
 	}
 	var d shard.Description
-	if !s.machine.Describe(shard.NodeID(m.NodeID), m.Name, shard.DescribeOptions{
+	of := shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
+	if !s.machine.Describe(of, shard.DescribeOptions{
 		Owners: m.IncludeOwners, Waiters: m.IncludeWaiters, After: shard.OrderID(m.After), Limit: page,
 	}, &d) {
 		c.refuse(r, protocol.StatusNotFound)
@@ -167,18 +168,22 @@ func (s *fakeShard) endWatches(node uint64) {
 	})
 }
 
+func (w *fakeWatch) ref() shard.Ref {
+	return shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(w.node), Name: string(w.name)}
+}
+
 // snapshot sends all there is, in pages.
 func (s *fakeShard) snapshot(w *fakeWatch) {
 	p := &protocol.WatchSnapshot{First: true}
 	after := shard.OrderID(0)
 	for {
 		var d shard.Description
-		p.Exists = s.machine.Describe(shard.NodeID(w.node), w.name,
+		p.Exists = s.machine.Describe(w.ref(),
 			shard.DescribeOptions{Owners: true, After: after, Limit: s.cluster.pageSize}, &d)
 		w.exists, p.Last = p.Exists, !d.More
 		if !p.Exists {
 			var delta shard.Delta
-			s.machine.Changes(shard.NodeID(w.node), w.name, 0, &delta)
+			s.machine.Changes(w.ref(), 0, &delta)
 			d.Revision = delta.To
 		}
 		p.Revision, p.Ephemeral, p.Limit = uint64(d.Revision), d.Ephemeral, d.Limit
@@ -221,7 +226,7 @@ func (s *fakeShard) changed(e *shard.Effect) {
 func (s *fakeShard) follow(w *fakeWatch, x protocol.Existence) {
 	var d shard.Delta
 	p := &protocol.WatchDelta{From: uint64(w.since), Existence: x}
-	switch kind := s.machine.Changes(shard.NodeID(w.node), w.name, w.since, &d); {
+	switch kind := s.machine.Changes(w.ref(), w.since, &d); {
 	case kind == shard.DeltaAbsent:
 		p.Existence = protocol.ExistenceDeleted
 	case kind == shard.DeltaNone:

@@ -106,6 +106,37 @@ func TestAnOverloadedHostIsGivenItsTime(t *testing.T) {
 	}
 }
 
+// TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry: a shard that keeps too much for a session refuses until
+// the session says what it has seen. Each try says it anew, so that a refused one never waits for another to say it.
+func TestAMutationThatWasRefusedForRoomAcknowledgesWithItsNextTry(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		s := session(t, c)
+		first, second := s.Semaphore("first"), s.Semaphore("second", client.Limit(1))
+		check(t, first.Create(t.Context(), 1, nil))
+		var unseen uint64 // the number of the update, which is answered late
+		refused := 0
+		fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+			switch {
+			case r.Kind == protocol.KindSemaphoreUpdate && refused == 0:
+				unseen = r.SemaphoreUpdate.Number
+				return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
+			case r.Kind == protocol.KindAcquire && r.Acquire.Acknowledged < unseen:
+				refused++
+				return fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded, WaitMillis: 5000}}
+			}
+			return fault{}
+		})
+		updated := make(chan error)
+		go func() { updated <- first.Update(t.Context(), []byte("x")) }()
+		synctest.Wait()
+		check(t, acquire(t, second).Release(t.Context()))
+		check(t, <-updated)
+		if unseen == 0 || refused != 1 {
+			t.Errorf("number %d was not answered, and the acquire was refused %d times", unseen, refused)
+		}
+	})
+}
+
 func TestARefusalIsFinal(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		sem := session(t, c).Semaphore(name, client.Limit(1))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -130,9 +131,13 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	return failed("destroy session", decimal(id), err)
 }
 
-// Holding is what a session owns of a semaphore, or waits for.
+// Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
 type Holding struct {
-	Name    string
+	Name string
+	// Kind is the kind of the object: "semaphore", or a number with "kind-" before it where this client has no name.
+	Kind string
+	// Role is what the session is to the object: "owner" or "waiter" of a semaphore.
+	Role    string
 	OrderID uint64
 	Count   uint64
 	// Waiting: the session waits for it.
@@ -159,10 +164,7 @@ func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...Hold
 		}
 		read := func(a *protocol.Answer) (page []*Holding, more bool) {
 			for h := range a.SessionHoldings.Holdings.All() {
-				page = append(page, &Holding{
-					Name: string(h.Name), OrderID: h.OrderID, Count: h.Count, Waiting: h.Waiting,
-					Since: moment(h.SinceMillis),
-				})
+				page = append(page, holding(h))
 			}
 			m.After = a.SessionHoldings.Next
 			return page, m.After != 0
@@ -172,6 +174,22 @@ func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...Hold
 	return named(all, func(err error) error {
 		return failed("list the holdings of session", decimal(sessionID), err)
 	})
+}
+
+func holding(h protocol.Holding) *Holding {
+	out := &Holding{
+		Name: string(h.Name), Kind: "semaphore", Role: string(h.Role), OrderID: h.OrderID, Count: h.Count,
+		Waiting: h.Waiting, Since: moment(h.SinceMillis),
+	}
+	switch {
+	case !h.ObjectKind.IsSemaphore():
+		out.Kind = "kind-" + strconv.Itoa(int(h.ObjectKind))
+	case h.Waiting:
+		out.Role = "waiter"
+	default:
+		out.Role = "owner"
+	}
+	return out
 }
 
 // list is a list whose items a loop gets one by one, or an error, with which it ends.

@@ -41,8 +41,9 @@ type NodeInfo struct {
 	Config NodeConfig
 	// ConfigVersion grows with every change of the config.
 	ConfigVersion uint64
-	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. Where an
-	// answer was lost on the way, what was there before can be the same call's own first try.
+	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. In a cluster of a
+	// feature level below 4, where an answer was lost on the way, what was there before can be the same call's own
+	// first try.
 	Existed bool
 }
 
@@ -89,9 +90,10 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 	var n *NodeInfo
 	m := &protocol.NodeCreate{Path: protocol.View(path), Config: config.wire()}
 	ctx, op := c.begin(ctx, OpCreateNode, path, "")
-	err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) {
+	_, err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
 		n = nodeInfo(&a.NodeCreate.Node)
 		n.Existed = a.NodeCreate.Existed
+		return a.NodeCreate.Since
 	})
 	if err == nil && !n.Existed {
 		err = config.checkQuotas(n)
@@ -144,7 +146,10 @@ func (c *Client) AlterNode(
 	var n *NodeInfo
 	m := &protocol.NodeAlter{Path: protocol.View(path), Config: config.wire(), ConfigVersion: g.version}
 	ctx, op := c.begin(ctx, OpAlterNode, path, "")
-	err := c.cluster.Do(ctx, cluster.MetaLeader, m, func(a *protocol.Answer) { n = nodeInfo(&a.NodeAlter.Node) })
+	_, err := c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+		n = nodeInfo(&a.NodeAlter.Node)
+		return a.NodeAlter.Since
+	})
 	if err == nil {
 		err = config.checkQuotas(n)
 	}
@@ -154,13 +159,16 @@ func (c *Client) AlterNode(
 
 // DropNode removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use.
 func (c *Client) DropNode(ctx context.Context, path string) error {
-	// The id sees to it that a second try does not hit a node that was created after the first.
+	// The id sees to it that a second try does not hit a node that was created after the first, also where the cluster
+	// has no numbers.
 	ctx, op := c.begin(ctx, OpDropNode, path, "")
 	n, err := c.describeNode(ctx, path)
 	if err == nil {
 		var doubt bool
 		m := &protocol.NodeDrop{Path: protocol.View(path), NodeID: n.ID}
-		doubt, err = c.cluster.DoDoubtful(ctx, cluster.MetaLeader, m, nil)
+		doubt, err = c.cluster.DoNumbered(ctx, cluster.MetaLeader, m, &m.Numbered, func(a *protocol.Answer) uint64 {
+			return a.NodeDrop.Since
+		})
 		if doubt && errors.Is(err, ErrNotFound) {
 			err = nil // an earlier try has done it
 		}

@@ -45,6 +45,8 @@ type Welcome struct {
 	// RequestKinds are the requests of the second block of kinds that the host answers. It may be an older
 	// one, which closes the connection over any other.
 	RequestKinds Kinds
+	// Since is for numbered changes of nodes that are sent first from now on; 0 where the cluster has no numbers yet.
+	Since uint64
 }
 
 // Kind returns the kind of the answer to a Hello.
@@ -59,6 +61,7 @@ func (m *Welcome) answerFields(c *codec) {
 	c.record("limits", m.Limits.fields)
 	c.uint("ping_interval_ms", &m.PingIntervalMillis)
 	m.RequestKinds.list(c, "request_kinds")
+	c.uint("since", &m.Since)
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.

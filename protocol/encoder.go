@@ -113,6 +113,9 @@ func View(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
+// Text returns bytes of a message as a string without a copy. It is good for as long as the bytes are.
+func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
 // SharedPush is a push that many requests get: it is encoded once, and only its head is written for each
 // of them. It may be used by many goroutines; it does not change.
 type SharedPush struct {

@@ -38,6 +38,9 @@ var examples = []example{
 			ptr(KindNumber(128)), ptr(KindNumber(129)), ptr(KindNumber(176)), ptr(KindNumber(1<<53)),
 		),
 	})},
+	{"welcome-since", answer(1, &Welcome{
+		Version: 1, HostID: 3, HostName: []byte("signal-3"), ClusterID: []byte("9d1f6a"), Since: 4711,
+	})},
 	{"welcome-no-common-version", failure(1, KindHello, Result{
 		Status: StatusUnsupported, Message: "versions 1 to 1 are spoken here",
 	})},
@@ -83,6 +86,7 @@ var examples = []example{
 	{"node-create-quota", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"), Config: NodeConfig{QuotaObjects: 50_000, QuotaBytes: 64 << 20},
 	})},
+	{"node-create-numbered", request(6, &NodeCreate{Path: []byte("/prod/jobs"), Numbered: exampleNumbered()})},
 	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
 	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
 	{"node-describe-answer", answer(7, &NodeDescribeAnswer{Node: exampleNode()})},
@@ -96,6 +100,16 @@ var examples = []example{
 	{"node-alter-answer", answer(8, &NodeAlterAnswer{Node: exampleNode()})},
 	{"node-drop", request(9, &NodeDrop{Path: []byte("/prod/jobs")})},
 	{"node-drop-guarded", request(9, &NodeDrop{Path: []byte("/prod/jobs"), NodeID: 17})},
+	{"node-alter-numbered", request(8, &NodeAlter{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{ReadConsistency: ConsistencyStrict}, Numbered: exampleNumbered(),
+	})},
+	{"node-alter-answer-since", answer(8, &NodeAlterAnswer{Node: exampleNode(), Since: 4712})},
+	{"node-create-answer-since", answer(6, &NodeCreateAnswer{Node: exampleNode(), Since: 4712})},
+	{"node-drop-numbered", request(9, &NodeDrop{NodeID: 17, Numbered: exampleNumbered()})},
+	{"node-drop-answer-since", answer(9, &NodeDropAnswer{Since: 4712})},
+	{"node-drop-answer-stale", failure(9, KindNodeDrop, Result{
+		Status: StatusStale, Message: "number 7 may have been carried out and forgotten", Since: 14_712,
+	})},
 	{"node-drop-answer", answer(9, &NodeDropAnswer{})},
 	{"node-list", request(10, &NodeList{Prefix: []byte("/prod/"), After: []byte("/prod/a"), Limit: 100})},
 	{"node-list-answer", answer(10, &NodeListAnswer{
@@ -144,6 +158,12 @@ var examples = []example{
 	})},
 	{"session-holdings-answer-since", answer(19, &SessionHoldingsAnswer{
 		Holdings: list[Holding](&Holding{Name: []byte("slots"), OrderID: 9, Count: 2, SinceMillis: exampleTime}),
+	})},
+	{"session-holdings-answer-kinds", answer(19, &SessionHoldingsAnswer{
+		Holdings: list[Holding](
+			&Holding{Name: []byte("slots"), OrderID: 9, Count: 2, ObjectKind: ObjectSemaphore},
+			&Holding{Name: []byte("dns"), OrderID: 11, ObjectKind: 2, Role: []byte("follower")},
+		),
 	})},
 	{"semaphore-create", request(20, &SemaphoreCreate{
 		Mutation: exampleMutation(2), NodeID: 17, Name: []byte("slots"), Limit: 10, Data: []byte("v1"),
@@ -227,7 +247,11 @@ var examples = []example{
 		Semaphores: list[Semaphore](ptr(exampleSemaphore())), Next: []byte("slots"),
 	})},
 	{"watch", request(32, &Watch{NodeID: 17, Name: []byte("slots"), Since: 7, Owners: true, Data: true})},
+	{"watch-kind", request(34, &Watch{
+		NodeID: 17, Name: []byte("web"), Since: 7, ObjectKind: 200, View: []byte("waves/1"),
+	})},
 	{"watch-answer", answer(32, &WatchAnswer{})},
+	{"watch-kind-answer", answer(34, &WatchAnswer{ObjectKind: 200})},
 	{"watch-stop", request(33, &WatchStop{WatchID: 32})},
 	{"watch-stop-answer", answer(33, &WatchStopAnswer{})},
 	{"granted", push(25, &Granted{OrderID: 81_301})},
@@ -247,6 +271,9 @@ var examples = []example{
 	{"watch-snapshot-ephemeral", push(32, &WatchSnapshot{
 		Revision: 8, First: true, Exists: true, Ephemeral: true, Limit: Exclusive, Owners: exampleOwners(),
 	})},
+	{"watch-snapshot-rows", push(34, &WatchSnapshot{
+		Revision: 8, First: true, Last: true, Exists: true, Data: []byte("head"), Rows: exampleRows(),
+	})},
 	{"watch-snapshot-missing", push(32, &WatchSnapshot{Revision: 8, First: true, Last: true})},
 	{"watch-delta", push(32, &WatchDelta{
 		From: 8, To: 11, DataChanged: true, Data: []byte("v2"),
@@ -256,6 +283,10 @@ var examples = []example{
 		From: 11, To: 14, Existence: ExistenceCreated, Ephemeral: true, Limit: Exclusive, Joined: exampleOwners(),
 	})},
 	{"watch-delta-limit", push(32, &WatchDelta{From: 14, To: 15, Limit: 12})},
+	{"watch-delta-rows", push(34, &WatchDelta{
+		From: 8, To: 11, DataChanged: true, Data: []byte("head 2"), Gone: list[OrderID](ptr(OrderID(6))),
+		Rows: exampleRows(),
+	})},
 	{"watch-delta-deleted", push(32, &WatchDelta{From: 14, To: 15, Existence: ExistenceDeleted})},
 	{"watch-resync", push(32, &WatchResync{})},
 	{"watch-end", push(32, &WatchEnd{Result: Result{Status: StatusNotFound, Message: "the node was dropped"}})},
@@ -328,11 +359,19 @@ func exampleSemaphore() Semaphore {
 	}
 }
 
+func exampleNumbered() Numbered {
+	return Numbered{Client: []byte("0123456789abcdef"), Number: 7, Since: 4711}
+}
+
 func exampleOwners() Owners {
 	return list[Owner](
 		&Owner{OrderID: 5, SessionID: exampleSession, Count: 1, Data: []byte("10.20.30.40:8080")},
 		&Owner{OrderID: 7, SessionID: exampleSession + 1, Count: 2},
 	)
+}
+
+func exampleRows() Rows {
+	return list[Row](&Row{ID: 4, Body: []byte("row 4")}, &Row{ID: 300})
 }
 
 func request(id uint64, m RequestMessage) sample {

@@ -10,10 +10,13 @@ const (
 
 // The most bytes that a field may have.
 const (
-	MaxNameBytes        = 1024    // of a semaphore; at least 1
+	MaxNameBytes        = 1024    // of a semaphore or another object; at least 1
+	MaxViewBytes        = 256     // of the name of a part of an object
+	MaxRoleBytes        = 64      // of what a session is to an object
 	MaxPathBytes        = 1024    // of a node; at least 1
 	MaxDescriptionBytes = 1024    // of a session
 	MaxKeyBytes         = 16      // of a session
+	MaxClientIDBytes    = 16      // of a client that numbers its requests
 	MaxDataBytes        = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
 	MaxClientNameBytes  = 256
 	MaxVersionBytes     = 64 // of a client's or a host's version

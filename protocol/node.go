@@ -48,10 +48,29 @@ func (n *NodeConfig) fields(c *codec) {
 	c.uint("quota_bytes", &n.QuotaBytes)
 }
 
+// Numbered makes a change of nodes one that is carried out once, however often it is sent. The zero value is that of a
+// request without a number. All three fields are the same in every repetition. They may be sent only to a host whose
+// Welcome had a Since that is not 0.
+type Numbered struct {
+	// Client is MaxClientIDBytes random bytes, drawn when the client starts.
+	Client []byte
+	// Number is the client's own: no other request of it has the same.
+	Number uint64
+	// Since is the largest one that a host of the cluster had said before the request was sent the first time.
+	Since uint64
+}
+
+func (n *Numbered) fields(c *codec) {
+	c.bytes("client", &n.Client, MaxClientIDBytes)
+	c.uint("number", &n.Number)
+	c.uint("since", &n.Since)
+}
+
 // NodeCreate creates a node. Where the path exists, its node is left as it is.
 type NodeCreate struct {
-	Path   []byte
-	Config NodeConfig
+	Path     []byte
+	Config   NodeConfig
+	Numbered Numbered
 }
 
 // Kind returns KindNodeCreate.
@@ -60,6 +79,7 @@ func (*NodeCreate) Kind() Kind { return KindNodeCreate }
 func (m *NodeCreate) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.record("config", m.Config.fields)
+	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeCreateAnswer answers a NodeCreate.
@@ -67,6 +87,8 @@ type NodeCreateAnswer struct {
 	Node Node
 	// Existed: the node was there before, and nothing was changed.
 	Existed bool
+	// Since is for numbered requests that are sent first from now on; 0 where the cluster has no numbers yet.
+	Since uint64
 }
 
 // Kind returns the kind of the answer to a NodeCreate.
@@ -75,6 +97,7 @@ func (*NodeCreateAnswer) Kind() Kind { return KindNodeCreate.Answer() }
 func (m *NodeCreateAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
 	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
 }
 
 // NodeDescribe asks for a node by its path, by its id, or by both, which must then belong together.
@@ -111,6 +134,7 @@ type NodeAlter struct {
 	NodeID uint64
 	// ConfigVersion, if it is not 0, is the one that the config must have for the change to be made.
 	ConfigVersion uint64
+	Numbered      Numbered
 }
 
 // Kind returns KindNodeAlter.
@@ -121,12 +145,15 @@ func (m *NodeAlter) requestFields(c *codec) {
 	c.record("config", m.Config.fields)
 	c.uint("node_id", &m.NodeID)
 	c.uint("config_version", &m.ConfigVersion)
+	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeAlterAnswer answers a NodeAlter.
 type NodeAlterAnswer struct {
 	// Node is the node after the change.
 	Node Node
+	// Since is for numbered requests that are sent first from now on.
+	Since uint64
 }
 
 // Kind returns the kind of the answer to a NodeAlter.
@@ -134,13 +161,15 @@ func (*NodeAlterAnswer) Kind() Kind { return KindNodeAlter.Answer() }
 
 func (m *NodeAlterAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
+	c.uint("since", &m.Since)
 }
 
 // NodeDrop removes a node with its semaphores, and ends its sessions. The node is named by its path, by
 // its id, or by both, which must then belong together.
 type NodeDrop struct {
-	Path   []byte
-	NodeID uint64
+	Path     []byte
+	NodeID   uint64
+	Numbered Numbered
 }
 
 // Kind returns KindNodeDrop.
@@ -149,15 +178,21 @@ func (*NodeDrop) Kind() Kind { return KindNodeDrop }
 func (m *NodeDrop) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.uint("node_id", &m.NodeID)
+	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeDropAnswer answers a NodeDrop.
-type NodeDropAnswer struct{}
+type NodeDropAnswer struct {
+	// Since is for numbered requests that are sent first from now on.
+	Since uint64
+}
 
 // Kind returns the kind of the answer to a NodeDrop.
 func (*NodeDropAnswer) Kind() Kind { return KindNodeDrop.Answer() }
 
-func (*NodeDropAnswer) answerFields(*codec) {}
+func (m *NodeDropAnswer) answerFields(c *codec) {
+	c.uint("since", &m.Since)
+}
 
 // NodeList asks for the nodes whose path begins with Prefix, ordered by path.
 type NodeList struct {

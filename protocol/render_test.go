@@ -115,7 +115,8 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 				Reason     AbortReason
 				Moved      Moved
 				Quota      Quota
-			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved, detail.Quota}
+				Since      uint64
+			}{detail.Message, detail.WaitMillis, detail.Reason, detail.Moved, detail.Quota, detail.Since}
 			return renderStruct(t, &withoutStatus, f.Fields)
 		}
 		return renderStruct(t, v.Addr().Interface(), f.Fields)

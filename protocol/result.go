@@ -22,6 +22,8 @@ type Result struct {
 	Moved Moved
 	// Quota says which quota was in the way, with StatusQuotaExceeded.
 	Quota Quota
+	// Since is for numbered requests that are sent first from now on; in refusals of those.
+	Since uint64
 }
 
 // Moved names the host that leads a shard, as far as the host that answers knows.
@@ -48,6 +50,7 @@ func (r *Result) Err() error {
 		Reason:  r.Reason,
 		Moved:   r.Moved,
 		Quota:   r.Quota,
+		Since:   r.Since,
 	}
 }
 
@@ -77,6 +80,7 @@ func (r *Result) detail(c *codec) {
 	c.textCopy("leader_address", &r.Moved.LeaderAddress, MaxAddressBytes)
 	c.uint("routing_version", &r.Moved.RoutingVersion)
 	c.record("quota", r.Quota.fields)
+	c.uint("since", &r.Since)
 }
 
 // Error is an outcome that is not a success. It says that it is (errors.Is) the sentinel of its status.
@@ -91,6 +95,8 @@ type Error struct {
 	Moved Moved
 	// Quota says which quota was in the way, with StatusQuotaExceeded.
 	Quota Quota
+	// Since is for numbered requests that are sent first from now on; 0 where the host does not say.
+	Since uint64
 }
 
 // Sentinels to hold an error against with errors.Is: one for each status but success.

@@ -152,7 +152,7 @@ func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 // Holdings is a list of holdings.
 type Holdings = List[Holding, *Holding]
 
-// Holding is what a session owns of a semaphore, or waits for.
+// Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
 type Holding struct {
 	Name    []byte
 	OrderID uint64
@@ -162,6 +162,10 @@ type Holding struct {
 	// SinceMillis is when it began to own, or to wait, in milliseconds since 1970 by the wall clock of a host; 0 where
 	// that is not known. It is for people.
 	SinceMillis uint64
+	// ObjectKind is the kind of the object, and Role what the session is to it: a word of that kind, empty for
+	// semaphores.
+	ObjectKind ObjectKind
+	Role       []byte
 }
 
 func (h *Holding) item(c *codec) { c.record("", h.fields) }
@@ -172,6 +176,8 @@ func (h *Holding) fields(c *codec) {
 	c.uint("count", &h.Count)
 	c.bool("waiting", &h.Waiting)
 	c.uint("since_ms", &h.SinceMillis)
+	enum(c, "object_kind", &h.ObjectKind)
+	c.text("role", &h.Role, MaxRoleBytes)
 }
 
 // HoldingLost is pushed, with id 0, when a session ceases to own a semaphore though it neither released

@@ -1,15 +1,21 @@
 package protocol
 
-// Watch opens a streaming watch: the state of a semaphore, or the changes since a revision, and then
+// Watch opens a streaming watch: the state of an object, or of a part of it, or the changes since a revision, and then
 // every change. What comes carries the id of this request. The name need not exist.
 type Watch struct {
 	NodeID uint64
 	Name   []byte
 	// Since is the revision that the client's view has; 0 for none, which begins with a snapshot.
 	Since uint64
-	// Owners and Data say what is wanted besides the semaphore's existence.
+	// Owners and Data say what is wanted besides a semaphore's existence. They mean nothing for other kinds.
 	Owners bool
 	Data   bool
+	// ObjectKind is the kind of the object; 0 stands for a semaphore. A host that does not know this field watches a
+	// semaphore whatever is asked for: the answer says what is watched.
+	ObjectKind ObjectKind
+	// View is the part of the object that is wanted; empty for the whole. Each kind says which views it has. A view
+	// that does not exist is as an object that does not exist.
+	View []byte
 }
 
 // Kind returns KindWatch.
@@ -21,15 +27,22 @@ func (m *Watch) requestFields(c *codec) {
 	c.uint("since", &m.Since)
 	c.bool("owners", &m.Owners)
 	c.bool("data", &m.Data)
+	enum(c, "object_kind", &m.ObjectKind)
+	c.text("view", &m.View, MaxViewBytes)
 }
 
 // WatchAnswer answers a Watch. It comes before everything that is pushed for the watch.
-type WatchAnswer struct{}
+type WatchAnswer struct {
+	// ObjectKind is the kind that is watched, as it was asked for.
+	ObjectKind ObjectKind
+}
 
 // Kind returns the kind of the answer to a Watch.
 func (*WatchAnswer) Kind() Kind { return KindWatch.Answer() }
 
-func (*WatchAnswer) answerFields(*codec) {}
+func (m *WatchAnswer) answerFields(c *codec) {
+	enum(c, "object_kind", &m.ObjectKind)
+}
 
 // WatchStop ends a streaming watch of this connection. Nothing is pushed for it after the answer.
 type WatchStop struct {
@@ -65,20 +78,23 @@ func (m *WatchEnd) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-// WatchSnapshot is pushed with the id of a watch: one page of the semaphore's state. The first page
+// WatchSnapshot is pushed with the id of a watch: one page of the state that is watched. The first page
 // begins a new view, and the last one puts it in the place of the old.
 type WatchSnapshot struct {
 	// Revision is the same on all pages of a snapshot.
 	Revision uint64
 	First    bool
 	Last     bool
-	// Exists and what follows up to Data is on the first page only.
+	// Exists and what follows up to Data is on the first page only. Ephemeral and Limit are of semaphores. Data is the
+	// head of an object of another kind, in that kind's own form.
 	Exists    bool
 	Ephemeral bool
 	Limit     uint64
 	Data      []byte
-	// Owners are ordered by order id, through all pages.
+	// Owners are those of a semaphore, ordered by order id, through all pages.
 	Owners Owners
+	// Rows are those of an object of another kind, ordered by id, through all pages.
+	Rows Rows
 }
 
 // Kind returns KindWatchSnapshot.
@@ -93,6 +109,7 @@ func (m *WatchSnapshot) pushFields(c *codec) {
 	c.uint("limit", &m.Limit)
 	c.data("data", &m.Data)
 	m.Owners.list(c, "owners")
+	m.Rows.list(c, "rows")
 }
 
 // WatchDelta is pushed with the id of a watch: what leads from the state of one revision, or of any between the two, to
@@ -103,10 +120,10 @@ type WatchDelta struct {
 	To   uint64
 	// Existence is applied first, then the rest in the order of the fields.
 	Existence Existence
-	// DataChanged: Data replaces the data of the view.
+	// DataChanged: Data replaces the data of the view, or the head of an object of another kind.
 	DataChanged bool
 	Data        []byte
-	// Gone are the order ids of the owners that left.
+	// Gone are the order ids of the owners that left, or the ids of the rows that went.
 	Gone OrderIDs
 	// Joined are the owners that came, and those whose count or data changed.
 	Joined Owners
@@ -114,6 +131,8 @@ type WatchDelta struct {
 	// was there too: it was changed.
 	Ephemeral bool
 	Limit     uint64
+	// Rows are those that came or changed, as they are now, of an object of another kind.
+	Rows Rows
 }
 
 // Kind returns KindWatchDelta.
@@ -129,12 +148,13 @@ func (m *WatchDelta) pushFields(c *codec) {
 	m.Joined.list(c, "joined")
 	c.bool("ephemeral", &m.Ephemeral)
 	c.uint("limit", &m.Limit)
+	m.Rows.list(c, "rows")
 }
 
-// OrderIDs is a list of order ids.
+// OrderIDs is a list of order ids, or of ids of rows.
 type OrderIDs = List[OrderID, *OrderID]
 
-// OrderID is an order id, as an item of a list.
+// OrderID is an order id, or the id of a row, as an item of a list.
 type OrderID uint64
 
 func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
@@ -147,21 +167,3 @@ type WatchResync struct{}
 func (*WatchResync) Kind() Kind { return KindWatchResync }
 
 func (*WatchResync) pushFields(*codec) {}
-
-// Existence says whether a semaphore came or went between two revisions.
-type Existence uint8
-
-const (
-	// ExistenceSame: it exists as before, or is missing as before.
-	ExistenceSame Existence = 0
-	// ExistenceCreated: it is a new one, though one of that name may have gone in between. The view is
-	// cleared: what it showed before belongs to no semaphore that exists.
-	ExistenceCreated Existence = 1
-	// ExistenceDeleted: it is gone, and the view is cleared.
-	ExistenceDeleted Existence = 2
-)
-
-// String returns the change as the docs write it, or its number where it is not known here.
-func (e Existence) String() string {
-	return nameOf(e, "EXISTENCE", "SAME", "CREATED", "DELETED")
-}

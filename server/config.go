@@ -74,6 +74,8 @@ type Config struct {
 	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
 	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
 	Clock func() time.Time
+	// NextAlarm, where a test sets it, says when something is due in a data shard, in place of its machine.
+	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
 }
 
 const (

@@ -121,7 +121,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
-		RequestKinds: protocol.RequestKinds(),
+		RequestKinds: protocol.RequestKinds(), Since: h.meta.Machine.NextAnswer(),
 	})
 	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
 	c.welcomed.Store(true)

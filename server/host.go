@@ -67,8 +67,8 @@ func Open(config Config) (*Host, error) {
 		},
 		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards,
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
-		Delay:          config.AcquireDelay,
-		DigestInterval: config.DigestInterval, Halt: config.Halt, Clock: config.Clock, Log: config.Log,
+		Delay: config.AcquireDelay, DigestInterval: config.DigestInterval,
+		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas

@@ -36,14 +36,17 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 	}
 	prefix, after, request := string(m.Prefix), string(m.After), r.ID
 	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
-		page, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
+		page, last, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
 		for i := range page {
 			a.Semaphores.Append(semaphoreInfo(&page[i], m.IncludeData))
-			if endsPage(a.Semaphores.Size(), i, len(page), more) {
-				a.Next = []byte(page[i].Name)
+			if a.Semaphores.Size() >= protocol.PageBytes && i < len(page)-1 {
+				last, more = page[i].Name, true
 				break
 			}
+		}
+		if more {
+			a.Next = []byte(last)
 		}
 		c.Answer(request, &a)
 	})
@@ -135,9 +138,14 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 		page, more := rp.Machine.ListHoldings(id, shard.OrderID(m.After), itemLimit(m.Limit), nil)
 		for i := range page {
 			x := &page[i]
-			a.Holdings.Append(protocol.Holding{
+			h := protocol.Holding{
 				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner, SinceMillis: x.Since,
-			})
+				ObjectKind: protocol.ObjectKind(x.Kind),
+			}
+			if x.Kind != shard.KindSemaphore { // of those the other fields say it all
+				h.Role = []byte(x.Role)
+			}
+			a.Holdings.Append(h)
 			if endsPage(a.Holdings.Size(), i, len(page), more) {
 				a.Next = uint64(x.Order)
 				break
@@ -173,7 +181,8 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		count, l := rp.Machine.Count(), rp.Leader()
 		a.Shards.Append(protocol.ShardStatus{
 			ID: rp.ID, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.AppliedIndex(),
-			Sessions: uint64(count.Sessions), Semaphores: uint64(count.Objects), Waiters: uint64(count.Waiters),
+			Sessions: uint64(count.Sessions), Semaphores: uint64(count.OfKind[shard.KindSemaphore]),
+			Waiters: uint64(count.Waiters),
 		})
 	}
 	c.Answer(r.ID, &a)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"github.com/signalbox/signalbox/shard"
 	"io"
 	"strconv"
 	"strings"
@@ -46,9 +47,17 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_applied_index"+l, float64(r.AppliedIndex()))
 		gauge("signalbox_shard_sessions"+l, float64(count.Sessions))
 		gauge("signalbox_shard_guests"+l, float64(count.Guests))
-		gauge("signalbox_shard_semaphores"+l, float64(count.Objects))
+		gauge("signalbox_shard_semaphores"+l, float64(count.OfKind[shard.KindSemaphore]))
+		for _, k := range shard.Kinds(r.Machine.Level()) {
+			gauge(fmt.Sprintf(`signalbox_shard_kind_objects{shard="%d",kind="%v"}`, r.ID, k), float64(count.OfKind[k]))
+		}
 		gauge("signalbox_shard_waiters"+l, float64(count.Waiters))
 		gauge("signalbox_shard_pending"+l, float64(r.Machine.Pending()))
+		gauge("signalbox_shard_time_seconds"+l, float64(r.Machine.Time())/1000)
+		gauge("signalbox_shard_alarms"+l, float64(r.Machine.Alarms()))
+		next, _ := r.Machine.NextAlarm()
+		gauge("signalbox_shard_next_alarm_seconds"+l, float64(next)/1000)
+		gauge("signalbox_shard_beats_total"+l, float64(r.Beats()))
 		gauge("signalbox_shard_queued_commands"+l, float64(queued))
 		gauge("signalbox_shard_shared_batches_total"+l, float64(r.Pipeline.Shared()))
 		gauge("signalbox_shard_batches_in_flight"+l, float64(flying))

@@ -63,10 +63,9 @@ func (sw *semaphoreWriter) node(n *meta.Node) {
 		}
 		for after, more := "", true; more && !sw.full(); {
 			var page []shard.SemaphoreView
-			page, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, sw.checks), nil)
+			page, after, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, sw.checks), nil)
 			sw.checks -= max(len(page), 1) // a node without any counts too
 			for i := range page {
-				after = page[i].Name
 				if sw.series > 0 && (asks(n) || !page[i].Ephemeral) {
 					sw.semaphore(r, n, &page[i])
 				}
@@ -87,7 +86,8 @@ func (sw *semaphoreWriter) semaphore(r *replica.Replica, n *meta.Node, s *shard.
 
 func (sw *semaphoreWriter) owners(r *replica.Replica, n *meta.Node, name string) {
 	var d shard.Description
-	if !r.Machine.Describe(n.ID, []byte(name), shard.DescribeOptions{Owners: true, Limit: sw.series}, &d) {
+	of := shard.Ref{Kind: shard.KindSemaphore, Node: n.ID, Name: name}
+	if !r.Machine.Describe(of, shard.DescribeOptions{Owners: true, Limit: sw.series}, &d) {
 		return
 	}
 	for _, o := range d.Links {

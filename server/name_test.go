@@ -30,6 +30,8 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 		&protocol.SemaphoreDescribe{NodeID: node},
 		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), WatchData: true}, // of no session
 		&protocol.Watch{NodeID: node},
+		&protocol.Watch{NodeID: node, Name: []byte("a"), View: []byte("part")}, // of a semaphore
+		&protocol.Watch{NodeID: node, Name: []byte("a"), View: make([]byte, protocol.MaxViewBytes+1)},
 		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: protocol.MaxSessionTimeoutMillis + 1},
 		&protocol.SessionStart{},
 		&protocol.NodeCreate{},
@@ -51,4 +53,19 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	refused := s.await(77, protocol.KindAcquire.Answer()).Result
 	want(t, "of -1 ms", refused.Status, protocol.StatusBadRequest)
 	want(t, "of -1 ms", refused.Message, "timeout_ms: -1 is not a uint")
+}
+
+// TestKindsThatTheHostDoesNotKnowAreNotWatched: the client is refused, rather than shown that there is no such object.
+// An answer says which kind is watched.
+func TestKindsThatTheHostDoesNotKnowAreNotWatched(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	node := s.node("/jobs")
+	refused := s.ask(&protocol.Watch{NodeID: node, Name: []byte("a"), ObjectKind: 200}).Result
+	want(t, "of an unknown kind", refused.Status, protocol.StatusUnsupported)
+	want(t, "of an unknown kind", refused.Message, "this host knows no objects of the kind OBJECT_KIND_200")
+	for _, kind := range []protocol.ObjectKind{0, protocol.ObjectSemaphore} {
+		answer := s.must(s.ask(&protocol.Watch{NodeID: node, Name: []byte("a"), Data: true, ObjectKind: kind}))
+		want(t, "what is watched", answer.Watch.ObjectKind, kind)
+	}
 }

@@ -31,14 +31,20 @@ func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string,
 	return path, id, ok
 }
 
-// metaChange proposes a command on nodes and answers with what done makes of its result.
-func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e *meta.Effect) protocol.AnswerMessage) {
+// metaChange proposes a command on nodes, under the number that the request gives it, and answers with what done makes
+// of its result.
+func (c *conn) metaChange(
+	r *protocol.Request, command meta.Command, number *protocol.Numbered,
+	done func(e *meta.Effect, since uint64) protocol.AnswerMessage,
+) {
 	h := c.host
-	if !h.admitsWrites(c, r) {
+	if n := len(number.Client); n != 0 && n != len(command.Numbered.Client) {
+		c.failure(r, protocol.StatusBadRequest, "the id of a client has 16 bytes")
 		return
 	}
-	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {
-		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
+	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
+	copy(command.Numbered.Client[:], number.Client)
+	if !h.admitsWrites(c, r) {
 		return
 	}
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
@@ -53,15 +59,25 @@ func (c *conn) metaChange(r *protocol.Request, command meta.Command, done func(e
 		c.Fail(r.ID, r.Kind, &result)
 		return
 	}
+	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {
+		if !h.meta.CaughtUp() {
+			c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+			return
+		}
+		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
+		return
+	}
 	id, kind := r.ID, r.Kind
 	h.meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
 		switch {
 		case e == nil:
 			c.Fail(id, kind, &protocol.Result{Status: failed})
 		case e.Status != protocol.StatusSuccess:
-			c.Fail(id, kind, &protocol.Result{Status: e.Status, Message: clip(e.Message)})
+			c.Fail(id, kind, &protocol.Result{
+				Status: e.Status, Message: clip(e.Message), Since: h.meta.Machine.NextAnswer(),
+			})
 		default:
-			c.Answer(id, done(e))
+			c.Answer(id, done(e, h.meta.Machine.NextAnswer()))
 		}
 		c.flush()
 	})
@@ -83,12 +99,12 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 	}
 	id := r.ID
 	c.metaChange(r, meta.Command{Kind: meta.CmdNodeCreate, Path: path, Config: meta.Config(r.NodeCreate.Config)},
-		func(e *meta.Effect) protocol.AnswerMessage {
+		&r.NodeCreate.Numbered, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 			existed := e.Flags&meta.FlagExisted != 0
 			if existed {
 				c.dropAct(id)
 			}
-			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: existed}
+			return &protocol.NodeCreateAnswer{Node: wireNode(&e.Node), Existed: existed, Since: since}
 		})
 }
 
@@ -118,8 +134,8 @@ func (c *conn) nodeAlter(r *protocol.Request) {
 	}
 	c.metaChange(r, meta.Command{
 		Kind: meta.CmdNodeAlter, Path: path, Node: id, Config: meta.Config(m.Config), Expected: m.ConfigVersion,
-	}, func(e *meta.Effect) protocol.AnswerMessage {
-		return &protocol.NodeAlterAnswer{Node: wireNode(&e.Node)}
+	}, &m.Numbered, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.NodeAlterAnswer{Node: wireNode(&e.Node), Since: since}
 	})
 }
 
@@ -128,8 +144,10 @@ func (c *conn) nodeDrop(r *protocol.Request) {
 	if !ok {
 		return
 	}
-	c.metaChange(r, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id},
-		func(e *meta.Effect) protocol.AnswerMessage { return &protocol.NodeDropAnswer{} })
+	c.metaChange(r, meta.Command{Kind: meta.CmdNodeDrop, Path: path, Node: id}, &r.NodeDrop.Numbered,
+		func(_ *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.NodeDropAnswer{Since: since}
+		})
 }
 
 func (c *conn) nodeDescribe(r *protocol.Request) {

@@ -133,7 +133,8 @@ func (d *describe) runWatched() {
 
 func (d *describe) read() bool {
 	m := &d.m
-	return d.rp.Machine.Describe(shard.NodeID(m.NodeID), m.Name, shard.DescribeOptions{
+	of := shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(m.NodeID), Name: protocol.Text(m.Name)}
+	return d.rp.Machine.Describe(of, shard.DescribeOptions{
 		Owners: m.IncludeOwners, Waiters: m.IncludeWaiters,
 		After: shard.OrderID(m.After), Limit: int(min(m.Limit, shard.MaxPage)),
 	}, &d.page)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Status is the state of a host, for people and tools.
@@ -64,9 +65,19 @@ func (h *Host) Status() Status {
 			ID: r.ID, Leader: l.Leader, Term: l.Term, Applied: r.AppliedIndex(),
 			Serving: r.Leads() && r.Serving(), ProofAge: age,
 			Sessions: count.Sessions, Attached: r.Leases.Counts().Attached, Guests: count.Guests,
-			Semaphores: count.Objects, Waiters: count.Waiters, Watches: r.Hub.Len(),
+			Semaphores: count.OfKind[shard.KindSemaphore], Waiters: count.Waiters, Watches: r.Hub.Len(),
 			Queued: queued, InFlight: flying,
 		})
 	}
 	return s
+}
+
+// ShardClock returns the time of a data shard as this host's replica has it, zero where there is no such shard.
+func (h *Host) ShardClock(id uint64) clock.Clock {
+	for _, r := range h.replicas {
+		if r.ID == id {
+			return r.Machine.Clock()
+		}
+	}
+	return clock.Clock{}
 }

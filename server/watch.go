@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -41,7 +42,7 @@ func (c *conn) watch(r *protocol.Request) {
 	if !c.authorizeIn(r, id) {
 		return
 	}
-	if !c.hasName(r, m.Name) {
+	if !c.hasName(r, m.Name) || !c.knowsView(r, m) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, m.Name))
@@ -50,7 +51,7 @@ func (c *conn) watch(r *protocol.Request) {
 		return
 	}
 	request, open := r.ID, *m
-	open.Name = slices.Clone(m.Name)
+	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
 	if !c.beginOpening(request) {
 		c.failure(r, protocol.StatusBadRequest, "a watch of this id is being opened")
 		return
@@ -64,6 +65,26 @@ func (c *conn) watch(r *protocol.Request) {
 		c.finishOpening(rp, request)
 		c.flush()
 	})
+}
+
+// knowsView answers a request to watch what the host knows nothing of.
+func (c *conn) knowsView(r *protocol.Request, m *protocol.Watch) bool {
+	if m.ObjectKind.IsSemaphore() {
+		if len(m.View) > 0 {
+			c.failure(r, protocol.StatusBadRequest, "a semaphore has no views: it is watched as a whole")
+		}
+		return len(m.View) == 0
+	}
+	needs, known := shard.LevelOfKind(shard.ObjectKind(m.ObjectKind))
+	switch {
+	case !known:
+		c.failure(r, protocol.StatusUnsupported, fmt.Sprintf("this host knows no objects of the kind %v", m.ObjectKind))
+		return false
+	case needs > c.host.meta.Machine.Level():
+		c.Fail(r.ID, r.Kind, c.host.aboveLevel(needs))
+		return false
+	}
+	return true
 }
 
 // openWatch opens a watch at a replica that is up to date, and answers.

@@ -7,6 +7,8 @@ import (
 )
 
 // answer is the Result of a mutation, kept until its session acknowledges it.
+//
+// Its body, where it has one, stands in the machine's bodies.
 type answer struct {
 	number   uint64
 	order    OrderID
@@ -62,6 +64,7 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	for i := range answers {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
 			m.touchSession(l.session)
+			m.forgetBodies(m.sessions.at(l.session), a.number-1, a.number)
 			*a = answer{number: a.number, status: protocol.StatusAborted, abort: reason}
 		}
 	}
@@ -72,7 +75,27 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	s := m.sessions.at(h)
 	if a := s.kept(number); a != nil {
 		m.touchSession(h)
+		m.forgetBodies(s, number-1, number)
 		outcome.number = number
 		*a = outcome
 	}
+}
+
+// reportLost gives an owner Lost: its semaphore is deleted. Its acquire may not have been answered yet: sent again, it
+// must not say that it owns.
+func (m *Machine) reportLost(h handle) {
+	m.emitFor(EffectLost, h)
+	if m.rules >= answersEndWithOwnership {
+		m.endAnswers(h, protocol.AbortDeleted)
+		return
+	}
+	l := m.links.at(h)
+	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
+}
+
+// abort gives the session that waits Aborted: its acquire is over.
+func (m *Machine) abort(h handle, reason protocol.AbortReason) {
+	m.emitFor(EffectAborted, h).Abort = reason
+	l := m.links.at(h)
+	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
 }

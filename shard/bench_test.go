@@ -24,7 +24,7 @@ type bed struct {
 func newBed(sessions int) *bed {
 	b := &bed{m: New(Options{}), numbers: make([]uint64, sessions), one: Batch{Commands: make([]Command, 1)}}
 	for i := range sessions {
-		b.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
+		b.apply(&Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
 		b.ids = append(b.ids, b.result().Session)
 	}
 	return b
@@ -33,16 +33,22 @@ func newBed(sessions int) *bed {
 // newestBed is a bed of a shard that is at the newest level.
 func newestBed(sessions int) *bed {
 	b := newBed(sessions)
-	b.do(Command{Kind: CmdLevel, Count: uint64(level.Newest)})
+	b.apply(&Command{Kind: CmdLevel, Count: uint64(level.Newest)})
 	b.at = level.Newest
 	return b
 }
 
-func (b *bed) do(c Command) {
+func (b *bed) do(c Command) { b.apply(&c) }
+
+// apply is do without a copy of the command more.
+func (b *bed) apply(c *Command) {
 	c.Level = max(c.Level, b.at)
-	b.one.Commands[0] = c
+	b.one.Commands[0] = *c
 	b.out.Reset()
 	b.m.Apply(&b.one, &b.out)
+	if c.Kind == CmdLead && b.at >= StampLevel {
+		b.one.Stamp.Term = max(b.one.Stamp.Term, c.Term)
+	}
 }
 
 func (b *bed) result() *Effect {
@@ -55,10 +61,13 @@ func (b *bed) result() *Effect {
 }
 
 // as runs a mutation of session i under its next number.
-func (b *bed) as(i int, c Command) {
+func (b *bed) as(i int, c Command) { b.applyAs(i, &c) }
+
+// applyAs is as without a copy of the command more.
+func (b *bed) applyAs(i int, c *Command) {
 	b.numbers[i]++
 	c.Node, c.Session, c.Number, c.Acked = 1, b.ids[i], b.numbers[i], b.numbers[i]-1
-	b.do(c)
+	b.apply(c)
 }
 
 func names(format string, n int) [][]byte {
@@ -76,15 +85,15 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 			t := newestBed(n)
 			locks := names("lock/%08d", n)
 			for _, name := range locks {
-				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+				t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				at := i / 2 % n
 				if i%2 == 0 {
-					t.as(at, Command{Kind: CmdAcquire, Name: locks[at], Count: 1, Timeout: Forever})
+					t.applyAs(at, &Command{Kind: CmdAcquire, Name: locks[at], Count: 1, Timeout: Forever})
 				} else {
-					t.as(at, Command{Kind: CmdRelease, Name: locks[at]})
+					t.applyAs(at, &Command{Kind: CmdRelease, Name: locks[at]})
 				}
 			}
 		})
@@ -98,14 +107,14 @@ func BenchmarkApplyEphemeralCreateDelete(b *testing.B) {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
 			t := newestBed(1)
 			for i := range others {
-				t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i), Count: 1})
+				t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: fmt.Appendf(nil, "other/%08d", i), Count: 1})
 			}
 			locks := names("object/%d", 1000)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				name := locks[i%len(locks)]
-				t.as(0, Command{Kind: CmdAcquire, Name: name, Count: Exclusive, Flags: FlagEphemeral})
-				t.as(0, Command{Kind: CmdRelease, Name: name})
+				t.applyAs(0, &Command{Kind: CmdAcquire, Name: name, Count: Exclusive, Flags: FlagEphemeral})
+				t.applyAs(0, &Command{Kind: CmdRelease, Name: name})
 			}
 		})
 	}
@@ -128,17 +137,17 @@ func BenchmarkApplyAmongManyOwners(b *testing.B) {
 func benchmarkAmong(b *testing.B, n int, limit uint64) {
 	t := newestBed(n + 1)
 	name := []byte("wanted")
-	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
+	t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: limit})
 	for i := range n + 1 {
-		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		t.applyAs(i, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		at := 1 + (i/2*7919)%n
 		if i%2 == 0 {
-			t.as(at, Command{Kind: CmdRelease, Name: name})
+			t.applyAs(at, &Command{Kind: CmdRelease, Name: name})
 		} else {
-			t.as(at, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+			t.applyAs(at, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 		}
 	}
 }
@@ -149,14 +158,14 @@ func BenchmarkApplyHandOff(b *testing.B) {
 	const n = 32
 	t := newestBed(n)
 	name := []byte("contended")
-	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
-		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		t.applyAs(i, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		t.as(i%n, Command{Kind: CmdRelease, Name: name})
-		t.as(i%n, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		t.applyAs(i%n, &Command{Kind: CmdRelease, Name: name})
+		t.applyAs(i%n, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 	}
 }
 
@@ -165,17 +174,17 @@ func BenchmarkApplySessionDeathAmongManyWaiters(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
 	name := []byte("wanted")
-	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+	t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 	for i := range n {
-		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		t.applyAs(i, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		at := 1 + (i*7919)%(n-1)
-		t.do(Command{Kind: CmdSessionEnd, Session: t.ids[at]})
-		t.do(Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
+		t.apply(&Command{Kind: CmdSessionEnd, Session: t.ids[at]})
+		t.apply(&Command{Kind: CmdSessionCreate, Slot: Slot(i % Slots), Node: 1, Timeout: 10_000})
 		t.ids[at], t.numbers[at] = t.result().Session, 0
-		t.as(at, Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
+		t.applyAs(at, &Command{Kind: CmdAcquire, Name: name, Count: 1, Timeout: Forever})
 	}
 }
 
@@ -186,7 +195,7 @@ func BenchmarkApplyDecodedBatch(b *testing.B) {
 	locks := names("lock/%08d", n)
 	var batch Batch
 	for i, name := range locks {
-		t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
+		t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 1})
 		batch.Commands = append(batch.Commands,
 			Command{Kind: CmdAcquire, Node: 1, Session: t.ids[i], Name: name, Count: 1, Timeout: Forever},
 			Command{Kind: CmdRelease, Node: 1, Session: t.ids[i], Name: name})
@@ -293,12 +302,12 @@ func BenchmarkMillion(b *testing.B) {
 	b.Run("apply-during-save", func(b *testing.B) {
 		t := &bed{m: m, one: Batch{Commands: make([]Command, 1)}}
 		for i := range 1000 {
-			t.do(Command{Kind: CmdSessionCreate, Slot: Slot(i), Node: 2, Timeout: 10_000})
+			t.apply(&Command{Kind: CmdSessionCreate, Slot: Slot(i), Node: 2, Timeout: 10_000})
 			t.ids = append(t.ids, t.result().Session)
 		}
 		locks := names("lock/%08d", len(t.ids))
 		for _, name := range locks {
-			t.do(Command{Kind: CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
+			t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 2, Name: name, Count: 1})
 		}
 		sn, _ := m.PrepareSnapshot()
 		saved := make(chan error, 1)
@@ -308,9 +317,9 @@ func BenchmarkMillion(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			at := i % len(locks)
 			number += 2
-			t.do(Command{Kind: CmdAcquire, Node: 2, Session: t.ids[at], Number: number, Acked: number - 1,
+			t.apply(&Command{Kind: CmdAcquire, Node: 2, Session: t.ids[at], Number: number, Acked: number - 1,
 				Name: locks[at], Count: 1})
-			t.do(Command{Kind: CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1, Acked: number,
+			t.apply(&Command{Kind: CmdRelease, Node: 2, Session: t.ids[at], Number: number + 1, Acked: number,
 				Name: locks[at]})
 		}
 		if err := <-saved; err != nil {
@@ -370,15 +379,15 @@ func BenchmarkMillion(b *testing.B) {
 // cyclesOfOne acquires and releases one lock of a machine.
 func cyclesOfOne(b *testing.B, m *Machine, lock string) {
 	t := &bed{m: m, one: Batch{Commands: make([]Command, 1)}}
-	t.do(Command{Kind: CmdSessionCreate, Node: 3, Timeout: 10_000})
+	t.apply(&Command{Kind: CmdSessionCreate, Node: 3, Timeout: 10_000})
 	session, name := t.result().Session, []byte(lock)
-	t.do(Command{Kind: CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
+	t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 3, Name: name, Count: 1})
 	number := uint64(0)
 	for b.Loop() {
 		number += 2
-		t.do(Command{Kind: CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1, Name: name,
+		t.apply(&Command{Kind: CmdAcquire, Node: 3, Session: session, Number: number, Acked: number - 1, Name: name,
 			Count: 1})
-		t.do(Command{Kind: CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number, Name: name})
+		t.apply(&Command{Kind: CmdRelease, Node: 3, Session: session, Number: number + 1, Acked: number, Name: name})
 	}
 }
 
@@ -388,15 +397,15 @@ func BenchmarkDescribePageOfManyOwners(b *testing.B) {
 	const n = 100_000
 	t := newestBed(n)
 	name := []byte("endpoints")
-	t.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: Forever})
+	t.apply(&Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: Forever})
 	for i := range n {
-		t.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
+		t.applyAs(i, &Command{Kind: CmdAcquire, Name: name, Count: 1, Data: []byte("10.0.0.1:8080")})
 	}
 	var d Description
-	after := OrderID(0)
+	at, after := refOf(1, name), OrderID(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		if !t.m.Describe(1, name, DescribeOptions{Owners: true, After: after}, &d) {
+		if !t.m.Describe(at, DescribeOptions{Owners: true, After: after}, &d) {
 			b.Fatal("no semaphore")
 		}
 		if after = d.Links[len(d.Links)-1].Order; !d.More {

@@ -22,7 +22,7 @@ type follower struct {
 
 func (f *follower) catchUp(t *testing.T, m *Machine) {
 	var d Delta
-	switch kind := m.Changes(f.node, f.name, f.revision, &d); kind {
+	switch kind := m.Changes(refOf(f.node, f.name), f.revision, &d); kind {
 	case DeltaNone:
 	case DeltaAbsent:
 		f.exists, f.data, f.owners = false, "", nil
@@ -30,7 +30,7 @@ func (f *follower) catchUp(t *testing.T, m *Machine) {
 	case DeltaSnapshot:
 		f.snapshots++
 		var desc Description
-		if !m.Describe(f.node, f.name, DescribeOptions{Owners: true}, &desc) || desc.More {
+		if !m.Describe(refOf(f.node, f.name), DescribeOptions{Owners: true}, &desc) || desc.More {
 			t.Fatal("no snapshot to be had in one page")
 		}
 		f.exists, f.revision, f.data = true, desc.Revision, desc.Data
@@ -80,7 +80,7 @@ func TestFollowersThatCatchUpNowAndThenSeeWhatDescribeSees(t *testing.T) {
 				}
 				f.catchUp(t, m)
 				var desc Description
-				exists := m.Describe(f.node, f.name, DescribeOptions{Owners: true}, &desc)
+				exists := m.Describe(refOf(f.node, f.name), DescribeOptions{Owners: true}, &desc)
 				if exists != f.exists || exists && (desc.Data != f.data || len(desc.Links) != len(f.owners) ||
 					len(f.owners) > 0 && !reflect.DeepEqual(desc.Links, f.owners)) {
 					t.Fatalf("history %d, round %d, %s: have %+v\nwant %+v", history, round, f.name, f, desc)
@@ -101,10 +101,10 @@ func TestFollowersThatCatchUpNowAndThenSeeWhatDescribeSees(t *testing.T) {
 func TestChangesOfARevisionThatTheReplicaHasNotSeenAreNotGuessed(t *testing.T) {
 	m := New(Options{})
 	var d Delta
-	if kind := m.Changes(1, []byte("x"), 5, &d); kind != DeltaBehind {
+	if kind := m.Changes(refOf(1, []byte("x")), 5, &d); kind != DeltaBehind {
 		t.Fatal(kind)
 	}
-	if kind := m.Changes(1, []byte("x"), 0, &d); kind != DeltaAbsent {
+	if kind := m.Changes(refOf(1, []byte("x")), 0, &d); kind != DeltaAbsent {
 		t.Fatal(kind)
 	}
 }

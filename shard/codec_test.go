@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // randomCommand fills every field with something, or nothing.
@@ -49,6 +50,9 @@ func randomCommand(rng *rand.Rand) Command {
 	if level.Newest >= quotas {
 		c.Bytes = number()
 	}
+	if level.Newest >= bodyLevel {
+		c.Body = some(200)
+	}
 	for range rng.IntN(4) {
 		c.Sessions = append(c.Sessions, SessionID(number()))
 		c.Waiters = append(c.Waiters, WaiterRef{
@@ -57,6 +61,14 @@ func randomCommand(rng *rand.Rand) Command {
 		})
 	}
 	return c
+}
+
+// randomStamp draws a stamp, or none.
+func randomStamp(rng *rand.Rand) clock.Stamp {
+	if level.Newest < StampLevel || rng.IntN(3) == 0 {
+		return clock.Stamp{}
+	}
+	return clock.Stamp{Term: 1 + rng.Uint64()>>(1+rng.IntN(63)), Elapsed: rng.Uint64() >> rng.IntN(64)}
 }
 
 // randomKind draws one of the kinds that this build knows.
@@ -70,7 +82,8 @@ func randomKind(rng *rand.Rand) CommandKind {
 
 // sameBatch compares what a batch says, not at which levels it was decoded.
 func sameBatch(a, b *Batch) bool {
-	if a.Proposer != b.Proposer || a.Sequence != b.Sequence || len(a.Commands) != len(b.Commands) {
+	if a.Proposer != b.Proposer || a.Sequence != b.Sequence || a.Stamp != b.Stamp ||
+		len(a.Commands) != len(b.Commands) {
 		return false
 	}
 	for i := range a.Commands {
@@ -90,6 +103,9 @@ func sameBatch(a, b *Batch) bool {
 			}
 			if len(c.Key) == 0 {
 				c.Key = nil
+			}
+			if len(c.Body) == 0 {
+				c.Body = nil
 			}
 			if len(c.Sessions) == 0 {
 				c.Sessions = nil
@@ -114,14 +130,15 @@ func TestBatchComesBackAsItWasEncoded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var got Batch
 	for range 5000 {
-		want := Batch{Proposer: rng.Uint64(), Sequence: rng.Uint64() >> rng.IntN(64)}
+		want := Batch{Proposer: rng.Uint64(), Sequence: rng.Uint64() >> rng.IntN(64), Stamp: randomStamp(rng)}
 		var gathered []byte
 		for range rng.IntN(6) {
 			want.Commands = append(want.Commands, randomCommand(rng))
 			gathered = AppendCommand(gathered, &want.Commands[len(want.Commands)-1])
 		}
 		data := AppendBatch(nil, &want)
-		if !bytes.Equal(data, AppendGathered(nil, want.Proposer, want.Sequence, len(want.Commands), gathered)) {
+		if !bytes.Equal(data, AppendGathered(nil, want.Proposer, want.Sequence, want.Stamp, len(want.Commands),
+			gathered)) {
 			t.Fatal("a gathered batch looks different")
 		}
 		if err := DecodeBatch(data, &got, level.Newest); err != nil {
@@ -142,12 +159,13 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		b[at] = to
 		return b
 	}
-	leveled := func(body string) []byte { // a batch of one command of the first level
+	leveled := func(body string) []byte { // a batch of one command of the newest level
 		b, err := hex.DecodeString(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return append([]byte("\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"+string(rune(len(b)))), b...)
+		head := []byte("\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01")
+		return append(append(head, byte(level.Newest), byte(len(b))), b...)
 	}
 	for _, c := range []struct {
 		what string
@@ -163,6 +181,16 @@ func TestDecodeBatchNamesWhatIsWrong(t *testing.T) {
 		{"kind zero", change(13, 0), ErrBadBatch, "kind 0"},
 		{"unknown kind", change(13, 199), ErrNewerFormat, "a command of kind 199"},
 		{"unknown field", leveled("13" + "0080" + "40" + "05"), ErrNewerFormat, "fields 0x400000"},
+		{"unknown field of the fourth byte", leveled("13" + "0080" + "80" + "40" + "05"), ErrNewerFormat,
+			"fields 0x40000000"},
+		{"unknown field of the last byte", leveled("13" + "0080" + "80" + "80" + "80" + "80" + "80" + "80" + "05"),
+			ErrNewerFormat, "fields 0x8000000000000000"},
+		{"no third byte of fields", leveled("13" + "0080"), ErrBadBatch, "cut short"},
+		{"no fourth byte of fields", leveled("13" + "0080" + "90"), ErrBadBatch, "cut short"},
+		{"a third byte of no field", leveled("13" + "0080" + "00"), ErrBadBatch, "says nothing"},
+		{"a fourth byte of no field", leveled("13" + "0080" + "90" + "00" + "05"), ErrBadBatch, "says nothing"},
+		{"a body without bytes", leveled("13" + "0080" + "80" + "01" + "00"), ErrBadBatch, "body without bytes"},
+		{"a body that is cut", leveled("13" + "0080" + "80" + "01" + "05" + "61"), ErrBadBatch, "beyond its bytes"},
 		{"unknown flag", leveled("13" + "0100" + "80"), ErrNewerFormat, "flags 0x80"},
 		{"level too high for this build", leveled("09" + "0002" + "c901"), ErrNewerFormat, "level to 200"},
 		{"bytes behind the fields", leveled("01" + "0000" + "00"), ErrBadBatch, "behind the last field"},
@@ -188,16 +216,31 @@ func TestTheFormOfABatchStays(t *testing.T) {
 	update := Command{Kind: CmdSemaphoreUpdate, Node: 17, Session: 0x0102030405060708, Number: 3, Acked: 2,
 		Name: []byte("ab"), Data: []byte("c"), Order: 9}
 	guarded := Command{Kind: CmdSemaphoreUpdate, Node: 17, Name: []byte("ab"), Data: []byte("c"), Revision: 300}
+	timed := Command{Kind: CmdAcquire, Node: 17, Session: 0x0102030405060708, Number: 3, Name: []byte("ab"), Count: 1,
+		Timeout: Forever, Time: 300}
+	bodied := Command{Kind: CmdSemaphoreUpdate, Node: 17, Name: []byte("ab"), Body: []byte("xyz")}
+	all := bodied
+	all.Revision, all.Bytes = 300, 4
 	for body, want := range map[string]Command{
-		"11" + "fc08" + "11" + "0807060504030201" + "03" + "02" + "026162" + "0163" + "09": update,
-		"11" + "c480" + "01" + "11" + "026162" + "0163" + "ac02":                           guarded,
+		"11" + "fc08" + "11" + "0807060504030201" + "03" + "02" + "026162" + "0163" + "09":        update,
+		"11" + "c480" + "01" + "11" + "026162" + "0163" + "ac02":                                  guarded,
+		"13" + "5c86" + "04" + "11" + "0807060504030201" + "03" + "026162" + "02" + "00" + "ac02": timed,
+		"11" + "4480" + "80" + "01" + "11" + "026162" + "0378797a":                                bodied,
+		"11" + "4480" + "91" + "01" + "11" + "026162" + "ac02" + "04" + "0378797a":                all,
 	} {
+		if LevelOf(&want) > level.Newest {
+			continue
+		}
 		batch := Batch{Proposer: 5, Sequence: 7, Commands: []Command{want}}
-		written := fmt.Sprintf("02"+head+"01"+"%02x"+body, len(body)/2)
+		written := fmt.Sprintf("02"+head+"%02x%02x"+body, LevelOf(&want), len(body)/2)
 		if got := hex.EncodeToString(AppendBatch(nil, &batch)); got != written {
 			t.Errorf("%+v is written as %s, was %s", want, got, written)
 		}
-		for _, text := range []string{written, "01" + head + body} {
+		forms := []string{written}
+		if LevelOf(&want) == level.First {
+			forms = append(forms, "01"+head+body)
+		}
+		for _, text := range forms {
 			data, err := hex.DecodeString(text)
 			if err != nil {
 				t.Fatal(err)
@@ -206,6 +249,40 @@ func TestTheFormOfABatchStays(t *testing.T) {
 			if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &batch) {
 				t.Errorf("%s is read as %+v, %v", text, got.Commands, err)
 			}
+		}
+	}
+}
+
+// TestTheFormOfAStampStays: the flags stand behind the number of commands, and the stamp behind them.
+func TestTheFormOfAStampStays(t *testing.T) {
+	if level.Newest < StampLevel {
+		t.Skip("this build has no stamps")
+	}
+	const head = "0500000000000000" + "07" + "01"
+	batch := Batch{Proposer: 5, Sequence: 7, Stamp: clock.Stamp{Term: 9, Elapsed: 300},
+		Commands: []Command{{Level: 4, Kind: CmdDue, Term: 9}}}
+	for written, want := range map[string]Batch{
+		"03" + head + "01" + "09" + "ac02" + "04" + "04" + "0e" + "0010" + "09": batch,
+		"03" + head + "00" + "04" + "04" + "0e" + "0010" + "09": {Proposer: 5, Sequence: 7,
+			Commands: batch.Commands},
+	} {
+		data, _ := hex.DecodeString(written)
+		var got Batch
+		if err := DecodeBatch(data, &got, level.Newest); err != nil || !sameBatch(&got, &want) {
+			t.Errorf("%s is read as %+v, %v", written, got, err)
+		}
+		if err := DecodeBatch(data, &got, StampLevel-1); !errors.Is(err, ErrBadBatch) {
+			t.Errorf("below the level of stamps: %v", err)
+		}
+	}
+	if got := hex.EncodeToString(AppendBatch(nil, &batch)); !strings.HasPrefix(got, "03"+head+"01"+"09"+"ac02"+"04") {
+		t.Errorf("it is written as %s", got)
+	}
+	for bad, is := range map[string]error{"02": ErrNewerFormat, "81": ErrNewerFormat, "010000": ErrBadBatch,
+		"0109": ErrBadBatch} {
+		data, _ := hex.DecodeString("03" + head + bad)
+		if err := DecodeBatch(data, &batch, level.Newest); !errors.Is(err, is) {
+			t.Errorf("flags %s: %v", bad, err)
 		}
 	}
 }
@@ -231,7 +308,8 @@ func TestDecodeBatchAllocatesNoMoreThanItsBytesAskFor(t *testing.T) {
 func FuzzDecodeBatch(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 20 {
-		b := Batch{Proposer: rng.Uint64(), Commands: []Command{randomCommand(rng), randomCommand(rng)}}
+		b := Batch{Proposer: rng.Uint64(), Stamp: randomStamp(rng),
+			Commands: []Command{randomCommand(rng), randomCommand(rng)}}
 		f.Add(AppendBatch(nil, &b))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

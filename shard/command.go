@@ -5,15 +5,16 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // CommandKind says what a command does. The numbers stand in logs on disk: they never change their
-// meaning and are never used again.
+// meaning and are never used again. Those of a kind of objects stand in a file of the kind.
 type CommandKind uint8
 
 const (
 	// CmdLead is the first command of every new leader: it makes the time-driven commands
-	// (SessionsExpire, WaitersTimeOut) of all earlier terms void. Uses Term.
+	// (such as SessionsExpire) of all earlier terms void. Uses Term.
 	CmdLead CommandKind = 1
 	// CmdSessionCreate makes a session whose home this shard is. Uses Slot, Node, Timeout (ms), Data
 	// (the description), Key, and from level 2 on Time and Client.
@@ -30,8 +31,6 @@ const (
 	// CmdSessionsForget releases all that the named sessions have in this shard, which is not their
 	// home: the session directory says that they are dead. Uses Sessions.
 	CmdSessionsForget CommandKind = 6
-	// CmdWaitersTimeOut takes waiters out of queues whose time is up. Uses Term, Waiters.
-	CmdWaitersTimeOut CommandKind = 7
 	// CmdNodeDrop removes up to Count (at the most MaxList) objects and sessions of a dropped node.
 	// The answer says with FlagMore that there are more; the leader proposes it again. Uses Node, Count.
 	CmdNodeDrop CommandKind = 8
@@ -54,24 +53,11 @@ const (
 	// the defaults. Uses Node, Count (objects, for a node at the most MaxSemaphoresPerNode), Bytes.
 	CmdNodeLimits CommandKind = 13
 
-	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
-	// (the limit), Data.
-	CmdSemaphoreCreate CommandKind = 16
-	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
-	// Order and Revision as guards where they are not zero.
-	CmdSemaphoreUpdate CommandKind = 17
-	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
-	// FlagForce.
-	CmdSemaphoreDelete CommandKind = 18
-	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
-	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
-	CmdAcquire CommandKind = 19
-	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
-	// mutation fields, Node, Name, and Order as a guard where it is not zero.
-	CmdRelease CommandKind = 20
-	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the
-	// limit), and Revision as a guard where it is not zero.
-	CmdSemaphoreResize CommandKind = 21
+	// CmdDue does what is due for the objects whose alarms are over, by the time of the shard. A leader proposes it
+	// when it estimates that one is, and now and then while there is any alarm, so that the shard's time is not far
+	// behind where its leader dies. The answer says with FlagMore that more is due; the leader proposes it
+	// again. Uses Term.
+	CmdDue CommandKind = 14
 )
 
 // CommandFlags modify a command.
@@ -90,8 +76,8 @@ const (
 // flagNames are the names of the flags in the table of levels, by bit.
 var flagNames = [...]string{"ephemeral", "force", "operator"}
 
-// Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client and the
-// lists are views into the bytes that the command was decoded from; the machine copies what it keeps.
+// Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client, Body and the lists are
+// views into the bytes that the command was decoded from; the machine copies what it keeps.
 type Command struct {
 	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the
 	// shard. The rules that the command follows are those of its level, so that a log replays to what it did. Where
@@ -127,6 +113,8 @@ type Command struct {
 	Client ClientRef
 	// Bytes is a quota of bytes.
 	Bytes uint64
+	// Body has what a command of a kind of objects says beside these fields, in the kind's own form.
+	Body []byte
 
 	Sessions []SessionID
 	Waiters  []WaiterRef
@@ -137,6 +125,7 @@ type Command struct {
 func (c *Command) Clone() Command {
 	out := *c
 	out.Name, out.Data, out.Key = bytes.Clone(c.Name), bytes.Clone(c.Data), bytes.Clone(c.Key)
+	out.Body = bytes.Clone(c.Body)
 	return out
 }
 
@@ -171,6 +160,8 @@ type WaiterRef struct {
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
+	// Stamp says in which term the batch was proposed, and when. It is zero below level 4.
+	Stamp    clock.Stamp
 	Commands []Command
 
 	// Backing of the decoded lists, kept from one use of the batch to the next.
@@ -178,32 +169,27 @@ type Batch struct {
 	waiters  []WaiterRef
 }
 
-var commandNames = [...]string{
-	CmdLead:            "lead",
-	CmdSessionCreate:   "session-create",
-	CmdSessionUpdate:   "session-update",
-	CmdSessionEnd:      "session-end",
-	CmdSessionsExpire:  "sessions-expire",
-	CmdSessionsForget:  "sessions-forget",
-	CmdWaitersTimeOut:  "waiters-time-out",
-	CmdNodeDrop:        "node-drop",
-	CmdLevel:           "level",
-	CmdDigestTake:      "digest-take",
-	CmdDigestCompare:   "digest-compare",
-	CmdContinue:        "continue",
-	CmdNodeLimits:      "node-limits",
-	CmdSemaphoreCreate: "semaphore-create",
-	CmdSemaphoreUpdate: "semaphore-update",
-	CmdSemaphoreDelete: "semaphore-delete",
-	CmdAcquire:         "acquire",
-	CmdRelease:         "release",
-	CmdSemaphoreResize: "semaphore-resize",
+// commandNames are the names of the commands in the table of levels, by number.
+var commandNames = [256]string{
+	CmdLead:           "lead",
+	CmdSessionCreate:  "session-create",
+	CmdSessionUpdate:  "session-update",
+	CmdSessionEnd:     "session-end",
+	CmdSessionsExpire: "sessions-expire",
+	CmdSessionsForget: "sessions-forget",
+	CmdNodeDrop:       "node-drop",
+	CmdLevel:          "level",
+	CmdDigestTake:     "digest-take",
+	CmdDigestCompare:  "digest-compare",
+	CmdContinue:       "continue",
+	CmdNodeLimits:     "node-limits",
+	CmdDue:            "due",
 }
 
 // String returns the kind as logs and golden scripts write it.
 func (k CommandKind) String() string {
-	if int(k) < len(commandNames) && commandNames[k] != "" {
-		return commandNames[k]
+	if name := commandNames[k]; name != "" {
+		return name
 	}
 	return "command-" + strconv.Itoa(int(k))
 }
@@ -213,16 +199,5 @@ func (k CommandKind) String() string {
 func (k CommandKind) TakesTime() bool { return takesTime[k] }
 
 var takesTime = [256]bool{
-	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true,
-	CmdWaitersTimeOut: true, CmdContinue: true, CmdAcquire: true, CmdRelease: true, CmdSemaphoreResize: true,
-}
-
-// mutations are the numbered commands on named objects.
-var mutations = [256]mutation{
-	CmdSemaphoreCreate: {form: limitForm, run: (*Machine).semaphoreCreate, anonymous: true},
-	CmdSemaphoreUpdate: {run: (*Machine).semaphoreUpdate, anonymous: true},
-	CmdSemaphoreDelete: {run: (*Machine).semaphoreDelete, anonymous: true},
-	CmdAcquire:         {form: acquireForm, run: (*Machine).acquire, resume: (*Machine).resumeAcquire},
-	CmdRelease:         {run: (*Machine).release},
-	CmdSemaphoreResize: {form: limitForm, run: (*Machine).semaphoreResize, anonymous: true},
+	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdContinue: true,
 }

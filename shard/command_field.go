@@ -4,6 +4,10 @@ import "encoding/binary"
 
 // This file has all that batches know of the fields of a command. A new field gets its bit, its name, and its place in
 // the three functions below.
+//
+// The bits stand in bytes, the first eight of them in the first byte. The last bit of the second byte, and of each that
+// follows, is no field: it says that another byte follows. Two bits of the third byte are free for fields of commands
+// that are proposed all the time; others go into the bytes behind it.
 
 const (
 	hasFlags = 1 << iota
@@ -27,20 +31,28 @@ const (
 	hasTime
 	hasClient
 	hasBytes
+	_
+	_
+	hasFourth
+	hasBody
 
 	knownFields = 1<<iota - 1
+
+	// moreBytes are the bits that say that another byte follows. There are at most eight.
+	moreBytes = hasMore | hasFourth | 1<<31 | 1<<39 | 1<<47 | 1<<55
 )
 
-// fieldNames are the names of the fields in the table of levels, by bit. More is not a field.
+// fieldNames are the names of the fields in the table of levels, by bit.
 var fieldNames = [...]string{
 	"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order", "term",
-	"sessions", "waiters", "", "revision", "sum", "time", "client", "bytes",
+	"sessions", "waiters", "", "revision", "sum", "time", "client", "bytes", "", "",
+	"", "body",
 }
 
 // fieldsOf returns the bits of the fields that are not zero.
-func fieldsOf(c *Command) uint32 {
-	var f uint32
-	set := func(bit uint32, is bool) {
+func fieldsOf(c *Command) uint64 {
+	var f uint64
+	set := func(bit uint64, is bool) {
 		if is {
 			f |= bit
 		}
@@ -65,13 +77,14 @@ func fieldsOf(c *Command) uint32 {
 	set(hasMore|hasTime, c.Time != 0)
 	set(hasMore|hasClient, !c.Client.isZero())
 	set(hasMore|hasBytes, c.Bytes != 0)
+	set(hasMore|hasFourth|hasBody, len(c.Body) > 0)
 	return f
 }
 
-func appendBody(dst []byte, c *Command, fields uint32) []byte {
+func appendBody(dst []byte, c *Command, fields uint64) []byte {
 	dst = append(dst, byte(c.Kind), byte(fields), byte(fields>>8))
-	if fields&hasMore != 0 {
-		dst = append(dst, byte(fields>>16))
+	for more := fields >> 15; more&1 != 0; more >>= 8 {
+		dst = append(dst, byte(more>>1))
 	}
 	if fields&hasFlags != 0 {
 		dst = append(dst, byte(c.Flags))
@@ -146,10 +159,25 @@ func appendBody(dst []byte, c *Command, fields uint32) []byte {
 	if fields&hasBytes != 0 {
 		dst = binary.AppendUvarint(dst, c.Bytes)
 	}
+	if fields&hasBody != 0 {
+		dst = appendBytes(dst, c.Body)
+	}
 	return dst
 }
 
-func (r *reader) fields(c *Command, b *Batch, fields uint32) {
+// fieldBits reads the bits of the fields. A byte of them that says nothing is refused: a command has one form.
+func (r *reader) fieldBits() uint64 {
+	fields := uint64(r.byte())
+	fields |= uint64(r.byte()) << 8
+	for at := 16; at < 64 && fields>>(at-1)&1 != 0; at += 8 {
+		bits := r.byte()
+		r.must(bits != 0, "a byte of fields that says nothing")
+		fields |= uint64(bits) << at
+	}
+	return fields
+}
+
+func (r *reader) fields(c *Command, b *Batch, fields uint64) {
 	if fields&hasFlags != 0 {
 		c.Flags = CommandFlags(r.byte())
 	}
@@ -210,6 +238,10 @@ func (r *reader) fields(c *Command, b *Batch, fields uint32) {
 	}
 	if fields&hasBytes != 0 {
 		c.Bytes = r.uvarint()
+	}
+	if fields&hasBody != 0 {
+		c.Body = r.bytes()
+		r.must(len(c.Body) > 0, "a body without bytes")
 	}
 }
 

@@ -22,7 +22,7 @@ func TestDescribeTellsTheCountWithoutListingAnybody(t *testing.T) {
 		m.acquire("s1", "sem", count(4))
 		m.acquire("s2", "sem", count(2))
 		var d shard.Description
-		if !machine.Describe(homeNode, []byte("sem"), shard.DescribeOptions{}, &d) {
+		if !machine.Describe(semaphoreRef(homeNode, "sem"), shard.DescribeOptions{}, &d) {
 			t.Fatal("not found")
 		}
 		if d.Count != 4 || d.Owners != 1 || d.Waiters != 1 || len(d.Links) != 0 {
@@ -40,7 +40,7 @@ func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 		m.acquire("s1", "sem", count(3), data("foobar"), timeout(30))
 		m.acquire("s2", "sem", count(3), data("next"), timeout(20))
 		var d shard.Description
-		machine.Describe(homeNode, []byte("sem"), shard.DescribeOptions{Owners: true, Waiters: true}, &d)
+		machine.Describe(semaphoreRef(homeNode, "sem"), shard.DescribeOptions{Owners: true, Waiters: true}, &d)
 		want := []shard.LinkView{
 			{Order: 1, Session: m.id("s1"), Count: 3, Data: "foobar", Owner: true},
 			{Order: 2, Session: m.id("s2"), Count: 3, Data: "next", Timeout: 20_000},
@@ -54,7 +54,7 @@ func TestDescribeListsOwnersAndWaitersWithTheirData(t *testing.T) {
 // TestDescribeOfAMissingNameFindsNothing: case 55.
 func TestDescribeOfAMissingNameFindsNothing(t *testing.T) {
 	playReading(t, func(_ *scene, machine *shard.Machine) {
-		if machine.Describe(homeNode, []byte("sem"), shard.DescribeOptions{Owners: true}, new(shard.Description)) {
+		if machine.Describe(semaphoreRef(homeNode, "sem"), shard.DescribeOptions{Owners: true}, &shard.Description{}) {
 			t.Error("found")
 		}
 	})

@@ -52,7 +52,9 @@ func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
 		machine stateMachine
 	}{
 		{"machine", shard.New(shard.Options{Slots: slots})},
-		{"twin", twin.New(slots, shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession})},
+		{"twin", twin.New(slots, shard.Bounds{
+			Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
+		})},
 	} {
 		t.Run(subject.name, func(t *testing.T) {
 			story(newScene(t, subject.machine, slots))
@@ -84,7 +86,14 @@ func (sc *scene) do(c shard.Command) outcome {
 	sc.Helper()
 	var effects shard.Effects
 	before := sc.machine.State()
-	sc.machine.Apply(&shard.Batch{Commands: []shard.Command{c}}, &effects)
+	b := shard.Batch{Commands: []shard.Command{c}}
+	if before.Level >= shard.StampLevel {
+		b.Stamp.Term = before.Term // as of the leader
+		if c.Kind == shard.CmdLead {
+			b.Stamp.Term = c.Term
+		}
+	}
+	sc.machine.Apply(&b, &effects)
 	o := outcome{m: sc, command: c, effects: effects.List}
 	after := sc.machine.State()
 	sc.mustHold(o, &before, &after)
@@ -123,7 +132,7 @@ func (sc *scene) mustHold(o outcome, before, after *shard.State) {
 			sc.resultMustHold(o, e, before, after)
 			continue
 		case shard.EffectChanged:
-			want.Revision = e.Revision
+			want.Object, want.Revision = shard.KindSemaphore, e.Revision
 		case shard.EffectSessionEnded:
 			want.End = e.End
 		case shard.EffectSessionSeen, shard.EffectNodeSeen:
@@ -162,6 +171,8 @@ func (sc *scene) resultMustHold(o outcome, e *shard.Effect, before, after *shard
 			if sem != nil && !sem.Ephemeral && e.Limit != 0 { // a kept answer has none
 				want.Limit = sem.Limit
 			}
+		case twin.CmdExchange:
+			want.Revision, want.Body = e.Revision, e.Body
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate:
 			want.Revision = e.Revision
 			if sem := semaphoreIn(after, o.command.Node, string(o.command.Name)); sem != nil && len(o.effects) > 1 {
@@ -209,6 +220,11 @@ func linkIn(state *shard.State, node shard.NodeID, name string, session shard.Se
 		}
 	}
 	return nil
+}
+
+// semaphoreRef names a semaphore.
+func semaphoreRef(node shard.NodeID, name string) shard.Ref {
+	return shard.Ref{Kind: shard.KindSemaphore, Node: node, Name: name}
 }
 
 func semaphoreIn(state *shard.State, node shard.NodeID, name string) *shard.SemaphoreState {

@@ -40,6 +40,7 @@ func checkCounts(m *shard.Machine, state *shard.State) error {
 		Nodes: len(state.Nodes), Objects: len(state.Semaphores),
 		LastOrder: state.LastOrder, LastRevision: state.LastRevision, LastSession: state.LastSession, Term: state.Term,
 	}
+	want.OfKind[shard.KindSemaphore] = len(state.Semaphores)
 	for _, s := range state.Sessions {
 		if s.Home {
 			want.Sessions++
@@ -94,7 +95,13 @@ func checkSessionReads(m *shard.Machine, state *shard.State) error {
 		for _, sem := range state.Semaphores {
 			for _, l := range sem.Links {
 				if l.Session == s.ID && !deleted(state, &sem) {
-					want = append(want, shard.Holding{Name: sem.Name, LinkView: linkView(l)})
+					role := "waiter"
+					if l.Owner {
+						role = "owner"
+					}
+					want = append(want, shard.Holding{
+						Name: sem.Name, Kind: shard.KindSemaphore, Role: role, LinkView: linkView(l),
+					})
 				}
 			}
 		}
@@ -189,7 +196,7 @@ func checkSemaphoreReads(m *shard.Machine, state *shard.State) error {
 		want, _ := describe(sem)
 		var got shard.Description
 		if deleted(state, sem) {
-			if m.Describe(sem.Node, []byte(sem.Name), shard.DescribeOptions{}, &got) {
+			if m.Describe(semaphoreRef(sem.Node, sem.Name), shard.DescribeOptions{}, &got) {
 				return fmt.Errorf("semaphore %d/%q is deleted and described", sem.Node, sem.Name)
 			}
 			continue
@@ -197,7 +204,7 @@ func checkSemaphoreReads(m *shard.Machine, state *shard.State) error {
 		var links []shard.LinkView
 		options := shard.DescribeOptions{Owners: true, Waiters: true, Limit: pageOf}
 		for more := true; more; more = got.More {
-			if !m.Describe(sem.Node, []byte(sem.Name), options, &got) {
+			if !m.Describe(semaphoreRef(sem.Node, sem.Name), options, &got) {
 				return fmt.Errorf("Describe %d/%q: not found", sem.Node, sem.Name)
 			}
 			if len(got.Links) > pageOf {
@@ -230,7 +237,7 @@ func checkSemaphoreLists(m *shard.Machine, state *shard.State) error {
 			after := ""
 			for more := true; more; {
 				had := len(got)
-				if got, more = m.ListSemaphores(n.ID, prefix, after, pageOf, got); len(got) > had+pageOf {
+				if got, _, more = m.ListSemaphores(n.ID, prefix, after, pageOf, got); len(got) > had+pageOf {
 					return fmt.Errorf("ListSemaphores of %d: a page of %d", n.ID, len(got)-had)
 				}
 				if len(got) > 0 {
@@ -304,7 +311,7 @@ func checkDeltas(m *shard.Machine, earlier, now *shard.State) error {
 		if is != nil && deleted(now, is) {
 			is = nil
 		}
-		kind := m.Changes(then.Node, []byte(then.Name), then.Revision, &d)
+		kind := m.Changes(semaphoreRef(then.Node, then.Name), then.Revision, &d)
 		switch {
 		case is == nil:
 			if kind != shard.DeltaAbsent || d.To != now.LastRevision {
@@ -321,7 +328,7 @@ func checkDeltas(m *shard.Machine, earlier, now *shard.State) error {
 		case kind != shard.DeltaSnapshot:
 			return fmt.Errorf("Changes of %d/%q, which changed: kind %d", then.Node, then.Name, kind)
 		}
-		if kind := m.Changes(then.Node, []byte(then.Name), now.LastRevision+1, &d); kind != shard.DeltaBehind {
+		if kind := m.Changes(semaphoreRef(then.Node, then.Name), now.LastRevision+1, &d); kind != shard.DeltaBehind {
 			return fmt.Errorf("Changes of %d/%q since a revision to come: kind %d", then.Node, then.Name, kind)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // ErrNewerFormat is wrapped by errors about logs and snapshots that a newer version wrote.
@@ -26,17 +27,20 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	}
 	r := reader{data: data}
 	version := r.byte()
-	if r.bad == "" && version > batchVersion {
-		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, batchVersion, ErrNewerFormat)
+	if known := newestBatch(); r.bad == "" && version > known {
+		return fmt.Errorf("shard: batch of format %d, known up to %d: %w", version, known, ErrNewerFormat)
 	}
 	r.must(version != 0, "format 0")
 	b.Proposer = r.uint64()
 	b.Sequence = r.uvarint()
 	n := r.uvarint()
 	r.must(n <= MaxBatch && n <= uint64(len(r.data)), "more commands than it has bytes or may have")
+	b.Stamp = clock.Stamp{}
+	if version > batchWithoutStamp {
+		b.Stamp = r.stamp(at)
+	}
 	for i := uint64(0); i < n && r.bad == "" && r.newer == ""; i++ {
-		b.Commands = append(b.Commands, Command{})
-		c := &b.Commands[len(b.Commands)-1]
+		c := b.next()
 		if version == batchWithoutLevels {
 			c.Level = level.First
 			r.command(c, b)
@@ -56,6 +60,38 @@ func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	return fmt.Errorf("shard: %s in command %d: %w", r.bad, last, ErrBadBatch)
 }
 
+// next makes the batch longer by an empty command, in place: an append would copy it.
+func (b *Batch) next() *Command {
+	n := len(b.Commands)
+	if n == cap(b.Commands) {
+		b.Commands = append(b.Commands, Command{})
+	} else {
+		b.Commands = b.Commands[:n+1]
+		b.Commands[n] = Command{}
+	}
+	return &b.Commands[n]
+}
+
+// newestBatch is the newest format that this build reads.
+func newestBatch() byte {
+	if batchesOfTheLeader > level.Newest {
+		return batchWithoutStamp
+	}
+	return batchVersion
+}
+
+// stamp reads the flags of a batch and what they announce.
+func (r *reader) stamp(at level.Level) (s clock.Stamp) {
+	r.must(at >= batchesOfTheLeader, "a stamp below the level of stamps")
+	flags := r.byte()
+	r.known(flags&^batchStamped == 0, "a batch with the flags %#x", uint64(flags))
+	if flags&batchStamped != 0 {
+		s = clock.Stamp{Term: r.uvarint(), Elapsed: r.uvarint()}
+		r.must(s.Term != 0, "a stamp of term 0")
+	}
+	return s
+}
+
 // leveled reads a command behind its level and its length.
 func (r *reader) leveled(c *Command, b *Batch, at level.Level) {
 	c.Level = level.Level(r.byte())
@@ -73,14 +109,10 @@ func (r *reader) leveled(c *Command, b *Batch, at level.Level) {
 
 func (r *reader) command(c *Command, b *Batch) {
 	c.Kind = CommandKind(r.byte())
-	fields := uint32(r.byte())
-	fields |= uint32(r.byte()) << 8
-	if fields&hasMore != 0 {
-		fields |= uint32(r.byte()) << 16
-	}
 	r.must(c.Kind != 0, "kind 0")
-	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", int(c.Kind))
-	r.known(fields&^availableFields == 0, "fields %#x", int(fields&^availableFields))
+	r.known(commandLevels[c.Kind] <= level.Newest, "a command of kind %d", uint64(c.Kind))
+	fields := r.fieldBits()
+	r.known(fields&^availableFields == 0, "fields %#x", fields&^availableFields)
 	if r.bad != "" || r.newer != "" {
 		return
 	}
@@ -88,15 +120,15 @@ func (r *reader) command(c *Command, b *Batch) {
 	if r.bad != "" {
 		return
 	}
-	r.known(c.Flags&^availableFlags == 0, "flags %#x", int(c.Flags&^availableFlags))
+	r.known(c.Flags&^availableFlags == 0, "flags %#x", uint64(c.Flags&^availableFlags))
 	if r.newer == "" {
 		r.must(levelOf(c, fields) <= c.Level, "something of a higher level than it says")
 	}
-	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", int(c.Count))
+	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", c.Count)
 }
 
 // known notes that the build lacks what a command at or below the shard's level has.
-func (r *reader) known(ok bool, format string, what int) {
+func (r *reader) known(ok bool, format string, what uint64) {
 	if !ok && r.bad == "" && r.newer == "" {
 		r.newer = fmt.Sprintf(format, what) +
 			fmt.Sprintf(", which this build, that can follow up to level %d, does not know", level.Newest)

@@ -11,82 +11,44 @@ type LinkView struct {
 	Since   uint64 // when it began to own, or to wait: wall clock, milliseconds since 1970; 0 where it is not known
 }
 
-// DescribeOptions say what Describe lists besides the semaphore itself.
+// DescribeOptions say what Describe lists besides the object itself.
 type DescribeOptions struct {
-	Owners  bool
-	Waiters bool
-	After   OrderID // only those behind this order id: where the page before ended
+	Owners  bool    // of a semaphore
+	Waiters bool    // of a semaphore
+	Rows    bool    // of a view of another kind
+	After   OrderID // only those behind this order id, or id of a row: where the page before ended
 	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
 }
 
-// Description is one page of what there is to say of a semaphore. Pages of the same Revision show the
-// same owners; where it differs from page to page, begin again to see one moment.
+// Description is one page of what there is to say of an object. Pages of the same Revision show the
+// same owners, or rows; where it differs from page to page, begin again to see one moment.
+//
+// A view of another kind than semaphores has Name, Revision, Data, which is its head, and Rows.
 type Description struct {
 	SemaphoreView
 	Links []LinkView // owners, then waiters, each in order of order id
-	More  bool       // there is another page behind the last of Links
+	Rows  []Row      // by id; good until the Description is used again
+	More  bool       // there is another page behind the last of Links, or of Rows
+
+	bodies  []byte          // what Rows are views into
+	options DescribeOptions // in memory that is used again
 }
 
-// Describe fills d, whose memory is used again, and returns false where there is no semaphore of that
-// name.
-func (m *Machine) Describe(n NodeID, name []byte, o DescribeOptions, d *Description) bool {
-	*d = Description{Links: d.Links[:0]}
+// Describe fills d, whose memory is used again, and returns false where there is no object of that kind and name, or no
+// such view of it.
+func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
+	*d = Description{Links: d.Links[:0], Rows: d.Rows[:0], bodies: d.bodies[:0]}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	h := m.objects.find(ObjectHash(n, name), n, name)
-	if h == 0 || !m.isSemaphore(h) || m.objects.at(h).deleting {
+	h, v, ok := m.lookUp(&r)
+	if !ok {
 		return false
 	}
-	ob := m.objects.at(h)
-	d.SemaphoreView = m.viewSemaphore(ob)
-	limit := pageLimit(o.Limit)
-	for l := m.firstListed(ob, &o); l != 0; l = m.links.byObject.next(l) {
-		v := m.links.at(l)
-		if !v.owner && !o.Waiters {
-			break
-		}
-		if len(d.Links) == limit {
-			d.More = true
-			break
-		}
-		d.Links = append(d.Links, m.viewLink(v))
-	}
+	d.Name, d.Revision = m.objects.at(h).name, v.revision
+	d.options = o
+	m.kinds[r.Kind].describe(m, h, v, &d.options, d)
+	d.options = DescribeOptions{}
 	return true
-}
-
-// WillQueue reports whether an acquire would be queued if it were applied now, and so until an owner gives something
-// back. It is a forecast: the acquire is not checked as it is when it is applied.
-func (m *Machine) WillQueue(c *Command) bool {
-	if c.Timeout == 0 {
-		return false
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	h := m.objects.find(ObjectHash(c.Node, c.Name), c.Node, c.Name)
-	if h == 0 || !m.isSemaphore(h) || m.objects.at(h).deleting {
-		return false
-	}
-	o := m.objects.at(h)
-	s := m.semaphore(o)
-	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
-		return false
-	}
-	session := m.sessions.find(c.Session)
-	return session == 0 || m.links.find(o, h, session) == 0
-}
-
-// firstListed returns the first link that the page shows, zero where it shows none.
-func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
-	switch {
-	case !opts.Owners && !opts.Waiters:
-		return 0
-	case !opts.Owners:
-		w := o.firstWaiter
-		if w == 0 || m.links.at(w).order > opts.After {
-			return w
-		}
-	}
-	return m.linkAfter(o.links, opts.After)
 }
 
 // linkAfter returns the first link of an object behind the order id.
@@ -108,7 +70,7 @@ func (m *Machine) viewLink(l *link) LinkView {
 		Data: l.data, Owner: l.owner, Since: l.since,
 	}
 	if !l.owner {
-		v.Timeout = l.timeout
+		v.Timeout = l.timeout.millis()
 	}
 	return v
 }

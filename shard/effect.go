@@ -24,7 +24,7 @@ const (
 	// EffectLost: Session owned the semaphore, with Order, and it was deleted by force.
 	EffectLost EffectKind = 5
 	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
-	// FlagDeleted, FlagLimit, and the new Revision.
+	// FlagDeleted, FlagLimit, and the new Revision. Object is its kind.
 	EffectChanged EffectKind = 6
 	// EffectSessionEnded: Session is over; End says why. It comes before what its end releases.
 	EffectSessionEnded EffectKind = 7
@@ -68,8 +68,9 @@ type Effect struct {
 	Status   protocol.Status
 	Abort    protocol.AbortReason
 	End      protocol.EndReason
-	Quota    Quota // which one stood in the way of what was refused with StatusQuotaExceeded
-	Op       int32 // index of the command in its batch
+	Object   ObjectKind // of what changed
+	Quota    Quota      // which one stood in the way of what was refused with StatusQuotaExceeded
+	Op       int32      // index of the command in its batch
 	Node     NodeID
 	Name     string
 	Session  SessionID
@@ -81,11 +82,24 @@ type Effect struct {
 	// Timeout is the time that a queued acquire may wait, in milliseconds or Forever, so that the
 	// leader can set its timer.
 	Timeout uint64
+	// Body is what a Result answers in the form of the command's kind. It is kept with the answer.
+	Body string
 }
 
 // Effects collects what a batch brought about, in order. Reset keeps the memory, but for that of a burst.
 type Effects struct {
 	List []Effect
+}
+
+// next makes the list longer by one, and returns that one, whatever it holds.
+func (e *Effects) next() *Effect {
+	n := len(e.List)
+	if n == cap(e.List) {
+		e.List = append(e.List, Effect{})
+	} else {
+		e.List = e.List[:n+1]
+	}
+	return &e.List[n]
 }
 
 // keptEffects is for how many effects the memory is kept: more than what a batch of a busy shard brings about.

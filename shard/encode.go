@@ -1,28 +1,36 @@
 package shard
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/signalbox/signalbox/shard/clock"
+)
 
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
 //
-//	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint, then per command:
+//	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint,
+//	flags 1 byte, and where its bit 0 is set the stamp: term varint, elapsed varint, then per command:
 //	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not
-//	zero), a third byte of such bits where hasMore says so, the fields in the order below
+//	zero), further bytes of such bits where the last bit of the byte before says so, the fields in the order of
+//	their bits
 //
 // The level stands first, so that a command above the shard's can be passed over by builds that know nothing of what it
 // says. Count and Timeout are stored plus one, so that Forever takes one byte.
 //
-// Version 1, which logs of before the levels have, lacks level and length: its commands are of the first level.
+// Version 2 lacks the flags and the stamp: it is that of shards below the level of stamps. Version 1, which logs of
+// before the levels have, lacks level and length as well: its commands are of the first level.
 const (
-	batchVersion       = 2
+	batchVersion       = 3
+	batchWithoutStamp  = 2
 	batchWithoutLevels = 1
+
+	// batchStamped is the flag of a batch with a stamp.
+	batchStamped = 1
 )
 
 // AppendBatch appends the batch in the form that the log carries.
 func AppendBatch(dst []byte, b *Batch) []byte {
-	dst = append(dst, batchVersion)
-	dst = binary.LittleEndian.AppendUint64(dst, b.Proposer)
-	dst = binary.AppendUvarint(dst, b.Sequence)
-	dst = binary.AppendUvarint(dst, uint64(len(b.Commands)))
+	dst = appendBatchHead(dst, b.Proposer, b.Sequence, b.Stamp, len(b.Commands))
 	for i := range b.Commands {
 		dst = AppendCommand(dst, &b.Commands[i])
 	}
@@ -35,7 +43,11 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
 	dst = append(dst, byte(max(c.Level, levelOf(c, fields))), 0)
 	body := len(dst)
-	dst = appendBody(dst, c, fields)
+	return setLength(appendBody(dst, c, fields), body)
+}
+
+// setLength writes the length of the bytes from body on, for which one byte was left.
+func setLength(dst []byte, body int) []byte {
 	if n := len(dst) - body; n < 0x80 {
 		dst[body-1] = byte(n)
 		return dst
@@ -43,7 +55,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	return lengthen(dst, body)
 }
 
-// lengthen writes the length of the bytes from body on, for which one byte was left, where it takes more.
+// lengthen is setLength where the length takes more than one byte.
 func lengthen(dst []byte, body int) []byte {
 	var length [binary.MaxVarintLen64]byte
 	n := len(dst) - body
@@ -56,12 +68,26 @@ func lengthen(dst []byte, body int) []byte {
 
 // AppendGathered appends a batch of count commands whose AppendCommand forms stand one behind the
 // other in commands.
-func AppendGathered(dst []byte, proposer, sequence uint64, count int, commands []byte) []byte {
-	dst = append(dst, batchVersion)
+func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int, commands []byte) []byte {
+	return append(appendBatchHead(dst, proposer, sequence, stamp, count), commands...)
+}
+
+// appendBatchHead appends what stands before the commands. A batch without a stamp has the form of before the stamps.
+func appendBatchHead(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int) []byte {
+	version := byte(batchVersion)
+	if stamp.Term == 0 {
+		version = batchWithoutStamp
+	}
+	dst = append(dst, version)
 	dst = binary.LittleEndian.AppendUint64(dst, proposer)
 	dst = binary.AppendUvarint(dst, sequence)
 	dst = binary.AppendUvarint(dst, uint64(count))
-	return append(dst, commands...)
+	if stamp.Term == 0 {
+		return dst
+	}
+	dst = append(dst, batchStamped)
+	dst = binary.AppendUvarint(dst, stamp.Term)
+	return binary.AppendUvarint(dst, stamp.Elapsed)
 }
 
 func appendBytes(dst, b []byte) []byte {

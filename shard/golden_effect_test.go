@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -27,6 +28,9 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	case shard.EffectChanged:
 		line = fmt.Sprintf("changed %s%s rev=%d", drawName(e.Node, e.Name), drawChange(e.Flags), e.Revision)
 		rest.Node, rest.Name, rest.Flags, rest.Revision = 0, "", 0, 0
+		if e.Object == shard.KindSemaphore {
+			rest.Object = 0
+		}
 	case shard.EffectSessionEnded:
 		line = fmt.Sprintf("session-ended %s %v%s", st.name(e.Session), e.End, drawNode(e.Node))
 		rest.Session, rest.End, rest.Node = 0, 0, 0
@@ -47,7 +51,7 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	answer := shard.AnswerState{
 		Status: e.Status, Flags: e.Flags &^ shard.FlagMore, Abort: e.Abort, Order: e.Order, Revision: e.Revision,
-		Quota: e.Quota,
+		Quota: e.Quota, Body: e.Body,
 	}
 	line := drawAnswer(&answer)
 	if line == "ok" {
@@ -72,19 +76,23 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 	if c.Kind == shard.CmdAcquire && e.Status == protocol.StatusSuccess {
 		e.Limit = 0
 	}
-	e.Status, e.Flags, e.Abort, e.Order, e.Revision, e.Quota = 0, 0, 0, 0, 0, 0
+	e.Status, e.Flags, e.Abort, e.Order, e.Revision, e.Quota, e.Body = 0, 0, 0, 0, 0, 0, ""
 	return line
 }
 
 // drawAnswer draws an answer: a status other than SUCCESS, or what the flags say.
 func drawAnswer(a *shard.AnswerState) string {
 	var words []string
+	odd := a.Flags
 	for _, f := range []struct {
 		flag shard.EffectFlags
 		word string
-	}{{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"}} {
-		if a.Flags&f.flag != 0 {
-			words = append(words, f.word)
+	}{
+		{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"},
+		{shard.FlagData | shard.FlagLimit, "exchanged"},
+	} {
+		if a.Flags&f.flag == f.flag {
+			words, odd = append(words, f.word), odd&^f.flag
 		}
 	}
 	if a.Status != protocol.StatusSuccess {
@@ -104,10 +112,22 @@ func drawAnswer(a *shard.AnswerState) string {
 	if a.Revision != 0 {
 		words = append(words, fmt.Sprintf("rev=%d", a.Revision))
 	}
-	if odd := a.Flags &^ (shard.FlagAcquired | shard.FlagQueued | shard.FlagReleased); odd != 0 {
+	if a.Body != "" {
+		words = append(words, "body="+drawBody(a.Body))
+	}
+	if odd != 0 {
 		words = append(words, fmt.Sprintf("??? flags=%b", odd))
 	}
 	return strings.Join(words, " ")
+}
+
+// drawBody draws the body of an answer, of a long one its start and its length.
+func drawBody(body string) string {
+	const shown = 16
+	if len(body) <= shown {
+		return strconv.Quote(body)
+	}
+	return fmt.Sprintf("%q of %d bytes", body[:shown], len(body))
 }
 
 func drawChange(f shard.EffectFlags) string {

@@ -36,7 +36,7 @@ func (st *goldenStage) follow(l *goldenLine) ([]string, error) {
 	m := st.machine().Machine
 	from := f.revision
 	var d shard.Delta
-	switch kind := m.Changes(node, []byte(name), from, &d); kind {
+	switch kind := m.Changes(semaphoreRef(node, name), from, &d); kind {
 	case shard.DeltaChanges:
 		f.take(&d)
 		return append([]string{fmt.Sprintf("changes of rev=%d to rev=%d", from, d.To)}, st.drawDelta(&d)...), f.check(m)
@@ -59,7 +59,7 @@ func (st *goldenStage) changes(l *goldenLine) ([]string, error) {
 		return nil, err
 	}
 	var d shard.Delta
-	if kind := st.machine().Changes(node, []byte(name), since, &d); kind != shard.DeltaChanges {
+	if kind := st.machine().Changes(semaphoreRef(node, name), since, &d); kind != shard.DeltaChanges {
 		return st.drawNoDelta(kind, &d), nil
 	}
 	return append([]string{fmt.Sprintf("changes up to rev=%d", d.To)}, st.drawDelta(&d)...), nil
@@ -114,7 +114,7 @@ func (f *goldenFollower) take(d *shard.Delta) {
 // look describes the semaphore anew.
 func (f *goldenFollower) look(m *shard.Machine) {
 	var d shard.Description
-	m.Describe(f.node, []byte(f.name), shard.DescribeOptions{}, &d)
+	m.Describe(semaphoreRef(f.node, f.name), shard.DescribeOptions{}, &d)
 	f.revision, f.data, f.limit = d.Revision, d.Data, d.Limit
 	f.owners = make(map[shard.OrderID]shard.LinkView)
 	for _, link := range describeAll(m, f.node, f.name, shard.DescribeOptions{Owners: true}) {

@@ -145,6 +145,7 @@ func (f *goldenFaults) count(got shard.Counts, s *shard.State) {
 		Nodes: len(s.Nodes), Objects: len(s.Semaphores), LastOrder: s.LastOrder, LastRevision: s.LastRevision,
 		LastSession: s.LastSession, Term: s.Term,
 	}
+	want.OfKind[shard.KindSemaphore] = len(s.Semaphores)
 	for i := range s.Sessions {
 		if s.Sessions[i].Home {
 			want.Sessions++
@@ -170,7 +171,7 @@ func (f *goldenFaults) reads(m *shard.Machine, s *shard.State) {
 		after := ""
 		for more := true; more; {
 			var page []shard.SemaphoreView
-			page, more = m.ListSemaphores(n.ID, "", after, 2, nil)
+			page, _, more = m.ListSemaphores(n.ID, "", after, 2, nil)
 			listed[n.ID] = append(listed[n.ID], page...)
 			if len(page) > 0 {
 				after = page[len(page)-1].Name
@@ -240,7 +241,7 @@ func describeAll(m *shard.Machine, n shard.NodeID, name string, o shard.Describe
 	var all []shard.LinkView
 	for more := true; more; {
 		var d shard.Description
-		if !m.Describe(n, []byte(name), o, &d) {
+		if !m.Describe(semaphoreRef(n, name), o, &d) {
 			return all
 		}
 		all = append(all, d.Links...)

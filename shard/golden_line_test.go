@@ -119,6 +119,16 @@ func (l *goldenLine) flag(name string) bool {
 	return ok
 }
 
+// option reports whether an option is there, and leaves it.
+func (l *goldenLine) option(key string) (string, bool) {
+	for _, w := range l.words {
+		if w.key == key {
+			return w.text, true
+		}
+	}
+	return "", false
+}
+
 // text takes an option, and reports whether it is there.
 func (l *goldenLine) text(key string) (string, bool) {
 	w, ok := l.take(func(w goldenWord) bool { return w.key == key })

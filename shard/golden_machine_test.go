@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // goldenMachine is a machine on the stage, with what a host has around it: the log that feeds it, its
@@ -65,20 +66,20 @@ func (g *goldenMachine) options() shard.Options {
 
 // propose takes commands the whole way: encoded, decoded, applied by the machine and by its shadows, and
 // compared.
-func (g *goldenMachine) propose(commands []shard.Command) ([]shard.Effect, error) {
+func (g *goldenMachine) propose(commands []shard.Command, stamp clock.Stamp) ([]shard.Effect, error) {
 	if g.follows != nil {
 		return nil, fmt.Errorf("%s only follows %s", g.name, g.follows.name)
 	}
 	for i := range commands {
 		commands[i].Level = max(g.Level(), shard.LevelOf(&commands[i])) // as a host does
 	}
-	b := shard.Batch{Proposer: 1, Sequence: uint64(len(g.log) + 1), Commands: commands}
+	b := shard.Batch{Proposer: 1, Sequence: uint64(len(g.log) + 1), Stamp: stamp, Commands: commands}
 	data := shard.AppendBatch(nil, &b)
 	var gathered []byte
 	for i := range commands {
 		gathered = shard.AppendCommand(gathered, &commands[i])
 	}
-	if !bytes.Equal(data, shard.AppendGathered(nil, b.Proposer, b.Sequence, len(commands), gathered)) {
+	if !bytes.Equal(data, shard.AppendGathered(nil, b.Proposer, b.Sequence, b.Stamp, len(commands), gathered)) {
 		return nil, fmt.Errorf("a gathered batch is not as one that was encoded at once")
 	}
 	// The snapshot is fixed before the batch and saved behind it: what the batch changes must be preserved.

@@ -1,11 +1,14 @@
 package shard_test
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/twin"
 )
 
 // goldenBatch is a batch that a script puts together.
@@ -14,6 +17,38 @@ type goldenBatch struct {
 	commands []shard.Command
 	names    map[int]string // by command: what the session that it makes will be called
 	brief    bool
+	stamped  bool        // the script says by whom, and when it is proposed
+	stamp    clock.Stamp // what it says; the term is 0 where that is the machine's
+}
+
+// readStamp takes the options of a line that say when its batch is proposed, and in which term: that of the shard, as a
+// rule. No elapsed= means that the time stands still.
+func (b *goldenBatch) readStamp(l *goldenLine) {
+	_, late := l.option("elapsed")
+	elapsed, term := l.millis("elapsed", "0s"), l.number("stamped", 0)
+	if late || term != 0 {
+		b.stamped, b.stamp = true, clock.Stamp{Term: term, Elapsed: elapsed}
+	}
+}
+
+// stampOf returns the stamp of a batch, as the leader of the shard puts it on, or as the script says.
+func (b *goldenBatch) stampOf(m *shard.Machine) clock.Stamp {
+	now, s := m.Clock(), b.stamp
+	switch {
+	case m.Level() < shard.StampLevel:
+		return clock.Stamp{}
+	case s.Term == 0 && b.commands[0].Kind == shard.CmdLead:
+		s.Term = b.commands[0].Term
+	case s.Term == 0:
+		s.Term = now.Term
+		if !b.stamped {
+			s.Elapsed = now.Now - now.Base
+		}
+	}
+	if s.Term == 0 {
+		return clock.Stamp{} // nothing has led yet
+	}
+	return s
 }
 
 // goldenProposals are the commands that change a machine. Each adds to a batch.
@@ -25,6 +60,7 @@ func init() {
 		"attach":   (*goldenStage).attach,
 		"continue": (*goldenStage).continueWork,
 		"drop":     (*goldenStage).dropNode,
+		"due":      (*goldenStage).due,
 		"end":      (*goldenStage).endSession,
 		"expire":   (*goldenStage).expire,
 		"forget":   (*goldenStage).forget,
@@ -40,6 +76,8 @@ func init() {
 		"release": (*goldenStage).release,
 		"resize":  (*goldenStage).resize,
 		"update":  (*goldenStage).update,
+
+		"exchange": (*goldenStage).exchange,
 	}
 }
 
@@ -90,6 +128,11 @@ func (st *goldenStage) endSession(l *goldenLine, b *goldenBatch) {
 
 func (st *goldenStage) lead(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{Kind: shard.CmdLead, Term: l.number("term", st.machine().Count().Term+1)})
+}
+
+// due does what is due by the time of the shard.
+func (st *goldenStage) due(l *goldenLine, b *goldenBatch) {
+	b.add(shard.Command{Kind: shard.CmdDue, Term: l.number("term", st.machine().Count().Term)})
 }
 
 // continueWork does what is pending, as the leader does.
@@ -185,6 +228,14 @@ func (st *goldenStage) update(l *goldenLine, b *goldenBatch) {
 func (st *goldenStage) resize(l *goldenLine, b *goldenBatch) {
 	st.mutateBy(l, b, shard.Command{
 		Kind: shard.CmdSemaphoreResize, Count: l.number("limit", 0), Revision: shard.Revision(l.number("if-rev", 0)),
+	})
+}
+
+// exchange gives a semaphore other data and answers with what it had. It is there for tests of answers with a body.
+func (st *goldenStage) exchange(l *goldenLine, b *goldenBatch) {
+	body, _ := l.text("body")
+	st.mutateBy(l, b, shard.Command{
+		Kind: twin.CmdExchange, Body: bytes.Repeat([]byte(body), int(l.number("long", 1))),
 	})
 }
 

@@ -20,7 +20,7 @@ func (st *goldenStage) describe(l *goldenLine) ([]string, error) {
 		return nil, err
 	}
 	var d shard.Description
-	if !st.machine().Describe(node, []byte(name), o, &d) {
+	if !st.machine().Describe(semaphoreRef(node, name), o, &d) {
 		return []string{"NOT_FOUND"}, nil
 	}
 	return st.drawDescription(drawName(node, name), &d), nil
@@ -45,7 +45,7 @@ func (st *goldenStage) list(l *goldenLine) (lines []string, err error) {
 	if err := l.end(); err != nil {
 		return nil, err
 	}
-	views, more := st.machine().ListSemaphores(node, prefix, after, limit, nil)
+	views, _, more := st.machine().ListSemaphores(node, prefix, after, limit, nil)
 	for _, v := range views {
 		lines = append(lines, drawHead(drawName(node, v.Name), v.Count, v.Limit, v.Ephemeral, v.Revision)+
 			fmt.Sprintf(", owners=%d waiters=%d", v.Owners, v.Waiters)+drawText("data", v.Data))

@@ -57,6 +57,7 @@ func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err er
 			return nil, at(l.err)
 		case l.verb == "batch" && batch == nil:
 			batch = &goldenBatch{line: line, brief: l.flag("brief")}
+			batch.readStamp(l)
 			err = l.end()
 		case l.verb == "end" && batch != nil && len(l.words) == 0:
 			printed, err = st.propose(batch)
@@ -67,6 +68,7 @@ func (st *goldenStage) run(path string, b *goldenBlock) (output []string, err er
 			if to == nil {
 				to = &alone
 				to.brief = l.flag("brief")
+				to.readStamp(l)
 			}
 			before, at := len(to.commands), l.millis("at", "0s")
 			goldenProposals[l.verb](st, l, to)
@@ -107,7 +109,7 @@ func (st *goldenStage) machine() *goldenMachine {
 // propose applies a batch on the machine on stage, fires its watches, and draws what came of it.
 func (st *goldenStage) propose(b *goldenBatch) ([]string, error) {
 	g := st.machine()
-	effects, err := g.propose(b.commands)
+	effects, err := g.propose(b.commands, b.stampOf(g.Machine))
 	if err != nil {
 		return nil, err
 	}

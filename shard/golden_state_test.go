@@ -20,6 +20,7 @@ const answersShown = 8
 func (d goldenDrawing) lines() []string {
 	lines := []string{fmt.Sprintf("last order=%d rev=%d session=%d term=%d",
 		d.LastOrder, d.LastRevision, d.LastSession, d.Term) +
+		drawTime("since", d.TimeBase) + drawTime("time", d.Now) +
 		drawLimits(shard.Limits{Objects: d.ObjectLimit, Bytes: d.ByteLimit})}
 	for _, n := range d.Nodes {
 		line := fmt.Sprintf("node %d", n.ID)

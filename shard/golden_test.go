@@ -27,14 +27,15 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 // Commands:
 //
 //	session W.. node= slot= timeout= description= key=   attach W timeout= description= key=
-//	end W operator   expire W.. term=   forget W..   lead term=   drop node= count=
+//	end W operator   expire W.. term=   forget W..   lead term=   drop node= count=   due term=
 //	limits node= objects= bytes=   limits shard objects= bytes=
 //	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
 //	resize NAME limit= if-rev= by=W
 //	acquire W.. NAME count= timeout= data= ephemeral   release W.. NAME order=
 //	time-out NAME W.. order= number= term=   again W acked=   (the session's last mutation once more)
 //
-// A mutation takes times=N too. Reads:
+// A mutation takes times=N too. Each of these, and batch, takes elapsed= and stamped=: for how long its leader has led,
+// and in which term it was proposed where that is not the latest. Reads:
 //
 //	describe NAME owners waiters after= limit=   changes NAME since=   list prefix= after= limit=
 //	sessions after= limit=   session-of W   key-of W key=   holdings W after= limit=   waiters   nodes

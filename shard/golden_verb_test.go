@@ -47,7 +47,10 @@ func init() {
 func (st *goldenStage) newMachine(l *goldenLine) ([]string, error) {
 	o := shard.Options{
 		History: int(l.number("history", 0)),
-		Bounds:  shard.Bounds{Work: int(l.number("work", 0)), SessionLinks: int(l.number("session-links", 0))},
+		Bounds: shard.Bounds{
+			Work: int(l.number("work", 0)), SessionLinks: int(l.number("session-links", 0)),
+			AnswerBytes: int(l.number("answer-bytes", 0)),
+		},
 	}
 	if slots, ok := l.text("slots"); ok {
 		var first, last shard.Slot
@@ -194,7 +197,7 @@ func (st *goldenStage) watch(l *goldenLine) (lines []string, err error) {
 	}
 	g := st.machine()
 	var d shard.Description
-	if !g.Describe(s.node, []byte(name), shard.DescribeOptions{Owners: true}, &d) {
+	if !g.Describe(semaphoreRef(s.node, name), shard.DescribeOptions{Owners: true}, &d) {
 		return []string{"NOT_FOUND"}, nil
 	}
 	token := uint64(len(g.watchers))

@@ -1,27 +1,82 @@
 package shard
 
 import (
+	"strconv"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // A shard holds named objects of several kinds; semaphores are one. What all kinds share is in
 // object and link: a name in a node, a slot, a revision, and sessions that own or wait for it.
-// A kind adds a store for what only it has, and its commands.
-//
-// To add a kind: give it a number, put a maker into kindMakers, its commands into mutations, and
-// implement kind. Nothing of another kind changes.
+// A kind adds a store for what only it has, its rules, and its commands. DESIGN.md, section 8, says how one is added.
 
-type objectKind uint8
+// ObjectKind is a kind of named objects. The numbers stand in snapshots and on the wire: they never change their
+// meaning.
+type ObjectKind uint8
 
-const (
-	kindSemaphore objectKind = 1
+// MaxKinds is above the number of every kind.
+const MaxKinds = 8
 
-	maxKinds = 8
-)
+// String returns the name of the kind in metrics, logs and texts for people.
+func (k ObjectKind) String() string {
+	if k < MaxKinds && kindRows[k].name != "" {
+		return kindRows[k].name
+	}
+	return "kind-" + strconv.Itoa(int(k))
+}
 
-var kindMakers = [maxKinds]func() kind{
-	kindSemaphore: newSemaphores,
+// Kinds returns the kinds of objects that a shard of a level may hold, in the order of their numbers.
+func Kinds(at level.Level) (list []ObjectKind) {
+	for k, row := range kindRows {
+		if row.newStore != nil && row.level <= at {
+			list = append(list, ObjectKind(k))
+		}
+	}
+	return list
+}
+
+// kindRow is what a kind brings along.
+type kindRow struct {
+	name     string // in the table of levels, in metrics, for people
+	level    level.Level
+	newStore func() kind
+}
+
+// kindRows are the kinds of this build, by number.
+var kindRows [MaxKinds]kindRow
+
+// LevelOfKind returns the level that brings a kind, and false for a kind that this build does not know.
+func LevelOfKind(k ObjectKind) (level.Level, bool) {
+	if k >= MaxKinds || kindRows[k].newStore == nil {
+		return 0, false
+	}
+	return kindRows[k].level, true
+}
+
+// kindCommand is a command of a kind: a numbered one of clients, or one that the leader proposes.
+type kindCommand struct {
+	kind CommandKind
+	name string // in the table of levels, in logs
+	// timed: it makes links, or may let waiters own, and carries the Time at which it was proposed.
+	timed bool
+	// Of a numbered command of clients.
+	mutation
+	// Of a command that the leader proposes.
+	upkeep upkeep
+}
+
+// addKind makes a kind known, with its commands. It is called before there are machines.
+func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
+	assert(number != 0 && number < MaxKinds && kindRows[number].newStore == nil, "a kind has a number of its own")
+	kindRows[number] = row
+	for _, c := range commands {
+		assert(c.mostBody <= MaxAnswerBody, "a session that has seen all of its answers has room for any other")
+		commandNames[c.kind], takesTime[c.kind] = c.name, c.timed
+		commandLevels[c.kind] = level.Of(level.Command, c.name)
+		c.of = number
+		mutations[c.kind], upkeeps[c.kind] = c.mutation, c.upkeep
+	}
 }
 
 // kind is what the machine asks of a kind of objects.
@@ -37,25 +92,59 @@ type kind interface {
 	// resume: a command left something to be done with the object, which is not deleted.
 	resume(m *Machine, object handle)
 
+	// due: the alarm of the object is over, and taken away. The object is not deleted.
+	due(m *Machine, object handle)
+
 	// bodySize is what an object counts for in its node's quota of bytes, beside what objects of every kind do.
 	bodySize(body handle) int
 
 	// free takes back what the kind's store holds for the object.
 	free(body handle)
 
+	// linkSize, freeLink, saveLink and loadLink do with the body of a link what bodySize, free, save and load do with
+	// that of an object. They are called for links that have one.
+	linkSize(body handle) int
+	freeLink(body handle)
+	saveLink(dst []byte, body handle, at level.Level) []byte
+	loadLink(src []byte, at level.Level) (body handle, ok bool)
+
+	// role is what the session of a link is to the object, in a word for people.
+	role(l *link) string
+
 	// save appends what the kind holds for the object, in the form of the snapshot's level, load makes it again when a
 	// snapshot is restored; load reports whether the bytes are sound. linked is called when all links of the object are
-	// back in their order.
+	// back in their order; it sets the object's alarm again.
 	save(dst []byte, body handle, at level.Level) []byte
 	load(src []byte, at level.Level) (body handle, ok bool)
 	linked(m *Machine, object handle) error
+
+	// view finds a view of an object by its name: "" is all of it. Readers that ask for one that is not there are
+	// answered as where there is no object. describe and changes fill what readers get of a view; d.Gone has the rows
+	// that changed since, of which changes leaves those that are no more. changes returns false where that is too much
+	// for one delta.
+	view(m *Machine, object handle, name string) (view, bool)
+	describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description)
+	changes(m *Machine, object handle, v view, since Revision, d *Delta) bool
 
 	// state appends the object to a plain State.
 	state(m *Machine, object handle, s *State)
 }
 
+// plainLinks is embedded by a kind whose links have no bodies.
+type plainLinks struct{}
+
+func (plainLinks) linkSize(handle) int { return 0 }
+
+func (plainLinks) freeLink(handle) {}
+
+func (plainLinks) saveLink(dst []byte, _ handle, _ level.Level) []byte { return dst }
+
+func (plainLinks) loadLink([]byte, level.Level) (handle, bool) { return 0, false }
+
 // mutation describes a numbered command on a named object.
 type mutation struct {
+	// of is the kind of objects that it is for.
+	of ObjectKind
 	// form checks what can be seen from the command alone.
 	form func(c *Command) bool
 	// run carries it out. session is zero for a command outside of any session; object is zero where
@@ -65,7 +154,17 @@ type mutation struct {
 	resume func(m *Machine, c *Command, t *target) bool
 	// anonymous commands may come without a session.
 	anonymous bool
+	// frees: it makes nothing grow, so that a guest may come with it where there is no room for one.
+	frees bool
+	// makes reports whether the command asks for an object of its name to be made where there is none.
+	makes func(c *Command) bool
+	// mostBody is the most bytes that the body of its answer may have. Where it is not 0 the command is of the level of
+	// "answer-bytes" or above.
+	mostBody int
 }
+
+// mutations are the numbered commands of all kinds.
+var mutations [256]mutation
 
 // target is what a mutation is about.
 type target struct {
@@ -99,23 +198,24 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	}
 	if c.Session == 0 {
 		t.object = m.objects.find(t.hash, c.Node, c.Name)
-		if m.checkName(c, t) {
-			mu.run(m, c, t)
+		if m.checkName(c, mu, t) {
+			m.run(c, mu, t)
 		}
 		return
 	}
-	if !m.admitSession(c, t) {
+	if !m.admitSession(c, mu, t) {
 		return
 	}
 	s := m.sessions.at(t.session)
 	t.object = m.objects.find(t.hash, c.Node, c.Name)
-	if c.Number > s.applied && !m.checkName(c, t) {
+	if c.Number > s.applied && !m.checkName(c, mu, t) {
 		return
 	}
 	forgotten := 0
 	if c.Acked > s.acked {
 		m.touchSession(t.session)
 		forgotten = s.acknowledge(c.Acked)
+		m.forgetBodies(s, 0, c.Acked)
 	}
 	if c.Number <= s.applied {
 		m.charge(s.node, -AnswerBytes*forgotten)
@@ -127,22 +227,41 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
+	if !m.hasRoomForAnswer(s, mu) {
+		m.charge(s.node, -AnswerBytes*forgotten)
+		m.answer(protocol.StatusOverloaded)
+		return
+	}
 	if forgotten != 1 { // mostly one goes and one comes
 		m.charge(s.node, AnswerBytes*(1-forgotten))
 	}
 	m.touchSession(t.session)
 	s.applied = c.Number
+	m.run(c, mu, t)
+	e := &m.out.List[m.result]
+	s.keep(c.Number, e)
+	if e.Body != "" {
+		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
+		m.keepBody(s, c.Number, e.Body)
+	}
+}
+
+// run carries the command out, unless the object of that name is of another kind.
+func (m *Machine) run(c *Command, mu *mutation, t *target) {
+	if t.object != 0 && m.objects.at(t.object).kind != mu.of {
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
 	mu.run(m, c, t)
-	s.keep(c.Number, &m.out.List[m.result])
 }
 
 // checkName sees to names of objects that are deleted and still have links: they are as if they were not there, but
 // nothing new gets the name. A command that asks for it is refused for the moment, and nothing is recorded.
-func (m *Machine) checkName(c *Command, t *target) bool {
+func (m *Machine) checkName(c *Command, mu *mutation, t *target) bool {
 	if t.object == 0 || !m.objects.at(t.object).deleting {
 		return true
 	}
-	if c.Kind == CmdSemaphoreCreate || c.Kind == CmdAcquire && c.Flags&FlagEphemeral != 0 {
+	if mu.makes != nil && mu.makes(c) {
 		m.answer(protocol.StatusOverloaded)
 		return false
 	}
@@ -160,7 +279,7 @@ func numbered(c *Command, mu *mutation) bool {
 
 // admitSession finds the command's session, or puts it on record where its home is another shard. It
 // answers and returns false where the session may not do what it asks.
-func (m *Machine) admitSession(c *Command, t *target) bool {
+func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
 	t.session = m.sessions.find(c.Session)
 	if t.session != 0 {
 		switch s := m.sessions.at(t.session); {
@@ -181,7 +300,7 @@ func (m *Machine) admitSession(c *Command, t *target) bool {
 		m.answer(protocol.StatusPreconditionFailed)
 		return false
 	}
-	if frees := c.Kind == CmdRelease || c.Kind == CmdSemaphoreDelete; !frees && !m.mayGrow(t.node, 0, SessionBytes) {
+	if !mu.frees && !m.mayGrow(t.node, 0, SessionBytes) {
 		return false
 	}
 	t.node = m.nodeFor(c.Node)
@@ -193,13 +312,14 @@ func (m *Machine) admitSession(c *Command, t *target) bool {
 
 // repeat answers a command whose number is not above the highest applied.
 func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
-	if mu.resume != nil && t.object != 0 && mu.resume(m, c, t) {
+	if mu.resume != nil && t.object != 0 && m.objects.at(t.object).kind == mu.of && mu.resume(m, c, t) {
 		return
 	}
 	s := m.sessions.at(t.session)
 	if a := s.kept(c.Number); a != nil {
 		e := m.answer(a.status)
 		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
+		e.Body = m.keptBody(s, c.Number)
 		return
 	}
 	if mu.resume != nil && c.Number <= s.acked {

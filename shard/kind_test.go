@@ -1,147 +1,412 @@
 package shard
 
 import (
-	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
-	"testing"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// groups is a second kind of objects, made only of what kind.go offers: a named list that sessions
-// join, with a count of how often it was joined. It shows that a kind needs nothing of another one.
-type groups struct{ slab[group] }
+// clubs are a second kind of objects, made only of what kind.go and view.go offer: a named list of members, each of a
+// team and with a mark. A club has a note. It is watched as a whole, with all members as rows, and team by team. A
+// team is there while it has a member.
+type clubs struct {
+	slab[club]
+	members slab[member]
+}
 
-type group struct{ joins uint64 }
+type club struct {
+	note  string
+	joins uint64 // how often it was joined
+	meets uint64 // when they meet next: time of the shard, 0 for never
+	met   uint64 // how often they did
+	whole viewTrack
+	teams []*team // by name
+}
+
+type team struct {
+	name   string
+	number uint32 // never used again within its club
+	count  int
+	viewTrack
+}
+
+type member struct{ team, mark string }
 
 const (
-	kindGroup objectKind  = 7
-	cmdJoin   CommandKind = 250
+	kindClub ObjectKind = 7
+
+	cmdJoin    CommandKind = 245 // Key: the team, Data: the mark
+	cmdMark    CommandKind = 244 // Data: another mark
+	cmdNote    CommandKind = 243 // Data: another note
+	cmdLeave   CommandKind = 242
+	cmdDisband CommandKind = 241
+	cmdMeet    CommandKind = 240 // Timeout: in how many milliseconds they meet
 )
 
 func init() {
-	kindMakers[kindGroup] = func() kind { return &groups{} }
-	mutations[cmdJoin] = mutation{run: join}
+	addKind(kindClub, kindRow{
+		name: "club", level: linkBodyRecorded, newStore: func() kind { return &clubs{} },
+	}, nil)
+	// Commands of tests have no rows in the table of levels.
+	for k, mu := range map[CommandKind]mutation{
+		cmdJoin:    {run: ofClubs((*clubs).join), makes: func(*Command) bool { return true }},
+		cmdMark:    {run: ofClubs((*clubs).mark)},
+		cmdNote:    {run: ofClubs((*clubs).setNote), anonymous: true},
+		cmdLeave:   {run: ofClubs((*clubs).leave), frees: true},
+		cmdMeet:    {run: ofClubs((*clubs).meet), anonymous: true},
+		cmdDisband: {run: ofClubs((*clubs).disband), anonymous: true, frees: true},
+	} {
+		mu.of = kindClub
+		mutations[k], commandLevels[k] = mu, linkBodyRecorded
+	}
 }
 
-func (g *groups) of(m *Machine, h handle) *group { return g.at(m.objects.at(h).body) }
-
-func join(m *Machine, c *Command, t *target) {
-	st := m.kinds[kindGroup].(*groups)
-	if t.object == 0 {
-		t.object = m.addObject(kindGroup, t, c.Node, string(c.Name), st.alloc())
-		m.changed(t.object, FlagCreated)
+func ofClubs(run func(*clubs, *Machine, *Command, *target)) func(*Machine, *Command, *target) {
+	return func(m *Machine, c *Command, t *target) {
+		run(m.kinds[kindClub].(interface{ store() *clubs }).store(), m, c, t)
 	}
-	o := m.objects.at(t.object)
-	if o.kind != kindGroup || m.links.find(o, t.object, t.session) != 0 {
+}
+
+// store is the kind itself, also where a test has put a mistake before it.
+func (cl *clubs) store() *clubs { return cl }
+
+func (cl *clubs) join(m *Machine, c *Command, t *target) {
+	fresh := t.object == 0
+	more := LinkBytes + len(c.Key) + len(c.Data)
+	switch {
+	case !fresh && m.links.find(m.objects.at(t.object), t.object, t.session) != 0, !m.mayAddLink(t.session):
 		m.answer(protocol.StatusPreconditionFailed)
 		return
+	case fresh && !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+more), !fresh && !m.mayGrow(t.node, 0, more):
+		return
+	}
+	if fresh {
+		t.object = m.addObject(kindClub, t, c.Node, string(c.Name), cl.alloc())
+		cl.at(m.objects.at(t.object).body).whole = m.newView()
 	}
 	m.touchObject(t.object)
-	st.at(o.body).joins++
-	h := m.addLink(t.session, t.object, c, true)
+	r := cl.at(m.objects.at(t.object).body)
+	r.joins++
+	bare := *c
+	bare.Data = nil
+	h := m.addLink(t.session, t.object, &bare, true)
+	body := cl.members.alloc()
+	*cl.members.at(body) = member{team: string(c.Key), mark: string(c.Data)}
+	m.setBody(h, body)
+	of := r.team(string(c.Key))
+	if of == nil {
+		of = &team{name: string(c.Key), number: uint32(r.joins), viewTrack: m.newView()}
+		r.teams = slices.Insert(r.teams, r.place(of.name), of)
+	}
+	of.count++
+	cl.report(m, r, of, h)
 	m.answerAcquired(h, 0)
+	if fresh {
+		m.changed(t.object, FlagCreated)
+	} else {
+		m.changed(t.object, FlagOwners)
+	}
+}
+
+// report notes that a member came, changed or goes. The heads say how many there are.
+func (cl *clubs) report(m *Machine, r *club, of *team, link handle) {
+	row := uint64(m.links.at(link).order)
+	m.rowChanged(&r.whole, row)
+	m.headChanged(&r.whole)
+	m.rowChanged(&of.viewTrack, row)
+	m.headChanged(&of.viewTrack)
+}
+
+func (cl *club) place(name string) int {
+	i, _ := slices.BinarySearchFunc(cl.teams, name, func(t *team, name string) int {
+		return strings.Compare(t.name, name)
+	})
+	return i
+}
+
+func (cl *club) team(name string) *team {
+	if i := cl.place(name); i < len(cl.teams) && cl.teams[i].name == name {
+		return cl.teams[i]
+	}
+	return nil
+}
+
+func (cl *clubs) mark(m *Machine, c *Command, t *target) {
+	h := handle(0)
+	if t.object != 0 {
+		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+	}
+	if h == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	x := cl.members.at(m.links.at(h).body)
+	more := len(c.Data) - len(x.mark)
+	if !m.mayGrow(t.node, 0, more) {
+		return
+	}
+	m.touchLink(h)
+	m.charge(t.node, more)
+	x.mark = string(c.Data)
+	r := cl.at(m.objects.at(t.object).body)
+	m.touchObject(t.object)
+	of := r.team(x.team)
+	m.rowChanged(&r.whole, uint64(m.links.at(h).order))
+	m.rowChanged(&of.viewTrack, uint64(m.links.at(h).order))
+	m.answer(protocol.StatusSuccess)
 	m.changed(t.object, FlagOwners)
 }
 
-func (g *groups) releaseLink(m *Machine, h handle) {
+func (cl *clubs) setNote(m *Machine, c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	r := cl.at(m.objects.at(t.object).body)
+	more := len(c.Data) - len(r.note)
+	if !m.mayGrow(m.objects.at(t.object).node, 0, more) {
+		return
+	}
+	m.touchObject(t.object)
+	m.charge(m.objects.at(t.object).node, more)
+	r.note = string(c.Data)
+	m.headChanged(&r.whole)
+	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
+	m.changed(t.object, FlagData)
+}
+
+func (cl *clubs) leave(m *Machine, c *Command, t *target) {
+	h := handle(0)
+	if t.object != 0 {
+		h = m.links.find(m.objects.at(t.object), t.object, t.session)
+	}
+	if h == 0 {
+		m.answer(protocol.StatusSuccess)
+		return
+	}
+	m.answer(protocol.StatusSuccess).Flags = FlagReleased
+	cl.releaseLink(m, h)
+}
+
+func (cl *clubs) disband(m *Machine, c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	cl.remove(m, t.object)
+	m.answer(protocol.StatusSuccess)
+}
+
+func (cl *clubs) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
+	o := m.objects.at(object)
+	if o.deleting {
+		m.removeLink(h)
+		if o.linkCount == 0 {
+			m.removeObject(object)
+		}
+		return
+	}
+	m.touchObject(object)
+	r := cl.at(o.body)
+	of := r.team(cl.members.at(m.links.at(h).body).team)
+	cl.report(m, r, of, h)
+	if of.count--; of.count == 0 {
+		i := r.place(of.name)
+		r.teams = slices.Delete(r.teams, i, i+1)
+	}
 	m.removeLink(h)
 	m.changed(object, FlagOwners)
 }
 
-func (g *groups) remove(m *Machine, h handle) {
-	for m.objects.at(h).linkCount > 0 {
-		m.removeLink(m.objects.at(h).lastLink)
+func (cl *clubs) remove(m *Machine, object handle) {
+	o := m.objects.at(object)
+	for o.linkCount > 0 && m.left > 0 {
+		h := m.links.byObject.first(o.links)
+		m.emitFor(EffectLost, h)
+		m.removeLink(h)
 	}
-	m.changed(h, FlagDeleted)
-	m.removeObject(h)
+	if !o.deleting {
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
+	}
+	if o.linkCount == 0 {
+		m.removeObject(object)
+		return
+	}
+	o.deleting = true
+	m.deferObject(object)
 }
 
-func (g *groups) resume(*Machine, handle) {}
+func (cl *clubs) resume(*Machine, handle) {}
 
-func (g *groups) bodySize(handle) int { return 0 }
-
-func (g *groups) free(body handle) { g.release(body) }
-
-func (g *groups) save(dst []byte, body handle, _ level.Level) []byte {
-	return binary.AppendUvarint(dst, g.at(body).joins)
+func (cl *clubs) meet(m *Machine, c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	m.touchObject(t.object)
+	r := cl.at(m.objects.at(t.object).body)
+	r.meets = m.clock.After(c.Timeout)
+	m.setAlarm(t.object, r.meets)
+	m.headChanged(&r.whole)
+	m.answer(protocol.StatusSuccess)
+	m.changed(t.object, FlagData)
 }
 
-func (g *groups) load(src []byte, _ level.Level) (handle, bool) {
-	joins, n := binary.Uvarint(src)
-	h := g.alloc()
-	g.at(h).joins = joins
-	return h, n > 0
+func (cl *clubs) due(m *Machine, object handle) {
+	m.touchObject(object)
+	r := cl.at(m.objects.at(object).body)
+	r.meets, r.met = 0, r.met+1
+	m.headChanged(&r.whole)
+	m.changed(object, FlagData)
 }
 
-func (g *groups) linked(*Machine, handle) error { return nil }
+func (cl *clubs) bodySize(body handle) int { return len(cl.at(body).note) }
 
-func (g *groups) state(m *Machine, object handle, s *State) {}
+func (cl *clubs) free(body handle) { cl.release(body) }
 
-func TestAnotherKindStandsBesideSemaphoresWithoutTouchingThem(t *testing.T) {
-	m := New(Options{})
-	var out Effects
-	do := func(c Command) Effect {
-		t.Helper()
-		out.Reset()
-		m.Apply(&Batch{Commands: []Command{c}}, &out)
-		return out.List[slices.IndexFunc(out.List, func(e Effect) bool { return e.Kind == EffectResult })]
-	}
-	session := do(Command{Kind: CmdSessionCreate, Node: 1, Slot: 9}).Session
-	second := do(Command{Kind: CmdSessionCreate, Node: 1, Slot: 10}).Session
-	name, lock := []byte("workers"), []byte("lock")
+func (cl *clubs) linkSize(body handle) int {
+	x := cl.members.at(body)
+	return len(x.team) + len(x.mark)
+}
 
-	if e := do(Command{Kind: cmdJoin, Session: session, Number: 1, Node: 1, Name: name}); e.Flags != FlagAcquired {
-		t.Fatal(e)
-	}
-	if e := do(Command{Kind: cmdJoin, Session: second, Number: 1, Node: 1, Name: name}); e.Flags != FlagAcquired {
-		t.Fatal(e)
-	}
-	// The rules that all kinds share hold: numbers, slots, names, the links of a session.
-	if e := do(Command{Kind: cmdJoin, Session: session, Number: 1, Node: 1, Name: name}); e.Order != 1 {
-		t.Fatal("a repeated number was not answered as before:", e)
-	}
-	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 2, Node: 1, Name: name,
-		Count: 1}); e.Status != protocol.StatusPreconditionFailed {
-		t.Fatal("a semaphore's command worked on another kind:", e)
-	}
-	if e := do(Command{Kind: CmdAcquire, Session: session, Number: 3, Node: 1, Name: lock, Count: 1,
-		Flags: FlagEphemeral}); e.Flags != FlagAcquired {
-		t.Fatal(e)
-	}
-	if h, _ := m.ListHoldings(session, 0, 0, nil); len(h) != 2 || h[0].Name != "workers" || h[1].Name != "lock" {
-		t.Fatal(h)
-	}
-	if _, objects := m.ListSlot(SlotOf(1, name)); !slices.Contains(objects, ObjectName{Node: 1, Name: "workers"}) {
-		t.Fatal(objects)
-	}
-	if m.Describe(1, name, DescribeOptions{}, &Description{}) {
-		t.Fatal("a group was described as a semaphore")
-	}
+func (cl *clubs) freeLink(body handle) { cl.members.release(body) }
 
-	var file bytes.Buffer
-	sn := prepare(t, m)
-	do(Command{Kind: CmdSessionEnd, Session: session}) // leaves both, of both kinds
-	if err := sn.Save(&file, nil); err != nil {
-		t.Fatal(err)
+func (cl *clubs) save(dst []byte, body handle, _ level.Level) []byte {
+	r := cl.at(body)
+	dst = appendString(dst, r.note)
+	dst = binary.AppendUvarint(dst, r.joins)
+	dst = binary.AppendUvarint(dst, r.meets)
+	dst = binary.AppendUvarint(dst, r.met)
+	dst = binary.AppendUvarint(dst, uint64(len(r.teams)))
+	for _, t := range r.teams {
+		dst = appendString(dst, t.name)
+		dst = binary.AppendUvarint(dst, uint64(t.number))
+		dst = binary.AppendUvarint(dst, uint64(t.revision))
 	}
-	joined := func(m *Machine) (links uint32, joins uint64) {
-		h := m.objects.find(ObjectHash(1, name), 1, name)
-		return m.objects.at(h).linkCount, m.kinds[kindGroup].(*groups).of(m, h).joins
+	return dst
+}
+
+func (cl *clubs) load(src []byte, _ level.Level) (handle, bool) {
+	rd := reader{data: src}
+	r := club{note: string(rd.bytes()), joins: rd.uvarint(), meets: rd.uvarint(), met: rd.uvarint()}
+	for range min(rd.uvarint(), uint64(len(src))) {
+		t := &team{name: string(rd.bytes()), number: uint32(rd.uvarint())}
+		t.viewTrack = restoredView(Revision(rd.uvarint()))
+		r.teams = append(r.teams, t)
 	}
-	if links, joins := joined(m); links != 1 || joins != 2 {
-		t.Fatal(links, joins)
+	h := cl.alloc()
+	*cl.at(h) = r
+	return h, rd.bad == "" && len(rd.data) == 0
+}
+
+func (cl *clubs) saveLink(dst []byte, body handle, _ level.Level) []byte {
+	x := cl.members.at(body)
+	return appendString(appendString(dst, x.team), x.mark)
+}
+
+func (cl *clubs) loadLink(src []byte, _ level.Level) (handle, bool) {
+	rd := reader{data: src}
+	h := cl.members.alloc()
+	*cl.members.at(h) = member{team: string(rd.bytes()), mark: string(rd.bytes())}
+	return h, rd.bad == "" && len(rd.data) == 0
+}
+
+func (cl *clubs) linked(m *Machine, object handle) error {
+	o := m.objects.at(object)
+	r := cl.at(o.body)
+	r.whole = restoredView(o.revision)
+	m.setAlarm(object, r.meets)
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		if l.body == 0 || r.team(cl.members.at(l.body).team) == nil {
+			return badSnapshot("club %q: order id %d is of no team", o.name, l.order)
+		}
+		r.team(cl.members.at(l.body).team).count++
 	}
-	if links, joins := joined(restored(t, file.Bytes())); links != 2 || joins != 2 {
-		t.Fatal("restored:", links, joins)
+	return nil
+}
+
+func (cl *clubs) role(*link) string { return "member" }
+
+// view: its number is that of its team, 0 for all of the club.
+func (cl *clubs) view(m *Machine, object handle, name string) (view, bool) {
+	r := cl.at(m.objects.at(object).body)
+	if name == "" {
+		return view{track: &r.whole.track}, true
 	}
-	if m.Describe(1, lock, DescribeOptions{}, &Description{}) {
-		t.Fatal("the ephemeral semaphore outlived its owner")
+	if t := r.team(name); t != nil {
+		return view{track: &t.track, number: t.number}, true
 	}
-	if e := do(Command{Kind: CmdNodeDrop, Node: 1, Count: 10}); e.Flags&FlagMore != 0 || m.Count().Objects != 0 {
-		t.Fatal("dropping the node left something behind")
+	return view{}, false
+}
+
+func (cl *clubs) teamOf(m *Machine, object handle, v view) *team {
+	teams := cl.at(m.objects.at(object).body).teams
+	if i := slices.IndexFunc(teams, func(t *team) bool { return t.number == v.number }); i >= 0 {
+		return teams[i]
 	}
+	return nil
+}
+
+func (cl *clubs) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+	describeRows(cl, m, object, v, o, d)
+}
+
+func (cl *clubs) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
+	head := cl.at(m.objects.at(object).body).whole.head
+	if t := cl.teamOf(m, object, v); t != nil {
+		head = t.head
+	}
+	return changeRows(cl, m, object, v, head, since, d)
+}
+
+func (cl *clubs) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
+	o := m.objects.at(object)
+	if t := cl.teamOf(m, object, v); t != nil {
+		return fmt.Appendf(dst, "%s: %d of %d", t.name, t.count, t.number)
+	}
+	return fmt.Appendf(dst, "%d members, met %d times, note %q", o.linkCount, cl.at(o.body).met, cl.at(o.body).note)
+}
+
+// shows reports whether the link is a row of the view.
+func (cl *clubs) shows(m *Machine, object handle, v view, link handle) bool {
+	t := cl.teamOf(m, object, v)
+	return t == nil || cl.members.at(m.links.at(link).body).team == t.name
+}
+
+func (cl *clubs) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
+	h := m.linkAfter(m.objects.at(object).links, OrderID(row)-1)
+	if h == 0 || uint64(m.links.at(h).order) != row || !cl.shows(m, object, v, h) {
+		return dst, false
+	}
+	x := cl.members.at(m.links.at(h).body)
+	return fmt.Appendf(dst, "%v %s %s", m.sessions.at(m.links.at(h).session).id, x.team, x.mark), true
+}
+
+func (cl *clubs) nextRow(m *Machine, object handle, v view, after uint64) (uint64, bool) {
+	h := m.linkAfter(m.objects.at(object).links, OrderID(after))
+	for h != 0 && !cl.shows(m, object, v, h) {
+		h = m.links.byObject.next(h)
+	}
+	if h == 0 {
+		return 0, false
+	}
+	return uint64(m.links.at(h).order), true
+}
+
+func (cl *clubs) state(m *Machine, object handle, s *State) {
+	r := cl.at(m.objects.at(object).body)
+	text := fmt.Sprintf("joined %d times, note %q, met %d times, then at %d, teams", r.joins, r.note, r.met, r.meets)
+	for _, t := range r.teams {
+		text += fmt.Sprintf(" %s (%d, revision %d)", t.name, t.number, t.revision)
+	}
+	s.Objects = append(s.Objects, m.objectState(object, text, func(l *link) string {
+		x := cl.members.at(l.body)
+		return x.team + " " + x.mark
+	}))
 }

@@ -1,33 +1,27 @@
 package shard
 
 import (
+	"math/bits"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // The parts of a command by the level that brought them, as the table of levels has it.
 var (
-	commandLevels [256]level.Level
+	commandLevels = levelsOfCommands()
 	flagLevels    [8]level.Level
-	fieldLevels   [32]level.Level
+	fieldLevels   [64]level.Level
 
 	// availableFlags and availableFields are those that this build can follow.
 	availableFlags  CommandFlags
-	availableFields uint32 = hasMore
+	availableFields uint64 = moreBytes
 	// laterFlags and laterFields did not come with the first level.
 	laterFlags  CommandFlags
-	laterFields uint32
+	laterFields uint64
 )
 
 func init() {
-	for i := range commandLevels {
-		commandLevels[i] = unknown
-	}
-	for kind, name := range commandNames {
-		if name != "" {
-			commandLevels[kind] = level.Of(level.Command, name)
-		}
-	}
 	for i, name := range flagNames {
 		flagLevels[i] = level.Of(level.Flag, name)
 		if flagLevels[i] <= level.Newest {
@@ -51,8 +45,25 @@ func init() {
 	}
 }
 
+// levelsOfCommands returns those of the commands that are of no kind of objects; addKind adds the others.
+func levelsOfCommands() (levels [256]level.Level) {
+	for kind, name := range commandNames {
+		levels[kind] = unknown
+		if name != "" {
+			levels[kind] = level.Of(level.Command, name)
+		}
+	}
+	return levels
+}
+
 // TimeLevel is the level from which commands carry Time and Client, and sessions and links keep them.
 var TimeLevel = level.Of(level.Field, "time")
+
+// bodyLevel is the level from which commands carry a Body.
+var bodyLevel = level.Of(level.Field, "body")
+
+// StampLevel is the level from which batches carry a stamp, and have no effect without that of the leader.
+var StampLevel = batchesOfTheLeader
 
 // The levels from which commands follow a rule.
 var (
@@ -60,9 +71,15 @@ var (
 	boundedWork             = rule("bounded-work")
 	linksPerSession         = rule("links-per-session")
 	quotas                  = rule("quotas")
+	batchesOfTheLeader      = rule("batches-of-the-leader")
+	answerBytesBounded      = rule("answer-bytes")
 
 	pendingRecorded = level.Of(level.Record, "State.Pending")
+	bodiesRecorded  = level.Of(level.Record, "AnswerState.Body")
 	limitsRecorded  = level.Of(level.Record, "State.ByteLimit")
+	timeRecorded    = level.Of(level.Record, "State.Now")
+
+	linkBodyRecorded = level.Of(level.Record, "LinkState.Body")
 )
 
 // rules are the names of all rules that came after the first level.
@@ -80,7 +97,7 @@ const unknown level.Level = 255
 // host proposes no command above the level of the shard.
 func LevelOf(c *Command) level.Level { return levelOf(c, fieldsOf(c)) }
 
-func levelOf(c *Command, fields uint32) level.Level {
+func levelOf(c *Command, fields uint64) level.Level {
 	at := commandLevels[c.Kind]
 	if fields&laterFields == 0 && c.Flags&laterFlags == 0 {
 		return at
@@ -90,10 +107,8 @@ func levelOf(c *Command, fields uint32) level.Level {
 			at = max(at, of)
 		}
 	}
-	for i, of := range fieldLevels {
-		if fields&(1<<i) != 0 {
-			at = max(at, of)
-		}
+	for later := fields & laterFields; later != 0; later &= later - 1 {
+		at = max(at, fieldLevels[bits.TrailingZeros64(later)])
 	}
 	return at
 }

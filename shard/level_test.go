@@ -22,8 +22,10 @@ func TestEverythingHasItsLevel(t *testing.T) {
 		level.Flag:    flagNames[:],
 		level.Field:   leveltest.Named(fieldNames[:]),
 		level.Rule:    rules,
+		level.Object:  kindNames(),
 		level.Record: leveltest.Fields(
-			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, LinkState{},
+			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, ObjectState{},
+			LinkState{},
 			PendingState{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
@@ -42,10 +44,20 @@ func TestEverythingHasItsLevel(t *testing.T) {
 	leveltest.Check(t, have)
 }
 
+// kindNames returns the names of the kinds of objects that are not for tests alone.
+func kindNames() (names []string) {
+	for number, row := range kindRows {
+		if row.name != "" && ObjectKind(number) != kindClub && ObjectKind(number) != kindBell {
+			names = append(names, row.name)
+		}
+	}
+	return names
+}
+
 // above encodes a batch of one command of which no build knows anything but that it is above the level.
 func above(at level.Level) []byte {
 	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0x80}
-	data := append([]byte{batchVersion}, make([]byte, 8)...)
+	data := append([]byte{batchWithoutStamp}, make([]byte, 8)...)
 	data = append(data, 1, 1, byte(at), byte(len(garbage)))
 	return append(data, garbage...)
 }

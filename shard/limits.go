@@ -39,6 +39,14 @@ const (
 	LinkBytes    = 144
 	SessionBytes = 256
 	AnswerBytes  = 40
+	// AnswerBodyBytes is what the body of an answer counts for beside its bytes, in a quota and in MaxAnswerBytes.
+	AnswerBodyBytes = 32
+	// MaxAnswerBytes is the most that the answers which a shard keeps for one session may count for. A mutation that
+	// may need more for its own answer is refused, until the session says which ones it saw. Answers without bodies
+	// never come to that.
+	MaxAnswerBytes = 256 << 10
+	// MaxAnswerBody is the longest body that an answer may have, so that it fits where a session has seen all others.
+	MaxAnswerBody = MaxAnswerBytes - AnswerBytes - AnswerBodyBytes
 	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
 	// saw them. More numbered mutations are refused until it does.
 	MaxUnacknowledged = 1024

@@ -1,17 +1,47 @@
 package shard
 
+import "github.com/signalbox/signalbox/protocol"
+
 // link is one session's part in one object: owner or waiter.
 type link struct {
 	session handle
 	object  handle
 	order   OrderID
 	count   uint64
-	timeout uint64 // of the latest acquire: milliseconds or Forever
 	number  uint64 // of the latest acquire
 	since   uint64 // when it began to wait, or to own: wall clock, milliseconds; for people
 	data    string
+	timeout waitTime // of the latest acquire
+	body    handle   // what the object's kind holds for the link, in a store of the kind; zero for nothing
 	stamp   uint32
 	owner   bool
+}
+
+// waitTime is for how long an acquire may wait: milliseconds, or forever.
+type waitTime uint32
+
+const waitForever = ^waitTime(0)
+
+// newWaitTime returns what a command or a record says in milliseconds; ok is false where that is too long.
+func newWaitTime(millis uint64) (w waitTime, ok bool) {
+	if millis == Forever {
+		return waitForever, true
+	}
+	return waitTime(millis), millis < uint64(waitForever)
+}
+
+func (w waitTime) millis() uint64 {
+	if w == waitForever {
+		return Forever
+	}
+	return uint64(w)
+}
+
+// setTimeout gives a link the time that a command says, which was checked.
+func (l *link) setTimeout(millis uint64) {
+	var ok bool
+	l.timeout, ok = newWaitTime(millis)
+	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
 }
 
 // walkedLinks is up to how many links of an object are looked through one by one.
@@ -53,7 +83,8 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	m.lastOrder++
 	h := m.insertLink(session, object, m.lastOrder)
 	l := m.links.at(h)
-	l.count, l.timeout, l.number, l.owner, l.since = c.Count, c.Timeout, c.Number, owner, c.Time
+	l.count, l.number, l.owner, l.since = c.Count, c.Number, owner, c.Time
+	l.setTimeout(c.Timeout)
 	if len(c.Data) > 0 {
 		m.setData(h, c.Data)
 	}
@@ -90,6 +121,17 @@ func (m *Machine) setData(h handle, data []byte) {
 	}
 	m.charge(m.objects.at(l.object).node, len(data)-len(l.data))
 	l.data = string(data)
+}
+
+// setBody gives a link that has none a body of its kind. A kind that changes a body calls touchLink before, and charges
+// its node for what it has become longer by.
+func (m *Machine) setBody(h, body handle) {
+	m.touchLink(h)
+	l := m.links.at(h)
+	assert(l.body == 0, "a link gets a body once")
+	l.body = body
+	o := m.objects.at(l.object)
+	m.charge(o.node, m.kinds[o.kind].linkSize(body))
 }
 
 // keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
@@ -138,7 +180,10 @@ func (m *Machine) removeLink(h handle) {
 	if !l.owner {
 		m.countWaiter(l.session, -1)
 	}
-	m.charge(o.node, -l.size())
+	m.charge(o.node, -m.linkSize(l))
+	if l.body != 0 {
+		m.kinds[o.kind].freeLink(l.body)
+	}
 	m.links.release(h)
 	m.left--
 	s.linkCount--
@@ -163,4 +208,21 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	e.Node, e.Name = o.node.id, o.name
 	e.Session, e.Number, e.Order = m.sessions.at(l.session).id, l.number, l.order
 	return e
+}
+
+// mayAddLink reports whether the session may own or wait for one more.
+func (m *Machine) mayAddLink(session handle) bool {
+	return m.rules < linksPerSession || m.sessions.at(session).linkCount < uint32(m.bounds.SessionLinks)
+}
+
+// answerAcquired answers that the session owns. The limit is the one that the answer reports.
+func (m *Machine) answerAcquired(h handle, limit uint64) {
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Order, e.Limit = FlagAcquired, m.links.at(h).order, limit
+}
+
+func (m *Machine) answerQueued(h handle, limit uint64) {
+	l := m.links.at(h)
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Order, e.Limit, e.Timeout = FlagQueued, l.order, limit, l.timeout.millis()
 }

@@ -5,33 +5,53 @@ import (
 	"strings"
 )
 
-// ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after,
-// in order of name, and reports whether there are more. It appends at most limit, and never more than
-// MaxPage.
-func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView,
+// ObjectView is an object of any kind as listings of all kinds show it.
+type ObjectView struct {
+	Name     string
+	Kind     ObjectKind
+	Revision Revision
+	Links    int // of sessions that own it, belong to it or wait for it
+}
+
+// ListObjects appends objects of all kinds of the node whose names begin with prefix and come behind after, in order of
+// name. It appends at most limit and looks at no more than MaxPage; last is the last name looked at, the after of the
+// next call where there is more.
+func (m *Machine) ListObjects(n NodeID, prefix, after string, limit int, dst []ObjectView) (_ []ObjectView,
+	last string, more bool) {
+	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
+		dst = append(dst, ObjectView{Name: o.name, Kind: o.kind, Revision: o.revision, Links: int(o.linkCount)})
+		return true
+	})
+	return dst, last, more
+}
+
+// walkNames shows fn the objects of a node in order of name, but for those that are deleted, until fn has taken as many
+// as the limit says or MaxPage were looked at. It returns the last name that was looked at, and whether there is more.
+func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o *object) bool) (last string,
 	more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	known := m.nodes[n]
 	if known == nil {
-		return dst, false
+		return after, false
 	}
 	limit = pageLimit(limit)
+	looked := 0
 	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.next(h) {
 		o := m.objects.at(h)
 		if !strings.HasPrefix(o.name, prefix) {
 			break
 		}
-		if !m.isSemaphore(h) || o.deleting {
-			continue
+		if limit == 0 || looked == MaxPage {
+			return after, true
 		}
-		if limit == 0 {
-			return dst, true
+		after = o.name
+		looked++
+		if !o.deleting && fn(o) {
+			limit--
 		}
-		limit--
-		dst = append(dst, m.viewSemaphore(o))
 	}
-	return dst, false
+	return after, false
 }
 
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
@@ -131,10 +151,12 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 // Holding is a session's part in an object.
 type Holding struct {
 	Name string
+	Kind ObjectKind
+	Role string // what the session is to the object, in a word for people
 	LinkView
 }
 
-// ListHoldings appends what a session owns and waits for in this shard behind an order id, in order
+// ListHoldings appends what a session has in this shard, of every kind, behind an order id, in order
 // of order id, and reports whether there is more.
 func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Holding) (_ []Holding, more bool) {
 	m.mu.RLock()
@@ -161,7 +183,8 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 			return dst, true
 		}
 		limit--
-		dst = append(dst, Holding{Name: m.objects.at(l.object).name, LinkView: m.viewLink(l)})
+		o := m.objects.at(l.object)
+		dst = append(dst, Holding{Name: o.name, Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l)})
 	}
 	return dst, false
 }

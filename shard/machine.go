@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Options say what a machine starts from. They must be the same on all replicas of a shard.
@@ -19,10 +20,12 @@ type Options struct {
 	Bounds Bounds
 }
 
-// Bounds are limits of the machine that tests make smaller. Zeros mean MaxWork and MaxLinksPerSession.
+// Bounds are limits of the machine that tests make smaller. Zeros mean MaxWork, MaxLinksPerSession and
+// MaxAnswerBytes.
 type Bounds struct {
 	Work         int
 	SessionLinks int
+	AnswerBytes  int // of one session
 }
 
 // DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
@@ -36,7 +39,7 @@ type content struct {
 	lastOrder    OrderID
 	lastRevision Revision
 	lastSession  uint64
-	term         uint64
+	clock        clock.Clock // its term is the highest that began
 	level        level.Level // commands above it are refused
 	nextLevel    level.Level // takes its place when the batch is through
 	quota        quota       // of the shard
@@ -47,15 +50,18 @@ type content struct {
 	dropping []NodeID     // those of them that are being dropped
 	limited  []NodeLimits // those of them that have a quota of their own, by id
 	sessions sessionStore
+	bodies   slab[answerBodies] // of the answers that are kept for sessions
 	objects  objectStore
 	links    linkStore
 	history  history
 	pending  []pendingWork
 	guests   int // sessions whose home is elsewhere
 	waiters  int // links that do not own
+	alarms   clock.Alarms[handle]
 
-	// The kinds of objects, each with a store of its own for what only it has.
-	kinds [maxKinds]kind
+	// The kinds of objects, each with a store of its own for what only it has, and how many there are of each.
+	kinds  [MaxKinds]kind
+	ofKind [MaxKinds]int
 }
 
 // Machine is the state machine of a data shard.
@@ -81,7 +87,8 @@ type Machine struct {
 	// touched is how often the command touched links, worked how much was done since the lock was taken.
 	touched, worked int
 	rules           level.Level // of the command
-	now             uint64      // the Time of the command
+	wall            uint64      // the Time of the command
+	stamp           clock.Stamp // of the batch
 	result          int         // place of the command's Result in out.List, -1 before there is one
 	target          target
 }
@@ -100,6 +107,9 @@ func New(o Options) *Machine {
 	if o.Bounds.SessionLinks <= 0 {
 		o.Bounds.SessionLinks = MaxLinksPerSession
 	}
+	if o.Bounds.AnswerBytes <= 0 {
+		o.Bounds.AnswerBytes = MaxAnswerBytes
+	}
 	m := &Machine{bounds: o.Bounds, epoch: 1}
 	m.replaceContent(newContent(o.Slots, o.History))
 	return m
@@ -112,21 +122,22 @@ func newContent(slots SlotSet, historyLimit int) content {
 		nodes: make(map[NodeID]*node), sessions: newSessionStore(), objects: newObjectStore(), links: newLinkStore(),
 		history: history{limit: historyLimit},
 	}
-	for i, maker := range kindMakers {
-		if maker != nil {
-			c.kinds[i] = maker()
+	for i, row := range kindRows {
+		if row.newStore != nil {
+			c.kinds[i] = row.newStore()
 		}
 	}
 	return c
 }
 
 // replaceContent makes what the machine holds that of c, which must not be used any more. The trees are at another
-// address then, where the slabs find them.
+// address then, where the slabs find them, and so are the objects that alarms are ordered by.
 func (m *Machine) replaceContent(c content) {
 	m.content = c
 	m.sessions.trees = []*forest{&m.sessions.byID}
 	m.objects.trees = []*forest{&m.objects.byName}
 	m.links.trees = []*forest{&m.links.byObject, &m.links.bySession}
+	m.alarms.Before = m.objects.stands
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out. The
@@ -136,6 +147,8 @@ func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.out, m.worked = out, 0
+	m.stamp = b.Stamp
+	m.clock.Advance(b.Stamp)
 	for i := range b.Commands {
 		if m.worked >= MaxWork {
 			m.mu.Unlock()
@@ -160,43 +173,34 @@ func (m *Machine) apply(c *Command) {
 		m.answer(protocol.StatusUnsupported)
 		return
 	}
-	m.rules, m.now = c.Level, c.Time
+	if c.Level >= batchesOfTheLeader && m.stamp.Term != m.clock.Term && c.Kind != CmdLead {
+		m.answer(protocol.StatusUnavailable)
+		return
+	}
+	m.rules, m.wall = c.Level, c.Time
 	switch c.Kind {
-	case CmdLead:
-		m.lead(c)
 	case CmdSessionCreate:
 		m.sessionCreate(c)
 	case CmdSessionUpdate:
 		m.sessionUpdate(c)
 	case CmdSessionEnd:
 		m.sessionEnd(c)
-	case CmdSessionsExpire:
-		m.sessionsExpire(c)
-	case CmdSessionsForget:
-		m.sessionsForget(c)
-	case CmdWaitersTimeOut:
-		m.waitersTimeOut(c)
-	case CmdNodeDrop:
-		m.nodeDrop(c)
-	case CmdNodeLimits:
-		m.nodeLimits(c)
-	case CmdContinue:
-		m.continueWork()
-	case CmdLevel:
-		m.raise(c)
-	case CmdDigestTake, CmdDigestCompare:
-		m.answer(protocol.StatusSuccess)
 	default:
-		mu := &mutations[c.Kind]
-		assert(mu.run != nil, "only commands that this build knows are decoded")
-		m.mutate(c, mu)
+		if mu := &mutations[c.Kind]; mu.run != nil {
+			m.mutate(c, mu)
+			return
+		}
+		u := &upkeeps[c.Kind]
+		assert(u.run != nil, "only commands that this build knows are decoded")
+		m.keepUp(c, u)
 	}
 }
 
 // emit appends an effect of the current command. The pointer is good until the next emit.
 func (m *Machine) emit(k EffectKind) *Effect {
-	m.out.List = append(m.out.List, Effect{Kind: k, Op: m.op})
-	return &m.out.List[len(m.out.List)-1]
+	e := m.out.next()
+	*e = Effect{Kind: k, Op: m.op} // in place: an append would copy it
+	return e
 }
 
 // answer emits the current command's Result, the only one.

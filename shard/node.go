@@ -64,10 +64,6 @@ func (m *Machine) forgetIfEmpty(n *node) {
 
 // nodeDrop removes a part of what a dropped node has here.
 func (m *Machine) nodeDrop(c *Command) {
-	if c.Count == 0 || c.Count > MaxList {
-		m.answer(protocol.StatusBadRequest)
-		return
-	}
 	n := m.nodes[c.Node]
 	if n == nil {
 		m.answer(protocol.StatusSuccess)

@@ -2,14 +2,9 @@ package shard
 
 // object is what named things of every kind have in common.
 type object struct {
-	node     *node
-	name     string
-	revision Revision
-	// Where the history of its owners begins and ends: changes are known from revision base on, the
-	// latest is at place newest of the history, and of revision newestAt.
-	base     Revision
-	newest   uint64
-	newestAt Revision
+	node *node
+	name string
+	track
 
 	links       handle // root of its links by order id
 	lastLink    handle
@@ -20,7 +15,7 @@ type object struct {
 	stamp uint32
 	hash  uint32 // the upper half of its hash
 	slot  Slot
-	kind  objectKind
+	kind  ObjectKind
 	// deleting: it is deleted, and some of its links are pending. pending: it is on the list of what is.
 	deleting, pending bool
 	// indexed: its links are in the links' index, because they were once too many to walk.
@@ -55,12 +50,33 @@ func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 	return 0
 }
 
+// alive returns the object of that name where it is of the kind and not deleted, else zero.
+func (st *objectStore) alive(k ObjectKind, n NodeID, name []byte) handle {
+	h := st.find(ObjectHash(n, name), n, name)
+	if h == 0 {
+		return 0
+	}
+	if o := st.at(h); o.kind != k || o.deleting {
+		return 0
+	}
+	return h
+}
+
 // before orders the objects of a node by name.
 func (st *objectStore) before(a, b handle) bool { return st.at(a).name < st.at(b).name }
 
+// stands reports whether an object stands before another one in the order of nodes and names.
+func (st *objectStore) stands(a, b handle) bool {
+	x, y := st.at(a), st.at(b)
+	if x.node != y.node {
+		return x.node.id < y.node.id
+	}
+	return x.name < y.name
+}
+
 // addObject makes an object of the target's name. The caller fills what its kind needs and
 // reports the creation.
-func (m *Machine) addObject(k objectKind, t *target, id NodeID, name string, body handle) handle {
+func (m *Machine) addObject(k ObjectKind, t *target, id NodeID, name string, body handle) handle {
 	t.node = m.nodeFor(id)
 	h := m.objects.alloc()
 	o := m.objects.at(h)
@@ -69,6 +85,7 @@ func (m *Machine) addObject(k objectKind, t *target, id NodeID, name string, bod
 	m.objects.slots[o.slot].insert(o.hash, h)
 	m.objects.byName.insert(&t.node.names, h, &m.objects)
 	t.node.objects++
+	m.ofKind[k]++
 	m.charge(t.node, m.objectSize(o))
 	return h
 }
@@ -82,13 +99,15 @@ func (m *Machine) removeObject(h handle) {
 		m.removePending(pendingWork{object: h})
 	}
 	m.left--
-	n := o.node
+	m.setAlarm(h, 0)
+	n, kind := o.node, o.kind
 	m.charge(n, -m.objectSize(o))
 	m.kinds[o.kind].free(o.body)
 	m.objects.slots[o.slot].remove(o.hash, h)
 	m.objects.byName.remove(&n.names, h)
 	m.objects.release(h)
 	n.objects--
+	m.ofKind[kind]--
 	m.forgetIfEmpty(n)
 }
 
@@ -102,5 +121,5 @@ func (m *Machine) changed(h handle, flags EffectFlags) {
 		o.base = o.revision
 	}
 	e := m.emit(EffectChanged)
-	e.Flags, e.Node, e.Name, e.Revision = flags, o.node.id, o.name, o.revision
+	e.Object, e.Flags, e.Node, e.Name, e.Revision = o.kind, flags, o.node.id, o.name, o.revision
 }

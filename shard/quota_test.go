@@ -19,17 +19,25 @@ func TestMistakesInQuotasAreNoticed(t *testing.T) {
 	if level.Newest < level.Of(level.Rule, "quotas") {
 		t.Skip("this build has no quotas")
 	}
-	for _, c := range []struct {
-		name    string
-		mistake twin.Mistake
-		seed    uint64
-		says    string
-	}{
-		{"a removal is not counted", twin.CountsTimedOutWaiters, 2, "takes"},
-		{"a release is refused", twin.RefusesReleases, 1, "QUOTA_EXCEEDED"},
-		{"a limit holds below its level", twin.LimitsBelowLevel, 1, "QUOTA_EXCEEDED"},
-		{"what shrinks is refused", twin.ChargesShrinking, 1, "QUOTA_EXCEEDED"},
-	} {
+	noticeMistakes(t, []plantedMistake{
+		{"a removal is not counted", twin.CountsTimedOutWaiters, 16, "takes"},
+		{"a release is refused", twin.RefusesReleases, 16, "QUOTA_EXCEEDED"},
+		{"a limit holds below its level", twin.LimitsBelowLevel, 16, "QUOTA_EXCEEDED"},
+		{"what shrinks is refused", twin.ChargesShrinking, 16, "QUOTA_EXCEEDED"},
+	})
+}
+
+// plantedMistake is a mistake of the twin's that the run of a seed shows.
+type plantedMistake struct {
+	name    string
+	mistake twin.Mistake
+	seed    uint64
+	says    string
+}
+
+func noticeMistakes(t *testing.T, mistakes []plantedMistake) {
+	t.Helper()
+	for _, c := range mistakes {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			for seed := uint64(1); seed <= uint64(*mistakeSeek); seed++ {
 				t.Logf("seed %d: %v", seed, playMistake(seed, c.mistake))

@@ -33,7 +33,7 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 		var d Description
 		var seen []LinkView
 		for after := OrderID(0); ; after = seen[len(seen)-1].Order {
-			if !b.m.Describe(1, name, DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after,
+			if !b.m.Describe(refOf(1, name), DescribeOptions{Owners: c.owners, Waiters: c.waiters, After: after,
 				Limit: c.limit}, &d) {
 				t.Fatal("not found")
 			}
@@ -64,8 +64,8 @@ func TestDescribePagesShowEveryOwnerAndWaiterOnceInOrder(t *testing.T) {
 			}
 		}
 	}
-	if b.m.Describe(1, []byte("other"), DescribeOptions{}, &Description{}) ||
-		b.m.Describe(2, name, DescribeOptions{}, &Description{}) {
+	if b.m.Describe(refOf(1, []byte("other")), DescribeOptions{}, &Description{}) ||
+		b.m.Describe(refOf(2, name), DescribeOptions{}, &Description{}) {
 		t.Fatal("described what is not there")
 	}
 }
@@ -81,7 +81,7 @@ func TestAPageGoesOnWhereThePreviousEndedThoughThatOwnerHasLeft(t *testing.T) {
 		b.as(i, Command{Kind: CmdRelease, Name: name})
 	}
 	var d Description
-	b.m.Describe(1, name, DescribeOptions{Owners: true, After: 10, Limit: 2}, &d)
+	b.m.Describe(refOf(1, name), DescribeOptions{Owners: true, After: 10, Limit: 2}, &d)
 	if len(d.Links) != 2 || d.Links[0].Order != 16 || d.Links[1].Order != 17 || !d.More {
 		t.Fatalf("%+v", d)
 	}
@@ -104,7 +104,7 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 		var got []string
 		for after, more := "", true; more; after = got[len(got)-1] {
 			var page []SemaphoreView
-			page, more = b.m.ListSemaphores(1, "a/", after, limit, nil)
+			page, _, more = b.m.ListSemaphores(1, "a/", after, limit, nil)
 			for _, s := range page {
 				got = append(got, s.Name)
 			}
@@ -113,10 +113,10 @@ func TestSemaphoresAreListedByPrefixInOrderAndInPages(t *testing.T) {
 			t.Fatalf("limit %d: %d names", limit, len(got))
 		}
 	}
-	if all, more := b.m.ListSemaphores(1, "", "", 3, nil); !more || all[0].Name != "A/1" || all[1].Name != "a" {
+	if all, _, more := b.m.ListSemaphores(1, "", "", 3, nil); !more || all[0].Name != "A/1" || all[1].Name != "a" {
 		t.Fatal(all, more)
 	}
-	if none, more := b.m.ListSemaphores(3, "", "", 0, nil); len(none) != 0 || more {
+	if none, _, more := b.m.ListSemaphores(3, "", "", 0, nil); len(none) != 0 || more {
 		t.Fatal(none, more)
 	}
 }
@@ -250,10 +250,11 @@ func TestReadsBesideApplyAreFreeOfRaces(t *testing.T) {
 				}
 				name := fmt.Appendf(nil, "s%d", i%60)
 				node := NodeID(1 + i%3)
-				if m.Describe(node, name, DescribeOptions{Owners: true, Waiters: true}, &d) && d.Count > d.Limit {
+				all := DescribeOptions{Owners: true, Waiters: true}
+				if m.Describe(refOf(node, name), all, &d) && d.Count > d.Limit {
 					t.Error("more taken than there is")
 				}
-				m.Changes(node, name, d.Revision, &delta)
+				m.Changes(refOf(node, name), d.Revision, &delta)
 				m.ListSemaphores(node, "s", "", 10, nil)
 				page, _, _ := m.ListSessions(node, 0, 10, nil)
 				for _, s := range page {
@@ -297,5 +298,26 @@ func TestACommandAboveTheLevelIsAnsweredAndChangesNothing(t *testing.T) {
 	b.do(Command{Level: level.Newest + 1, Kind: CmdAcquire, Node: 1, Session: b.ids[0], Number: 1, Name: []byte("x")})
 	if b.result().Status != protocol.StatusUnsupported || b.m.Digest() != before {
 		t.Fatal(b.result())
+	}
+}
+
+// TestReadingInMemoryThatIsUsedAgainAllocatesNothing: watches describe semaphores and ask for changes all the time.
+func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
+	b := newBed(10)
+	name := []byte("sem")
+	b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: name, Count: 10, Data: []byte("its data")})
+	for i := range 10 {
+		b.as(i, Command{Kind: CmdAcquire, Name: name, Count: 1})
+	}
+	var description Description
+	var delta Delta
+	r := refOf(1, name)
+	for what, read := range map[string]func(){
+		"Describe": func() { b.m.Describe(r, DescribeOptions{Owners: true, Limit: 5}, &description) },
+		"Changes":  func() { b.m.Changes(r, 5, &delta) },
+	} {
+		if n := testing.AllocsPerRun(100, read); n > 0 {
+			t.Errorf("%s allocates %v times", what, n)
+		}
 	}
 }

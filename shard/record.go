@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
@@ -51,16 +50,7 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = appendBytes(dst, s.key[:s.keyLen])
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
-	dst = binary.AppendUvarint(dst, uint64(len(s.answers)))
-	for _, a := range s.answers {
-		dst = binary.AppendUvarint(dst, a.number)
-		dst = append(dst, byte(a.status), byte(a.flags), byte(a.abort))
-		dst = binary.AppendUvarint(dst, uint64(a.order))
-		dst = binary.AppendUvarint(dst, uint64(a.revision))
-		if at >= limitsRecorded {
-			dst = append(dst, byte(a.quota))
-		}
-	}
+	dst = m.appendAnswers(dst, s, at)
 	if at < TimeLevel || !s.home {
 		return dst
 	}
@@ -96,7 +86,7 @@ func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 	l := m.links.at(h)
 	dst = binary.AppendUvarint(dst, uint64(l.order))
 	dst = binary.AppendUvarint(dst, l.count)
-	dst = binary.AppendUvarint(dst, l.timeout)
+	dst = binary.AppendUvarint(dst, l.timeout.millis())
 	dst = binary.AppendUvarint(dst, l.number)
 	owner := byte(0)
 	if l.owner {
@@ -107,7 +97,11 @@ func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 	if at >= TimeLevel {
 		dst = binary.AppendUvarint(dst, l.since)
 	}
-	return dst
+	if l.body == 0 {
+		return dst
+	}
+	assert(at >= linkBodyRecorded, "no kind whose links have bodies is older than they are")
+	return m.kinds[m.objects.at(l.object).kind].saveLink(dst, l.body, at)
 }
 
 func appendString(dst []byte, s string) []byte {
@@ -155,26 +149,7 @@ func (re *restorer) session(r *reader) error {
 	timeout := r.uvarint()
 	description, key := r.bytes(), r.bytes()
 	applied, acked := r.uvarint(), r.uvarint()
-	n := r.uvarint()
-	const answerMin = 6
-	r.must(n <= MaxUnacknowledged && n <= uint64(len(r.data))/answerMin, "a session has too many answers")
-	var answers []answer
-	if n > 0 && r.bad == "" {
-		answers = make([]answer, n)
-	}
-	last := acked
-	for i := range answers {
-		a := &answers[i]
-		a.number = r.uvarint()
-		a.status, a.flags = protocol.Status(r.byte()), EffectFlags(r.byte())
-		a.abort = protocol.AbortReason(r.byte())
-		a.order, a.revision = OrderID(r.uvarint()), Revision(r.uvarint())
-		if m.level >= limitsRecorded {
-			a.quota = Quota(r.byte())
-		}
-		r.must(a.number > last && a.number <= applied, "a session's answers are out of order")
-		last = a.number
-	}
+	answers, bodies := r.answers(applied, acked, m.level)
 	var created uint64
 	var client ClientRef
 	if m.level >= TimeLevel && m.slots.Has(id.Slot()) {
@@ -199,6 +174,9 @@ func (re *restorer) session(r *reader) error {
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
 	s.created, s.client = created, client.state()
+	for _, b := range bodies {
+		m.keepBody(s, b.number, b.body)
+	}
 	m.charge(s.node, s.size()-SessionBytes)
 	re.sessions[place] = h
 	return nil
@@ -207,7 +185,7 @@ func (re *restorer) session(r *reader) error {
 func (re *restorer) object(r *reader) error {
 	m := re.m
 	place := handle(r.uvarint())
-	k := objectKind(r.byte())
+	k := ObjectKind(r.byte())
 	id := NodeID(r.uvarint())
 	name := r.bytes()
 	revision := Revision(r.uvarint())
@@ -216,7 +194,7 @@ func (re *restorer) object(r *reader) error {
 	}
 	hash := ObjectHash(id, name)
 	switch {
-	case k >= maxKinds || m.kinds[k] == nil:
+	case k >= MaxKinds || m.kinds[k] == nil || kindRows[k].level > m.level:
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
 	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
@@ -245,7 +223,11 @@ func (re *restorer) link(r *reader) error {
 	session, object := handle(r.uvarint()), handle(r.uvarint())
 	var l link
 	l.order = OrderID(r.uvarint())
-	l.count, l.timeout, l.number = r.uvarint(), r.uvarint(), r.uvarint()
+	l.count = r.uvarint()
+	var ok bool
+	l.timeout, ok = newWaitTime(r.uvarint())
+	r.must(ok, "a link waits for longer than an acquire may")
+	l.number = r.uvarint()
 	l.owner = r.byte() == 1
 	l.data = string(r.bytes())
 	if re.m.level >= TimeLevel {
@@ -257,6 +239,13 @@ func (re *restorer) link(r *reader) error {
 	l.session, l.object = re.sessions[session], re.objects[object]
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
+	}
+	if len(r.data) > 0 && re.m.level >= linkBodyRecorded {
+		o := re.m.objects.at(l.object)
+		if l.body, ok = re.m.kinds[o.kind].loadLink(r.data, re.m.level); !ok || l.body == 0 {
+			return badSnapshot("the link with order id %d to object %q is not sound", l.order, o.name)
+		}
+		r.data = nil
 	}
 	re.links = append(re.links, l)
 	return nil

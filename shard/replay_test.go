@@ -108,6 +108,7 @@ func TestARuleThatWasChangedInPlaceIsNoticed(t *testing.T) {
 			var none shard.Effects
 			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &none)
 		}
+		b.Stamp.Term = m.Term()
 		for i := range b.Commands {
 			b.Commands[i].Level = level.Newest
 		}

@@ -103,7 +103,7 @@ func (re *restorer) header(payload []byte, format uint32) error {
 		m.slots[i] = r.uint64()
 	}
 	m.lastOrder, m.lastRevision = OrderID(r.uvarint()), Revision(r.uvarint())
-	m.lastSession, m.term = r.uvarint(), r.uvarint()
+	m.lastSession, m.clock.Term = r.uvarint(), r.uvarint()
 	n := r.uvarint()
 	r.must(n <= uint64(len(r.data)), "more dropped nodes than it has bytes")
 	for range n {
@@ -120,6 +120,10 @@ func (re *restorer) header(payload []byte, format uint32) error {
 	if m.level >= limitsRecorded {
 		m.readLimits(&r)
 		re.bytes = r.uvarint()
+	}
+	if m.level >= timeRecorded {
+		m.clock.Now, m.clock.Base = r.uvarint(), r.uvarint()
+		r.must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
 	}
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
@@ -210,8 +214,8 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		h := m.insertLink(l.session, l.object, l.order)
 		to := m.links.at(h)
 		to.count, to.timeout, to.number = l.count, l.timeout, l.number
-		to.data, to.owner, to.since = l.data, l.owner, l.since
-		m.charge(o.node, len(l.data))
+		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
+		m.charge(o.node, m.linkSize(to)-LinkBytes)
 		if !l.owner {
 			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {

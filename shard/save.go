@@ -122,7 +122,7 @@ func (sh *snapshotHeader) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(sh.lastOrder))
 	dst = binary.AppendUvarint(dst, uint64(sh.lastRevision))
 	dst = binary.AppendUvarint(dst, sh.lastSession)
-	dst = binary.AppendUvarint(dst, sh.term)
+	dst = binary.AppendUvarint(dst, sh.clock.Term)
 	dst = binary.AppendUvarint(dst, uint64(len(sh.dropping)))
 	for _, id := range sh.dropping {
 		dst = binary.AppendUvarint(dst, uint64(id))
@@ -141,6 +141,10 @@ func (sh *snapshotHeader) append(dst []byte) []byte {
 			dst = l.append(dst)
 		}
 		dst = binary.AppendUvarint(dst, sh.bytes)
+	}
+	if sh.level >= timeRecorded {
+		dst = binary.AppendUvarint(dst, sh.clock.Now)
+		dst = binary.AppendUvarint(dst, sh.clock.Base)
 	}
 	return dst
 }

@@ -17,12 +17,7 @@ type semaphore struct {
 // semaphores is the store and the rules of the kind.
 type semaphores struct {
 	slab[semaphore]
-}
-
-func newSemaphores() kind { return &semaphores{} }
-
-func (m *Machine) semaphore(o *object) *semaphore {
-	return m.kinds[kindSemaphore].(*semaphores).at(o.body)
+	plainLinks
 }
 
 // fits reports whether the count is free. The owners have more than the limit where it was lowered.
@@ -37,11 +32,8 @@ func (s *semaphore) reportedLimit() uint64 {
 }
 
 // limitOf is what an acquire of the object is answered with.
-func (m *Machine) limitOf(object handle) uint64 {
-	if !m.isSemaphore(object) {
-		return 0
-	}
-	return m.semaphore(m.objects.at(object)).reportedLimit()
+func (sem *semaphores) limitOf(m *Machine, object handle) uint64 {
+	return sem.at(m.objects.at(object).body).reportedLimit()
 }
 
 // addOwner counts an owner in.
@@ -61,55 +53,45 @@ func (s *semaphore) removeOwner(count uint64) {
 // limitForm is for the commands that say a limit.
 func limitForm(c *Command) bool { return c.Count > 0 }
 
-func (m *Machine) addSemaphore(t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
-	st := m.kinds[kindSemaphore].(*semaphores)
-	body := st.alloc()
-	s := st.at(body)
+func (sem *semaphores) add(m *Machine, t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
+	body := sem.alloc()
+	s := sem.at(body)
 	s.limit, s.ephemeral = limit, ephemeral
 	if len(data) > 0 {
 		s.data = string(data)
 	}
-	return m.addObject(kindSemaphore, t, c.Node, string(c.Name), body)
+	return m.addObject(KindSemaphore, t, c.Node, string(c.Name), body)
 }
 
-// isSemaphore reports whether the object is one: names are shared by all kinds.
-func (m *Machine) isSemaphore(object handle) bool {
-	return m.objects.at(object).kind == kindSemaphore
-}
-
-func (m *Machine) semaphoreCreate(c *Command, t *target) {
+func (sem *semaphores) create(m *Machine, c *Command, t *target) {
 	if t.object != 0 {
 		status := protocol.StatusAlreadyExists
-		if o := m.objects.at(t.object); o.kind != kindSemaphore || m.semaphore(o).ephemeral {
+		if sem.at(m.objects.at(t.object).body).ephemeral {
 			status = protocol.StatusPreconditionFailed
 		}
 		m.answer(status)
 		return
 	}
-	if m.isFullBeforeQuotas(t) {
+	if isFullBeforeQuotas(m, t) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+len(c.Data)) {
 		return
 	}
-	h := m.addSemaphore(t, c, c.Count, c.Data, false)
+	h := sem.add(m, t, c, c.Count, c.Data, false)
 	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1
 	m.changed(h, FlagCreated)
 }
 
 // isFullBeforeQuotas reports whether the node has as many semaphores as it may have where quotas do not hold yet.
-func (m *Machine) isFullBeforeQuotas(t *target) bool {
+func isFullBeforeQuotas(m *Machine, t *target) bool {
 	return m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode
 }
 
-func (m *Machine) semaphoreUpdate(c *Command, t *target) {
+func (sem *semaphores) update(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
-		return
-	}
-	if !m.isSemaphore(t.object) {
-		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
 	o := m.objects.at(t.object)
@@ -127,7 +109,7 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := m.semaphore(o)
+	s := sem.at(o.body)
 	if s.data == string(c.Data) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
@@ -142,19 +124,19 @@ func (m *Machine) semaphoreUpdate(c *Command, t *target) {
 	m.changed(t.object, FlagData)
 }
 
-// semaphoreResize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
+// resize changes the limit. What is owned stays owned: after a lower limit nothing is granted until enough was
 // given back.
-func (m *Machine) semaphoreResize(c *Command, t *target) {
+func (sem *semaphores) resize(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
 	o := m.objects.at(t.object)
-	if o.kind != kindSemaphore || m.semaphore(o).ephemeral || c.Revision != 0 && c.Revision != o.revision {
+	if sem.at(o.body).ephemeral || c.Revision != 0 && c.Revision != o.revision {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	s := m.semaphore(o)
+	s := sem.at(o.body)
 	if s.limit == c.Count {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
@@ -163,24 +145,23 @@ func (m *Machine) semaphoreResize(c *Command, t *target) {
 	s.limit, s.limitRevision = c.Count, m.lastRevision+1
 	m.answer(protocol.StatusSuccess).Revision = s.limitRevision
 	flags := FlagData | FlagLimit
-	if m.runQueue(t.object, 0) {
+	if sem.runQueue(m, t.object, 0) {
 		flags |= FlagOwners
 	}
 	m.changed(t.object, flags)
 }
 
-func (m *Machine) semaphoreDelete(c *Command, t *target) {
+func (sem *semaphores) delete(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
 		m.answer(protocol.StatusNotFound)
 		return
 	}
 	o := m.objects.at(t.object)
-	if o.kind != kindSemaphore || m.semaphore(o).ephemeral ||
-		o.linkCount > 0 && c.Flags&FlagForce == 0 {
+	if sem.at(o.body).ephemeral || o.linkCount > 0 && c.Flags&FlagForce == 0 {
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	m.kinds[kindSemaphore].remove(m, t.object)
+	sem.remove(m, t.object)
 	m.answer(protocol.StatusSuccess)
 }
 
@@ -210,27 +191,8 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 	m.deferObject(object)
 }
 
-// reportLost gives an owner Lost: its semaphore is deleted. Its acquire may not have been answered yet: sent again, it
-// must not say that it owns.
-func (m *Machine) reportLost(h handle) {
-	m.emitFor(EffectLost, h)
-	if m.rules >= answersEndWithOwnership {
-		m.endAnswers(h, protocol.AbortDeleted)
-		return
-	}
-	l := m.links.at(h)
-	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
-}
-
-// abort gives the session that waits Aborted: its acquire is over.
-func (m *Machine) abort(h handle, reason protocol.AbortReason) {
-	m.emitFor(EffectAborted, h).Abort = reason
-	l := m.links.at(h)
-	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: reason})
-}
-
 // bodySize is the length of the semaphore's data.
 func (sem *semaphores) bodySize(body handle) int { return len(sem.at(body).data) }
 
 // free gives the store's place back.
-func (sem *semaphores) free(body handle) { sem.release(body) }
+func (sem *semaphores) free(body handle) { sem.slab.release(body) }

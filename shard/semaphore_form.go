@@ -21,8 +21,8 @@ type SemaphoreView struct {
 	Waiters   int
 }
 
-func (m *Machine) viewSemaphore(o *object) SemaphoreView {
-	s := m.semaphore(o)
+func (sem *semaphores) shown(o *object) SemaphoreView {
+	s := sem.at(o.body)
 	return SemaphoreView{
 		Name: o.name, Data: s.data, Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
 		Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
@@ -48,11 +48,7 @@ func (sem *semaphores) state(m *Machine, object handle, s *State) {
 		Ephemeral: body.ephemeral, Revision: o.revision,
 	}
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
-		l := m.links.at(h)
-		out.Links = append(out.Links, LinkState{
-			Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: l.data,
-			Timeout: l.timeout, Number: l.number, Owner: l.owner, Since: l.since,
-		})
+		out.Links = append(out.Links, m.linkState(m.links.at(h)))
 	}
 	s.Semaphores = append(s.Semaphores, out)
 }

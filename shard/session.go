@@ -17,6 +17,7 @@ type session struct {
 	applied     uint64      // highest number applied
 	acked       uint64      // the session has seen the answers up to here
 	answers     []answer
+	bodies      handle // of the answers; zero where none has one
 	timeout     uint32 // milliseconds
 	links       handle // root of its links by order id
 	lastLink    handle
@@ -94,7 +95,8 @@ func (m *Machine) dropSession(h handle) {
 	}
 	m.left--
 	n := s.node
-	m.charge(n, -s.size())
+	m.charge(n, -m.sessionSize(s))
+	m.dropBodies(s)
 	m.sessions.slots[s.id.Slot()].remove(sessionHash(s.id), h)
 	m.sessions.byID.remove(&n.ids, h)
 	m.sessions.release(h)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied.
@@ -53,7 +54,7 @@ type snapshotHeader struct {
 	lastOrder    OrderID
 	lastRevision Revision
 	lastSession  uint64
-	term         uint64
+	clock        clock.Clock
 	dropping     []NodeID
 	pending      []PendingState
 	limits       Limits
@@ -75,7 +76,7 @@ func (m *Machine) fix(form recordForm) *snapshot {
 		m: m, form: form, epoch: m.epoch, cursor: 1,
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
-			lastSession: m.lastSession, term: m.term, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
+			lastSession: m.lastSession, clock: m.clock, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
 			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes,
 		},
 		ends:   [phases]handle{m.sessions.used, m.objects.used, m.links.used},

@@ -15,10 +15,13 @@ type State struct {
 	LastRevision Revision
 	LastSession  uint64
 	Term         uint64
+	Now          uint64 // the time of the shard in milliseconds, and what it was when the term began
+	TimeBase     uint64
 	Level        level.Level
 	Nodes        []NodeState      // by id
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name
+	Objects      []ObjectState    // of other kinds than semaphores: by node, then name
 	Pending      []PendingState   // in the order in which it is gone on with
 	ObjectLimit  uint64           // quotas of the shard, as they were set: 0 means the default
 	ByteLimit    uint64
@@ -31,7 +34,8 @@ func (m *Machine) State() State {
 	defer m.mu.RUnlock()
 	s := State{
 		LastOrder: m.lastOrder, LastRevision: m.lastRevision,
-		LastSession: m.lastSession, Term: m.term, Level: m.level, Pending: m.pendingState(),
+		LastSession: m.lastSession, Term: m.clock.Term, Now: m.clock.Now, TimeBase: m.clock.Base, Level: m.level,
+		Pending:     m.pendingState(),
 		ObjectLimit: m.quota.set.Objects, ByteLimit: m.quota.set.Bytes,
 	}
 	for _, n := range m.nodes {
@@ -42,7 +46,7 @@ func (m *Machine) State() State {
 	slices.SortFunc(s.Nodes, func(a, b NodeState) int { return cmp.Compare(a.ID, b.ID) })
 	for _, n := range s.Nodes {
 		for h := m.sessions.byID.first(m.nodes[n.ID].ids); h != 0; h = m.sessions.byID.next(h) {
-			s.Sessions = append(s.Sessions, m.sessions.at(h).state())
+			s.Sessions = append(s.Sessions, m.sessionState(m.sessions.at(h)))
 		}
 		for h := m.objects.byName.first(m.nodes[n.ID].names); h != 0; h = m.objects.byName.next(h) {
 			m.kinds[m.objects.at(h).kind].state(m, h, &s)
@@ -100,9 +104,40 @@ type AnswerState struct {
 	Order    OrderID
 	Revision Revision
 	Quota    Quota // that the mutation was refused for
+	Body     string
 }
 
-// LinkState is one session's part in one semaphore.
+// ObjectState is one object of another kind than semaphores, with the sessions that have to do with it.
+type ObjectState struct {
+	Node     NodeID
+	Name     string
+	Kind     ObjectKind
+	Revision Revision
+	Body     string      // what the kind keeps for the object, in its own words
+	Links    []LinkState // by order id
+}
+
+// objectState writes out what all kinds have in common. The kind says what it keeps for the object and for its links.
+func (m *Machine) objectState(object handle, body string, ofLink func(l *link) string) ObjectState {
+	o := m.objects.at(object)
+	out := ObjectState{Node: o.node.id, Name: o.name, Kind: o.kind, Revision: o.revision, Body: body}
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		state := m.linkState(l)
+		state.Body = ofLink(l)
+		out.Links = append(out.Links, state)
+	}
+	return out
+}
+
+func (m *Machine) linkState(l *link) LinkState {
+	return LinkState{
+		Session: m.sessions.at(l.session).id, Order: l.order, Count: l.count, Data: l.data,
+		Timeout: l.timeout.millis(), Number: l.number, Owner: l.owner, Since: l.since,
+	}
+}
+
+// LinkState is one session's part in one object.
 type LinkState struct {
 	Session SessionID
 	Order   OrderID
@@ -111,11 +146,12 @@ type LinkState struct {
 	Timeout uint64 // of the acquire that waits, or waited last: milliseconds or Forever
 	Number  uint64 // of the latest acquire
 	Owner   bool
+	Body    string // what the object's kind keeps for the link, in the kind's own words
 	// when it became what it is, owner or waiter: wall clock, milliseconds since 1970; 0 where it is not known
 	Since uint64
 }
 
-func (s *session) state() SessionState {
+func (m *Machine) sessionState(s *session) SessionState {
 	out := SessionState{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
 		Description: s.description, Key: string(s.key[:s.keyLen]),
@@ -125,6 +161,7 @@ func (s *session) state() SessionState {
 		out.Answers = append(out.Answers, AnswerState{
 			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
 			Order: a.order, Revision: a.revision, Quota: a.quota,
+			Body: m.keptBody(s, a.number),
 		})
 	}
 	return out

@@ -238,6 +238,9 @@ func (co *contestant) apply(b *shard.Batch) (err error) {
 }
 
 func sameBatch(got, want *shard.Batch, at level.Level) error {
+	if got.Stamp != want.Stamp {
+		return fmt.Errorf("decoded the stamp %+v from %+v", got.Stamp, want.Stamp)
+	}
 	if got.Proposer != want.Proposer || got.Sequence != want.Sequence || len(got.Commands) != len(want.Commands) {
 		return fmt.Errorf("decoded batch of %d, %d, %d commands from %d, %d, %d commands", got.Proposer, got.Sequence,
 			len(got.Commands), want.Proposer, want.Sequence, len(want.Commands))
@@ -260,6 +263,7 @@ func plain(c shard.Command) shard.Command {
 	c.Name = append([]byte(nil), c.Name...)
 	c.Data = append([]byte(nil), c.Data...)
 	c.Key = append([]byte(nil), c.Key...)
+	c.Body = append([]byte(nil), c.Body...)
 	c.Client = shard.ClientRef{
 		Address: append([]byte(nil), c.Client.Address...), Name: append([]byte(nil), c.Client.Name...),
 		Version: append([]byte(nil), c.Client.Version...),
@@ -376,6 +380,7 @@ func (r *run) restore() (err error) {
 		return fmt.Errorf("caught up: %w", err)
 	}
 	r.machines = []*contestant{fresh, r.machines[0]}
+	r.naive.Restored()
 	return nil
 }
 
@@ -396,6 +401,9 @@ func (r *run) report(t *testing.T, err error) {
 	for i, batch := range batches[skip:] {
 		for _, c := range batch.Commands {
 			fmt.Fprintf(&b, "%4d  %s\n", skip+i, twin.CommandText(&c))
+		}
+		if batch.Stamp.Term != 0 {
+			fmt.Fprintf(&b, "      proposed in term %d after %d ms\n", batch.Stamp.Term, batch.Stamp.Elapsed)
 		}
 	}
 	t.Errorf("%v\n%s (%d batches):\n%sagain: go test ./shard -run TestMachineAgreesWithItsTwin -twin.commands=1 "+
@@ -443,7 +451,10 @@ func (ta tally) count(b *shard.Batch, effects []shard.Effect) {
 		if e.Quota != shard.QuotaNone {
 			ta["refused for "+e.Quota.String()]++
 		}
-		if kind == shard.CmdAcquire {
+		if e.Body != "" {
+			ta["answers with a body"]++
+		}
+		if kind == shard.CmdAcquire && e.Status != protocol.StatusUnavailable { // of a leader that is over
 			ta["acquires"]++
 			if e.Status == protocol.StatusSuccess {
 				ta["acquires that mean something"]++
@@ -480,6 +491,13 @@ func (ta tally) check(t *testing.T) {
 			"semaphore-create QUOTA_EXCEEDED 0", "semaphore-update QUOTA_EXCEEDED 0", "acquire QUOTA_EXCEEDED 0",
 			"session-create QUOTA_EXCEEDED 0", "session-update QUOTA_EXCEEDED 0", "refused for node-objects",
 			"refused for node-bytes", "refused for shard-objects", "refused for shard-bytes")
+	}
+	if level.Newest >= shard.StampLevel {
+		outcomes = append(outcomes, "due SUCCESS 0", "due STALE 0", "acquire UNAVAILABLE 0", "release UNAVAILABLE 0")
+	}
+	if level.Newest >= level.Of(level.Rule, "answer-bytes") {
+		outcomes = append(outcomes, "command-251 SUCCESS 0", "command-251 NOT_FOUND 0", "command-251 QUOTA_EXCEEDED 0",
+			"command-251 BAD_REQUEST 0", "command-251 OVERLOADED 0", "command-251 STALE 0", "answers with a body")
 	}
 	for _, outcome := range outcomes {
 		if ta[outcome] < 10 {

@@ -30,7 +30,10 @@ func (m *Machine) charge(n *node, bytes int) {
 	m.bytes += uint64(bytes)
 }
 
-// size is what the session counts for in its node's quota of bytes.
+// sessionSize is what the session counts for in its node's quota of bytes.
+func (m *Machine) sessionSize(s *session) int { return s.size() + m.bodiesSize(s) }
+
+// size is what the session counts for without the bodies of its answers.
 func (s *session) size() int {
 	return SessionBytes + len(s.description) + int(s.keyLen) + s.client.size() + AnswerBytes*len(s.answers)
 }
@@ -39,8 +42,14 @@ func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Ver
 
 func (c *ClientState) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
 
-// size is what the link counts for, beside its object.
-func (l *link) size() int { return LinkBytes + len(l.data) }
+// linkSize is what a link counts for, beside its object.
+func (m *Machine) linkSize(l *link) int {
+	n := LinkBytes + len(l.data)
+	if l.body != 0 {
+		n += m.kinds[m.objects.at(l.object).kind].linkSize(l.body)
+	}
+	return n
+}
 
 // objectSize is what an object counts for, without its links.
 func (m *Machine) objectSize(o *object) int {
@@ -51,11 +60,11 @@ func (m *Machine) objectSize(o *object) int {
 func (m *Machine) sizeOf(p phase, h handle) int {
 	switch p {
 	case phaseSessions:
-		return m.sessions.at(h).size()
+		return m.sessionSize(m.sessions.at(h))
 	case phaseObjects:
 		return m.objectSize(m.objects.at(h))
 	default:
-		return m.links.at(h).size()
+		return m.linkSize(m.links.at(h))
 	}
 }
 

@@ -105,7 +105,7 @@ func TestASnapshotOfAnotherUsageIsRefused(t *testing.T) {
 		t.Skip("this build has no quotas")
 	}
 	m := New(Options{})
-	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(level.Newest)}}}, new(Effects))
+	m.Apply(&Batch{Commands: []Command{{Kind: CmdLevel, Count: uint64(quotas)}}}, new(Effects))
 	newBusy(m, 4).steps(40)
 	file := save(t, prepare(t, m))
 	restored(t, file)

@@ -19,38 +19,6 @@ func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, ov
 	return Cursor(h), h >= m.sessions.used
 }
 
-// Waiter is a waiting acquire that time will end.
-type Waiter struct {
-	WaiterRef
-	Timeout uint64 // milliseconds
-}
-
-// WalkWaiters calls fn for the waiters of finite timeout, as WalkSessions does: a new leader starts
-// their timers anew.
-func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	h := max(handle(at), 1)
-	for end := min(h+MaxPage, m.links.used); h < end; h++ {
-		l := m.links.at(h)
-		if l.order == 0 || l.owner || l.timeout == Forever {
-			continue
-		}
-		o := m.objects.at(l.object)
-		if o.deleting || m.sessions.at(l.session).ending {
-			continue
-		}
-		fn(Waiter{
-			WaiterRef: WaiterRef{
-				Node: o.node.id, Name: []byte(o.name), Session: m.sessions.at(l.session).id,
-				Order: l.order, Number: l.number,
-			},
-			Timeout: l.timeout,
-		})
-	}
-	return Cursor(h), h >= m.links.used
-}
-
 // Nodes returns the ids of the nodes that something is here of, unsorted, for the leader to ask the
 // meta shard about.
 func (m *Machine) Nodes() []NodeID {
@@ -66,6 +34,8 @@ func (m *Machine) Nodes() []NodeID {
 // Counts says how much a machine holds.
 type Counts struct {
 	Nodes, Sessions, Guests, Objects, Links, Waiters int
+
+	OfKind [MaxKinds]int // objects, by the number of their kind
 
 	LastOrder    OrderID
 	LastRevision Revision
@@ -87,7 +57,8 @@ func (m *Machine) Count() Counts {
 	return Counts{
 		Nodes: len(m.nodes), Sessions: m.sessions.size() - m.guests, Guests: m.guests,
 		Objects: m.objects.size(), Links: m.links.size(), Waiters: m.waiters,
-		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.term,
+		OfKind:    m.ofKind,
+		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.clock.Term,
 	}
 }
 
@@ -95,5 +66,5 @@ func (m *Machine) Count() Counts {
 func (m *Machine) Term() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.term
+	return m.clock.Term
 }

@@ -51,9 +51,11 @@ type sessionDetails struct {
 	Holdings []holdingObject `json:"holdings"`
 }
 
-// holdingObject is what a session owns of a semaphore, or waits for.
+// holdingObject is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
 type holdingObject struct {
 	Name    string     `json:"name"`
+	Kind    string     `json:"kind"`
+	Role    string     `json:"role"`
 	Waiting bool       `json:"waiting"`
 	OrderID uint64     `json:"order_id"`
 	Count   cli.Amount `json:"count"`
@@ -142,13 +144,9 @@ func printSession(f *cli.Frame, d *sessionDetails) error {
 	}
 	var rows [][]any
 	for _, h := range d.Holdings {
-		state := "owns"
-		if h.Waiting {
-			state = "waits"
-		}
-		rows = append(rows, []any{h.Name, state, h.OrderID, h.Count, sinceOf(h.Since)})
+		rows = append(rows, []any{h.Name, h.Kind, h.Role, h.OrderID, h.Count, sinceOf(h.Since)})
 	}
-	return f.Section("What it holds:", []string{"SEMAPHORE", "STATE", "ORDER#", "COUNT#", "SINCE"}, rows)
+	return f.Section("What it holds:", []string{"NAME", "KIND", "ROLE", "ORDER#", "COUNT#", "SINCE"}, rows)
 }
 
 // describeSession describes a session with what it holds.
@@ -166,7 +164,7 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessi
 		if err != nil {
 			return nil, err
 		}
-		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Waiting, h.OrderID, cli.Amount(h.Count),
+		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Kind, h.Role, h.Waiting, h.OrderID, cli.Amount(h.Count),
 			sinceField(h.Since)})
 	}
 	return d, nil

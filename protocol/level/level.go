@@ -31,16 +31,18 @@ const (
 	// MetaCommand and MetaRecord are those of the meta shard.
 	MetaCommand
 	MetaRecord
-	// MessageField is a field of a record in messages between clients and hosts. The level of a message stands in the
-	// table of messages, protocol/operations.go.
+	// MessageField is a field of a record in messages between clients and hosts, or of a message that was there before.
+	// The level of a message stands in the table of messages, protocol/operations.go.
 	MessageField
+	// Object is a kind of named objects of a data shard.
+	Object
 
 	kinds
 )
 
 var kindNames = [kinds]string{
 	Command: "command", Flag: "flag", Field: "field", Record: "record", Rule: "rule", MetaCommand: "meta command",
-	MetaRecord: "meta record", MessageField: "message field",
+	MetaRecord: "meta record", MessageField: "message field", Object: "object",
 }
 
 // String returns the kind as errors and tables write it.

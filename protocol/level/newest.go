@@ -3,4 +3,4 @@
 package level
 
 // Newest is the highest level that this build can follow.
-const Newest Level = 3
+const Newest Level = 4

@@ -14,6 +14,7 @@ var rows = []struct {
 		"node-drop", "level", "digest-take", "digest-compare",
 		"semaphore-create", "semaphore-update", "semaphore-delete", "acquire", "release",
 	}},
+	{1, Object, []string{"semaphore"}},
 	{1, Flag, []string{"ephemeral", "force", "operator"}},
 	{1, Field, []string{
 		"flags", "slot", "node", "session", "number", "acked", "name", "data", "key", "count", "timeout", "order",
@@ -63,6 +64,15 @@ var rows = []struct {
 		// What would make a node or the shard hold more than its quota is refused.
 		"quotas",
 	}},
+	{4, Command, []string{"due"}},
+	{4, Record, []string{"State.Now", "State.TimeBase"}},
+	{4, MetaCommand, []string{"lead"}},
+	{4, MetaRecord, []string{"State.Term", "State.Now", "State.TimeBase"}},
+	{4, Rule, []string{
+		// Batches carry the term of their leader and how long it has led: a batch of a leader that is over has no
+		// effect, the others move the shard's time.
+		"batches-of-the-leader",
+	}},
 	{1, MetaCommand, []string{
 		"node-create", "node-alter", "node-drop", "settle-grace", "node-cleared", "host-register", "host-seen",
 		"cluster-level",
@@ -87,6 +97,31 @@ var rows = []struct {
 		"Session.since_ms", "Session.client", "Holding.since_ms", "Owner.since_ms", "Owner.client", "Waiter.since_ms",
 		"Waiter.client",
 	}},
+	{4, Record, []string{
+		"State.Objects", "ObjectState.Node", "ObjectState.Name", "ObjectState.Kind", "ObjectState.Revision",
+		"ObjectState.Body", "ObjectState.Links", "LinkState.Body",
+	}},
 	{3, MetaRecord, []string{"Config.QuotaObjects", "Config.QuotaBytes"}},
+	{4, MetaRecord, []string{
+		"State.NextAnswer", "State.Answers",
+		"Answer.Client", "Answer.Number", "Answer.Kind", "Answer.Status", "Answer.Flags", "Answer.Node",
+		"Answer.Routing", "Answer.Message",
+		"Numbered.Client", "Numbered.Number", "Numbered.Since",
+	}},
 	{3, MessageField, []string{"NodeConfig.quota_objects", "NodeConfig.quota_bytes", "Detail.quota"}},
+	{4, Field, []string{"body"}},
+	{4, Record, []string{"AnswerState.Body"}},
+	{4, Rule, []string{
+		// What a mutation's own answer may make the kept answers of its session count for more than so many bytes
+		// refuses it.
+		"answer-bytes",
+	}},
+	{4, MessageField, []string{
+		"Holding.object_kind", "Holding.role",
+		"WATCH.object_kind", "WATCH.view", "WATCH_ANSWER.object_kind", "WATCH_SNAPSHOT.rows", "WATCH_DELTA.rows",
+		"Numbered.client", "Numbered.number", "Numbered.since",
+		"NODE_CREATE.numbered", "NODE_ALTER.numbered", "NODE_DROP.numbered",
+		"WELCOME.since", "NODE_CREATE_ANSWER.since", "NODE_ALTER_ANSWER.since", "NODE_DROP_ANSWER.since",
+		"Detail.since",
+	}},
 }

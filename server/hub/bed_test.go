@@ -13,6 +13,7 @@ import (
 // replica is one copy of the shard with its hub.
 type replica struct {
 	machine *shard.Machine
+	shelves *model // instead of the machine, nil as a rule
 	hub     *Hub
 	effects shard.Effects
 	batch   shard.Batch
@@ -27,21 +28,46 @@ func newReplica(o Options) *replica {
 // apply applies the oldest n batches that wait.
 func (r *replica) apply(n int) {
 	for _, data := range r.behind[:n] {
-		if err := shard.DecodeBatch(data, &r.batch, r.machine.Level()); err != nil {
-			panic(err)
-		}
-		r.effects.Reset()
-		r.machine.Apply(&r.batch, &r.effects)
-		if err := r.hub.Apply(r.effects.List, time.Now()); err != nil {
+		if err := r.hub.Apply(r.applyBatch(data), time.Now()); err != nil {
 			panic(err)
 		}
 	}
 	r.behind = r.behind[n:]
 }
 
+func (r *replica) applyBatch(data []byte) []shard.Effect {
+	if r.shelves != nil {
+		return r.shelves.apply(decodeOps(data))
+	}
+	if err := shard.DecodeBatch(data, &r.batch, r.machine.Level()); err != nil {
+		panic(err)
+	}
+	r.effects.Reset()
+	r.machine.Apply(&r.batch, &r.effects)
+	return r.effects.List
+}
+
+// state returns what a watch of everything must show, and its revision.
+func (r *replica) state(of shard.Ref) (state, shard.Revision) {
+	if r.shelves != nil {
+		return r.shelves.state(of)
+	}
+	return stateOf(r.machine, of.Node, of.Name)
+}
+
+// last returns the revision of the latest change.
+func (r *replica) last() shard.Revision {
+	if r.shelves != nil {
+		return r.shelves.last
+	}
+	return r.machine.State().LastRevision
+}
+
 // restore replaces the state by that of another replica, which is further.
 func (r *replica) restore(from *replica) {
-	if err := r.machine.Restore(bytes.NewReader(save(from.machine))); err != nil {
+	if r.shelves != nil {
+		r.shelves.restore(from.shelves.save())
+	} else if err := r.machine.Restore(bytes.NewReader(save(from.machine))); err != nil {
 		panic(err)
 	}
 	r.behind = nil
@@ -124,10 +150,13 @@ func (b *bed) commit() {
 	if len(b.pending) == 0 {
 		return
 	}
-	data := shard.AppendBatch(nil, &shard.Batch{Commands: b.pending})
+	b.send(shard.AppendBatch(nil, &shard.Batch{Commands: b.pending}))
 	b.pending = b.pending[:0]
+}
+
+func (b *bed) send(batch []byte) {
 	for _, r := range b.replicas {
-		r.behind = append(r.behind, data)
+		r.behind = append(r.behind, batch)
 	}
 	b.replicas[0].apply(1)
 }
@@ -189,10 +218,10 @@ func (b *bed) quiet(h *Hub) {
 	defer h.mu.Unlock()
 	k := &h.worker
 	c := h.Counters()
-	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.topics)+len(h.subscribers)+len(h.resting.items) != 0 ||
+	if c.Topics+c.Watches+c.Slow+c.Ahead != 0 || len(h.objects)+len(h.subscribers)+len(h.resting.items) != 0 ||
 		len(k.queue)+len(k.ahead.items)+k.waiting.Len()+len(k.inflight)+k.inflightBytes != 0 || h.running {
 		b.Errorf("something is left: %s",
-			fmt.Sprintf("%+v, %d topics, %d subscribers, %d resting, %d queued, %d in flight, running %v",
-				c, len(h.topics), len(h.subscribers), len(h.resting.items), len(k.queue), len(k.inflight), h.running))
+			fmt.Sprintf("%+v, %d objects, %d subscribers, %d resting, %d queued, %d in flight, running %v",
+				c, len(h.objects), len(h.subscribers), len(h.resting.items), len(k.queue), len(k.inflight), h.running))
 	}
 }

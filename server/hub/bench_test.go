@@ -75,8 +75,8 @@ func BenchmarkFanOut(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				t.hub.mu.Lock()
-				for _, topic := range t.hub.topics {
-					topic.next = time.Time{}
+				for _, x := range t.hub.objects {
+					x.next = time.Time{}
 				}
 				t.hub.mu.Unlock()
 				if i%2 == 0 {
@@ -175,10 +175,11 @@ func BenchmarkSnapshot(b *testing.B) {
 			t.create("sem", shard.Forever, "data")
 			t.own(owners, "sem", strings.Repeat("e", 40))
 			k := &t.hub.worker
-			topic := &topic{node: 1, name: "sem"}
+			object := &object{name: shard.ObjectName{Node: 1, Name: "sem"}}
+			topic := object.topicOf(part{kind: shard.KindSemaphore}, k)
 			b.ReportAllocs()
 			for b.Loop() {
-				if k.readSnapshot(topic) == nil {
+				if topic.form.snapshot(topic) == nil {
 					b.Fatal("no snapshot")
 				}
 			}

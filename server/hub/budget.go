@@ -8,8 +8,8 @@ import (
 // ErrBudget: the watches of all connections hold as much memory as they may.
 var ErrBudget = errors.New("hub: the watches of all connections hold too much memory")
 
-// WatchBytes is about the memory that an open watch holds, beside the name of its semaphore: 720 bytes were measured
-// for watches of semaphores that no other connection watches.
+// WatchBytes is about the memory that an open watch holds, beside the names of its object and view: 720 bytes were
+// measured for watches of semaphores that no other connection watches.
 const WatchBytes = 768
 
 // Budget bounds the memory that open watches hold, over all hubs that share it. Any goroutine may use it. A nil Budget
@@ -22,8 +22,8 @@ type Budget struct {
 // NewBudget returns a budget of so many bytes.
 func NewBudget(bytes uint64) *Budget { return &Budget{limit: int64(bytes)} }
 
-// Take counts a watch of a semaphore with a name of so many bytes. It returns false, and counts nothing, where the
-// budget is used up.
+// Take counts a watch of an object with a name, and a view, of so many bytes. It returns false, and counts nothing,
+// where the budget is used up.
 func (b *Budget) Take(name int) bool {
 	if b == nil {
 		return true

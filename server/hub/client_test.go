@@ -142,6 +142,9 @@ func (c *client) frame(payload []byte) error {
 	}
 	if a.Kind == protocol.KindWatch.Answer() {
 		v.answered = true
+		if shard.ObjectKind(a.Watch.ObjectKind) != v.kind {
+			return fmt.Errorf("the kind %v is watched, not %v", a.Watch.ObjectKind, v.kind)
+		}
 		return nil
 	}
 	if !v.answered {
@@ -179,6 +182,12 @@ func (c *client) watch(name string, w wants) *view {
 	return c.resume(&view{node: 1, name: name, wants: w})
 }
 
+// watchView opens a watch of a view of a shelf.
+func (c *client) watchView(name, part string) *view {
+	c.t.Helper()
+	return c.resume(&view{node: 1, name: name, wants: all, kind: kindShelf, part: part})
+}
+
 // resume opens a watch from where a view is.
 func (c *client) resume(v *view) *view {
 	c.t.Helper()
@@ -195,11 +204,13 @@ func (c *client) resume(v *view) *view {
 	m := protocol.Watch{
 		NodeID: uint64(v.node), Name: []byte(v.name), Since: since,
 		Owners: v.wants&wantsOwners != 0, Data: v.wants&wantsData != 0,
+		ObjectKind: protocol.ObjectKind(v.kind), View: []byte(v.part),
 	}
 	if err := c.hub.Open(c, id, &m); err != nil {
 		c.t.Errorf("opening a watch of %q: %v", v.name, err)
 	}
 	clear(m.Name) // nothing of the request is kept
+	clear(m.View)
 	c.Flush(true)
 	return v
 }
@@ -246,11 +257,17 @@ func (c *client) look(v *view) view {
 // expect checks that a view shows what the machine has.
 func (c *client) expect(v *view, m *shard.Machine) {
 	c.t.Helper()
+	want, _ := stateOf(m, v.node, v.name)
+	c.expectState(v, want)
+}
+
+// expectState checks that a view shows what is wanted of a state.
+func (c *client) expectState(v *view, want state) {
+	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	want, _ := stateOf(m, v.node, v.name)
 	if want = want.as(v.wants); !v.begun || !v.state.equal(want) {
-		c.t.Errorf("the view of %q (complete: %v, revision %d, %d snapshots, %d deltas) is\n%v, the machine has\n%v",
-			v.name, v.begun, v.revision, v.snapshots, v.deltas, v.state, want)
+		c.t.Errorf("the view of %v (complete: %v, revision %d, %d snapshots, %d deltas) is\n%v, the machine has\n%v",
+			v, v.begun, v.revision, v.snapshots, v.deltas, v.state, want)
 	}
 }

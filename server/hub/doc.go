@@ -1,8 +1,9 @@
 // Package hub carries the streaming watches of one shard's replica on one host, whether the host leads the
 // shard or follows.
 //
-// A watch is "this semaphore, since revision r". Its client keeps a full view of the semaphore; the hub
-// brings the view to the present, by the changes since r or by a snapshot, and keeps it there by deltas.
+// A watch is "this semaphore, since revision r", or the same of a view of an object of another kind. Its client keeps
+// a full view of that; the hub brings the view to the present, by the changes since r or by a snapshot, and keeps it
+// there by deltas.
 // How a change travels:
 //
 //	Apply        where batches are applied: finds the topics of what changed, one map lookup each
@@ -19,6 +20,10 @@
 // A watch that wants only data, or only owners, does not get the rest, and its view keeps the revision of
 // the last change that it got. Nothing is missing in such a view, and the watch can be taken up from
 // that revision anywhere.
+//
+// Objects of other kinds than semaphores show heads and rows, as a whole or part by part: each part is a view, with a
+// revision of its own. Whose bytes mean what is the kind's; the hub reads, encodes and sends them. What differs from
+// semaphores is in rows.go, what is theirs alone in owners.go.
 //
 // DESIGN.md has the guarantees, with the reasons why they hold.
 //

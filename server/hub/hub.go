@@ -22,10 +22,16 @@ var (
 	errRevisions = errors.New("hub: the revisions of a shard do not grow")
 )
 
-// machine is what the hub reads; *shard.Machine is one.
-type machine interface {
-	Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind
-	Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool
+// Machine is what the hub reads; *shard.Machine is one.
+//
+// Of a kind other than semaphores it reads views: the whole object or a part of it, each with a head and rows. A view
+// has a revision of its own, that at which anything in it changed last: Changes since that revision or a later one are
+// none, whatever else of the object changes, and each further change of the view leads above all revisions of before.
+// A view that comes is described anew to a reader that asks since a revision at which it was missing. Rows are good
+// until what holds them is used again; all else that was read does not change any more.
+type Machine interface {
+	Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind
+	Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool
 }
 
 // Hub is the streaming watches of one shard's replica on this host. Its methods may be called from any
@@ -34,7 +40,7 @@ type machine interface {
 // There is one worker at most. It is started when there is something to do and ends when there is nothing
 // left. All that becomes of a watch is decided by it.
 type Hub struct {
-	machine  machine
+	machine  Machine
 	options  Options
 	open     atomic.Int64 // watches
 	counters counters
@@ -42,11 +48,11 @@ type Hub struct {
 	// mu guards what follows. Apply takes it, so it is held for moments only, and no other lock is taken
 	// under it.
 	mu          sync.Mutex
-	topics      map[shard.ObjectName]*topic // changed by the worker only
+	objects     map[shard.ObjectName]*object // changed by the worker only
 	subscribers map[Sink]*subscriber
 	tasks       []task
-	ready       []*topic        // changed, and due
-	resting     ordered[*topic] // changed, but others were sent a moment ago
+	ready       []*object        // changed, and due
+	resting     ordered[*object] // changed, but others were sent a moment ago
 	timer       *time.Timer
 	timerAt     time.Time      // when the timer fires; zero where it is not set
 	checkAt     time.Time      // when the worker is to check how far snapshots got; zero where it need not
@@ -61,15 +67,13 @@ type Hub struct {
 }
 
 // New returns a hub for the replica whose state is in m.
-func New(m *shard.Machine, o Options) *Hub { return newHub(m, o) }
-
-func newHub(m machine, o Options) *Hub {
+func New(m Machine, o Options) *Hub {
 	h := &Hub{
 		machine: m, options: o.withDefaults(),
-		topics: make(map[shard.ObjectName]*topic), subscribers: make(map[Sink]*subscriber),
-		resting: ordered[*topic]{
-			before: func(a, b *topic) bool { return a.next.Before(b.next) },
-			place:  func(t *topic) *int { return &t.rests },
+		objects: make(map[shard.ObjectName]*object), subscribers: make(map[Sink]*subscriber),
+		resting: ordered[*object]{
+			before: func(a, b *object) bool { return a.next.Before(b.next) },
+			place:  func(x *object) *int { return &x.rests },
 		},
 	}
 	h.stopped.L = &h.mu
@@ -96,8 +100,8 @@ func (h *Hub) Apply(effects []shard.Effect, now time.Time) error {
 			return fmt.Errorf("%w: %d of %q comes after %d", errRevisions, e.Revision, e.Name, h.revision)
 		}
 		h.revision = e.Revision
-		if t := h.topics[shard.ObjectName{Node: e.Node, Name: e.Name}]; t != nil && e.Flags&t.interest != 0 {
-			h.mark(t, e.Flags, now)
+		if x := h.objects[shard.ObjectName{Node: e.Node, Name: e.Name}]; x != nil && e.Flags&x.interest != 0 {
+			h.mark(x, e.Flags, now)
 		}
 	}
 	reached := h.awaited != 0 && h.revision >= h.awaited
@@ -113,13 +117,13 @@ func (h *Hub) Restored(now time.Time) {
 	defer h.mu.Unlock()
 	// Nothing is known about the new state, and nothing may be concluded from the old one.
 	h.revision = 0
-	for _, t := range h.topics {
-		if t.stage == topicResting {
-			h.resting.remove(t)
-			h.makeReady(t)
+	for _, x := range h.objects {
+		if x.stage == objectResting {
+			h.resting.remove(x)
+			h.makeReady(x)
 		}
-		t.next = now
-		h.mark(t, everything, now)
+		x.next, x.replaced = now, true
+		h.mark(x, everything, now)
 	}
 	h.wake()
 }
@@ -133,7 +137,7 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 		return err
 	}
 	w := &watch{
-		subscriber: sub, id: id, wants: wantsOf(m.Owners, m.Data), opened: time.Now(), name: len(m.Name),
+		subscriber: sub, id: id, wants: wantsOf(m), opened: time.Now(), name: len(m.Name) + len(m.View),
 		revision: shard.Revision(m.Since), begun: m.Since != 0,
 	}
 	if !h.options.Budget.Take(w.name) {
@@ -142,7 +146,7 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 	// Before others can see the watch: the worker counts it off at its end, and Apply must never find fewer than there
 	// are.
 	h.open.Add(1)
-	if err := sub.open(w); err != nil {
+	if err := sub.open(w, m.ObjectKind); err != nil {
 		h.open.Add(-1)
 		h.options.Budget.Give(w.name)
 		if errors.Is(err, ErrGone) {
@@ -150,8 +154,7 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 		}
 		return err
 	}
-	name := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
-	h.enqueue(task{kind: taskOpen, watch: w, name: name})
+	h.enqueue(task{kind: taskOpen, watch: w, ref: refOf(m)})
 	return nil
 }
 
@@ -201,7 +204,7 @@ func (h *Hub) End(result protocol.Result) {
 // EndNode ends the watches of a node, as End.
 func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	if h.Len() > 0 {
-		h.enqueue(task{kind: taskEndNode, name: shard.ObjectName{Node: node}, result: &result})
+		h.enqueue(task{kind: taskEndNode, ref: shard.Ref{Node: node}, result: &result})
 	}
 }
 

@@ -80,7 +80,7 @@ func (h *Hub) rest(round time.Duration) time.Duration {
 
 // Counters are what a hub has and has done, for metrics.
 type Counters struct {
-	Topics  int // semaphores that are watched
+	Topics  int // semaphores, and views of objects of other kinds, that are watched
 	Watches int
 	Slow    int // watches that are left out because their connections take too little
 	Ahead   int // watches that wait until this replica has reached their revision

@@ -6,12 +6,41 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 )
 
+// planObject plans the watches of an object that changed.
+func (wo *worker) planObject(x *object) {
+	if x.semaphore.count > 0 {
+		wo.planTopic(&x.semaphore, x.taken)
+	}
+	for _, t := range x.views {
+		if wo.isUnchanged(t) {
+			continue
+		}
+		t.missed = false
+		wo.planTopic(t, everything)
+		if t.seen = wo.applied; t.missed {
+			t.seen = 0
+		}
+	}
+}
+
+// isUnchanged reports whether nothing that watches of a view must get has changed since they were looked at last. It
+// takes one question, however many watches there are, and is of use again where there is something to be sent.
+func (wo *worker) isUnchanged(t *topic) bool {
+	w := t.watches[wantsData|wantsOwners][0]
+	if t.seen == 0 || !w.begun || w.revision > t.seen || wo.change(t, w.revision).kind != shard.DeltaNone {
+		return false
+	}
+	t.seen = max(t.seen, wo.applied)
+	return true
+}
+
 // planTopic plans the watches of a topic that changed.
-func (wo *worker) planTopic(t *topic) {
+func (wo *worker) planTopic(t *topic, flags shard.EffectFlags) {
 	for w, list := range t.watches {
-		if t.taken&wants(w).flags() == 0 {
+		if flags&wants(w).flags() == 0 {
 			continue
 		}
 		for _, x := range list {
@@ -75,6 +104,7 @@ func (wo *worker) planWatch(w *watch) {
 			return
 		}
 		if !wo.startReading(w) {
+			w.topic.missed = true
 			return
 		}
 	}

@@ -8,49 +8,68 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// reading puts a semaphore together with all its owners at one moment, out of pages that are read one
-// after the other while the semaphore changes.
+// item is what an object has many of: owners of a semaphore, rows of another kind.
+type item interface{ shard.LinkView | shard.Row }
+
+// items says where items of a sort lie in what the machine says, and in a snapshot.
+type items[T item] interface {
+	id(*T) uint64 // 0 of the zero item
+	inPage(*shard.Description) []T
+	inDelta(*shard.Delta) []T
+	// keep makes items good for as long as the reading, by room for bytes that it appends to and returns.
+	keep(list []T, room []byte) []byte
+	add(*protocol.WatchSnapshot, *T)
+}
+
+// reading puts an object, or a view of one, together with all its items at one moment, out of pages that are read one
+// after the other while the object changes.
 //
-// An owner that has not changed since the first page is on the page that covers its order id, as it is. All
-// others are in the changes since the first page, as they are now: changed holds them. So the pages,
-// overlaid with the changes, are the state at the revision that the latest changes lead to. The changes are
-// asked for after each page on which the revision has moved, so that the machine's history need reach
-// back no further than that.
-type reading struct {
+// An item that has not changed since the first page is on the page that covers its id, as it is. All others are in the
+// changes since the first page, as they are now: changed holds them. So the pages, overlaid with the changes, are the
+// state at the revision that the latest changes lead to. The changes are asked for after each page on which the
+// revision has moved, so that the machine's history need reach back no further than that.
+type reading[T item, I items[T]] struct {
 	revision  shard.Revision // what was read so far, with changed over it, is of this revision
 	data      string
 	limit     uint64
 	ephemeral bool
-	owners    []shard.LinkView
+	items     []T
 	pages     int
-	changed   map[shard.OrderID]shard.LinkView // those that are gone have the order id 0
+	changed   map[uint64]T // those that are gone are the zero item
+	joined    []T          // of the latest changes
+	room      []byte       // for what is kept of items
 
 	page  shard.Description
 	delta shard.Delta
+	of    I
 }
 
-// read reads the semaphore. It returns false where it could not: the semaphore is gone, or it changed so
+// read reads what the topic is about. It returns false where it could not: the object is gone, or it changed so
 // much that its history does not reach back.
-func (r *reading) read(m machine, t *topic) bool {
-	*r = reading{owners: r.owners[:0], changed: r.changed, page: r.page, delta: r.delta}
+func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
+	r.revision, r.data, r.limit, r.ephemeral, r.pages = 0, "", 0, false, 0
+	r.items, r.room = r.items[:0], r.room[:0]
 	clear(r.changed)
-	options := shard.DescribeOptions{Owners: true}
+	options := shard.DescribeOptions{Owners: true, Rows: true}
 	for first := true; first || r.page.More; first = false {
-		if !m.Describe(t.node, t.nameBytes(), options, &r.page) {
+		if !m.Describe(at, options, &r.page) {
 			return false
 		}
 		r.pages++
 		if first {
 			r.revision, r.data = r.page.Revision, r.page.Data
 			r.limit, r.ephemeral = r.page.Limit, r.page.Ephemeral
-			r.owners = slices.Grow(r.owners, r.page.Owners)
+			r.items = slices.Grow(r.items, r.page.Owners)
 		}
-		r.owners = append(r.owners, r.page.Links...)
-		if r.page.Revision != r.revision && !r.overlay(m, t) {
+		page := r.of.inPage(&r.page)
+		before := len(r.items)
+		r.items = append(r.items, page...)
+		r.room = r.of.keep(r.items[before:], r.room)
+		if r.page.Revision != r.revision && !r.overlay(m, at) {
 			return false
 		}
-		if n := len(r.page.Links); n > 0 {
-			options.After = r.page.Links[n-1].Order
+		if n := len(page); n > 0 {
+			options.After = shard.OrderID(r.of.id(&page[n-1]))
 		}
 	}
 	r.merge()
@@ -58,8 +77,8 @@ func (r *reading) read(m machine, t *topic) bool {
 }
 
 // overlay takes in what has changed since.
-func (r *reading) overlay(m machine, t *topic) bool {
-	switch m.Changes(t.node, t.nameBytes(), r.revision, &r.delta) {
+func (r *reading[T, I]) overlay(m Machine, at shard.Ref) bool {
+	switch m.Changes(at, r.revision, &r.delta) {
 	case shard.DeltaNone:
 		return true
 	case shard.DeltaChanges:
@@ -67,13 +86,16 @@ func (r *reading) overlay(m machine, t *topic) bool {
 		return false
 	}
 	if r.changed == nil {
-		r.changed = make(map[shard.OrderID]shard.LinkView)
+		r.changed = make(map[uint64]T)
 	}
-	for _, order := range r.delta.Gone {
-		r.changed[order] = shard.LinkView{}
+	var gone T
+	for _, id := range r.delta.Gone {
+		r.changed[uint64(id)] = gone
 	}
-	for _, v := range r.delta.Joined {
-		r.changed[v.Order] = v
+	r.joined = append(r.joined[:0], r.of.inDelta(&r.delta)...)
+	r.room = r.of.keep(r.joined, r.room)
+	for i := range r.joined {
+		r.changed[r.of.id(&r.joined[i])] = r.joined[i]
 	}
 	if r.delta.DataChanged {
 		r.data = r.delta.Data
@@ -85,81 +107,82 @@ func (r *reading) overlay(m machine, t *topic) bool {
 	return true
 }
 
-// merge brings the owners to the present.
-func (r *reading) merge() {
+// merge brings the items to the present.
+func (r *reading[T, I]) merge() {
 	if len(r.changed) == 0 {
 		return
 	}
-	r.owners = slices.DeleteFunc(r.owners, func(v shard.LinkView) bool {
-		_, changed := r.changed[v.Order]
+	r.items = slices.DeleteFunc(r.items, func(x T) bool {
+		_, changed := r.changed[r.of.id(&x)]
 		return changed
 	})
-	for _, v := range r.changed {
-		if v.Order != 0 {
-			r.owners = append(r.owners, v)
+	for _, x := range r.changed {
+		if r.of.id(&x) != 0 {
+			r.items = append(r.items, x)
 		}
 	}
-	slices.SortFunc(r.owners, func(a, b shard.LinkView) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortFunc(r.items, func(a, b T) int { return cmp.Compare(r.of.id(&a), r.of.id(&b)) })
 }
 
-// keptOwners is for how many owners the memory of a reading is kept.
-const keptOwners = 4096
+// keptItemsOfReading is for how many items the memory of a reading is kept, keptRoom for how many bytes in them.
+const (
+	keptItemsOfReading = 4096
+	keptRoom           = 256 << 10
+)
 
 // forget lets go of the names and data that were read, and of the memory if it is much.
-func (r *reading) forget() {
-	if cap(r.owners) > keptOwners || len(r.changed) > keptOwners {
-		*r = reading{}
+func (r *reading[T, I]) forget() {
+	if cap(r.items) > keptItemsOfReading || len(r.changed) > keptItemsOfReading || cap(r.room) > keptRoom {
+		*r = reading[T, I]{}
 		return
 	}
-	clear(r.owners)
+	clear(r.items)
+	clear(r.joined)
 	clear(r.changed)
-	clear(r.page.Links)
-	clear(r.delta.Joined)
+	clear(r.of.inPage(&r.page))
+	clear(r.of.inDelta(&r.delta))
 }
 
-// readSnapshot reads and encodes a snapshot of a topic's semaphore, nil where that cannot be done now.
-func (wo *worker) readSnapshot(t *topic) *snapshot {
-	r := &wo.reading
+// snapshotOf reads and encodes a snapshot of what a topic is about, nil where that cannot be done now.
+func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *snapshot {
 	defer r.forget()
 	for range readTries {
-		ok := r.read(wo.hub.machine, t)
+		ok := r.read(wo.hub.machine, t.ref())
 		wo.spent += readCost * r.pages
 		if ok {
-			return wo.encode(r)
+			return r.encode(wo)
 		}
 	}
 	return nil
 }
 
 // encode cuts what was read into pages.
-func (wo *worker) encode(r *reading) *snapshot {
+func (r *reading[T, I]) encode(wo *worker) *snapshot {
 	s := &snapshot{revision: r.revision}
 	m := &wo.whole
-	*m = protocol.WatchSnapshot{
+	wo.nextPage(protocol.WatchSnapshot{
 		Revision: uint64(r.revision), First: true, Exists: true, Ephemeral: r.ephemeral, Limit: r.limit,
-		Owners: m.Owners,
-	}
-	m.Owners.Reset()
-	for i := range r.owners {
-		if m.Owners.Size() >= wo.hub.options.PageBytes {
-			wo.encodePage(s, r)
+	})
+	for i := range r.items {
+		if m.Owners.Size()+m.Rows.Size() >= wo.hub.options.PageBytes {
+			wo.encodePage(s, r.data)
 		}
-		m.Owners.Append(ownerOf(&r.owners[i]))
+		r.of.add(m, &r.items[i])
 	}
 	m.Last = true
-	wo.encodePage(s, r)
+	wo.encodePage(s, r.data)
 	s.brief = r.pages == 1 && len(s.rest) == 0
 	return s
 }
 
-// encodePage adds the page that k.whole holds, and begins the next.
-func (wo *worker) encodePage(s *snapshot, r *reading) {
+// encodePage adds the page that wo.whole holds, and begins the next.
+func (wo *worker) encodePage(s *snapshot, data string) {
 	m := &wo.whole
 	if m.First {
 		bare := wo.encoder.SharedPush(m)
 		s.bare, s.full = &bare, &bare
-		if len(r.data) > 0 {
-			m.Data = protocol.View(r.data)
+		if len(data) > 0 {
+			m.Data = protocol.View(data)
 			full := wo.encoder.SharedPush(m)
 			s.full = &full
 		}
@@ -169,6 +192,14 @@ func (wo *worker) encodePage(s *snapshot, r *reading) {
 		s.rest = append(s.rest, push)
 		wo.spent += push.Size()
 	}
-	*m = protocol.WatchSnapshot{Revision: m.Revision, Owners: m.Owners}
+	wo.nextPage(protocol.WatchSnapshot{Revision: m.Revision})
+}
+
+// nextPage begins a page in wo.whole, in the memory of the one before.
+func (wo *worker) nextPage(page protocol.WatchSnapshot) {
+	m := &wo.whole
+	page.Owners, page.Rows = m.Owners, m.Rows
+	*m = page
 	m.Owners.Reset()
+	m.Rows.Reset()
 }

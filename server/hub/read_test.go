@@ -11,25 +11,25 @@ import (
 
 // stepping is a machine to which something happens before each page is read.
 type stepping struct {
-	machine
+	Machine
 	before  func(o shard.DescribeOptions)
 	changes func(since shard.Revision) // before changes are read
 	pages   int
 }
 
-func (s *stepping) Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind {
+func (s *stepping) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	if s.changes != nil {
 		s.changes(since)
 	}
-	return s.machine.Changes(n, name, since, d)
+	return s.Machine.Changes(r, since, d)
 }
 
-func (s *stepping) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
+func (s *stepping) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool {
 	if o.Owners {
 		s.pages++
 		s.before(o)
 	}
-	return s.machine.Describe(n, name, o, d)
+	return s.Machine.Describe(r, o, d)
 }
 
 // record notes the state of a semaphore at every revision that can be read.
@@ -60,7 +60,7 @@ func TestASnapshotThatIsReadWhileOwnersComeAndGoShowsOneMoment(t *testing.T) {
 				b.own(owners, "sem", "first")
 				random, r := rand.New(rand.NewPCG(1, uint64(changes))), record{}
 				r.note(b.machine, "sem")
-				m := &stepping{machine: b.machine, before: func(shard.DescribeOptions) {
+				m := &stepping{Machine: b.machine, before: func(shard.DescribeOptions) {
 					for range changes {
 						switch s := random.IntN(sessions); random.IntN(3) {
 						case 0:
@@ -106,7 +106,7 @@ func TestASnapshotThatCannotBeReadForChangesIsReadAfterThem(t *testing.T) {
 		b.create("sem", shard.Forever, "")
 		b.own(owners, "sem", "first")
 		storms := 3*readTries + 1
-		m := &stepping{machine: b.machine}
+		m := &stepping{Machine: b.machine}
 		m.before = func(o shard.DescribeOptions) {
 			if o.After == 0 || storms == 0 {
 				return
@@ -144,7 +144,7 @@ func TestASemaphoreThatGoesWhileItIsReadIsReportedMissing(t *testing.T) {
 		b.create("sem", shard.Forever, "")
 		b.own(owners, "sem", "first")
 		once := true
-		m := &stepping{machine: b.machine}
+		m := &stepping{Machine: b.machine}
 		m.before = func(o shard.DescribeOptions) {
 			if o.After != 0 && once {
 				once = false

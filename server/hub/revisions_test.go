@@ -35,12 +35,12 @@ func TestRevisionsThatDoNotGrowAreRefused(t *testing.T) {
 
 // circling is a machine whose changes lead to where they began.
 type circling struct {
-	machine
+	Machine
 	planted bool
 }
 
-func (c *circling) Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind {
-	kind := c.machine.Changes(n, name, since, d)
+func (c *circling) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
+	kind := c.Machine.Changes(r, since, d)
 	if c.planted && kind == shard.DeltaChanges {
 		d.To = since
 	}
@@ -52,8 +52,8 @@ func TestADeltaThatLeadsNowhereHaltsTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var halted error
 		b := newBed(t, 1, 1, Options{})
-		m := &circling{machine: b.machine}
-		b.hub = newHub(m, Options{Halt: func(err error) { halted = err }})
+		m := &circling{Machine: b.machine}
+		b.hub = New(m, Options{Halt: func(err error) { halted = err }})
 		b.replicas[0].hub = b.hub
 		b.create("sem", 5, "data")
 		c := newClient(t, b.hub)

@@ -8,24 +8,24 @@ import (
 
 // The functions below are called with Hub.mu held.
 
-// mark notes that a topic changed, and sees that the worker gets it: now, or when its rest is over.
-func (h *Hub) mark(t *topic, flags shard.EffectFlags, now time.Time) {
-	t.flags |= flags
-	if t.stage != topicQuiet {
+// mark notes that an object changed, and sees that the worker gets it: now, or when its rest is over.
+func (h *Hub) mark(x *object, flags shard.EffectFlags, now time.Time) {
+	x.flags |= flags
+	if x.stage != objectQuiet {
 		return
 	}
-	if now.Before(t.next) {
-		t.stage = topicResting
-		h.resting.add(t)
+	if now.Before(x.next) {
+		x.stage = objectResting
+		h.resting.add(x)
 		h.arm()
 		return
 	}
-	h.makeReady(t)
+	h.makeReady(x)
 }
 
-func (h *Hub) makeReady(t *topic) {
-	t.stage = topicReady
-	h.ready = append(h.ready, t)
+func (h *Hub) makeReady(x *object) {
+	x.stage = objectReady
+	h.ready = append(h.ready, x)
 }
 
 // arm sets the timer for what is due first.
@@ -54,9 +54,9 @@ func (h *Hub) onTimer() {
 	h.timerAt = time.Time{}
 	now := time.Now()
 	for len(h.resting.items) > 0 && !h.resting.first().next.After(now) {
-		t := h.resting.first()
-		h.resting.remove(t)
-		h.makeReady(t)
+		x := h.resting.first()
+		h.resting.remove(x)
+		h.makeReady(x)
 	}
 	if !h.checkAt.IsZero() && !h.checkAt.After(now) {
 		h.checkAt, h.checking = time.Time{}, true

@@ -220,3 +220,53 @@ func TestOnlySoManyBytesOfSnapshotsAreUnderWayAndStuckClientsHoldUpOthersForAMom
 		b.quiet(b.hub)
 	})
 }
+
+// TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins: a watch waits for room to begin with a snapshot, two newer ones
+// are read for others, and then the semaphore goes. The watch is sent that, and no announcement before it.
+func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {
+	const owners, data, history = 30, 1 << 10, 64
+	synctest.Test(t, func(t *testing.T) {
+		m := shard.New(shard.Options{History: history})
+		o := Options{SlowBytes: 2 * data, PageBytes: 8 * data, InflightBytes: 1}
+		b := newBedOf(t, owners, &replica{machine: m, hub: New(m, o)})
+		for _, name := range []string{"sem", "other"} {
+			b.create(name, shard.Forever, "")
+			b.own(owners, name, strings.Repeat("a", data))
+		}
+		churn := func() {
+			for i := range 2 * history {
+				b.acquire(0, "sem", fmt.Sprint(i))
+			}
+			synctest.Wait()
+		}
+		left, blocker := newClient(t, b.hub), newClient(t, b.hub)
+		second, third := newClient(t, b.hub), newClient(t, b.hub)
+		v := left.watch("sem", all)
+		rest()
+		left.slow, blocker.slow = true, true
+		for range 4 {
+			b.update("sem", strings.Repeat("x", data)+fmt.Sprint(left.Pending()))
+			rest()
+		}
+		blocker.watch("other", all)
+		synctest.Wait()
+		churn()
+		left.hasten() // it has drained, and is to get a snapshot, which waits for the blocker
+		synctest.Wait()
+		for _, c := range []*client{second, third} {
+			churn()
+			c.watch("sem", all)
+			synctest.Wait()
+		}
+		b.remove("sem")
+		synctest.Wait()
+		blocker.hasten()
+		rest()
+		left.expect(v, b.machine)
+		for _, c := range []*client{left, blocker, second, third} {
+			c.close()
+		}
+		rest()
+		b.quiet(b.hub)
+	})
+}

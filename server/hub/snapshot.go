@@ -11,7 +11,7 @@ import (
 // snapshot is a semaphore with all its owners at one revision, encoded for all watches that want owners.
 type snapshot struct {
 	revision shard.Revision
-	// The first page is there with the semaphore's data and without.
+	// The first page is there with the data and without.
 	bare, full *protocol.SharedPush
 	rest       []protocol.SharedPush
 	readers    int       // watches that have begun with it and are not through
@@ -44,16 +44,11 @@ func (s *snapshot) drop() {
 }
 
 // startReading gives the watch a snapshot to read. It returns false where there is none to be had now,
-// because the semaphore changes too much: those changes bring the worker back.
+// because the object changes too much: those changes bring the worker back.
 func (wo *worker) startReading(w *watch) bool {
 	s := wo.snapshot(w.topic, w.revision)
 	if s == nil {
 		return false
-	}
-	if w.missed {
-		wo.append(w, &wo.resync, false)
-		wo.hub.counters.resyncs.Add(1)
-		w.missed = false
 	}
 	s.readers++
 	s.used = wo.now
@@ -67,6 +62,12 @@ func (wo *worker) planPage(w *watch) {
 	if s.dropped {
 		wo.releaseSnapshot(w)
 		return
+	}
+	if w.page == 0 && w.missed {
+		// Only now is it certain that a snapshot follows: one that waits to be sent may be dropped for a newer one.
+		wo.append(w, &wo.resync, false)
+		wo.hub.counters.resyncs.Add(1)
+		w.missed = false
 	}
 	push := s.at(w.page, w.wants)
 	// The first page clears the client's view.
@@ -106,13 +107,13 @@ func (wo *worker) dropUnused() {
 	})
 }
 
-// snapshot returns a snapshot of the topic's semaphore that is newer than a revision: the one that is being
+// snapshot returns a snapshot of what the topic is about that is newer than a revision: the one that is being
 // sent, if what happened since can be sent as a delta, or a new one.
 func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	if s := t.snapshot; s != nil && s.revision > than && wo.continuesFrom(t, s) {
 		return s
 	}
-	s := wo.readSnapshot(t)
+	s := t.form.snapshot(t)
 	if s == nil {
 		return nil
 	}

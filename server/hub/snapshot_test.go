@@ -16,7 +16,7 @@ func TestWatchersThatOpenTogetherShareOneSnapshot(t *testing.T) {
 		b := newBed(t, owners, 1, Options{})
 		b.create("sem", shard.Forever, "data")
 		b.own(owners, "sem", "")
-		m := &stepping{machine: b.machine, before: func(shard.DescribeOptions) {}}
+		m := &stepping{Machine: b.machine, before: func(shard.DescribeOptions) {}}
 		b.hub.machine = m
 		c := newClient(t, b.hub)
 		c.slow = true
@@ -125,7 +125,7 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 		b := newBed(t, owners, 1, Options{})
 		b.create("sem", shard.Forever, "")
 		b.own(owners, "sem", "")
-		m := &stepping{machine: b.machine, before: func(shard.DescribeOptions) {}}
+		m := &stepping{Machine: b.machine, before: func(shard.DescribeOptions) {}}
 		b.hub.machine = m
 		c := newClient(t, b.hub)
 		c.watch("sem", wantsData) // there is a topic as long as there is a watch
@@ -153,7 +153,8 @@ func TestASnapshotIsKeptForAMomentAndUsedOnlyIfADeltaLeadsOn(t *testing.T) {
 		c.watch("sem", all)
 		time.Sleep(2 * snapshotTime)
 		synctest.Wait()
-		if b.hub.topics[shard.ObjectName{Node: 1, Name: "sem"}].snapshot != nil || len(b.hub.worker.cached) > 0 {
+		topic := &b.hub.objects[shard.ObjectName{Node: 1, Name: "sem"}].semaphore
+		if topic.snapshot != nil || len(b.hub.worker.cached) > 0 {
 			t.Error("it is kept for good")
 		}
 	})
@@ -168,7 +169,7 @@ func TestASnapshotIsNotSharedWithAWatchThatIsFurther(t *testing.T) {
 		b.create("sem", shard.Forever, "")
 		b.own(3, "sem", strings.Repeat("b", data))
 		_, revision := stateOf(b.machine, 1, "sem")
-		b.hub.machine = &stepping{machine: b.machine, before: func(shard.DescribeOptions) {},
+		b.hub.machine = &stepping{Machine: b.machine, before: func(shard.DescribeOptions) {},
 			changes: func(since shard.Revision) {
 				if since == revision+1 {
 					b.update("sem", "new")
@@ -201,7 +202,7 @@ func TestASnapshotWhoseReaderStoppedIsLetGo(t *testing.T) {
 		fast.watch("sem", all)
 		time.Sleep(2 * snapshotTime)
 		synctest.Wait()
-		topic := b.hub.topics[shard.ObjectName{Node: 1, Name: "sem"}]
+		topic := &b.hub.objects[shard.ObjectName{Node: 1, Name: "sem"}].semaphore
 		if topic.snapshot == nil || topic.snapshot.readers != 1 {
 			t.Fatalf("%+v", topic.snapshot)
 		}

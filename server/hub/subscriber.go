@@ -39,8 +39,11 @@ type frame struct {
 	last  bool // it ends the watch
 }
 
-// open puts a watch in and appends its answer.
-func (s *subscriber) open(w *watch) error {
+// semaphoreAnswer is that of watches which name no kind.
+var semaphoreAnswer = &protocol.WatchAnswer{}
+
+// open puts a watch in and appends its answer, which says the kind that is watched.
+func (s *subscriber) open(w *watch, kind protocol.ObjectKind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
@@ -49,9 +52,11 @@ func (s *subscriber) open(w *watch) error {
 	if s.watches[w.id] != nil {
 		return ErrInUse
 	}
-	ok := s.sink.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) {
-		e.Answer(buf, w.id, &protocol.WatchAnswer{})
-	})
+	answer := semaphoreAnswer
+	if kind != 0 {
+		answer = &protocol.WatchAnswer{ObjectKind: kind}
+	}
+	ok := s.sink.Append(func(e *protocol.Encoder, buf *bytebufferpool.ByteBuffer) { e.Answer(buf, w.id, answer) })
 	if !ok {
 		return ErrGone
 	}

@@ -13,12 +13,12 @@ import (
 type taskKind uint8
 
 const (
-	taskOpen      taskKind = iota // watch, name: bring it to the present, and keep it there
+	taskOpen      taskKind = iota // watch, ref: bring it to the present, and keep it there
 	taskStop                      // watch
 	taskGone                      // subscriber
 	taskDrain                     // subscriber
 	taskEnd                       // result
-	taskEndNode                   // name.Node, result
+	taskEndNode                   // ref.Node, result
 	taskEndAhead                  // at, result
 	taskEndUnless                 // subscriber, may, result
 )
@@ -28,7 +28,7 @@ type task struct {
 	kind       taskKind
 	watch      *watch
 	subscriber *subscriber
-	name       shard.ObjectName
+	ref        shard.Ref
 	result     *protocol.Result
 	at         time.Time
 	may        func(shard.NodeID) bool
@@ -49,7 +49,7 @@ func (h *Hub) enqueue(e task) {
 func (wo *worker) do(e *task) {
 	switch e.kind {
 	case taskOpen:
-		wo.add(e.watch, e.name)
+		wo.add(e.watch, e.ref)
 	case taskStop:
 		wo.remove(e.watch)
 	case taskGone:
@@ -58,14 +58,14 @@ func (wo *worker) do(e *task) {
 		wo.resume = append(wo.resume, e.subscriber)
 	case taskEnd:
 		last := wo.watchEnd(e.result)
-		for _, t := range wo.hub.topics {
-			wo.endTopic(t, last)
+		for _, x := range wo.hub.objects {
+			wo.endObject(x, last)
 		}
 	case taskEndNode:
 		last := wo.watchEnd(e.result)
-		for _, t := range wo.hub.topics {
-			if t.node == e.name.Node {
-				wo.endTopic(t, last)
+		for _, x := range wo.hub.objects {
+			if x.name.Node == e.ref.Node {
+				wo.endObject(x, last)
 			}
 		}
 	case taskEndAhead:
@@ -81,12 +81,14 @@ func (wo *worker) watchEnd(result *protocol.Result) *protocol.SharedPush {
 	return &push
 }
 
-func (wo *worker) endTopic(t *topic, last *protocol.SharedPush) {
-	for _, list := range t.watches {
-		for _, w := range list {
-			wo.end(w, last)
+func (wo *worker) endObject(x *object, last *protocol.SharedPush) {
+	x.all(func(t *topic) {
+		for _, list := range t.watches {
+			for _, w := range list {
+				wo.end(w, last)
+			}
 		}
-	}
+	})
 }
 
 // endAhead ends the watches that ask for what never was, and plans the others once more.
@@ -115,7 +117,7 @@ func (wo *worker) endUnless(e *task) {
 	all := slices.Collect(maps.Values(e.subscriber.watches))
 	e.subscriber.mu.Unlock()
 	for _, w := range all {
-		if w.topic != nil && !e.may(w.topic.node) {
+		if w.topic != nil && !e.may(w.topic.object.name.Node) {
 			wo.end(w, last)
 		}
 	}

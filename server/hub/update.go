@@ -5,13 +5,26 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// change is what happened to a topic's semaphore since a revision: read once, and encoded once for each
+// change is what happened to what a topic is about since a revision: read once, and encoded once for each
 // sort of wants, for all watches that stand at that revision. It is kept until it is delivered.
 type change struct {
 	from    shard.Revision // 0: nothing is known, the view is not begun
 	kind    shard.DeltaKind
 	delta   shard.Delta
 	updates [wantKinds]update
+}
+
+// form is how the state of a topic is read and encoded. There are two: owners, for semaphores, and rows, for all other
+// kinds. All else about watches is the same for every kind.
+type form interface {
+	// encodeChanges encodes the changes in one frame, or says that the whole is to be sent, because that is shorter or
+	// they are too long for a frame.
+	encodeChanges(t *topic, c *change, n *update, w wants)
+	// encodeWhole encodes all that such watches want, where that is always one frame, or says that it is to be sent by
+	// the pages of a snapshot. Where the object is gone by now nothing is sent: that it went brings the worker back.
+	encodeWhole(t *topic, n *update, w wants)
+	// snapshot reads and encodes a snapshot, nil where that cannot be done now.
+	snapshot(t *topic) *snapshot
 }
 
 // updateKind says how a change is sent.
@@ -29,7 +42,7 @@ const (
 type update struct {
 	kind     updateKind
 	snapshot bool // push is a snapshot, not a delta
-	absent   bool // there is no semaphore of that name
+	absent   bool // there is nothing of that name
 	to       shard.Revision
 	push     protocol.SharedPush
 }
@@ -53,7 +66,7 @@ func (wo *worker) change(t *topic, from shard.Revision) *change {
 		wo.visit(t)
 		c = wo.newChange()
 		c.from = from
-		c.kind = wo.hub.machine.Changes(t.node, t.nameBytes(), from, &c.delta)
+		c.kind = wo.hub.machine.Changes(t.ref(), from, &c.delta)
 		wo.spent += readCost
 		if t.changes == nil {
 			t.changes = make(map[shard.Revision]*change)
@@ -79,9 +92,9 @@ func (wo *worker) encodeUpdate(t *topic, c *change, w wants) *update {
 	case shard.DeltaAbsent:
 		wo.encodeAbsence(c, n)
 	case shard.DeltaChanges:
-		wo.encodeChanges(t, c, n, w)
+		t.form.encodeChanges(t, c, n, w)
 	default:
-		wo.encodeWhole(t, n, w)
+		t.form.encodeWhole(t, n, w)
 	}
 	if n.kind == updateFrame {
 		wo.spent += n.push.Size()
@@ -96,7 +109,7 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 		n.snapshot = true
 		n.push = wo.encoder.SharedPush(&protocol.WatchSnapshot{Revision: uint64(n.to), First: true, Last: true})
 	case n.to:
-		// The view is of this very moment. So it shows no semaphore already.
+		// The view is of this very moment. So it shows nothing already.
 		n.kind = updateNone
 	default:
 		n.push = wo.encoder.SharedPush(&protocol.WatchDelta{
@@ -105,83 +118,38 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 	}
 }
 
-// encodeWhole encodes all of the semaphore. Where it is gone by now nothing is sent: that it went brings the
-// worker back.
-func (wo *worker) encodeWhole(t *topic, n *update, w wants) {
-	if w&wantsOwners != 0 {
-		n.kind = updateWhole
-		return
-	}
-	n.kind = updateNone
-	d := &wo.brief
-	if !wo.hub.machine.Describe(t.node, t.nameBytes(), shard.DescribeOptions{}, d) {
-		return
-	}
-	n.kind, n.snapshot, n.to = updateFrame, true, d.Revision
-	s := protocol.WatchSnapshot{
-		Revision: uint64(d.Revision), First: true, Last: true, Exists: true, Ephemeral: d.Ephemeral, Limit: d.Limit,
-	}
-	if w&wantsData != 0 {
-		s.Data = protocol.View(d.Data)
-	}
-	n.push = wo.encoder.SharedPush(&s)
-}
-
-// encodeChanges encodes the changes in one frame, or all of the semaphore where that is shorter or they are
-// too long for a frame.
-func (wo *worker) encodeChanges(t *topic, c *change, n *update, w wants) {
+// beginDelta begins a frame of changes, in the memory of the one before. Nothing is to be sent yet.
+func (wo *worker) beginDelta(c *change, n *update) *protocol.WatchDelta {
 	m := &wo.delta
 	m.From, m.To = uint64(c.from), uint64(n.to)
-	m.DataChanged, m.Data, m.Limit = false, nil, c.delta.Limit
+	m.DataChanged, m.Data, m.Limit = false, nil, 0
 	m.Gone.Reset()
 	m.Joined.Reset()
+	m.Rows.Reset()
 	n.kind = updateNone
-	if c.delta.Limit != 0 {
-		n.kind = updateFrame
-	}
-	if w&wantsData != 0 && c.delta.DataChanged {
-		n.kind = updateFrame
-		m.DataChanged, m.Data = true, protocol.View(c.delta.Data)
-	}
-	if count := len(c.delta.Gone) + len(c.delta.Joined); w&wantsOwners != 0 && count > 0 {
-		n.kind = updateFrame
-		if count > longDelta && wo.fewerOwners(t, count) || !wo.listOwners(&c.delta) {
-			n.kind = updateWhole
-		}
-	}
+	return m
+}
+
+// endDelta encodes the frame, if it is to be sent.
+func (wo *worker) endDelta(n *update) {
 	if n.kind == updateFrame {
-		n.push = wo.encoder.SharedPush(m)
+		n.push = wo.encoder.SharedPush(&wo.delta)
 	}
-	m.Data = nil
+	wo.delta.Data = nil
 }
 
-// fewerOwners reports whether the semaphore has fewer owners than that.
-func (wo *worker) fewerOwners(t *topic, than int) bool {
-	return wo.hub.machine.Describe(t.node, t.nameBytes(), shard.DescribeOptions{}, &wo.brief) && wo.brief.Owners < than
-}
-
-// listOwners fills the lists of the delta, and reports whether they fit into a frame.
-func (wo *worker) listOwners(d *shard.Delta) bool {
-	for _, order := range d.Gone {
-		wo.delta.Gone.Append(protocol.OrderID(order))
-	}
-	for i := range d.Joined {
-		if wo.delta.Joined.Size() >= wo.hub.options.PageBytes {
-			return false
-		}
-		wo.delta.Joined.Append(ownerOf(&d.Joined[i]))
-	}
-	return true
-}
-
-func ownerOf(v *shard.LinkView) protocol.Owner {
-	return protocol.Owner{
-		OrderID: uint64(v.Order), SessionID: uint64(v.Session), Count: v.Count, Data: protocol.View(v.Data),
+func listGone(m *protocol.WatchDelta, d *shard.Delta) {
+	for _, id := range d.Gone {
+		m.Gone.Append(protocol.OrderID(id))
 	}
 }
 
-// keptChanges is how many changes are kept to be used again, with the memory of their lists.
-const keptChanges = 16
+// keptChanges is how many changes are kept to be used again, with the memory of their lists, and keptRowBytes up to how
+// many bytes of rows.
+const (
+	keptChanges  = 16
+	keptRowBytes = 16 << 10
+)
 
 func (wo *worker) newChange() *change {
 	last := len(wo.spare) - 1
@@ -194,12 +162,26 @@ func (wo *worker) newChange() *change {
 	return c
 }
 
+// emptiedDelta returns a delta that is to be filled again, with the memory of this one where that is not much.
+func emptiedDelta(d *shard.Delta) shard.Delta {
+	rows := 0
+	for i := range d.Rows {
+		rows += len(d.Rows[i].Body)
+	}
+	clear(d.Joined)
+	clear(d.Rows)
+	if rows > keptRowBytes {
+		return shard.Delta{Joined: d.Joined[:0], Gone: d.Gone[:0]}
+	}
+	d.Data = ""
+	return *d
+}
+
 // forgetChanges lets go of what was read of a topic, when all that was planned of it is delivered.
 func (wo *worker) forgetChanges(t *topic) {
 	for _, c := range t.changes {
 		if len(wo.spare) < keptChanges {
-			clear(c.delta.Joined)
-			*c = change{delta: shard.Delta{Joined: c.delta.Joined[:0], Gone: c.delta.Gone[:0]}}
+			*c = change{delta: emptiedDelta(&c.delta)}
 			wo.spare = append(wo.spare, c)
 		}
 	}

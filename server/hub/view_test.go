@@ -9,13 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// state is all that a watcher can see of a semaphore.
+// state is all that a watcher can see of a semaphore, or of a view of an object of another kind.
 type state struct {
 	exists    bool
 	ephemeral bool
 	limit     uint64
-	data      string
+	data      string // or the head
 	owners    map[uint64]owner
+	rows      map[uint64]string
 }
 
 type owner struct {
@@ -37,7 +38,7 @@ func (s state) as(w wants) state {
 
 func (s state) equal(o state) bool {
 	return s.exists == o.exists && s.ephemeral == o.ephemeral && s.limit == o.limit && s.data == o.data &&
-		maps.Equal(s.owners, o.owners)
+		maps.Equal(s.owners, o.owners) && maps.Equal(s.rows, o.rows)
 }
 
 func (s state) String() string {
@@ -51,6 +52,12 @@ func (s state) String() string {
 		}
 		text += fmt.Sprintf(" %d=%v", order, s.owners[order])
 	}
+	for i, id := range slices.Sorted(maps.Keys(s.rows)) {
+		if i == 10 {
+			return text + " ..."
+		}
+		text += fmt.Sprintf(" row %d=%.20q", id, s.rows[id])
+	}
 	return text
 }
 
@@ -60,7 +67,7 @@ func stateOf(m *shard.Machine, node shard.NodeID, name string) (state, shard.Rev
 	var d shard.Description
 	options := shard.DescribeOptions{Owners: true}
 	for {
-		if !m.Describe(node, []byte(name), options, &d) {
+		if !m.Describe(shard.Ref{Kind: shard.KindSemaphore, Node: node, Name: name}, options, &d) {
 			return state{}, 0
 		}
 		s.exists, s.ephemeral, s.limit, s.data = true, d.Ephemeral, d.Limit, d.Data
@@ -83,6 +90,8 @@ type view struct {
 	node  shard.NodeID
 	name  string
 	wants wants
+	kind  shard.ObjectKind // 0 for a semaphore
+	part  string
 
 	answered bool
 	begun    bool // complete
@@ -94,6 +103,15 @@ type view struct {
 	resynced                          bool // a snapshot must follow
 	ended                             *protocol.Result
 	bytes                             int
+}
+
+// ref names what the view is of.
+func (v *view) ref() shard.Ref {
+	r := shard.Ref{Kind: v.kind, Node: v.node, Name: v.name, View: v.part}
+	if v.kind == 0 {
+		r.Kind = shard.KindSemaphore
+	}
+	return r
 }
 
 func (v *view) snapshot(m *protocol.WatchSnapshot) error {
@@ -122,6 +140,17 @@ func (v *view) snapshot(m *protocol.WatchSnapshot) error {
 		}
 		last = o.OrderID
 		v.put(o)
+	}
+	last = 0
+	for id := range v.state.rows {
+		last = max(last, id)
+	}
+	for x := range m.Rows.All() {
+		if x.ID <= last {
+			return fmt.Errorf("row %d comes after %d", x.ID, last)
+		}
+		last = x.ID
+		v.putRow(x)
 	}
 	if m.Last {
 		v.partial, v.begun = false, true
@@ -160,9 +189,13 @@ func (v *view) delta(m *protocol.WatchDelta) error {
 	}
 	for order := range m.Gone.All() {
 		delete(v.state.owners, uint64(order))
+		delete(v.state.rows, uint64(order))
 	}
 	for o := range m.Joined.All() {
 		v.put(o)
+	}
+	for x := range m.Rows.All() {
+		v.putRow(x)
 	}
 	v.revision = m.To
 	return v.fits()
@@ -175,8 +208,21 @@ func (v *view) put(o protocol.Owner) {
 	v.state.owners[o.OrderID] = owner{o.SessionID, o.Count, string(o.Data)}
 }
 
+func (v *view) putRow(x protocol.Row) {
+	if v.state.rows == nil {
+		v.state.rows = make(map[uint64]string)
+	}
+	v.state.rows[x.ID] = string(x.Body)
+}
+
 // fits checks that nothing came that was not wanted.
 func (v *view) fits() error {
+	switch {
+	case v.kind == 0 && len(v.state.rows) > 0:
+		return fmt.Errorf("rows of a semaphore")
+	case v.kind != 0 && (len(v.state.owners) > 0 || v.state.limit != 0 || v.state.ephemeral):
+		return fmt.Errorf("what a semaphore has, of another kind")
+	}
 	if v.wants&wantsData == 0 && v.state.data != "" {
 		return fmt.Errorf("data that nobody asked for")
 	}

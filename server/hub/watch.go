@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -13,7 +14,7 @@ type watch struct {
 	id         uint64
 	wants      wants
 	opened     time.Time
-	name       int  // bytes of the semaphore's name, which the budget counts
+	name       int  // bytes of the names of the object and its view, which the budget counts
 	closed     bool // nothing more may be appended; guarded by subscriber.mu
 
 	// The worker's own from here on. It plans what is appended, in order, and takes what it planned for
@@ -25,7 +26,7 @@ type watch struct {
 
 	revision shard.Revision // of the client's latest complete view
 	begun    bool           // the view is complete, of that revision
-	absent   bool           // the view is known to be of no semaphore
+	absent   bool           // the view is known to be of nothing
 	missed   bool           // it was held back since it was brought to the present
 
 	reading *snapshot // that is being sent
@@ -36,12 +37,12 @@ type watch struct {
 	heldIn *list.List
 }
 
-// wants is what a watch asks for besides the semaphore's existence.
+// wants is what a watch asks for besides the existence of what it watches.
 type wants uint8
 
 const (
-	wantsData   wants = 1 << 0
-	wantsOwners wants = 1 << 1
+	wantsData   wants = 1 << 0 // or a head
+	wantsOwners wants = 1 << 1 // or rows
 	// wantKinds is how many different wants there are.
 	wantKinds = 4
 )
@@ -49,12 +50,13 @@ const (
 // everything is the flags of a change that may be of any sort.
 const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 
-func wantsOf(owners, data bool) wants {
+// wantsOf returns what a request asks for. Of other kinds than semaphores the view says that.
+func wantsOf(m *protocol.Watch) wants {
 	var w wants
-	if data {
+	if m.Data || !m.ObjectKind.IsSemaphore() {
 		w |= wantsData
 	}
-	if owners {
+	if m.Owners || !m.ObjectKind.IsSemaphore() {
 		w |= wantsOwners
 	}
 	return w

@@ -138,7 +138,7 @@ func TestADeltaIsReadAndEncodedOnceForAllThatStandAtTheSameRevision(t *testing.T
 			c.watch("sem", wantsOwners)
 		}
 		rest()
-		counted := &countingMachine{machine: b.machine}
+		counted := &countingMachine{Machine: b.machine}
 		b.hub.machine = counted
 		b.acquire(0, "sem", "")
 		rest()
@@ -195,18 +195,18 @@ func TestTenThousandWatchersOfOneSemaphoreAllSeeIt(t *testing.T) {
 }
 
 type countingMachine struct {
-	machine
+	Machine
 	changes, describes int
 }
 
-func (m *countingMachine) Changes(n shard.NodeID, name []byte, since shard.Revision, d *shard.Delta) shard.DeltaKind {
+func (m *countingMachine) Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind {
 	m.changes++
-	return m.machine.Changes(n, name, since, d)
+	return m.Machine.Changes(r, since, d)
 }
 
-func (m *countingMachine) Describe(n shard.NodeID, name []byte, o shard.DescribeOptions, d *shard.Description) bool {
+func (m *countingMachine) Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool {
 	m.describes++
-	return m.machine.Describe(n, name, o, d)
+	return m.Machine.Describe(r, o, d)
 }
 
 func TestARestIsInProportionToTheRound(t *testing.T) {

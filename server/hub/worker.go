@@ -18,10 +18,11 @@ import (
 type worker struct {
 	hub     *Hub
 	encoder *protocol.Encoder
-	now     time.Time // when the round began
+	now     time.Time      // when the round began
+	applied shard.Revision // all up to here was applied when the round began
 
 	tasks    []task
-	ready    []*topic
+	ready    []*object
 	queue    []*watch        // to be planned
 	resume   []*subscriber   // whose held watches are to be planned
 	ahead    ordered[*watch] // that ask for a revision that the replica has not reached, lowest first
@@ -47,8 +48,8 @@ type worker struct {
 	writing *subscriber // that write is for
 	write   func(*protocol.Encoder, *bytebufferpool.ByteBuffer)
 	spare   []*change
-	brief   shard.Description
-	reading reading
+	owners  owners
+	rows    rows
 	delta   protocol.WatchDelta
 	whole   protocol.WatchSnapshot
 
@@ -62,6 +63,7 @@ func (wo *worker) init(h *Hub) {
 		place:  func(w *watch) *int { return &w.waits },
 	}
 	wo.write = wo.writePlan
+	wo.owners.worker, wo.rows.worker = wo, wo
 	wo.resync = wo.encoder.SharedPush(&protocol.WatchResync{})
 }
 
@@ -72,8 +74,8 @@ func (wo *worker) run() {
 			wo.do(&wo.tasks[i])
 		}
 		wo.tasks = emptied(wo.tasks, keptItems)
-		for _, t := range wo.ready {
-			wo.planTopic(t)
+		for _, x := range wo.ready {
+			wo.planObject(x)
 		}
 		wo.planWaiting()
 		wo.planQueue()
@@ -97,9 +99,13 @@ func (wo *worker) beginRound() bool {
 	}
 	wo.tasks, h.tasks = h.tasks, wo.tasks
 	wo.ready, h.ready = h.ready, wo.ready
-	for _, t := range wo.ready {
-		t.stage = topicPlanned
-		t.taken, t.flags = t.flags, 0
+	for _, x := range wo.ready {
+		x.stage = objectPlanned
+		x.taken, x.flags = x.flags, 0
+		if x.replaced {
+			x.replaced = false
+			x.forget()
+		}
 	}
 	wo.takeReached()
 	wo.checking, h.checking = h.checking, false
@@ -109,20 +115,20 @@ func (wo *worker) beginRound() bool {
 		h.stopped.Broadcast()
 		return false
 	}
-	wo.now = time.Now()
+	wo.now, wo.applied = time.Now(), h.revision
 	return true
 }
 
-// rearm lets the topics of the round rest. Hub.mu is held.
+// rearm lets the objects of the round rest. Hub.mu is held.
 func (wo *worker) rearm() {
 	h := wo.hub
 	if len(wo.ready) > 0 {
 		now := time.Now()
 		next := now.Add(h.rest(now.Sub(wo.now)))
-		for _, t := range wo.ready {
-			t.stage, t.next = topicQuiet, next
-			if t.flags != 0 && h.topics[t.key()] == t {
-				h.mark(t, 0, now)
+		for _, x := range wo.ready {
+			x.stage, x.next = objectQuiet, next
+			if x.flags != 0 && h.objects[x.name] == x {
+				h.mark(x, 0, now)
 			}
 		}
 		wo.ready = emptied(wo.ready, keptItems)
@@ -157,20 +163,24 @@ func (wo *worker) takeReached() {
 }
 
 // add puts a watch that was opened into its topic, before the machine is read for it.
-func (wo *worker) add(w *watch, name shard.ObjectName) {
+func (wo *worker) add(w *watch, r shard.Ref) {
 	if w.over {
 		return
 	}
 	h := wo.hub
-	t := h.topics[name]
-	if t == nil {
-		t = &topic{node: name.Node, name: name.Name}
+	name := shard.ObjectName{Node: r.Node, Name: r.Name}
+	x := h.objects[name]
+	if x == nil {
+		x = &object{name: name}
+	}
+	t := x.topicOf(part{kind: r.Kind, view: r.View}, wo)
+	if t.count == 0 {
 		h.counters.topics.Add(1)
 	}
 	if t.add(w) {
 		h.mu.Lock()
-		h.topics[name] = t
-		t.interest = t.interests()
+		h.objects[name] = x
+		x.interest = x.interests()
 		h.mu.Unlock()
 	}
 	wo.queue = append(wo.queue, w)
@@ -195,11 +205,14 @@ func (wo *worker) remove(w *watch) {
 	if !t.remove(w) {
 		return
 	}
+	if t.count == 0 {
+		h.counters.topics.Add(-1)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.interest = t.interests(); t.count == 0 {
-		delete(h.topics, t.key())
-		h.counters.topics.Add(-1)
+	x := t.object
+	if x.interest = x.interests(); x.count == 0 {
+		delete(h.objects, x.name)
 	}
 }
 

@@ -76,7 +76,7 @@ func (h *modelHost) grace(shard.NodeID) time.Duration {
 }
 
 func (h *modelHost) learnGrace() {
-	version, confirmed := len(h.graces)-1, h.confirmed
+	version, confirmed := len(h.graces)-1, h.world.confirmed
 	goBy := func() { h.run(func() { h.goByGrace(max(h.known, version), max(h.knownBase, confirmed)) }) }
 	if h.bug == bugConfirmedTooSoon {
 		h.confirmed = version

@@ -87,6 +87,13 @@ func (f *flow) put(o Op, encoded []byte) {
 	f.data, f.dataAt = appendAt(f.data, f.dataAt, encoded...)
 }
 
+// drop removes the first command, of so many bytes.
+func (f *flow) drop(n int) {
+	f.ops[f.opsAt] = Op{}
+	f.opsAt++
+	f.dataAt += n
+}
+
 // appendAt appends to a queue that begins at a place of its slice, and uses the room before that again where it is
 // most of the slice.
 func appendAt[T any](s []T, at int, x ...T) ([]T, int) {

@@ -1,7 +1,7 @@
 package pipeline
 
 // flows share the batches of a shard fairly among the sources of commands: by token, within a token by address,
-// within an address by source. What the host itself asks for has the share of a token.
+// within an address by source.
 //
 // It is deficit round robin at each level. The flow that is served has commands taken while it has credit, and the last
 // of them may cost more than is left: the debt is paid with later credit. Then its credit is replenished and it goes
@@ -9,10 +9,14 @@ package pipeline
 // source that asks for little is served by the next batch, however much waits of others. No flow starves: credit is
 // replenished in the order of the list only.
 //
+// What the host itself asks for stands beside that: it goes first, with at most hostPerBatch of each batch, also where
+// nothing else waits. So it is in the next batches whatever clients ask for, and a client's command that comes then
+// waits for no batch that is full of it.
+//
 // Within a source, commands keep their order.
 type flows struct {
-	root  flow
-	host  *flow
+	root  flow   // of all clients
+	host  *flow  // of the host itself
 	batch uint64 // counts the batches, for the marks of the flows
 
 	ops  [][]Op // memory of flows that were emptied
@@ -21,8 +25,11 @@ type flows struct {
 
 func (fl *flows) init() {
 	fl.root.below = make(map[string]*flow)
-	fl.host = &flow{parent: &fl.root, quantum: tokenQuantum, credit: tokenQuantum}
+	fl.host = &flow{}
 }
+
+// queued returns how many commands wait.
+func (fl *flows) queued() int { return fl.root.queued + fl.host.queued }
 
 // add makes a flow for a source.
 func (fl *flows) add(token, address string) *flow {
@@ -65,7 +72,7 @@ func (fl *flows) remove(f *flow) {
 // left for others, however many connections one token has.
 func (fl *flows) admits(f *flow) bool {
 	if f == fl.host {
-		return f.queued < maxQueuedCommands && f.bytes < maxQueuedBytes
+		return f.queued < hostCommands && f.bytes < hostBytes
 	}
 	commands, bytes := maxQueuedCommands-fl.root.queued, maxQueuedBytes-fl.root.bytes
 	if commands <= 0 || bytes <= 0 {
@@ -106,14 +113,16 @@ func (f *flow) activate(x *flow) {
 // share is what each flow may have of a batch.
 type share struct {
 	scale int // by how much more than its quantum the credit of a flow is replenished
-	large int // how many bytes of large commands there may be; one is always taken where there may be any
+	large int // how many bytes of clients' large commands there may be; one is taken where there may be any
 }
 
 // take appends the commands of the next batch: at least one, unless only large ones wait and there may be none.
 func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
+	from, size := len(ops), len(data)
+	ops, data = fl.takeOwn(ops, data)
 	fl.batch++
 	large, left := 0, false
-	for from, size := len(ops), len(data); fl.root.queued > 0 && len(ops)-from < maxBatchCommands; {
+	for fl.root.queued > 0 && len(ops)-from < maxBatchCommands {
 		f := fl.pick(&fl.root, by.scale)
 		if f == nil {
 			if len(ops) > from || left {
@@ -135,6 +144,26 @@ func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 		}
 		ops, data = append(ops, f.ops[f.opsAt]), append(data, f.data[f.dataAt:f.dataAt+n]...)
 		fl.pop(f, n)
+	}
+	return ops, data
+}
+
+// takeOwn appends what the next batch has of the host itself.
+func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
+	f := fl.host
+	for cost := 0; f.queued > 0; {
+		o := f.ops[f.opsAt]
+		if cost > 0 && cost+o.cost() > hostPerBatch {
+			break
+		}
+		cost += o.cost()
+		ops, data = append(ops, o), append(data, f.data[f.dataAt:f.dataAt+int(o.size)]...)
+		f.drop(int(o.size))
+		f.queued--
+		f.bytes -= int(o.size)
+		if f.queued == 0 {
+			fl.release(f)
+		}
 	}
 	return ops, data
 }
@@ -183,9 +212,7 @@ func (fl *flows) pickBelow(f *flow, scale int) *flow {
 
 // pop removes the first command, of so many bytes, from the flow that was picked.
 func (fl *flows) pop(f *flow, n int) {
-	f.ops[f.opsAt] = Op{}
-	f.opsAt++
-	f.dataAt += n
+	f.drop(n)
 	for x := f; x != &fl.root; x = x.parent {
 		if !x.alone() {
 			x.credit -= n + commandCost

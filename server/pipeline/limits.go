@@ -15,6 +15,10 @@ const (
 	// refused with OVERLOADED.
 	maxQueuedCommands = 65_536
 	maxQueuedBytes    = 64 << 20
+	// hostCommands and hostBytes bound what the host itself has waiting. They come on top of what clients may have, so
+	// that neither is refused for what the other has queued.
+	hostCommands = maxQueuedCommands / 8
+	hostBytes    = maxQueuedBytes / 8
 	// sharedCommands and sharedBytes are from when on the queue is shared out, in any case.
 	sharedCommands = maxQueuedCommands / 8
 	sharedBytes    = maxQueuedBytes / 8
@@ -28,6 +32,8 @@ const (
 	flowQuantum    = 16 << 10
 	addressQuantum = 32 << 10
 	tokenQuantum   = 64 << 10
+	// hostPerBatch is what the host itself may have in a batch: a sixteenth of it, or one command.
+	hostPerBatch = maxBatchBytes / 16
 	// largeCommand is from how many bytes on a command is large; such commands have largePerBatch of a batch,
 	// and only one batch at a time, while a source that asks for little has commands queued.
 	largeCommand  = 8 << 10

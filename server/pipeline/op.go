@@ -58,6 +58,9 @@ type Op struct {
 	Done func(e *shard.Effect, failed protocol.Status)
 }
 
+// cost is what the command counts for where batches are shared out.
+func (o *Op) cost() int { return int(o.size) + commandCost }
+
 // fail answers ops that were not, or not certainly, carried out.
 func fail(ops []Op, why *protocol.Result) {
 	if len(ops) == 0 {

@@ -24,6 +24,7 @@ import (
 type Pipeline struct {
 	log      shard.Log
 	window   int // how many batches may be in flight
+	clock    func() time.Time
 	delay    time.Duration
 	proposer uint64        // distinguishes the batches of this run of this host from all others
 	level    atomic.Uint32 // of the shard: nothing above it is proposed
@@ -38,6 +39,7 @@ type Pipeline struct {
 	spare    [][]Op // for the queues to come
 	closed   bool
 	encoded  []byte
+	term     term
 	urgent   atomic.Int32 // how many of the queued commands cannot be delayed; set under the lock
 	timer    *time.Timer  // ends the delay of those that can
 	delaying bool         // the timer runs
@@ -45,6 +47,7 @@ type Pipeline struct {
 	// Commands are in the queue, or in the flows, never in both.
 	shard  int // index of the shard's flow among those of a source
 	flows  flows
+	own    int           // what the commands of the host itself that are in the queue cost
 	latest int64         // when the latest command of a client came; times are the host's nanoseconds
 	heavy  int64         // when a source last asked for much
 	mixed  int64         // when one that asks for little last came beside one that asks for much
@@ -55,7 +58,8 @@ type Pipeline struct {
 // inflight is a batch that was proposed and not applied yet.
 type inflight struct {
 	sequence uint64
-	large    bool // with large commands
+	large    bool   // with large commands
+	leads    uint64 // the term that it begins, 0 as a rule
 	ops      []Op
 	proposed time.Time
 }
@@ -67,11 +71,16 @@ type Options struct {
 	Window   int    // how many batches may be in flight; Alone or Among
 	// Delay is how long a command that can be delayed waits for others; zero or less: not at all.
 	Delay time.Duration
+	// Clock is the host's time, by which batches are stamped; nil stands for that of the machine.
+	Clock func() time.Time
 }
 
 // New returns a pipeline without a log: Open comes before Flush.
 func New(o Options) *Pipeline {
-	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, window: o.Window, delay: o.Delay}
+	p := &Pipeline{shard: o.Shard, proposer: o.Proposer, window: o.Window, delay: o.Delay, clock: o.Clock}
+	if p.clock == nil {
+		p.clock = time.Now
+	}
 	p.flows.init()
 	p.timer = time.AfterFunc(time.Hour, p.flushNow)
 	p.timer.Stop()
@@ -102,7 +111,7 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	if len(p.queue) >= sharedCommands || len(p.bytes) >= sharedBytes {
 		p.shareOut()
 	}
-	shared := p.flows.root.queued > 0
+	shared := p.flows.queued() > 0
 	if shared && !p.flows.admits(f) {
 		return false
 	}
@@ -173,36 +182,41 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
 // propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held.
 // Where nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
 func (p *Pipeline) propose() (failed []Op) {
-	for p.queued() > 0 && len(p.inflight) < p.window && !p.closed {
+	for p.mayPropose() && len(p.inflight) < p.window && !p.closed {
 		ops, bytes := p.next()
+		ops, bytes, leads := p.begin(ops, bytes)
 		if len(ops) == 0 {
 			break // what is left waits for a batch that is in flight
 		}
 		p.sequence++
-		sequence := p.sequence
-		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, len(ops), bytes)
+		sequence, now := p.sequence, p.clock()
+		p.encoded = shard.AppendGathered(p.encoded[:0], p.proposer, sequence, p.stamp(now), len(ops), bytes)
 		p.inflight = append(p.inflight, inflight{
-			sequence: sequence, ops: ops, proposed: time.Now(), large: hasLarge(ops, bytes),
+			sequence: sequence, ops: ops, proposed: now, large: hasLarge(ops, bytes), leads: leads,
 		})
 		if err := p.log.Propose(p.encoded, func(o shard.Outcome) { p.recordOutcome(sequence, o) }); err == nil {
 			break
 		}
 		p.inflight = p.inflight[:len(p.inflight)-1]
+		p.lost(leads)
 		failed = append(failed, ops...)
+	}
+	if p.follows() {
+		failed = p.drain(failed)
 	}
 	return failed
 }
 
 // queued returns how many commands wait.
-func (p *Pipeline) queued() int { return len(p.queue) + p.flows.root.queued }
+func (p *Pipeline) queued() int { return len(p.queue) + p.flows.queued() }
 
 // next removes the next batch from the queue: all of it, as a rule, or as much as one batch may hold.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	p.epoch++
-	if p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
+	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
 		p.shareOut()
 	}
-	if p.flows.root.queued > 0 {
+	if p.flows.queued() > 0 {
 		return p.nextShared()
 	}
 	ops = p.queue
@@ -211,6 +225,7 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 		p.queue, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
 	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
+		p.own = 0
 		p.urgent.Store(0)
 		if p.delaying { // what comes next has a delay of its own
 			p.timer.Stop()
@@ -225,6 +240,9 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 		size += int(ops[n].size)
 		if !ops[n].Delayable {
 			p.urgent.Add(-1)
+		}
+		if p.flowOf(&ops[n]) == p.flows.host {
+			p.own -= ops[n].cost()
 		}
 		n++
 	}
@@ -250,22 +268,24 @@ func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.
 	if sequence == 0 || sequence > p.sequence {
 		return nil, proposed, fmt.Errorf("pipeline: batch %d of %d is applied", sequence, p.sequence)
 	}
-	ops, proposed = p.remove(sequence)
-	if ops != nil && len(ops) != commands {
+	b := p.remove(sequence)
+	if b.ops != nil && len(b.ops) != commands {
 		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d",
-			sequence, commands, len(ops))
+			sequence, commands, len(b.ops))
 	}
-	return ops, proposed, nil
+	p.begun(b.leads)
+	return b.ops, b.proposed, nil
 }
 
-func (p *Pipeline) remove(sequence uint64) (ops []Op, proposed time.Time) {
+// remove removes a batch from those in flight; it is zero where it was removed before.
+func (p *Pipeline) remove(sequence uint64) (b inflight) {
 	for i := range p.inflight {
 		if b := p.inflight[i]; b.sequence == sequence {
 			p.inflight = append(p.inflight[:i], p.inflight[i+1:]...)
-			return b.ops, b.proposed
+			return b
 		}
 	}
-	return nil, proposed
+	return b
 }
 
 // Completed is called when all ops of a batch that landed were answered: it reuses their memory and proposes what came
@@ -287,10 +307,11 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 		return
 	}
 	p.mu.Lock()
-	ops, _ := p.remove(sequence)
+	b := p.remove(sequence)
+	p.lost(b.leads)
 	failed := p.propose()
 	p.mu.Unlock()
-	fail(ops, &unavailable)
+	fail(b.ops, &unavailable)
 	fail(failed, &unavailable)
 }
 
@@ -298,14 +319,20 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 // from the log.
 func (p *Pipeline) Abandon(why protocol.Result) {
 	p.mu.Lock()
-	ops := p.queue
-	for p.flows.root.queued > 0 {
-		ops, p.other = p.flows.take(ops, p.other[:0], calm)
-	}
-	p.queue, p.bytes = nil, nil
-	p.urgent.Store(0)
+	ops := p.drain(p.endTerm())
 	p.mu.Unlock()
 	fail(ops, &why)
+}
+
+// drain appends all that is queued to ops, and empties the queue.
+func (p *Pipeline) drain(ops []Op) []Op {
+	ops = append(ops, p.queue...)
+	for p.flows.queued() > 0 {
+		ops, p.other = p.flows.take(ops, p.other[:0], calm)
+	}
+	p.queue, p.bytes, p.own = nil, nil, 0
+	p.urgent.Store(0)
+	return ops
 }
 
 // Close makes the pipeline refuse everything.

@@ -10,11 +10,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// newPipeline returns a pipeline of a window of one, with a level, on a log.
+// newPipeline returns a pipeline of a window of one, with a level, on a log, of a host that leads.
 func newPipeline(log shard.Log) *Pipeline {
 	p := New(Options{Proposer: 1, Window: 1})
 	p.SetLevel(level.Newest)
 	p.Open(log)
+	p.term = term{number: 1, stage: leading, zero: p.clock()}
 	return p
 }
 
@@ -59,8 +60,9 @@ func newHeld(t *testing.T) *heldLog {
 
 func (l *heldLog) add(n int, c *shard.Command) {
 	l.t.Helper()
+	source := NewSource("", nil, 1)
 	for range n {
-		if !l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, c) {
+		if !l.p.Add(Op{Source: source, Done: func(*shard.Effect, protocol.Status) {}}, c) {
 			l.t.Fatal("the queue is full")
 		}
 	}

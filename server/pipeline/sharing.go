@@ -29,16 +29,20 @@ func (p *Pipeline) Remove(s *Source) {
 	s.flows[p.shard] = p.flows.host
 }
 
-// classify records which source asks for much, and that another one does not.
+// classify records which source asks for much, and that another one does not. What the host itself has in the queue is
+// counted: where that is more than its share of a batch, the queue is shared out.
 func (p *Pipeline) classify(f *flow, o *Op) {
 	if f == p.flows.host {
+		if p.flows.queued() == 0 {
+			p.own += o.cost()
+		}
 		return
 	}
 	if f.epoch != p.epoch {
 		f.epoch, f.pending = p.epoch, 0
 		f.light++
 	}
-	f.pending += int(o.size) + commandCost
+	f.pending += o.cost()
 	p.latest = max(p.latest, o.Started)
 	switch {
 	case f.pending > heavyCost:
@@ -60,7 +64,7 @@ func (p *Pipeline) shareOut() {
 		at += int(o.size)
 	}
 	clear(p.queue)
-	p.queue, p.bytes = p.queue[:0], p.bytes[:0]
+	p.queue, p.bytes, p.own = p.queue[:0], p.bytes[:0], 0
 }
 
 // What a batch is shared out by: where no source asks for little beside those that ask for much, and where one does.
@@ -98,7 +102,8 @@ func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 	return ops, p.other
 }
 
-// hasLarge returns whether large commands are in a batch.
+// hasLarge returns whether large commands of clients are in a batch.
 func hasLarge(ops []Op, bytes []byte) bool {
-	return len(bytes) > largeCommand && slices.ContainsFunc(ops, func(o Op) bool { return o.size > largeCommand })
+	return len(bytes) > largeCommand &&
+		slices.ContainsFunc(ops, func(o Op) bool { return o.Source != nil && o.size > largeCommand })
 }

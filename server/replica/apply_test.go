@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // TestABatchThatThisHostNeverProposedHaltsIt plants a batch with the host's own number and a sequence that is to come.
@@ -14,7 +15,7 @@ func TestABatchThatThisHostNeverProposedHaltsIt(t *testing.T) {
 	var halted error
 	s.config.Halt = func(err error) { halted = err }
 	command := shard.AppendCommand(nil, &shard.Command{Kind: shard.CmdContinue})
-	batch := shard.AppendGathered(nil, s.proposer, 1<<40, 1, command)
+	batch := shard.AppendGathered(nil, s.proposer, 1<<40, clock.Stamp{}, 1, command)
 	if err := r.Apply([]shard.Entry{{Index: r.AppliedIndex() + 1, Data: batch}}); err == nil || halted == nil {
 		t.Fatalf("Apply returned %v, and Halt was called with %v", err, halted)
 	}

@@ -8,7 +8,8 @@
 //	one_shot.go    one-shot watches; streaming ones are package hub's
 //	sessions.go    sessions and connections: bound, detached, ended
 //	loop.go        the loop of the set: every tick, and whenever something wakes it
-//	leader.go      what a leader does: its first command, expiries, timeouts; also reconcile.go, quota.go, digest.go
+//	leader.go      what a leader does: its first command, expiries, timeouts; also reconcile.go, drops.go, quota.go,
+//	               digest.go
 //	freshness.go   how far this copy may be trusted
 //	meta.go        Meta: the meta shard; timing.go, periods.go: grace and self-check periods while they change
 //

@@ -23,13 +23,14 @@ type leaderTasks struct {
 	proposed bool       // the first command is under way
 	begun    bool       // it was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
-	dropping bool       // more of a dropped node may be left
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost
 	quotas   []shard.NodeID    // whose quotas are to be compared
+	drops    drops
 
 	raising    atomic.Bool // a rise of the shard's level is under way
 	continuing atomic.Bool // so is a step of what commands have left
+	dueing     atomic.Bool // and what is due by the time of the shard
 
 	// Used on the host's loop only.
 	sweptAt time.Time
@@ -60,8 +61,10 @@ func (t *leaderTasks) ready() bool { return t.serving.Load() }
 func (t *leaderTasks) begin(term uint64) {
 	t.r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
+	t.r.Pipeline.Elect(term)
 	t.mu.Lock()
 	t.term, t.proposed, t.begun, t.again = term, false, false, true
+	t.drops.forget()
 	t.serving.Store(false)
 	t.mu.Unlock()
 	t.r.set.Wake()
@@ -72,6 +75,7 @@ func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
 	t.suspects, t.late, t.quotas = nil, nil, nil
+	t.drops.forget()
 	t.serving.Store(false)
 	t.mu.Unlock()
 	r := t.r
@@ -133,6 +137,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	r.RelyOnGrace()
 	t.raiseLevel()
 	t.continueWork()
+	t.proposeDue(s.term)
 	t.checkDigest(now)
 	t.expire(now)
 	t.timeOut(s.term, now)
@@ -156,7 +161,7 @@ func (t *leaderTasks) propose(term uint64) {
 			t.r.set.Wake() // else the next tick is soon enough
 		}
 	}
-	t.r.propose(&shard.Command{Kind: shard.CmdLead, Term: term}, nil, done)
+	t.r.Pipeline.Lead(term, done)
 }
 
 // restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its
@@ -271,6 +276,11 @@ func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 		}
 		command := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: term, Waiters: batch}
 		if !r.propose(&command, nil, done) {
+			t.mu.Lock()
+			if t.term == term {
+				t.late = append(t.late, refs...)
+			}
+			t.mu.Unlock()
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -19,15 +20,27 @@ import (
 // openSet opens the replicas of a host by itself on logs in memory, and waits until it serves its shards.
 func openSet(tb testing.TB, shards int) *Set {
 	tb.Helper()
+	return openSetAt(tb, shards, level.Newest)
+}
+
+// openSetAt is openSet for a host that can follow a level, and no higher one.
+func openSetAt(tb testing.TB, shards int, at level.Level) *Set {
+	tb.Helper()
+	return openSetWith(tb, shards, at, func(*Config) {})
+}
+
+// openSetWith is openSetAt with changes of the config.
+func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)) *Set {
+	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = network.Close() })
 	network.Start()
-	s := New(Config{
+	config := Config{
 		Self: meta.Host{ID: 1, Name: "host-1", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
-			Level: level.Newest},
+			Level: at},
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
 		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards),
 		Watches: hub.NewBudget(1 << 20),
@@ -35,7 +48,9 @@ func openSet(tb testing.TB, shards int) *Set {
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},
-	})
+	}
+	change(&config)
+	s := New(config)
 	if err := s.Open(); err != nil {
 		tb.Fatal(err)
 	}
@@ -51,7 +66,19 @@ func openSet(tb testing.TB, shards int) *Set {
 // standalone opens replicas whose loop the test takes the place of, when they serve.
 func standalone(t *testing.T, shards int) *Set {
 	t.Helper()
-	s := openSet(t, shards)
+	return standaloneAt(t, shards, level.Newest)
+}
+
+// standaloneAt is standalone for a host that can follow a level, and no higher one.
+func standaloneAt(t *testing.T, shards int, at level.Level) *Set {
+	t.Helper()
+	return standaloneWith(t, shards, at, func(*Config) {})
+}
+
+// standaloneWith is standaloneAt with changes of the config.
+func standaloneWith(t *testing.T, shards int, at level.Level, change func(*Config)) *Set {
+	t.Helper()
+	s := openSetWith(t, shards, at, change)
 	close(s.stop)
 	s.loop.Wait()
 	t.Cleanup(s.closeLogs)
@@ -85,9 +112,7 @@ func TestALeadershipThatEndsBeforeItsBooksAreOpenNeverServes(t *testing.T) {
 	// As a turn that had seen the command of the next term applied, when that leadership was over.
 	done := make(chan struct{})
 	r.leader.begin(term + 1)
-	r.Pipeline.Add(pipeline.Op{Done: func(*shard.Effect, protocol.Status) { close(done) }},
-		&shard.Command{Kind: shard.CmdLead, Term: term + 1})
-	r.Pipeline.Flush()
+	r.Pipeline.Lead(term+1, func(*shard.Effect, protocol.Status) { close(done) })
 	<-done
 	r.leader.end()
 	r.leader.step(h.Now(), stage{term: term + 1, proposed: true, begun: true})
@@ -125,7 +150,7 @@ func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
 	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}
-	batch := shard.AppendGathered(nil, h.proposer+1, 1, 1, shard.AppendCommand(nil, &command))
+	batch := shard.AppendGathered(nil, h.proposer+1, 1, clock.Stamp{}, 1, shard.AppendCommand(nil, &command))
 	done := make(chan shard.Outcome, 1)
 	if err := r.log.Propose(batch, func(o shard.Outcome) { done <- o }); err != nil {
 		t.Fatal(err)
@@ -160,6 +185,7 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 		}
 		return told
 	}
+	term := r.leader.stage().term
 	first := queue() // and not proposed
 	r.leader.end()
 	select {
@@ -174,6 +200,8 @@ func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 		t.Fatalf("%d commands and %d batches wait", commands, batches)
 	}
 	// What comes next takes nothing of it along.
+	r.leader.begin(term + 1)
+	r.leader.run(h.Now())
 	second := queue()
 	r.Pipeline.Flush()
 	if got := <-second; got.effect == nil || got.effect.Status != protocol.StatusSuccess {

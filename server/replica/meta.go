@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -27,6 +28,7 @@ type Meta struct {
 	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
 	caughtUp atomic.Bool
 	digests  digests
+	term     metaTerm
 	// appliedVersion is the version of the machine that the host's timing goes by.
 	appliedVersion atomic.Uint64
 
@@ -38,7 +40,12 @@ type Meta struct {
 	mu       sync.Mutex // guards what follows
 	sequence uint64
 	inflight map[uint64]done
+	requests int // how many of them clients asked for
 }
+
+// maxRequests is how many commands that clients asked for a host has under way in the meta shard. Its log takes more,
+// so that there is room for what hosts say of themselves.
+const maxRequests = 128
 
 // done gets the result of a command, or nil and what kept it from being known. It runs where
 // batches are applied and must not block.
@@ -62,8 +69,29 @@ func (m *Meta) open() error {
 
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
 
-// Propose hands one command to the log. There are few, so each is a batch of its own.
+// Propose hands a command to the log that a client asked for. There are few, so each is a batch of its own. Where too
+// many are under way done gets OVERLOADED.
 func (m *Meta) Propose(c meta.Command, done done) {
+	m.mu.Lock()
+	full := m.requests == maxRequests
+	if !full {
+		m.requests++
+	}
+	m.mu.Unlock()
+	if full {
+		done(nil, protocol.StatusOverloaded)
+		return
+	}
+	m.propose(c, func(e *meta.Effect, failed protocol.Status) {
+		m.mu.Lock()
+		m.requests--
+		m.mu.Unlock()
+		done(e, failed)
+	})
+}
+
+// propose hands one command to the log.
+func (m *Meta) propose(c meta.Command, done done) {
 	if meta.LevelOf(&c) > m.Machine.Level() {
 		done(nil, protocol.StatusUnsupported)
 		return
@@ -73,7 +101,7 @@ func (m *Meta) Propose(c meta.Command, done done) {
 	sequence := m.sequence
 	m.inflight[sequence] = done
 	m.mu.Unlock()
-	data, err := m.encode(sequence, c)
+	data, err := m.encode(sequence, m.term.stamp(m.set.Now()), c)
 	if err != nil {
 		m.set.log.Error("a command of the meta shard does not fit into its log", "err", err)
 		m.recordOutcome(sequence, nil)
@@ -89,12 +117,12 @@ func (m *Meta) Propose(c meta.Command, done done) {
 	}
 }
 
-func (m *Meta) encode(sequence uint64, commands ...meta.Command) ([]byte, error) {
+func (m *Meta) encode(sequence uint64, stamp clock.Stamp, commands ...meta.Command) ([]byte, error) {
 	for i := range commands {
 		commands[i].Level = m.Machine.Level()
 	}
 	return meta.AppendBatch(nil, &meta.Batch{
-		Proposer: m.set.proposer, Sequence: sequence, Commands: commands,
+		Proposer: m.set.proposer, Sequence: sequence, Stamp: stamp, Commands: commands,
 	})
 }
 
@@ -102,7 +130,7 @@ func (m *Meta) encode(sequence uint64, commands ...meta.Command) ([]byte, error)
 // that does not lead the shard says it through the one that does.
 func (m *Meta) request(c meta.Command) {
 	if m.leads() {
-		m.Propose(c, func(e *meta.Effect, _ protocol.Status) {
+		m.propose(c, func(e *meta.Effect, _ protocol.Status) {
 			if e != nil && e.Status != protocol.StatusSuccess {
 				m.set.log.Error("the meta shard refuses what this host says", "command", c.Kind, "status", e.Status,
 					"why", e.Message)
@@ -155,7 +183,9 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 func (m *Meta) handle(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
-		if c := &m.batch.Commands[e.Op]; e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestTake {
+		if c := &m.batch.Commands[e.Op]; e.Status == protocol.StatusSuccess && c.Kind == meta.CmdLead {
+			m.term.applied(c.Term, m.set.Now())
+		} else if e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestTake {
 			m.takeDigest(c.Digest)
 		} else if e.Status == protocol.StatusSuccess && c.Kind == meta.CmdDigestCompare {
 			if err := m.digests.compare(c.Digest, c.Sum); err != nil {
@@ -209,8 +239,12 @@ func (m *Meta) Restore(r io.Reader) error {
 // LeadershipChanged implements shard.StateMachine.
 func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.leadership.Store(&l)
+	m.term.changed(l, m.set.config.Self.ID)
 	m.set.requestUpkeep()
 }
+
+// CaughtUp reports whether a barrier has shown, since this host started, that this copy is up to date.
+func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() }
 
 // Confirm calls done when this copy has everything that was committed before, or could not make sure.
 func (m *Meta) Confirm(done func(ok bool)) {
@@ -237,6 +271,7 @@ func (m *Meta) upkeep() {
 		})
 		return
 	}
+	m.beginTerm()
 	if m.leads() && m.Machine.Routing().Version == 0 {
 		shards := dataShards(s.config.Shards)
 		m.request(meta.Command{Kind: meta.CmdRoutingInit, Cluster: s.config.Cluster, Shards: shards})

@@ -3,6 +3,7 @@ package replica
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -66,7 +67,7 @@ func (m *Meta) seenByAll() uint64 {
 // forward says something to the meta shard that may be lost, twice there, or refused as late: the
 // caller checks whether it took effect.
 func (m *Meta) forward(commands ...meta.Command) {
-	data, err := m.encode(0, commands...)
+	data, err := m.encode(0, clock.Stamp{}, commands...)
 	if err == nil {
 		err = m.log.Forward(data)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // sweep is a walk over all guests. It goes on for a step in each round of the loop, so that the loop is never away
@@ -32,8 +31,8 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.mu.Lock()
 	suspects := t.suspects
 	t.suspects = nil
-	again, dropping := t.again || now.Sub(t.sweptAt) > sweepEvery, t.dropping
-	t.again, t.dropping = false, false
+	again := t.again || now.Sub(t.sweptAt) > sweepEvery
+	t.again = false
 	t.mu.Unlock()
 	var dead []shard.SessionID
 	for _, id := range suspects {
@@ -46,13 +45,13 @@ func (t *leaderTasks) reconcile(now time.Time) {
 		t.sweptAt = now
 		t.sweep.start()
 		t.checkQuotas()
+		t.findDropped()
 	}
 	if t.sweep.running {
 		t.sweepStep()
 	}
-	if again || dropping {
-		t.dropNodes()
-	}
+	t.dropNodes()
+	t.reportCleared(now)
 }
 
 // sweepStep asks about the next guests of the walk, and has the loop come back at once where there are more.
@@ -98,41 +97,4 @@ func (t *leaderTasks) known(ids []shard.SessionID) (known []shard.SessionID) {
 		}
 	}
 	return known
-}
-
-// continueDrop asks for the next step of what dropNodes does, at once or with the next tick.
-func (t *leaderTasks) continueDrop(now bool) {
-	t.mu.Lock()
-	t.dropping = true
-	t.mu.Unlock()
-	if now {
-		t.r.set.Wake()
-	}
-}
-
-// dropNodes removes a step of every dropped node that something is left of here, and reports those that
-// nothing is left of.
-func (t *leaderTasks) dropNodes() {
-	r, m := t.r, t.r.set.Meta
-	here := make(map[shard.NodeID]bool)
-	for _, id := range r.Machine.Nodes() {
-		here[id] = true
-		if m.Machine.NodeAlive(id) != meta.NodeIsDead {
-			continue
-		}
-		done := func(e *shard.Effect, _ protocol.Status) { t.continueDrop(e != nil) }
-		if !r.propose(&shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}, nil, done) {
-			return
-		}
-	}
-	for after, more := shard.NodeID(0), true; more; {
-		var page []meta.Dropped
-		page, more = m.Machine.Dropping(after, shard.MaxPage)
-		for i := range page {
-			after = page[i].ID
-			if !here[after] && page[i].Waits(meta.ShardID(r.ID)) {
-				m.request(meta.Command{Kind: meta.CmdNodeCleared, Node: after, Shard: meta.ShardID(r.ID)})
-			}
-		}
-	}
 }

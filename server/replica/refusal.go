@@ -42,8 +42,8 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 		}
 		return unmet(c)
 	case protocol.StatusOverloaded:
-		return "too many answers are kept for the session, or a semaphore of this name was deleted and not all who " +
-			"held it have been told"
+		return "too many answers, or too many bytes of them, are kept for the session, or a semaphore of this name " +
+			"was deleted and not all who held it have been told"
 	case protocol.StatusBadRequest:
 		switch c.Kind {
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:

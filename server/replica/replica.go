@@ -33,6 +33,7 @@ type Replica struct {
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
+	beats      atomic.Uint64 // how many were proposed
 
 	// Used where batches are applied, by one goroutine at a time.
 	batch   shard.Batch
@@ -84,6 +85,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	}
 	r.Pipeline = pipeline.New(pipeline.Options{
 		Shard: int(id - 1), Proposer: s.proposer, Window: window, Delay: s.config.Delay,
+		Clock: s.config.Clock,
 	})
 	r.leader.init(r)
 	r.initDigests()
@@ -327,12 +329,15 @@ func (r *Replica) Restore(from io.Reader) error {
 
 // LeadershipChanged implements shard.StateMachine.
 func (r *Replica) LeadershipChanged(l shard.Leadership) {
+	me := r.set.config.Self.ID
+	if l.Leader == me {
+		r.Pipeline.Elect(l.Term) // before clients find that this host leads
+	}
 	before := r.leadership.Swap(&l)
 	if l.Leader != before.Leader {
 		r.set.metrics.LeaderChanges.Inc()
 	}
 	r.set.log.Info("leadership", "shard", r.ID, "leader", l.Leader, "term", l.Term)
-	me := r.set.config.Self.ID
 	r.set.requestUpkeep()
 	switch {
 	case l.Leader == me && (before.Leader != me || before.Term != l.Term):

@@ -27,11 +27,13 @@ type Config struct {
 	Delay          time.Duration
 	DigestInterval time.Duration
 	// Halt is called when the host cannot go on; may be nil.
-	Halt    func(error)
-	Clock   func() time.Time // the host's time, monotonic
-	Log     *slog.Logger
-	Metrics *metrics.Metrics
-	Watches *hub.Budget // of streaming and one-shot watches
+	Halt  func(error)
+	Clock func() time.Time // the host's time, monotonic
+	// NextAlarm, where a test sets it, says when something is due in a data shard, in place of its machine.
+	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
+	Log       *slog.Logger
+	Metrics   *metrics.Metrics
+	Watches   *hub.Budget // of streaming and one-shot watches
 	// Chores is called in each round of the loop, after the replicas have done what is due; changed says that the
 	// routing may be another one.
 	Chores func(now time.Time, changed bool)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // ErrBatch is what is wrong with every batch that cannot be encoded or decoded.
@@ -18,14 +19,21 @@ var ErrBatch = errors.New("meta: bad batch")
 //	proposer  8 bytes, little endian
 //	sequence  8 bytes, little endian
 //	count     varint
+//	flags     1 byte
+//	stamp     term varint, elapsed varint, where bit 0 of the flags is set
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte) and the fields that the kind uses, in the order of appendCommand and the form of the
-// level. Version 1, which logs of before the levels have, has the kind in the place of the level, and its commands are
-// of the first level.
+// A body is the kind (1 byte), from NumbersLevel on what commands of any kind may have (appendNumbered), and the fields
+// that the kind uses, in the order of appendCommand and the form of the level. Version 2, which batches without a stamp
+// have, lacks the flags. Version 1, which logs of before the levels have, has the kind in the place of the level as
+// well, and its commands are of the first level.
 const (
-	batchVersion       = 2
+	batchVersion       = 3
+	batchWithoutStamp  = 2
 	batchWithoutLevels = 1
+
+	// batchStamped is the flag of a batch with a stamp.
+	batchStamped = 1
 )
 
 // ErrNewer is wrapped where a command at or below the level has something that this build does not know, or raises the
@@ -38,15 +46,28 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 		return dst, fmt.Errorf("%w: %d commands; at most %d are allowed", ErrBatch, len(b.Commands), shard.MaxBatch)
 	}
 	start := len(dst)
-	out := append(dst, batchVersion)
+	version := byte(batchVersion)
+	if b.Stamp.Term == 0 {
+		version = batchWithoutStamp
+	}
+	out := append(dst, version)
 	out = binary.LittleEndian.AppendUint64(out, b.Proposer)
 	out = binary.LittleEndian.AppendUint64(out, b.Sequence)
 	out = binary.AppendUvarint(out, uint64(len(b.Commands)))
+	if b.Stamp.Term != 0 {
+		out = append(out, batchStamped)
+		out = binary.AppendUvarint(out, b.Stamp.Term)
+		out = binary.AppendUvarint(out, b.Stamp.Elapsed)
+	}
 	var body []byte
 	for i := range b.Commands {
 		c := &b.Commands[i]
 		of, known := max(c.Level, LevelOf(c)), false
-		if body, known = appendCommand(append(body[:0], byte(c.Kind)), c, of); !known {
+		body = append(body[:0], byte(c.Kind))
+		if of >= NumbersLevel {
+			body = appendNumbered(body, &c.Numbered)
+		}
+		if body, known = appendCommand(body, c, of); !known {
 			return dst, fmt.Errorf("%w: command %d: unknown kind %d", ErrBatch, i, c.Kind)
 		}
 		out = append(out, byte(of))
@@ -81,8 +102,8 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	version := r.octet("version")
 	switch {
 	case r.err != nil:
-	case version > batchVersion:
-		return fmt.Errorf("version %d; this host knows version %d: %w", version, batchVersion, ErrNewer)
+	case version > newestBatch():
+		return fmt.Errorf("version %d; this host knows version %d: %w", version, newestBatch(), ErrNewer)
 	case version < batchWithoutLevels:
 		return fmt.Errorf("version %d; this host knows %d and later", version, batchWithoutLevels)
 	}
@@ -92,6 +113,12 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	if count > shard.MaxBatch {
 		return fmt.Errorf("%d commands; at most %d are allowed", count, shard.MaxBatch)
 	}
+	if version > batchWithoutStamp {
+		var err error
+		if b.Stamp, err = readStamp(&r, at); err != nil {
+			return err
+		}
+	}
 	for i := range count {
 		c, err := r.command(version, at)
 		if err != nil {
@@ -100,6 +127,32 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 		b.Commands = append(b.Commands, c)
 	}
 	return r.end()
+}
+
+// newestBatch is the newest version that this build reads.
+func newestBatch() byte {
+	if StampLevel > level.Newest {
+		return batchWithoutStamp
+	}
+	return batchVersion
+}
+
+// readStamp reads the flags of a batch and what they announce.
+func readStamp(r *fieldReader, at level.Level) (s clock.Stamp, err error) {
+	flags := r.octet("flags")
+	switch {
+	case at < StampLevel:
+		return s, fmt.Errorf("a stamp at level %d", at)
+	case flags&^batchStamped != 0:
+		return s, fmt.Errorf("the flags %#x: %w", flags, ErrNewer)
+	case flags&batchStamped == 0:
+		return s, nil
+	}
+	s = clock.Stamp{Term: r.number("term"), Elapsed: r.number("elapsed")}
+	if r.err == nil && s.Term == 0 {
+		return s, errors.New("a stamp of term 0")
+	}
+	return s, nil
 }
 
 // command reads one command of a batch of that version.
@@ -127,8 +180,14 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	if commandLevel(kind) > level.Newest {
 		return c, fmt.Errorf("unknown kind %d at level %d: %w", kind, of, ErrNewer)
 	}
+	var n Numbered
+	if of >= NumbersLevel {
+		if n, err = readNumbered(&body); err != nil {
+			return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
+		}
+	}
 	c, _ = readCommand(kind, &body, version, of)
-	c.Level = of
+	c.Level, c.Numbered = of, n
 	switch err := body.end(); {
 	case err != nil:
 		return c, fmt.Errorf("%v: %w", kind, err)
@@ -173,6 +232,8 @@ func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, known b
 	case CmdDigestCompare:
 		dst = binary.AppendUvarint(dst, c.Digest)
 		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
+	case CmdLead:
+		dst = binary.AppendUvarint(dst, c.Term)
 	case CmdRoutingInit:
 		dst = appendText(dst, c.Cluster)
 		dst = appendNumbers(dst, c.Shards)
@@ -223,6 +284,8 @@ func readCommand(kind CommandKind, r *fieldReader, version byte, at level.Level)
 	case CmdDigestCompare:
 		c.Digest = r.number("digest")
 		c.Sum = r.fixed64("sum")
+	case CmdLead:
+		c.Term = r.number("term")
 	case CmdRoutingInit:
 		c.Cluster = r.text("cluster")
 		c.Shards = numbers[ShardID](r, "shards")

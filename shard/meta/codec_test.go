@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // everyCommand has one command of each kind, with every field that the kind uses set to something else.
@@ -22,14 +23,19 @@ func everyCommand() []Command {
 	if level.Newest >= QuotaLevel {
 		full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
 	}
+	numbered := Numbered{}
+	if level.Newest >= NumbersLevel {
+		numbered = Numbered{Client: ClientID{1, 15: 2}, Number: 1<<64 - 1, Since: 300}
+	}
 	return []Command{
-		{Kind: CmdNodeCreate, Path: "/a/b", Config: full},
+		{Kind: CmdNodeCreate, Path: "/a/b", Config: full, Numbered: numbered},
 		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
 		{Kind: CmdNodeDrop, Path: "", Node: 1<<64 - 1},
 		{Kind: CmdGraceConfirmed, Node: 5, Expected: 6},
 		{Kind: CmdNodeCleared, Node: 7, Shard: 8},
 		{Kind: CmdHostRegister, Host: host(9, "h")},
 		{Kind: CmdHostSeen, Host: Host{ID: 10}, Expected: 11},
+		{Kind: CmdLead, Term: 12},
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
 		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
 	}
@@ -45,8 +51,13 @@ func encoded(t testing.TB, b *Batch) []byte {
 }
 
 func TestABatchComesBackAsItWas(t *testing.T) {
+	stamp := clock.Stamp{Term: 300, Elapsed: 1 << 40}
+	if level.Newest < StampLevel {
+		stamp = clock.Stamp{}
+	}
 	for _, b := range []Batch{
 		{Proposer: 1, Sequence: 2, Commands: everyCommand()},
+		{Proposer: 1, Sequence: 2, Stamp: stamp, Commands: everyCommand()},
 		{Proposer: 1<<64 - 1, Sequence: 0, Commands: []Command{}},
 	} {
 		src := encoded(t, &b)
@@ -128,7 +139,7 @@ func TestAConfigIsWrittenInTheFormOfItsLevel(t *testing.T) {
 
 func TestABrokenBatchIsRefusedByName(t *testing.T) {
 	head := func(count uint64, rest string) []byte {
-		b := append([]byte{batchVersion}, make([]byte, 16)...)
+		b := append([]byte{batchWithoutStamp}, make([]byte, 16)...)
 		return append(binary.AppendUvarint(b, count), rest...)
 	}
 	long := strings.Repeat("\xff", 11)
@@ -137,7 +148,7 @@ func TestABrokenBatchIsRefusedByName(t *testing.T) {
 	}
 	for want, src := range map[string][]byte{
 		"version: the byte is missing":                  nil,
-		"version 3; this host knows version 2":          append([]byte{3}, head(0, "")[1:]...),
+		"version 9; this host knows version":            append([]byte{9}, head(0, "")[1:]...),
 		"version 0;":                                    make([]byte, 18),
 		"proposer: 8 bytes are needed, 3 are left":      head(0, "")[:4],
 		"sequence: 8 bytes are needed, 0 are left":      head(0, "")[:9],

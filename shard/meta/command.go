@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // CommandKind says what a command does. The numbers stand in logs on disk: they never change their
@@ -42,6 +43,9 @@ const (
 	// nothing. Uses Digest, Sum.
 	CmdDigestCompare CommandKind = 20
 
+	// CmdLead is the first command of every new leader of the shard: its time goes on under that leader. Uses Term.
+	CmdLead CommandKind = 21
+
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
 	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
@@ -58,6 +62,8 @@ type Command struct {
 	// cluster. Where DecodeBatch finds it above the machine's, nothing else is set.
 	Level level.Level
 	Kind  CommandKind
+	// Numbered, if it is set, sees to it that the command is carried out once.
+	Numbered Numbered
 
 	// A node is named by its path, by its id, or by both; both must then be of the same node. An id makes it safe to
 	// send a drop or an alter again: it cannot hit a node of the same path that was created in between.
@@ -76,6 +82,7 @@ type Command struct {
 
 	Raise       level.Level
 	Digest, Sum uint64
+	Term        uint64
 }
 
 // Batch is what one proposal carries: commands that are applied one after the other. Proposer and
@@ -83,6 +90,9 @@ type Command struct {
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
+	// Stamp says in which term the leader proposed the batch, and when. It is zero below the level of stamps, before
+	// the leader's first command was applied, and on a batch that was forwarded.
+	Stamp    clock.Stamp
 	Commands []Command
 }
 
@@ -97,6 +107,7 @@ var commandNames = [...]string{
 	CmdClusterLevel:   "cluster-level",
 	CmdDigestTake:     "digest-take",
 	CmdDigestCompare:  "digest-compare",
+	CmdLead:           "lead",
 	CmdRoutingInit:    "routing-init",
 	CmdSlotsAssign:    "slots-assign",
 }

@@ -36,6 +36,8 @@ const (
 	FlagExisted EffectFlags = 1 << 0
 	// FlagChanged: the command changed something.
 	FlagChanged EffectFlags = 1 << 1
+	// FlagRepeated: the command was answered before. The result is that of then, and nothing was changed now.
+	FlagRepeated EffectFlags = 1 << 2
 )
 
 // Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the others are zero.

@@ -13,6 +13,14 @@ import (
 // What must hold in a content that was not made by commands but read from a snapshot.
 
 func (l *loader) checkNode(n *Node) error {
+	if len(l.byPath.entries) >= MaxNodes {
+		return fmt.Errorf("there are more than %d", MaxNodes)
+	}
+	return l.checkNodeForm(n)
+}
+
+// checkNodeForm checks a node that is there, or was.
+func (l *loader) checkNodeForm(n *Node) error {
 	path, err := ParsePath(n.Path)
 	switch {
 	case err != nil:
@@ -25,8 +33,6 @@ func (l *loader) checkNode(n *Node) error {
 		return fmt.Errorf("its config version %d cannot be at version %d", n.Version, l.version)
 	case n.Timed == 0 || n.Timed > l.version:
 		return fmt.Errorf("its timing changed with version %d, and %d is the newest", n.Timed, l.version)
-	case len(l.byPath.entries) >= MaxNodes:
-		return fmt.Errorf("there are more than %d", MaxNodes)
 	}
 	if err := n.Config.Validate(); err != nil {
 		return err
@@ -155,6 +161,9 @@ func (l *loader) complete() error {
 		}
 	}
 	l.byID.entries = ids
+	if err := l.answers.takePlaces(); err != nil {
+		return err
+	}
 	for _, d := range l.dropping.entries {
 		if n := l.byID.get(d.ID); n != nil {
 			return fmt.Errorf("the node with id %d (%s) lives and is being cleared", n.ID, n.Path)

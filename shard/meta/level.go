@@ -28,8 +28,17 @@ func commandLevel(k CommandKind) level.Level {
 // QuotaLevel is the level from which the config of a node has quotas.
 var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of(level.MetaRecord, "Config.QuotaBytes"))
 
+// StampLevel is the level from which the shard has a time, and batches may have a stamp.
+var StampLevel = level.Of(level.MetaRecord, "State.Now")
+
 // LevelOf returns the level that a command needs. A host proposes no command above the level of the cluster.
-func LevelOf(c *Command) level.Level { return max(commandLevel(c.Kind), c.Config.level()) }
+func LevelOf(c *Command) level.Level {
+	needs := max(commandLevel(c.Kind), c.Config.level())
+	if c.Numbered != (Numbered{}) {
+		needs = max(needs, NumbersLevel)
+	}
+	return needs
+}
 
 // level returns the level that the config needs.
 func (c Config) level() level.Level {

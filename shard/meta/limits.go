@@ -28,6 +28,8 @@ const (
 	MaxClusterID = 64
 	// MaxDataShards is how many data shards a cluster has at the most.
 	MaxDataShards = 256
+	// MaxAnswers is how many answers to numbered commands are kept at the most, those of all clients together.
+	MaxAnswers = 10_000
 	// MaxMessage is the longest message of a refused command, in bytes.
 	MaxMessage = 1024
 )

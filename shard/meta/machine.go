@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Machine is the state machine of the meta shard.
@@ -21,11 +22,14 @@ type Machine struct {
 	out *Effects
 	op  int32
 	at  level.Level // the level that counts for all of the batch
+	// stamp is that of the batch.
+	stamp clock.Stamp
 }
 
 // content is all that a machine holds.
 type content struct {
-	// version grows by one with every command that changes anything, and with nothing else.
+	// version grows by one with every command that changes anything, and with nothing else. The answers that are kept,
+	// and the time, do not count.
 	version  uint64
 	lastNode shard.NodeID // the highest id ever given to a node
 	level    level.Level  // of the cluster, and of this machine
@@ -36,6 +40,8 @@ type content struct {
 	dropping index[shard.NodeID, Dropped]
 	hosts    index[shard.HostID, Host]
 	routing  Routing
+	answers  answers // to numbered commands
+	clock    clock.Clock
 }
 
 // New returns an empty machine.
@@ -48,12 +54,14 @@ func newContent() content {
 		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
 		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
 		hosts:    index[shard.HostID, Host]{key: func(h *Host) shard.HostID { return h.ID }},
+		answers:  newAnswers(),
 	}
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out.
 func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.out, m.at = out, m.level
+	m.advance(b.Stamp)
 	for i := range b.Commands {
 		m.op = int32(i)
 		m.applyOne(&b.Commands[i])
@@ -65,7 +73,16 @@ func (m *Machine) applyOne(c *Command) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	first, version := len(m.out.List), m.version
-	m.execute(c)
+	switch {
+	case c.Level > m.at:
+		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
+	case m.isLate(c):
+		m.refuse(protocol.StatusUnavailable, "another leader has begun; nothing was done")
+	case c.Numbered != Numbered{}:
+		m.numbered(c)
+	default:
+		m.execute(c)
+	}
 	result := &m.out.List[first]
 	assert(result.Kind == EffectResult && result.Op == m.op, "every command is answered first of all")
 	changed := result.Flags&FlagChanged != 0
@@ -73,11 +90,8 @@ func (m *Machine) applyOne(c *Command) {
 		"the version grows by one with a change and with nothing else")
 }
 
+// execute carries a command out.
 func (m *Machine) execute(c *Command) {
-	if c.Level > m.at {
-		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
-		return
-	}
 	switch c.Kind {
 	case CmdNodeCreate:
 		m.nodeCreate(c)
@@ -85,24 +99,12 @@ func (m *Machine) execute(c *Command) {
 		m.nodeAlter(c)
 	case CmdNodeDrop:
 		m.nodeDrop(c)
-	case CmdGraceConfirmed:
-		m.graceConfirmed(c)
-	case CmdNodeCleared:
-		m.nodeCleared(c)
-	case CmdHostRegister:
-		m.hostRegister(c)
-	case CmdHostSeen:
-		m.hostSeen(c)
-	case CmdClusterLevel:
-		m.clusterLevel(c)
-	case CmdDigestTake, CmdDigestCompare:
-		m.accept(0)
-	case CmdRoutingInit:
-		m.routingInit(c)
 	case CmdSlotsAssign:
 		m.slotsAssign(c)
 	default:
-		assert(false, "only commands that this build knows are decoded")
+		u := &upkeeps[c.Kind]
+		assert(u.run != nil, "only commands that this build knows are decoded")
+		u.run(m, c)
 	}
 }
 

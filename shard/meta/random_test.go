@@ -10,13 +10,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // commands makes random commands that hit what is there often enough to matter.
-type commands struct{ r *rand.Rand }
+type commands struct {
+	r    *rand.Rand
+	sent []Command // the numbered ones, for they may come again
+}
 
 func newCommands(seed uint64) *commands {
-	return &commands{rand.New(rand.NewPCG(seed, 17))}
+	return &commands{r: rand.New(rand.NewPCG(seed, 17))}
 }
 
 func pick[T any](g *commands, list ...T) T { return list[g.r.IntN(len(list))] }
@@ -57,6 +61,21 @@ func (co *commands) id(m *Machine) shard.NodeID {
 		return list[co.r.IntN(len(list))].ID
 	}
 	return shard.NodeID(co.r.Uint64N(uint64(m.lastNode) + 3))
+}
+
+// stamp is of the leader, now and then of another one, and mostly there is none.
+func (co *commands) stamp(m *Machine) clock.Stamp {
+	if m.level < StampLevel || m.clock.Term == 0 || co.r.IntN(20) > 0 {
+		return clock.Stamp{}
+	}
+	s := clock.Stamp{Term: m.clock.Term, Elapsed: m.clock.Now - m.clock.Base + co.r.Uint64N(100)}
+	switch co.r.IntN(10) {
+	case 0:
+		s.Term = 1 + co.r.Uint64N(s.Term+1)
+	case 1:
+		s.Elapsed /= 2
+	}
+	return s
 }
 
 // near is the version, or one that is near to it.
@@ -109,9 +128,14 @@ func (co *commands) one(m *Machine) Command {
 			c.Expected = co.near(m.routing.Version)
 		}
 	default:
-		switch co.r.IntN(3) {
+		switch co.r.IntN(4) {
 		case 0:
 			c = Command{Level: level.Newest + 1} // which no build may decode yet
+		case 3:
+			c = Command{Kind: CmdDigestTake}
+			if level.Newest >= StampLevel {
+				c = Command{Kind: CmdLead, Term: co.near(m.clock.Term), Level: StampLevel}
+			}
 		case 1:
 			c = Command{Kind: CmdClusterLevel, Raise: pick(co, level.Level(co.r.IntN(int(level.Newest)+1)),
 				level.Newest)}
@@ -121,6 +145,9 @@ func (co *commands) one(m *Machine) Command {
 	}
 	if needs := c.Config.level(); needs > level.First {
 		c.Level = needs
+	}
+	if m.level >= NumbersLevel && c.Kind != 0 && c.Kind <= CmdNodeDrop {
+		return co.number(c, m)
 	}
 	return c
 }
@@ -149,6 +176,9 @@ func compare(got []Effect, a answer, version uint64) error {
 	if (message == "") != (a.status == protocol.StatusSuccess) || len(message) > MaxMessage {
 		return fmt.Errorf("%v with the message %q", got[0].Status, message)
 	}
+	if a.flags&FlagRepeated != 0 && message != a.message {
+		return fmt.Errorf("the message %q, the first time %q", message, a.message)
+	}
 	got[0].Message = ""
 	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("effects %+v (%s)\nforetold %+v", got, message, want)
@@ -172,23 +202,41 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		pending = nil
 	}
 	for i := range 50_000 {
+		stamp := g.stamp(m)
 		c := g.one(m)
-		got := run(m, c)
+		if stamp.Term != 0 {
+			// A host writes at the level that there is, or was a moment ago.
+			c.Level = max(c.Level, m.level-level.Level(g.r.IntN(2)), LevelOf(&c))
+			if catchUp(); c.Kind != 0 {
+				b := Batch{Stamp: stamp, Commands: []Command{c}}
+				src := encoded(t, &b)
+				if err := DecodeBatch(src, &b, level.Newest); err != nil {
+					t.Fatal(err)
+				}
+				replica.Apply(&b, new(Effects))
+			}
+		}
+		var out Effects
+		m.Apply(&Batch{Stamp: stamp, Commands: []Command{c}}, &out)
+		got := out.List
+		w.begin(stamp)
 		a := w.apply(&c)
+		message := got[0].Message
 		if err := compare(got, a, w.version); err != nil {
 			t.Fatalf("command %d, %v %+v: %v", i, c.Kind, c, err)
 		}
+		w.remember(message)
 		seen[fmt.Sprint(c.Kind, " ", a.status, " ", a.flags)]++
 		if c.Config.level() > level.First {
 			seen[fmt.Sprint("quota ", a.status)]++
 		}
-		if c.Kind != 0 {
+		if c.Kind != 0 && stamp.Term == 0 {
 			pending = append(pending, c)
 		}
 		if c.Kind == CmdClusterLevel || g.r.IntN(30) == 0 { // the level of a batch is that before it
 			catchUp()
 		}
-		if i%500 == 499 {
+		if i%1000 == 999 {
 			if got, want := m.State(), w.state(); !reflect.DeepEqual(got, want) {
 				t.Fatalf("after command %d:\n%+v\nforetold\n%+v", i, got, want)
 			}
@@ -221,6 +269,17 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		"routing-init SUCCESS 2", "routing-init SUCCESS 1", "routing-init PRECONDITION_FAILED 0",
 		"slots-assign SUCCESS 2", "slots-assign SUCCESS 1", "slots-assign PRECONDITION_FAILED 0",
 	}
+	if level.Newest >= NumbersLevel {
+		ends = append(ends, "node-create SUCCESS 4", "node-create SUCCESS 5", "node-alter SUCCESS 4",
+			"node-alter NOT_FOUND 4", "node-drop SUCCESS 4", "node-create STALE 0", "node-drop STALE 0")
+	}
+	if level.Newest >= StampLevel {
+		ends = append(ends, "lead SUCCESS 0", "lead STALE 0", "lead UNSUPPORTED 0", "node-create UNAVAILABLE 0",
+			"host-seen UNAVAILABLE 0")
+		if s := m.State(); s.Term < 10 || s.Now < s.TimeBase || s.TimeBase == 0 {
+			t.Errorf("term %d began at %d, and it is %d", s.Term, s.TimeBase, s.Now)
+		}
+	}
 	if level.Newest >= QuotaLevel {
 		ends = append(ends, "quota SUCCESS", "quota UNSUPPORTED", "quota BAD_REQUEST")
 	}
@@ -228,6 +287,9 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 		if seen[k] == 0 {
 			t.Errorf("no command ended as %q: the test shows less than it should", k)
 		}
+	}
+	if n := len(w.answered); n < MaxAnswers+1000 && level.Newest >= NumbersLevel {
+		t.Errorf("%d numbered commands were answered: hardly an answer was forgotten", n)
 	}
 	t.Logf("%v", seen)
 }

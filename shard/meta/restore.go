@@ -56,9 +56,9 @@ func (l *loader) load() error {
 		}
 		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
 		switch {
-		case kind == 0 || kind > blockEnd:
+		case kind == 0 || kind > blockAnswers || kind == blockAnswers && l.level < NumbersLevel:
 			err = fmt.Errorf("its kind %d is unknown", kind)
-		case kind < last || kind == last && single,
+		case kind.place() < last.place() || kind == last && single,
 			last < blockCounters && kind != blockCounters,
 			last < blockRouting && kind > blockRouting:
 			err = fmt.Errorf("kind %d does not follow kind %d", kind, last)
@@ -138,6 +138,16 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		case l.level > level.Newest:
 			return fmt.Errorf("%w: it is of level %d, and this build can follow up to level %d", ErrSnapshotNewer,
 				l.level, level.Newest)
+		case l.level >= NumbersLevel:
+			if l.answers.next = r.number("next answer"); r.err == nil && l.answers.next == 0 {
+				return errors.New("the places of answers begin with 1")
+			}
+		}
+		if l.level >= StampLevel {
+			l.clock.Term, l.clock.Now, l.clock.Base = r.number("term"), r.number("time"), r.number("base of the term")
+			if l.clock.Base > l.clock.Now {
+				return errors.New("the term begins after its time")
+			}
 		}
 		return nil
 	case blockRouting:
@@ -156,6 +166,8 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		return readRecords(r, &l.byPath, "node", read, l.checkNode)
 	case blockDropping:
 		return readRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
+	case blockAnswers:
+		return l.readAnswers(r)
 	default:
 		return l.finish(r)
 	}
@@ -184,14 +196,19 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 
 // finish compares the counts of the end block with what was read, and what was read with itself.
 func (l *loader) finish(r *fieldReader) error {
-	for _, c := range []struct {
+	type count struct {
 		name string
 		have int
-	}{
+	}
+	counts := []count{
 		{"hosts", len(l.hosts.entries)},
 		{"nodes", len(l.byPath.entries)},
 		{"dropped nodes", len(l.dropping.entries)},
-	} {
+	}
+	if l.level >= NumbersLevel {
+		counts = append(counts, count{"answers", len(l.answers.kept)})
+	}
+	for _, c := range counts {
 		if n := r.number(c.name); r.err == nil && n != uint64(c.have) {
 			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
 		}

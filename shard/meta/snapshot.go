@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // A snapshot is a head and blocks, all numbers of fixed size little endian:
@@ -16,8 +18,9 @@ import (
 //	head   magic (8 bytes), format (4 bytes), CRC32C of both
 //	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all that
 //
-// A payload is fields or records (record.go). The kinds come in the order of their numbers; there may
-// be many blocks of nodes, hosts and dropped nodes. The end block counts what came before it. The head
+// A payload is fields or records (record.go). The kinds come in the order of their numbers, and the
+// end last; there may be many blocks of nodes, hosts, dropped nodes and answers. The end block counts what came before
+// it. The head
 // keeps its form in every format, so that an old host can say that a snapshot is too new for it.
 const (
 	snapshotMagic = "SBX-META"
@@ -42,7 +45,16 @@ const (
 	blockNodes    blockKind = 4
 	blockDropping blockKind = 5
 	blockEnd      blockKind = 6
+	blockAnswers  blockKind = 7 // from NumbersLevel on
 )
+
+// place returns where in a snapshot blocks of the kind stand: the end stands behind those that came later than it.
+func (k blockKind) place() int {
+	if k == blockEnd {
+		return math.MaxInt
+	}
+	return int(k)
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -55,6 +67,9 @@ type frozen struct {
 	hosts    []*Host
 	nodes    []*Node
 	dropping []*Dropped
+	clock    clock.Clock
+	next     uint64 // NextAnswer
+	answers  []*Answer
 }
 
 // freeze takes no longer for many nodes than for few; the next write to a list copies it.
@@ -64,6 +79,7 @@ func (m *Machine) freeze() *frozen {
 	return &frozen{
 		version: m.version, lastNode: m.lastNode, level: m.level, routing: m.routing,
 		hosts: m.hosts.freeze(), nodes: m.byPath.freeze(), dropping: m.dropping.freeze(),
+		clock: m.clock, next: m.answers.next, answers: m.answers.freeze(),
 	}
 }
 
@@ -123,6 +139,11 @@ func (f *frozen) save(b *blockWriter) error {
 	if err := saveRecords(b, blockDropping, f.dropping, appendDropped); err != nil {
 		return err
 	}
+	if err := saveRecords(b, blockAnswers, f.answers, func(dst []byte, a *Answer) []byte {
+		return appendAnswer(dst, a, f.level)
+	}); err != nil {
+		return err
+	}
 	b.open(blockEnd)
 	b.buf = f.appendCounts(b.buf)
 	return b.close()
@@ -131,13 +152,26 @@ func (f *frozen) save(b *blockWriter) error {
 func (f *frozen) appendCounters(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, f.version)
 	dst = binary.AppendUvarint(dst, uint64(f.lastNode))
-	return append(dst, byte(f.level))
+	dst = append(dst, byte(f.level))
+	if f.level >= NumbersLevel {
+		dst = binary.AppendUvarint(dst, f.next)
+	}
+	if f.level >= StampLevel {
+		dst = binary.AppendUvarint(dst, f.clock.Term)
+		dst = binary.AppendUvarint(dst, f.clock.Now)
+		dst = binary.AppendUvarint(dst, f.clock.Base)
+	}
+	return dst
 }
 
 func (f *frozen) appendCounts(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(f.hosts)))
 	dst = binary.AppendUvarint(dst, uint64(len(f.nodes)))
-	return binary.AppendUvarint(dst, uint64(len(f.dropping)))
+	dst = binary.AppendUvarint(dst, uint64(len(f.dropping)))
+	if f.level >= NumbersLevel {
+		dst = binary.AppendUvarint(dst, uint64(len(f.answers)))
+	}
+	return dst
 }
 
 func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, record func([]byte, *V) []byte) error {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -361,6 +362,11 @@ func FuzzRestore(f *testing.F) {
 	f.Add(saved(f, New()))
 	f.Add(saved(f, born(3)))
 	f.Add(saved(f, furnished()))
+	if level.Newest >= NumbersLevel {
+		m := grown(f)
+		run(m, by(1, 1, 1, create("/a", Config{})), by(2, 1, 1, drop("/none")), by(1, 2, 2, drop("/a")))
+		f.Add(saved(f, m))
+	}
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		m := New()

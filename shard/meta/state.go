@@ -13,18 +13,26 @@ type State struct {
 	Version  uint64
 	LastNode shard.NodeID
 	Level    level.Level
+	Term     uint64
+	Now      uint64 // the time of the shard in milliseconds, and what it was when the term began
+	TimeBase uint64
 	Routing  Routing
 	Hosts    []Host    // by id
 	Nodes    []Node    // by path
 	Dropping []Dropped // by id
+	// NextAnswer is the place of the answer to the next numbered command. Answers are those before it that are kept.
+	NextAnswer uint64
+	Answers    []Answer
 }
 
 // State writes out all that the machine holds. It does not keep Apply waiting.
 func (m *Machine) State() State {
 	f := m.freeze()
 	return State{
-		Version: f.version, LastNode: f.lastNode, Level: f.level, Routing: f.routing,
+		Version: f.version, LastNode: f.lastNode, Level: f.level,
+		Term: f.clock.Term, Now: f.clock.Now, TimeBase: f.clock.Base, Routing: f.routing,
 		Hosts: values(f.hosts), Nodes: values(f.nodes), Dropping: values(f.dropping),
+		NextAnswer: f.next, Answers: values(f.answers),
 	}
 }
 
@@ -55,6 +63,10 @@ func (f *frozen) digest() uint64 {
 	}
 	for _, n := range f.dropping {
 		buf = appendDropped(buf, n)
+		hash()
+	}
+	for _, a := range f.answers {
+		buf = appendAnswer(buf, a, f.level)
 		hash()
 	}
 	return d.Sum64()

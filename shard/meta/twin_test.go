@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // twin is a second meta machine, written from DESIGN.md: slow, obvious, of maps, keeping every config that
@@ -24,6 +25,12 @@ type twin struct {
 	slots    [shard.Slots]ShardID
 	routing  uint64
 	level    level.Level
+	stamp    clock.Stamp // of the batch
+	term     uint64
+	now      uint64
+	base     uint64
+	answered []twinAnswer // all that ever were, those that are forgotten too
+	fresh    bool         // the latest of them is that of the latest command
 }
 
 type twinNode struct {
@@ -72,7 +79,10 @@ func (n *twinNode) node(path string) Node {
 
 // state is what the machine should hold.
 func (t *twin) state() State {
-	s := State{Version: t.version, LastNode: t.lastNode, Level: t.level}
+	s := State{
+		Version: t.version, LastNode: t.lastNode, Level: t.level, Term: t.term, Now: t.now, TimeBase: t.base,
+		NextAnswer: uint64(len(t.answered) + 1), Answers: t.kept(),
+	}
 	if t.routing > 0 {
 		s.Routing = Routing{Version: t.routing, Cluster: t.cluster, Shards: slices.Sorted(maps.Keys(t.shards))}
 		for slot := range shard.Slots {
@@ -139,12 +149,13 @@ type answer struct {
 	node    Node
 	routing uint64
 	event   EffectKind
+	message string // of a result that is kept
 }
 
 func failed(s protocol.Status) answer { return answer{status: s} }
 
 func (t *twin) apply(c *Command) answer {
-	a := t.execute(c)
+	a := t.numbered(c)
 	if a.flags&FlagChanged != 0 {
 		t.version++
 	}
@@ -152,9 +163,6 @@ func (t *twin) apply(c *Command) answer {
 }
 
 func (t *twin) execute(c *Command) answer {
-	if c.Level > t.level {
-		return failed(protocol.StatusUnsupported)
-	}
 	switch c.Kind {
 	case CmdNodeCreate:
 		return t.create(c)
@@ -174,8 +182,28 @@ func (t *twin) execute(c *Command) answer {
 		return t.assign(c)
 	case CmdClusterLevel:
 		return t.raise(c)
+	case CmdLead:
+		return t.lead(c)
 	}
 	return answer{} // digests
+}
+
+// begin is what a batch with a stamp does before its commands.
+func (t *twin) begin(s clock.Stamp) {
+	t.stamp = s
+	if s.Term != 0 && s.Term == t.term {
+		t.now = max(t.now, t.base+s.Elapsed)
+	}
+}
+
+func (t *twin) lead(c *Command) answer {
+	if c.Term < t.term {
+		return failed(protocol.StatusStale)
+	}
+	if c.Term > t.term {
+		t.term, t.base = c.Term, t.now
+	}
+	return answer{}
 }
 
 func (t *twin) raise(c *Command) answer {

@@ -2,12 +2,15 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -29,7 +32,7 @@ func (w *world) operate(ctx context.Context, random *rand.Rand) {
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		return w.network.dial(ctx, operator, address)
 	}
-	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(dial))
+	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.bug.dialer(dial)))
 	if err != nil {
 		return // no host answered until the context ended
 	}
@@ -64,9 +67,42 @@ func (w *world) destroy(ctx context.Context, c *client.Client, random *rand.Rand
 	w.record.Operation(o)
 }
 
+// makeNode creates a node that none but this operator knows, and alters it. Each change takes effect once: the node did
+// not exist, and its config has the version that the creation gave it.
+func (w *world) makeNode(ctx context.Context, c *client.Client, name string) bool {
+	numbered := w.hasNumbers()
+	if numbered { // where the client knows it too, which it does after an answer
+		_, err := c.CreateNode(ctx, path, w.plan.Node)
+		numbered = err == nil
+	}
+	n, err := c.CreateNode(ctx, name, w.plan.Node)
+	if err != nil {
+		return false
+	}
+	if numbered && n.Existed {
+		w.record.Note("the node %s was created twice", name)
+	}
+	config := client.NodeConfig{SelfCheckPeriod: 700 * time.Millisecond}
+	_, err = c.AlterNode(ctx, name, config, client.IfVersion(n.ConfigVersion))
+	if numbered && errors.Is(err, client.ErrPreconditionFailed) {
+		w.record.Note("the node %s was altered twice: %v", name, err)
+	}
+	return true
+}
+
+// hasNumbers reports whether the cluster has reached the level at which changes of nodes are numbered.
+func (w *world) hasNumbers() bool {
+	for id := range w.plan.Hosts {
+		if h := w.cluster.Host(shard.HostID(id + 1)); h != nil && h.Level().Cluster >= meta.NumbersLevel {
+			return true
+		}
+	}
+	return false
+}
+
 // dropNode creates a node, acquires something in it, and drops the node, which has to end the session.
 func (w *world) dropNode(ctx context.Context, c *client.Client, path string) {
-	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
+	if !w.makeNode(ctx, c, path) {
 		return
 	}
 	s, err := c.Session(ctx, path, client.SessionTimeout(10*time.Second))
@@ -74,7 +110,10 @@ func (w *world) dropNode(ctx context.Context, c *client.Client, path string) {
 		return
 	}
 	lease, err := s.Ephemeral("lock").Lock(ctx)
-	if c.DropNode(ctx, path) != nil {
+	if err := c.DropNode(ctx, path); err != nil {
+		if errors.Is(err, client.ErrNotFound) {
+			w.record.Note("the node %s was dropped by another than its operator: %v", path, err)
+		}
 		return
 	}
 	select {

@@ -28,6 +28,7 @@ var planted = []struct {
 	{name: "a lease is counted from a ping that no host has answered yet", seed: 4, make: latePong},
 	{name: "a host answers pings without making sure that it leads", seed: 1, make: unprovenPong, shape: isolations},
 	{name: "a change that is sent again is made again", seed: 4, make: noDedupe},
+	{name: "a change of a node that is sent again is made again", seed: 1, make: noNodeDedupe},
 	{name: "the wrong session expires", seed: 4, make: wrongSession},
 	{name: "nobody expires", seed: 1, make: func() *simulation.Bug {
 		return withCommand(shard.CmdSessionsExpire, func(c *shard.Command) { c.Sessions = nil })
@@ -53,6 +54,9 @@ var planted = []struct {
 	{name: "a host carries out what is above the level", seed: 1, make: aboveLevel, shape: several},
 	{name: "a snapshot says another level than its shard has", seed: 1, make: snapshotOfAnotherLevel, shape: restores},
 	{name: "a replica drifts where no client looks", seed: 1, make: driftingReplica, shape: several},
+	{name: "a leader counts its earlier terms as well", seed: 1, make: elapsedOfEarlierTerms, shape: elections},
+	{name: "stamps count double", seed: 1, make: fastStamps},
+	{name: "a replica has another time", seed: 1, make: timeOfAnotherReplica, shape: several},
 	{name: "a STRICT read is answered like a RELAXED one", seed: 11, make: relaxedForStrict, shape: longWindows},
 }
 

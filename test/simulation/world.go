@@ -29,6 +29,7 @@ type world struct {
 	bug        *Bug
 	record     *history.Recorder
 	cluster    *servertest.Cluster
+	times      *times
 	network    *network
 	clients    []*process
 	background sync.WaitGroup // the operator and the faults
@@ -63,6 +64,7 @@ func Again(seed uint64) string {
 
 func (w *world) open(o Options) error {
 	p := w.plan
+	w.times = newTimes(w)
 	cluster, err := servertest.Run(
 		servertest.Hosts(p.Hosts), servertest.Shards(p.Shards), servertest.Seed(p.Seed), servertest.Log(o.Log),
 		servertest.Network(func(c *memlog.Config) {
@@ -79,7 +81,11 @@ func (w *world) open(o Options) error {
 			c.DigestInterval = digestInterval
 			c.ShardObjects, c.ShardBytes = p.Quotas.Objects, p.Quotas.Bytes
 			id := c.ID
+			if p.Seed%2 == 0 {
+				c.NextAlarm = alwaysLater
+			}
 			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
+			w.times.watch(c)
 			w.bug.configure(c)
 		}),
 	)
@@ -87,6 +93,7 @@ func (w *world) open(o Options) error {
 		return err
 	}
 	w.cluster = cluster
+	w.times.cluster.Store(cluster)
 	for i, rate := range p.Rates {
 		cluster.Net().SetClockRate(shard.HostID(i+1), rate)
 	}
@@ -97,6 +104,9 @@ func (w *world) open(o Options) error {
 	w.network = newNetwork(cluster)
 	return nil
 }
+
+// alwaysLater says that something waits for the time of every shard, for longer than a world lasts.
+func alwaysLater(uint64, *shard.Machine) (at uint64, ok bool) { return 1 << 60, true }
 
 // clockAt is a clock that runs at a rate.
 func clockAt(rate float64) func() time.Time {

@@ -65,10 +65,14 @@ func (c *client) update(name, data string) error {
 	return err
 }
 
-// quota gives the client's node a quota of semaphores.
-func (c *client) quota(objects uint64) error {
+// quota gives the client's node a quota of semaphores. A number that is not 0 makes it a change that takes effect once.
+func (c *client) quota(objects, number uint64) error {
 	_, _, err := c.request("meta", false, func() protocol.RequestMessage {
-		return &protocol.NodeAlter{NodeID: c.node, Config: protocol.NodeConfig{QuotaObjects: objects}}
+		m := &protocol.NodeAlter{NodeID: c.node, Config: protocol.NodeConfig{QuotaObjects: objects}}
+		if number != 0 {
+			m.Numbered = protocol.Numbered{Client: []byte("the-upgraded-one"), Number: number, Since: 1}
+		}
+		return m
 	})
 	return err
 }

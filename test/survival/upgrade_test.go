@@ -5,6 +5,7 @@ package survival_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
+
+// movingTime is the time of a shard as it is shown, if it is not 0.
+var movingTime = regexp.MustCompile(`(?m)^signalbox_shard_time_seconds\{shard="\d+"\} (?:[1-9]|0\.)`)
 
 // exitData is the code of a host that cannot use what it has.
 const exitData = 65
@@ -65,8 +69,8 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	// What the newest level brought is refused by hosts of both builds until the level has risen.
 	refused := func() {
 		t.Helper()
-		if err := c.quota(1); !errors.Is(err, protocol.ErrUnsupported) {
-			t.Fatalf("a quota at level %d: %v", before, err)
+		if err := c.quota(1, 1); !errors.Is(err, protocol.ErrUnsupported) {
+			t.Fatalf("a numbered change at level %d: %v", before, err)
 		}
 	}
 
@@ -85,12 +89,21 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	for i := range hosts {
 		at(i, int(level.Newest))
 	}
-	hosts[0].await("the node gets a quota", func() bool { return c.quota(1) == nil })
-	made := 0
-	hosts[0].await("the quota holds", func() bool {
-		made++
-		return errors.Is(c.create(fmt.Sprint("more-", made), ""), protocol.ErrQuotaExceeded)
-	})
+	hosts[0].await("a numbered change is taken", func() bool { return c.quota(1, 1) == nil })
+	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20 { // the first change took effect once: it has not undone the second
+		if err := c.create(fmt.Sprint("more-", n), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range hosts {
+		h.await("the time of its shards moves", func() bool {
+			_, page := h.Get("/metrics")
+			return len(movingTime.FindAllString(page, -1)) == 4
+		})
+	}
 	l.progress(10)
 
 	hosts[2].stop()

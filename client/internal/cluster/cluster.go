@@ -48,6 +48,8 @@ type Cluster struct {
 	routes atomic.Pointer[routes]
 	stripe atomic.Uint32
 	home   uint32 // which host to read from
+	// numbers are those of changes of nodes.
+	numbers numbers
 
 	mu         sync.Mutex // guards what follows; a host's lock is taken under it
 	id         string     // empty until a host was met
@@ -64,6 +66,7 @@ func New(config Config, addresses []string) *Cluster {
 		refreshed: longAgo,
 	}
 	c.routes.Store(noRoutes)
+	c.numbers.init()
 	for _, address := range addresses {
 		c.hosts = append(c.hosts, newHost(c, 0, address))
 	}
@@ -172,6 +175,7 @@ func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) 
 	if w.Cluster != c.id {
 		return nil, errOtherCluster
 	}
+	c.numbers.learn(w.Since)
 	if h.id == w.HostID {
 		h.addAddress(address)
 		return h, nil

@@ -19,22 +19,6 @@ func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, r
 	return c.Repeat(ctx, t, func(to *conn.Conn) error { return to.RoundTrip(ctx, m, read) })
 }
 
-// DoDoubtful is Do for requests whose answer depends on whether an earlier try was carried out: doubt says
-// that one may have been.
-func (c *Cluster) DoDoubtful(
-	ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer),
-) (doubt bool, err error) {
-	if err := c.scope.Usable(); err != nil {
-		return false, err
-	}
-	err = c.Repeat(ctx, t, func(to *conn.Conn) error {
-		err := to.RoundTrip(ctx, m, read)
-		doubt = doubt || isDoubtful(err)
-		return err
-	})
-	return doubt, err
-}
-
 // DoOnce carries a request out that must not be carried out twice. It fails where a try may have been.
 func (c *Cluster) DoOnce(ctx context.Context, t Target, m protocol.RequestMessage) error {
 	if err := c.scope.Usable(); err != nil {

@@ -131,6 +131,8 @@ func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Con
 type Welcome struct {
 	HostID  uint64
 	Cluster string
+	// Since is for numbered requests; 0 where the cluster has no numbers yet.
+	Since uint64
 
 	limits       protocol.Limits
 	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
@@ -159,7 +161,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	}
 	m := &a.Welcome
 	w = Welcome{
-		HostID: m.HostID, Cluster: string(m.ClusterID), limits: m.Limits,
+		HostID: m.HostID, Cluster: string(m.ClusterID), Since: m.Since, limits: m.Limits,
 		requests: protocol.ReadKinds(&m.RequestKinds), pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)

@@ -111,6 +111,17 @@ func Wait(err error) time.Duration {
 	return 0
 }
 
+// Since returns what a host said for numbered requests, 0 where it did not.
+func Since(err error) uint64 {
+	if err == nil {
+		return 0
+	}
+	if e := answer(err); e != nil {
+		return e.Since
+	}
+	return 0
+}
+
 // MovedTo returns where a host said to go instead.
 func MovedTo(err error) *protocol.Moved {
 	if e := answer(err); e != nil {

@@ -17,7 +17,10 @@ import (
 type Key struct {
 	Node         uint64
 	Name         string
-	Data, Owners bool
+	Data, Owners bool // what is wanted of a semaphore
+	// Kind is that of the object, 0 for a semaphore, and View the part of it that is wanted, empty for the whole.
+	Kind protocol.ObjectKind
+	View string
 }
 
 // Watches are those of one client. They are safe for use by many goroutines.
@@ -34,8 +37,8 @@ func NewWatches(s *scope.Scope, c *cluster.Cluster) *Watches {
 	return &Watches{scope: s, cluster: c, shared: make(map[Key]*sharedWatch)}
 }
 
-// Views returns the views of a semaphore: the present one first, and then the newest whenever it has changed. The loop
-// ends with an error.
+// Views returns the views of what a key names: the present one first, and then the newest whenever it has changed. The
+// loop ends with an error.
 func (w *Watches) Views(ctx context.Context, key Key) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		s, err := w.join(key)
@@ -135,13 +138,8 @@ func (s *sharedWatch) run() {
 // without a pause.
 func (s *sharedWatch) follow(to *conn.Conn) error {
 	st := &stream{watch: s}
-	m := &protocol.Watch{
-		NodeID: s.key.Node, Name: protocol.View(s.key.Name), Owners: s.key.Owners, Data: s.key.Data,
-	}
 	s.mu.Lock()
-	if s.view != nil && !errors.Is(s.ended, errBehind) {
-		m.Since = s.view.Revision
-	}
+	m := s.request()
 	s.draft, s.current, s.ended = draft{}, st, nil
 	s.mu.Unlock()
 	opened := s.watches.scope.Now()
@@ -160,13 +158,25 @@ func (s *sharedWatch) follow(to *conn.Conn) error {
 	if s.watches.scope.Now().Sub(opened) > retry.Requests.Most {
 		s.retries = retry.Retries{}
 	}
-	if err == nil || errors.Is(err, errBehind) {
+	if err == nil || errors.Is(err, errBehind) || err == error(errOtherKind) {
 		to.StopWatch(id)
 	}
 	if err == nil {
 		return context.Cause(s.ctx)
 	}
 	return err
+}
+
+// request makes the request for a stream that goes on from the view. The lock is held.
+func (s *sharedWatch) request() *protocol.Watch {
+	m := &protocol.Watch{
+		NodeID: s.key.Node, Name: protocol.View(s.key.Name), Owners: s.key.Owners, Data: s.key.Data,
+		ObjectKind: s.key.Kind, View: protocol.View(s.key.View),
+	}
+	if s.view != nil && !errors.Is(s.ended, errBehind) {
+		m.Since = s.view.Revision
+	}
+	return m
 }
 
 // show makes a view the present one. The lock is held, here and below.

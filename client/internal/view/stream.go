@@ -6,6 +6,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
+// errOtherKind: the host passed over the kind that was asked for, and watches a semaphore.
+var errOtherKind = &protocol.Error{
+	Status:  protocol.StatusUnsupported,
+	Message: "the host does not know kinds of objects, and watches a semaphore of that name",
+}
+
 // stream is one watch at one host. What comes for one that is not the current one of its sharedWatch is dropped.
 type stream struct{ watch *sharedWatch }
 
@@ -19,7 +25,11 @@ func (s *stream) Answered(from *conn.Conn, a *protocol.Answer) {
 	}
 	switch a.Kind {
 	case protocol.KindWatch.Answer():
-		s.end(a.Result.Err())
+		if err := a.Result.Err(); err != nil || a.Watch.ObjectKind == w.key.Kind {
+			s.end(err)
+			return
+		}
+		s.end(errOtherKind)
 	case protocol.KindWatchSnapshot:
 		if v := w.draft.page(&a.WatchSnapshot); v != nil {
 			if w.view != nil {

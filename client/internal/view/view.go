@@ -7,29 +7,55 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// View is a semaphore at one moment. It never changes once it is shown.
+// View is a semaphore, or a view of an object of another kind, at one moment. It never changes once it is shown.
 type View struct {
 	Exists    bool
 	Revision  uint64
-	Ephemeral bool
-	Limit     uint64
-	Data      []byte
+	Ephemeral bool   // of a semaphore
+	Limit     uint64 // of a semaphore
+	Data      []byte // of another kind it is the head
 	Owners    Owners
+	Rows      Rows
 
-	birth uint64 // differs from that of a semaphore of the same name before it
+	birth uint64 // differs from that of an object of the same name before it
 }
 
-// IsAnother reports whether the view is of another semaphore than the one of the same name before.
+// Owner is a session that owns some of a semaphore. Its data is shared and must not be changed.
+type Owner struct {
+	OrderID   uint64
+	SessionID uint64
+	Count     uint64
+	Data      []byte
+}
+
+func (o *Owner) equal(p *Owner) bool {
+	return o.OrderID == p.OrderID && o.SessionID == p.SessionID && o.Count == p.Count && bytes.Equal(o.Data, p.Data)
+}
+
+func (o *Owner) id() uint64 { return o.OrderID }
+
+// Row is a row of an object of another kind than semaphores. Its body is shared and must not be changed.
+type Row struct {
+	ID   uint64
+	Body []byte
+}
+
+func (r *Row) id() uint64 { return r.ID }
+
+func (r *Row) equal(s *Row) bool { return r.ID == s.ID && bytes.Equal(r.Body, s.Body) }
+
+// IsAnother reports whether the view is of another object than the one of the same name before.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
 // looksLike reports whether nothing that a user can see has changed, but for the revision.
 func (v *View) looksLike(w *View) bool {
 	if v.Exists != w.Exists || v.birth != w.birth || v.Ephemeral != w.Ephemeral || v.Limit != w.Limit ||
-		!bytes.Equal(v.Data, w.Data) || v.Owners.count != w.Owners.count {
+		!bytes.Equal(v.Data, w.Data) || v.Owners.count != w.Owners.count || v.Rows.count != w.Rows.count {
 		return false
 	}
 	same := true
 	Difference(v.Owners, w.Owners, func(*Owner, *Owner) { same = false })
+	Difference(v.Rows, w.Rows, func(*Row, *Row) { same = false })
 	return same
 }
 
@@ -56,18 +82,27 @@ func (v *View) after(p *protocol.WatchDelta) *View {
 	if p.Limit != 0 {
 		next.Limit = p.Limit
 	}
-	if p.Gone.Len() == 0 && p.Joined.Len() == 0 {
+	if p.Gone.Len() == 0 && p.Joined.Len() == 0 && p.Rows.Len() == 0 {
 		return &next
 	}
 	gone := make([]uint64, 0, p.Gone.Len())
-	for order := range p.Gone.All() {
-		gone = append(gone, uint64(order))
+	for id := range p.Gone.All() {
+		gone = append(gone, uint64(id))
 	}
-	joined := make([]Owner, 0, p.Joined.Len())
-	for o := range p.Joined.All() {
-		joined = append(joined, owner(&o))
+	if len(gone) > 0 && next.Owners.count > 0 || p.Joined.Len() > 0 {
+		joined := make([]Owner, 0, p.Joined.Len())
+		for o := range p.Joined.All() {
+			joined = append(joined, owner(&o))
+		}
+		next.Owners = next.Owners.with(gone, joined)
 	}
-	next.Owners = next.Owners.with(gone, joined)
+	if len(gone) > 0 && next.Rows.count > 0 || p.Rows.Len() > 0 {
+		came := make([]Row, 0, p.Rows.Len())
+		for r := range p.Rows.All() {
+			came = append(came, row(&r))
+		}
+		next.Rows = next.Rows.with(gone, came)
+	}
 	return &next
 }
 
@@ -75,6 +110,7 @@ func (v *View) after(p *protocol.WatchDelta) *View {
 type draft struct {
 	view   View
 	owners []Owner
+	rows   []Row
 }
 
 // page adds a page. It returns the view that is whole with it, or nil.
@@ -87,11 +123,14 @@ func (d *draft) page(p *protocol.WatchSnapshot) *View {
 	for o := range p.Owners.All() {
 		d.owners = append(d.owners, owner(&o))
 	}
+	for r := range p.Rows.All() {
+		d.rows = append(d.rows, row(&r))
+	}
 	if !p.Last {
 		return nil
 	}
 	v := d.view
-	v.Revision, v.Owners = p.Revision, ownersOf(d.owners)
+	v.Revision, v.Owners, v.Rows = p.Revision, listOf[Owner](d.owners), listOf[Row](d.rows)
 	*d = draft{}
 	return &v
 }
@@ -99,3 +138,5 @@ func (d *draft) page(p *protocol.WatchSnapshot) *View {
 func owner(o *protocol.Owner) Owner {
 	return Owner{OrderID: o.OrderID, SessionID: o.SessionID, Count: o.Count, Data: slices.Clone(o.Data)}
 }
+
+func row(r *protocol.Row) Row { return Row{ID: r.ID, Body: slices.Clone(r.Body)} }

@@ -21,6 +21,9 @@ func Check(state shard.State, slots shard.SlotSet) error {
 		numbers:   make(map[acquireNumber]linkAt),
 		inhabited: make(map[shard.NodeID]bool),
 	}
+	if state.TimeBase > state.Now {
+		return fmt.Errorf("the term began at %d, and it is %d", state.TimeBase, state.Now)
+	}
 	if err := c.checkSessions(); err != nil {
 		return err
 	}
@@ -210,7 +213,7 @@ func (c *checker) checkAnswers() error {
 			case a.Number <= s.Acked || a.Number > s.Applied:
 				return fmt.Errorf("session %v: answer %d, acknowledged %d, applied %d", s.ID, a.Number, s.Acked,
 					s.Applied)
-			case a.Flags&^keptFlags != 0:
+			case a.Flags&^keptFlags != 0 && a.Flags != answerWithExchange:
 				return fmt.Errorf("session %v: answer %d keeps flags %b", s.ID, a.Number, a.Flags)
 			case a.Flags&shard.FlagQueued != 0 && (!linked || l.Owner || l.Order != a.Order):
 				return fmt.Errorf("session %v: answer %d says queued as %d and is not", s.ID, a.Number, a.Order)

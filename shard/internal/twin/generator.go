@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Generator makes random commands that aim at what exists: few nodes, sessions and names, so that commands meet;
@@ -62,9 +63,14 @@ func NewGenerator(seed uint64) *Generator {
 			g.slots.Add(first+63, first+190)
 		}
 	}
-	g.bounds = shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession}
+	g.bounds = shard.Bounds{
+		Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
+	}
 	if g.chance(700) {
-		g.bounds = shard.Bounds{Work: g.between(1, 6), SessionLinks: g.between(2, 6)}
+		g.bounds.Work, g.bounds.SessionLinks = g.between(1, 6), g.between(2, 6)
+	}
+	if g.chance(500) {
+		g.bounds.AnswerBytes = g.between(500, 1500)
 	}
 	g.nodes = []shard.NodeID{shard.NodeID(g.IntN(2)), 2, 1<<64 - 1}
 	for _, node := range g.nodes {
@@ -110,7 +116,7 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 	if g.chance(500) {
 		size = g.between(2, 8)
 	}
-	b := &shard.Batch{Proposer: g.Uint64N(4), Sequence: g.Uint64()}
+	b := &shard.Batch{Proposer: g.Uint64N(4), Sequence: g.Uint64(), Stamp: g.stamp()}
 	for range size {
 		c := g.command()
 		if c.Level == 0 {
@@ -124,6 +130,9 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 		}
 		c.Level = max(c.Level, shard.LevelOf(&c))
 		b.Commands = append(b.Commands, c)
+	}
+	if first := &b.Commands[0]; b.Stamp.Term != 0 && first.Kind == shard.CmdLead && g.chance(800) {
+		b.Stamp = clock.Stamp{Term: first.Term} // as of a leader that begins
 	}
 	return b
 }
@@ -166,10 +175,16 @@ func (g *Generator) command() shard.Command {
 			return shard.Command{Kind: shard.CmdSemaphoreCreate, Node: p.Node, Name: []byte(p.Name), Count: 1}
 		}
 	}
+	if g.state.Level >= shard.StampLevel && g.chance(20) {
+		return shard.Command{Kind: shard.CmdDue, Term: g.term()}
+	}
 	if g.chance(5) || g.state.Level < level.Newest && g.chance(8) { // most is to be played at the newest level
 		return g.aboutLevels()
 	}
 	kind := kinds[g.weighted(weights...)]
+	if g.state.Level >= 4 && playsExchange() && g.chance(40) {
+		kind = CmdExchange
+	}
 	switch kind {
 	case shard.CmdLead:
 		return g.lead()

@@ -66,6 +66,8 @@ func (g *Generator) mutation(kind shard.CommandKind) shard.Command {
 		c.Data = g.data(t)
 		c.Order = g.guard(t, 400)
 		c.Revision = g.expected(t, 400)
+	case CmdExchange:
+		c.Body = g.exchanged(t)
 	case shard.CmdSemaphoreDelete:
 		if g.chance(600) {
 			c.Flags = shard.FlagForce
@@ -346,6 +348,19 @@ func (g *Generator) data(t target) []byte {
 		return longData
 	}
 	return nil
+}
+
+// exchanged draws the data that an exchange gives: mostly as long as may be, now and then longer.
+func (g *Generator) exchanged(t target) []byte {
+	switch g.weighted(300, 500, 180, 20) {
+	case 1:
+		return bytes.Repeat([]byte{byte(g.IntN(256))}, g.between(1, maxExchanged))
+	case 2:
+		return g.data(target{sem: t.sem})
+	case 3:
+		return bytes.Repeat([]byte("x"), maxExchanged+1)
+	}
+	return []byte{byte(g.IntN(4))}
 }
 
 // spoil breaks the form of a few commands, each in one way.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Lists that are one too long.
@@ -77,6 +78,29 @@ func (g *Generator) term() uint64 {
 		return g.state.Term + 1
 	}
 	return g.Uint64N(g.state.Term + 1)
+}
+
+// stamp draws the stamp of a batch: mostly the leader's, a little later than the last one; now and then that of a
+// leader that is over, or that the machine does not know yet, or none.
+func (g *Generator) stamp() clock.Stamp {
+	if g.state.Level < shard.StampLevel {
+		return clock.Stamp{}
+	}
+	s := clock.Stamp{Term: g.state.Term, Elapsed: g.state.Now - g.state.TimeBase + g.Uint64N(100)}
+	switch g.weighted(92, 3, 2, 2, 1) {
+	case 1:
+		s.Elapsed = g.Uint64N(s.Elapsed + 1)
+	case 2:
+		s.Term = g.Uint64N(s.Term + 1)
+	case 3:
+		s.Term++
+	case 4:
+		s.Elapsed += g.Uint64N(1 << 40)
+	}
+	if s.Term == 0 {
+		return clock.Stamp{}
+	}
+	return s
 }
 
 func (g *Generator) lead() shard.Command {

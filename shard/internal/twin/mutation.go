@@ -68,7 +68,7 @@ func (t *Twin) mutate(c *shard.Command) {
 			t.repeat(s, c)
 			return
 		}
-		if len(s.answers) >= shard.MaxUnacknowledged {
+		if len(s.answers) >= shard.MaxUnacknowledged || t.lacksRoomForAnswer(s, c) {
 			t.answer(shard.Effect{Status: protocol.StatusOverloaded})
 			return
 		}
@@ -92,6 +92,8 @@ func (t *Twin) mutate(c *shard.Command) {
 		m.delete()
 	case shard.CmdSemaphoreResize:
 		m.resize()
+	case CmdExchange:
+		m.exchange()
 	case shard.CmdAcquire:
 		m.acquire()
 	case shard.CmdRelease:
@@ -120,6 +122,8 @@ func mutationFormIsGood(c *shard.Command) bool {
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:
 		return c.Count >= 1
+	case CmdExchange:
+		return len(c.Body) <= maxExchanged
 	case shard.CmdAcquire:
 		inTime := c.Timeout <= uint64(shard.MaxAcquireTimeout.Milliseconds()) || c.Timeout == shard.Forever
 		return c.Session != 0 && c.Count >= 1 && inTime
@@ -153,6 +157,10 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 		}
 	}
 	if a, kept := s.answers[c.Number]; kept {
+		if sem := t.semaphores[place{c.Node, string(c.Name)}]; t.mistake == RepeatsNewerBodies && a.Body != "" &&
+			sem != nil {
+			a.Body = sem.data
+		}
 		t.answer(shard.Effect{
 			Status:   a.Status,
 			Flags:    a.Flags,
@@ -160,6 +168,7 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 			Order:    a.Order,
 			Revision: a.Revision,
 			Quota:    a.Quota,
+			Body:     a.Body,
 		})
 		return
 	}
@@ -172,18 +181,26 @@ func (t *Twin) repeat(s *session, c *shard.Command) {
 
 // answer yields R and records it under the mutation's number.
 func (m *mutation) answer(e shard.Effect) {
+	if m.twin.mistake == BoundsAfterTheEffect && e.Body != "" && m.session != nil &&
+		m.session.bodies()+32+len(e.Body)+40*(len(m.session.answers)+1) > m.twin.bounds.AnswerBytes {
+		e = shard.Effect{Status: protocol.StatusOverloaded}
+	}
 	m.twin.answer(e)
 	if m.session == nil {
 		return
 	}
+	if m.Kind != CmdExchange {
+		e.Flags &= keptFlags
+	}
 	m.session.answers[m.Number] = shard.AnswerState{
 		Number:   m.Number,
 		Status:   e.Status,
-		Flags:    e.Flags & keptFlags,
+		Flags:    e.Flags,
 		Abort:    e.Abort,
 		Order:    e.Order,
 		Revision: e.Revision,
 		Quota:    e.Quota,
+		Body:     e.Body,
 	}
 }
 

@@ -118,6 +118,7 @@ func (t *Twin) changed(sem *semaphore, flags shard.EffectFlags) {
 	sem.revision = t.lastRevision
 	t.emit(shard.Effect{
 		Kind:     shard.EffectChanged,
+		Object:   shard.KindSemaphore,
 		Flags:    flags,
 		Node:     sem.node,
 		Name:     sem.name,
@@ -150,7 +151,7 @@ func (t *Twin) runQueue(sem *semaphore) bool {
 			continue
 		}
 		t.left--
-		l.owner, l.since = true, t.now
+		l.owner, l.since = true, t.wall
 		t.sessions[l.session].updateAnswer(l.number, shard.AnswerState{
 			Status: protocol.StatusSuccess,
 			Flags:  shard.FlagAcquired,

@@ -21,6 +21,7 @@ type session struct {
 	answers     map[uint64]shard.AnswerState
 	created     uint64
 	client      shard.ClientState
+	seen        int // what the bodies counted for that it has acknowledged
 }
 
 func (s *session) state() shard.SessionState {
@@ -47,6 +48,9 @@ func (s *session) acknowledge(upTo uint64) {
 	s.acked = max(s.acked, upTo)
 	for number := range s.answers {
 		if number <= s.acked {
+			if a := s.answers[number]; a.Body != "" {
+				s.seen += 32 + len(a.Body)
+			}
 			delete(s.answers, number)
 		}
 	}

@@ -24,7 +24,7 @@ func Shrink(
 	var single []*shard.Batch
 	for _, b := range batches {
 		for _, c := range b.Commands {
-			single = append(single, &shard.Batch{Commands: []shard.Command{c}})
+			single = append(single, &shard.Batch{Stamp: b.Stamp, Commands: []shard.Command{c}})
 		}
 	}
 	try(single)
@@ -75,7 +75,7 @@ func withoutSession(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.B
 	}
 	rest := append([]*shard.Batch(nil), batches[:i]...)
 	for _, b := range batches[i+1:] {
-		renumbered := &shard.Batch{Commands: append([]shard.Command(nil), b.Commands...)}
+		renumbered := &shard.Batch{Stamp: b.Stamp, Commands: append([]shard.Command(nil), b.Commands...)}
 		for j := range renumbered.Commands {
 			c := &renumbered.Commands[j]
 			c.Session = renumber(c.Session)

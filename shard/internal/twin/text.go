@@ -66,6 +66,7 @@ func CommandText(c *shard.Command) string {
 	l.wordIf(len(c.Client.Name) > 0, "client=%s", quote(c.Client.Name))
 	l.wordIf(len(c.Client.Version) > 0, "version=%s", quote(c.Client.Version))
 	l.wordIf(c.Bytes != 0, "bytes=%s", amount(c.Bytes))
+	l.wordIf(len(c.Body) > 0, "body=%s", quote(c.Body))
 	l.wordIf(len(c.Data) > 0, "data=%s", quote(c.Data))
 	l.wordIf(len(c.Key) > 0, "key=%s", quote(c.Key))
 	l.wordIf(c.Flags&shard.FlagEphemeral != 0, "ephemeral")
@@ -127,6 +128,7 @@ func EffectText(e *shard.Effect) string {
 	l.wordIf(e.Revision != 0, "revision=%d", e.Revision)
 	l.wordIf(e.Limit != 0, "limit=%s", amount(e.Limit))
 	l.wordIf(e.Timeout != 0, "timeout=%s", amount(e.Timeout))
+	l.wordIf(e.Body != "", "body=%s", quote(e.Body))
 	return l.String()
 }
 
@@ -134,8 +136,9 @@ func EffectText(e *shard.Effect) string {
 // be compared one by one.
 func StateText(state *shard.State) []string {
 	lines := []string{fmt.Sprintf(
-		"last order %d, revision %d, session %d, term %d, level %d, quotas of %d objects and %d bytes",
-		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.Level,
+		"last order %d, revision %d, session %d, term %d since %d, time %d, level %d, "+
+			"quotas of %d objects and %d bytes",
+		state.LastOrder, state.LastRevision, state.LastSession, state.Term, state.TimeBase, state.Now, state.Level,
 		state.ObjectLimit, state.ByteLimit)}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, n := range state.Nodes {
@@ -151,6 +154,7 @@ func StateText(state *shard.State) []string {
 			l.word("session %v answer %d %v", s.ID, a.Number, a.Status)
 			l.flags(a.Flags)
 			l.word("abort=%v order=%d revision=%d quota=%v", a.Abort, a.Order, a.Revision, a.Quota)
+			l.wordIf(a.Body != "", "body=%s", quote(a.Body))
 			lines = append(lines, l.String())
 		}
 	}

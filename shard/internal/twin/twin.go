@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // Twin is the naive machine. It has the methods of the fast one that tests compare.
@@ -18,6 +19,7 @@ type Twin struct {
 	lastRevision shard.Revision
 	lastSession  uint64
 	term         uint64
+	now, base    uint64 // the time of the shard, and what it was when the term began
 	level        level.Level
 	raised       level.Level // the level from the next batch on
 
@@ -34,8 +36,9 @@ type Twin struct {
 	// rules is the level of the command.
 	rules level.Level
 	left  int // how many pieces of work it may still do
-	// now is the time of the command.
-	now uint64
+	// wall is the time of day of the command.
+	wall  uint64
+	stamp clock.Stamp // of the batch
 
 	mistake Mistake
 	phantom map[shard.NodeID]uint64 // bytes that are counted by mistake
@@ -65,6 +68,8 @@ func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
 // Apply applies the commands of the batch one after the other and adds their effects to out.
 func (t *Twin) Apply(b *shard.Batch, out *shard.Effects) {
 	t.out = out
+	t.stamp = b.Stamp
+	t.advance()
 	for i := range b.Commands {
 		t.op = int32(i)
 		t.applyOne(&b.Commands[i])
@@ -78,7 +83,10 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.answer(shard.Effect{Status: protocol.StatusUnsupported})
 		return
 	}
-	t.rules, t.left, t.now = c.Level, t.workOf(c.Level), c.Time
+	if c.Kind != shard.CmdLead && t.refusedByStamp(c) {
+		return
+	}
+	t.rules, t.left, t.wall = c.Level, t.workOf(c.Level), c.Time
 	switch c.Kind {
 	case shard.CmdLead:
 		t.lead(c)
@@ -98,6 +106,8 @@ func (t *Twin) applyOne(c *shard.Command) {
 		t.nodeDrop(c)
 	case shard.CmdNodeLimits:
 		t.nodeLimits(c)
+	case shard.CmdDue:
+		t.due(c)
 	case shard.CmdContinue:
 		t.continueWork()
 	case shard.CmdLevel:
@@ -105,21 +115,11 @@ func (t *Twin) applyOne(c *shard.Command) {
 	case shard.CmdDigestTake, shard.CmdDigestCompare:
 		t.answer(shard.Effect{})
 	case shard.CmdSemaphoreCreate, shard.CmdSemaphoreUpdate, shard.CmdSemaphoreDelete,
-		shard.CmdSemaphoreResize, shard.CmdAcquire, shard.CmdRelease:
+		shard.CmdSemaphoreResize, shard.CmdAcquire, shard.CmdRelease, CmdExchange:
 		t.mutate(c)
 	default:
 		panic("twin: no such command: " + c.Kind.String())
 	}
-}
-
-// lead makes the commands of earlier terms void.
-func (t *Twin) lead(c *shard.Command) {
-	if c.Term < t.term {
-		t.answer(shard.Effect{Status: protocol.StatusStale})
-		return
-	}
-	t.term = c.Term
-	t.answer(shard.Effect{})
 }
 
 // raise lets the level rise with the next batch.
@@ -153,6 +153,8 @@ func (t *Twin) State() shard.State {
 		LastRevision: t.lastRevision,
 		LastSession:  t.lastSession,
 		Term:         t.term,
+		Now:          t.now,
+		TimeBase:     t.base,
 		Level:        t.level,
 		Pending:      t.pendingState(),
 		ObjectLimit:  t.limits.Objects,
@@ -189,6 +191,26 @@ const (
 	LimitsBelowLevel Mistake = 3
 	// ChargesShrinking: data that gets shorter is refused as data that gets longer is.
 	ChargesShrinking Mistake = 4
+	// ForgetsBase: a term that begins counts from the base of the term before.
+	ForgetsBase Mistake = 5
+	// CountsLateStamps: what elapsed in an earlier term moves the time too.
+	CountsLateStamps Mistake = 6
+	// TimeGoesBack: a stamp that is older than one of before sets the time back.
+	TimeGoesBack Mistake = 7
+	// RebasesTwice: a term that begins a second time has a new base.
+	RebasesTwice Mistake = 8
+	// ObeysLateLeaders: a batch of a leader that is over has its effects.
+	ObeysLateLeaders Mistake = 9
+	// RefusesBelowLevel: a batch without the leader's stamp is refused at the levels of before too.
+	RefusesBelowLevel Mistake = 10
+	// LosesBodies: a restore loses the bodies of kept answers.
+	LosesBodies Mistake = 11
+	// BoundsAfterTheEffect: a mutation whose answer the session has no room for is refused when it was carried out.
+	BoundsAfterTheEffect Mistake = 12
+	// RepeatsNewerBodies: a repetition has the body that its command would answer with now.
+	RepeatsNewerBodies Mistake = 13
+	// CountsSeenBodies: bodies that the session has acknowledged count on in what it may have.
+	CountsSeenBodies Mistake = 14
 )
 
 // Plant makes the twin make a mistake from now on.

@@ -3,7 +3,7 @@ package shard
 import "github.com/signalbox/signalbox/protocol"
 
 // release gives back what the session owns, or takes it out of the queue.
-func (m *Machine) release(c *Command, t *target) {
+func (sem *semaphores) release(m *Machine, c *Command, t *target) {
 	h := handle(0)
 	if t.object != 0 {
 		h = m.links.find(m.objects.at(t.object), t.object, t.session)
@@ -15,9 +15,6 @@ func (m *Machine) release(c *Command, t *target) {
 	case h == 0:
 		m.answer(protocol.StatusSuccess)
 		return
-	case !m.isSemaphore(t.object):
-		m.answer(protocol.StatusPreconditionFailed)
-		return
 	}
 	switch {
 	case !m.links.at(h).owner:
@@ -26,29 +23,26 @@ func (m *Machine) release(c *Command, t *target) {
 		m.endAnswers(h, protocol.AbortReleased)
 	}
 	m.answer(protocol.StatusSuccess).Flags = FlagReleased
-	m.releaseLink(h)
+	sem.releaseLink(m, h)
 }
 
-// releaseLink is a release by the end of the link's session.
-func (sem *semaphores) releaseLink(m *Machine, h handle) { m.releaseLink(h) }
-
 // releaseLink removes the link, grants its place to those who wait, and notifies the watchers.
-func (m *Machine) releaseLink(h handle) {
+func (sem *semaphores) releaseLink(m *Machine, h handle) {
 	l := m.links.at(h)
 	object := l.object
 	o := m.objects.at(object)
 	wasOwner, wasHead := l.owner, o.firstWaiter == h
-	s := m.semaphore(o)
+	s := sem.at(o.body)
 	if wasOwner {
 		s.removeOwner(l.count)
 		m.recordOwnerChange(object, l.order)
 	}
 	m.removeLink(h)
-	m.afterRemoval(object, wasOwner, wasHead)
+	sem.afterRemoval(m, object, wasOwner, wasHead)
 }
 
 // afterRemoval is what follows when a link is removed.
-func (m *Machine) afterRemoval(object handle, wasOwner, wasHead bool) {
+func (sem *semaphores) afterRemoval(m *Machine, object handle, wasOwner, wasHead bool) {
 	o := m.objects.at(object)
 	if o.deleting {
 		if o.linkCount == 0 {
@@ -56,9 +50,9 @@ func (m *Machine) afterRemoval(object handle, wasOwner, wasHead bool) {
 		}
 		return
 	}
-	granted := (wasOwner || wasHead) && m.runQueue(object, 0)
+	granted := (wasOwner || wasHead) && sem.runQueue(m, object, 0)
 	switch {
-	case m.semaphore(o).ephemeral && o.linkCount == 0:
+	case sem.at(o.body).ephemeral && o.linkCount == 0:
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 		m.removeObject(object)
 	case wasOwner || granted:
@@ -68,18 +62,21 @@ func (m *Machine) afterRemoval(object handle, wasOwner, wasHead bool) {
 
 // resume goes on with the queue run of a command.
 func (sem *semaphores) resume(m *Machine, object handle) {
-	if m.runQueue(object, 0) {
+	if sem.runQueue(m, object, 0) {
 		m.changed(object, FlagOwners)
 	}
 }
+
+// due is for kinds that wait for a time.
+func (sem *semaphores) due(*Machine, handle) { assert(false, "a semaphore has no alarm") }
 
 // runQueue grants to the head of the queue while it fits, and reports whether it granted at all. Where that is more
 // than the command may do the rest is pending. The grant of the link own is the current command's answer; the others
 // get Granted. A head that waits for more than the limit, which was lowered meanwhile, is aborted, so that it does not
 // stand in the way of those behind it.
-func (m *Machine) runQueue(object, own handle) bool {
+func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
 	o := m.objects.at(object)
-	s := m.semaphore(o)
+	s := sem.at(o.body)
 	granted := false
 	for h := o.firstWaiter; h != 0; h = o.firstWaiter {
 		l := m.links.at(h)
@@ -97,7 +94,7 @@ func (m *Machine) runQueue(object, own handle) bool {
 		}
 		m.left--
 		m.touchLink(h)
-		l.owner, l.since = true, m.now
+		l.owner, l.since = true, m.wall
 		m.countWaiter(l.session, -1)
 		s.addOwner(l.count)
 		o.firstWaiter = m.links.byObject.next(h)

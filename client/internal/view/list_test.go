@@ -27,7 +27,7 @@ func TestOwnersAreThoseOfTheNaiveList(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		naive := make(naiveOwners)
-		r := ownersOf(nil)
+		r := listOf[Owner](nil)
 		last := uint64(0)
 		for step := range 200 {
 			before, was := r, naive.list()
@@ -111,11 +111,11 @@ func checkDifference(t *testing.T, a, b Owners, was, is []Owner) {
 func checkPieces(t *testing.T, r Owners) {
 	t.Helper()
 	for i, p := range r.pieces {
-		if len(p.owners) == 0 || len(p.owners) > maxPiece {
-			t.Fatalf("a piece of %d", len(p.owners))
+		if len(p.list) == 0 || len(p.list) > maxPiece {
+			t.Fatalf("a piece of %d", len(p.list))
 		}
-		if i > 0 && len(p.owners)+len(r.pieces[i-1].owners) <= maxPiece/4 {
-			t.Fatalf("neighbours of %d and %d", len(r.pieces[i-1].owners), len(p.owners))
+		if i > 0 && len(p.list)+len(r.pieces[i-1].list) <= maxPiece/4 {
+			t.Fatalf("neighbours of %d and %d", len(r.pieces[i-1].list), len(p.list))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestAChangeOfOneOwnerCopiesOnePiece(t *testing.T) {
 	for i := range 20_000 {
 		owners = append(owners, Owner{OrderID: uint64(i + 1), Count: 1})
 	}
-	a := ownersOf(owners)
+	a := listOf[Owner](owners)
 	b := a.with([]uint64{9000}, []Owner{{OrderID: 9001, Count: 2}})
 	other := 0
 	for _, p := range b.pieces {

@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// numbers are what makes the client's changes of nodes ones that are carried out once.
+type numbers struct {
+	client [protocol.MaxClientIDBytes]byte
+	last   atomic.Uint64
+	since  atomic.Uint64 // the largest that a host has said; 0 while the cluster has no numbers
+}
+
+func (n *numbers) init() {
+	_, _ = rand.Read(n.client[:]) // it never fails
+}
+
+// learn notes what a host said.
+func (n *numbers) learn(since uint64) {
+	for {
+		known := n.since.Load()
+		if since <= known || n.since.CompareAndSwap(known, since) {
+			return
+		}
+	}
+}
+
+// next numbers a request that no host can have carried out yet, where the cluster has numbers.
+func (n *numbers) next() protocol.Numbered {
+	since := n.since.Load()
+	if since == 0 {
+		return protocol.Numbered{}
+	}
+	return protocol.Numbered{Client: n.client[:], Number: n.last.Add(1), Since: since}
+}
+
+// DoNumbered carries out a request that changes nodes: once, however often it has to be sent, where the cluster has
+// numbers. numbered is the request's own, which is filled in here; read returns what the answer says of later ones.
+// doubt says that the cluster has none, and that an earlier try may have been carried out than the one that was
+// answered.
+func (c *Cluster) DoNumbered(
+	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Numbered,
+	read func(a *protocol.Answer) (since uint64),
+) (doubt bool, err error) {
+	if err := c.scope.Usable(); err != nil {
+		return false, err
+	}
+	var unknown error
+	err = c.Repeat(ctx, t, func(to *conn.Conn) error {
+		if !doubt {
+			*numbered = c.numbers.next()
+		}
+		err := to.RoundTrip(ctx, m, func(a *protocol.Answer) { c.numbers.learn(read(a)) })
+		since := failure.Since(err)
+		c.numbers.learn(since)
+		switch {
+		case isDoubtful(err):
+			doubt = true
+		case failure.Status(err) != protocol.StatusStale:
+		case doubt:
+			unknown = fmt.Errorf("whether it was carried out is not known any more: %w",
+				&protocol.Error{Status: protocol.StatusUnavailable, Message: failure.Message(err)})
+			return nil
+		case since <= numbered.Since:
+			unknown = err // a new number would be as stale
+			return nil
+		}
+		return err
+	})
+	if unknown != nil {
+		err = unknown
+	}
+	return doubt && numbered.Number == 0, err
+}

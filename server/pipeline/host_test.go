@@ -1,0 +1,171 @@
+package pipeline
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// What the host itself proposes, and what clients do, share a queue. Neither keeps the other out, and neither waits for
+// more than a few small batches of the other.
+
+// ownPerBatch is the most small commands of the host in one batch.
+const ownPerBatch = hostPerBatch / commandCost
+
+// fillOwn queues commands of the host until no more are taken, and returns how many there were.
+func fillOwn(p *Pipeline) (n int) {
+	for p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, &shard.Command{Kind: shard.CmdContinue}) {
+		n++
+	}
+	return n
+}
+
+// client queues a command of a client, and says when it is through.
+func (l *heldLog) client(s *Source, at time.Duration) (through *bool) {
+	through = new(bool)
+	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
+	done := &caller{answered: through}
+	if !l.p.Add(Op{Source: s, Caller: done, Started: int64(time.Hour + at)}, c) {
+		l.t.Fatal("a client's command is refused")
+	}
+	return through
+}
+
+// caller notes that its request was answered.
+type caller struct{ answered *bool }
+
+func (c *caller) Fail(uint64, protocol.Kind, *protocol.Result) { *c.answered = true }
+func (c *caller) Flush(bool)                                   {}
+
+// landOne has the oldest batch that is proposed applied, and returns how many commands of the host, and of clients,
+// were in it.
+func (l *heldLog) landOne() (own, clients int) {
+	l.t.Helper()
+	var b shard.Batch
+	if err := shard.DecodeBatch(l.proposed[0], &b, l.p.Level()); err != nil {
+		l.t.Fatal(err)
+	}
+	l.proposed = l.proposed[1:]
+	ops, _, err := l.p.Land(b.Sequence, len(b.Commands))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i := range ops {
+		if c, is := ops[i].Caller.(*caller); is {
+			*c.answered = true
+			clients++
+		} else {
+			own++
+		}
+	}
+	l.p.Completed(ops)
+	return own, clients
+}
+
+// TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo: however many commands of the host are due, a client's command is
+// in the batch that is proposed next, and the batches before it are small.
+func TestAClientIsInTheNextBatchThoughTheHostHasMuchToDo(t *testing.T) {
+	for _, due := range []int{1000, hostCommands - 1, 20_000} {
+		t.Run(fmt.Sprint(due), func(t *testing.T) {
+			l, source := newHeld(t), NewSource("", nil, 1)
+			queued := 0
+			for queued < due && l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}},
+				&shard.Command{Kind: shard.CmdContinue}) {
+				queued++
+			}
+			l.p.Flush()
+			for round := range 20 {
+				through := l.client(source, time.Duration(round)*time.Millisecond)
+				l.p.Flush()
+				for batches := 0; !*through; batches++ {
+					if own, _ := l.landOne(); own > ownPerBatch || batches > 1 {
+						t.Fatalf("round %d: batch %d before the client's has %d commands of the host", round, batches,
+							own)
+					}
+				}
+				if commands, _ := l.p.Waiting(); commands == 0 {
+					t.Logf("all of the host's are through after round %d", round)
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestTheHostsOwnCommandsTakeNoRoomFromClients: the host may have no more than its part of the queue, and clients have
+// theirs when it has.
+func TestTheHostsOwnCommandsTakeNoRoomFromClients(t *testing.T) {
+	l := newHeld(t)
+	if n := fillOwn(l.p); n != hostCommands {
+		t.Fatalf("%d commands of the host are queued; want %d", n, hostCommands)
+	}
+	commands := 0
+	for token := 0; commands < maxQueuedCommands; token++ {
+		source := NewSource(fmt.Sprint("token-", token), nil, 1)
+		for range lightCommands {
+			l.client(source, 0)
+			commands++
+		}
+	}
+	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
+	if l.p.Add(Op{Source: NewSource("one more", nil, 1), Caller: &caller{new(bool)}}, c) {
+		t.Error("a full queue takes one more command of a client")
+	}
+	for range hostCommands { // of what is in flight nothing is left
+		l.p.Flush()
+		if len(l.proposed) == 0 {
+			break
+		}
+		l.landOne()
+	}
+	if waiting, batches := l.p.Waiting(); waiting+batches != 0 {
+		t.Errorf("%d commands and %d batches are left", waiting, batches)
+	}
+}
+
+// TestClientsThatFillTheQueueLeaveTheHostItsShare: where clients fill the queue again as fast as it empties, what the
+// host proposes is through after a few batches.
+func TestClientsThatFillTheQueueLeaveTheHostItsShare(t *testing.T) {
+	l := newHeld(t)
+	sources := make([]*Source, 64)
+	for i := range sources {
+		sources[i] = NewSource(fmt.Sprint("token-", i), nil, 1)
+	}
+	now := int64(time.Hour)
+	c := &shard.Command{Kind: shard.CmdRelease, Node: 1, Session: 1, Number: 1, Name: []byte("lock")}
+	fill := func() {
+		for refused := 0; refused < len(sources); {
+			refused = 0
+			for _, s := range sources {
+				now++
+				if !l.p.Add(Op{Source: s, Caller: &caller{new(bool)}, Started: now}, c) {
+					refused++
+				}
+			}
+		}
+	}
+	fill()
+	l.p.Flush()
+	through := 0
+	const own = 500
+	for range own {
+		if !l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, &shard.Command{Kind: shard.CmdContinue}) {
+			t.Fatal("the host is refused because clients fill the queue")
+		}
+	}
+	batches, clients := 0, 0
+	for ; through < own; batches++ {
+		mine, theirs := l.landOne()
+		through, clients = through+mine, clients+theirs
+		if fill(); batches > 100 {
+			t.Fatalf("%d of %d are through after %d batches, and %d of clients", through, own, batches, clients)
+		}
+	}
+	if clients == 0 {
+		t.Error("no client's command was in the batches of the host")
+	}
+	t.Logf("%d commands of the host in %d batches, with %d of clients", own, batches, clients)
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// From the level of stamps on a batch says in which term it was proposed, and how long its host had led then; batches
+// of another term than the machine's have no effect. So the command that begins the term of this host is the first one
+// of it: until it has been proposed, what clients ask for waits in the queue, and until it has been applied nothing
+// else is proposed, so that nothing depends on a command that was lost.
+
+// term is the leadership of this host, as the pipeline of the shard sees it. It is guarded by the lock of the pipeline.
+type term struct {
+	number uint64
+	stage  stage
+	op     Op     // the first command, while it waits
+	bytes  []byte // and how it is encoded
+	// zero is when the first command was applied, by the host's clock. From then on the term is counted: all that
+	// stands before that command in the log is older.
+	zero time.Time
+}
+
+// stage is how far a term has come.
+type stage uint8
+
+const (
+	following stage = iota // this host does not lead
+	elected                // it leads, and its first command is not there yet
+	waiting                // the first command goes with the next batch
+	beginning              // it is in flight
+	leading                // it was applied
+)
+
+// Elect says that this host leads the shard. What is queued from now on waits for Lead, from the level of stamps on. It
+// must be called before any client is let in because of that.
+func (p *Pipeline) Elect(number uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.term.stage == following || p.term.number != number {
+		p.term = term{number: number, stage: elected}
+	}
+}
+
+// Lead proposes the command that begins a term, before all that is queued. done is as in Op. Where it fails Lead is to
+// be called again.
+func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protocol.Status)) {
+	p.mu.Lock()
+	if p.closed || p.term.number != number || p.term.stage != elected {
+		p.mu.Unlock()
+		done(nil, protocol.StatusUnavailable)
+		return
+	}
+	c := shard.Command{Level: p.Level(), Kind: shard.CmdLead, Term: number}
+	p.term.bytes = shard.AppendCommand(nil, &c)
+	p.term.op = Op{Done: done, size: int32(len(p.term.bytes))}
+	p.term.stage = waiting
+	failed := p.propose()
+	p.mu.Unlock()
+	fail(failed, &unavailable)
+}
+
+// Elapsed returns for how many milliseconds this host has led, as a batch would say that is proposed now; ok is false
+// where it does not lead, or its first command was not applied.
+func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.term.stage != leading {
+		return 0, false
+	}
+	return p.stamp(p.clock()).Elapsed, true
+}
+
+// stamped reports whether batches are stamped.
+func (p *Pipeline) stamped() bool { return p.Level() >= shard.StampLevel }
+
+// stamp returns the stamp of a batch that is proposed at a time.
+func (p *Pipeline) stamp(now time.Time) clock.Stamp {
+	if !p.stamped() || p.term.stage == following {
+		return clock.Stamp{}
+	}
+	s := clock.Stamp{Term: p.term.number}
+	if p.term.stage == leading {
+		s.Elapsed = uint64(max(now.Sub(p.term.zero), 0) / time.Millisecond)
+	}
+	return s
+}
+
+// mayPropose reports whether there is anything to propose, and it may be proposed now.
+func (p *Pipeline) mayPropose() bool {
+	switch {
+	case p.term.stage == waiting:
+		return true
+	case p.stamped() && p.term.stage != leading:
+		return false
+	}
+	return p.queued() > 0
+}
+
+// follows reports whether what is queued is to be refused, because this host does not lead. Without a stamp it would
+// have no effect.
+func (p *Pipeline) follows() bool { return p.term.stage == following && p.queued() > 0 && p.stamped() }
+
+// begin puts the first command of the term before a batch, where it waits, and returns the term then.
+func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64) {
+	t := &p.term
+	if t.stage != waiting {
+		return ops, bytes, 0
+	}
+	ops, bytes = slices.Insert(ops, 0, t.op), append(t.bytes, bytes...)
+	t.stage, t.op, t.bytes = beginning, Op{}, nil
+	return ops, bytes, t.number
+}
+
+// begun is called when a batch was committed, with the term that it begins, if any.
+func (p *Pipeline) begun(leads uint64) {
+	if leads != 0 && leads == p.term.number && p.term.stage == beginning {
+		p.term.stage, p.term.zero = leading, p.clock()
+	}
+}
+
+// lost is called when a batch may be lost, with the term that it begins, if any.
+func (p *Pipeline) lost(leads uint64) {
+	if leads != 0 && leads == p.term.number && p.term.stage == beginning {
+		p.term.stage = elected
+	}
+}
+
+// endTerm is called when this host does not lead any more. It returns the first command of the term where that waits.
+func (p *Pipeline) endTerm() (ops []Op) {
+	if p.term.stage == waiting {
+		ops = append(ops, p.term.op)
+	}
+	p.term = term{}
+	return ops
+}

@@ -1,0 +1,252 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// termBed is a pipeline on a log and a clock that the test moves.
+type termBed struct {
+	shard.Log
+	t        *testing.T
+	p        *Pipeline
+	now      time.Time
+	proposed []shard.Batch
+	outcomes []func(shard.Outcome)
+	refuses  bool // the log
+	answers  []protocol.Status
+}
+
+func newTermBed(t *testing.T, at level.Level, window int) *termBed {
+	if at > level.Newest {
+		t.Skip("this build has no stamps")
+	}
+	b := &termBed{t: t, now: time.Unix(1000, 0)}
+	b.p = New(Options{Proposer: 1, Window: window, Clock: func() time.Time { return b.now }})
+	b.p.SetLevel(at)
+	b.p.Open(b)
+	return b
+}
+
+func (b *termBed) Propose(data []byte, done func(shard.Outcome)) error {
+	if b.refuses {
+		return errors.New("the log is busy")
+	}
+	var batch shard.Batch
+	if err := shard.DecodeBatch(bytes.Clone(data), &batch, level.Newest); err != nil {
+		b.t.Fatal(err)
+	}
+	b.proposed, b.outcomes = append(b.proposed, batch), append(b.outcomes, done)
+	return nil
+}
+
+func (b *termBed) answered(e *shard.Effect, failed protocol.Status) {
+	b.answers = append(b.answers, failed)
+}
+
+// ask queues commands of clients.
+func (b *termBed) ask(n int) {
+	b.t.Helper()
+	for range n {
+		if !b.p.Add(Op{Done: b.answered}, &shard.Command{Kind: shard.CmdContinue}) {
+			b.t.Fatal("the queue is full")
+		}
+	}
+	b.p.Flush()
+}
+
+func (b *termBed) lead(term uint64) { b.p.Lead(term, b.answered) }
+
+// next takes the oldest batch that was proposed, which must be of these commands and this stamp.
+func (b *termBed) next(want clock.Stamp, kinds ...shard.CommandKind) (shard.Batch, func(shard.Outcome)) {
+	b.t.Helper()
+	if len(b.proposed) == 0 {
+		b.t.Fatal("nothing was proposed")
+	}
+	batch, outcome := b.proposed[0], b.outcomes[0]
+	b.proposed, b.outcomes = b.proposed[1:], b.outcomes[1:]
+	var got []shard.CommandKind
+	for i := range batch.Commands {
+		got = append(got, batch.Commands[i].Kind)
+	}
+	if batch.Stamp != want || !slices.Equal(got, kinds) {
+		b.t.Fatalf("%v was proposed with %+v, want %v with %+v", got, batch.Stamp, kinds, want)
+	}
+	return batch, outcome
+}
+
+// apply is next, and has the batch applied.
+func (b *termBed) apply(want clock.Stamp, kinds ...shard.CommandKind) {
+	b.t.Helper()
+	batch, outcome := b.next(want, kinds...)
+	ops, _, err := b.p.Land(batch.Sequence, len(batch.Commands))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.p.Completed(ops)
+	outcome(shard.OutcomeApplied)
+}
+
+func (b *termBed) nothing() {
+	b.t.Helper()
+	if len(b.proposed) > 0 {
+		b.t.Fatalf("%+v was proposed", b.proposed)
+	}
+}
+
+const asks = shard.CmdContinue
+
+// TestTheCommandThatBeginsATermGoesFirst: what clients ask for waits for it, and goes with it; nothing else is proposed
+// until it was applied; from then on the term is counted.
+func TestTheCommandThatBeginsATermGoesFirst(t *testing.T) {
+	for _, window := range []int{Among, Alone} {
+		b := newTermBed(t, shard.StampLevel, window)
+		b.p.Elect(5)
+		b.ask(2)
+		b.nothing()
+		b.now = b.now.Add(time.Hour)
+		b.lead(5)
+		b.ask(1)
+		if _, ok := b.p.Elapsed(); ok {
+			t.Fatal("the term is counted before it began")
+		}
+		b.apply(clock.Stamp{Term: 5}, shard.CmdLead, asks, asks)
+		b.now = b.now.Add(1999 * time.Microsecond)
+		if ms, ok := b.p.Elapsed(); ms != 1 || !ok {
+			t.Fatal(ms, ok)
+		}
+		b.apply(clock.Stamp{Term: 5}, asks) // that waited for the first batch only
+		b.ask(1)
+		b.apply(clock.Stamp{Term: 5, Elapsed: 1}, asks)
+		if len(b.answers) != 0 {
+			t.Fatalf("answered with %v", b.answers)
+		}
+	}
+}
+
+// TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue: a leader begins however much has been asked for.
+func TestTheCommandThatBeginsATermNeedsNoRoomInTheQueue(t *testing.T) {
+	b := newTermBed(t, shard.StampLevel, Among)
+	b.p.Elect(5)
+	queued := 0
+	for b.p.Add(Op{Done: b.answered}, &shard.Command{Kind: asks}) {
+		queued++
+	}
+	b.lead(5)
+	if b.proposed[0].Commands[0].Kind != shard.CmdLead || b.proposed[0].Commands[0].Term != 5 {
+		t.Fatalf("%v is the first command of the term", b.proposed[0].Commands[0].Kind)
+	}
+	through := -1
+	for len(b.proposed) > 0 {
+		batch := b.proposed[0]
+		b.proposed = b.proposed[1:]
+		ops, _, err := b.p.Land(batch.Sequence, len(batch.Commands))
+		if err != nil {
+			t.Fatal(err)
+		}
+		through += len(ops)
+		b.p.Completed(ops)
+	}
+	if through != queued || len(b.answers) != 0 {
+		t.Fatalf("%d of %d are through, %d were refused", through, queued, len(b.answers))
+	}
+}
+
+// TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack: nothing is proposed that would have no effect.
+func TestACommandThatBeginsATermAndIsLostHoldsTheOthersBack(t *testing.T) {
+	b := newTermBed(t, shard.StampLevel, Alone)
+	b.p.Elect(5)
+	b.lead(5)
+	b.ask(1)
+	_, outcome := b.next(clock.Stamp{Term: 5}, shard.CmdLead)
+	outcome(shard.OutcomeUnknown)
+	b.nothing()
+	b.refuses = true
+	b.lead(5)
+	b.refuses = false
+	b.nothing()
+	if want := []protocol.Status{protocol.StatusUnavailable, protocol.StatusUnavailable,
+		protocol.StatusUnavailable}; !slices.Equal(b.answers, want) { // both first commands, and what went with one
+		t.Fatal(b.answers)
+	}
+	b.ask(1)
+	b.lead(5)
+	b.apply(clock.Stamp{Term: 5}, shard.CmdLead, asks)
+}
+
+// TestAHostThatDoesNotLeadProposesNothing: what was let in too late is refused at once, and waits for no leader.
+func TestAHostThatDoesNotLeadProposesNothing(t *testing.T) {
+	b := newTermBed(t, shard.StampLevel, Among)
+	b.ask(1)
+	b.p.Elect(5)
+	b.lead(4) // of a term that is over
+	b.ask(1)
+	b.p.Abandon(protocol.Result{Status: protocol.StatusMoved})
+	b.ask(1)
+	b.lead(5)
+	b.p.Elect(6)
+	b.lead(6)
+	b.next(clock.Stamp{Term: 6}, shard.CmdLead)
+	b.p.Elect(7)
+	b.ask(1)
+	b.nothing()
+	b.lead(7) // and the window is full
+	b.p.Abandon(protocol.Result{Status: protocol.StatusMoved})
+	if want := []protocol.Status{protocol.StatusUnavailable, protocol.StatusUnavailable, protocol.StatusMoved,
+		protocol.StatusUnavailable, protocol.StatusUnavailable, protocol.StatusMoved,
+		protocol.StatusMoved}; !slices.Equal(b.answers, want) {
+		t.Fatal(b.answers)
+	}
+}
+
+// TestATermThatIsOverCountsNoMore: the first command of a term is applied when another one of this host has begun.
+func TestATermThatIsOverCountsNoMore(t *testing.T) {
+	b := newTermBed(t, shard.StampLevel, Alone)
+	b.p.Elect(5)
+	b.lead(5)
+	b.p.Elect(7)
+	b.lead(7)
+	b.apply(clock.Stamp{Term: 5}, shard.CmdLead)
+	if _, ok := b.p.Elapsed(); ok {
+		t.Fatal("the term is counted before it began")
+	}
+	b.now = b.now.Add(time.Second)
+	b.apply(clock.Stamp{Term: 7}, shard.CmdLead)
+	b.now = b.now.Add(time.Second)
+	b.p.Elect(7) // is heard of again
+	b.ask(1)
+	b.apply(clock.Stamp{Term: 7, Elapsed: 1000}, asks)
+}
+
+// TestBelowTheLevelOfStampsNothingWaits: and what was queued before the level rose goes on.
+func TestBelowTheLevelOfStampsNothingWaits(t *testing.T) {
+	b := newTermBed(t, shard.StampLevel-1, Among)
+	b.ask(1)
+	b.apply(clock.Stamp{}, asks)
+	b.p.Elect(3)
+	b.ask(1)
+	b.lead(3)
+	b.apply(clock.Stamp{}, asks)
+	b.apply(clock.Stamp{}, shard.CmdLead)
+	b.ask(1)
+	b.ask(2)
+	if level.Newest < shard.StampLevel {
+		return
+	}
+	b.p.SetLevel(shard.StampLevel)
+	b.now = b.now.Add(time.Second)
+	b.apply(clock.Stamp{}, asks)
+	batch := b.proposed[0]
+	if batch.Commands[0].Level != shard.StampLevel-1 {
+		t.Fatalf("level %d", batch.Commands[0].Level)
+	}
+	b.apply(clock.Stamp{Term: 3, Elapsed: 1000}, asks, asks)
+}

@@ -1,0 +1,159 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// A node that was dropped is removed from every data shard by the shard's leader, step by step. Ten thousand nodes may
+// be dropped at once. So that clients wait for none of it, few steps are under way at a time, and none is proposed
+// twice.
+
+const (
+	// dropsAtOnce is of how many dropped nodes a leader removes a step at the same time.
+	dropsAtOnce = 4
+	// clearedStep is how many nodes a leader reports as cleared at once, and clearedEvery how long it waits to see
+	// whether the meta shard has heard of them before it reports those again that are left.
+	clearedStep  = 500
+	clearedEvery = time.Second
+)
+
+// drops are the dropped nodes that a leader removes what is left of. It is guarded by the lock of the leader's tasks,
+// but for what is said to be the loop's.
+type drops struct {
+	nodes    []shard.NodeID            // of which something is left
+	underWay map[shard.NodeID]struct{} // of which a step is proposed
+
+	looked   bool      // since something appeared, it was seen that the shard has nothing more to report as cleared
+	reported time.Time // when cleared nodes were last reported; used on the loop only
+}
+
+// forget is called when a leadership begins, and when it ends.
+func (d *drops) forget() { d.nodes, d.underWay, d.looked = nil, nil, false }
+
+// findDropped looks for nodes that were dropped and of which something is here.
+func (t *leaderTasks) findDropped() {
+	m := t.r.set.Meta.Machine
+	var dropped []shard.NodeID
+	for _, id := range t.r.Machine.Nodes() {
+		if m.NodeAlive(id) == meta.NodeIsDead {
+			dropped = append(dropped, id)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := &t.drops
+	d.nodes, d.looked = d.nodes[:0], false
+	for _, id := range dropped {
+		if _, is := d.underWay[id]; !is {
+			d.nodes = append(d.nodes, id)
+		}
+	}
+}
+
+// dropNodes proposes the next steps.
+func (t *leaderTasks) dropNodes() {
+	for {
+		id, term := t.nextDrop()
+		if id == 0 {
+			return
+		}
+		done := func(e *shard.Effect, _ protocol.Status) { t.dropped(id, term, e) }
+		if !t.r.propose(&shard.Command{Kind: shard.CmdNodeDrop, Node: id, Count: dropStep}, nil, done) {
+			return
+		}
+	}
+}
+
+// nextDrop takes the next node of which a step may be proposed; 0 where there is none.
+func (t *leaderTasks) nextDrop() (id shard.NodeID, term uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := &t.drops
+	if len(d.nodes) == 0 || len(d.underWay) >= dropsAtOnce || t.term == 0 {
+		return 0, 0
+	}
+	id, d.nodes = d.nodes[0], d.nodes[1:]
+	if d.underWay == nil {
+		d.underWay = make(map[shard.NodeID]struct{}, dropsAtOnce)
+	}
+	d.underWay[id] = struct{}{}
+	return id, t.term
+}
+
+// dropped is called with what became of a step. One that was lost is proposed again with the next tick.
+func (t *leaderTasks) dropped(id shard.NodeID, term uint64, e *shard.Effect) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.term != term {
+		return
+	}
+	delete(t.drops.underWay, id)
+	if e == nil || e.Flags&shard.FlagMore != 0 {
+		t.drops.nodes = append(t.drops.nodes, id)
+	}
+	t.drops.looked = false
+	if e != nil {
+		t.r.set.Wake()
+	}
+}
+
+// reportCleared reports dropped nodes to the meta shard of which nothing is here, in one batch at a time, until it has
+// heard of all.
+func (t *leaderTasks) reportCleared(now time.Time) {
+	d := &t.drops
+	if now.Sub(d.reported) < clearedEvery {
+		return
+	}
+	t.mu.Lock()
+	looked := d.looked
+	d.looked = true // unless something appears meanwhile
+	t.mu.Unlock()
+	if looked {
+		return
+	}
+	cleared := t.cleared(clearedStep)
+	if len(cleared) == 0 {
+		return
+	}
+	d.reported = now
+	t.lookForDropped()
+	t.r.set.Meta.forward(cleared...)
+}
+
+// lookForDropped has the leader ask the meta shard once more which nodes this shard is to clear.
+func (t *leaderTasks) lookForDropped() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drops.looked = false
+}
+
+// cleared returns what is to be reported, up to max.
+func (t *leaderTasks) cleared(max int) (commands []meta.Command) {
+	r, m := t.r, t.r.set.Meta.Machine
+	var here map[shard.NodeID]struct{}
+	for after, more := shard.NodeID(0), true; more && len(commands) < max; {
+		var page []meta.Dropped
+		page, more = m.Dropping(after, shard.MaxPage)
+		for i := range page {
+			after = page[i].ID
+			if len(commands) == max || !page[i].Waits(meta.ShardID(r.ID)) {
+				continue
+			}
+			if here == nil {
+				here = make(map[shard.NodeID]struct{})
+				for _, id := range r.Machine.Nodes() {
+					here[id] = struct{}{}
+				}
+			}
+			if _, is := here[after]; !is {
+				commands = append(commands, meta.Command{Kind: meta.CmdNodeCleared, Node: after,
+					Shard: meta.ShardID(r.ID)})
+			}
+		}
+	}
+	return commands
+}

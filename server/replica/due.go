@@ -1,0 +1,60 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// The time of a shard moves with its batches. Where something waits for it the leader proposes a command when that is
+// due, and a beat, which is the same command, when nothing else has moved the time for a while: without beats a leader
+// that dies after a quiet hour would take that hour along. In a shard where nothing waits nothing is proposed.
+//
+// What the leader goes by is Config.Clock, so a test can have it stand still, run fast, or run slow.
+
+// beatAfter is how far the time of a shard may be behind its leader's estimate before the next beat: with the wait for
+// a turn of the loop, the queue and a round of the log that is within 10 s. Early in a term it is less, from firstBeat
+// on: as far as the log knows of the term. So where leaders come and go, and none leads for long, time goes on at half
+// its pace at least.
+const (
+	beatAfter = 9 * time.Second
+	firstBeat = time.Second
+)
+
+// proposeDue proposes what is due by the time of the shard, or a beat.
+func (t *leaderTasks) proposeDue(term uint64) {
+	r := t.r
+	at, ok := r.nextAlarm()
+	elapsed, counted := r.Pipeline.Elapsed()
+	c := r.Machine.Clock()
+	if !ok || !counted || c.Term != term || r.Level() < shard.StampLevel {
+		return
+	}
+	now, known := c.At(elapsed), time.Duration(c.Now-c.Base)*time.Millisecond
+	behind := min(beatAfter, max(firstBeat, known))
+	late := now >= at
+	if !late && now < c.Now+uint64(behind/time.Millisecond) || t.dueing.Swap(true) {
+		return
+	}
+	done := func(e *shard.Effect, _ protocol.Status) {
+		t.dueing.Store(false)
+		if e != nil && e.Flags&shard.FlagMore != 0 {
+			r.set.Wake()
+		}
+	}
+	if r.propose(&shard.Command{Kind: shard.CmdDue, Term: term}, nil, done) && !late {
+		r.beats.Add(1)
+	}
+}
+
+// nextAlarm returns the time of the shard at which something is due next.
+func (r *Replica) nextAlarm() (at uint64, ok bool) {
+	if probe := r.set.config.NextAlarm; probe != nil {
+		return probe(r.ID, r.Machine)
+	}
+	return r.Machine.NextAlarm()
+}
+
+// Beats returns how many commands this host has proposed only to move the time of the shard.
+func (r *Replica) Beats() uint64 { return r.beats.Load() }

@@ -1,0 +1,121 @@
+package replica
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// hostInTime is a host by itself whose loop and clock the test takes the place of, and an alarm that it sets.
+type hostInTime struct {
+	*Set
+	t     *testing.T
+	r     *Replica
+	data  *countingLog
+	now   atomic.Int64  // by which the host's clock is ahead
+	alarm atomic.Uint64 // 0: none
+}
+
+func newTimed(t *testing.T) *hostInTime {
+	if level.Newest < shard.StampLevel {
+		t.Skip("this build has no time")
+	}
+	h := &hostInTime{t: t}
+	h.Set = standaloneWith(t, 1, level.Newest, func(c *Config) {
+		began := time.Now()
+		c.Clock = func() time.Time { return began.Add(time.Duration(h.now.Load())) } // stands still but for the test
+		c.NextAlarm = func(uint64, *shard.Machine) (uint64, bool) { return h.alarm.Load(), h.alarm.Load() != 0 }
+	})
+	h.r = h.Replicas[0]
+	h.data, _ = counting(h.Set)
+	return h
+}
+
+// pass lets a time pass, runs the leader's tasks, and returns how many commands it proposed for that.
+func (h *hostInTime) pass(d time.Duration) int {
+	h.t.Helper()
+	h.now.Add(int64(d))
+	h.r.leader.proposeDue(h.r.leader.stage().term)
+	until(h.t, "the queue is empty", h.Set, func() {}, func() bool {
+		commands, batches := h.r.Pipeline.Waiting()
+		return commands+batches == 0
+	})
+	taken, _ := h.data.taken()
+	return taken["due"]
+}
+
+func (h *hostInTime) mustPass(d time.Duration, proposed int, machine time.Duration) {
+	h.t.Helper()
+	if n := h.pass(d); n != proposed {
+		h.t.Fatalf("%d commands were proposed, want %d", n, proposed)
+	}
+	if got := time.Duration(h.r.Machine.Time()) * time.Millisecond; got != machine {
+		h.t.Fatalf("the time of the shard is %v, want %v", got, machine)
+	}
+}
+
+// TestALeaderProposesWhatIsDueWhenItIs: and beats meanwhile, and nothing where nothing waits.
+func TestALeaderProposesWhatIsDueWhenItIs(t *testing.T) {
+	h := newTimed(t)
+	h.mustPass(time.Hour, 0, 0)
+	h.alarm.Store(uint64((time.Hour + 25*time.Second) / time.Millisecond))
+	h.mustPass(0, 1, time.Hour) // a beat: the time of the shard is far behind
+	h.mustPass(time.Second, 0, time.Hour)
+	h.mustPass(beatAfter-time.Second-1, 0, time.Hour)
+	h.mustPass(1, 1, time.Hour+beatAfter)
+	h.mustPass(beatAfter, 1, time.Hour+2*beatAfter)
+	const left = 25*time.Second - 2*beatAfter
+	h.mustPass(left-time.Millisecond, 0, time.Hour+2*beatAfter)
+	if n := h.r.Beats(); n != 3 {
+		t.Fatalf("%d beats", n)
+	}
+	h.mustPass(time.Millisecond, 1, time.Hour+25*time.Second)
+	h.alarm.Store(0)
+	h.mustPass(time.Hour, 0, time.Hour+25*time.Second)
+	if n := h.r.Beats(); n != 3 {
+		t.Fatalf("%d beats", n)
+	}
+}
+
+// TestBatchesOfClientsMoveTheTime: where clients change something no beat is needed.
+func TestBatchesOfClientsMoveTheTime(t *testing.T) {
+	h := newTimed(t)
+	h.alarm.Store(1 << 40)
+	h.mustPass(time.Minute, 1, time.Minute)
+	h.now.Add(int64(beatAfter - time.Millisecond))
+	propose(t, h.r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000, Slot: h.r.SomeSlot()})
+	h.mustPass(beatAfter-time.Millisecond, 0, time.Minute+beatAfter-time.Millisecond)
+	h.mustPass(time.Millisecond, 1, time.Minute+2*beatAfter-time.Millisecond)
+}
+
+// TestTimeStandsStillBetweenLeaders: the next leader counts from when its first command was applied.
+func TestTimeStandsStillBetweenLeaders(t *testing.T) {
+	h := newTimed(t)
+	h.alarm.Store(1 << 40)
+	h.mustPass(time.Minute, 1, time.Minute)
+	term := h.r.leader.stage().term
+	h.r.leader.end()
+	h.mustPass(time.Hour, 0, time.Minute)
+	h.r.leader.begin(term + 1)
+	h.mustPass(time.Hour, 0, time.Minute) // it has not begun
+	until(t, "the host leads", h.Set, func() { h.r.leader.run(h.Now()) }, h.r.leader.ready)
+	h.mustPass(0, 0, time.Minute)
+	h.mustPass(beatAfter, 1, time.Minute+beatAfter)
+}
+
+// TestBeatsAreCloserEarlyInATerm: a leader that does not lead for long takes no more than half of that along.
+func TestBeatsAreCloserEarlyInATerm(t *testing.T) {
+	h := newTimed(t)
+	h.alarm.Store(1 << 40)
+	h.mustPass(firstBeat-1, 0, 0)
+	at := firstBeat
+	h.mustPass(1, 1, at)
+	for _, behind := range []time.Duration{1 * firstBeat, 2 * firstBeat, 4 * firstBeat, 8 * firstBeat, beatAfter} {
+		h.mustPass(behind-1, 0, at)
+		at += behind
+		h.mustPass(1, 1, at)
+	}
+}

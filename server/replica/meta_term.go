@@ -1,0 +1,86 @@
+package replica
+
+import (
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// metaTerm is this host's leadership of the meta shard, as far as the time of that shard goes. Until the first command
+// of the term was applied the host proposes without a stamp, so nothing waits for it.
+type metaTerm struct {
+	mu       sync.Mutex // guards what follows
+	number   uint64     // 0: this host does not lead
+	proposed bool       // the first command is under way
+	begun    bool       // it was applied,
+	zero     time.Time  // at this time
+}
+
+// changed takes in who leads.
+func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case l.Leader != me:
+		t.number, t.proposed, t.begun = 0, false, false
+	case l.Term != t.number:
+		t.number, t.proposed, t.begun = l.Term, false, false
+	}
+}
+
+// begin returns the term whose first command is to be proposed; ok is false where none is.
+func (t *metaTerm) begin() (number uint64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.number == 0 || t.proposed {
+		return 0, false
+	}
+	t.proposed = true
+	return t.number, true
+}
+
+// lost is called when the first command of a term was not applied, as far as is known.
+func (t *metaTerm) lost(number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.number == number && !t.begun {
+		t.proposed = false
+	}
+}
+
+// applied is called when the first command of a term was applied. The term is counted from the first time on.
+func (t *metaTerm) applied(number uint64, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.number == number && !t.begun {
+		t.proposed, t.begun, t.zero = true, true, now
+	}
+}
+
+// stamp returns the stamp of a batch that is proposed now.
+func (t *metaTerm) stamp(now time.Time) clock.Stamp {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun {
+		return clock.Stamp{}
+	}
+	return clock.Stamp{Term: t.number, Elapsed: uint64(max(now.Sub(t.zero), 0) / time.Millisecond)}
+}
+
+// beginTerm proposes the first command of a term of this host.
+func (m *Meta) beginTerm() {
+	if m.Machine.Level() < meta.StampLevel {
+		return
+	}
+	if number, ok := m.term.begin(); ok {
+		m.propose(meta.Command{Kind: meta.CmdLead, Term: number}, func(e *meta.Effect, _ protocol.Status) {
+			if e == nil || e.Status != protocol.StatusSuccess {
+				m.term.lost(number) // the next upkeep proposes it again
+			}
+		})
+	}
+}

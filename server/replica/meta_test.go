@@ -1,0 +1,54 @@
+package replica
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that ask for more than the meta shard carries out are
+// refused for the moment, and what hosts say of themselves is not.
+func TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts(t *testing.T) {
+	h := standalone(t, 1)
+	_, cluster := counting(h)
+	cluster.hold()
+	const asked = 3 * maxRequests
+	answers := make(chan protocol.Status, asked)
+	for i := range asked {
+		h.Meta.Propose(meta.Command{Kind: meta.CmdNodeCreate, Path: fmt.Sprintf("/node/%d", i)},
+			func(e *meta.Effect, failed protocol.Status) {
+				if e != nil {
+					failed = e.Status
+				}
+				answers <- failed
+			})
+	}
+	if n := len(answers); n != asked-maxRequests {
+		t.Fatalf("%d of %d were refused; want all but %d", n, asked, maxRequests)
+	}
+	h.config.Self.Version = "another-build"
+	h.Meta.upkeep()
+	if taken, _ := cluster.taken(); taken["host-register"] != 1 || taken["node-create"] != maxRequests {
+		t.Fatalf("under way are %v", taken)
+	}
+	cluster.release(t)
+	until(t, "everything is answered", h, func() {}, func() bool { return len(answers) == asked })
+	counts := make(map[protocol.Status]int)
+	for range asked {
+		counts[<-answers]++
+	}
+	if counts[protocol.StatusOverloaded] != asked-maxRequests || counts[protocol.StatusSuccess] != maxRequests {
+		t.Errorf("the answers are %v", counts)
+	}
+	until(t, "the record of the host is what it is", h, func() {}, func() bool {
+		me, _ := h.Meta.Machine.Host(h.config.Self.ID)
+		return me.Version == h.config.Self.Version
+	})
+	h.Meta.Propose(meta.Command{Kind: meta.CmdNodeCreate, Path: "/later"},
+		func(*meta.Effect, protocol.Status) { close(answers) })
+	if _, open := <-answers; open {
+		t.Error("there is no room when all were answered")
+	}
+}

@@ -1,0 +1,333 @@
+package server_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/memlog"
+)
+
+// beat is by how much the time of a shard may be behind its leader's estimate when the leader goes.
+const beat = 10 * time.Second
+
+// clocked is a cluster in which something waits for the time of its data shard, and hosts have clocks of their own.
+type clocked struct {
+	*servertest.Cluster
+	t     *testing.T
+	alarm atomic.Uint64 // when something is due, for the leader; the end of time while that is not known
+	names int
+
+	level atomic.Uint32 // the highest that hosts can follow that are started from now on
+	ahead atomic.Uint64 // by how many milliseconds leaders' stamps are wrong
+}
+
+// leapingLog is a log whose leaders may write wrong stamps.
+type leapingLog struct {
+	shard.Log
+	ahead *atomic.Uint64
+}
+
+func (l *leapingLog) Propose(data []byte, done func(shard.Outcome)) error {
+	var b shard.Batch
+	if l.ahead.Load() == 0 || shard.DecodeBatch(data, &b, level.Newest) != nil || b.Stamp.Term == 0 {
+		return l.Log.Propose(data, done)
+	}
+	b.Stamp.Elapsed += l.ahead.Load()
+	return l.Log.Propose(shard.AppendBatch(nil, &b), done)
+}
+
+// playTime plays with a cluster of so many hosts, in virtual time. rate is that of their clocks.
+func playTime(t *testing.T, hosts int, rate float64, change func(*memlog.Config), play func(t *testing.T, c *clocked)) {
+	t.Helper()
+	playTimeAt(t, level.Newest, hosts, rate, change, play)
+}
+
+// playTimeAt is playTime with hosts that can follow a level, and no higher one, until the play says otherwise.
+func playTimeAt(t *testing.T, at level.Level, hosts int, rate float64, change func(*memlog.Config),
+	play func(t *testing.T, c *clocked)) {
+	t.Helper()
+	if level.Newest < shard.StampLevel {
+		t.Skip("this build has no time")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &clocked{t: t}
+		c.alarm.Store(1 << 60)
+		c.level.Store(uint32(at))
+		c.Cluster = servertest.Start(t, servertest.Hosts(hosts), servertest.Network(change),
+			servertest.Config(func(config *server.Config) {
+				began := time.Now()
+				config.Clock = func() time.Time {
+					return began.Add(time.Duration(float64(time.Since(began)) * rate))
+				}
+				config.Level = level.Level(c.level.Load())
+				open := config.Logs
+				config.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+					l, err := open(id, sm)
+					return &leapingLog{l, &c.ahead}, err
+				}
+				config.NextAlarm = func(uint64, *shard.Machine) (uint64, bool) { return c.alarm.Load(), true }
+			}))
+		play(t, c)
+	})
+}
+
+// time returns the time of the shard as the leader's replica has it.
+func (c *clocked) time() clock.Clock {
+	if h := c.Host(c.leader()); h != nil {
+		return h.ShardClock(1)
+	}
+	return clock.Clock{}
+}
+
+// leader returns the host that leads the data shard, 0 where none does.
+func (c *clocked) leader() shard.HostID { return c.Leader(1) }
+
+// begin begins a delay with a command, and returns when it is over by the time of the shard.
+func (c *clocked) begin(d time.Duration) (at uint64) {
+	c.t.Helper()
+	node := speak(c.t, c.Cluster, c.Leader(0)).node("/jobs")
+	s := speak(c.t, c.Cluster, c.leader())
+	c.names++
+	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: name("touch/%d", c.names), Limit: 1}))
+	now := c.time()
+	at = now.After(uint64(d / time.Millisecond))
+	c.alarm.Store(at)
+	return at
+}
+
+// over waits until a time has come, by a leader's replica, and returns how long that took.
+func (c *clocked) over(at uint64) time.Duration {
+	c.t.Helper()
+	began := time.Now()
+	for c.time().Now < at {
+		if time.Since(began) > time.Hour {
+			c.t.Fatalf("the delay never ends: it is %+v, and it is over at %d", c.time(), at)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// within fails the test unless a delay took no less than asked, and no longer than that and what it may be late by.
+func (c *clocked) within(took, asked, late time.Duration) {
+	c.t.Helper()
+	const tick = 200 * time.Millisecond // for the loop of the leader, its queue and a round of the log
+	if took < asked || took > asked+late+tick {
+		c.t.Fatalf("a delay of %v took %v; it may be %v late", asked, took, late)
+	}
+}
+
+func unchanged(*memlog.Config) {}
+
+// TestADelayIsAsFarOffAsTheClockOfItsLeader: and no further.
+func TestADelayIsAsFarOffAsTheClockOfItsLeader(t *testing.T) {
+	for _, rate := range []float64{1, 1.05, 0.95} {
+		playTime(t, 3, rate, unchanged, func(t *testing.T, c *clocked) {
+			const asked = time.Minute
+			took := c.over(c.begin(asked))
+			c.within(took, time.Duration(float64(asked)/rate), 0)
+		})
+	}
+}
+
+// TestADelayGoesOnWhenItsLeaderStandsStill: for longer than the delay takes. Another host leads meanwhile, and what the
+// one that stood still proposes when it wakes has no effect.
+func TestADelayGoesOnWhenItsLeaderStandsStill(t *testing.T) {
+	playTime(t, 3, 1, unchanged, func(t *testing.T, c *clocked) {
+		const asked = 30 * time.Second
+		began, leader := time.Now(), c.leader()
+		at := c.begin(asked)
+		time.Sleep(5 * time.Second)
+		c.Pause(leader)
+		stopped := time.Now()
+		for c.leader() == leader || c.time().Term == 0 || c.time().Base == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		without := time.Since(stopped)
+		c.over(at)
+		c.within(time.Since(began), asked, without+beat)
+		before := c.time()
+		c.Resume(leader)
+		time.Sleep(time.Minute)
+		if now := c.Host(leader).ShardClock(1); now.Now < before.Now || now.Now > before.Now+uint64(61_000) {
+			t.Fatalf("the time goes from %+v to %+v in a minute", before, now)
+		}
+	})
+}
+
+// TestADelayOutlivesTheStandstillOfAnOnlyHost: its monotonic clock goes on meanwhile.
+func TestADelayOutlivesTheStandstillOfAnOnlyHost(t *testing.T) {
+	playTime(t, 1, 1, unchanged, func(t *testing.T, c *clocked) {
+		const asked, still = 10 * time.Second, 40 * time.Second
+		began := time.Now()
+		at := c.begin(asked)
+		c.Pause(1)
+		time.Sleep(still)
+		if c.time().Now >= at {
+			t.Fatal("the delay is over though nothing was committed")
+		}
+		c.Resume(1)
+		c.over(at)
+		c.within(time.Since(began), still, 3*time.Second)
+	})
+}
+
+// TestLeadersInTurnMoveTheTime: no leader leads for as long as a beat takes. Each takes no more than half of its term
+// along, so a delay takes twice as long at the most, and the elections.
+func TestLeadersInTurnMoveTheTime(t *testing.T) {
+	playTime(t, 3, 1, unchanged, func(t *testing.T, c *clocked) {
+		const asked, each = time.Minute, 4 * time.Second
+		began, changes := time.Now(), 0
+		at := c.begin(asked)
+		for ; c.time().Now < at; changes++ {
+			if time.Since(began) > 3*asked {
+				t.Fatalf("after %v and %d leaders it is %+v", time.Since(began), changes, c.time())
+			}
+			_ = c.Elect(1, c.leader()%3+1)
+			time.Sleep(each)
+		}
+		if took := time.Since(began); took < asked || changes < 15 {
+			t.Fatalf("a delay of %v took %v, with %d changes of leader", asked, took, changes)
+		}
+		t.Logf("a delay of %v took %v, with %d changes of leader", asked, time.Since(began), changes)
+	})
+}
+
+// TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime: one that is cut off believes that it leads, and proposes on.
+func TestALeaderThatDoesNotKnowThatItIsOverMovesNoTime(t *testing.T) {
+	playTime(t, 3, 1, func(n *memlog.Config) { n.CheckQuorum = false }, func(t *testing.T, c *clocked) {
+		const asked = 30 * time.Second
+		began, old := time.Now(), c.leader()
+		at := c.begin(asked)
+		c.Isolate(old)
+		cut := time.Now()
+		for c.leader() == old || c.Host(c.leader()).ShardClock(1).Term <= c.Host(old).ShardClock(1).Term {
+			time.Sleep(time.Millisecond)
+		}
+		without, stood := time.Since(cut), c.Host(old).ShardClock(1)
+		c.over(at)
+		c.within(time.Since(began), asked, without+beat)
+		if now := c.Host(old).ShardClock(1); now != stood {
+			t.Fatalf("the time of a host that is cut off goes from %+v to %+v", stood, now)
+		}
+		c.Heal()
+		for now := stood; now.Term != c.time().Term || now.Now < at; now = c.Host(old).ShardClock(1) {
+			if now.Now < stood.Now {
+				t.Fatalf("the time went back from %+v to %+v", stood, now)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestTimeStandsStillWhileAllHostsAreDown: and goes on, from the log or from a snapshot, when they are back.
+func TestTimeStandsStillWhileAllHostsAreDown(t *testing.T) {
+	for what, every := range map[string]uint64{"from the log": 0, "from a snapshot": 2} {
+		t.Run(what, func(t *testing.T) {
+			playTime(t, 3, 1, func(n *memlog.Config) { n.SnapshotEvery = every }, func(t *testing.T, c *clocked) {
+				const asked, down = 40 * time.Second, time.Hour
+				began := time.Now()
+				at := c.begin(asked)
+				time.Sleep(20 * time.Second)
+				before := c.time()
+				for id := range shard.HostID(3) {
+					c.Crash(id+1, true)
+				}
+				time.Sleep(down)
+				for id := range shard.HostID(3) {
+					if err := c.Restart(id + 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := c.WaitReady(time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if now := c.time(); now.Now < before.Now || now.Now > before.Now+2000 || now.Term <= before.Term {
+					t.Fatalf("the time goes from %+v to %+v while all hosts are down", before, now)
+				}
+				c.over(at)
+				c.within(time.Since(began), asked+down, beat+2*time.Second)
+			})
+		})
+	}
+}
+
+// TestTimeBeginsWhenTheLevelRises: below the level of stamps there is no time, and the first delays begin when it is
+// there, in the middle of a term.
+func TestTimeBeginsWhenTheLevelRises(t *testing.T) {
+	if level.Newest < shard.StampLevel {
+		t.Skip("this build has no time")
+	}
+	playTimeAt(t, shard.StampLevel-1, 3, 1, unchanged, func(t *testing.T, c *clocked) {
+		speak(t, c.Cluster, c.Leader(0)).node("/jobs")
+		speak(t, c.Cluster, c.leader()).session("/jobs", 20*time.Minute)
+		time.Sleep(time.Minute)
+		for id := range shard.HostID(3) {
+			if now := c.Host(id + 1).ShardClock(1); now.Now != 0 {
+				t.Fatalf("below the level of stamps it is %+v", now)
+			}
+		}
+		c.level.Store(uint32(level.Newest))
+		for id := range shard.HostID(3) {
+			c.Host(id + 1).Leave(time.Second)
+			c.Stop(id + 1)
+			if err := c.Restart(id + 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WaitReady(time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for began := time.Now(); c.time().Now == 0; time.Sleep(time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatal("at the level of stamps time does not begin")
+			}
+		}
+		const asked = time.Minute
+		c.within(c.over(c.begin(asked)), asked, 0)
+	})
+}
+
+// TestNoLeaseSessionOrWaiterRestsOnShardTime: a leader that writes wrong stamps lets the time of its shard leap by a
+// day. No session ends for that, no waiter's time is up, and both end when their time is over by the leader's clock.
+func TestNoLeaseSessionOrWaiterRestsOnShardTime(t *testing.T) {
+	playTime(t, 1, 1, unchanged, func(t *testing.T, c *clocked) {
+		s := speak(t, c.Cluster, 1)
+		s.node("/jobs")
+		owner, other := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+		owner.acquire("lock", protocol.Exclusive, 0, true)
+		const wait = 30 * time.Second
+		waits, answer := other.acquire("lock", protocol.Exclusive, wait, true)
+		want(t, "the acquire", answer.Outcome, protocol.Queued)
+		began, before := time.Now(), c.time()
+		c.ahead.Store(uint64(24 * time.Hour / time.Millisecond))
+		for time.Since(began) < wait-time.Second {
+			s.must(s.ask(&protocol.Ping{}))
+			time.Sleep(time.Second)
+		}
+		if now := c.time(); now.Now < before.Now+uint64(24*time.Hour/time.Millisecond) {
+			t.Fatalf("the time of the shard goes from %+v to %+v: it has not leapt", before, now)
+		}
+		want(t, "sessions", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 2)
+		want(t, "waiters", metric(t, c.Cluster, `signalbox_shard_waiters{shard="1"}`), 1)
+		s.await(waits, protocol.KindTimedOut)
+		if took := time.Since(began); took < wait || took > wait+time.Second {
+			t.Fatalf("a wait of %v took %v", wait, took)
+		}
+		if err := s.conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(9 * time.Second)
+		want(t, "sessions before their time", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 2)
+		time.Sleep(5 * time.Second)
+		want(t, "sessions after it", metric(t, c.Cluster, `signalbox_shard_sessions{shard="1"}`), 0)
+	})
+}

@@ -1,0 +1,62 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// The time of the shard, and what is due by it. Time moves with the stamps of batches, as package clock says. An object
+// whose kind waits for a time has an alarm; it is not part of a snapshot, because it follows from what the kind keeps.
+// CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in work.
+
+// setAlarm gives the object an alarm in place of the one that it had: due of its kind is called when the time of the
+// shard has reached it. Zero takes the alarm away. A delay that begins now is over at m.clock.After.
+func (m *Machine) setAlarm(object handle, at uint64) {
+	if at != 0 || m.alarms.Len() > 0 {
+		m.alarms.Set(object, at)
+	}
+}
+
+// due calls the kinds of the objects whose alarms are over, in the order of their times. Each is a piece of work.
+func (m *Machine) due() {
+	for m.left > 0 {
+		object, at, ok := m.alarms.First()
+		if !ok || at > m.clock.Now {
+			m.answer(protocol.StatusSuccess)
+			return
+		}
+		m.left--
+		m.setAlarm(object, 0)
+		if o := m.objects.at(object); !o.deleting {
+			m.kinds[o.kind].due(m, object)
+		}
+	}
+	_, at, ok := m.alarms.First()
+	m.answerMore(ok && at <= m.clock.Now)
+}
+
+// Clock returns the time of the shard as its log has moved it. The leader's own estimate is ahead of it by what has
+// passed since the latest batch was proposed: Clock.At says what it is.
+func (m *Machine) Clock() clock.Clock {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.clock
+}
+
+// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
+func (m *Machine) Time() uint64 { return m.Clock().Now }
+
+// NextAlarm returns the time of the shard at which something is due next; ok is false where nothing waits for a time.
+func (m *Machine) NextAlarm() (at uint64, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	_, at, ok = m.alarms.First()
+	return at, ok
+}
+
+// Alarms returns how many objects wait for a time.
+func (m *Machine) Alarms() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.alarms.Len()
+}

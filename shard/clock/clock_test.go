@@ -1,0 +1,127 @@
+package clock
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestTimeGoesOnFromTermToTerm(t *testing.T) {
+	var c Clock
+	step := func(s Stamp, want uint64) {
+		t.Helper()
+		if c.Advance(s); c.Now != want {
+			t.Fatalf("after %+v it is %d, want %d", s, c.Now, want)
+		}
+	}
+	if !c.Lead(3) {
+		t.Fatal("the first term does not begin")
+	}
+	step(Stamp{3, 0}, 0)
+	step(Stamp{3, 1000}, 1000)
+	step(Stamp{3, 900}, 1000) // never backwards
+	if !c.Lead(5) {
+		t.Fatal("a later term does not begin")
+	}
+	step(Stamp{5, 10}, 1010)
+	step(Stamp{3, 90_000}, 1010) // that leader is over
+	step(Stamp{}, 1010)
+	if c.Lead(4) || c.Term != 5 {
+		t.Fatal("a term of before begins")
+	}
+	if !c.Lead(5) {
+		t.Fatal("a leader may begin its term twice")
+	}
+	step(Stamp{5, 20}, 1020) // it has been counting since the first time
+	if got := c.After(0); got != 1021 {
+		t.Fatalf("a delay of nothing is over at %d", got)
+	}
+}
+
+func TestTimesThatAreTooLargeStayAtTheEnd(t *testing.T) {
+	c := Clock{Now: 5, Base: 5, Term: 1}
+	if c.After(math.MaxUint64) != math.MaxUint64 || c.At(math.MaxUint64-4) != math.MaxUint64 {
+		t.Error("a time went round")
+	}
+	c.Advance(Stamp{1, math.MaxUint64})
+	if c.Now != math.MaxUint64 || c.After(0) != math.MaxUint64 {
+		t.Error("a time went round")
+	}
+}
+
+// TestNoDelayIsShorterThanAsked draws leaders whose real times are fractions of a millisecond, and delays that begin in
+// one term and end in another.
+func TestNoDelayIsShorterThanAsked(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var c Clock
+		const delay = 7
+		real, term, zero := 0.0, uint64(0), 0.0
+		began, due := -1.0, uint64(0)
+		pass := func() { real += rng.Float64() * 4 }
+		for begun := false; ; pass() {
+			if term == 0 || rng.IntN(4) == 0 {
+				term++
+				c.Lead(term)
+				pass() // the leader hears of its own command after it was committed
+				zero = real
+				continue
+			}
+			c.Advance(Stamp{term, uint64(real - zero)})
+			if !begun {
+				begun, began, due = true, real, c.After(delay)
+			} else if c.Now >= due {
+				break
+			}
+		}
+		if real-began < delay {
+			t.Fatalf("a delay of %d took %f", delay, real-began)
+		}
+	}
+}
+
+// TestAlarmsAreThoseOfAPlainList compares with a list that is looked through.
+func TestAlarmsAreThoseOfAPlainList(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		alarms := Alarms[int]{Before: func(a, b int) bool { return a > b }}
+		plain := make(map[int]uint64)
+		for range 300 {
+			key, at := rng.IntN(40), uint64(rng.IntN(20))
+			if alarms.Set(key, at); at == 0 {
+				delete(plain, key)
+			} else {
+				plain[key] = at
+			}
+			if alarms.Len() != len(plain) || alarms.At(key) != plain[key] {
+				t.Fatalf("%d alarms, that of %d at %d; want %d, %d", alarms.Len(), key, alarms.At(key), len(plain),
+					plain[key])
+			}
+			wantKey, wantAt := 0, uint64(0)
+			for k, at := range plain {
+				if wantAt == 0 || at < wantAt || at == wantAt && k > wantKey {
+					wantKey, wantAt = k, at
+				}
+			}
+			if key, at, ok := alarms.First(); ok != (len(plain) > 0) || key != wantKey || at != wantAt {
+				t.Fatalf("the first is %d at %d, want %d at %d", key, at, wantKey, wantAt)
+			}
+		}
+	}
+}
+
+func TestAlarmsThatComeAndGoAllocateNothing(t *testing.T) {
+	alarms := Alarms[int]{Before: func(a, b int) bool { return a < b }}
+	for i := range 100 {
+		alarms.Set(i, uint64(1+i%7))
+	}
+	at := uint64(10)
+	if n := testing.AllocsPerRun(1000, func() {
+		key, _, _ := alarms.First()
+		alarms.Set(key, 0)
+		at++
+		alarms.Set(key, at)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,48 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// cmdExchange stands in these tests for the operations whose answers have a body: it gives a semaphore the data of its
+// Body and answers with the data that it had before. Done twice, or answered from the state, it would answer something
+// else. The twin has it too.
+const cmdExchange CommandKind = 251
+
+// maxExchanged is the most bytes that it gives or answers with.
+const maxExchanged = 300
+
+func init() {
+	commandLevels[cmdExchange] = bodyLevel
+	mutations[cmdExchange] = mutation{
+		of: KindSemaphore, form: func(c *Command) bool { return len(c.Body) <= maxExchanged },
+		run:       func(m *Machine, c *Command, t *target) { m.semaphores().exchange(m, c, t) },
+		anonymous: true, mostBody: maxExchanged,
+	}
+}
+
+func (sem *semaphores) exchange(m *Machine, c *Command, t *target) {
+	if t.object == 0 {
+		m.answer(protocol.StatusNotFound)
+		return
+	}
+	o := m.objects.at(t.object)
+	s := sem.at(o.body)
+	before := s.data
+	switch {
+	case before == string(c.Body):
+		e := m.answer(protocol.StatusSuccess)
+		e.Revision, e.Body = o.revision, before
+		return
+	case len(before) > maxExchanged:
+		m.answer(protocol.StatusPreconditionFailed)
+		return
+	case !m.mayGrow(o.node, 0, len(c.Body)-len(before)):
+		return
+	}
+	m.touchObject(t.object)
+	m.charge(o.node, len(c.Body)-len(before))
+	s.data, s.dataRevision = string(c.Body), m.lastRevision+1
+	e := m.answer(protocol.StatusSuccess)
+	e.Revision, e.Body = s.dataRevision, before
+	e.Flags = FlagData | FlagLimit // the second stands in the upper byte of what is kept
+	m.changed(t.object, FlagData)
+}

@@ -1,0 +1,42 @@
+package meta
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// advance moves the time of the shard to when the batch was proposed.
+func (m *Machine) advance(s clock.Stamp) {
+	m.stamp = s
+	if s.Term == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clock.Advance(s)
+}
+
+// isLate reports whether a command was proposed by a leader that is over, or has not begun. It would take the time of
+// the shard for that at which it was proposed. A batch without a stamp says nothing of time, so no command may begin a
+// delay there; none does yet.
+func (m *Machine) isLate(c *Command) bool {
+	return m.stamp.Term != 0 && m.stamp.Term != m.clock.Term && c.Kind != CmdLead && c.Level >= StampLevel
+}
+
+func (m *Machine) lead(c *Command) {
+	if !m.clock.Lead(c.Term) {
+		m.refuse(protocol.StatusStale, "term %d is over", c.Term)
+		return
+	}
+	m.accept(0)
+}
+
+// Clock returns the time of the shard as its log has moved it.
+func (m *Machine) Clock() clock.Clock {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.clock
+}
+
+// Time returns the time of the shard in milliseconds. It only grows, and only with the log.
+func (m *Machine) Time() uint64 { return m.Clock().Now }

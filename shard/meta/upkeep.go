@@ -1,0 +1,90 @@
+package meta
+
+// Upkeep is what no client asks for: hosts say it of themselves, or of the data shards that they lead, and the leader
+// of this shard proposes it. What a host says may be lost on its way, come late, or come twice. So each says what is
+// true from every host and at every time, and none but the first of a leader carries a term. Each is a batch, or some
+// together are one. No host has more than a few under way, so that the log has room for what clients ask for; and of
+// that there is no more under way at a time than leaves room for upkeep.
+
+// upkeep is a command that hosts propose by themselves.
+type upkeep struct {
+	// run carries it out. It must answer once.
+	run func(m *Machine, c *Command)
+
+	// For people; DESIGN.md shows them. proposed says who proposes it and when, late why one that comes late or twice
+	// does no harm, lost what becomes of it where it is lost, or the log has no room, work what bounds what one does.
+	proposed, late, lost, work string
+}
+
+const (
+	nextUpkeep = "again after a second, while it is not so"
+	oneEntry   = "one entry of a list"
+)
+
+// upkeeps are all of them, by kind.
+var upkeeps = [256]upkeep{
+	CmdGraceConfirmed: {
+		run:      (*Machine).graceConfirmed,
+		proposed: "by the leader, when all hosts have seen a change of periods; up to 1,000 in a batch",
+		late:     "it is about the past, which stays as it is; for a version that was overtaken it is refused",
+		lost:     nextUpkeep,
+		work:     oneEntry,
+	},
+	CmdNodeCleared: {
+		run: (*Machine).nodeCleared,
+		proposed: "by the leader of a data shard that has nothing left of a dropped node; up to 500 in a batch, " +
+			"one batch a second",
+		late: "an id never lives again",
+		lost: nextUpkeep,
+		work: oneEntry + ", with at most MaxDataShards shards",
+	},
+	CmdHostRegister: {
+		run:      (*Machine).hostRegister,
+		proposed: "by each host whose record is not what it is",
+		late:     "one of before a restart is put right by the host, which says it again",
+		lost:     nextUpkeep,
+		work:     "the records of at most MaxHosts hosts",
+	},
+	CmdHostSeen: {
+		run:      (*Machine).hostSeen,
+		proposed: "by each host that has seen a change of periods",
+		late:     "what a host has seen only grows",
+		lost:     nextUpkeep,
+		work:     oneEntry,
+	},
+	CmdClusterLevel: {
+		run:      (*Machine).clusterLevel,
+		proposed: "by the leader, when all hosts can follow a higher level",
+		late:     "the level only rises, and never above what the hosts on record can follow",
+		lost:     nextUpkeep,
+		work:     "the records of at most MaxHosts hosts",
+	},
+	CmdDigestTake: {
+		run:      func(m *Machine, _ *Command) { m.accept(0) },
+		proposed: "by the leader, every ten minutes",
+		late:     "it changes nothing; replicas go by the number of the latest",
+		lost:     "the next one comes ten minutes later",
+		work:     "none",
+	},
+	CmdDigestCompare: {
+		run:      func(m *Machine, _ *Command) { m.accept(0) },
+		proposed: "by the leader, when it has its own digest of that number",
+		late:     "it changes nothing; a digest of one place of the log is the same whoever took it",
+		lost:     "the next digest comes ten minutes later",
+		work:     "none",
+	},
+	CmdLead: {
+		run:      (*Machine).lead,
+		proposed: "by each new leader, first of all; it carries the term",
+		late:     "that of an earlier term is refused; the same term begins once",
+		lost:     nextUpkeep,
+		work:     "none",
+	},
+	CmdRoutingInit: {
+		run:      (*Machine).routingInit,
+		proposed: "by the leader, at the birth of the cluster",
+		late:     "a cluster that was born is born once",
+		lost:     nextUpkeep,
+		work:     "at most MaxDataShards shards",
+	},
+}

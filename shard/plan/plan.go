@@ -1,0 +1,250 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Config is what plans of one sort have in common. It is the same on every replica, and is not part of the state.
+type Config[P any] struct {
+	// Open is how many steps may be open at once. Two that are open never share a subject.
+	Open int
+	// Delay is the back-off after a first failure, in milliseconds; it doubles with each further one up to MaxDelay.
+	Delay, MaxDelay uint64
+	// Attempts is how many failures a step may have and stay open. With one more it is over, so that others can go on.
+	Attempts uint32
+	// Append encodes a payload, Read decodes it. Equal payloads have equal bytes.
+	Append func(dst []byte, payload P) []byte
+	Read   func(src []byte) (payload P, err error)
+}
+
+// Validate checks the config.
+func (c *Config[P]) Validate() error {
+	switch {
+	case c.Open < 1 || c.Open > MaxSteps:
+		return fmt.Errorf("plan: %d open steps; 1 to %d are allowed", c.Open, MaxSteps)
+	case c.Delay == 0 || c.MaxDelay < c.Delay:
+		return fmt.Errorf("plan: a back-off of %d to %d ms; it begins above zero and grows", c.Delay, c.MaxDelay)
+	case c.Append == nil || c.Read == nil:
+		return errors.New("plan: a config without the form of payloads")
+	}
+	return nil
+}
+
+// Plan holds the open steps, and what is remembered of those before: the ids that were given, and the subjects that
+// failed. It is part of a replicated state: the machine that applies the log owns it and calls its methods.
+type Plan[P any] struct {
+	cfg      *Config[P]
+	last     ID
+	revision uint64
+	steps    []Step[P] // by id
+	backoffs []Backoff // by subject; none of a subject that has an open step
+}
+
+// New returns a plan in which nothing has happened. It panics where the config is not valid.
+func New[P any](cfg *Config[P]) *Plan[P] {
+	if err := cfg.Validate(); err != nil {
+		panic(err)
+	}
+	return &Plan[P]{cfg: cfg}
+}
+
+// Configure gives the plan another config. What is open stays open, be it more than the config allows.
+func (p *Plan[P]) Configure(cfg *Config[P]) {
+	if err := cfg.Validate(); err != nil {
+		panic(err)
+	}
+	p.cfg = cfg
+}
+
+// Clone returns a copy that can be changed by itself. Payloads are copied as Go copies them.
+func (p *Plan[P]) Clone() *Plan[P] {
+	c := *p
+	c.steps, c.backoffs = slices.Clone(p.steps), slices.Clone(p.backoffs)
+	return &c
+}
+
+// Revision grows with every change of the plan.
+func (p *Plan[P]) Revision() uint64 { return p.revision }
+
+// Last is the last id that was given.
+func (p *Plan[P]) Last() ID { return p.last }
+
+// Steps are the open steps by id. They are the plan's own: to be read, until the next act.
+func (p *Plan[P]) Steps() []Step[P] { return p.steps }
+
+// Step returns the open step of that id, nil where it is over or was never begun.
+func (p *Plan[P]) Step(id ID) *Step[P] {
+	if i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id }); i >= 0 {
+		return &p.steps[i]
+	}
+	return nil
+}
+
+// Begin opens a step. The term is that of the leader who proposes it; the revision is that of the plan by which it was
+// proposed, so that a proposal takes effect once, and never in a plan that has moved on.
+func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, Outcome) {
+	switch {
+	case term != at.Term:
+		return 0, OtherTerm
+	case revision != p.revision:
+		return 0, Replanned
+	case !p.fits(&pr):
+		return 0, Unfit
+	}
+	if out, _ := p.admits(&pr, at.Now); out != Applied {
+		return 0, out
+	}
+	if pr.Supersedes != 0 {
+		p.remove(pr.Supersedes, at.Now)
+		pr.Supersedes = 0
+	}
+	b := p.takeBackoff(pr.Subject)
+	pr.With = slices.Clone(pr.With)
+	p.last++
+	p.revision++
+	p.steps = append(p.steps, Step[P]{ID: p.last, Proposal: pr, Term: at.Term, Started: at.Now, Entered: at.Now,
+		Failures: b.Failures, LastError: b.LastError, NotBefore: b.Until})
+	return p.last, Applied
+}
+
+// fits checks a proposal against what no state can change.
+func (p *Plan[P]) fits(pr *Proposal[P]) bool {
+	for i := -1; i < len(pr.With); i++ {
+		if n := len(pr.subject(i)); n == 0 || n > MaxSubject {
+			return false
+		}
+	}
+	return pr.Kind != 0 && len(pr.With) <= MaxWith && len(p.cfg.Append(nil, pr.Payload)) <= MaxPayload
+}
+
+// admits says whether the plan takes a proposal now. Where an open step is in its way, it is returned.
+func (p *Plan[P]) admits(pr *Proposal[P], now uint64) (Outcome, *Step[P]) {
+	var superseded *Step[P]
+	if pr.Supersedes != 0 {
+		if superseded = p.Step(pr.Supersedes); superseded == nil {
+			return Over, nil
+		}
+	}
+	open := 0
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s == superseded {
+			continue
+		}
+		if open++; s.conflicts(pr) {
+			return Occupied, s
+		}
+	}
+	if open >= p.cfg.Open {
+		return Occupied, nil
+	}
+	if b := p.Backoff(pr.Subject); b != nil && b.Until > now {
+		return Waits, nil
+	}
+	return Applied, nil
+}
+
+// find returns the step that an act names, where it is still as the executor read it.
+func (p *Plan[P]) find(at Moment, a Act) (*Step[P], Outcome) {
+	if a.Term != at.Term {
+		return nil, OtherTerm
+	}
+	s := p.Step(a.Step)
+	switch {
+	case s == nil && (a.Step == 0 || a.Step > p.last):
+		return nil, Unknown
+	case s == nil:
+		return nil, Over
+	case s.Phase != a.Phase || s.Failures != a.Failures:
+		return nil, Moved
+	}
+	return s, Applied
+}
+
+// Progress brings a step to a later phase.
+func (p *Plan[P]) Progress(at Moment, a Act, to Phase) Outcome {
+	s, out := p.find(at, a)
+	if out != Applied {
+		return out
+	}
+	if to <= s.Phase {
+		return Unfit
+	}
+	s.Phase, s.Entered, s.Term = to, at.Now, at.Term
+	p.revision++
+	return Applied
+}
+
+// Retry records that an attempt failed and that the step is to be tried again. It stays open, keeps what it occupies,
+// and waits. A step that has failed more often than Config.Attempts is over, as by Fail.
+func (p *Plan[P]) Retry(at Moment, a Act, why string) Outcome {
+	return p.fail(at, a, why, p.cfg.Attempts)
+}
+
+// Fail records that an attempt failed, and ends the step. The subject waits; then the rules decide anew.
+func (p *Plan[P]) Fail(at Moment, a Act, why string) Outcome {
+	return p.fail(at, a, why, 0)
+}
+
+// fail records a failure, and ends a step that has more of them than allowed.
+func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
+	s, out := p.find(at, a)
+	if out != Applied {
+		return out
+	}
+	if s.Failures < math.MaxUint32 {
+		s.Failures++
+	}
+	s.LastError, s.Term = shorten(why), at.Term
+	s.NotBefore = after(at.Now, p.cfg.delay(s.Failures))
+	p.revision++
+	if s.Failures > allowed {
+		p.remove(s.ID, at.Now)
+	}
+	return Applied
+}
+
+// Done ends a step that has reached what it is for. The failures of its subject are forgotten.
+func (p *Plan[P]) Done(at Moment, a Act) Outcome {
+	s, out := p.find(at, a)
+	if out != Applied {
+		return out
+	}
+	s.Failures, s.NotBefore = 0, 0
+	p.remove(s.ID, at.Now)
+	return Applied
+}
+
+// Cancel ends a step in whatever phase it is, by order of an operator, who names it by its id alone. Its subject waits
+// for the given milliseconds at the least, because the rules would propose the same at once. An executor may be in the
+// middle of an act: what that leaves is for the rules to see.
+func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
+	s := p.Step(id)
+	switch {
+	case s == nil && (id == 0 || id > p.last):
+		return Unknown
+	case s == nil:
+		return Over
+	}
+	if hold > 0 {
+		s.NotBefore = max(s.NotBefore, after(now, hold))
+	}
+	s.LastError = shorten("cancelled: " + why)
+	p.remove(id, now)
+	return Applied
+}
+
+// remove takes an open step out. Its failures, and a delay that is not over, stay with its subject.
+func (p *Plan[P]) remove(id ID, now uint64) {
+	i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id })
+	s := &p.steps[i]
+	if s.Failures > 0 || s.NotBefore > now {
+		p.putBackoff(Backoff{Subject: s.Subject, Failures: s.Failures, LastError: s.LastError, Since: now,
+			Until: s.NotBefore})
+	}
+	p.steps = slices.Delete(p.steps, i, i+1)
+	p.revision++
+}

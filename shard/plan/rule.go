@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// View is what rules decide by.
+type View[S, O, P any] struct {
+	State S // replicated: the same for every leader
+	Seen  O // what this leader observes: facts that are in no log
+	Plan  *Plan[P]
+	Now   uint64 // shard time in milliseconds
+}
+
+// Rule is one reason to change something. The order of the rules is their priority.
+type Rule[S, O, P any] struct {
+	Name string
+	// Find is a pure function: equal views have equal findings. It may read the plan, to see what is open.
+	Find func(v View[S, O, P]) Finding[P]
+}
+
+// Finding is what a rule says. The zero value says that the rule has nothing to do with the view.
+type Finding[P any] struct {
+	// Steps are those that the rule wants, the best first. The first that the plan admits is taken, so that a subject
+	// that waits does not hold up the others.
+	Steps []Proposal[P]
+	// Reasons say what the rule would do and why it cannot.
+	Reasons []Reason
+	// Hold keeps all rules after this one from being asked, where it has no step that the plan admits.
+	Hold bool
+}
+
+// Code names a reason for programs. The package has those below; rules have their own.
+type Code string
+
+// The reasons of the package.
+const (
+	CodeOpen     Code = "step-open"     // a step is under way
+	CodeWaiting  Code = "step-waiting"  // a step is open, has failed, and waits
+	CodeOccupied Code = "occupied"      // a step is wanted, and another one has its subject or the last place
+	CodeBackoff  Code = "backoff"       // a step is wanted, and its subject has failed and waits
+	CodeRefused  Code = "beyond-limits" // a step is wanted that no plan takes, or that supersedes one that is over
+)
+
+// Reason says why something does not move.
+type Reason struct {
+	Rule     string // the rule that says it; empty for open steps
+	Code     Code
+	Subjects []Subject
+	Text     string
+	// Since is the shard time since when it holds, Until the one at which it ends by itself; 0 is unknown.
+	Since, Until uint64
+}
+
+// Decision is what is to be done next, or why that is nothing.
+type Decision[P any] struct {
+	// Step is what to begin, nil for nothing; Rule wants it, and Revision is what Begin needs.
+	Step     *Proposal[P]
+	Rule     string
+	Revision uint64
+	// Reasons come from what is open, and from every rule that was asked, in their order. Without a step and without
+	// reasons all is as it should be.
+	Reasons []Reason
+	// Wake is the shard time at which time alone may change the decision; 0 where it cannot.
+	Wake uint64
+}
+
+// Type says how one kind of step is judged. All of it is pure.
+type Type[S, O, P any] struct {
+	Kind Kind
+	Name string
+	// Reached says from what can be seen how far a step has come, and whether it has reached what it is for. Executors
+	// report nothing else.
+	Reached func(v View[S, O, P], s *Step[P]) (to Phase, done bool)
+	// Model returns the state and the observations after the step, for dry runs. It changes nothing in place.
+	Model func(v View[S, O, P], s *Step[P]) (S, O)
+}
+
+// Planner is an ordered list of rules, and the kinds of steps that they propose.
+type Planner[S, O, P any] struct {
+	Rules []Rule[S, O, P]
+	Types []Type[S, O, P]
+}
+
+// Next returns the first step of the first rule that has one which the plan admits, and otherwise all reasons.
+func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
+	d := Decision[P]{Revision: v.Plan.Revision()}
+	for i := range v.Plan.steps {
+		d.Reasons = append(d.Reasons, pl.open(&v.Plan.steps[i], v.Now))
+	}
+	for _, rule := range pl.Rules {
+		f := rule.Find(v)
+		for i := range f.Steps {
+			r, admitted := pl.blocked(v, &f.Steps[i])
+			if admitted {
+				d.Step, d.Rule = &f.Steps[i], rule.Name
+				break
+			}
+			r.Rule = rule.Name
+			d.Reasons = append(d.Reasons, r)
+		}
+		for _, r := range f.Reasons {
+			r.Rule = rule.Name
+			d.Reasons = append(d.Reasons, r)
+		}
+		if d.Step != nil || f.Hold {
+			break
+		}
+	}
+	for _, r := range d.Reasons {
+		if r.Until > v.Now && (d.Wake == 0 || r.Until < d.Wake) {
+			d.Wake = r.Until
+		}
+	}
+	return d
+}
+
+// blocked returns why the plan does not admit a proposal.
+func (pl *Planner[S, O, P]) blocked(v View[S, O, P], pr *Proposal[P]) (r Reason, admitted bool) {
+	if !v.Plan.fits(pr) {
+		text := pl.name(pr) + " is beyond the limits of a plan"
+		return Reason{Code: CodeRefused, Subjects: subjects(pr), Text: text}, false
+	}
+	out, other := v.Plan.admits(pr, v.Now)
+	r = Reason{Code: CodeOccupied, Subjects: subjects(pr)}
+	switch {
+	case out == Applied:
+		return r, true
+	case out == Over:
+		r.Code = CodeRefused
+		r.Text = fmt.Sprintf("%s supersedes step %d, which is over", pl.name(pr), pr.Supersedes)
+	case out == Waits:
+		b := v.Plan.Backoff(pr.Subject)
+		r.Code, r.Since, r.Until = CodeBackoff, b.Since, b.Until
+		r.Text = fmt.Sprintf("%s waits %d ms%s", pl.name(pr), b.Until-v.Now, cause(b.Failures, b.LastError))
+	case other != nil:
+		r.Since = other.Started
+		r.Text = fmt.Sprintf("%s waits for step %d, %s", pl.name(pr), other.ID, pl.name(&other.Proposal))
+	default:
+		r.Text = fmt.Sprintf("%s waits for one of %d open steps to end", pl.name(pr), len(v.Plan.steps))
+	}
+	return r, false
+}
+
+// open returns what stands for an open step among the reasons.
+func (pl *Planner[S, O, P]) open(s *Step[P], now uint64) Reason {
+	r := Reason{Code: CodeOpen, Subjects: subjects(&s.Proposal), Since: s.Entered}
+	r.Text = fmt.Sprintf("step %d, %s, is in phase %d%s", s.ID, pl.name(&s.Proposal), s.Phase,
+		cause(s.Failures, s.LastError))
+	if s.NotBefore > now {
+		r.Code, r.Until = CodeWaiting, s.NotBefore
+	}
+	return r
+}
+
+// cause says why a subject waits, or has been tried before.
+func cause(failures uint32, last string) string {
+	switch {
+	case failures > 0:
+		return fmt.Sprintf(" after failure %d: %s", failures, last)
+	case last != "":
+		return ": " + last
+	}
+	return ""
+}
+
+func subjects[P any](pr *Proposal[P]) []Subject {
+	return append([]Subject{pr.Subject}, pr.With...)
+}
+
+// kind returns how a kind of step is judged. A step of a kind that the planner does not have is a mistake of the
+// program: it stops there.
+func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
+	i := slices.IndexFunc(pl.Types, func(t Type[S, O, P]) bool { return t.Kind == k })
+	if i < 0 {
+		panic(fmt.Sprintf("plan: a step of kind %d, which the planner does not have", k))
+	}
+	return &pl.Types[i]
+}
+
+// name says a step in words: what kind, of what.
+func (pl *Planner[S, O, P]) name(pr *Proposal[P]) string {
+	return pl.kind(pr.Kind).Name + " of " + string(pr.Subject)
+}

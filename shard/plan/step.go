@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// The limits of what a plan holds. They are part of what every replica agrees on.
+const (
+	// MaxSteps is how many steps are open at the most, whatever Config.Open says.
+	MaxSteps = 64
+	// MaxBackoffs is how many subjects a plan remembers failures of. Beyond it the one whose delay ends first is
+	// forgotten.
+	MaxBackoffs = 256
+	// MaxSubject is the longest subject, in bytes; MaxWith is how many other subjects a step occupies at the most.
+	MaxSubject = 128
+	MaxWith    = 8
+	// MaxPayload is the longest encoded payload of a step, in bytes.
+	MaxPayload = 4096
+	// MaxText is how much of an error's text is kept, in bytes.
+	MaxText = 256
+)
+
+// ID numbers the steps of one plan. It grows, and is never given twice.
+type ID uint64
+
+// Kind numbers a kind of step. Zero is none.
+type Kind uint8
+
+// Phase is how far a step has come: 0 at first, then what Type.Reached says. It only grows.
+type Phase uint32
+
+// Subject names what a step is about, in the user's words: "shard/3", "host/b".
+type Subject string
+
+// Proposal is a step that a rule wants, before it is begun.
+type Proposal[P any] struct {
+	Kind    Kind
+	Subject Subject
+	// With are further subjects that no other step may have meanwhile. Their failures are not counted.
+	With    []Subject
+	Payload P
+	// Supersedes is an open step that this one takes the place of; 0 is none. What that step has done until then
+	// stays, and is for the rules to see.
+	Supersedes ID
+}
+
+// conflicts reports whether the two may not be open at once.
+func (pr *Proposal[P]) conflicts(other *Proposal[P]) bool {
+	for i := -1; i < len(pr.With); i++ {
+		if s := pr.subject(i); s == other.Subject {
+			return true
+		}
+		for _, w := range other.With {
+			if pr.subject(i) == w {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// subject is the subject for -1, and what stands at i of With for all others.
+func (pr *Proposal[P]) subject(i int) Subject {
+	if i < 0 {
+		return pr.Subject
+	}
+	return pr.With[i]
+}
+
+// Step is the record of a step that was begun and is not over.
+type Step[P any] struct {
+	ID ID
+	Proposal[P]
+	Phase Phase
+	// Term is that of the leader under which the record last changed. An executor of a later term cannot know how far
+	// the one before it came.
+	Term uint64
+	// Started is the shard time at which it was begun, Entered the one at which it came to its phase.
+	Started, Entered uint64
+	// Failures counts the attempts that failed since the subject's last success, those of earlier steps included.
+	Failures  uint32
+	LastError string
+	// NotBefore is the shard time before which no executor may act for the step again.
+	NotBefore uint64
+}
+
+// Act names a step as an executor read it. What it asks for is done where the step is still so: a compare-and-set.
+type Act struct {
+	Step     ID
+	Phase    Phase
+	Failures uint32
+	// Term is that of the leader whose executor it is.
+	Term uint64
+}
+
+// Act returns what an executor of that term names the step by.
+func (s *Step[P]) Act(term uint64) Act {
+	return Act{Step: s.ID, Phase: s.Phase, Failures: s.Failures, Term: term}
+}
+
+// Moment is what the machine's clock says: shard time in milliseconds, and the term of the leader.
+type Moment struct{ Now, Term uint64 }
+
+// Outcome says what became of an act. All but Applied changed nothing.
+type Outcome uint8
+
+// The outcomes of acts.
+const (
+	Applied   Outcome = iota + 1
+	OtherTerm         // the act is of a leader that is over
+	Unknown           // no step has had the id
+	Over              // the step is over
+	Moved             // the step has another phase or other failures by now: the act came late, or twice
+	Replanned         // the plan has changed since the step was proposed
+	Occupied          // an open step has one of the subjects, or as many are open as may be
+	Waits             // the subject has failed and waits
+	Unfit             // the act asks for what no plan takes
+)
+
+var outcomes = [...]string{Applied: "applied", OtherTerm: "of another term", Unknown: "unknown step",
+	Over: "step is over", Moved: "step has moved on", Replanned: "plan has changed", Occupied: "occupied",
+	Waits: "subject waits", Unfit: "unfit"}
+
+// String returns the outcome in words.
+func (o Outcome) String() string {
+	if int(o) < len(outcomes) && outcomes[o] != "" {
+		return outcomes[o]
+	}
+	return fmt.Sprintf("outcome %d", uint8(o))
+}
+
+// shorten returns as much of a text as a record keeps, whole letters of it.
+func shorten(text string) string {
+	if len(text) <= MaxText {
+		return text
+	}
+	end := MaxText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}

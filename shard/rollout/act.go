@@ -1,0 +1,298 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Verb is what an operator does. Every act works in every state of a rollout.
+type Verb uint8
+
+// The verbs.
+const (
+	VerbCreate Verb = 1 + iota
+	VerbAlter
+	VerbPause
+	VerbResume
+	VerbPromote
+	VerbAbort
+	VerbRollback
+	VerbBypass
+	VerbUnbypass
+	VerbWithdraw
+	VerbRetry
+	verbs
+)
+
+var verbNames = [verbs]string{
+	VerbCreate: "create", VerbAlter: "alter", VerbPause: "pause", VerbResume: "resume", VerbPromote: "promote",
+	VerbAbort: "abort", VerbRollback: "rollback", VerbBypass: "bypass", VerbUnbypass: "unbypass",
+	VerbWithdraw: "withdraw", VerbRetry: "retry",
+}
+
+// String returns the verb as people write it.
+func (v Verb) String() string { return verbNames[v] }
+
+// Act is an operator's command.
+type Act struct {
+	Verb Verb
+	// Locations are those that it is about; none are all.
+	Locations []string
+	Seq       uint64
+	// Fast makes a roll-back reach all its locations at once, instead of in their order with their delays.
+	Fast           bool
+	Author, Reason string
+}
+
+// Audit is an act that was carried out.
+type Audit struct {
+	Verb           Verb
+	Since          uint64 // moment
+	Locations      string
+	Seq            uint64
+	Author, Reason string
+}
+
+// Act carries an operator's command out, and writes down who did it and why.
+func (r *Rollout) Act(at At, act Act) Answer {
+	if !fitText(act.Author, act.Reason) {
+		return refuse(protocol.StatusBadRequest, "author or reason is too long")
+	}
+	chosen, a := r.choose(act.Locations)
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	switch act.Verb {
+	case VerbPause:
+		r.pause(at, &act)
+	case VerbResume:
+		r.resume(at)
+	case VerbPromote:
+		a = r.promote(at, &act, chosen)
+	case VerbAbort:
+		r.abort(at, &act)
+	case VerbRollback:
+		a = r.rollBack(at, &act, chosen)
+	case VerbBypass, VerbUnbypass:
+		a = r.bypass(at, &act, chosen)
+	case VerbWithdraw:
+		a = r.withdraw(at, &act)
+	case VerbRetry:
+		r.retry(at, &act, chosen)
+	default:
+		a = refuse(protocol.StatusBadRequest, "that is no act")
+	}
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	r.remember(at, act)
+	r.run(at, true)
+	return Answer{Seq: act.Seq, Generation: r.generation}
+}
+
+// choose finds the locations of an act, in their order.
+func (r *Rollout) choose(list []string) ([]*Location, Answer) {
+	if len(list) == 0 {
+		return r.locations, Answer{}
+	}
+	var chosen []*Location
+	for _, l := range r.locations {
+		if slices.Contains(list, l.Spec.Name) {
+			chosen = append(chosen, l)
+		}
+	}
+	for _, name := range list {
+		if r.Find(name) == nil {
+			return nil, refuse(protocol.StatusNotFound, "there is no location %q; there are %s", name,
+				strings.Join(r.names(), ", "))
+		}
+	}
+	return chosen, Answer{}
+}
+
+// remember writes an act down.
+func (r *Rollout) remember(at At, act Act) {
+	if len(r.audit) >= MaxAudit {
+		r.audit = append(r.audit[:0], r.audit[1:]...)
+	}
+	r.audit = append(r.audit, Audit{
+		Verb: act.Verb, Since: at.moment(), Locations: cut(strings.Join(act.Locations, ",")), Seq: act.Seq,
+		Author: act.Author, Reason: act.Reason,
+	})
+	r.changeHead(at)
+}
+
+func (r *Rollout) pause(at At, act *Act) {
+	if r.paused.Since == 0 {
+		r.paused = Stop{Since: at.moment(), By: act.Author, Why: act.Reason}
+	}
+}
+
+// resume ends a pause and a halt. Deadlines count from here, and versions may be given up as often as at first.
+func (r *Rollout) resume(at At) {
+	if !r.stopped() {
+		return
+	}
+	r.paused, r.halted = Stop{}, Stop{}
+	r.resumed = at.moment()
+	for _, l := range r.locations {
+		if l.Reelections != 0 || l.Stuck {
+			l.Reelections, l.Stuck = 0, false
+			r.changeLocation(at, l)
+		}
+	}
+}
+
+// promote does not wait: it gives locations a version without regard to delays, gates and instances. Without a seq that
+// is what each would get next; one that has nothing to get counts as having reached its target.
+func (r *Rollout) promote(at At, act *Act, chosen []*Location) Answer {
+	if act.Seq != 0 {
+		if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
+			return a
+		}
+		if l := chosen[0]; len(act.Locations) == 1 && l.present() > act.Seq {
+			return refuse(protocol.StatusPreconditionFailed, "%s is at %d; what goes back is a rollback", l.Spec.Name,
+				l.present())
+		}
+	}
+	for _, l := range chosen {
+		seq := act.Seq
+		if seq == 0 {
+			seq = max(r.upcoming(l), l.present())
+		}
+		v := r.Version(seq)
+		if v == nil || v.Withdrawn || seq < l.present() || l.Bypassed && len(act.Locations) == 0 {
+			continue
+		}
+		switch t := l.Target(); {
+		case seq > l.present() || t.Abandoned != 0:
+			r.assign(at, l, seq, CausePromote, act.Reason)
+		case t.Reached == 0:
+			t.Waived = true
+			r.setReached(at, l)
+		}
+	}
+	return Answer{}
+}
+
+// upcoming is the newest version that a location could be given if no delay were left, 0 for none.
+func (r *Rollout) upcoming(l *Location) uint64 {
+	const end = 1 << 62
+	return r.newest(l, end)
+}
+
+// usable refuses a version that is not kept or was withdrawn.
+func (r *Rollout) usable(seq uint64) Answer {
+	v := r.Version(seq)
+	switch {
+	case v == nil && len(r.versions) > 0:
+		return refuse(protocol.StatusNotFound, "version %d is not kept; the oldest is %d", seq, r.versions[0].Seq)
+	case v == nil:
+		return refuse(protocol.StatusNotFound, "there is no version yet")
+	case v.Withdrawn:
+		return refuse(protocol.StatusPreconditionFailed, "version %d was withdrawn", seq)
+	}
+	return Answer{}
+}
+
+// abort gives up every target that is not reached, and halts. No target changes: what goes back is a roll-back.
+func (r *Rollout) abort(at At, act *Act) {
+	for _, l := range r.locations {
+		if l.Back != 0 {
+			l.Back = 0
+			r.changeLocation(at, l)
+		}
+		if t := l.Target(); t != nil && t.Reached == 0 && t.Abandoned == 0 {
+			r.abandon(at, l, act.Reason)
+		}
+	}
+	r.halt(at, Stop{Reason: HaltAborted, By: act.Author, Why: act.Reason})
+}
+
+// rollBack takes locations back to a version. They get none of the versions above it by themselves that there are now.
+func (r *Rollout) rollBack(at At, act *Act, chosen []*Location) Answer {
+	if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	first := true
+	for _, l := range chosen {
+		l.Bar = Bar{Above: act.Seq, UpTo: r.lastSeq}
+		l.Back = 0
+		r.changeLocation(at, l)
+		t := l.Target()
+		if t == nil || t.Seq <= act.Seq {
+			continue
+		}
+		if t.Abandoned == 0 {
+			r.abandon(at, l, act.Reason)
+		}
+		if act.Fast || first {
+			r.assign(at, l, act.Seq, CauseRollback, act.Reason)
+		} else {
+			l.Back = act.Seq
+		}
+		first = false
+	}
+	return Answer{}
+}
+
+// bypass takes locations out of the order, or back into it. What they have they keep.
+func (r *Rollout) bypass(at At, act *Act, chosen []*Location) Answer {
+	if len(act.Locations) == 0 {
+		return refuse(protocol.StatusBadRequest, "say which location")
+	}
+	for _, l := range chosen {
+		if bypassed := act.Verb == VerbBypass; l.Bypassed != bypassed {
+			l.Bypassed, l.Stuck = bypassed, false
+			r.changeLocation(at, l)
+		}
+	}
+	return Answer{}
+}
+
+// withdraw says that a version is bad: no location gets it any more, and those that have not reached it get another
+// one.
+func (r *Rollout) withdraw(at At, act *Act) Answer {
+	v := r.Version(act.Seq)
+	if v == nil {
+		return refuse(protocol.StatusNotFound, "version %d is not kept", act.Seq)
+	}
+	if v.Withdrawn {
+		return Answer{}
+	}
+	v.Withdrawn = true
+	r.changeVersion(at, v)
+	for _, l := range r.locations {
+		if l.Back == act.Seq {
+			l.Back = 0
+			r.changeLocation(at, l)
+		}
+		if t := l.Target(); t != nil && t.Seq == act.Seq && t.Reached == 0 && t.Abandoned == 0 {
+			r.abandon(at, l, act.Reason)
+		}
+	}
+	return Answer{}
+}
+
+// retry gives locations that are in trouble the same version again, and ends a halt.
+func (r *Rollout) retry(at At, act *Act, chosen []*Location) {
+	for _, l := range chosen {
+		t := l.Target()
+		trouble := t != nil && t.Reached == 0 && l.Back == 0 && (t.Abandoned != 0 || l.Stuck || l.Counts.Failing > 0)
+		if v := r.Version(l.present()); !trouble || v == nil || v.Withdrawn {
+			continue
+		}
+		l.Reelections = 0
+		r.assign(at, l, t.Seq, CauseRetry, act.Reason)
+	}
+	if r.halted.Since != 0 {
+		r.halted = Stop{}
+		r.resumed = at.moment()
+		for _, l := range chosen {
+			l.Reelections = 0
+			r.changeLocation(at, l)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package rollout
+
+// run lets everything move that can, where the command may have made something move or time has.
+func (r *Rollout) run(at At, moves bool) {
+	if !moves && (r.due == 0 || at.Now < r.due) {
+		return
+	}
+	r.advance(at)
+	if due := r.nextDue(at.Now); due != r.due {
+		r.due, at.Out.Changed = due, true
+	}
+	r.resize()
+}
+
+// Due is carried out when the time of NextDue has come.
+func (r *Rollout) Due(at At) { r.run(at, false) }
+
+// NextDue is the shard time at which time alone changes something; false where it never does.
+func (r *Rollout) NextDue() (uint64, bool) { return r.due, r.due != 0 }
+
+// advance is where locations get targets by themselves. It goes through them once, in their order: what one of them
+// gets moves none before it.
+//
+// What is a fact is noted while the rollout stands still too, and only then moves anything.
+func (r *Rollout) advance(at At) {
+	for _, l := range r.locations {
+		r.noteReached(at, l)
+	}
+	if r.stopped() {
+		return
+	}
+	for _, l := range r.locations {
+		if r.step(at, l); r.halted.Since != 0 {
+			return
+		}
+	}
+	r.ask(at)
+}
+
+// noteReached writes down that a location has reached its target.
+func (r *Rollout) noteReached(at At, l *Location) {
+	t := l.Target()
+	if t == nil || t.Reached != 0 || t.Abandoned != 0 || !l.satisfied() || !l.gatesPassed() || r.failing(l, at.Now) {
+		return
+	}
+	r.setReached(at, l)
+}
+
+func (r *Rollout) setReached(at At, l *Location) {
+	t := l.Target()
+	t.Reached, l.Reelections, l.Stuck = at.moment(), 0, false
+	r.changeLocation(at, l)
+	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
+}
+
+// step gives one location its next target, where it is ready for it and there is one.
+func (r *Rollout) step(at At, l *Location) {
+	if l.Bypassed {
+		return
+	}
+	if l.Back != 0 {
+		if waits, _ := r.waitsToGoBack(l, at.Now); !waits {
+			r.assign(at, l, l.Back, CauseRollback, l.Target().Note)
+		}
+		return
+	}
+	failing := r.failing(l, at.Now)
+	if r.ready(l, failing) {
+		seq := r.newest(l, at.Now)
+		switch t := l.Target(); {
+		case failing:
+			if r.reelect(at, l, seq) {
+				return
+			}
+		case seq == 0:
+		case t == nil:
+			r.assign(at, l, seq, CauseBirth, "")
+		case t.Abandoned != 0:
+			r.assign(at, l, seq, CauseReplaced, "")
+		default:
+			r.assign(at, l, seq, CauseNext, "")
+		}
+	}
+	r.checkDeadlines(at, l)
+}
+
+// ready reports whether a location may be given another target: it never had one and an instance is there for it; the
+// one that it has was given up or is to be; or it has reached it, and as many leaders as required are there now.
+func (r *Rollout) ready(l *Location, failing bool) bool {
+	t := l.Target()
+	if t == nil {
+		return l.Counts.Instances > 0
+	}
+	return t.Abandoned != 0 || failing || t.Reached != 0 && l.satisfied()
+}
+
+// reelect gives a target up that instances cannot use, and assigns the version seq in its place. It does nothing where
+// there is no other version (0), and none to be had from a source, or where the last time was too recently. It reports
+// whether the location has another target, or the rollout halts.
+func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
+	askable := r.rules.Source == SourceAsked && r.source(l) == nil
+	if seq == 0 && !askable || !l.reelectedLongAgo(&r.rules.Reelect, at.Now) {
+		return false
+	}
+	if !l.mayReelect(&r.rules.Reelect, at.Now) {
+		r.halt(at, Stop{Reason: HaltReelections, Location: l.Spec.Name})
+		return true
+	}
+	if seq == 0 {
+		return false
+	}
+	l.Reelections++
+	l.Reelected = at.moment()
+	r.abandon(at, l, "failed")
+	r.assign(at, l, seq, CauseReelection, "")
+	return true
+}
+
+// reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether there may be another
+// one now.
+func (l *Location) reelectedLongAgo(rules *Reelect, now uint64) bool {
+	return l.Reelected == 0 || over(l.Reelected, rules.MinInterval, now)
+}
+
+func (l *Location) mayReelect(rules *Reelect, now uint64) bool {
+	return l.reelectedLongAgo(rules, now) && l.Reelections < rules.Max
+}
+
+// waitsToGoBack reports whether a location that goes back waits for the one before it, and until when, where only time
+// is missing.
+func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint64) {
+	before := r.source(l)
+	switch {
+	case before == nil:
+		return false, 0
+	case before.Back != 0:
+		return true, 0
+	}
+	t := before.Target()
+	if t == nil || t.Seq != l.Back {
+		return false, 0
+	}
+	if t.Reached == 0 {
+		return true, 0
+	}
+	if delay := r.delay(l); !over(t.Reached, delay, now) {
+		return true, t.Reached + delay
+	}
+	return false, 0
+}
+
+// pending is when the progress of a location's target began to count; false where there is nothing to reach.
+func (r *Rollout) pending(l *Location) (since uint64, ok bool) {
+	t := l.Target()
+	if t == nil || t.Reached != 0 || t.Abandoned != 0 || l.Bypassed || l.Back != 0 {
+		return 0, false
+	}
+	return max(t.Assigned, r.resumed), true
+}
+
+// checkDeadlines reports a target that is not reached for too long, and halts where the spec says so.
+func (r *Rollout) checkDeadlines(at At, l *Location) {
+	since, ok := r.pending(l)
+	if !ok {
+		return
+	}
+	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && over(since, d, at.Now) {
+		l.Stuck = true
+		r.changeLocation(at, l)
+		at.event(Event{Kind: EventStuck, Location: l.Spec.Name, Seq: l.present(), Generation: l.Target().Generation})
+	}
+	if d := r.rules.HaltDeadline; d != 0 && over(since, d, at.Now) {
+		r.halt(at, Stop{Reason: HaltDeadline, Location: l.Spec.Name})
+	}
+}
+
+func (r *Rollout) halt(at At, s Stop) {
+	s.Since = at.moment()
+	r.halted = s
+	r.changeHead(at)
+	at.event(Event{Kind: EventHalted, Location: s.Location, Halt: s.Reason})
+}
+
+// nextDue is when time alone changes something, after everything has moved that can move now.
+func (r *Rollout) nextDue(now uint64) uint64 {
+	if r.stopped() {
+		return 0
+	}
+	due := uint64(0)
+	at := func(moment uint64) {
+		if moment > now && (due == 0 || moment < due) {
+			due = moment
+		}
+	}
+	for _, l := range r.locations {
+		if !l.Bypassed {
+			r.dueOf(l, now, at)
+		}
+	}
+	if r.wants(now) {
+		at(r.asked + r.rules.AskInterval)
+	}
+	return due
+}
+
+func (r *Rollout) dueOf(l *Location, now uint64, at func(uint64)) {
+	if l.Back != 0 {
+		_, until := r.waitsToGoBack(l, now)
+		at(until)
+		return
+	}
+	failing := r.failing(l, now)
+	if r.ready(l, failing) {
+		if before := r.source(l); before != nil {
+			if _, next := r.candidates(l, before, now); next != nil {
+				at(r.begun(next) + r.delay(l))
+			}
+		}
+	}
+	if failing {
+		at(l.Reelected + r.rules.Reelect.MinInterval)
+	} else if t := l.Target(); t != nil && t.Abandoned == 0 {
+		_, ripens := r.signals(l, now)
+		at(ripens)
+	}
+	since, ok := r.pending(l)
+	if ok && r.rules.ProgressDeadline != 0 && !l.Stuck {
+		at(since + r.rules.ProgressDeadline)
+	}
+	if ok && r.rules.HaltDeadline != 0 {
+		at(since + r.rules.HaltDeadline)
+	}
+}

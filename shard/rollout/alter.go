@@ -1,0 +1,85 @@
+package rollout
+
+import "github.com/signalbox/signalbox/protocol"
+
+// Alter gives the rollout another spec. It never touches targets. A location that is left out is gone with its history,
+// and its delay passes to the one behind it.
+func (r *Rollout) Alter(at At, spec Spec, author, reason string) Answer {
+	if wrong := spec.Check(); wrong != "" {
+		return refuse(protocol.StatusBadRequest, "%s", wrong)
+	}
+	if !fitText(author, reason) {
+		return refuse(protocol.StatusBadRequest, "author or reason is too long")
+	}
+	r.apply(at, spec.clone())
+	r.remember(at, Act{Verb: VerbAlter, Author: author, Reason: reason})
+	r.run(at, true)
+	return Answer{}
+}
+
+// apply takes a spec over.
+func (r *Rollout) apply(at At, spec Spec) {
+	old := r.locations
+	r.rules = spec.Rules
+	r.locations = make([]*Location, len(spec.Locations))
+	for k, ls := range spec.Locations {
+		l := find(old, ls.Name)
+		if l == nil {
+			r.lastLocation++
+			l = &Location{ID: r.lastLocation, Spec: ls}
+		}
+		r.locations[k] = l
+	}
+	inherited := make([]uint64, len(r.locations))
+	for k, l := range r.locations {
+		if k > 0 && l.Spec.Delay == spec.Locations[k].Delay {
+			inherited[k] = inherits(old, r.locations, r.locations[k-1], l)
+		}
+	}
+	for k, l := range r.locations {
+		l.index, l.Inherited, l.Spec = k, inherited[k], spec.Locations[k]
+		l.setGates()
+		r.changeLocation(at, l)
+	}
+	for _, l := range old {
+		if find(r.locations, l.Spec.Name) == nil {
+			at.Out.Rows = append(at.Out.Rows, locationRow(l.ID))
+		}
+	}
+	if r.rules.Source != SourceAsked {
+		r.ticket = Ticket{}
+	}
+	for _, l := range r.locations {
+		r.makeRoom(l, int(r.rules.KeepVersions), at.Now)
+	}
+	r.changeHead(at)
+}
+
+// inherits returns the delay that a location has from those that stood right between it and the one before it and are
+// gone. It has none where another location came before it: its place is another one then.
+func inherits(old, now []*Location, before, l *Location) uint64 {
+	sum, between := l.Inherited, false
+	for _, o := range old {
+		switch {
+		case o == before:
+			between = true
+		case o == l:
+			if between {
+				return sum
+			}
+			return 0
+		case between && find(now, o.Spec.Name) == nil:
+			sum += o.Delay()
+		}
+	}
+	return 0
+}
+
+func find(list []*Location, name string) *Location {
+	for _, l := range list {
+		if l.Spec.Name == name {
+			return l
+		}
+	}
+	return nil
+}

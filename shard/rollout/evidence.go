@@ -1,0 +1,155 @@
+package rollout
+
+// This file has what a location knows of its instances without looking at them: counts, and those that may make it give
+// its target up, in order.
+
+// take counts what an instance says in (+1) or out (-1), where it is about the present target.
+func (l *Location) take(i *Instance, n int) {
+	t := l.Target()
+	if t == nil || i.Generation != t.Generation {
+		return
+	}
+	switch {
+	case i.Status == StatusFailed:
+		l.Counts.Failing += n
+	case i.Status == StatusOK && i.Current == t.Seq && i.Role == Leader:
+		l.Counts.Reached += n
+	}
+	switch i.signal {
+	case signalCode:
+		l.explicit[i.Role] += n
+	case signalTries:
+		if n > 0 {
+			l.suspects[i.Role].push(i)
+		} else {
+			l.suspects[i.Role].remove(i)
+		}
+	}
+}
+
+// evidence is what decisions about a location rest on, as far as instances change it. Reports that leave it as it is
+// move nothing.
+type evidence struct {
+	satisfied, anyReached bool
+	explicit, suspects    [roles]int
+}
+
+func (l *Location) evidence() evidence {
+	return evidence{
+		satisfied: l.satisfied(), anyReached: l.Counts.Reached > 0, explicit: l.explicit,
+		suspects: [roles]int{len(l.suspects[Follower]), len(l.suspects[Leader])},
+	}
+}
+
+// signals returns how many instances say that the target is of no use, but counts no further than one more than may
+// fail; and when time alone makes it one more (0 is never). Errors of followers count only while no live leader has
+// reached the target: so one broken newcomer cannot move a healthy location, and a location of followers heals.
+func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
+	limit := int(l.Spec.MaxFailing) + 1
+	for role := Leader; ; role-- {
+		count += l.explicit[role]
+		if count < limit {
+			n, next := l.suspects[role].overdue(0, now, r.rules.Reelect.After, limit-count)
+			count += n
+			if next != 0 && (ripens == 0 || next < ripens) {
+				ripens = next
+			}
+		}
+		if role == Follower || l.Counts.Reached > 0 {
+			break
+		}
+	}
+	if count >= limit {
+		return limit, 0
+	}
+	return count, ripens
+}
+
+// failing reports whether the target is to be given up because instances cannot use it.
+func (r *Rollout) failing(l *Location, now uint64) bool {
+	t := l.Target()
+	if t == nil || t.Abandoned != 0 {
+		return false
+	}
+	n, _ := r.signals(l, now)
+	return n > int(l.Spec.MaxFailing)
+}
+
+// suspects is a heap of instances, those that received the target first in front.
+type suspects []*Instance
+
+func (s suspects) before(a, b *Instance) bool {
+	return a.Received < b.Received || a.Received == b.Received && a.ID < b.ID
+}
+
+func (s *suspects) reset() {
+	clear(*s)
+	*s = (*s)[:0]
+}
+
+func (s *suspects) push(i *Instance) {
+	i.place = len(*s)
+	*s = append(*s, i)
+	s.up(i.place)
+}
+
+func (s *suspects) remove(i *Instance) {
+	h, k := *s, i.place
+	last := len(h) - 1
+	h.swap(k, last)
+	h[last] = nil
+	*s = h[:last]
+	if k < last {
+		s.down(k)
+		s.up(k)
+	}
+}
+
+func (s suspects) swap(a, b int) {
+	s[a], s[b] = s[b], s[a]
+	s[a].place, s[b].place = a, b
+}
+
+func (s suspects) up(k int) {
+	for k > 0 && s.before(s[k], s[(k-1)/2]) {
+		s.swap(k, (k-1)/2)
+		k = (k - 1) / 2
+	}
+}
+
+func (s suspects) down(k int) {
+	for {
+		child := 2*k + 1
+		if child >= len(s) {
+			return
+		}
+		if child+1 < len(s) && s.before(s[child+1], s[child]) {
+			child++
+		}
+		if !s.before(s[child], s[k]) {
+			return
+		}
+		s.swap(k, child)
+		k = child
+	}
+}
+
+// overdue counts those at and below a place that received the target more than a time ago, up to a limit, and says when
+// the next one has. It looks at twice the limit at the most.
+func (s suspects) overdue(k int, now, after uint64, limit int) (count int, next uint64) {
+	if k >= len(s) || limit == 0 {
+		return 0, 0
+	}
+	if ripe := s[k].Received + after + 1; now < ripe {
+		return 0, ripe
+	}
+	count = 1
+	for child := 2*k + 1; child <= 2*k+2; child++ {
+		n, at := s.overdue(child, now, after, limit-count)
+		count += n
+		if at != 0 && (next == 0 || at < next) {
+			next = at
+		}
+	}
+	return count, next
+}

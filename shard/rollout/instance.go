@@ -1,0 +1,319 @@
+package rollout
+
+import (
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Role says whether an instance counts. A starting instance is a follower: it gets the target of its location and holds
+// nothing up. It becomes a leader when it has the data and can serve.
+type Role uint8
+
+// The roles.
+const (
+	Follower Role = iota
+	Leader
+	roles
+)
+
+// Status is how an instance is getting on with the target.
+type Status uint8
+
+// The statuses.
+const (
+	StatusOK Status = iota
+	StatusUpdating
+	StatusFailed
+	statuses
+)
+
+var statusNames = [statuses]string{StatusOK: "ok", StatusUpdating: "updating", StatusFailed: "failed"}
+
+// String returns the status as people read it.
+func (s Status) String() string { return statusNames[s] }
+
+// signal says what an instance's failure may lead to.
+type signal uint8
+
+const (
+	signalNone  signal = iota
+	signalCode         // it failed with a listed code
+	signalTries        // it failed more often than it may
+	signals
+)
+
+// Instance is one instance of a location: what a session that has joined says of itself. It belongs to the caller, who
+// keeps one in its place for as long as it has joined, sets ID, and changes nothing else.
+type Instance struct {
+	ID         uint64 // of the caller, never given twice
+	Name       string
+	Location   string
+	Attributes string
+	Role       Role
+	// What it reported last: the version in use, and how it is getting on with the target of a generation.
+	Current    uint64
+	Generation uint64
+	Status     Status
+	Code, Text string
+	Attempts   uint64
+	Since      uint64 // moment from which status and generation are these
+	// Sent is the generation that it is known to have received, Received the moment of that.
+	Sent, Received uint64
+	// Revision is that of its last change.
+	Revision uint64
+
+	location uint64 // id; the location may be gone
+	signal   signal
+	place    int // among the suspects of its location, where it is one
+}
+
+// Report is what an instance says.
+type Report struct {
+	Current    uint64
+	Generation uint64
+	Status     Status
+	Code, Text string
+	Attempts   uint64
+}
+
+func (i *Instance) report() Report {
+	return Report{
+		Current: i.Current, Generation: i.Generation, Status: i.Status, Code: i.Code, Text: i.Text,
+		Attempts: i.Attempts,
+	}
+}
+
+// Join lets an instance take part, as a follower. One that has joined already joins again, maybe under another name or
+// in another location.
+func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
+	if name == "" || !fitText(name) || len(attributes) > MaxAttributes {
+		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
+			MaxText, MaxAttributes)
+	}
+	l := r.Find(location)
+	if l == nil {
+		return refuse(protocol.StatusPreconditionFailed, "there is no location %q; there are %s", location,
+			strings.Join(r.names(), ", "))
+	}
+	holder := r.byName[name]
+	if holder != nil && holder != i {
+		a := refuse(protocol.StatusAlreadyExists, "another session has joined as %s", name)
+		a.Holder = holder
+		return a
+	}
+	if holder == i && i.location == l.ID {
+		if i.Attributes != attributes {
+			i.Attributes = attributes
+			r.changeInstance(at, i)
+		}
+		r.run(at, false)
+		return Answer{}
+	}
+	if r.joined(i) {
+		r.uncount(at, i)
+		delete(r.byName, i.Name)
+	} else if len(r.byName) >= MaxInstances {
+		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
+	}
+	*i = Instance{
+		ID: i.ID, Name: name, Location: location, Attributes: attributes, Since: at.moment(), location: l.ID,
+	}
+	r.byName[name] = i
+	r.count(at, i)
+	r.changeInstance(at, i)
+	r.run(at, true)
+	return Answer{}
+}
+
+// Leave ends an instance's part: it left, or its session ended.
+func (r *Rollout) Leave(at At, i *Instance) Answer {
+	if !r.joined(i) {
+		return notJoined()
+	}
+	r.uncount(at, i)
+	delete(r.byName, i.Name)
+	r.changeInstance(at, i)
+	r.run(at, true)
+	return Answer{}
+}
+
+// SetRole makes an instance a leader or a follower.
+func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
+	if role >= roles {
+		return refuse(protocol.StatusBadRequest, "that is no role")
+	}
+	if a := r.takesPart(i); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if i.Role == role {
+		r.run(at, false)
+		return Answer{}
+	}
+	r.uncount(at, i)
+	i.Role = role
+	r.count(at, i)
+	r.changeInstance(at, i)
+	r.run(at, true)
+	return Answer{}
+}
+
+// Report writes down what an instance says of itself.
+func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
+	a := r.checkReport(i, &report)
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	r.run(at, r.record(at, i, &report))
+	return Answer{}
+}
+
+// Ask is the document's GetTargetState: it reports, and is answered the target. A leader that asks in a location that
+// is ready for its next version makes the source be asked at once.
+func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
+	a := r.checkReport(i, &report)
+	if a.Status != protocol.StatusSuccess {
+		return a, Target{}
+	}
+	l := r.byID(i.location)
+	r.run(at, r.record(at, i, &report))
+	if r.asksSource(i, l) && r.wants(at.Now) {
+		r.openTicket(at)
+		r.due = r.nextDue(at.Now)
+	}
+	t := r.TargetOf(l, at.Now)
+	if t.Generation > i.Sent {
+		// Nothing rests on it yet: what the instance has reported is about an earlier generation.
+		i.Sent, i.Received = t.Generation, at.moment()
+		r.changeInstance(at, i)
+	}
+	return Answer{Seq: t.Seq, Generation: t.Generation}, t
+}
+
+// ChangesNothing reports whether a report, or an Ask, may be answered without being carried out: it says what is known
+// already, and time has changed nothing since.
+func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bool) bool {
+	if !r.joined(i) || i.report() != *report || r.due != 0 && now >= r.due {
+		return false
+	}
+	l := r.byID(i.location)
+	if l == nil {
+		return false
+	}
+	if !ask {
+		return true
+	}
+	t := l.Target()
+	return (t == nil || t.Generation <= i.Sent) && !(r.asksSource(i, l) && r.wants(now))
+}
+
+// asksSource reports whether the instance's asking makes the source be asked.
+func (r *Rollout) asksSource(i *Instance, l *Location) bool {
+	return r.rules.Source == SourceAsked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
+}
+
+func (r *Rollout) joined(i *Instance) bool { return i.Name != "" && r.byName[i.Name] == i }
+
+func notJoined() Answer {
+	return refuse(protocol.StatusNotFound, "the instance has not joined, or its session is over: join again")
+}
+
+// takesPart refuses what an instance says that has not joined, or whose location was removed.
+func (r *Rollout) takesPart(i *Instance) Answer {
+	if !r.joined(i) {
+		return notJoined()
+	}
+	if r.byID(i.location) == nil {
+		return refuse(protocol.StatusPreconditionFailed, "the location %s was removed; there are %s: join again",
+			i.Location, strings.Join(r.names(), ", "))
+	}
+	return Answer{}
+}
+
+func (r *Rollout) checkReport(i *Instance, report *Report) Answer {
+	if report.Status >= statuses || len(report.Code) > MaxWord || !fitText(report.Code, report.Text) ||
+		report.Status != StatusFailed && report.Code != "" {
+		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
+			MaxWord, MaxText)
+	}
+	if a := r.takesPart(i); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	given := uint64(0)
+	if t := r.byID(i.location).Target(); t != nil {
+		given = t.Generation
+	}
+	switch {
+	case report.Generation > given:
+		return refuse(protocol.StatusBadRequest, "%s has had no generation %d; the last is %d", i.Location,
+			report.Generation, given)
+	case report.Generation < i.Generation:
+		a := Answer{Status: protocol.StatusStale, Text: "the instance has reported a later generation"}
+		a.Generation = i.Generation
+		return a
+	}
+	return Answer{}
+}
+
+// record takes a report over, and says whether it may make something move.
+func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
+	l := r.byID(i.location)
+	if i.report() == *report {
+		return false
+	}
+	before := l.evidence()
+	counts := l.Counts
+	l.take(i, -1)
+	if i.Status != report.Status || i.Generation != report.Generation {
+		i.Since = at.moment()
+	}
+	i.Current, i.Generation, i.Status = report.Current, report.Generation, report.Status
+	i.Code, i.Text, i.Attempts = report.Code, report.Text, report.Attempts
+	if report.Generation > i.Sent {
+		i.Sent, i.Received = report.Generation, at.moment()
+	}
+	i.signal = r.rules.Reelect.signal(report)
+	l.take(i, +1)
+	if l.Counts != counts {
+		r.changeLocation(at, l)
+	}
+	r.changeInstance(at, i)
+	return l.evidence() != before
+}
+
+func (re *Reelect) signal(report *Report) signal {
+	if report.Status != StatusFailed {
+		return signalNone
+	}
+	for _, code := range re.Codes {
+		if code == report.Code {
+			return signalCode
+		}
+	}
+	if report.Attempts > re.Attempts {
+		return signalTries
+	}
+	return signalNone
+}
+
+func (r *Rollout) changeInstance(at At, i *Instance) {
+	i.Revision, at.Out.Changed = at.Revision, true
+	at.Out.Rows = append(at.Out.Rows, instanceRow(i.ID))
+}
+
+// count and uncount add an instance to its location and take it out, where the location is there still.
+func (r *Rollout) count(at At, i *Instance)   { r.recount(at, i, +1) }
+func (r *Rollout) uncount(at At, i *Instance) { r.recount(at, i, -1) }
+
+func (r *Rollout) recount(at At, i *Instance, n int) {
+	l := r.byID(i.location)
+	if l == nil {
+		return
+	}
+	l.Counts.Instances += n
+	if i.Role == Leader {
+		l.Counts.Leaders += n
+	}
+	l.take(i, n)
+	r.changeLocation(at, l)
+}

@@ -1,0 +1,335 @@
+package rollout
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+var (
+	soak = flag.Int("rollout.commands", 100_000, "how many random commands the rollout and its model are driven with")
+	from = flag.Uint64("rollout.seed", 1, "the seed of the first run")
+)
+
+const commandsOfARun = 400
+
+// TestRolloutAgreesWithItsModel: a rollout and its plain model get the same random commands at the same times. They
+// must answer alike and be in the same state after each, the invariants hold, and nothing is lost when it is saved and
+// loaded.
+func TestRolloutAgreesWithItsModel(t *testing.T) {
+	commands := *soak
+	if testing.Short() {
+		commands = min(commands, 20_000)
+	}
+	tally := make(map[string]int)
+	for seed := *from; commands > 0; seed++ {
+		if err := playRandomly(seed, bugNone, false, tally); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		commands -= commandsOfARun
+	}
+	t.Log(tally)
+	if *soak < 100_000 || testing.Short() {
+		return
+	}
+	for _, event := range []string{
+		"assigned birth", "assigned next", "assigned reelection", "assigned replaced", "assigned promote",
+		"assigned rollback", "assigned retry", "reached", "unreached", "abandoned", "stuck", "halted reelections",
+		"halted deadline", "halted aborted", "wanted", "foreign", "loaded", "dropped",
+	} {
+		if tally[event] < 20 {
+			t.Errorf("%q came about %d times: the commands do not reach it", event, tally[event])
+		}
+	}
+}
+
+// random is a run.
+type random struct {
+	*rand.Rand
+	rollout   *Rollout
+	model     *model
+	instances []*Instance
+	now       uint64
+	revision  uint64
+	out       Effects
+	tally     map[string]int
+	watched   bool
+	alone     bool
+	shown     map[string][]byte // what watches saw last
+	last      string
+}
+
+// playRandomly plays a run. With alone set the model is judged by the invariants, and not compared with the rollout.
+func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) error {
+	ra := &random{
+		Rand: rand.New(rand.NewPCG(seed, 7)), tally: tally, now: 1000, watched: seed%8 == 0 && !alone, alone: alone,
+	}
+	spec := ra.spec()
+	var a Answer
+	ra.rollout, a = New(ra.at(), spec, "op", "begin")
+	if a.Status != protocol.StatusSuccess {
+		return fmt.Errorf("spec %+v: %s", spec, a.Text)
+	}
+	ra.model = &model{planted: planted, now: ra.now}
+	ra.model.alter(spec)
+	for id := range uint64(8) {
+		ra.instances = append(ra.instances, &Instance{ID: id + 1})
+	}
+	for n := range commandsOfARun {
+		if err := ra.step(n); err != nil {
+			return fmt.Errorf("command %d at %d, %s: %w", n, ra.now, ra.last, err)
+		}
+	}
+	return nil
+}
+
+func (ra *random) at() At {
+	ra.out.Reset()
+	ra.revision++
+	return At{Now: ra.now, Revision: ra.revision, Out: &ra.out}
+}
+
+// pick returns one of a list.
+func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }
+
+var names = []string{"sas", "man", "vla", "iva"}
+
+func (ra *random) spec() Spec {
+	s := Spec{Rules: Rules{
+		DelayFrom: pick(ra, FromReached, FromReached, FromReached, FromAssigned), Source: pick(ra, SourcePublished,
+			SourcePublished, SourceAsked),
+		Reelect: Reelect{
+			Codes: []string{"expired"}, After: pick[uint64](ra, 0, 15, 30), Attempts: 2,
+			MinInterval: pick[uint64](ra, 0, 10, 60), Max: pick[uint64](ra, 0, 1, 3),
+		},
+		ProgressDeadline: pick[uint64](ra, 0, 40, 100), HaltDeadline: pick[uint64](ra, 0, 0, 0, 400),
+		KeepVersions: pick[uint64](ra, 4, 6),
+		AskInterval:  100,
+	}}
+	order := ra.Perm(len(names))
+	if ra.IntN(3) > 0 {
+		slices.Sort(order)
+	}
+	for _, k := range order[:1+ra.IntN(len(order))] {
+		ls := LocationSpec{Name: names[k], Delay: pick[uint64](ra, 0, 5, 5, 20)}
+		ls.Require = pick[uint64](ra, 0, 0, 0, 1, 2)
+		if len(s.Locations) == 0 {
+			ls.Delay = 0
+		}
+		ls.Gates = [][]string{nil, nil, {"errors"}, {"errors", "load"}}[ra.IntN(4)]
+		ls.MaxFailing = pick[uint64](ra, 0, 0, 0, 1)
+		s.Locations = append(s.Locations, ls)
+	}
+	return s
+}
+
+// step lets time pass and gives a command to both.
+func (ra *random) step(n int) error {
+	ra.last = "time"
+	if err := ra.pass(ra.now + pick[uint64](ra, 0, 0, 1, 1, 2, 5, 9, uint64(ra.IntN(80)))); err != nil {
+		return err
+	}
+	before, saved := ra.model.picture(), ra.rollout.Save(nil)
+	ra.last = ""
+	got, want, resumed, voided := ra.command()
+	if got != want && !ra.alone {
+		return fmt.Errorf("answered %v, the model %v", got, want)
+	}
+	if want == protocol.StatusSuccess {
+		ra.model.move()
+	}
+	if !ra.out.Changed && !bytes.Equal(saved, ra.rollout.Save(nil)) {
+		return fmt.Errorf("it changed and does not say so")
+	}
+	for _, e := range ra.out.Events {
+		ra.count(e)
+	}
+	if err := ra.compare(&before, resumed, voided); err != nil {
+		return err
+	}
+	if err := ra.watch(); err != nil {
+		return err
+	}
+	if n%40 == 39 {
+		return ra.reload()
+	}
+	return nil
+}
+
+// pass lets time pass. Mostly what is due is carried out at its moment; now and then it is late, as where the command
+// for it is not yet in the log.
+func (ra *random) pass(until uint64) error {
+	for ra.IntN(4) > 0 {
+		due, ok := ra.rollout.NextDue()
+		if !ok || due > until {
+			// Nothing is due, so that the model must not move by itself.
+			if err := ra.both(until, false); err != nil {
+				return err
+			}
+			break
+		}
+		if due > ra.now+1 {
+			if err := ra.both(due-1, false); err != nil {
+				return err
+			}
+		}
+		if err := ra.both(due, true); err != nil {
+			return err
+		}
+	}
+	ra.now, ra.model.now = until, until
+	return nil
+}
+
+func (ra *random) both(now uint64, due bool) error {
+	before := ra.model.picture()
+	ra.now, ra.model.now = now, now
+	if due {
+		ra.rollout.Due(ra.at())
+		if next, ok := ra.rollout.NextDue(); ok && next <= now {
+			return fmt.Errorf("%d is due at %d", next, now)
+		}
+		for _, e := range ra.out.Events {
+			ra.count(e)
+		}
+		if err := ra.watch(); err != nil {
+			return err
+		}
+	}
+	ra.model.move()
+	return ra.compare(&before, false, false)
+}
+
+func (ra *random) compare(before *picture, resumed, voided bool) error {
+	after, got := ra.model.picture(), ra.rollout.picture(ra.now, ra.instances)
+	if !ra.alone && !reflect.DeepEqual(after, got) {
+		return fmt.Errorf("the rollout differs from the model:\n%+v\n%+v", got, after)
+	}
+	size := ra.rollout.size
+	if ra.rollout.resize(); ra.rollout.size != size {
+		return fmt.Errorf("its size is %d, and was %d", ra.rollout.size, size)
+	}
+	return checkInvariants(before, &after, ra.rollout.rules.DelayFrom, resumed, voided)
+}
+
+func (ra *random) count(e Event) {
+	switch e.Kind {
+	case EventAssigned:
+		ra.tally["assigned "+e.Cause.String()]++
+	case EventReached:
+		ra.tally["reached"]++
+	case EventUnreached:
+		ra.tally["unreached"]++
+	case EventAbandoned:
+		ra.tally["abandoned"]++
+	case EventStuck:
+		ra.tally["stuck"]++
+	case EventHalted:
+		ra.tally["halted "+e.Halt.String()]++
+	case EventVersionWanted:
+		ra.tally["wanted"]++
+	}
+}
+
+// reload saves the rollout and its instances and makes them again from the bytes.
+func (ra *random) reload() error {
+	saved := ra.rollout.Save(nil)
+	loaded, err := Load(saved)
+	if err != nil {
+		return err
+	}
+	for _, k := range ra.Perm(len(ra.instances)) {
+		i := ra.instances[k]
+		if !ra.rollout.joined(i) {
+			continue
+		}
+		copied := &Instance{ID: i.ID}
+		if err := copied.Load(i.Save(nil)); err != nil {
+			return err
+		}
+		ra.instances[k] = copied
+		if err := loaded.Attach(copied); err != nil {
+			return err
+		}
+	}
+	for k, l := range loaded.locations {
+		if old := ra.rollout.locations[k]; l.Counts != old.Counts || l.evidence() != old.evidence() {
+			return fmt.Errorf("%s has other counts after a restart: %+v, %+v", l.Spec.Name, l.Counts, old.Counts)
+		}
+	}
+	if again := loaded.Save(nil); !bytes.Equal(saved, again) || loaded.size != ra.rollout.size ||
+		loaded.payloads != ra.rollout.payloads {
+		return fmt.Errorf("it is saved in another way after a restart")
+	}
+	ra.rollout = loaded
+	ra.tally["loaded"]++
+	return nil
+}
+
+// watch holds what watches are given against what changed: what looks different has the revision of the command, and
+// its row is among those that changed.
+func (ra *random) watch() error {
+	if !ra.watched {
+		return nil
+	}
+	now := make(map[string][]byte)
+	views := []string{""}
+	for _, l := range ra.rollout.locations {
+		views = append(views, locationView+l.Spec.Name, instancesView+l.Spec.Name)
+	}
+	for _, name := range views {
+		v, ok := ra.rollout.View(name)
+		if !ok {
+			return fmt.Errorf("there is no view %s", name)
+		}
+		key := fmt.Sprintf("%s %d", name, v.id())
+		now[key] = ra.rollout.AppendHead(nil, v)
+		old, known := ra.shown[key]
+		if known && !bytes.Equal(now[key], old) && ra.rollout.HeadRevision(v) != ra.revision {
+			return fmt.Errorf("the head of %q changed and has an old revision", key)
+		}
+		for e := range ra.rollout.Rows(v, slices.Values(ra.instances)) {
+			row := fmt.Sprintf("%s/%d", key, e.ID)
+			now[row] = e.Append(nil)
+			old, known := ra.shown[row]
+			if ra.shown != nil && (!known || !bytes.Equal(now[row], old)) &&
+				(e.Revision != ra.revision || !slices.Contains(ra.out.Rows, e.ID)) {
+				return fmt.Errorf("the row %s changed, and is not among %v", row, ra.out.Rows)
+			}
+		}
+	}
+	for row := range ra.shown {
+		var name string
+		var location, id uint64
+		if _, ok := now[row]; ok || !wholeRow(row, &name, &location, &id) {
+			continue
+		}
+		if id&3 == rowOfVersion {
+			ra.tally["dropped"]++
+		}
+		if !slices.Contains(ra.out.Rows, id) {
+			return fmt.Errorf("the row %s is gone, and not among %v", row, ra.out.Rows)
+		}
+	}
+	ra.shown = now
+	return nil
+}
+
+func (v View) id() uint64 {
+	if v.location == nil {
+		return 0
+	}
+	return v.location.ID
+}
+
+// wholeRow reads the name of a row of the whole rollout.
+func wholeRow(row string, _ *string, location, id *uint64) bool {
+	n, _ := fmt.Sscanf(row, " %d/%d", location, id)
+	return n == 2
+}

@@ -1,0 +1,240 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Rollout is one rollout. Its exported methods that take an At are its commands.
+type Rollout struct {
+	rules     Rules
+	locations []*Location // in the order of the spec
+	versions  []*Version  // by seq
+
+	// Counters never go back.
+	lastSeq, generation, lastLocation, lastTicket uint64
+
+	paused, halted Stop
+	resumed        uint64 // moment of the last resume
+	sources        []Source
+	ticket         Ticket
+	asked          uint64 // moment at which the source was asked last
+	declined       string // what the source said when it had no version
+	audit          []Audit
+	due            uint64 // when time alone changes something; 0 is never
+
+	headRevision uint64
+
+	// What follows from the rest.
+	byName   map[string]*Instance
+	payloads int
+	size     int
+}
+
+// At is when a command is carried out.
+type At struct {
+	Now uint64 // shard time in milliseconds
+	// Revision is what the changes of this command are known by.
+	Revision uint64
+	// Out gets what the command caused.
+	Out *Effects
+}
+
+// moment is what is written down for something that happens now: the first millisecond that begins after it. A delay is
+// over at its moment plus the delay, and so is never shorter than asked, although the clock cuts off what is less than
+// a millisecond.
+func (at At) moment() uint64 { return at.Now + 1 }
+
+// over reports whether a delay that began at a moment is over.
+func over(moment, delay, now uint64) bool { return delay == 0 || now >= moment+delay }
+
+// Effects is what commands caused. A caller reuses it.
+type Effects struct {
+	// Changed is set where anything that is saved changed.
+	Changed bool
+	Events  []Event
+	// Rows are the rows of watches that changed or are gone.
+	Rows []uint64
+}
+
+// Reset empties it for the next command.
+func (e *Effects) Reset() { e.Changed, e.Events, e.Rows = false, e.Events[:0], e.Rows[:0] }
+
+// EventKind says what an event is about.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventAssigned      EventKind = 1 + iota // a location has a new target
+	EventReached                            // a location has reached its target
+	EventUnreached                          // a gate that had passed no longer does
+	EventAbandoned                          // a target was given up
+	EventStuck                              // a target is not reached for longer than the progress deadline
+	EventHalted                             // the rollout halts
+	EventVersionWanted                      // the source ID is asked for a version under the ticket Seq
+)
+
+// Event is something that a command caused, for pushes, metrics and logs.
+type Event struct {
+	Kind       EventKind
+	Location   string
+	Seq        uint64
+	Generation uint64
+	Cause      Cause
+	Halt       HaltReason
+	ID         uint64
+}
+
+// Answer is the result of a command.
+type Answer struct {
+	Status protocol.Status
+	// Text says what was wrong where it was refused.
+	Text string
+	// Seq, Generation and Ticket are what the command gave or is about.
+	Seq, Generation, Ticket uint64
+	// Holder is the instance that has the name already.
+	Holder *Instance
+}
+
+func refuse(status protocol.Status, format string, args ...any) Answer {
+	return Answer{Status: status, Text: fmt.Sprintf(format, args...)}
+}
+
+// Stop is why a rollout stands still: an operator paused it, or it halted.
+type Stop struct {
+	Since  uint64 // moment; 0 where it does not
+	Reason HaltReason
+	// Location is where it halted by itself.
+	Location string
+	By, Why  string
+}
+
+// HaltReason says why a rollout halted.
+type HaltReason uint8
+
+// The reasons of halts.
+const (
+	HaltReelections HaltReason = 1 + iota // versions were given up too often in a row
+	HaltDeadline                          // a target was not reached in time
+	HaltAborted                           // an operator aborted
+	haltReasons
+)
+
+var haltNames = [haltReasons]string{HaltReelections: "reelections", HaltDeadline: "deadline", HaltAborted: "aborted"}
+
+// String returns the reason as people read it.
+func (h HaltReason) String() string { return haltNames[h] }
+
+// New makes a rollout. Nothing has a target yet.
+func New(at At, spec Spec, author, reason string) (*Rollout, Answer) {
+	if wrong := spec.Check(); wrong != "" {
+		return nil, refuse(protocol.StatusBadRequest, "%s", wrong)
+	}
+	if !fitText(author, reason) {
+		return nil, refuse(protocol.StatusBadRequest, "author or reason is too long")
+	}
+	r := &Rollout{byName: make(map[string]*Instance)}
+	r.apply(at, spec.clone())
+	r.remember(at, Act{Verb: VerbCreate, Author: author, Reason: reason})
+	r.resize()
+	return r, Answer{}
+}
+
+// Spec returns what the rollout was made or altered with.
+func (r *Rollout) Spec() Spec {
+	s := Spec{Rules: r.rules}
+	for _, l := range r.locations {
+		s.Locations = append(s.Locations, l.Spec)
+	}
+	return s.clone()
+}
+
+// Locations returns the locations in their order. They are for reading.
+func (r *Rollout) Locations() []*Location { return r.locations }
+
+// Audit returns what operators did, the oldest first.
+func (r *Rollout) Audit() []Audit { return r.audit }
+
+// Paused and Halted return why the rollout stands still; their Since is 0 where it does not.
+func (r *Rollout) Paused() Stop { return r.paused }
+
+// Halted returns why the rollout halted.
+func (r *Rollout) Halted() Stop { return r.halted }
+
+// LastSeq is the number of the newest version there ever was.
+func (r *Rollout) LastSeq() uint64 { return r.lastSeq }
+
+// Generation is the last one that was given to a target.
+func (r *Rollout) Generation() uint64 { return r.generation }
+
+// Instances is how many have joined.
+func (r *Rollout) Instances() int { return len(r.byName) }
+
+// Instance returns the one of that name, nil where none has joined.
+func (r *Rollout) Instance(name string) *Instance { return r.byName[name] }
+
+// Find returns the location of that name, nil where there is none.
+func (r *Rollout) Find(name string) *Location {
+	for _, l := range r.locations {
+		if l.Spec.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+func (r *Rollout) byID(id uint64) *Location {
+	for _, l := range r.locations {
+		if l.ID == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// names lists the locations for refusals.
+func (r *Rollout) names() []string {
+	var list []string
+	for _, l := range r.locations {
+		list = append(list, l.Spec.Name)
+	}
+	return list
+}
+
+// stopped reports whether nothing moves by itself.
+func (r *Rollout) stopped() bool { return r.paused.Since != 0 || r.halted.Since != 0 }
+
+// Deletable says whether the rollout may be deleted: with force, or when no instance has joined.
+func (r *Rollout) Deletable(force bool) Answer {
+	if !force && len(r.byName) > 0 {
+		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined; delete with force", len(r.byName))
+	}
+	return Answer{}
+}
+
+// Raise lets the counters jump, when the rollout is restored from a backup: no number of the time after the backup is
+// given a second time.
+func (r *Rollout) Raise(jump uint64) {
+	r.lastSeq += jump
+	r.generation += jump
+	r.lastTicket += jump
+}
+
+// changeHead marks the head of the whole rollout as changed.
+func (r *Rollout) changeHead(at At) { r.headRevision, at.Out.Changed = at.Revision, true }
+
+// changeLocation marks a location's row as changed.
+func (r *Rollout) changeLocation(at At, l *Location) {
+	if l.Revision == at.Revision && slices.Contains(at.Out.Rows, locationRow(l.ID)) {
+		return
+	}
+	l.Revision, at.Out.Changed = at.Revision, true
+	at.Out.Rows = append(at.Out.Rows, locationRow(l.ID))
+}
+
+func (at At) event(e Event) {
+	at.Out.Events = append(at.Out.Events, e)
+	at.Out.Changed = true
+}

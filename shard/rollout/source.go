@@ -1,0 +1,125 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Source is a session that makes versions when it is asked: the document's generate_timestamp.
+type Source struct {
+	ID   uint64 // of the caller, never given twice
+	Name string
+}
+
+// Ticket is a question to a source. At most one is open.
+type Ticket struct {
+	Number uint64 // never given twice; 0 where none is open
+	Source uint64
+	Opened uint64 // moment
+}
+
+// Sources returns those that can be asked, in the order in which they came. They are for reading.
+func (r *Rollout) Sources() []Source { return r.sources }
+
+// Ticket returns the open question; its Number is 0 where there is none.
+func (r *Rollout) Ticket() Ticket { return r.ticket }
+
+// AddSource gives a session the role of source.
+func (r *Rollout) AddSource(at At, s Source) Answer {
+	switch {
+	case !fitText(s.Name):
+		return refuse(protocol.StatusBadRequest, "the name of a source has at most %d bytes", MaxText)
+	case r.sourceIndex(s.ID) >= 0:
+		r.run(at, false)
+		return Answer{}
+	case len(r.sources) >= MaxSources:
+		return refuse(protocol.StatusPreconditionFailed, "there are %d sources already", MaxSources)
+	}
+	r.sources = append(r.sources, s)
+	r.changeHead(at)
+	r.run(at, true)
+	return Answer{}
+}
+
+// RemoveSource takes the role back: the session ended it, or is over. A question that it has not answered is void, and
+// the next source is asked.
+func (r *Rollout) RemoveSource(at At, id uint64) Answer {
+	k := r.sourceIndex(id)
+	if k < 0 {
+		return refuse(protocol.StatusNotFound, "the session is no source")
+	}
+	r.sources = slices.Delete(r.sources, k, k+1)
+	r.changeHead(at)
+	if r.ticket.Source == id && r.ticket.Number != 0 {
+		r.ticket, r.asked = Ticket{}, 0
+	}
+	r.run(at, true)
+	return Answer{}
+}
+
+func (r *Rollout) sourceIndex(id uint64) int {
+	return slices.IndexFunc(r.sources, func(s Source) bool { return s.ID == id })
+}
+
+// Offer answers a ticket with a version. A ticket is answered once.
+func (r *Rollout) Offer(at At, source, ticket uint64, p Publication) Answer {
+	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p.Compare = false
+	if a := r.addVersion(at, p); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	r.ticket, r.declined = Ticket{}, ""
+	r.run(at, true)
+	return Answer{Seq: r.lastSeq}
+}
+
+// Decline answers a ticket without a version. The source is asked again after the ask interval.
+func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
+	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	r.ticket, r.declined = Ticket{}, cut(why)
+	r.changeHead(at)
+	r.run(at, true)
+	return Answer{}
+}
+
+func (r *Rollout) checkTicket(source, ticket uint64) Answer {
+	if r.ticket.Number == 0 || ticket != r.ticket.Number || source != r.ticket.Source {
+		return refuse(protocol.StatusStale, "the ticket %d is not open for this source", ticket)
+	}
+	return Answer{}
+}
+
+// wants reports whether a source is to be asked for a version: the first location is ready for another one, and has
+// none that it may be given.
+func (r *Rollout) wants(now uint64) bool {
+	l := r.entry()
+	if r.rules.Source != SourceAsked || l == nil || l.Back != 0 || r.stopped() || r.ticket.Number != 0 ||
+		len(r.sources) == 0 {
+		return false
+	}
+	failing := r.failing(l, now)
+	if !r.ready(l, failing) || r.newest(l, now) != 0 {
+		return false
+	}
+	return !failing || l.mayReelect(&r.rules.Reelect, now)
+}
+
+// ask asks a source where a version is wanted and the last question is long enough ago.
+func (r *Rollout) ask(at At) {
+	if r.wants(at.Now) && (r.asked == 0 || over(r.asked, r.rules.AskInterval, at.Now)) {
+		r.openTicket(at)
+	}
+}
+
+func (r *Rollout) openTicket(at At) {
+	r.lastTicket++
+	r.ticket = Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: at.moment()}
+	r.asked = at.moment()
+	r.changeHead(at)
+	at.event(Event{Kind: EventVersionWanted, Seq: r.lastTicket, ID: r.ticket.Source})
+}

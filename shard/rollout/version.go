@@ -1,0 +1,155 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Version is what locations are given. Its seq is the document's timestamp.
+type Version struct {
+	Seq       uint64
+	Payload   []byte
+	Label     string
+	Author    string
+	Published uint64 // moment
+	Withdrawn bool
+	// Abandoned are the locations, by id, in which it was given up: neither they nor any location behind them gets it
+	// by itself.
+	Abandoned []uint64
+	Revision  uint64
+}
+
+// Publication is what a publisher says of a version.
+type Publication struct {
+	Payload       []byte
+	Label, Author string
+	// Expected is the last seq that the publisher knows, where Compare is set.
+	Expected uint64
+	Compare  bool
+}
+
+// Publish adds a version.
+func (r *Rollout) Publish(at At, p Publication) Answer {
+	if p.Compare && p.Expected != r.lastSeq {
+		a := refuse(protocol.StatusPreconditionFailed, "the last version is %d, not %d", r.lastSeq, p.Expected)
+		a.Seq = r.lastSeq
+		return a
+	}
+	if a := r.addVersion(at, p); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	r.run(at, true)
+	return Answer{Seq: r.lastSeq}
+}
+
+func (r *Rollout) addVersion(at At, p Publication) Answer {
+	if len(p.Payload) > MaxPayload || !fitText(p.Label, p.Author) {
+		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label and author %d",
+			MaxPayload, MaxText)
+	}
+	needed := r.needed(at.Now)
+	held := len(p.Payload)
+	for k, v := range r.versions {
+		if needed[k] {
+			held += len(v.Payload)
+		}
+	}
+	if held > MaxPayloads {
+		return refuse(protocol.StatusOverloaded, "the versions that are in use have %d bytes already",
+			held-len(p.Payload))
+	}
+	r.lastSeq++
+	v := &Version{
+		Seq: r.lastSeq, Payload: slices.Clone(p.Payload), Label: p.Label, Author: p.Author, Published: at.moment(),
+	}
+	r.payloads += len(v.Payload)
+	r.changeVersion(at, v)
+	r.changeHead(at)
+	kept := r.versions[:0]
+	count := len(r.versions) + 1
+	for k, old := range r.versions {
+		if !needed[k] && (count > int(r.rules.KeepVersions) || r.payloads > MaxPayloads) {
+			r.payloads -= len(old.Payload)
+			count--
+			at.Out.Rows = append(at.Out.Rows, versionRow(old.Seq))
+			continue
+		}
+		kept = append(kept, old)
+	}
+	clear(r.versions[len(kept):])
+	r.versions = append(kept, v)
+	return Answer{}
+}
+
+// needed says of every version whether it is kept however old it is: it is a location's target, what the location goes
+// back to, what it would be given now, or what it will be given next.
+func (r *Rollout) needed(now uint64) []bool {
+	list := make([]bool, len(r.versions))
+	mark := func(seq uint64) {
+		if k, ok := r.indexOf(seq); ok {
+			list[k] = true
+		}
+	}
+	for _, l := range r.locations {
+		mark(l.present())
+		mark(l.Back)
+		before := r.source(l)
+		if l.Bypassed || before == nil {
+			continue
+		}
+		ripe, next := r.candidates(l, before, now)
+		for _, row := range []*Row{ripe, next} {
+			if row != nil {
+				mark(row.Seq)
+			}
+		}
+	}
+	return list
+}
+
+// Version returns a version, nil where it is not kept.
+func (r *Rollout) Version(seq uint64) *Version {
+	if k, ok := r.indexOf(seq); ok {
+		return r.versions[k]
+	}
+	return nil
+}
+
+// Versions returns those that are kept, the oldest first. They are for reading.
+func (r *Rollout) Versions() []*Version { return r.versions }
+
+func (r *Rollout) indexOf(seq uint64) (int, bool) {
+	return slices.BinarySearchFunc(r.versions, seq, func(v *Version, seq uint64) int { return cmp.Compare(v.Seq, seq) })
+}
+
+func (r *Rollout) changeVersion(at At, v *Version) {
+	v.Revision, at.Out.Changed = at.Revision, true
+	at.Out.Rows = append(at.Out.Rows, versionRow(v.Seq))
+}
+
+// abandonedUpTo reports whether the version was given up in the location or in one before it.
+func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
+	for _, id := range v.Abandoned {
+		if at := r.byID(id); at != nil && at.index <= l.index {
+			return true
+		}
+	}
+	return false
+}
+
+// setAbandoned writes down whether the version is given up in the location.
+func (r *Rollout) setAbandoned(at At, v *Version, l *Location, abandoned bool) {
+	k := slices.Index(v.Abandoned, l.ID)
+	switch {
+	case abandoned && k < 0:
+		v.Abandoned = slices.DeleteFunc(v.Abandoned, func(id uint64) bool { return r.byID(id) == nil })
+		v.Abandoned = append(v.Abandoned, l.ID)
+	case !abandoned && k >= 0:
+		v.Abandoned = slices.Delete(v.Abandoned, k, k+1)
+	default:
+		return
+	}
+	r.changeVersion(at, v)
+}

@@ -1,0 +1,209 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func (s *script) reasons() string {
+	var list []string
+	for _, re := range s.Why(s.now, s.all) {
+		list = append(list, re.String())
+	}
+	return strings.Join(list, "\n")
+}
+
+// TestWhyNamesWhoOthersWaitFor: the question that operators ask first has an answer with names.
+func TestWhyNamesWhoOthersWaitFor(t *testing.T) {
+	s := play(t, `
+		spec sas man:5000
+		publish
+		leader a.sas
+		leader a.man
+		leader b.man
+		leader c.man
+		reach a.sas
+		at 6000
+		update a.man
+		reach c.man
+		at 47001`)
+	s.instances["a.man"].Attempts = 3
+	want := "man waits for 2 of 3 leaders: a.man (updating 41 s, attempt 3), b.man (has not heard of generation 2)"
+	if got := s.reasons(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s.instanceCommand("report", []string{"b.man", "99", "2"})
+	if got := s.reasons(); !strings.Contains(got, "b.man (ok, foreign version") {
+		t.Error(got)
+	}
+}
+
+func TestReasonsAreSentences(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"spec sas\npublish\nact pause", "paused: because by op\nno instance has joined in sas"},
+		{"spec sas\npublish\njoin a.sas\nact abort", "halted: aborted: because by op\n" +
+			"sas cannot use version 1, and there is no other for it"},
+		{"spec sas gates=sas:errors\npublish\nleader a.sas\nreach a.sas",
+			"the gate errors of sas is pending for version 1"},
+		{"spec sas require=sas:2\npublish\nleader a.sas", "sas requires 2 leaders and has 1"},
+		{"spec sas source=asked\nleader a.sas", "a version is wanted, and there is no source"},
+		{"spec sas source=asked\nleader a.sas\nsource 1", "a source was asked for a version: source1"},
+		{"spec sas source=asked\nleader a.sas\nsource 1\ndecline 1 1",
+			"a source was asked for a version; the last answer was: unavailable"},
+		{"spec sas man:5\npublish\nleader a.sas\nleader b.man\nreach a.sas",
+			"man gets version 1 when its delay is over"},
+		{"spec sas\npublish\nleader a.sas\nact bypass sas", "sas is bypassed"},
+		{"spec sas\npublish\nleader a.sas\nleave a.sas", "no leaders in sas"},
+		{"spec sas progress=5\npublish\nleader a.sas\nat 6\nreach a.sas", ""},
+	} {
+		if got := play(t, c.text).reasons(); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestDryRunOfTheExampleOfTheDocument: SAS at once, MAN 5 s after it, VLA 5 s after MAN.
+func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
+	s := play(t, `
+		spec sas man:5000 vla:5000
+		leader a.sas
+		leader b.man
+		leader c.vla
+		at 1000
+		publish`)
+	before := s.Save(nil)
+	steps := s.DryRun(s.now, 1000, false)
+	want := "[{7001 man 1 birth} {13002 vla 1 birth}]"
+	if got := fmt.Sprint(steps); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if string(before) != string(s.Save(nil)) {
+		t.Error("a dry run changes the rollout")
+	}
+	// What would happen if another version were published now.
+	clone := s.Clone()
+	clone.Publish(s.at(), Publication{})
+	want = "[{2000 sas 2 next} {7001 man 1 birth} {8001 man 2 next} {13002 vla 1 birth} {14002 vla 2 next}]"
+	if got := fmt.Sprint(DryRunOf(clone, s.Rollout, s.now, 1000, false)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// The run comes true.
+	s.do([]string{"at", "1999"})
+	s.do([]string{"reach", "a.sas"})
+	for _, step := range steps[:1] {
+		s.until(step.At - 2)
+		if s.Find(step.Location).Target() != nil {
+			t.Error("it gets its target sooner than planned")
+		}
+		s.until(step.At)
+		if s.Find(step.Location).present() != step.Seq {
+			t.Error("it has no target when planned")
+		}
+	}
+}
+
+// TestDryRunOfWhatStandsStill: nothing moves in a rollout that is paused, and a location without leaders gets no second
+// target.
+func TestDryRunOfWhatStandsStill(t *testing.T) {
+	s := play(t, `
+		spec sas man:5000 gates=sas:errors
+		publish
+		leader a.sas
+		join f.man
+		act pause
+		publish`)
+	if steps := s.DryRun(s.now, 10, false); len(steps) != 0 {
+		t.Errorf("it is paused: %v", steps)
+	}
+	want := "[{10 sas 2 next} {5011 man 1 birth}]"
+	if got := fmt.Sprint(s.DryRun(s.now, 10, true)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestLimits: what is beyond a limit is refused, and changes nothing.
+func TestLimits(t *testing.T) {
+	s := play(t, "spec sas man:5 gates=man:errors\npublish\nleader a.sas\nsource 1")
+	long := strings.Repeat("x", MaxText+1)
+	i := s.instances["a.sas"]
+	spec := s.Spec()
+	spec.Locations[0].Delay = 5
+	join := func(name, location string, attributes int) Answer {
+		return s.Join(s.at(), &Instance{}, name, location, strings.Repeat("x", attributes))
+	}
+	judge := func(g GateVerdict) Answer { return s.Judge(s.at(), g) }
+	many := s.Spec()
+	for n := range MaxLocations {
+		many.Locations = append(many.Locations, LocationSpec{Name: fmt.Sprint("l", n)})
+	}
+	before := s.Save(nil)
+	for name, run := range map[string]func() Answer{
+		"payload":     func() Answer { return s.Publish(s.at(), Publication{Payload: make([]byte, MaxPayload+1)}) },
+		"label":       func() Answer { return s.Publish(s.at(), Publication{Label: long}) },
+		"compare":     func() Answer { return s.Publish(s.at(), Publication{Compare: true, Expected: 7}) },
+		"name":        func() Answer { return join(long, "sas", 0) },
+		"attributes":  func() Answer { return join("x", "sas", MaxAttributes+1) },
+		"location":    func() Answer { return join("x", "unknown", 0) },
+		"role":        func() Answer { return s.SetRole(s.at(), i, roles) },
+		"status":      func() Answer { return s.Report(s.at(), i, Report{Status: statuses}) },
+		"code":        func() Answer { return s.Report(s.at(), i, Report{Status: 2, Code: long[:MaxWord+1]}) },
+		"stray code":  func() Answer { return s.Report(s.at(), i, Report{Code: "x"}) },
+		"text":        func() Answer { return s.Report(s.at(), i, Report{Text: long}) },
+		"verb":        func() Answer { return s.Act(s.at(), Act{Verb: VerbCreate}) },
+		"no verb":     func() Answer { return s.Act(s.at(), Act{}) },
+		"reason":      func() Answer { return s.Act(s.at(), Act{Verb: VerbPause, Reason: long}) },
+		"no location": func() Answer { return s.Act(s.at(), Act{Verb: VerbBypass}) },
+		"elsewhere":   func() Answer { return s.Act(s.at(), Act{Verb: VerbPromote, Locations: []string{"x"}}) },
+		"verdict":     func() Answer { return judge(GateVerdict{Location: "man", Gate: "errors", Verdict: verdicts}) },
+		"gate":        func() Answer { return s.Judge(s.at(), GateVerdict{Location: "man", Gate: "x"}) },
+		"gate of":     func() Answer { return s.Judge(s.at(), GateVerdict{Location: "x", Gate: "x"}) },
+		"no target":   func() Answer { return s.Judge(s.at(), GateVerdict{Location: "man", Gate: "errors", Seq: 1}) },
+		"source name": func() Answer { return s.AddSource(s.at(), Source{ID: 9, Name: long}) },
+		"no source":   func() Answer { return s.RemoveSource(s.at(), 9) },
+		"ticket":      func() Answer { return s.Offer(s.at(), 1, 9, Publication{}) },
+		"delay":       func() Answer { return s.Alter(s.at(), spec, "", "") },
+		"locations":   func() Answer { return s.Alter(s.at(), many, "", "") },
+		"no spec":     func() Answer { return s.Alter(s.at(), Spec{}, "", "") },
+		"author":      func() Answer { return s.Alter(s.at(), s.Spec(), long, "") },
+		"withdraw":    func() Answer { return s.Act(s.at(), Act{Verb: VerbWithdraw, Seq: 9}) },
+	} {
+		if a := run(); a.Status == protocol.StatusSuccess || a.Text == "" {
+			t.Errorf("%s: it is answered %v %q", name, a.Status, a.Text)
+		}
+		if s.out.Changed || string(before) != string(s.Save(nil)) {
+			t.Errorf("%s: it changed something", name)
+		}
+	}
+	for n := range MaxSources {
+		s.AddSource(s.at(), Source{ID: uint64(n + 1)})
+	}
+	if a := s.AddSource(s.at(), Source{ID: 99}); a.Status != protocol.StatusPreconditionFailed {
+		t.Errorf("sources: %v", a)
+	}
+}
+
+// TestBoundsHoldHoweverLongARolloutGoesOn: versions, rows, acts and bytes.
+func TestBoundsHoldHoweverLongARolloutGoesOn(t *testing.T) {
+	s := play(t, "spec sas man:100000 vla:100000 keep=8\nleader a.sas\nleader b.man")
+	payload := make([]byte, MaxPayload)
+	for n := range 400 {
+		if a := s.Publish(s.at(), Publication{Payload: payload}); a.Status != protocol.StatusSuccess {
+			t.Fatal(a.Text)
+		}
+		s.instanceCommand("reach", []string{"a.sas"})
+		s.do([]string{"act", "resume"})
+		s.until(s.now + uint64(n))
+	}
+	if n := len(s.versions); n > 8+3*len(s.locations) {
+		t.Errorf("%d versions are kept", n)
+	}
+	if n := len(s.Find("sas").History); n > 8 {
+		t.Errorf("a history has %d rows", n)
+	}
+	if len(s.audit) != MaxAudit || s.payloads > MaxPayloads || s.Size() > MaxPayloads+64<<10 {
+		t.Errorf("%d acts, %d bytes of payloads, a size of %d", len(s.audit), s.payloads, s.Size())
+	}
+}

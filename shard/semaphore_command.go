@@ -1,0 +1,91 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol/level"
+
+// KindSemaphore is the kind of semaphores.
+const KindSemaphore ObjectKind = 1
+
+// The commands of semaphores.
+const (
+	// CmdWaitersTimeOut takes waiters out of queues whose time is up. Uses Term, Waiters.
+	CmdWaitersTimeOut CommandKind = 7
+	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
+	// (the limit), Data.
+	CmdSemaphoreCreate CommandKind = 16
+	// CmdSemaphoreUpdate replaces a semaphore's data. Uses the mutation fields, Node, Name, Data, and
+	// Order and Revision as guards where they are not zero.
+	CmdSemaphoreUpdate CommandKind = 17
+	// CmdSemaphoreDelete deletes a persistent semaphore. Uses the mutation fields, Node, Name, and
+	// FlagForce.
+	CmdSemaphoreDelete CommandKind = 18
+	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
+	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
+	CmdAcquire CommandKind = 19
+	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
+	// mutation fields, Node, Name, and Order as a guard where it is not zero.
+	CmdRelease CommandKind = 20
+	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the
+	// limit), and Revision as a guard where it is not zero.
+	CmdSemaphoreResize CommandKind = 21
+)
+
+func init() {
+	addKind(KindSemaphore, kindRow{
+		name: "semaphore", level: level.Of(level.Object, "semaphore"), newStore: func() kind { return &semaphores{} },
+	}, []kindCommand{
+		{
+			kind: CmdSemaphoreCreate, name: "semaphore-create",
+			mutation: mutation{
+				form: limitForm, run: runCreate, anonymous: true,
+				makes: func(*Command) bool { return true },
+			},
+		},
+		{
+			kind: CmdSemaphoreUpdate, name: "semaphore-update",
+			mutation: mutation{run: runUpdate, anonymous: true},
+		},
+		{
+			kind: CmdSemaphoreDelete, name: "semaphore-delete",
+			mutation: mutation{run: runDelete, anonymous: true, frees: true},
+		},
+		{
+			kind: CmdAcquire, name: "acquire", timed: true,
+			mutation: mutation{
+				form: acquireForm, run: runAcquire, resume: resumeAcquire,
+				makes: func(c *Command) bool { return c.Flags&FlagEphemeral != 0 },
+			},
+		},
+		{
+			kind: CmdRelease, name: "release", timed: true,
+			mutation: mutation{run: runRelease, frees: true},
+		},
+		{
+			kind: CmdSemaphoreResize, name: "semaphore-resize", timed: true,
+			mutation: mutation{form: limitForm, run: runResize, anonymous: true},
+		},
+		{
+			kind: CmdWaitersTimeOut, name: "waiters-time-out", timed: true,
+			upkeep: upkeep{
+				form: listFits, run: func(m *Machine, c *Command) { m.semaphores().timeOut(m, c) }, fenced: true,
+				proposed: "when the time of waiters is up",
+				late:     "a waiter is named by order id and number: another acquire is another one",
+				lost:     nextTick,
+				work:     listInPieces,
+			},
+		},
+	})
+}
+
+// What the machine calls of what semaphores do.
+
+func runCreate(m *Machine, c *Command, t *target) { m.semaphores().create(m, c, t) }
+
+func runUpdate(m *Machine, c *Command, t *target) { m.semaphores().update(m, c, t) }
+
+func runDelete(m *Machine, c *Command, t *target) { m.semaphores().delete(m, c, t) }
+
+func runAcquire(m *Machine, c *Command, t *target) { m.semaphores().acquire(m, c, t) }
+
+func runRelease(m *Machine, c *Command, t *target) { m.semaphores().release(m, c, t) }
+
+func runResize(m *Machine, c *Command, t *target) { m.semaphores().resize(m, c, t) }

@@ -1,0 +1,106 @@
+package shard
+
+func (m *Machine) semaphores() *semaphores { return m.kinds[KindSemaphore].(*semaphores) }
+
+// view: a semaphore is watched as a whole.
+func (sem *semaphores) view(m *Machine, object handle, name string) (view, bool) {
+	return view{track: &m.objects.at(object).track}, name == ""
+}
+
+func (sem *semaphores) role(l *link) string {
+	if l.owner {
+		return "owner"
+	}
+	return "waiter"
+}
+
+// describe gives what there is to say of a semaphore, and its links in the place of rows.
+func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOptions, d *Description) {
+	ob := m.objects.at(object)
+	d.SemaphoreView = sem.shown(ob)
+	limit := pageLimit(o.Limit)
+	for l := m.firstListed(ob, o); l != 0; l = m.links.byObject.next(l) {
+		v := m.links.at(l)
+		if !v.owner && !o.Waiters {
+			break
+		}
+		if len(d.Links) == limit {
+			d.More = true
+			break
+		}
+		d.Links = append(d.Links, m.viewLink(v))
+	}
+}
+
+// changes says which of the order ids are owners now. The others are gone.
+func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision, d *Delta) bool {
+	o := m.objects.at(object)
+	gone := d.Gone[:0]
+	for _, order := range d.Gone {
+		if l := m.linkAfter(o.links, order-1); l != 0 && m.links.at(l).order == order {
+			d.Joined = append(d.Joined, m.viewLink(m.links.at(l)))
+		} else {
+			gone = append(gone, order)
+		}
+	}
+	d.Gone = gone
+	s := sem.at(o.body)
+	if s.dataRevision > since {
+		d.DataChanged, d.Data = true, s.data
+	}
+	if s.limitRevision > since {
+		d.Limit = s.limit
+	}
+	return true
+}
+
+// WillQueue reports whether an acquire would be queued if it were applied now, and so until an owner gives something
+// back. It is a forecast: the acquire is not checked as it is when it is applied.
+func (m *Machine) WillQueue(c *Command) bool {
+	if c.Timeout == 0 {
+		return false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := m.objects.alive(KindSemaphore, c.Node, c.Name)
+	if h == 0 {
+		return false
+	}
+	o := m.objects.at(h)
+	s := m.semaphores().at(o.body)
+	if c.Count > s.limit || o.firstWaiter == 0 && s.fits(c.Count) {
+		return false
+	}
+	session := m.sessions.find(c.Session)
+	return session == 0 || m.links.find(o, h, session) == 0
+}
+
+// firstListed returns the first link that the page shows, zero where it shows none.
+func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
+	switch {
+	case !opts.Owners && !opts.Waiters:
+		return 0
+	case !opts.Owners:
+		w := o.firstWaiter
+		if w == 0 || m.links.at(w).order > opts.After {
+			return w
+		}
+	}
+	return m.linkAfter(o.links, opts.After)
+}
+
+// ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after, in order of name.
+// It appends at most limit and looks at no more than MaxPage objects; last is the last name looked at, the after of the
+// next call where there is more.
+func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView,
+	last string, more bool) {
+	sem := m.semaphores()
+	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
+		if o.kind != KindSemaphore {
+			return false
+		}
+		dst = append(dst, sem.shown(o))
+		return true
+	})
+	return dst, last, more
+}

@@ -1,0 +1,68 @@
+package shard
+
+import "github.com/signalbox/signalbox/protocol"
+
+// timeOut takes the waiters of a list out of their queues.
+func (sem *semaphores) timeOut(m *Machine, c *Command) {
+	for i := range c.Waiters {
+		if m.left <= 0 {
+			m.answerMore(true)
+			return
+		}
+		sem.timeOutOne(m, &c.Waiters[i])
+	}
+	m.answer(protocol.StatusSuccess)
+}
+
+func (sem *semaphores) timeOutOne(m *Machine, w *WaiterRef) {
+	object := m.objects.alive(KindSemaphore, w.Node, w.Name)
+	session := m.sessions.alive(w.Session)
+	if object == 0 || session == 0 {
+		return
+	}
+	h := m.links.find(m.objects.at(object), object, session)
+	if h == 0 {
+		return
+	}
+	l := m.links.at(h)
+	if l.owner || l.order != w.Order || l.number != w.Number {
+		return
+	}
+	m.emitFor(EffectTimedOut, h)
+	m.recordOutcome(session, l.number, answer{})
+	wasHead := m.objects.at(object).firstWaiter == h
+	m.removeLink(h)
+	sem.afterRemoval(m, object, false, wasHead)
+}
+
+// Waiter is a waiting acquire that time will end.
+type Waiter struct {
+	WaiterRef
+	Timeout uint64 // milliseconds
+}
+
+// WalkWaiters calls fn for the waiters of finite timeout, as WalkSessions does: a new leader starts
+// their timers anew.
+func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := max(handle(at), 1)
+	for end := min(h+MaxPage, m.links.used); h < end; h++ {
+		l := m.links.at(h)
+		if l.order == 0 || l.owner || l.timeout == waitForever {
+			continue
+		}
+		o := m.objects.at(l.object)
+		if o.kind != KindSemaphore || o.deleting || m.sessions.at(l.session).ending {
+			continue
+		}
+		fn(Waiter{
+			WaiterRef: WaiterRef{
+				Node: o.node.id, Name: []byte(o.name), Session: m.sessions.at(l.session).id,
+				Order: l.order, Number: l.number,
+			},
+			Timeout: l.timeout.millis(),
+		})
+	}
+	return Cursor(h), h >= m.links.used
+}

@@ -1,0 +1,97 @@
+package shard
+
+// A view is a part of an object that is watched by itself: it has a revision and a history of its own, and changes of
+// other parts are none of it. What it shows is a head, which goes as a whole, and rows, each by itself. The view of the
+// empty name is all of the object.
+
+// view is one that is read now.
+type view struct {
+	*track
+	number uint32 // by which the kind knows it
+}
+
+// viewTrack is what a kind keeps of each of its views.
+type viewTrack struct {
+	track
+	head Revision // of the last change of the head
+}
+
+// newView returns the track of a view that the next changed of its object brings. A view that comes with a snapshot
+// gets what restoredView returns.
+func (m *Machine) newView() viewTrack { return restoredView(m.lastRevision + 1) }
+
+// restoredView returns the track of a view that is known from a revision on.
+func restoredView(at Revision) viewTrack {
+	return viewTrack{track: track{revision: at, base: at}, head: at}
+}
+
+// headChanged and rowChanged note what the next changed of the view's object will report.
+
+func (m *Machine) headChanged(v *viewTrack) {
+	v.head = m.lastRevision + 1
+	v.revision = v.head
+}
+
+func (m *Machine) rowChanged(v *viewTrack, row uint64) {
+	m.recordRowChange(&v.track, OrderID(row))
+	v.revision = v.newestAt
+}
+
+// rowKind is a kind whose views have a head and rows.
+type rowKind interface {
+	// appendHead appends the head of a view, appendRow one of its rows: it returns false where there is no such row.
+	appendHead(dst []byte, m *Machine, object handle, v view) []byte
+	appendRow(dst []byte, m *Machine, object handle, v view, row uint64) (_ []byte, ok bool)
+	// nextRow returns the first row behind an id.
+	nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool)
+}
+
+// describeRows is the describe of a kind that has rows.
+func describeRows(k rowKind, m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+	d.bodies = k.appendHead(d.bodies, m, object, v)
+	d.Data = string(d.bodies)
+	d.bodies = d.bodies[:0]
+	if !o.Rows {
+		return
+	}
+	limit := pageLimit(o.Limit)
+	for at, more := k.nextRow(m, object, v, uint64(o.After)); more; at, more = k.nextRow(m, object, v, at) {
+		if len(d.Rows) == limit || len(d.bodies) >= MaxRowBytes {
+			d.More = true
+			return
+		}
+		d.Rows, d.bodies, _ = appendRow(k, m, object, v, at, d.Rows, d.bodies)
+	}
+}
+
+// changeRows is the changes of a kind that has rows.
+func changeRows(k rowKind, m *Machine, object handle, v view, head Revision, since Revision, d *Delta) bool {
+	if head > since {
+		d.bodies = k.appendHead(d.bodies, m, object, v)
+		d.DataChanged, d.Data = true, string(d.bodies)
+		d.bodies = d.bodies[:0]
+	}
+	gone := d.Gone[:0]
+	for _, row := range d.Gone {
+		var is bool
+		if d.Rows, d.bodies, is = appendRow(k, m, object, v, uint64(row), d.Rows, d.bodies); !is {
+			gone = append(gone, row)
+		}
+		if len(d.bodies) > MaxRowBytes {
+			return false
+		}
+	}
+	d.Gone = gone
+	return true
+}
+
+// appendRow appends a row, and its body to bodies. Where bodies has to move, rows that were there keep their bytes.
+func appendRow(k rowKind, m *Machine, object handle, v view, row uint64, rows []Row, bodies []byte) ([]Row, []byte,
+	bool) {
+	from := len(bodies)
+	bodies, ok := k.appendRow(bodies, m, object, v, row)
+	if !ok {
+		return rows, bodies[:from], false
+	}
+	return append(rows, Row{ID: row, Body: bodies[from:len(bodies):len(bodies)]}), bodies, true
+}

@@ -1,0 +1,95 @@
+package simulation_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// losingNodeAnswers answers every change of a node that is sent the first time with UNAVAILABLE, as hosts do where they
+// lose their lead before a change is applied. It is no mistake by itself.
+func losingNodeAnswers() *simulation.Bug {
+	return withInterceptor(func() *interceptor {
+		encoder, lost := protocol.NewEncoder(), 0
+		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
+			switch a.Kind {
+			case protocol.KindNodeCreate.Answer(), protocol.KindNodeAlter.Answer(), protocol.KindNodeDrop.Answer():
+				if lost++; lost%2 == 1 {
+					return encodeFailure(encoder, a.ID, a.Kind-protocol.AnswerOffset)
+				}
+			}
+			return frame
+		}}
+	})
+}
+
+func encodeFailure(e *protocol.Encoder, id uint64, k protocol.Kind) []byte {
+	var buf bytebufferpool.ByteBuffer
+	e.Failure(&buf, id, k, &protocol.Result{Status: protocol.StatusUnavailable})
+	return buf.B
+}
+
+// noNodeDedupe: a change of a node that is sent again is carried out again.
+func noNodeDedupe() *simulation.Bug {
+	bug := losingNodeAnswers()
+	var mu sync.Mutex
+	seen := make(map[meta.Numbered]bool)
+	bug.Config = func(c *server.Config) {
+		open := c.Logs
+		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+			l, err := open(id, sm)
+			if err != nil || id != 0 {
+				return l, err
+			}
+			return &faultyMetaLog{Log: l, alter: func(c *meta.Command) {
+				mu.Lock()
+				defer mu.Unlock()
+				if n := c.Numbered; n != (meta.Numbered{}) && seen[n] {
+					c.Numbered = meta.Numbered{}
+				} else {
+					seen[n] = true
+				}
+			}}, nil
+		}
+	}
+	return bug
+}
+
+// faultyMetaLog is the log of the meta shard with a mistake in what is proposed.
+type faultyMetaLog struct {
+	shard.Log
+	alter func(*meta.Command)
+}
+
+func (f *faultyMetaLog) Propose(batch []byte, done func(shard.Outcome)) error {
+	var b meta.Batch
+	if err := meta.DecodeBatch(batch, &b, level.Newest); err != nil {
+		panic(err)
+	}
+	for i := range b.Commands {
+		f.alter(&b.Commands[i])
+	}
+	altered, err := meta.AppendBatch(nil, &b)
+	if err != nil {
+		panic(err)
+	}
+	return f.Log.Propose(altered, done)
+}
+
+// TestLostAnswersOfNodesAreNoMistake is the world of the planted mistake above without it: each change of a node is
+// sent twice, and is carried out once.
+func TestLostAnswersOfNodesAreNoMistake(t *testing.T) {
+	for _, seed := range []uint64{1, 4} {
+		if found := noticed(t, seed, losingNodeAnswers(), nil); len(found) > 0 {
+			t.Errorf("seed %d: %v", seed, found)
+		}
+	}
+}
