@@ -105,8 +105,8 @@ func (l *countingLog) Forward(data []byte) error {
 	return l.Log.Forward(data)
 }
 
-// waiting is how many commands of a kind were proposed and not yet taken.
-func (l *countingLog) waiting(kind string) int {
+// proposed is how many commands of a kind were proposed and not yet taken.
+func (l *countingLog) proposed(kind string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.commands[kind]
@@ -207,7 +207,7 @@ func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 		// Time for the next reports passes only when the meta shard has applied those that were given to it: they are
 		// repeated by time, and a slow machine would have more of them than the nodes need.
 		if rounds++; r.Machine.Count().Nodes == 0 &&
-			h.Meta.appliedVersion.Load() >= before+uint64(cluster.waiting("node-cleared")) {
+			h.Meta.appliedVersion.Load() >= before+uint64(cluster.proposed("node-cleared")) {
 			now = now.Add(clearedEvery)
 		}
 	}, func() bool {
