@@ -21,9 +21,7 @@ type Acquire struct {
 func (*Acquire) Kind() Kind { return KindAcquire }
 
 func (m *Acquire) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("count", &m.Count)
 	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
 	c.data("data", &m.Data)
@@ -115,9 +113,7 @@ type Release struct {
 func (*Release) Kind() Kind { return KindRelease }
 
 func (m *Release) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("order_id", &m.OrderID)
 }
 

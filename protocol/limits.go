@@ -10,21 +10,26 @@ const (
 
 // The most bytes that a field may have.
 const (
-	MaxNameBytes        = 1024    // of a semaphore or another object; at least 1
-	MaxViewBytes        = 256     // of the name of a part of an object
-	MaxRoleBytes        = 64      // of what a session is to an object
-	MaxPathBytes        = 1024    // of a node; at least 1
-	MaxDescriptionBytes = 1024    // of a session
-	MaxKeyBytes         = 16      // of a session
-	MaxClientIDBytes    = 16      // of a client that numbers its requests
-	MaxDataBytes        = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
-	MaxClientNameBytes  = 256
-	MaxVersionBytes     = 64 // of a client's or a host's version
-	MaxTokenBytes       = 4096
-	MaxMessageBytes     = 1024 // of an answer's message for people
-	MaxHostNameBytes    = 256
-	MaxAddressBytes     = 512 // of a host: name or number and port
-	MaxClusterIDBytes   = 64
+	MaxNameBytes             = 1024    // of a semaphore or another object; at least 1
+	MaxViewBytes             = 256     // of the name of a part of an object
+	MaxRoleBytes             = 64      // of what a session is to an object
+	MaxPathBytes             = 1024    // of a node; at least 1
+	MaxDescriptionBytes      = 1024    // of a session
+	MaxKeyBytes              = 16      // of a session
+	MaxClientIDBytes         = 16      // of a client that numbers its requests
+	MaxDataBytes             = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
+	MaxClientNameBytes       = 256
+	MaxVersionBytes          = 64 // of a client's or a host's version
+	MaxTokenBytes            = 4096
+	MaxMessageBytes          = 1024 // of an answer's message for people
+	MaxHostNameBytes         = 256
+	MaxAddressBytes          = 512 // of a host: name or number and port
+	MaxClusterIDBytes        = 64
+	MaxWordBytes             = 64   // of a location, a gate, or the code of an error
+	MaxReasonBytes           = 4096 // of why a rollout does not move
+	MaxRolloutTextBytes      = 256  // of an instance's name, a label, an author, a reason, the text of an error
+	MaxRolloutAttributeBytes = 1024
+	MaxRolloutPayloadBytes   = 64 << 10 // of a version
 )
 
 const (

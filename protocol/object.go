@@ -3,15 +3,18 @@ package protocol
 // ObjectKind says of which kind a named object is. Names are shared by all kinds of a node: one name, one object.
 type ObjectKind uint8
 
-// ObjectSemaphore is the kind of semaphores. Where a message has a kind that may be left out, 0 stands for it too.
-const ObjectSemaphore ObjectKind = 1
+// The kinds of objects. Where a message has a kind that may be left out, 0 stands for a semaphore too.
+const (
+	ObjectSemaphore ObjectKind = 1
+	ObjectRollout   ObjectKind = 2
+)
 
 // IsSemaphore reports whether the kind is that of semaphores, left out or not.
 func (k ObjectKind) IsSemaphore() bool { return k == 0 || k == ObjectSemaphore }
 
 // String returns the kind as the docs write it, or its number where it is not known here.
 func (k ObjectKind) String() string {
-	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE")
+	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE", "ROLLOUT")
 }
 
 // Rows is a list of rows.

@@ -35,6 +35,22 @@ const (
 	KindSemaphoreResize   Kind = 31
 	KindWatch             Kind = 32
 	KindWatchStop         Kind = 33
+
+	KindRolloutPut      Kind = 128
+	KindRolloutDelete   Kind = 129
+	KindRolloutPublish  Kind = 130
+	KindRolloutSource   Kind = 131
+	KindRolloutOffer    Kind = 132
+	KindRolloutJoin     Kind = 133
+	KindRolloutLeave    Kind = 134
+	KindRolloutRole     Kind = 135
+	KindRolloutReport   Kind = 136
+	KindRolloutAsk      Kind = 137
+	KindRolloutAct      Kind = 138
+	KindRolloutGate     Kind = 139
+	KindRolloutDescribe Kind = 140
+	KindRolloutList     Kind = 141
+	KindRolloutPlan     Kind = 142
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.
@@ -154,6 +170,51 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindWatchStop: {"WATCH_STOP", 1, RightNone,
 		func(r *Request) RequestMessage { return &r.WatchStop },
 		func(a *Answer) AnswerMessage { return &a.WatchStop }},
+	KindRolloutPut: {"ROLLOUT_PUT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.RolloutPut },
+		func(a *Answer) AnswerMessage { return &a.RolloutPut }},
+	KindRolloutDelete: {"ROLLOUT_DELETE", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.RolloutDelete },
+		func(a *Answer) AnswerMessage { return &a.RolloutDelete }},
+	KindRolloutPublish: {"ROLLOUT_PUBLISH", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutPublish },
+		func(a *Answer) AnswerMessage { return &a.RolloutPublish }},
+	KindRolloutSource: {"ROLLOUT_SOURCE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutSource },
+		func(a *Answer) AnswerMessage { return &a.RolloutSource }},
+	KindRolloutOffer: {"ROLLOUT_OFFER", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutOffer },
+		func(a *Answer) AnswerMessage { return &a.RolloutOffer }},
+	KindRolloutJoin: {"ROLLOUT_JOIN", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutJoin },
+		func(a *Answer) AnswerMessage { return &a.RolloutJoin }},
+	KindRolloutLeave: {"ROLLOUT_LEAVE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutLeave },
+		func(a *Answer) AnswerMessage { return &a.RolloutLeave }},
+	KindRolloutRole: {"ROLLOUT_ROLE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutRole },
+		func(a *Answer) AnswerMessage { return &a.RolloutRole }},
+	KindRolloutReport: {"ROLLOUT_REPORT", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutReport },
+		func(a *Answer) AnswerMessage { return &a.RolloutReport }},
+	KindRolloutAsk: {"ROLLOUT_ASK", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutAsk },
+		func(a *Answer) AnswerMessage { return &a.RolloutAsk }},
+	KindRolloutAct: {"ROLLOUT_ACT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.RolloutAct },
+		func(a *Answer) AnswerMessage { return &a.RolloutAct }},
+	KindRolloutGate: {"ROLLOUT_GATE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.RolloutGate },
+		func(a *Answer) AnswerMessage { return &a.RolloutGate }},
+	KindRolloutDescribe: {"ROLLOUT_DESCRIBE", 4, RightRead,
+		func(r *Request) RequestMessage { return &r.RolloutDescribe },
+		func(a *Answer) AnswerMessage { return &a.RolloutDescribe }},
+	KindRolloutList: {"ROLLOUT_LIST", 4, RightRead,
+		func(r *Request) RequestMessage { return &r.RolloutList },
+		func(a *Answer) AnswerMessage { return &a.RolloutList }},
+	KindRolloutPlan: {"ROLLOUT_PLAN", 4, RightRead,
+		func(r *Request) RequestMessage { return &r.RolloutPlan },
+		func(a *Answer) AnswerMessage { return &a.RolloutPlan }},
 }
 
 // pushes has a row for every kind of push, by its distance from the first of all.
@@ -206,6 +267,21 @@ type Request struct {
 	SemaphoreResize   SemaphoreResize
 	Watch             Watch
 	WatchStop         WatchStop
+	RolloutPut        RolloutPut
+	RolloutDelete     RolloutDelete
+	RolloutPublish    RolloutPublish
+	RolloutSource     RolloutSource
+	RolloutOffer      RolloutOffer
+	RolloutJoin       RolloutJoin
+	RolloutLeave      RolloutLeave
+	RolloutRole       RolloutRole
+	RolloutReport     RolloutReport
+	RolloutAsk        RolloutAsk
+	RolloutAct        RolloutAct
+	RolloutGate       RolloutGate
+	RolloutDescribe   RolloutDescribe
+	RolloutList       RolloutList
+	RolloutPlan       RolloutPlan
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -245,6 +321,21 @@ type Answer struct {
 	SemaphoreResize   SemaphoreResizeAnswer
 	Watch             WatchAnswer
 	WatchStop         WatchStopAnswer
+	RolloutPut        RolloutPutAnswer
+	RolloutDelete     RolloutDeleteAnswer
+	RolloutPublish    RolloutPublishAnswer
+	RolloutSource     RolloutSourceAnswer
+	RolloutOffer      RolloutOfferAnswer
+	RolloutJoin       RolloutJoinAnswer
+	RolloutLeave      RolloutLeaveAnswer
+	RolloutRole       RolloutRoleAnswer
+	RolloutReport     RolloutReportAnswer
+	RolloutAsk        RolloutAskAnswer
+	RolloutAct        RolloutActAnswer
+	RolloutGate       RolloutGateAnswer
+	RolloutDescribe   RolloutDescribeAnswer
+	RolloutList       RolloutListAnswer
+	RolloutPlan       RolloutPlanAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut

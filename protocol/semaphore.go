@@ -48,6 +48,13 @@ func (c *codec) mutation(m *Mutation) {
 	c.uint("acknowledged", &m.Acknowledged)
 }
 
+// object is how a mutation of a named object begins.
+func (c *codec) object(m *Mutation, node *uint64, name *[]byte) {
+	c.mutation(m)
+	c.uint("node_id", node)
+	c.text("name", name, MaxNameBytes)
+}
+
 // SemaphoreCreate creates a persistent semaphore.
 type SemaphoreCreate struct {
 	Mutation
@@ -62,9 +69,7 @@ type SemaphoreCreate struct {
 func (*SemaphoreCreate) Kind() Kind { return KindSemaphoreCreate }
 
 func (m *SemaphoreCreate) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("limit", &m.Limit)
 	c.data("data", &m.Data)
 }
@@ -98,9 +103,7 @@ type SemaphoreUpdate struct {
 func (*SemaphoreUpdate) Kind() Kind { return KindSemaphoreUpdate }
 
 func (m *SemaphoreUpdate) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.data("data", &m.Data)
 	c.uint("order_id", &m.OrderID)
 	c.uint("expected_revision", &m.ExpectedRevision)
@@ -135,9 +138,7 @@ type SemaphoreResize struct {
 func (*SemaphoreResize) Kind() Kind { return KindSemaphoreResize }
 
 func (m *SemaphoreResize) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("limit", &m.Limit)
 	c.uint("expected_revision", &m.ExpectedRevision)
 }
@@ -168,9 +169,7 @@ type SemaphoreDelete struct {
 func (*SemaphoreDelete) Kind() Kind { return KindSemaphoreDelete }
 
 func (m *SemaphoreDelete) requestFields(c *codec) {
-	c.mutation(&m.Mutation)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.bool("force", &m.Force)
 }
 

@@ -1,0 +1,169 @@
+package protocol
+
+// RolloutJoin lets the session take part as an instance of a location, as a follower.
+type RolloutJoin struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	// Instance is the name of the instance, Attributes what it says of itself.
+	Instance   []byte
+	Location   []byte
+	Attributes []byte
+}
+
+// Kind returns KindRolloutJoin.
+func (*RolloutJoin) Kind() Kind { return KindRolloutJoin }
+
+func (m *RolloutJoin) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.text("instance", &m.Instance, MaxRolloutTextBytes)
+	c.text("location", &m.Location, MaxWordBytes)
+	c.bytes("attributes", &m.Attributes, MaxRolloutAttributeBytes)
+}
+
+// RolloutJoinAnswer answers a RolloutJoin.
+type RolloutJoinAnswer struct {
+	InstanceID uint64 // never given twice
+}
+
+// Kind returns the kind of the answer to a RolloutJoin.
+func (*RolloutJoinAnswer) Kind() Kind { return KindRolloutJoin.Answer() }
+
+func (m *RolloutJoinAnswer) answerFields(c *codec) { c.uint("instance_id", &m.InstanceID) }
+
+// RolloutLeave ends the part of the session's instance.
+type RolloutLeave struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+}
+
+// Kind returns KindRolloutLeave.
+func (*RolloutLeave) Kind() Kind { return KindRolloutLeave }
+
+func (m *RolloutLeave) requestFields(c *codec) { c.object(&m.Mutation, &m.NodeID, &m.Name) }
+
+// RolloutLeaveAnswer answers a RolloutLeave.
+type RolloutLeaveAnswer struct{}
+
+// Kind returns the kind of the answer to a RolloutLeave.
+func (*RolloutLeaveAnswer) Kind() Kind { return KindRolloutLeave.Answer() }
+
+func (*RolloutLeaveAnswer) answerFields(*codec) {}
+
+// RolloutRole makes the session's instance a leader, which counts, or a follower, which does not.
+type RolloutRole struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Leader bool
+}
+
+// Kind returns KindRolloutRole.
+func (*RolloutRole) Kind() Kind { return KindRolloutRole }
+
+func (m *RolloutRole) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.bool("leader", &m.Leader)
+}
+
+// RolloutRoleAnswer answers a RolloutRole.
+type RolloutRoleAnswer struct{}
+
+// Kind returns the kind of the answer to a RolloutRole.
+func (*RolloutRoleAnswer) Kind() Kind { return KindRolloutRole.Answer() }
+
+func (*RolloutRoleAnswer) answerFields(*codec) {}
+
+// InstanceReport is what an instance says of itself.
+type InstanceReport struct {
+	// Current is the seq of the version in use, 0 for none.
+	Current uint64
+	// Generation is that of the newest target that it has received, and that the rest is about.
+	Generation uint64
+	Status     InstanceStatus
+	// Code is that of the error where it failed; Text describes it.
+	Code []byte
+	Text []byte
+	// Attempts is how often it has tried to reach the target.
+	Attempts uint64
+}
+
+func (r *InstanceReport) fields(c *codec) {
+	c.uint("current", &r.Current)
+	c.uint("generation", &r.Generation)
+	enum(c, "status", &r.Status)
+	c.text("code", &r.Code, MaxWordBytes)
+	c.text("text", &r.Text, MaxRolloutTextBytes)
+	c.uint("attempts", &r.Attempts)
+}
+
+// RolloutReport says how the session's instance is getting on.
+type RolloutReport struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Report InstanceReport
+}
+
+// Kind returns KindRolloutReport.
+func (*RolloutReport) Kind() Kind { return KindRolloutReport }
+
+func (m *RolloutReport) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.record("report", m.Report.fields)
+}
+
+// RolloutReportAnswer answers a RolloutReport.
+type RolloutReportAnswer struct{}
+
+// Kind returns the kind of the answer to a RolloutReport.
+func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
+
+func (*RolloutReportAnswer) answerFields(*codec) {}
+
+// RolloutAsk reports as RolloutReport does, and is answered the target.
+type RolloutAsk struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Report InstanceReport
+}
+
+// Kind returns KindRolloutAsk.
+func (*RolloutAsk) Kind() Kind { return KindRolloutAsk }
+
+func (m *RolloutAsk) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.record("report", m.Report.fields)
+}
+
+// RolloutAskAnswer answers a RolloutAsk.
+type RolloutAskAnswer struct {
+	Target RolloutTarget
+	// NextInMillis is in how many milliseconds there may be another target, as far as time decides it; 0 is not known.
+	NextInMillis uint64
+}
+
+// Kind returns the kind of the answer to a RolloutAsk.
+func (*RolloutAskAnswer) Kind() Kind { return KindRolloutAsk.Answer() }
+
+func (m *RolloutAskAnswer) answerFields(c *codec) {
+	c.record("target", m.Target.fields)
+	c.uint("next_in_ms", &m.NextInMillis)
+}
+
+// InstanceStatus is how an instance is getting on with its target.
+type InstanceStatus uint8
+
+// The statuses of instances.
+const (
+	InstanceOK       InstanceStatus = 0
+	InstanceUpdating InstanceStatus = 1
+	InstanceFailed   InstanceStatus = 2
+)
+
+// String returns the status as the docs write it.
+func (s InstanceStatus) String() string {
+	return nameOf(s, "INSTANCE_STATUS", "OK", "UPDATING", "FAILED")
+}
