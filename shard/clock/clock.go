@@ -60,3 +60,11 @@ func sum(a, b uint64) uint64 {
 	}
 	return a + b
 }
+
+// Moment returns what rules write down for something that happens now: the first millisecond that begins after it. A
+// delay is over at its moment plus the delay, and so is never shorter than asked, although the clock cuts off what is
+// less than a millisecond.
+func Moment(now uint64) uint64 { return now + 1 }
+
+// Over reports whether a delay that began at a moment is over. A delay of 0 always is.
+func Over(moment, delay, now uint64) bool { return delay == 0 || now >= moment+delay }

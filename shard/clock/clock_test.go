@@ -125,3 +125,15 @@ func TestAlarmsThatComeAndGoAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestADelayIsOverAtItsMomentAndTheDelay: a millisecond earlier it is not, whatever the clock cut off.
+func TestADelayIsOverAtItsMomentAndTheDelay(t *testing.T) {
+	for _, c := range []struct {
+		delay, now uint64
+		over       bool
+	}{{0, 7, true}, {1, 8, false}, {1, 9, true}, {5, 12, false}, {5, 13, true}} {
+		if got := Over(Moment(7), c.delay, c.now); got != c.over {
+			t.Errorf("a delay of %d that began at 7 is over at %d: %v", c.delay, c.now, got)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Verb is what an operator does. Every act works in every state of a rollout.
@@ -57,7 +59,7 @@ type Audit struct {
 
 // Act carries an operator's command out, and writes down who did it and why.
 func (r *Rollout) Act(at At, act Act) Answer {
-	if !fitText(act.Author, act.Reason) {
+	if !form.FitText(MaxText, act.Author, act.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	chosen, a := r.choose(act.Locations)
@@ -118,15 +120,15 @@ func (r *Rollout) remember(at At, act Act) {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
 	}
 	r.audit = append(r.audit, Audit{
-		Verb: act.Verb, Since: at.moment(), Locations: cut(strings.Join(act.Locations, ",")), Seq: act.Seq,
-		Author: act.Author, Reason: act.Reason,
+		Verb: act.Verb, Since: clock.Moment(at.Now), Seq: act.Seq, Author: act.Author, Reason: act.Reason,
+		Locations: form.Cut(strings.Join(act.Locations, ","), MaxText),
 	})
 	r.changeHead(at)
 }
 
 func (r *Rollout) pause(at At, act *Act) {
 	if r.paused.Since == 0 {
-		r.paused = Stop{Since: at.moment(), By: act.Author, Why: act.Reason}
+		r.paused = Stop{Since: clock.Moment(at.Now), By: act.Author, Why: act.Reason}
 	}
 }
 
@@ -136,7 +138,7 @@ func (r *Rollout) resume(at At) {
 		return
 	}
 	r.paused, r.halted = Stop{}, Stop{}
-	r.resumed = at.moment()
+	r.resumed = clock.Moment(at.Now)
 	for _, l := range r.locations {
 		if l.Reelections != 0 || l.Stuck {
 			l.Reelections, l.Stuck = 0, false
@@ -289,7 +291,7 @@ func (r *Rollout) retry(at At, act *Act, chosen []*Location) {
 	}
 	if r.halted.Since != 0 {
 		r.halted = Stop{}
-		r.resumed = at.moment()
+		r.resumed = clock.Moment(at.Now)
 		for _, l := range chosen {
 			l.Reelections = 0
 			r.changeLocation(at, l)

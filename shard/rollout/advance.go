@@ -1,5 +1,7 @@
 package rollout
 
+import "github.com/signalbox/signalbox/shard/clock"
+
 // run lets everything move that can, where the command may have made something move or time has.
 func (r *Rollout) run(at At, moves bool) {
 	if !moves && (r.due == 0 || at.Now < r.due) {
@@ -48,7 +50,7 @@ func (r *Rollout) noteReached(at At, l *Location) {
 
 func (r *Rollout) setReached(at At, l *Location) {
 	t := l.Target()
-	t.Reached, l.Reelections, l.Stuck = at.moment(), 0, false
+	t.Reached, l.Reelections, l.Stuck = clock.Moment(at.Now), 0, false
 	r.changeLocation(at, l)
 	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }
@@ -110,7 +112,7 @@ func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 		return false
 	}
 	l.Reelections++
-	l.Reelected = at.moment()
+	l.Reelected = clock.Moment(at.Now)
 	r.abandon(at, l, "failed")
 	r.assign(at, l, seq, CauseReelection, "")
 	return true
@@ -119,7 +121,7 @@ func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 // reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether there may be another
 // one now.
 func (l *Location) reelectedLongAgo(rules *Reelect, now uint64) bool {
-	return l.Reelected == 0 || over(l.Reelected, rules.MinInterval, now)
+	return l.Reelected == 0 || clock.Over(l.Reelected, rules.MinInterval, now)
 }
 
 func (l *Location) mayReelect(rules *Reelect, now uint64) bool {
@@ -143,7 +145,7 @@ func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint
 	if t.Reached == 0 {
 		return true, 0
 	}
-	if delay := r.delay(l); !over(t.Reached, delay, now) {
+	if delay := r.delay(l); !clock.Over(t.Reached, delay, now) {
 		return true, t.Reached + delay
 	}
 	return false, 0
@@ -164,18 +166,18 @@ func (r *Rollout) checkDeadlines(at At, l *Location) {
 	if !ok {
 		return
 	}
-	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && over(since, d, at.Now) {
+	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && clock.Over(since, d, at.Now) {
 		l.Stuck = true
 		r.changeLocation(at, l)
 		at.event(Event{Kind: EventStuck, Location: l.Spec.Name, Seq: l.present(), Generation: l.Target().Generation})
 	}
-	if d := r.rules.HaltDeadline; d != 0 && over(since, d, at.Now) {
+	if d := r.rules.HaltDeadline; d != 0 && clock.Over(since, d, at.Now) {
 		r.halt(at, Stop{Reason: HaltDeadline, Location: l.Spec.Name})
 	}
 }
 
 func (r *Rollout) halt(at At, s Stop) {
-	s.Since = at.moment()
+	s.Since = clock.Moment(at.Now)
 	r.halted = s
 	r.changeHead(at)
 	at.event(Event{Kind: EventHalted, Location: s.Location, Halt: s.Reason})

@@ -1,6 +1,9 @@
 package rollout
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // Alter gives the rollout another spec. It never touches targets. A location that is left out is gone with its history,
 // and its delay passes to the one behind it.
@@ -8,7 +11,7 @@ func (r *Rollout) Alter(at At, spec Spec, author, reason string) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !fitText(author, reason) {
+	if !form.FitText(MaxText, author, reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	r.apply(at, spec.clone())

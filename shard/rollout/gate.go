@@ -1,6 +1,10 @@
 package rollout
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // Verdict is what a checker says of a target.
 type Verdict uint8
@@ -41,7 +45,7 @@ type GateVerdict struct {
 // Judge takes a verdict over. One about another version than the target is stale. A gate that turns to another verdict
 // than passed after the target was reached takes that back: nothing flows on from there until it passes.
 func (r *Rollout) Judge(at At, g GateVerdict) Answer {
-	if g.Verdict >= verdicts || !fitText(g.By, g.Text) {
+	if g.Verdict >= verdicts || !form.FitText(MaxText, g.By, g.Text) {
 		return refuse(protocol.StatusBadRequest, "a verdict is pending, passed, failed or inconclusive; text: %d bytes",
 			MaxText)
 	}
@@ -64,7 +68,7 @@ func (r *Rollout) Judge(at At, g GateVerdict) Answer {
 		return Answer{Seq: t.Seq, Generation: t.Generation}
 	}
 	turned := gate.Verdict != g.Verdict
-	gate.Verdict, gate.By, gate.Text, gate.Since = g.Verdict, g.By, g.Text, at.moment()
+	gate.Verdict, gate.By, gate.Text, gate.Since = g.Verdict, g.By, g.Text, clock.Moment(at.Now)
 	r.changeLocation(at, l)
 	if turned && t.Reached != 0 && !t.Waived && g.Verdict != VerdictPassed {
 		t.Reached = 0

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Role says whether an instance counts. A starting instance is a follower: it gets the target of its location and holds
@@ -87,7 +89,7 @@ func (i *Instance) report() Report {
 // Join lets an instance take part, as a follower. One that has joined already joins again, maybe under another name or
 // in another location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
-	if name == "" || !fitText(name) || len(attributes) > MaxAttributes {
+	if name == "" || !form.FitText(MaxText, name) || len(attributes) > MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
 			MaxText, MaxAttributes)
 	}
@@ -117,7 +119,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
 	}
 	*i = Instance{
-		ID: i.ID, Name: name, Location: location, Attributes: attributes, Since: at.moment(), location: l.ID,
+		ID: i.ID, Name: name, Location: location, Attributes: attributes, Since: clock.Moment(at.Now), location: l.ID,
 	}
 	r.byName[name] = i
 	r.count(at, i)
@@ -184,7 +186,7 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	t := r.TargetOf(l, at.Now)
 	if t.Generation > i.Sent {
 		// Nothing rests on it yet: what the instance has reported is about an earlier generation.
-		i.Sent, i.Received = t.Generation, at.moment()
+		i.Sent, i.Received = t.Generation, clock.Moment(at.Now)
 		r.changeInstance(at, i)
 	}
 	return Answer{Seq: t.Seq, Generation: t.Generation}, t
@@ -231,7 +233,7 @@ func (r *Rollout) takesPart(i *Instance) Answer {
 }
 
 func (r *Rollout) checkReport(i *Instance, report *Report) Answer {
-	if report.Status >= statuses || len(report.Code) > MaxWord || !fitText(report.Code, report.Text) ||
+	if report.Status >= statuses || len(report.Code) > MaxWord || !form.FitText(MaxText, report.Code, report.Text) ||
 		report.Status != StatusFailed && report.Code != "" {
 		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
 			MaxWord, MaxText)
@@ -265,12 +267,12 @@ func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	counts := l.Counts
 	l.take(i, -1)
 	if i.Status != report.Status || i.Generation != report.Generation {
-		i.Since = at.moment()
+		i.Since = clock.Moment(at.Now)
 	}
 	i.Current, i.Generation, i.Status = report.Current, report.Generation, report.Status
 	i.Code, i.Text, i.Attempts = report.Code, report.Text, report.Attempts
 	if report.Generation > i.Sent {
-		i.Sent, i.Received = report.Generation, at.moment()
+		i.Sent, i.Received = report.Generation, clock.Moment(at.Now)
 	}
 	i.signal = r.rules.Reelect.signal(report)
 	l.take(i, +1)

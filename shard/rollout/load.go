@@ -1,32 +1,36 @@
 package rollout
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // check holds what was read against what the rest of the package relies on: no bytes, however wrong, make a rollout
 // that breaks later.
-func (r *Rollout) check(c *coder) {
+func (r *Rollout) check(c *form.Coder) {
 	spec := r.Spec()
 	wrong := spec.Check()
-	c.must(wrong == "", "%s", wrong)
+	c.Must(wrong == "", "%s", wrong)
 	const end = 1 << 60 // a counter that starts anew would give a number twice
-	c.must(r.lastSeq < end && r.generation < end && r.lastLocation < end && r.lastTicket < end, "a counter is too high")
+	c.Must(r.lastSeq < end && r.generation < end && r.lastLocation < end && r.lastTicket < end, "a counter is too high")
 	last := uint64(0)
 	for _, v := range r.versions {
-		c.must(v.Seq > last && v.Seq <= r.lastSeq, "version %d is out of order", v.Seq)
-		c.must(fitText(v.Label, v.Author), "version %d has a text that is none", v.Seq)
+		c.Must(v.Seq > last && v.Seq <= r.lastSeq, "version %d is out of order", v.Seq)
+		c.Must(form.FitText(MaxText, v.Label, v.Author), "version %d has a text that is none", v.Seq)
 		last = v.Seq
 		r.payloads += len(v.Payload)
 	}
-	c.must(r.payloads <= MaxPayloads, "the payloads have %d bytes", r.payloads)
-	c.must(r.paused.Reason == 0 && (r.halted.Since == 0) == (r.halted.Reason == 0), "a stop has a wrong reason")
-	c.must(r.ticket.Number <= r.lastTicket, "the ticket is newer than the last")
+	c.Must(r.payloads <= MaxPayloads, "the payloads have %d bytes", r.payloads)
+	c.Must(r.paused.Reason == 0 && (r.halted.Since == 0) == (r.halted.Reason == 0), "a stop has a wrong reason")
+	c.Must(r.ticket.Number <= r.lastTicket, "the ticket is newer than the last")
 	for k, s := range r.sources {
-		c.must(r.sourceIndex(s.ID) == k, "a source is there twice")
+		c.Must(r.sourceIndex(s.ID) == k, "a source is there twice")
 	}
-	c.must(r.ticket.Number == 0 || r.sourceIndex(r.ticket.Source) >= 0, "the ticket is of no source")
+	c.Must(r.ticket.Number == 0 || r.sourceIndex(r.ticket.Source) >= 0, "the ticket is of no source")
 	for k := range r.audit {
 		a := &r.audit[k]
-		c.must(a.Verb != 0 && a.Since != 0, "an act is none")
+		c.Must(a.Verb != 0 && a.Since != 0, "an act is none")
 	}
 	for k, l := range r.locations {
 		l.index = k
@@ -34,48 +38,48 @@ func (r *Rollout) check(c *coder) {
 	}
 }
 
-func (r *Rollout) checkLocation(c *coder, l *Location) {
-	c.must(l.ID != 0 && l.ID <= r.lastLocation && r.byID(l.ID) == l, "a location has the wrong id %d", l.ID)
-	c.must(len(l.Gates) == len(l.Spec.Gates), "%s has other gates than its spec", l.Spec.Name)
+func (r *Rollout) checkLocation(c *form.Coder, l *Location) {
+	c.Must(l.ID != 0 && l.ID <= r.lastLocation && r.byID(l.ID) == l, "a location has the wrong id %d", l.ID)
+	c.Must(len(l.Gates) == len(l.Spec.Gates), "%s has other gates than its spec", l.Spec.Name)
 	for k := range l.Gates {
-		c.must(k < len(l.Spec.Gates) && l.Gates[k].Name == l.Spec.Gates[k], "%s has other gates than its spec",
+		c.Must(k < len(l.Spec.Gates) && l.Gates[k].Name == l.Spec.Gates[k], "%s has other gates than its spec",
 			l.Spec.Name)
 	}
-	c.must(l.Inherited <= MaxLocations*MaxDelay, "%s has inherited too long a delay", l.Spec.Name)
-	c.must(uint64(len(l.History)) <= r.rules.KeepVersions, "%s has too long a history", l.Spec.Name)
+	c.Must(l.Inherited <= MaxLocations*MaxDelay, "%s has inherited too long a delay", l.Spec.Name)
+	c.Must(uint64(len(l.History)) <= r.rules.KeepVersions, "%s has too long a history", l.Spec.Name)
 	last := uint64(0)
 	for k := range l.History {
 		row := &l.History[k]
-		c.must(row.Generation > last && row.Generation <= r.generation, "a row of %s is out of order", l.Spec.Name)
-		c.must(row.Seq != 0 && row.Seq <= r.lastSeq && row.Assigned != 0 && row.Cause != 0, "a row of %s is none",
+		c.Must(row.Generation > last && row.Generation <= r.generation, "a row of %s is out of order", l.Spec.Name)
+		c.Must(row.Seq != 0 && row.Seq <= r.lastSeq && row.Assigned != 0 && row.Cause != 0, "a row of %s is none",
 			l.Spec.Name)
 		last = row.Generation
 	}
 	if t := l.Target(); t != nil {
-		c.must(r.Version(t.Seq) != nil, "the target of %s is not kept", l.Spec.Name)
+		c.Must(r.Version(t.Seq) != nil, "the target of %s is not kept", l.Spec.Name)
 	}
-	c.must(l.Back == 0 || len(l.History) > 0 && r.Version(l.Back) != nil, "%s goes back to nothing", l.Spec.Name)
+	c.Must(l.Back == 0 || len(l.History) > 0 && r.Version(l.Back) != nil, "%s goes back to nothing", l.Spec.Name)
 }
 
 // Save appends the instance, without its ID. Equal instances have equal bytes.
 func (i *Instance) Save(dst []byte) []byte {
-	c := &coder{data: dst}
+	c := form.Writer(dst)
 	i.code(c)
-	return c.data
+	return c.Data()
 }
 
 // Load makes the instance what was saved; it keeps its ID.
 func (i *Instance) Load(src []byte) error {
-	c := &coder{data: src, reading: true}
-	if err := c.checkForm(src); err != nil {
-		return err
+	if err := form.Newer(src, formNumber); err != nil {
+		return fmt.Errorf("rollout: load instance: %w", err)
 	}
+	c := form.Reader(src)
 	loaded := Instance{ID: i.ID}
 	loaded.code(c)
-	c.must(loaded.Name != "" && loaded.location != 0 && loaded.Sent >= loaded.Generation, "the instance is none")
-	c.must(loaded.Status == StatusFailed || loaded.Code == "" && loaded.signal == signalNone,
+	c.Must(loaded.Name != "" && loaded.location != 0 && loaded.Sent >= loaded.Generation, "the instance is none")
+	c.Must(loaded.Status == StatusFailed || loaded.Code == "" && loaded.signal == signalNone,
 		"the instance has a code and has not failed")
-	if err := c.finish("load instance"); err != nil {
+	if err := c.Finish("rollout: load instance"); err != nil {
 		return err
 	}
 	*i = loaded

@@ -1,5 +1,10 @@
 package rollout
 
+import (
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
 // Location is one place that versions reach. Its exported fields are for reading.
 type Location struct {
 	ID   uint64 // never given twice: a location that is removed and added again is another one
@@ -152,7 +157,7 @@ func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) 
 		if begun == 0 || row.Abandoned != 0 || !r.fits(l, row.Seq) {
 			continue
 		}
-		if !over(begun, delay, now) {
+		if !clock.Over(begun, delay, now) {
 			if next == nil || begun <= r.begun(next) {
 				next = row
 			}
@@ -205,7 +210,8 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause Cause, note strin
 	r.generation++
 	r.makeRoom(l, int(r.rules.KeepVersions)-1, at.Now)
 	l.History = append(l.History, Row{
-		Seq: seq, Generation: r.generation, Assigned: at.moment(), Cause: cause, Note: cut(note),
+		Seq: seq, Generation: r.generation, Assigned: clock.Moment(at.Now), Cause: cause,
+		Note: form.Cut(note, MaxText),
 	})
 	l.Stuck, l.Back = false, 0
 	for k := range l.Gates {
@@ -248,22 +254,10 @@ func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 // abandon gives the present target up.
 func (r *Rollout) abandon(at At, l *Location, note string) {
 	t := l.Target()
-	t.Abandoned, t.Note = at.moment(), cut(note)
+	t.Abandoned, t.Note = clock.Moment(at.Now), form.Cut(note, MaxText)
 	if v := r.Version(t.Seq); v != nil {
 		r.setAbandoned(at, v, l, true)
 	}
 	r.changeLocation(at, l)
 	at.event(Event{Kind: EventAbandoned, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
-}
-
-// cut shortens a text to what may be kept, at the end of a character.
-func cut(s string) string {
-	if len(s) <= MaxText {
-		return s
-	}
-	end := MaxText
-	for end > 0 && s[end]&0xc0 == 0x80 {
-		end--
-	}
-	return s[:end]
 }

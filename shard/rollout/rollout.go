@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Rollout is one rollout. Its exported methods that take an At are its commands.
@@ -41,14 +42,6 @@ type At struct {
 	// Out gets what the command caused.
 	Out *Effects
 }
-
-// moment is what is written down for something that happens now: the first millisecond that begins after it. A delay is
-// over at its moment plus the delay, and so is never shorter than asked, although the clock cuts off what is less than
-// a millisecond.
-func (at At) moment() uint64 { return at.Now + 1 }
-
-// over reports whether a delay that began at a moment is over.
-func over(moment, delay, now uint64) bool { return delay == 0 || now >= moment+delay }
 
 // Effects is what commands caused. A caller reuses it.
 type Effects struct {
@@ -132,7 +125,7 @@ func New(at At, spec Spec, author, reason string) (*Rollout, Answer) {
 	if wrong := spec.Check(); wrong != "" {
 		return nil, refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !fitText(author, reason) {
+	if !form.FitText(MaxText, author, reason) {
 		return nil, refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	r := &Rollout{byName: make(map[string]*Instance)}

@@ -64,7 +64,7 @@ func TestLoadIsStrict(t *testing.T) {
 	if _, err := Load(append(bytes.Clone(saved), 0)); !errors.Is(err, ErrForm) {
 		t.Errorf("a byte too many: %v", err)
 	}
-	if _, err := Load(append([]byte{form + 1}, saved[1:]...)); !errors.Is(err, ErrNewerForm) {
+	if _, err := Load(append([]byte{formNumber + 1}, saved[1:]...)); !errors.Is(err, ErrNewerForm) {
 		t.Errorf("a later form: %v", err)
 	}
 	for name, spoil := range map[string]func(r *Rollout){

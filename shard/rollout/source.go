@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Source is a session that makes versions when it is asked: the document's generate_timestamp.
@@ -28,7 +30,7 @@ func (r *Rollout) Ticket() Ticket { return r.ticket }
 // AddSource gives a session the role of source.
 func (r *Rollout) AddSource(at At, s Source) Answer {
 	switch {
-	case !fitText(s.Name):
+	case !form.FitText(MaxText, s.Name):
 		return refuse(protocol.StatusBadRequest, "the name of a source has at most %d bytes", MaxText)
 	case r.sourceIndex(s.ID) >= 0:
 		r.run(at, false)
@@ -81,7 +83,7 @@ func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
 	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	r.ticket, r.declined = Ticket{}, cut(why)
+	r.ticket, r.declined = Ticket{}, form.Cut(why, MaxText)
 	r.changeHead(at)
 	r.run(at, true)
 	return Answer{}
@@ -111,15 +113,15 @@ func (r *Rollout) wants(now uint64) bool {
 
 // ask asks a source where a version is wanted and the last question is long enough ago.
 func (r *Rollout) ask(at At) {
-	if r.wants(at.Now) && (r.asked == 0 || over(r.asked, r.rules.AskInterval, at.Now)) {
+	if r.wants(at.Now) && (r.asked == 0 || clock.Over(r.asked, r.rules.AskInterval, at.Now)) {
 		r.openTicket(at)
 	}
 }
 
 func (r *Rollout) openTicket(at At) {
 	r.lastTicket++
-	r.ticket = Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: at.moment()}
-	r.asked = at.moment()
+	r.ticket = Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: clock.Moment(at.Now)}
+	r.asked = clock.Moment(at.Now)
 	r.changeHead(at)
 	at.event(Event{Kind: EventVersionWanted, Seq: r.lastTicket, ID: r.ticket.Source})
 }

@@ -3,7 +3,6 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
 // DelayFrom says from when the delay of a location counts in the history of the one before it.
@@ -146,16 +145,6 @@ func fitWord(s string) bool {
 	}
 	for _, b := range []byte(s) {
 		if b <= ' ' || b > '~' || b == '/' || b == ',' {
-			return false
-		}
-	}
-	return true
-}
-
-// fitText reports whether a text for people is short enough.
-func fitText(list ...string) bool {
-	for _, s := range list {
-		if len(s) > MaxText || !utf8.ValidString(s) {
 			return false
 		}
 	}

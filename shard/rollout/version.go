@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Version is what locations are given. Its seq is the document's timestamp.
@@ -45,7 +47,7 @@ func (r *Rollout) Publish(at At, p Publication) Answer {
 }
 
 func (r *Rollout) addVersion(at At, p Publication) Answer {
-	if len(p.Payload) > MaxPayload || !fitText(p.Label, p.Author) {
+	if len(p.Payload) > MaxPayload || !form.FitText(MaxText, p.Label, p.Author) {
 		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label and author %d",
 			MaxPayload, MaxText)
 	}
@@ -62,7 +64,7 @@ func (r *Rollout) addVersion(at At, p Publication) Answer {
 	}
 	r.lastSeq++
 	v := &Version{
-		Seq: r.lastSeq, Payload: slices.Clone(p.Payload), Label: p.Label, Author: p.Author, Published: at.moment(),
+		Seq: r.lastSeq, Payload: slices.Clone(p.Payload), Label: p.Label, Author: p.Author, Published: clock.Moment(at.Now),
 	}
 	r.payloads += len(v.Payload)
 	r.changeVersion(at, v)

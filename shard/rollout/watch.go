@@ -3,6 +3,8 @@ package rollout
 import (
 	"iter"
 	"strings"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // A watch sees a view of a rollout: its head, and rows that are known by a number. Each is known to have changed at a
@@ -64,8 +66,8 @@ func (r *Rollout) HeadRevision(v View) uint64 {
 
 // AppendHead appends the head of a view.
 func (r *Rollout) AppendHead(dst []byte, v View) []byte {
-	c := &coder{data: dst}
-	c.form()
+	c := form.Writer(dst)
+	c.Form(formNumber)
 	switch {
 	case v.whole:
 		r.codeHead(c)
@@ -75,22 +77,22 @@ func (r *Rollout) AppendHead(dst []byte, v View) []byte {
 		head := r.targetHead(v.location)
 		head.code(c)
 	}
-	return c.data
+	return c.Data()
 }
 
 // ViewEntry is one row of a view.
 type ViewEntry struct {
 	ID       uint64
 	Revision uint64
-	append   func(c *coder)
+	append   func(c *form.Coder)
 }
 
 // Append appends the row's body.
 func (e ViewEntry) Append(dst []byte) []byte {
-	c := &coder{data: dst}
-	c.form()
+	c := form.Writer(dst)
+	c.Form(formNumber)
 	e.append(c)
-	return c.data
+	return c.Data()
 }
 
 // Rows returns the rows of a view. Instances are those of the caller, of all locations.
@@ -143,63 +145,63 @@ func (r *Rollout) targetHead(l *Location) TargetHead {
 	return head
 }
 
-func (h *TargetHead) code(c *coder) {
-	c.numbers(&h.Generation, &h.Seq)
-	c.text(&h.Label, MaxText)
-	c.bytes(&h.Payload, MaxPayload)
+func (h *TargetHead) code(c *form.Coder) {
+	c.Numbers(&h.Generation, &h.Seq)
+	c.Text(&h.Label, MaxText)
+	c.Bytes(&h.Payload, MaxPayload)
 }
 
 // ParseTargetHead reads the head of a location's view.
 func ParseTargetHead(src []byte) (h TargetHead, err error) {
-	c := &coder{data: src, reading: true}
-	c.form()
+	c := form.Reader(src)
+	c.Form(formNumber)
 	h.code(c)
-	return h, c.finish("read a target")
+	return h, c.Finish("rollout: read a target")
 }
 
-func (co *Counts) code(c *coder) {
+func (co *Counts) code(c *form.Coder) {
 	for _, p := range []*int{&co.Instances, &co.Leaders, &co.Reached, &co.Failing} {
 		v := uint64(*p)
-		c.number(&v)
+		c.Number(&v)
 		*p = int(v)
 	}
 }
 
 // codeHead codes the whole rollout but for its locations and versions, which are rows.
-func (r *Rollout) codeHead(c *coder) {
+func (r *Rollout) codeHead(c *form.Coder) {
 	r.rules.code(c)
-	c.numbers(&r.lastSeq, &r.generation)
+	c.Numbers(&r.lastSeq, &r.generation)
 	r.paused.code(c)
 	r.halted.code(c)
-	c.numbers(&r.ticket.Number, &r.ticket.Source, &r.ticket.Opened)
-	c.text(&r.declined, MaxText)
-	list(c, &r.sources, MaxSources, func(s *Source) {
-		c.number(&s.ID)
-		c.text(&s.Name, MaxText)
+	c.Numbers(&r.ticket.Number, &r.ticket.Source, &r.ticket.Opened)
+	c.Text(&r.declined, MaxText)
+	form.List(c, &r.sources, MaxSources, func(s *Source) {
+		c.Number(&s.ID)
+		c.Text(&s.Name, MaxText)
 	})
-	list(c, &r.audit, MaxAudit, func(a *Audit) { a.code(c) })
+	form.List(c, &r.audit, MaxAudit, func(a *Audit) { a.code(c) })
 }
 
 // codeRow codes a location as the whole view has it: with its place in the order and its counts, and of its history the
 // target alone.
-func (l *Location) codeRow(c *coder) {
+func (l *Location) codeRow(c *form.Coder) {
 	row := *l
 	if n := len(row.History); n > 0 {
 		row.History = row.History[n-1:]
 	}
 	place := uint64(l.index)
-	c.number(&place)
+	c.Number(&place)
 	row.code(c)
 	row.Counts.code(c)
 }
 
 // codeRow codes a version as the whole view has it: without its payload, of which it has the length.
-func (v *Version) codeRow(c *coder) {
-	c.numbers(&v.Seq, &v.Published)
-	c.flag(&v.Withdrawn)
+func (v *Version) codeRow(c *form.Coder) {
+	c.Numbers(&v.Seq, &v.Published)
+	c.Flag(&v.Withdrawn)
 	size := uint64(len(v.Payload))
-	c.number(&size)
-	c.text(&v.Label, MaxText)
-	c.text(&v.Author, MaxText)
-	list(c, &v.Abandoned, MaxLocations, func(id *uint64) { c.number(id) })
+	c.Number(&size)
+	c.Text(&v.Label, MaxText)
+	c.Text(&v.Author, MaxText)
+	form.List(c, &v.Abandoned, MaxLocations, func(id *uint64) { c.Number(id) })
 }

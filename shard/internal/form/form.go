@@ -1,0 +1,197 @@
+// Package form is how the rules of a kind of objects are saved: fields one after the other, with exactly one form for
+// each value. Start with Coder.
+package form
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Err is in errors about bytes that nothing was saved as, ErrNewer in those about bytes of a later form.
+var (
+	Err      = errors.New("these bytes were never saved")
+	ErrNewer = errors.New("saved in a form that this build does not know")
+)
+
+// Coder writes fields, or reads them into the same places: so one function per thing says both forms, and they cannot
+// differ. What is read has exactly one form: written again it has the same bytes.
+type Coder struct {
+	data    []byte // written so far, or not yet read
+	reading bool
+	bad     string
+}
+
+// Writer returns a coder that appends to bytes.
+func Writer(dst []byte) *Coder { return &Coder{data: dst} }
+
+// Reader returns a coder that reads bytes.
+func Reader(src []byte) *Coder { return &Coder{data: src, reading: true} }
+
+// Data returns what was written so far.
+func (c *Coder) Data() []byte { return c.data }
+
+// Sound reports whether nothing was wrong yet.
+func (c *Coder) Sound() bool { return c.bad == "" }
+
+// Fail makes the bytes unsound. The first reason is kept.
+func (c *Coder) Fail(format string, args ...any) {
+	if c.bad == "" {
+		c.bad = fmt.Sprintf(format, args...)
+	}
+	c.data = nil
+}
+
+// Must is for reading: what does not hold makes the bytes unsound.
+func (c *Coder) Must(holds bool, format string, args ...any) {
+	if c.reading && !holds {
+		c.Fail(format, args...)
+	}
+}
+
+// Form codes the number of the form, with which saved bytes begin. One that has more fields gets the next number.
+func (c *Coder) Form(number uint64) {
+	v := number
+	c.Number(&v)
+	c.Must(v == number, "the form is %d", v)
+}
+
+// Newer returns ErrNewer for bytes of a later form than this number.
+func Newer(src []byte, number byte) error {
+	if len(src) > 0 && src[0] > number {
+		return ErrNewer
+	}
+	return nil
+}
+
+// Number codes a number.
+func (c *Coder) Number(p *uint64) {
+	if !c.reading {
+		c.data = binary.AppendUvarint(c.data, *p)
+		return
+	}
+	v, n := binary.Uvarint(c.data)
+	if n <= 0 || n > 1 && c.data[n-1] == 0 {
+		c.Fail("a number is cut off, too long or not in its shortest form")
+		return
+	}
+	*p, c.data = v, c.data[n:]
+}
+
+// Numbers are coded one after the other.
+func (c *Coder) Numbers(list ...*uint64) {
+	for _, p := range list {
+		c.Number(p)
+	}
+}
+
+// Flag codes a truth.
+func (c *Coder) Flag(p *bool) {
+	v := uint64(0)
+	if *p {
+		v = 1
+	}
+	c.Number(&v)
+	c.Must(v <= 1, "a flag is %d", v)
+	*p = v == 1
+}
+
+// Text codes a text.
+func (c *Coder) Text(p *string, limit int) {
+	if !c.reading {
+		c.data = binary.AppendUvarint(c.data, uint64(len(*p)))
+		c.data = append(c.data, *p...)
+		return
+	}
+	*p = string(c.cut(limit))
+}
+
+// Bytes codes bytes. Those that are read are a copy.
+func (c *Coder) Bytes(p *[]byte, limit int) {
+	if !c.reading {
+		c.data = binary.AppendUvarint(c.data, uint64(len(*p)))
+		c.data = append(c.data, *p...)
+		return
+	}
+	if b := c.cut(limit); len(b) > 0 {
+		*p = append([]byte(nil), b...)
+	}
+}
+
+// cut reads a length and takes so many bytes.
+func (c *Coder) cut(limit int) []byte {
+	var n uint64
+	c.Number(&n)
+	if n > uint64(limit) || n > uint64(len(c.data)) {
+		c.Fail("a text of %d bytes is too long", n)
+		return nil
+	}
+	b := c.data[:n]
+	c.data = c.data[n:]
+	return b
+}
+
+// Enum codes a small number that is below an end.
+func Enum[T ~uint8](c *Coder, p *T, end T) {
+	v := uint64(*p)
+	c.Number(&v)
+	if c.reading && v >= uint64(end) {
+		c.Fail("a setting has the unknown value %d", v)
+		return
+	}
+	*p = T(v)
+}
+
+// List codes the length of a list and its entries. An entry takes a byte at least.
+func List[T any](c *Coder, p *[]T, limit int, entry func(*T)) {
+	n := uint64(len(*p))
+	c.Number(&n)
+	if c.reading {
+		if n > uint64(limit) || n > uint64(len(c.data)) {
+			c.Fail("a list of %d is too long", n)
+			return
+		}
+		*p = nil
+		if n > 0 {
+			*p = make([]T, n)
+		}
+	}
+	for k := range *p {
+		entry(&(*p)[k])
+		if c.bad != "" {
+			return
+		}
+	}
+}
+
+// Finish returns what went wrong with reading. The operation begins the text of the error.
+func (c *Coder) Finish(operation string) error {
+	c.Must(len(c.data) == 0 || c.bad != "", "%d bytes stand behind the last field", len(c.data))
+	if c.bad != "" {
+		return fmt.Errorf("%s: %s: %w", operation, c.bad, Err)
+	}
+	return nil
+}
+
+// FitText reports whether texts for people are of at most so many bytes, and are text.
+func FitText(limit int, list ...string) bool {
+	for _, s := range list {
+		if len(s) > limit || !utf8.ValidString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Cut shortens a text to so many bytes, at the end of a character.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := limit
+	for end > 0 && s[end]&0xc0 == 0x80 {
+		end--
+	}
+	return s[:end]
+}
