@@ -83,8 +83,8 @@ type RolloutPublish struct {
 	// Compare: it is refused unless ExpectedSeq is the seq of the newest version there ever was, 0 for none.
 	Compare     bool
 	ExpectedSeq uint64
-	// Fence, if it is not 0, is a fencing token, the order id of an acquire: the version is refused where one was
-	// published under a higher token.
+	// Fence, if it is not 0, is a fencing token, the order id of an acquire: the version is refused with FENCED where
+	// one was published under a higher token.
 	Fence uint64
 }
 

@@ -22,7 +22,8 @@ const (
 	// StatusAborted: a waiting acquire was overtaken by a newer acquire or by a release of the same
 	// session, or its semaphore was deleted by force.
 	StatusAborted Status = 6
-	// StatusFenced: the order id that the request carries is not the caller's current one there. Nothing was changed.
+	// StatusFenced: the order id that the request carries is not the caller's current one there, or a later one has
+	// overtaken it; so with the ticket or the generation of a rollout. Nothing was changed.
 	StatusFenced Status = 7
 	// StatusBadSession: the session lives, but not for this caller: wrong key, an older attach, held
 	// by another connection, or not bound to this one.

@@ -383,7 +383,7 @@ var cases = []struct{ name, text string }{
 		leader a.sas
 		leader b.man
 		gate sas errors 2 passed
-		refused STALE
+		refused FENCED
 		gate sas errors 1 failed
 		reach a.sas
 		unreached sas
@@ -399,7 +399,7 @@ var cases = []struct{ name, text string }{
 		publish
 		target sas 2
 		gate sas errors 1 passed
-		refused STALE
+		refused FENCED
 		reach a.sas
 		unreached sas`},
 	{"27 a report of an older target counts for nothing", `
@@ -418,7 +418,7 @@ var cases = []struct{ name, text string }{
 		refused BAD_REQUEST
 		reach b.sas
 		report b.sas 1 1
-		refused STALE`},
+		refused FENCED`},
 	{"28 two that ask at once get the same", `
 		spec sas
 		publish
@@ -447,11 +447,11 @@ var cases = []struct{ name, text string }{
 		unsource 7
 		asked 8 2
 		offer 7 1
-		refused STALE
+		refused FENCED
 		offer 8 2
 		target sas 1
 		offer 8 2
-		refused STALE
+		refused FENCED
 		ask a.sas
 		asked 0 0
 		reach a.sas

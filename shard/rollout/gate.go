@@ -59,7 +59,7 @@ func (r *Rollout) Judge(at At, g GateVerdict) Answer {
 	}
 	t := l.Target()
 	if t == nil || g.Seq != t.Seq || g.Generation != 0 && g.Generation != t.Generation {
-		a := refuse(protocol.StatusStale, "the target of %s is %d, not %d", g.Location, l.present(), g.Seq)
+		a := refuse(protocol.StatusFenced, "the target of %s is %d, not %d", g.Location, l.present(), g.Seq)
 		a.Seq = l.present()
 		return a
 	}

@@ -250,7 +250,7 @@ func (r *Rollout) checkReport(i *Instance, report *Report) Answer {
 		return refuse(protocol.StatusBadRequest, "%s has had no generation %d; the last is %d", i.Location,
 			report.Generation, given)
 	case report.Generation < i.Generation:
-		a := Answer{Status: protocol.StatusStale, Text: "the instance has reported a later generation"}
+		a := Answer{Status: protocol.StatusFenced, Text: "the instance has reported a later generation"}
 		a.Generation = i.Generation
 		return a
 	}

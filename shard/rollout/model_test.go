@@ -264,7 +264,7 @@ func (m *model) report(id uint64, report Report) protocol.Status {
 	case l.target() == nil && report.Generation > 0, l.target() != nil && report.Generation > l.target().Generation:
 		return protocol.StatusBadRequest
 	case report.Generation < i.report.Generation:
-		return protocol.StatusStale
+		return protocol.StatusFenced
 	}
 	i.report = report
 	if report.Generation > i.sent {
@@ -308,7 +308,7 @@ func (m *model) judge(g GateVerdict) protocol.Status {
 		return protocol.StatusNotFound
 	}
 	if (l.target() == nil || l.present() != g.Seq) && (m.planted != bugStaleVerdict || l.target() == nil) {
-		return protocol.StatusStale
+		return protocol.StatusFenced
 	}
 	if l.verdicts[g.Gate] == g.Verdict {
 		return protocol.StatusSuccess
@@ -337,7 +337,7 @@ func (m *model) unsource(id uint64) protocol.Status {
 
 func (m *model) offer(source, ticket uint64, with bool) protocol.Status {
 	if m.ticket[0] == 0 || m.ticket != [2]uint64{ticket, source} {
-		return protocol.StatusStale
+		return protocol.StatusFenced
 	}
 	if with {
 		m.publish(0)

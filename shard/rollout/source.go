@@ -91,7 +91,7 @@ func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
 
 func (r *Rollout) checkTicket(source, ticket uint64) Answer {
 	if r.ticket.Number == 0 || ticket != r.ticket.Number || source != r.ticket.Source {
-		return refuse(protocol.StatusStale, "the ticket %d is not open for this source", ticket)
+		return refuse(protocol.StatusFenced, "the ticket %d is not open for this source", ticket)
 	}
 	return Answer{}
 }
