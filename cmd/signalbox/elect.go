@@ -33,7 +33,7 @@ type electCommand struct {
 
 // newElect returns the command that runs a command on one of many.
 func newElect(f *cli.Frame) *cobra.Command {
-	e := &electCommand{leaseRunner: leaseRunner{Frame: f}}
+	e := &electCommand{leaseRunner: leaseRunner{commandRunner: commandRunner{Frame: f}}}
 	c := &cobra.Command{
 		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Run a command on the leader of many, or see who leads",

@@ -150,8 +150,8 @@ func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
 	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard,
 		Environment: []string{"SIGNALBOX_ENDPOINTS=" + p.Client}})
 	e := &electCommand{leaseRunner: leaseRunner{
-		Frame: f, path: "/jobs", command: []string{"true"}, program: "/bin/true",
-		timeout: client.DefaultSessionTimeout}, name: "boss"}
+		commandRunner: commandRunner{Frame: f, command: []string{"true"}, program: "/bin/true"},
+		path:          "/jobs", timeout: client.DefaultSessionTimeout}, name: "boss"}
 	own, err := e.open(t.Context(), "elect")
 	if err != nil {
 		t.Fatal(err)

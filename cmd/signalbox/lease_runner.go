@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,11 +16,6 @@ import (
 )
 
 const (
-	// exitNotRun and exitNoCommand are what shells say of a command that is there and cannot be run, and of
-	// one that is not there.
-	exitNotRun    = 126
-	exitNoCommand = 127
-
 	// releaseTime bounds how long the end of a command waits for the cluster to take a lease back, which goes
 	// on by itself, or by the session's timeout.
 	releaseTime = time.Second
@@ -44,19 +35,15 @@ const (
 
 // leaseRunner runs a command under a lease: what lock and elect have in common.
 type leaseRunner struct {
-	*cli.Frame
+	commandRunner
 	timeout   time.Duration
 	killAfter time.Duration
 	data      string
 	existing  bool
-	quiet     bool
 
 	// Of the one run.
-	path    string
-	command []string
-	program string
-	box     *client.Client
-	signals chan os.Signal
+	path string
+	box  *client.Client
 }
 
 // addFlags adds the flags of both commands.
@@ -68,54 +55,32 @@ func (r *leaseRunner) addFlags(c *cobra.Command) {
 			"a twentieth of the session timeout where it is not given, and at most a sixteenth")
 	c.Flags().StringVar(&r.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
 	c.Flags().BoolVar(&r.existing, "existing", false, "fail where the node does not exist, instead of creating it")
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
+	r.addQuiet(c)
 }
 
 // prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
 // COMMAND with its own.
 func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
-	usage := func(format string, a ...any) error {
-		return cli.ExitWith(cli.ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
-			append(a, c.CommandPath())...))
-	}
-	switch dash := c.ArgsLenAtDash(); {
-	case dash < 0:
-		return usage("there is no -- with a command after it")
-	case dash != 2:
-		return usage("%d arguments stand before --, and they must be two: PATH and NAME", dash)
-	case len(args) == 2:
-		return usage("there is no command after --")
+	if err := r.takeCommand(c, args, "PATH", "NAME"); err != nil {
+		return err
 	}
 	if r.timeout < child.MinTimeout || r.timeout > maxSessionTimeout {
-		return usage("--session-timeout %v: give %v to %v: with less there is no time to stop a command", r.timeout,
+		return misuse(c, "--session-timeout %v: give %v to %v: with less there is no time to stop a command", r.timeout,
 			child.MinTimeout, maxSessionTimeout)
 	}
 	if !c.Flags().Changed("kill-after") {
 		r.killAfter = child.DefaultKillAfter(r.timeout)
 	}
 	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
-		return usage("--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to "+
+		return misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to "+
 			"%v, or a longer session timeout",
 			r.killAfter, r.timeout, most)
 	}
 	if r.data == "" {
 		r.data = whoAmI()
 	}
-	r.path, r.command = args[0], args[2:]
-	program, err := exec.LookPath(r.command[0])
-	if err != nil {
-		return cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.command[0]), err)
-	}
-	r.program = program
-	return nil
-}
-
-// startCode is the code for a command that cannot be started.
-func startCode(err error) int {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		return exitNoCommand
-	}
-	return exitNotRun
+	r.path = args[0]
+	return r.findProgram()
 }
 
 func whoAmI() string {
@@ -124,45 +89,6 @@ func whoAmI() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
-}
-
-// watchSignals returns a context that ends at the first signal that asks this process to end, with
-// *cli.Interrupted as its cause. These signals, and those that programs use as they like, also go to the
-// command while there is one. A signal that was ignored from the start stays so.
-func (r *leaseRunner) watchSignals() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	got := make(chan os.Signal, 16)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
-		syscall.SIGUSR2} {
-		if !signal.Ignored(s) {
-			signal.Notify(got, s)
-		}
-	}
-	r.signals = make(chan os.Signal, cap(got))
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case s := <-got:
-				if s != syscall.SIGUSR1 && s != syscall.SIGUSR2 {
-					cancel(&cli.Interrupted{Signal: s})
-				}
-				select {
-				case r.signals <- s:
-				default: // a command that is sent so many at once has had its share
-				}
-			case <-over:
-				return
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(got)
-		close(over)
-		<-done
-		cancel(nil)
-	}
 }
 
 // open connects to the cluster and starts a session, in a node that is created if it does not exist.
@@ -205,17 +131,9 @@ func (r *leaseRunner) close() {
 	}
 }
 
-// note says something for people.
-func (r *leaseRunner) note(format string, a ...any) {
-	if !r.quiet {
-		r.Say("signalbox: "+format, a...)
-	}
-}
-
 // run runs the command under a lease, and gives the lease back.
 func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
-	cmd := &exec.Cmd{Path: r.program, Args: r.command, Stdin: r.In, Stdout: r.Out, Stderr: r.Err}
-	cmd.Env = append(append([]string{}, r.Environment...),
+	cmd := r.cmd(
 		nodeVariable+"="+r.path,
 		nameVariable+"="+lease.Name(),
 		fmt.Sprintf("%s=%d", fenceVariable, lease.Fence()),
@@ -227,10 +145,7 @@ func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outco
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	_ = lease.Release(ctx) // the command is over, whatever comes of this
-	if err != nil {
-		return out, cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.command[0]), err)
-	}
-	return out, nil
+	return out, r.notRun(err)
 }
 
 // reportChange says what has happened to the command.
@@ -256,12 +171,4 @@ func lossOf(what string, out child.Outcome) error {
 		end = "the command was killed"
 	}
 	return cli.Errorf(cli.ExitLost, "%s is lost: %w; %s", what, out.Lost, end)
-}
-
-// statusOf passes the exit status of a command on.
-func statusOf(out child.Outcome) error {
-	if out.Status == 0 {
-		return nil
-	}
-	return cli.ExitWith(out.Status, cli.ErrSilent)
 }

@@ -26,7 +26,7 @@ type lockCommand struct {
 
 // newLock returns the command that runs a command under a lock.
 func newLock(f *cli.Frame) *cobra.Command {
-	l := &lockCommand{leaseRunner: leaseRunner{Frame: f}, count: 1, limit: 1}
+	l := &lockCommand{leaseRunner: leaseRunner{commandRunner: commandRunner{Frame: f}}, count: 1, limit: 1}
 	c := &cobra.Command{
 		Use:   "lock PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command under a lock",

@@ -4,6 +4,8 @@
 // a lease. When the lease ends, the command's group gets SIGTERM and then SIGKILL, and both come before another session
 // can have the lease; leash.go has the argument.
 //
+// Task.Run does the same for a command whose end gives nothing to another session, and that has more time.
+//
 // Between a shell and the command's group it does the job control; job.go says how. That a command is stopped is seen
 // on Linux only.
 //

@@ -4,6 +4,7 @@ package child
 
 import (
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -41,7 +42,7 @@ const (
 // command runs on.
 var jobSignals = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT, syscall.SIGCHLD}
 
-// job is the job control of one command. Its methods are called by the goroutine of Leash.Run.
+// job is the job control of one command. Its methods are called by the goroutine of Run.
 type job struct {
 	terminal *terminal
 	process  *Process
@@ -50,6 +51,21 @@ type job struct {
 	watched  []os.Signal
 	wants    bool // the command has had the terminal, or asked for it
 	stopped  bool // another process stopped the command, which was reported
+}
+
+// startJob starts a command under the job control of this process. onChange may be nil.
+func startJob(cmd *exec.Cmd, onChange func(Change)) (*job, error) {
+	if onChange == nil {
+		onChange = func(Change) {}
+	}
+	j := watchJob(onChange)
+	j.wants = j.terminal.isFor(cmd)
+	var err error
+	if j.process, err = start(cmd, j.terminal, j.wants); err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
 }
 
 // watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from

@@ -88,14 +88,12 @@ func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	if lost != nil {
 		return Outcome{Lost: lost, NotRun: true}, nil
 	}
-	j := watchJob(l.changed)
-	defer j.close()
-	j.wants = j.terminal.isFor(cmd)
-	p, err := start(cmd, j.terminal, j.wants)
+	j, err := startJob(cmd, l.OnChange)
 	if err != nil {
 		return Outcome{}, err
 	}
-	j.process = p
+	defer j.close()
+	p := j.process
 	tick := time.NewTicker(Reserve(l.Timeout) / checks)
 	defer tick.Stop()
 	over := l.Lease.Context().Done()
@@ -126,12 +124,6 @@ func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 			p.pass(passed.(syscall.Signal))
 		}
 		good = t
-	}
-}
-
-func (l Leash) changed(c Change) {
-	if l.OnChange != nil {
-		l.OnChange(c)
 	}
 }
 
