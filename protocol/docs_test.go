@@ -71,8 +71,8 @@ func (d docs) fields(t *testing.T, heading string, first int) []wireField {
 		of, isList := strings.CutPrefix(f.Type, "list of ")
 		record := link.FindStringSubmatch(of)
 		switch {
-		case isList && of == "uint":
-			f.Type, f.Fields = "list", []wireField{{Type: "uint"}}
+		case isList && record == nil: // the limit is that of each item
+			f.Type, f.Limit, f.Fields = "list", "", []wireField{{Type: of, Limit: f.Limit}}
 		case record != nil:
 			f.Type = "record"
 			if isList {
@@ -117,6 +117,9 @@ func TestDocsListEveryMessageWithItsFields(t *testing.T) {
 	}
 	for k := range undocumented {
 		t.Errorf("%s (%d) is not described", k, k)
+	}
+	for _, r := range records {
+		compareFields(t, "record "+r.name, d.fields(t, "record "+r.name, 0), recordSchema(t, r))
 	}
 	// The two fields that every answer begins with are described apart.
 	outcome := schema(t, KindPing.Answer())
@@ -207,6 +210,15 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"Existence":      func(n uint8) string { return Existence(n).String() },
 		"ObjectKind":     func(n uint8) string { return ObjectKind(n).String() },
 		"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
+		"RolloutVerb":    func(n uint8) string { return RolloutVerb(n).String() },
+		"Verdict":        func(n uint8) string { return Verdict(n).String() },
+		"InstanceStatus": func(n uint8) string { return InstanceStatus(n).String() },
+		"RolloutPhase":   func(n uint8) string { return RolloutPhase(n).String() },
+		"PutMode":        func(n uint8) string { return PutMode(n).String() },
+		"DelayFrom":      func(n uint8) string { return DelayFrom(n).String() },
+		"VersionSource":  func(n uint8) string { return VersionSource(n).String() },
+		"HaltReason":     func(n uint8) string { return HaltReason(n).String() },
+		"TargetCause":    func(n uint8) string { return TargetCause(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
@@ -232,8 +244,11 @@ func TestDocsListTheLimits(t *testing.T) {
 		"MaxKeyBytes": MaxKeyBytes, "MaxClientIDBytes": MaxClientIDBytes,
 		"MaxDataBytes": MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
 		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
-		"MaxPageItems":  MaxPageItems,
-		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes, "MaxVersionBytes": MaxVersionBytes,
+		"MaxPageItems": MaxPageItems, "MaxWordBytes": MaxWordBytes, "MaxReasonBytes": MaxReasonBytes,
+		"MaxRolloutTextBytes": MaxRolloutTextBytes, "MaxRolloutAttributeBytes": MaxRolloutAttributeBytes,
+		"MaxRolloutPayloadBytes": MaxRolloutPayloadBytes,
+		"MaxTokenBytes":          MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
+		"MaxVersionBytes": MaxVersionBytes,
 		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 		"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
 		"MaxAcquireTimeoutMillis": MaxAcquireTimeoutMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,

@@ -265,6 +265,10 @@ var examples = []example{
 	{"holding-lost", push(0, &HoldingLost{
 		SessionID: exampleSession, NodeID: 17, Name: []byte("slots"), OrderID: 5, Reason: AbortDeleted,
 	})},
+	{"holding-lost-kind", push(0, &HoldingLost{
+		SessionID: exampleSession, NodeID: 17, Name: []byte("dns"), OrderID: 11, Reason: AbortDeleted,
+		ObjectKind: ObjectRollout,
+	})},
 	{"watch-snapshot", push(32, &WatchSnapshot{
 		Revision: 8, First: true, Last: true, Exists: true, Limit: 10, Data: []byte("v1"), Owners: exampleOwners(),
 	})},
@@ -304,6 +308,7 @@ var examples = []example{
 var laterExamples = make(map[string]bool)
 
 func init() {
+	examples = append(examples, rolloutExamples...)
 	kinds := knownKinds()
 	examples = slices.DeleteFunc(examples, func(e example) bool {
 		later := !slices.Contains(kinds, e.sample.kind)

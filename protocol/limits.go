@@ -78,12 +78,14 @@ type Limits struct {
 	Watches uint64
 }
 
-// FrameLimits returns the limits on frames and data of a host that allows so many bytes of data.
+// FrameLimits returns the limits on frames and data of a host that allows so many bytes of data. The payload of a
+// rollout's version fits in a frame whatever the host allows.
 func FrameLimits(dataBytes uint64) Limits {
+	longest := max(dataBytes, MaxRolloutPayloadBytes)
 	return Limits{
-		RequestFrameBytes: dataBytes + FrameRoom,
+		RequestFrameBytes: longest + FrameRoom,
 		// A page with an item that reached its end, and the data of the semaphore it belongs to.
-		AnswerFrameBytes: PageBytes + 2*dataBytes + FrameRoom,
+		AnswerFrameBytes: PageBytes + 2*longest + FrameRoom,
 		DataBytes:        dataBytes,
 	}
 }

@@ -64,3 +64,48 @@ func TestTheLargestMessagesFitTheirFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLargestMessagesOfRolloutsFitTheirFrames: a host that allows no data takes and gives payloads of versions.
+func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
+	limits := FrameLimits(0)
+	name, text := bytes.Repeat([]byte("n"), MaxNameBytes), bytes.Repeat([]byte("t"), MaxRolloutTextBytes)
+	payload := make([]byte, MaxRolloutPayloadBytes)
+	mutation := Mutation{SessionID: 1<<64 - 1, Number: 1<<64 - 1, Acknowledged: 1<<64 - 2}
+	for _, m := range []RequestMessage{
+		&RolloutPublish{
+			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Payload: payload, Label: text, Author: text,
+			Reason: text, Compare: true, ExpectedSeq: 1<<64 - 1, Fence: 1<<64 - 1,
+		},
+		&RolloutOffer{
+			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Ticket: 1<<64 - 1, Declined: true, Text: text,
+			Payload: payload, Label: text, Author: text,
+		},
+	} {
+		if n := len(request(1<<64-1, m).payload()); uint64(n) > limits.RequestFrameBytes {
+			t.Errorf("%s of %d bytes, %d fit", m.Kind(), n, limits.RequestFrameBytes)
+		}
+	}
+	version := exampleVersion()
+	version.Payload, version.Label, version.Author, version.Reason = payload, text, text, text
+	head := exampleHead()
+	page := RolloutDescribeAnswer{Revision: 1<<64 - 1, Next: 1<<64 - 1, Head: AppendRecord(nil, &head)}
+	location := exampleLocation()
+	for range 8 {
+		location.Gates.Append(GateState{Name: name[:MaxWordBytes], By: text, Text: text, Since: 1<<64 - 1})
+	}
+	row := Row{ID: 1<<64 - 1, Body: AppendRecord(nil, &location)}
+	for page.Rows.Size() < PageBytes {
+		page.Rows.Append(row)
+	}
+	for _, m := range []AnswerMessage{
+		&RolloutAskAnswer{
+			Target: RolloutTarget{Generation: 1<<64 - 1, Seq: 1<<64 - 1, Label: text, Payload: payload},
+		},
+		&RolloutDescribeAnswer{Head: AppendRecord(nil, &version)},
+		&page,
+	} {
+		if n := len(answer(1<<64-1, m).payload()); uint64(n) > limits.AnswerFrameBytes {
+			t.Errorf("%s of %d bytes, %d fit", m.Kind(), n, limits.AnswerFrameBytes)
+		}
+	}
+}

@@ -124,7 +124,7 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 		items := []any{}
 		for _, item := range v.Addr().Interface().(contents).contents() {
 			if f.Fields[0].Name == "" {
-				items = append(items, reflect.ValueOf(item).Elem().Uint())
+				items = append(items, renderValue(t, reflect.ValueOf(item).Elem(), f.Fields[0]))
 			} else {
 				items = append(items, renderStruct(t, item, f.Fields))
 			}

@@ -143,6 +143,9 @@ type RolloutAskAnswer struct {
 	Target RolloutTarget
 	// NextInMillis is in how many milliseconds there may be another target, as far as time decides it; 0 is not known.
 	NextInMillis uint64
+	// Gone: the version is not kept any more, so that label and payload are left out. The location has another target
+	// by now: ask again, under a new number.
+	Gone bool
 }
 
 // Kind returns the kind of the answer to a RolloutAsk.
@@ -151,6 +154,7 @@ func (*RolloutAskAnswer) Kind() Kind { return KindRolloutAsk.Answer() }
 func (m *RolloutAskAnswer) answerFields(c *codec) {
 	c.record("target", m.Target.fields)
 	c.uint("next_in_ms", &m.NextInMillis)
+	c.bool("gone", &m.Gone)
 }
 
 // InstanceStatus is how an instance is getting on with its target.

@@ -165,11 +165,11 @@ type InstanceCounts struct {
 	Failing   uint64 // instances that failed
 }
 
-func (n *InstanceCounts) fields(c *codec) {
-	c.uint("instances", &n.Instances)
-	c.uint("leaders", &n.Leaders)
-	c.uint("reached", &n.Reached)
-	c.uint("failing", &n.Failing)
+func (i *InstanceCounts) fields(c *codec) {
+	c.uint("instances", &i.Instances)
+	c.uint("leaders", &i.Leaders)
+	c.uint("reached", &i.Reached)
+	c.uint("failing", &i.Failing)
 }
 
 // GateState is a gate of a location's target.

@@ -169,7 +169,7 @@ func randomValue(t *testing.T, r *rand.Rand, v reflect.Value, f wireField) {
 	case "list":
 		v.Addr().Interface().(contents).grow(r.IntN(40), func(item any) {
 			if f.Fields[0].Name == "" {
-				reflect.ValueOf(item).Elem().SetUint(randomUint(r, ""))
+				randomValue(t, r, reflect.ValueOf(item).Elem(), f.Fields[0])
 				return
 			}
 			randomStruct(t, r, item, f.Fields)

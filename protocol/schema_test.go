@@ -18,7 +18,7 @@ type wireField struct {
 	Name  string
 	Type  string // uint, bool, text, bytes, record, list
 	Limit string // the most bytes or the largest number, or empty
-	// Fields are those of a record, or of a list's items. A list of numbers has one without a name.
+	// Fields are those of a record, or of a list's items. A list of numbers or texts has one without a name.
 	Fields []wireField
 }
 

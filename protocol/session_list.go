@@ -180,8 +180,8 @@ func (h *Holding) fields(c *codec) {
 	c.text("role", &h.Role, MaxRoleBytes)
 }
 
-// HoldingLost is pushed, with id 0, when a session ceases to own a semaphore though it neither released
-// it nor ended: the semaphore was deleted by force.
+// HoldingLost is pushed, with id 0, when a session ceases to own a semaphore, or to take part in a rollout, though it
+// neither released nor left it nor ended: the object was deleted by force.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64
@@ -189,6 +189,8 @@ type HoldingLost struct {
 	// OrderID is the one that the owner had.
 	OrderID uint64
 	Reason  AbortReason
+	// ObjectKind is the kind of the object; 0 stands for a semaphore.
+	ObjectKind ObjectKind
 }
 
 // Kind returns KindHoldingLost.
@@ -200,4 +202,5 @@ func (m *HoldingLost) pushFields(c *codec) {
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("order_id", &m.OrderID)
 	enum(c, "reason", &m.Reason)
+	enum(c, "object_kind", &m.ObjectKind)
 }

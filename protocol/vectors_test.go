@@ -111,8 +111,9 @@ func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 				t.Fatalf("%v, %d bytes left", err, len(rest))
 			}
 			values := decoded.([]any)
-			kind, id := values[0].(int64), renderDecoded(t, values[1], wireField{Type: "uint"})
-			if kind != int64(v.Number) || id != v.RequestID {
+			number := wireField{Type: "uint"}
+			kind, id := renderDecoded(t, values[0], number), renderDecoded(t, values[1], number)
+			if kind != uint64(v.Number) || id != v.RequestID {
 				t.Errorf("got kind %v and id %v, want %d and %d", kind, id, v.Number, v.RequestID)
 			}
 			fields := schema(t, e.sample.kind)
@@ -128,7 +129,7 @@ func TestVectorsAreReadByAnotherImplementation(t *testing.T) {
 // vector never changes, and a client that does not know a field still reads all vectors without it.
 var addedFields = map[string]bool{
 	"push_kinds": true, "request_kinds": true, "semaphore_limit": true, "quota": true, "quota_objects": true,
-	"quota_bytes": true,
+	"quota_bytes": true, "object_kind": true,
 }
 
 // isEmpty says whether a value of a tree is that of a field that is not there.

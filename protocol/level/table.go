@@ -118,6 +118,7 @@ var rows = []struct {
 	}},
 	{4, MessageField, []string{
 		"Holding.object_kind", "Holding.role",
+		"HOLDING_LOST.object_kind",
 		"WATCH.object_kind", "WATCH.view", "WATCH_ANSWER.object_kind", "WATCH_SNAPSHOT.rows", "WATCH_DELTA.rows",
 		"Numbered.client", "Numbered.number", "Numbered.since",
 		"NODE_CREATE.numbered", "NODE_ALTER.numbered", "NODE_DROP.numbered",

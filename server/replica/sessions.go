@@ -69,6 +69,9 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
 		OrderID: uint64(e.Order), Reason: why,
 	}
+	if e.Object != shard.KindSemaphore {
+		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
+	}
 	push := func(c Conn) {
 		c.Push(0, &r.lost)
 		r.Mark(c)

@@ -1,0 +1,170 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// records are the records of views: in heads and bodies of rows, each by itself. Each has an example.
+var records = []recordCase{
+	recordOf("RolloutHead", exampleHead), recordOf("RolloutLocation", exampleLocation),
+	recordOf("RolloutVersion", exampleVersion), recordOf("RolloutTarget", exampleTarget),
+	recordOf("InstanceCounts", exampleCounts), recordOf("RolloutInstance", exampleInstance),
+	recordOf("TargetRow", exampleTargetRow), recordOf("RolloutActRow", exampleActRow),
+	recordOf("SourceTicket", func() SourceTicket { return SourceTicket{Ticket: 3, SourceID: 12, Opened: 80_001} }),
+}
+
+type recordCase struct {
+	name    string
+	empty   func() Record
+	example func() Record
+}
+
+func recordOf[T any, P interface {
+	*T
+	Record
+}](name string, example func() T) recordCase {
+	return recordCase{name: name, empty: func() Record { return P(new(T)) }, example: func() Record {
+		r := example()
+		return P(&r)
+	}}
+}
+
+// read reads a record of the case's type.
+func (c recordCase) read(src []byte) (Record, *DecodeError) {
+	r := c.empty()
+	err := ReadRecord(src, r)
+	var bad *DecodeError
+	if err != nil && !errors.As(err, &bad) {
+		panic(err)
+	}
+	return r, bad
+}
+
+// recordSchema learns the fields of a record, as schema does those of a message.
+func recordSchema(t *testing.T, c recordCase) []wireField {
+	t.Helper()
+	return learnFields(t, "", func(values [][]byte) *DecodeError {
+		_, err := c.read(arrayOf(values...))
+		return err
+	})
+}
+
+func TestRecordsSurviveTheWire(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, c := range records {
+		t.Run(c.name, func(t *testing.T) {
+			fields := recordSchema(t, c)
+			if len(fields) > maxFields {
+				t.Fatalf("%d fields, at most %d can be written", len(fields), maxFields)
+			}
+			for range 200 {
+				want := c.empty()
+				randomStruct(t, r, want, fields)
+				b := AppendRecord([]byte("before"), want)
+				got, err := c.read(b[len("before"):])
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "read", renderStruct(t, got, fields), renderStruct(t, want, fields))
+				if again := AppendRecord([]byte("before"), got); !bytes.Equal(again, b) {
+					t.Fatalf("written again:\n got %x\nwant %x", again, b)
+				}
+			}
+		})
+	}
+}
+
+// TestExamplesOfRecordsShowEveryField: a field that is zero in the example would prove nothing.
+func TestExamplesOfRecordsShowEveryField(t *testing.T) {
+	for _, c := range records {
+		fields := recordSchema(t, c)
+		zero, shown := renderStruct(t, c.empty(), fields), renderStruct(t, c.example(), fields)
+		for name := range zero {
+			if reflect.DeepEqual(zero[name], shown[name]) {
+				t.Errorf("%s: the example does not show %s", c.name, name)
+			}
+		}
+	}
+}
+
+// TestRecordsOfOtherVersionsAreRead: one of an earlier version has fewer fields, one of a later version more.
+func TestRecordsOfOtherVersionsAreRead(t *testing.T) {
+	for _, c := range records {
+		fields := recordSchema(t, c)
+		values := splitArray(t, AppendRecord(nil, c.example()))
+		want := renderStruct(t, c.example(), fields)
+		more, err := c.read(longArray(append(slices.Clone(values), []byte{0x92, 0xc0, 0x07})))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		same(t, c.name+" with a field more", renderStruct(t, more, fields), want)
+		zero := renderStruct(t, c.empty(), fields)
+		last := fields[len(values)-1].Name
+		want[last] = zero[last]
+		fewer, err := c.read(longArray(values[:len(values)-1]))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		same(t, c.name+" with a field less", renderStruct(t, fewer, fields), want)
+	}
+}
+
+func TestWhatIsNoRecordIsRefused(t *testing.T) {
+	ticket := AppendRecord(nil, &SourceTicket{Ticket: 3})
+	for name, b := range map[string][]byte{
+		"nothing": nil, "a number": {7}, "cut": ticket[:1], "with bytes behind it": append(slices.Clone(ticket), 0),
+		"a field of another type": {0x91, 0xa1, 'x'}, "with a length that is not there": {0xdd, 0xff, 0xff, 0xff, 0xff},
+	} {
+		var got SourceTicket
+		var bad *DecodeError
+		if err := ReadRecord(b, &got); !errors.As(err, &bad) || bad.Problem == "" {
+			t.Errorf("%s is read as %v: %v", name, got, err)
+		}
+	}
+	if err := ReadRecord([]byte{0x90}, &SourceTicket{}); err != nil {
+		t.Errorf("a record without fields: %v", err)
+	}
+}
+
+// TestReadingARecordTakesNoMemoryForIt: the texts and bytes of a record are views, however long.
+func TestReadingARecordTakesNoMemoryForIt(t *testing.T) {
+	src := AppendRecord(nil, &RolloutTarget{Generation: 1, Seq: 1, Payload: make([]byte, MaxRolloutPayloadBytes)})
+	var target RolloutTarget
+	if n := testing.AllocsPerRun(100, func() {
+		if err := ReadRecord(src, &target); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzReadRecord(f *testing.F) {
+	for i, c := range records {
+		f.Add(uint8(i), AppendRecord(nil, c.example()))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, src []byte) {
+		c := records[int(which)%len(records)]
+		before := bytes.Clone(src)
+		first, err := c.read(src)
+		if !bytes.Equal(before, src) {
+			t.Fatal("reading changed the bytes")
+		}
+		if err != nil {
+			return
+		}
+		again := AppendRecord(nil, first)
+		second, err := c.read(again)
+		if err != nil {
+			t.Fatalf("%x is written as %x, which cannot be read: %v", src, again, err)
+		}
+		if third := AppendRecord(nil, second); !bytes.Equal(third, again) {
+			t.Fatalf("%x is written as %x", again, third)
+		}
+	})
+}
