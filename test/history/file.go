@@ -18,6 +18,10 @@ type line struct {
 	Session   *Session   `json:"session,omitempty"`
 	Fault     *Fault     `json:"fault,omitempty"`
 	Final     *Final     `json:"final,omitempty"`
+
+	Request *Request      `json:"request,omitempty"`
+	Target  *Target       `json:"target,omitempty"`
+	Rollout *RolloutFinal `json:"rollout,omitempty"`
 }
 
 // Save writes the history as lines of JSON: its title first, then each thing that was recorded.
@@ -37,6 +41,9 @@ func (h *History) Save(w io.Writer) error {
 	putAll(put, h.Writes, func(w *Write) line { return line{Write: w} })
 	putAll(put, h.Views, func(v *View) line { return line{View: v} })
 	putAll(put, h.Finals, func(f *Final) line { return line{Final: f} })
+	putAll(put, h.Requests, func(r *Request) line { return line{Request: r} })
+	putAll(put, h.Targets, func(t *Target) line { return line{Target: t} })
+	putAll(put, h.Rollouts, func(f *RolloutFinal) line { return line{Rollout: f} })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -78,27 +85,33 @@ func Load(r io.Reader) (*History, error) {
 		case err != nil:
 			return nil, fmt.Errorf("history: load: line %d: %w", n, err)
 		}
-		switch {
-		case l.History != nil:
-			h.Title, h.Grace, h.Notes = l.History.Title, l.History.Grace, l.History.Notes
-		case l.Operation != nil:
-			h.Operations = append(h.Operations, *l.Operation)
-		case l.Hold != nil:
-			h.Holds = append(h.Holds, *l.Hold)
-		case l.Write != nil:
-			h.Writes = append(h.Writes, *l.Write)
-		case l.View != nil:
-			h.Views = append(h.Views, *l.View)
-		case l.Session != nil:
-			h.Sessions = append(h.Sessions, *l.Session)
-		case l.Fault != nil:
-			h.Faults = append(h.Faults, *l.Fault)
-		case l.Final != nil:
-			h.Finals = append(h.Finals, *l.Final)
-		default:
+		if !h.add(&l) {
 			return nil, fmt.Errorf("history: load: line %d has nothing that is known here", n)
 		}
 	}
+}
+
+// add adds what a line has, and reports whether it has something.
+func (h *History) add(l *line) bool {
+	switch {
+	case l.History != nil:
+		h.Title, h.Grace, h.Notes = l.History.Title, l.History.Grace, l.History.Notes
+		return true
+	default:
+		return false
+	case addTo(&h.Operations, l.Operation), addTo(&h.Holds, l.Hold), addTo(&h.Writes, l.Write),
+		addTo(&h.Views, l.View), addTo(&h.Sessions, l.Session), addTo(&h.Faults, l.Fault), addTo(&h.Finals, l.Final),
+		addTo(&h.Requests, l.Request), addTo(&h.Targets, l.Target), addTo(&h.Rollouts, l.Rollout):
+		return true
+	}
+}
+
+// addTo adds a thing to its list, where there is one.
+func addTo[T any](list *[]T, x *T) bool {
+	if x != nil {
+		*list = append(*list, *x)
+	}
+	return x != nil
 }
 
 // LoadFile reads a file that SaveFile has written.

@@ -197,6 +197,10 @@ type History struct {
 	Sessions   []Session     `json:"-"`
 	Faults     []Fault       `json:"-"`
 	Finals     []Final       `json:"-"`
+	// Requests, Targets and Rollouts are about rollouts.
+	Requests []Request      `json:"-"`
+	Targets  []Target       `json:"-"`
+	Rollouts []RolloutFinal `json:"-"`
 	// Notes are the findings of those that recorded.
 	Notes []string `json:"notes,omitempty"`
 }

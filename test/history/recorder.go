@@ -40,6 +40,10 @@ type Entry struct {
 	View      *View      `json:"view,omitempty"`
 	Fault     *Fault     `json:"fault,omitempty"`
 	Note      *Note      `json:"note,omitempty"`
+	Request   *Request   `json:"request,omitempty"`
+	Target    *Target    `json:"target,omitempty"`
+	// Joined says that an instance has joined, or takes part no more where it has no session.
+	Joined *Joined `json:"joined,omitempty"`
 }
 
 // Note is a finding of a client itself.
@@ -90,6 +94,7 @@ type Recorder struct {
 	store      Store
 	last       map[int]View // of each watcher
 	lastOwn    uint64
+	rollouts   rolloutRecord
 }
 
 // NewRecorder begins to record.
@@ -97,6 +102,7 @@ func NewRecorder(title string, c *Clock) *Recorder {
 	return &Recorder{
 		Clock: c, title: title, operations: make(map[entryKey]Operation), sessions: make(map[entryKey]Session),
 		holds: make(map[entryKey]Hold), store: make(Store), last: make(map[int]View),
+		rollouts: newRolloutRecord(),
 	}
 }
 
@@ -123,6 +129,8 @@ func (r *Recorder) Add(e Entry) {
 		r.last[e.View.Watcher] = *e.View
 	case e.Fault != nil:
 		r.faults = append(r.faults, *e.Fault)
+	case e.Note == nil:
+		r.rollouts.add(k, &e)
 	default:
 		r.notes = append(r.notes, *e.Note)
 	}
@@ -197,6 +205,7 @@ func (r *Recorder) ClientDied(client int, at Time) {
 	const why = "its process died"
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.rollouts.clientDied(client)
 	for k, s := range r.sessions {
 		if k.client == client && s.To == Never {
 			s.To, s.End, s.Detail = max(at, s.From), Closed, why
@@ -315,6 +324,7 @@ func (r *Recorder) History() *History {
 	})
 	slices.SortStableFunc(h.Writes, func(a, b Write) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(h.Views, func(a, b View) int { return cmp.Compare(a.At, b.At) })
+	r.rollouts.addTo(h, now)
 	return h
 }
 

@@ -21,6 +21,12 @@ var Rules = []Rule{
 	{"notified", Notified},
 	{"watches", Watches},
 	{"finals", Finals},
+	{"targets", Targets},
+	{"published", Published},
+	{"delays", Delays},
+	{"pauses", Pauses},
+	{"reached", Reached},
+	{"converged", Converged},
 }
 
 // Finding is where a history breaks a rule.

@@ -1,0 +1,119 @@
+package history
+
+// Published checks that what changes a rollout takes effect once: what was published, offered or done by an operator is
+// there once where that was acknowledged, at most once where the outcome is not known, and never where it was refused;
+// and a ticket is answered once.
+func Published(h *History) []string {
+	var found findings
+	marks := make(map[Rollout]map[string]*Request)
+	for i := range h.Requests {
+		r := &h.Requests[i]
+		if r.Kind != Publish && r.Kind != Offer && r.Kind != Act || r.Declined {
+			continue
+		}
+		if marks[r.Rollout] == nil {
+			marks[r.Rollout] = make(map[string]*Request)
+		}
+		marks[r.Rollout][r.Mark] = r
+	}
+	for i := range h.Rollouts {
+		f := &h.Rollouts[i]
+		found = append(found, checkVersions(f, marks[f.Rollout])...)
+		found = append(found, checkActs(f, marks[f.Rollout])...)
+	}
+	found = append(found, checkRefused(h, marks)...)
+	return append(found, checkTickets(h)...)
+}
+
+// checkVersions compares the versions of a rollout with what was asked for. Those that are not kept are not seen.
+func checkVersions(f *RolloutFinal, asked map[string]*Request) (found findings) {
+	seqs := make(map[string]uint64)
+	for _, v := range f.Versions {
+		if other, ok := seqs[v.Mark]; ok {
+			found.add(f.Rollout, "%q is version %d and version %d", v.Mark, other, v.Seq)
+		}
+		seqs[v.Mark] = v.Seq
+		switch r := asked[v.Mark]; {
+		case r == nil:
+			found.add(f.Rollout, "version %d is %q, which no client published", v.Seq, v.Mark)
+		case r.Outcome == Done && r.Seq != v.Seq:
+			found.add(f.Rollout, "%q is version %d, and its publisher was answered %d at %v",
+				v.Mark, v.Seq, r.Seq, r.Returned)
+		case !r.mayHaveTakenEffect():
+			found.add(f.Rollout, "version %d is %q, which was refused at %v: %s",
+				v.Seq, v.Mark, r.Returned, r.Error)
+		}
+	}
+	if len(f.Versions) == 0 {
+		return found
+	}
+	for mark, r := range asked {
+		if _, ok := seqs[mark]; !ok && r.Kind != Act && r.Outcome == Done && r.Seq >= f.Versions[0].Seq {
+			found.add(f.Rollout, "%q is not there, though it was acknowledged as version %d at %v",
+				mark, r.Seq, r.Returned)
+		}
+	}
+	return found
+}
+
+// checkActs compares the acts that a rollout remembers with what operators did.
+func checkActs(f *RolloutFinal, asked map[string]*Request) (found findings) {
+	numbers := make(map[string]uint64)
+	for _, a := range f.Acts {
+		r := asked[a.Mark]
+		if r == nil {
+			continue // the one that made it
+		}
+		if other, ok := numbers[a.Mark]; ok {
+			found.add(f.Rollout, "the act %q is number %d and number %d", a.Mark, other, a.Number)
+		}
+		numbers[a.Mark] = a.Number
+		if !r.mayHaveTakenEffect() {
+			found.add(f.Rollout, "the act %q was carried out, and was refused at %v: %s",
+				a.Mark, r.Returned, r.Error)
+		}
+	}
+	if len(f.Acts) == 0 || f.Acts[0].Number > 1 {
+		return found // it does not remember all
+	}
+	for mark, r := range asked {
+		if _, ok := numbers[mark]; !ok && r.Kind == Act && r.Outcome == Done {
+			found.add(f.Rollout, "the act %q was acknowledged at %v, and is not remembered",
+				mark, r.Returned)
+		}
+	}
+	return found
+}
+
+// checkRefused checks that no instance is shown what was refused.
+func checkRefused(h *History, asked map[Rollout]map[string]*Request) (found findings) {
+	for i := range h.Targets {
+		t := &h.Targets[i]
+		if r := asked[t.Rollout][t.Mark]; r != nil && !r.mayHaveTakenEffect() {
+			found.add(t.Rollout, "at %v %s was shown %q, which was refused at %v: %s",
+				t.At, t.Location, t.Mark, r.Returned, r.Error)
+		}
+	}
+	return found
+}
+
+func checkTickets(h *History) (found findings) {
+	type ticket struct {
+		rollout Rollout
+		number  uint64
+	}
+	first := make(map[ticket]*Request)
+	for i := range h.Requests {
+		r := &h.Requests[i]
+		if r.Kind != Offer || r.Outcome != Done {
+			continue
+		}
+		k := ticket{r.Rollout, r.Ticket}
+		if other := first[k]; other != nil {
+			found.add(r.Rollout, "ticket %d was answered by session %x with %q at %v, and by %x with %q at %v",
+				r.Ticket, other.Session, other.Mark, other.Returned, r.Session, r.Mark, r.Returned)
+		}
+		first[k] = r
+	}
+	return found
+}
