@@ -21,7 +21,8 @@ const (
 	EffectAborted EffectKind = 3
 	// EffectTimedOut: the waiting acquire (Session, Number) was not granted in time.
 	EffectTimedOut EffectKind = 4
-	// EffectLost: Session owned the semaphore, with Order, and it was deleted by force.
+	// EffectLost: Session owned the semaphore, with Order, or had a part in the object of the kind Object, and it was
+	// deleted by force.
 	EffectLost EffectKind = 5
 	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
 	// FlagDeleted, FlagLimit, and the new Revision. Object is its kind.

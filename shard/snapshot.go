@@ -116,6 +116,11 @@ func (m *Machine) touchObject(h handle) {
 
 func (m *Machine) touchLink(h handle) {
 	m.touched++
+	m.preserveLink(h)
+}
+
+// preserveLink is for one that is touched once more by the command.
+func (m *Machine) preserveLink(h handle) {
 	if l := m.links.at(h); l.stamp != m.epoch {
 		m.preserve(phaseLinks, h, l.stamp)
 		l.stamp = m.epoch

@@ -111,6 +111,11 @@ var rows = []struct {
 	{3, MessageField, []string{"NodeConfig.quota_objects", "NodeConfig.quota_bytes", "Detail.quota"}},
 	{4, Field, []string{"body"}},
 	{4, Record, []string{"AnswerState.Body"}},
+	{4, Object, []string{"rollout"}},
+	{4, Command, []string{
+		"rollout-put", "rollout-delete", "rollout-publish", "rollout-source", "rollout-offer", "rollout-join",
+		"rollout-leave", "rollout-role", "rollout-report", "rollout-ask", "rollout-act", "rollout-gate",
+	}},
 	{4, Rule, []string{
 		// What a mutation's own answer may make the kept answers of its session count for more than so many bytes
 		// refuses it.

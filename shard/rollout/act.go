@@ -50,17 +50,19 @@ type Act struct {
 
 // Audit is an act that was carried out.
 type Audit struct {
-	Verb           Verb
-	Since          uint64 // moment
-	Locations      string
-	Seq            uint64
-	Author, Reason string
+	Number uint64 // grows by one with each
+	Since  uint64 // moment
+	Wall   uint64 // the same by the wall clock
+	Act
 }
 
 // Act carries an operator's command out, and writes down who did it and why.
 func (r *Rollout) Act(at At, act Act) Answer {
 	if !form.FitText(MaxText, act.Author, act.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
+	}
+	if len(act.Locations) > MaxLocations {
+		return refuse(protocol.StatusBadRequest, "a rollout has at most %d locations", MaxLocations)
 	}
 	chosen, a := r.choose(act.Locations)
 	if a.Status != protocol.StatusSuccess {
@@ -119,10 +121,9 @@ func (r *Rollout) remember(at At, act Act) {
 	if len(r.audit) >= MaxAudit {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
 	}
-	r.audit = append(r.audit, Audit{
-		Verb: act.Verb, Since: clock.Moment(at.Now), Seq: act.Seq, Author: act.Author, Reason: act.Reason,
-		Locations: form.Cut(strings.Join(act.Locations, ","), MaxText),
-	})
+	r.lastAct++
+	act.Locations = slices.Clone(act.Locations)
+	r.audit = append(r.audit, Audit{Number: r.lastAct, Since: clock.Moment(at.Now), Wall: at.Wall, Act: act})
 	r.changeHead(at)
 }
 

@@ -50,7 +50,8 @@ func (r *Rollout) noteReached(at At, l *Location) {
 
 func (r *Rollout) setReached(at At, l *Location) {
 	t := l.Target()
-	t.Reached, l.Reelections, l.Stuck = clock.Moment(at.Now), 0, false
+	t.Reached, t.ReachedWall = clock.Moment(at.Now), at.Wall
+	l.Reelections, l.Stuck = 0, false
 	r.changeLocation(at, l)
 	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }

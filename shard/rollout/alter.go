@@ -14,6 +14,9 @@ func (r *Rollout) Alter(at At, spec Spec, author, reason string) Answer {
 	if !form.FitText(MaxText, author, reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
+	if before := r.Spec(); !at.mayGrow(spec.size() - before.size()) {
+		return noRoom()
+	}
 	r.apply(at, spec.clone())
 	r.remember(at, Act{Verb: VerbAlter, Author: author, Reason: reason})
 	r.run(at, true)
@@ -22,6 +25,9 @@ func (r *Rollout) Alter(at At, spec Spec, author, reason string) Answer {
 
 // apply takes a spec over.
 func (r *Rollout) apply(at At, spec Spec) {
+	if now := r.Spec(); !now.equal(&spec) {
+		r.specRevision = at.Revision
+	}
 	old := r.locations
 	r.rules = spec.Rules
 	r.locations = make([]*Location, len(spec.Locations))
@@ -29,7 +35,7 @@ func (r *Rollout) apply(at At, spec Spec) {
 		l := find(old, ls.Name)
 		if l == nil {
 			r.lastLocation++
-			l = &Location{ID: r.lastLocation, Spec: ls}
+			l = &Location{ID: r.lastLocation, Spec: ls, TargetRevision: at.Revision}
 		}
 		r.locations[k] = l
 	}
@@ -46,16 +52,24 @@ func (r *Rollout) apply(at At, spec Spec) {
 	}
 	for _, l := range old {
 		if find(r.locations, l.Spec.Name) == nil {
-			at.Out.Rows = append(at.Out.Rows, locationRow(l.ID))
+			at.changeRow(locationRow(l.ID))
+			r.forget(at, l)
 		}
 	}
 	if r.rules.Source != SourceAsked {
-		r.ticket = Ticket{}
+		r.changeTicket(at, Ticket{})
 	}
 	for _, l := range r.locations {
 		r.makeRoom(l, int(r.rules.KeepVersions), at.Now)
 	}
 	r.changeHead(at)
+}
+
+// forget takes a location that is gone out of the versions that were given up there.
+func (r *Rollout) forget(at At, l *Location) {
+	for _, v := range r.versions {
+		r.setAbandoned(at, v, l, false)
+	}
 }
 
 // inherits returns the delay that a location has from those that stood right between it and the one before it and are

@@ -67,11 +67,14 @@ func (r *Rollout) Judge(at At, g GateVerdict) Answer {
 		r.run(at, false)
 		return Answer{Seq: t.Seq, Generation: t.Generation}
 	}
+	if !at.mayGrow(len(g.By) + len(g.Text) - len(gate.By) - len(gate.Text)) {
+		return noRoom()
+	}
 	turned := gate.Verdict != g.Verdict
 	gate.Verdict, gate.By, gate.Text, gate.Since = g.Verdict, g.By, g.Text, clock.Moment(at.Now)
 	r.changeLocation(at, l)
 	if turned && t.Reached != 0 && !t.Waived && g.Verdict != VerdictPassed {
-		t.Reached = 0
+		t.Reached, t.ReachedWall = 0, 0
 		at.event(Event{Kind: EventUnreached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 		if v := r.Version(t.Seq); v != nil && v.Withdrawn {
 			r.abandon(at, l, g.Text)

@@ -19,6 +19,11 @@ const (
 	roles
 )
 
+var roleNames = [roles]string{Follower: "follower", Leader: "leader"}
+
+// String returns the role as people read it.
+func (ro Role) String() string { return roleNames[ro] }
+
 // Status is how an instance is getting on with the target.
 type Status uint8
 
@@ -79,6 +84,9 @@ type Report struct {
 	Attempts   uint64
 }
 
+// LocationID is the id of the location that it joined last, which may be gone; 0 where it has not joined.
+func (i *Instance) LocationID() uint64 { return i.location }
+
 func (i *Instance) report() Report {
 	return Report{
 		Current: i.Current, Generation: i.Generation, Status: i.Status, Code: i.Code, Text: i.Text,
@@ -106,21 +114,30 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	}
 	if holder == i && i.location == l.ID {
 		if i.Attributes != attributes {
+			if !at.mayGrow(len(attributes) - len(i.Attributes)) {
+				return noRoom()
+			}
 			i.Attributes = attributes
 			r.changeInstance(at, i)
 		}
 		r.run(at, false)
 		return Answer{}
 	}
+	now := Instance{
+		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now), location: l.ID,
+	}
+	if !r.joined(i) && len(r.byName) >= MaxInstances {
+		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
+	}
+	if !at.mayGrow(now.Size() - i.Size()) {
+		return noRoom()
+	}
 	if r.joined(i) {
 		r.uncount(at, i)
 		delete(r.byName, i.Name)
-	} else if len(r.byName) >= MaxInstances {
-		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
+		r.changeInstance(at, i) // it goes from the rows of its location
 	}
-	*i = Instance{
-		ID: i.ID, Name: name, Location: location, Attributes: attributes, Since: clock.Moment(at.Now), location: l.ID,
-	}
+	*i = now
 	r.byName[name] = i
 	r.count(at, i)
 	r.changeInstance(at, i)
@@ -162,7 +179,7 @@ func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
 
 // Report writes down what an instance says of itself.
 func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
-	a := r.checkReport(i, &report)
+	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -173,7 +190,7 @@ func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
 // Ask is the document's GetTargetState: it reports, and is answered the target. A leader that asks in a location that
 // is ready for its next version makes the source be asked at once.
 func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
-	a := r.checkReport(i, &report)
+	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
 		return a, Target{}
 	}
@@ -232,7 +249,7 @@ func (r *Rollout) takesPart(i *Instance) Answer {
 	return Answer{}
 }
 
-func (r *Rollout) checkReport(i *Instance, report *Report) Answer {
+func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 	if report.Status >= statuses || len(report.Code) > MaxWord || !form.FitText(MaxText, report.Code, report.Text) ||
 		report.Status != StatusFailed && report.Code != "" {
 		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
@@ -253,6 +270,8 @@ func (r *Rollout) checkReport(i *Instance, report *Report) Answer {
 		a := Answer{Status: protocol.StatusFenced, Text: "the instance has reported a later generation"}
 		a.Generation = i.Generation
 		return a
+	case !at.mayGrow(len(report.Code) + len(report.Text) - len(i.Code) - len(i.Text)):
+		return noRoom()
 	}
 	return Answer{}
 }
@@ -299,8 +318,8 @@ func (re *Reelect) signal(report *Report) signal {
 }
 
 func (r *Rollout) changeInstance(at At, i *Instance) {
-	i.Revision, at.Out.Changed = at.Revision, true
-	at.Out.Rows = append(at.Out.Rows, instanceRow(i.ID))
+	i.Revision = at.Revision
+	at.changeRow(instanceRow(i))
 }
 
 // count and uncount add an instance to its location and take it out, where the location is there still.

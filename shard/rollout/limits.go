@@ -45,7 +45,9 @@ const (
 	Bytes         = 512
 	InstanceBytes = 320
 	locationBytes = 384
-	versionBytes  = 128
-	rowBytes      = 96
-	smallBytes    = 64 // a gate, a source, an act
+	versionBytes  = 160
+	rowBytes      = 112
+	actBytes      = 112
+	smallBytes    = 64 // a gate, a source
+	wordBytes     = 16
 )

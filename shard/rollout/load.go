@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -17,7 +18,7 @@ func (r *Rollout) check(c *form.Coder) {
 	last := uint64(0)
 	for _, v := range r.versions {
 		c.Must(v.Seq > last && v.Seq <= r.lastSeq, "version %d is out of order", v.Seq)
-		c.Must(form.FitText(MaxText, v.Label, v.Author), "version %d has a text that is none", v.Seq)
+		c.Must(form.FitText(MaxText, v.Label, v.Author, v.Reason), "version %d has a text that is none", v.Seq)
 		last = v.Seq
 		r.payloads += len(v.Payload)
 	}
@@ -28,13 +29,21 @@ func (r *Rollout) check(c *form.Coder) {
 		c.Must(r.sourceIndex(s.ID) == k, "a source is there twice")
 	}
 	c.Must(r.ticket.Number == 0 || r.sourceIndex(r.ticket.Source) >= 0, "the ticket is of no source")
+	last = 0
 	for k := range r.audit {
 		a := &r.audit[k]
-		c.Must(a.Verb != 0 && a.Since != 0, "an act is none")
+		c.Must(a.Verb != 0 && a.Since != 0 && a.Number > last && a.Number <= r.lastAct, "an act is none")
+		last = a.Number
 	}
 	for k, l := range r.locations {
 		l.index = k
 		r.checkLocation(c, l)
+	}
+	for _, v := range r.versions {
+		for k, id := range v.Abandoned {
+			c.Must(r.byID(id) != nil && !slices.Contains(v.Abandoned[:k], id),
+				"version %d was given up where there is no location", v.Seq)
+		}
 	}
 }
 
@@ -103,6 +112,7 @@ func (r *Rollout) Attach(i *Instance) error {
 	if l == nil {
 		return nil
 	}
+	i.Location = l.Spec.Name // one text for all
 	l.Counts.Instances++
 	if i.Role == Leader {
 		l.Counts.Leaders++

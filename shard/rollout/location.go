@@ -49,9 +49,11 @@ type Counts struct {
 type Row struct {
 	Seq, Generation              uint64
 	Assigned, Reached, Abandoned uint64
-	Cause                        Cause  // why it was assigned
-	Waived                       bool   // an operator said that it counts as reached
-	Note                         string // who or what assigned it, or gave it up
+	// The same by the wall clock, as far as it is known.
+	AssignedWall, ReachedWall, AbandonedWall uint64
+	Cause                                    Cause  // why it was assigned
+	Waived                                   bool   // an operator said that it counts as reached
+	Note                                     string // who or what assigned it, or gave it up
 }
 
 // Cause says why a location got a target.
@@ -97,6 +99,9 @@ func (l *Location) present() uint64 {
 	}
 	return 0
 }
+
+// Place is where it stands in the order, from 0 on.
+func (l *Location) Place() int { return l.index }
 
 // Delay is how old a version must be in the location before.
 func (l *Location) Delay() uint64 { return l.Spec.Delay + l.Inherited }
@@ -210,7 +215,7 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause Cause, note strin
 	r.generation++
 	r.makeRoom(l, int(r.rules.KeepVersions)-1, at.Now)
 	l.History = append(l.History, Row{
-		Seq: seq, Generation: r.generation, Assigned: clock.Moment(at.Now), Cause: cause,
+		Seq: seq, Generation: r.generation, Assigned: clock.Moment(at.Now), AssignedWall: at.Wall, Cause: cause,
 		Note: form.Cut(note, MaxText),
 	})
 	l.Stuck, l.Back = false, 0
@@ -254,7 +259,7 @@ func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 // abandon gives the present target up.
 func (r *Rollout) abandon(at At, l *Location, note string) {
 	t := l.Target()
-	t.Abandoned, t.Note = clock.Moment(at.Now), form.Cut(note, MaxText)
+	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, form.Cut(note, MaxText)
 	if v := r.Version(t.Seq); v != nil {
 		r.setAbandoned(at, v, l, true)
 	}

@@ -61,7 +61,7 @@ type random struct {
 	tally     map[string]int
 	watched   bool
 	alone     bool
-	shown     map[string][]byte // what watches saw last
+	shown     map[string]part // what watches saw last
 	last      string
 }
 
@@ -270,66 +270,4 @@ func (ra *random) reload() error {
 	ra.rollout = loaded
 	ra.tally["loaded"]++
 	return nil
-}
-
-// watch holds what watches are given against what changed: what looks different has the revision of the command, and
-// its row is among those that changed.
-func (ra *random) watch() error {
-	if !ra.watched {
-		return nil
-	}
-	now := make(map[string][]byte)
-	views := []string{""}
-	for _, l := range ra.rollout.locations {
-		views = append(views, locationView+l.Spec.Name, instancesView+l.Spec.Name)
-	}
-	for _, name := range views {
-		v, ok := ra.rollout.View(name)
-		if !ok {
-			return fmt.Errorf("there is no view %s", name)
-		}
-		key := fmt.Sprintf("%s %d", name, v.id())
-		now[key] = ra.rollout.AppendHead(nil, v)
-		old, known := ra.shown[key]
-		if known && !bytes.Equal(now[key], old) && ra.rollout.HeadRevision(v) != ra.revision {
-			return fmt.Errorf("the head of %q changed and has an old revision", key)
-		}
-		for e := range ra.rollout.Rows(v, slices.Values(ra.instances)) {
-			row := fmt.Sprintf("%s/%d", key, e.ID)
-			now[row] = e.Append(nil)
-			old, known := ra.shown[row]
-			if ra.shown != nil && (!known || !bytes.Equal(now[row], old)) &&
-				(e.Revision != ra.revision || !slices.Contains(ra.out.Rows, e.ID)) {
-				return fmt.Errorf("the row %s changed, and is not among %v", row, ra.out.Rows)
-			}
-		}
-	}
-	for row := range ra.shown {
-		var name string
-		var location, id uint64
-		if _, ok := now[row]; ok || !wholeRow(row, &name, &location, &id) {
-			continue
-		}
-		if id&3 == rowOfVersion {
-			ra.tally["dropped"]++
-		}
-		if !slices.Contains(ra.out.Rows, id) {
-			return fmt.Errorf("the row %s is gone, and not among %v", row, ra.out.Rows)
-		}
-	}
-	ra.shown = now
-	return nil
-}
-
-func (v View) id() uint64 {
-	if v.location == nil {
-		return 0
-	}
-	return v.location.ID
-}
-
-// wholeRow reads the name of a row of the whole rollout.
-func wholeRow(row string, _ *string, location, id *uint64) bool {
-	n, _ := fmt.Sscanf(row, " %d/%d", location, id)
-	return n == 2
 }

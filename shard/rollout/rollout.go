@@ -15,7 +15,7 @@ type Rollout struct {
 	versions  []*Version  // by seq
 
 	// Counters never go back.
-	lastSeq, generation, lastLocation, lastTicket uint64
+	lastSeq, generation, lastLocation, lastTicket, lastAct uint64
 
 	paused, halted Stop
 	resumed        uint64 // moment of the last resume
@@ -25,8 +25,10 @@ type Rollout struct {
 	declined       string // what the source said when it had no version
 	audit          []Audit
 	due            uint64 // when time alone changes something; 0 is never
+	fence          uint64 // the highest fencing token that a version was published under
 
-	headRevision uint64
+	// The revisions of the last change: of the head, of the spec, of the ticket.
+	headRevision, specRevision, ticketRevision uint64
 
 	// What follows from the rest.
 	byName   map[string]*Instance
@@ -37,10 +39,28 @@ type Rollout struct {
 // At is when a command is carried out.
 type At struct {
 	Now uint64 // shard time in milliseconds
+	// Wall is the wall clock of a host, in milliseconds since 1970, 0 where it is not known. It is written down for
+	// people, and decides nothing.
+	Wall uint64
 	// Revision is what the changes of this command are known by.
 	Revision uint64
 	// Out gets what the command caused.
 	Out *Effects
+	// Room, if it is not nil, is asked before a command that brings more bytes changes anything.
+	Room Room
+}
+
+// Room says whether there is room in a quota for so many bytes more.
+type Room interface {
+	MayGrow(bytes int) bool
+}
+
+// mayGrow asks for room for what a command brings itself. What follows from it by the rules is not asked about: the
+// limits bound it.
+func (at At) mayGrow(bytes int) bool { return bytes <= 0 || at.Room == nil || at.Room.MayGrow(bytes) }
+
+func noRoom() Answer {
+	return refuse(protocol.StatusQuotaExceeded, "there is no room for it in a quota")
 }
 
 // Effects is what commands caused. A caller reuses it.
@@ -48,8 +68,8 @@ type Effects struct {
 	// Changed is set where anything that is saved changed.
 	Changed bool
 	Events  []Event
-	// Rows are the rows of watches that changed or are gone.
-	Rows []uint64
+	// Rows are the rows of views that changed or are gone.
+	Rows []ViewRow
 }
 
 // Reset empties it for the next command.
@@ -87,6 +107,8 @@ type Answer struct {
 	Text string
 	// Seq, Generation and Ticket are what the command gave or is about.
 	Seq, Generation, Ticket uint64
+	// Number is what the caller answers, where it is one number.
+	Number uint64
 	// Holder is the instance that has the name already.
 	Holder *Instance
 }
@@ -128,7 +150,7 @@ func New(at At, spec Spec, author, reason string) (*Rollout, Answer) {
 	if !form.FitText(MaxText, author, reason) {
 		return nil, refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
-	r := &Rollout{byName: make(map[string]*Instance)}
+	r := &Rollout{byName: make(map[string]*Instance), ticketRevision: at.Revision}
 	r.apply(at, spec.clone())
 	r.remember(at, Act{Verb: VerbCreate, Author: author, Reason: reason})
 	r.resize()
@@ -213,6 +235,7 @@ func (r *Rollout) Raise(jump uint64) {
 	r.lastSeq += jump
 	r.generation += jump
 	r.lastTicket += jump
+	r.lastAct += jump
 }
 
 // changeHead marks the head of the whole rollout as changed.
@@ -220,11 +243,23 @@ func (r *Rollout) changeHead(at At) { r.headRevision, at.Out.Changed = at.Revisi
 
 // changeLocation marks a location's row as changed.
 func (r *Rollout) changeLocation(at At, l *Location) {
-	if l.Revision == at.Revision && slices.Contains(at.Out.Rows, locationRow(l.ID)) {
-		return
+	if row := locationRow(l.ID); l.Revision != at.Revision || !slices.Contains(at.Out.Rows, row) {
+		l.Revision = at.Revision
+		at.changeRow(row)
 	}
-	l.Revision, at.Out.Changed = at.Revision, true
-	at.Out.Rows = append(at.Out.Rows, locationRow(l.ID))
+}
+
+// changeTicket marks the question to the source, and who could be asked, as changed.
+func (r *Rollout) changeTicket(at At, t Ticket) {
+	if r.ticket != t {
+		r.ticket, r.ticketRevision = t, at.Revision
+	}
+	r.changeHead(at)
+}
+
+func (at At) changeRow(row ViewRow) {
+	at.Out.Rows = append(at.Out.Rows, row)
+	at.Out.Changed = true
 }
 
 func (at At) event(e Event) {

@@ -44,7 +44,8 @@ func Load(src []byte) (*Rollout, error) {
 func (r *Rollout) code(c *form.Coder) {
 	c.Form(formNumber)
 	r.rules.code(c)
-	c.Numbers(&r.lastSeq, &r.generation, &r.lastLocation, &r.lastTicket, &r.resumed, &r.asked, &r.due, &r.headRevision)
+	c.Numbers(&r.lastSeq, &r.generation, &r.lastLocation, &r.lastTicket, &r.lastAct, &r.fence)
+	c.Numbers(&r.resumed, &r.asked, &r.due, &r.headRevision, &r.specRevision, &r.ticketRevision)
 	r.paused.code(c)
 	r.halted.code(c)
 	c.Numbers(&r.ticket.Number, &r.ticket.Source, &r.ticket.Opened)
@@ -86,34 +87,35 @@ func (s *Stop) code(c *form.Coder) {
 }
 
 func (a *Audit) code(c *form.Coder) {
-	form.Enum(c, &a.Verb, verbs)
-	c.Numbers(&a.Since, &a.Seq)
-	c.Text(&a.Locations, MaxText)
-	c.Text(&a.Author, MaxText)
-	c.Text(&a.Reason, MaxText)
+	c.Numbers(&a.Number, &a.Since, &a.Wall)
+	a.Act.code(c)
 }
 
 func (v *Version) code(c *form.Coder) {
-	c.Numbers(&v.Seq, &v.Published, &v.Revision)
+	c.Numbers(&v.Seq, &v.Published, &v.Wall, &v.Revision)
 	c.Flag(&v.Withdrawn)
 	c.Bytes(&v.Payload, MaxPayload)
 	c.Text(&v.Label, MaxText)
 	c.Text(&v.Author, MaxText)
+	c.Text(&v.Reason, MaxText)
 	form.List(c, &v.Abandoned, MaxLocations, func(id *uint64) { c.Number(id) })
 }
 
 func (l *Location) code(c *form.Coder) {
 	c.Number(&l.ID)
-	ls := &l.Spec
-	c.Text(&ls.Name, MaxWord)
-	c.Numbers(&ls.Delay, &ls.Require, &ls.MaxFailing)
-	form.List(c, &ls.Gates, MaxGates, func(s *string) { c.Text(s, MaxWord) })
+	l.Spec.code(c)
 	form.List(c, &l.Gates, MaxGates, func(g *Gate) { g.code(c) })
 	form.List(c, &l.History, MaxKeep, func(row *Row) { row.code(c) })
 	c.Flag(&l.Bypassed)
 	c.Flag(&l.Stuck)
 	c.Numbers(&l.Inherited, &l.Back, &l.Bar.Above, &l.Bar.UpTo, &l.Reelections, &l.Reelected)
 	c.Numbers(&l.Revision, &l.TargetRevision)
+}
+
+func (ls *LocationSpec) code(c *form.Coder) {
+	c.Text(&ls.Name, MaxWord)
+	c.Numbers(&ls.Delay, &ls.Require, &ls.MaxFailing)
+	form.List(c, &ls.Gates, MaxGates, func(s *string) { c.Text(s, MaxWord) })
 }
 
 func (g *Gate) code(c *form.Coder) {
@@ -126,6 +128,7 @@ func (g *Gate) code(c *form.Coder) {
 
 func (row *Row) code(c *form.Coder) {
 	c.Numbers(&row.Seq, &row.Generation, &row.Assigned, &row.Reached, &row.Abandoned)
+	c.Numbers(&row.AssignedWall, &row.ReachedWall, &row.AbandonedWall)
 	form.Enum(c, &row.Cause, causes)
 	c.Flag(&row.Waived)
 	c.Text(&row.Note, MaxText)

@@ -163,10 +163,13 @@ func FuzzLoad(f *testing.F) {
 		if joined {
 			r.Leave(at, &i)
 		}
-		v, _ := r.View("")
-		r.AppendHead(nil, v)
-		for e := range r.Rows(v, nil) {
-			e.Append(nil)
+		r.Head()
+		for _, l := range r.Locations() {
+			l.Record()
+			r.TargetRecord(l)
+		}
+		for _, v := range r.Versions() {
+			r.VersionRecord(v)
 		}
 	})
 }

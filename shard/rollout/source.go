@@ -37,6 +37,8 @@ func (r *Rollout) AddSource(at At, s Source) Answer {
 		return Answer{}
 	case len(r.sources) >= MaxSources:
 		return refuse(protocol.StatusPreconditionFailed, "there are %d sources already", MaxSources)
+	case !at.mayGrow(smallBytes + len(s.Name)):
+		return noRoom()
 	}
 	r.sources = append(r.sources, s)
 	r.changeHead(at)
@@ -54,7 +56,8 @@ func (r *Rollout) RemoveSource(at At, id uint64) Answer {
 	r.sources = slices.Delete(r.sources, k, k+1)
 	r.changeHead(at)
 	if r.ticket.Source == id && r.ticket.Number != 0 {
-		r.ticket, r.asked = Ticket{}, 0
+		r.changeTicket(at, Ticket{})
+		r.asked = 0
 	}
 	r.run(at, true)
 	return Answer{}
@@ -69,11 +72,12 @@ func (r *Rollout) Offer(at At, source, ticket uint64, p Publication) Answer {
 	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	p.Compare = false
+	p.Compare, p.Fence = false, 0
 	if a := r.addVersion(at, p); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	r.ticket, r.declined = Ticket{}, ""
+	r.changeTicket(at, Ticket{})
+	r.declined = ""
 	r.run(at, true)
 	return Answer{Seq: r.lastSeq}
 }
@@ -83,8 +87,8 @@ func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
 	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	r.ticket, r.declined = Ticket{}, form.Cut(why, MaxText)
-	r.changeHead(at)
+	r.changeTicket(at, Ticket{})
+	r.declined = form.Cut(why, MaxText)
 	r.run(at, true)
 	return Answer{}
 }
@@ -120,8 +124,7 @@ func (r *Rollout) ask(at At) {
 
 func (r *Rollout) openTicket(at At) {
 	r.lastTicket++
-	r.ticket = Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: clock.Moment(at.Now)}
+	r.changeTicket(at, Ticket{Number: r.lastTicket, Source: r.sources[0].ID, Opened: clock.Moment(at.Now)})
 	r.asked = clock.Moment(at.Now)
-	r.changeHead(at)
 	at.event(Event{Kind: EventVersionWanted, Seq: r.lastTicket, ID: r.ticket.Source})
 }

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -149,6 +150,20 @@ func fitWord(s string) bool {
 		}
 	}
 	return true
+}
+
+// equal reports whether the specs say the same.
+func (s *Spec) equal(other *Spec) bool {
+	a, b := s.Rules, other.Rules
+	codes := slices.Equal(a.Reelect.Codes, b.Reelect.Codes)
+	a.Reelect.Codes, b.Reelect.Codes = nil, nil
+	return codes && reflect.DeepEqual(a, b) && slices.EqualFunc(s.Locations, other.Locations, LocationSpec.equal)
+}
+
+func (ls LocationSpec) equal(other LocationSpec) bool {
+	gates := slices.Equal(ls.Gates, other.Gates)
+	ls.Gates, other.Gates = nil, nil
+	return gates && reflect.DeepEqual(ls, other)
 }
 
 // clone returns a spec that shares nothing.

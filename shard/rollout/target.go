@@ -29,32 +29,65 @@ func (r *Rollout) TargetOf(l *Location, now uint64) Target {
 
 // resize counts again what the rollout takes in a quota of bytes.
 func (r *Rollout) resize() {
-	n := Bytes + r.payloads + len(r.paused.By) + len(r.paused.Why) + len(r.halted.By) + len(r.halted.Why) +
+	n := Bytes + len(r.paused.By) + len(r.paused.Why) + len(r.halted.By) + len(r.halted.Why) +
 		len(r.halted.Location) + len(r.declined)
 	for _, code := range r.rules.Reelect.Codes {
-		n += len(code)
+		n += wordBytes + len(code)
 	}
 	for _, v := range r.versions {
-		n += versionBytes + len(v.Label) + len(v.Author) + 8*len(v.Abandoned)
+		n += v.size() + 8*len(v.Abandoned)
 	}
 	for _, l := range r.locations {
-		n += locationBytes + 2*len(l.Spec.Name) + rowBytes*len(l.History)
+		n += l.Spec.size() + rowBytes*len(l.History)
 		for k := range l.History {
 			n += len(l.History[k].Note)
 		}
 		for k := range l.Gates {
 			g := &l.Gates[k]
-			n += smallBytes + 2*len(g.Name) + len(g.By) + len(g.Text)
+			n += len(g.By) + len(g.Text)
 		}
 	}
 	for k := range r.audit {
 		a := &r.audit[k]
-		n += smallBytes + len(a.Locations) + len(a.Author) + len(a.Reason)
+		n += a.size()
 	}
 	for k := range r.sources {
 		n += smallBytes + len(r.sources[k].Name)
 	}
 	r.size = n
+}
+
+// size is what a spec takes in a quota of bytes.
+func (s *Spec) size() (n int) {
+	for _, code := range s.Reelect.Codes {
+		n += wordBytes + len(code)
+	}
+	for k := range s.Locations {
+		n += s.Locations[k].size()
+	}
+	return n
+}
+
+func (ls *LocationSpec) size() int {
+	n := locationBytes + len(ls.Name)
+	for _, gate := range ls.Gates {
+		n += smallBytes + len(gate)
+	}
+	return n
+}
+
+// size is what a version takes, but for where it was given up.
+func (v *Version) size() int {
+	return versionBytes + len(v.Payload) + len(v.Label) + len(v.Author) + len(v.Reason)
+}
+
+// size is what an act takes in a quota of bytes when it is written down.
+func (a *Act) size() int {
+	n := actBytes + len(a.Author) + len(a.Reason)
+	for _, name := range a.Locations {
+		n += wordBytes + len(name)
+	}
+	return n
 }
 
 // Size is what the rollout takes in a quota of bytes, without its instances.

@@ -15,7 +15,9 @@ type Version struct {
 	Payload   []byte
 	Label     string
 	Author    string
+	Reason    string
 	Published uint64 // moment
+	Wall      uint64 // the same by the wall clock
 	Withdrawn bool
 	// Abandoned are the locations, by id, in which it was given up: neither they nor any location behind them gets it
 	// by itself.
@@ -25,15 +27,21 @@ type Version struct {
 
 // Publication is what a publisher says of a version.
 type Publication struct {
-	Payload       []byte
-	Label, Author string
+	Payload               []byte
+	Label, Author, Reason string
 	// Expected is the last seq that the publisher knows, where Compare is set.
 	Expected uint64
 	Compare  bool
+	// Fence, if it is not 0, is a fencing token: the version is refused where one was published under a higher token.
+	Fence uint64
 }
 
 // Publish adds a version.
 func (r *Rollout) Publish(at At, p Publication) Answer {
+	if p.Fence != 0 && p.Fence < r.fence {
+		return refuse(protocol.StatusFenced, "a version was published under the fencing token %d, which is higher than %d",
+			r.fence, p.Fence)
+	}
 	if p.Compare && p.Expected != r.lastSeq {
 		a := refuse(protocol.StatusPreconditionFailed, "the last version is %d, not %d", r.lastSeq, p.Expected)
 		a.Seq = r.lastSeq
@@ -42,47 +50,64 @@ func (r *Rollout) Publish(at At, p Publication) Answer {
 	if a := r.addVersion(at, p); a.Status != protocol.StatusSuccess {
 		return a
 	}
+	r.fence = max(r.fence, p.Fence)
 	r.run(at, true)
 	return Answer{Seq: r.lastSeq}
 }
 
 func (r *Rollout) addVersion(at At, p Publication) Answer {
-	if len(p.Payload) > MaxPayload || !form.FitText(MaxText, p.Label, p.Author) {
-		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label and author %d",
+	if len(p.Payload) > MaxPayload || !form.FitText(MaxText, p.Label, p.Author, p.Reason) {
+		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label, author and reason %d",
 			MaxPayload, MaxText)
 	}
-	needed := r.needed(at.Now)
-	held := len(p.Payload)
-	for k, v := range r.versions {
-		if needed[k] {
-			held += len(v.Payload)
+	v := &Version{
+		Seq: r.lastSeq + 1, Payload: p.Payload, Label: p.Label, Author: p.Author, Reason: p.Reason,
+		Published: clock.Moment(at.Now), Wall: at.Wall,
+	}
+	goes, kept := r.dropped(at.Now, v)
+	if kept > MaxPayloads {
+		return refuse(protocol.StatusOverloaded, "the versions that are in use have %d bytes already",
+			kept-len(p.Payload))
+	}
+	grows := v.size()
+	for k, old := range r.versions {
+		if goes[k] {
+			grows -= old.size() + 8*len(old.Abandoned)
 		}
 	}
-	if held > MaxPayloads {
-		return refuse(protocol.StatusOverloaded, "the versions that are in use have %d bytes already",
-			held-len(p.Payload))
+	if !at.mayGrow(grows) {
+		return noRoom()
 	}
-	r.lastSeq++
-	v := &Version{
-		Seq: r.lastSeq, Payload: slices.Clone(p.Payload), Label: p.Label, Author: p.Author, Published: clock.Moment(at.Now),
+	v.Payload = slices.Clone(p.Payload)
+	r.lastSeq = v.Seq
+	r.payloads = kept
+	for k, old := range r.versions {
+		if goes[k] {
+			at.changeRow(versionRow(old.Seq))
+			r.versions[k] = nil
+		}
 	}
-	r.payloads += len(v.Payload)
+	r.versions = append(slices.DeleteFunc(r.versions, func(v *Version) bool { return v == nil }), v)
 	r.changeVersion(at, v)
 	r.changeHead(at)
-	kept := r.versions[:0]
+	return Answer{}
+}
+
+// dropped says of every version whether it goes where another one comes, the oldest first: while there are more than
+// are kept, or too many bytes of payloads. Those that are needed stay. It returns how many bytes the others have.
+func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
+	needed := r.needed(now)
+	goes = make([]bool, len(r.versions))
+	payloads = r.payloads + len(v.Payload)
 	count := len(r.versions) + 1
 	for k, old := range r.versions {
-		if !needed[k] && (count > int(r.rules.KeepVersions) || r.payloads > MaxPayloads) {
-			r.payloads -= len(old.Payload)
+		if !needed[k] && (count > int(r.rules.KeepVersions) || payloads > MaxPayloads) {
+			goes[k] = true
+			payloads -= len(old.Payload)
 			count--
-			at.Out.Rows = append(at.Out.Rows, versionRow(old.Seq))
-			continue
 		}
-		kept = append(kept, old)
 	}
-	clear(r.versions[len(kept):])
-	r.versions = append(kept, v)
-	return Answer{}
+	return goes, payloads
 }
 
 // needed says of every version whether it is kept however old it is: it is a location's target, what the location goes
@@ -127,8 +152,8 @@ func (r *Rollout) indexOf(seq uint64) (int, bool) {
 }
 
 func (r *Rollout) changeVersion(at At, v *Version) {
-	v.Revision, at.Out.Changed = at.Revision, true
-	at.Out.Rows = append(at.Out.Rows, versionRow(v.Seq))
+	v.Revision = at.Revision
+	at.changeRow(versionRow(v.Seq))
 }
 
 // abandonedUpTo reports whether the version was given up in the location or in one before it.
@@ -146,7 +171,6 @@ func (r *Rollout) setAbandoned(at At, v *Version, l *Location, abandoned bool) {
 	k := slices.Index(v.Abandoned, l.ID)
 	switch {
 	case abandoned && k < 0:
-		v.Abandoned = slices.DeleteFunc(v.Abandoned, func(id uint64) bool { return r.byID(id) == nil })
 		v.Abandoned = append(v.Abandoned, l.ID)
 	case !abandoned && k >= 0:
 		v.Abandoned = slices.Delete(v.Abandoned, k, k+1)

@@ -1,34 +1,101 @@
 package rollout
 
 import (
+	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestATargetIsReadAsItIsShown: what instances of a location watch has the payload, and is small.
-func TestATargetIsReadAsItIsShown(t *testing.T) {
+// TestATargetIsSmall: what each instance of a location is sent has the payload and little else.
+func TestATargetIsSmall(t *testing.T) {
 	s := play(t, "spec sas man:5000\njoin a.sas\npublish")
-	v, ok := s.View("location/sas")
-	if !ok {
-		t.Fatal("there is no view of the location")
+	shown := s.TargetRecord(s.Find("sas"))
+	encoded := protocol.AppendRecord(nil, &shown)
+	var read protocol.RolloutTarget
+	err := protocol.ReadRecord(encoded, &read)
+	if err != nil || read.Generation != 1 || read.Seq != 1 || string(read.Label) != "v" ||
+		string(read.Payload) != "payload" {
+		t.Errorf("%+v, %v", read, err)
 	}
-	encoded := s.AppendHead(nil, v)
-	head, err := ParseTargetHead(encoded)
-	if err != nil || head.Generation != 1 || head.Seq != 1 || head.Label != "v" || string(head.Payload) != "payload" {
-		t.Errorf("%+v, %v", head, err)
-	}
-	if extra := len(encoded) - len(head.Payload); extra > 40 {
+	if extra := len(encoded) - len(read.Payload); extra > 40 {
 		t.Errorf("a target takes %d bytes beside its payload", extra)
 	}
-	if _, err := ParseTargetHead(encoded[:3]); err == nil {
-		t.Error("a target that is cut off is read")
+}
+
+// part is a head or a row of a view: what it shows, and the revision that it says it is of.
+type part struct {
+	body     []byte
+	revision uint64
+	row      ViewRow // zero for a head
+}
+
+// parts are the heads and rows of all views, by name.
+func (ra *random) parts() map[string]part {
+	r := ra.rollout
+	list := make(map[string]part)
+	put := func(name string, revision uint64, row ViewRow, shown protocol.Record) {
+		if row.ID != 0 {
+			name = fmt.Sprintf("row %d of %d", row.ID, row.Location)
+		}
+		list[name] = part{body: protocol.AppendRecord(nil, shown), revision: revision, row: row}
 	}
-	for _, name := range []string{"location/vla", "sas", "instances/", "location"} {
-		if _, ok := s.View(name); ok {
-			t.Errorf("there is a view %q", name)
+	head, ticket := r.Head(), r.TicketRecord()
+	put("head", r.HeadRevision(), ViewRow{}, &head)
+	put("ticket", r.TicketRevision(), ViewRow{}, &ticket)
+	for _, l := range r.locations {
+		location, counts, target := l.Record(), l.Counts.Record(), r.TargetRecord(l)
+		put("", l.Revision, locationRow(l.ID), &location)
+		put(fmt.Sprint("counts ", l.ID), l.Revision, ViewRow{}, &counts)
+		put(fmt.Sprint("target ", l.ID), l.TargetRevision, ViewRow{}, &target)
+	}
+	for _, v := range r.versions {
+		shown := r.VersionRecord(v)
+		put("", v.Revision, versionRow(v.Seq), &shown)
+	}
+	for _, i := range ra.instances {
+		if r.joined(i) {
+			shown := i.Record(i.ID)
+			put("", i.Revision, instanceRow(i), &shown)
 		}
 	}
+	return list
+}
+
+// watch holds what watches are given against what changed: what looks different has the revision of the command, and
+// its row is among those that changed.
+func (ra *random) watch() error {
+	if !ra.watched {
+		return nil
+	}
+	now := ra.parts()
+	for name, p := range now {
+		old, known := ra.shown[name]
+		if ra.shown == nil || known && bytes.Equal(p.body, old.body) {
+			continue
+		}
+		if p.revision != ra.revision || p.row.ID != 0 && !slices.Contains(ra.out.Rows, p.row) {
+			return fmt.Errorf("the %s changed, has revision %d and is not among %v", name, p.revision, ra.out.Rows)
+		}
+	}
+	for name, p := range ra.shown {
+		if _, is := now[name]; is || p.row.ID == 0 {
+			continue
+		}
+		if p.row.ID&3 == RowOfVersion {
+			ra.tally["dropped"]++
+		}
+		if !slices.Contains(ra.out.Rows, p.row) {
+			return fmt.Errorf("the %s is gone, and not among %v", name, ra.out.Rows)
+		}
+	}
+	if ra.rollout.WholeRevision() > ra.revision {
+		return fmt.Errorf("the rollout is of the revision %d", ra.rollout.WholeRevision())
+	}
+	ra.shown = now
+	return nil
 }
 
 // TestAfterARestoreNoNumberIsGivenTwice: counters jump over what was given after the backup.

@@ -1,0 +1,172 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// KindRollout is the kind of staged rollouts. Their rules are in package rollout; the files of this package that begin
+// with "rollout" give each a place in a node, its instances and sources their sessions, and its views their history.
+const KindRollout ObjectKind = 2
+
+// The commands of rollouts. Their Body, where they have one, is a form of package rollout. Numbers up to 63 are
+// reserved for them.
+const (
+	// CmdRolloutPut makes a rollout or alters it. Uses the mutation fields, Node, Name, and Body: a rollout.Put.
+	CmdRolloutPut CommandKind = 48
+	// CmdRolloutDelete deletes a rollout. Uses the mutation fields, Node, Name, and FlagForce.
+	CmdRolloutDelete CommandKind = 49
+	// CmdRolloutPublish adds a version. Uses the mutation fields, Node, Name, Body: a rollout.Publication, and Data: its
+	// payload.
+	CmdRolloutPublish CommandKind = 50
+	// CmdRolloutSource makes the session a source, or takes that back. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.SourceRole.
+	CmdRolloutSource CommandKind = 51
+	// CmdRolloutOffer answers the question to the source. Uses the mutation fields, Node, Name, Body: a
+	// rollout.Offering, and Data: its payload.
+	CmdRolloutOffer CommandKind = 52
+	// CmdRolloutJoin makes the session an instance. Uses the mutation fields, Node, Name, and Body: a rollout.Joining.
+	CmdRolloutJoin CommandKind = 53
+	// CmdRolloutLeave ends that. Uses the mutation fields, Node, Name.
+	CmdRolloutLeave CommandKind = 54
+	// CmdRolloutRole makes the session's instance a follower or a leader. Uses the mutation fields, Node, Name, and
+	// Count: 1 for a leader, else 0.
+	CmdRolloutRole CommandKind = 55
+	// CmdRolloutReport says how the session's instance is getting on. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.Report.
+	CmdRolloutReport CommandKind = 56
+	// CmdRolloutAsk reports, and asks for the target. Uses what CmdRolloutReport does.
+	CmdRolloutAsk CommandKind = 57
+	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Act.
+	CmdRolloutAct CommandKind = 58
+	// CmdRolloutGate is what a checker says of a target. Uses the mutation fields, Node, Name, and Body: a
+	// rollout.GateVerdict.
+	CmdRolloutGate CommandKind = 59
+)
+
+// mostRefusal is the longest text for people that the answer to a refused command of a rollout has.
+const mostRefusal = 1024
+
+func init() {
+	addKind(KindRollout, kindRow{
+		name: "rollout", level: level.Of(level.Object, "rollout"), newStore: newRollouts,
+	}, []kindCommand{
+		{
+			kind: CmdRolloutPut, name: "rollout-put", timed: true,
+			mutation: mutation{run: runPut, anonymous: true, makes: putMakes, mostBody: mostRefusal},
+		},
+		{
+			kind: CmdRolloutDelete, name: "rollout-delete", timed: true,
+			mutation: mutation{run: runRolloutDelete, anonymous: true, frees: true, mostBody: mostRefusal},
+		},
+		forAnyone(CmdRolloutPublish, "rollout-publish", (*rolloutWork).publish),
+		forSessions(CmdRolloutSource, "rollout-source", (*rolloutWork).source),
+		forSessions(CmdRolloutOffer, "rollout-offer", (*rolloutWork).offer),
+		forSessions(CmdRolloutJoin, "rollout-join", (*rolloutWork).join),
+		freeing(forSessions(CmdRolloutLeave, "rollout-leave", (*rolloutWork).leave)),
+		forSessions(CmdRolloutRole, "rollout-role", (*rolloutWork).setRole),
+		forSessions(CmdRolloutReport, "rollout-report", (*rolloutWork).report),
+		forSessions(CmdRolloutAsk, "rollout-ask", (*rolloutWork).ask),
+		forAnyone(CmdRolloutAct, "rollout-act", (*rolloutWork).act),
+		forAnyone(CmdRolloutGate, "rollout-gate", (*rolloutWork).judge),
+	})
+}
+
+// forSessions is the row of a command on a rollout that is there, which a session gives.
+func forSessions(k CommandKind, name string, does func(*rolloutWork, *Command) rollout.Answer) kindCommand {
+	run := func(m *Machine, c *Command, t *target) { m.rollouts().run(m, c, t, does) }
+	return kindCommand{kind: k, name: name, timed: true, mutation: mutation{run: run, mostBody: mostRefusal}}
+}
+
+// forAnyone is that of one which may come without a session.
+func forAnyone(k CommandKind, name string, does func(*rolloutWork, *Command) rollout.Answer) kindCommand {
+	c := forSessions(k, name, does)
+	c.anonymous = true
+	return c
+}
+
+func freeing(c kindCommand) kindCommand {
+	c.frees = true
+	return c
+}
+
+func runPut(m *Machine, c *Command, t *target) { m.rollouts().put(m, c, t) }
+
+func runRolloutDelete(m *Machine, c *Command, t *target) { m.rollouts().delete(m, c, t) }
+
+func (m *Machine) rollouts() *rollouts { return m.kinds[KindRollout].(*rollouts) }
+
+// rollouts is the store of the kind. Its slab has the rollouts.
+type rollouts struct {
+	slab[stagedRollout]
+	parts      slab[rolloutPart]
+	byLocation forest // of the parts that are instances: one tree for each location, by order id
+
+	work rolloutWork // of the command under way
+}
+
+// stagedRollout is what the store keeps of one rollout.
+type stagedRollout struct {
+	*rollout.Rollout
+	charged int    // what it counts for in its node's quota
+	alarm   uint64 // the one that its object has
+	whole   viewTrack
+	ticket  viewTrack
+	tracks  []locationTracks // in the order of its locations
+}
+
+// locationTracks are what the store keeps of one location.
+type locationTracks struct {
+	id                uint64
+	target, instances viewTrack
+	parts             handle // root of the tree of its instances
+}
+
+// rolloutPart is what a session is to a rollout: the body of its link. Its instance has joined, or it is a source, or
+// both.
+type rolloutPart struct {
+	instance rollout.Instance
+	source   bool
+}
+
+func (p *rolloutPart) joined() bool { return p.instance.Name != "" }
+
+func newRollouts() kind {
+	ro := &rollouts{}
+	ro.parts.trees = []*forest{&ro.byLocation}
+	return ro
+}
+
+// before orders the instances of a location.
+func (ro *rollouts) before(a, b handle) bool {
+	return ro.parts.at(a).instance.ID < ro.parts.at(b).instance.ID
+}
+
+func (ro *rollouts) bodySize(body handle) int { return ro.at(body).charged }
+
+func (ro *rollouts) free(body handle) { ro.release(body) }
+
+func (ro *rollouts) linkSize(body handle) int { return ro.parts.at(body).instance.Size() }
+
+func (ro *rollouts) freeLink(body handle) { ro.parts.release(body) }
+
+func (ro *rollouts) role(l *link) string {
+	switch p := ro.parts.at(l.body); {
+	case p.source && p.joined():
+		return "source and " + p.instance.Role.String()
+	case p.source:
+		return "source"
+	default:
+		return p.instance.Role.String()
+	}
+}
+
+// locationOf returns the tracks of a location, nil where the location is gone.
+func (st *stagedRollout) locationOf(id uint64) *locationTracks {
+	for k := range st.tracks {
+		if st.tracks[k].id == id {
+			return &st.tracks[k]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package shard
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// put makes a rollout, or alters the one that is there.
+func (ro *rollouts) put(m *Machine, c *Command, t *target) {
+	p, err := rollout.ParsePut(c.Body)
+	switch {
+	case err != nil:
+		m.refuseRollout(protocol.StatusBadRequest, err.Error())
+	case t.object != 0 && p.Mode == rollout.PutCreate:
+		m.refuseRollout(protocol.StatusAlreadyExists, "there is a rollout of this name")
+	case t.object != 0:
+		ro.alter(m, &p, t)
+	case p.Mode == rollout.PutAlter:
+		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+	case p.ExpectedRevision != 0:
+		m.refuseRollout(protocol.StatusPreconditionFailed, "there is no spec in force")
+	default:
+		ro.create(m, c, &p, t)
+	}
+}
+
+// putMakes reports whether a put may make a rollout.
+func putMakes(c *Command) bool {
+	p, err := rollout.ParsePut(c.Body)
+	return err == nil && p.Mode != rollout.PutAlter
+}
+
+func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
+	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
+		m.refuseRollout(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
+		return
+	}
+	ro.work.out.Reset()
+	r, a := rollout.New(ro.now(m), p.Spec, p.Author, p.Reason)
+	if a.Status != protocol.StatusSuccess {
+		m.refuseRollout(a.Status, a.Text)
+		return
+	}
+	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+r.Size()) {
+		return
+	}
+	body := ro.alloc()
+	*ro.at(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
+	ro.at(body).followLocations(m)
+	t.object = m.addObject(KindRollout, t, c.Node, string(c.Name), body)
+	e := m.answer(protocol.StatusSuccess)
+	e.Flags, e.Revision = FlagCreated, Revision(r.SpecRevision())
+	m.changed(t.object, FlagCreated|FlagData|FlagOwners)
+}
+
+func (ro *rollouts) alter(m *Machine, p *rollout.Put, t *target) {
+	w := ro.begin(m, t.object, t.session)
+	if p.ExpectedRevision != 0 && p.ExpectedRevision != w.staged.SpecRevision() {
+		m.refuseRollout(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
+			w.staged.SpecRevision(), p.ExpectedRevision))
+		return
+	}
+	a := w.staged.Alter(w.at, p.Spec, p.Author, p.Reason)
+	w.answer(a)
+	if a.Status == protocol.StatusSuccess {
+		m.out.List[m.result].Revision = Revision(w.staged.SpecRevision())
+	}
+	w.finish(0)
+}
+
+func (ro *rollouts) delete(m *Machine, c *Command, t *target) {
+	if t.object == 0 {
+		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+		return
+	}
+	a := ro.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
+	if a.Status != protocol.StatusSuccess {
+		m.refuseRollout(a.Status, a.Text)
+		return
+	}
+	ro.remove(m, t.object)
+	m.answer(protocol.StatusSuccess)
+}
+
+func badForm(err error) rollout.Answer {
+	return rollout.Answer{Status: protocol.StatusBadRequest, Text: err.Error()}
+}
+
+func (w *rolloutWork) publish(c *Command) rollout.Answer {
+	p, err := rollout.ParsePublication(c.Body, c.Data)
+	if err != nil {
+		return badForm(err)
+	}
+	a := w.staged.Publish(w.at, p)
+	a.Number = a.Seq
+	return a
+}
+
+func (w *rolloutWork) act(c *Command) rollout.Answer {
+	act, err := rollout.ParseAct(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	a := w.staged.Act(w.at, act)
+	a.Number = a.Generation
+	return a
+}
+
+func (w *rolloutWork) judge(c *Command) rollout.Answer {
+	g, err := rollout.ParseVerdict(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	return w.staged.Judge(w.at, g)
+}
+
+func (w *rolloutWork) offer(c *Command) rollout.Answer {
+	o, err := rollout.ParseOffering(c.Body, c.Data)
+	if err != nil {
+		return badForm(err)
+	}
+	source := uint64(0)
+	if h := w.findLink(); h != 0 {
+		source = uint64(w.m.links.at(h).order)
+	}
+	if o.Declined {
+		return w.staged.Decline(w.at, source, o.Ticket, o.Text)
+	}
+	a := w.staged.Offer(w.at, source, o.Ticket, o.Version)
+	a.Number = a.Seq
+	return a
+}

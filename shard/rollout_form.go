@@ -1,0 +1,141 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// This file has the forms of a rollout outside of the machine's memory.
+
+func (ro *rollouts) save(dst []byte, body handle, _ level.Level) []byte { return ro.at(body).Save(dst) }
+
+func (ro *rollouts) load(src []byte, _ level.Level) (handle, bool) {
+	r, err := rollout.Load(src)
+	if err != nil {
+		return 0, false
+	}
+	h := ro.alloc()
+	*ro.at(h) = stagedRollout{Rollout: r, charged: r.Size()}
+	return h, true
+}
+
+// What a session is to a rollout, as the first byte of the body of its link.
+const (
+	savedInstance byte = 1 << iota
+	savedSource
+)
+
+func (ro *rollouts) saveLink(dst []byte, body handle, _ level.Level) []byte {
+	p := ro.parts.at(body)
+	is := byte(0)
+	if p.source {
+		is |= savedSource
+	}
+	if !p.joined() {
+		return append(dst, is)
+	}
+	return p.instance.Save(append(dst, is|savedInstance))
+}
+
+func (ro *rollouts) loadLink(src []byte, _ level.Level) (handle, bool) {
+	if len(src) == 0 || src[0] == 0 || src[0] > savedInstance|savedSource {
+		return 0, false
+	}
+	p := rolloutPart{source: src[0]&savedSource != 0}
+	if src[0]&savedInstance == 0 {
+		if len(src) > 1 {
+			return 0, false
+		}
+	} else if p.instance.Load(src[1:]) != nil {
+		return 0, false
+	}
+	h := ro.parts.alloc()
+	*ro.parts.at(h) = p
+	return h, true
+}
+
+// linked puts the instances back into their rollout, and makes its tracks and its alarm again.
+func (ro *rollouts) linked(m *Machine, object handle) error {
+	o := m.objects.at(object)
+	st := ro.at(o.body)
+	if o.pending && !o.deleting {
+		return badSnapshot("rollout %q is pending", o.name)
+	}
+	if st.WholeRevision() > uint64(o.revision) {
+		return badSnapshot("rollout %q is of revision %d, and has changed at %d", o.name, o.revision, st.WholeRevision())
+	}
+	st.restoreTracks()
+	sources := 0
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		if l.body == 0 || !l.owner {
+			return badSnapshot("rollout %q: order id %d is no part of it", o.name, l.order)
+		}
+		p := ro.parts.at(l.body)
+		p.instance.ID = uint64(l.order)
+		if p.source {
+			sources++
+		}
+		if p.joined() {
+			if err := st.restoreInstance(ro, l.body); err != nil {
+				return badSnapshot("rollout %q: order id %d: %v", o.name, l.order, err)
+			}
+		}
+		if p.source && !o.deleting && !st.hasSource(p.instance.ID) {
+			return badSnapshot("rollout %q: order id %d is no source of it", o.name, l.order)
+		}
+	}
+	if sources != len(st.Sources()) && !o.deleting {
+		return badSnapshot("rollout %q has %d sources and should have %d", o.name, sources, len(st.Sources()))
+	}
+	if due, _ := st.NextDue(); !o.deleting {
+		st.alarm = due
+		m.setAlarm(object, due)
+	}
+	return nil
+}
+
+func (st *stagedRollout) hasSource(id uint64) bool {
+	for _, s := range st.Sources() {
+		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreTracks makes the tracks as they were, as far as they do not follow from instances.
+func (st *stagedRollout) restoreTracks() {
+	st.whole = restoredView(Revision(st.WholeRevision()))
+	st.whole.head = Revision(st.HeadRevision())
+	st.ticket = restoredView(Revision(st.TicketRevision()))
+	for _, l := range st.Locations() {
+		st.tracks = append(st.tracks, locationTracks{
+			id: l.ID, target: restoredView(Revision(l.TargetRevision)), instances: restoredView(Revision(l.Revision)),
+		})
+	}
+}
+
+// restoreInstance puts an instance back that had joined.
+func (st *stagedRollout) restoreInstance(ro *rollouts, part handle) error {
+	i := &ro.parts.at(part).instance
+	if err := st.Attach(i); err != nil {
+		return err
+	}
+	if of := st.locationOf(i.LocationID()); of != nil {
+		ro.byLocation.insert(&of.parts, part, ro)
+		if at := Revision(i.Revision); at > of.instances.revision {
+			of.instances.revision, of.instances.base = at, at
+		}
+	}
+	return nil
+}
+
+// state writes out what the store keeps.
+func (ro *rollouts) state(m *Machine, object handle, s *State) {
+	st := ro.at(m.objects.at(object).body)
+	s.Objects = append(s.Objects, m.objectState(object, st.Describe(), func(l *link) string {
+		p := ro.parts.at(l.body)
+		return p.instance.Describe(p.source)
+	}))
+}

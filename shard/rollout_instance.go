@@ -1,0 +1,244 @@
+package shard
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// findLink returns the link of the session that gives the command, zero where it has none.
+func (w *rolloutWork) findLink() handle {
+	if w.session == 0 {
+		return 0
+	}
+	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
+}
+
+// openPart finds the session's part, whose record is preserved. It returns false where there is none.
+func (w *rolloutWork) openPart() bool {
+	if w.link = w.findLink(); w.link == 0 {
+		return false
+	}
+	w.m.touchLink(w.link)
+	w.part = w.parts.at(w.m.links.at(w.link).body)
+	w.charged = w.part.instance.Size()
+	return true
+}
+
+// instance returns the session's instance, and one that has not joined where it has none.
+func (w *rolloutWork) instance() *rollout.Instance {
+	if w.openPart() {
+		return &w.part.instance
+	}
+	return &rollout.Instance{}
+}
+
+// partOrNew finds the session's part, or makes one, which withNewLink links. It refuses where the session may have no
+// more links.
+func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
+	if w.openPart() {
+		return w.m.links.at(w.link).body, a
+	}
+	if !w.m.mayAddLink(w.session) {
+		return 0, rollout.Answer{
+			Status: protocol.StatusPreconditionFailed, Text: "the session has as many links as it may have",
+		}
+	}
+	part = w.parts.alloc()
+	w.parts.at(part).instance.ID = uint64(w.m.lastOrder) + 1
+	w.fresh = LinkBytes
+	return part, a
+}
+
+// withNewLink links a part that was made for this command, or frees it where the command is refused.
+func (w *rolloutWork) withNewLink(part handle, c *Command, a rollout.Answer) rollout.Answer {
+	if w.link != 0 {
+		return a
+	}
+	if a.Status != protocol.StatusSuccess {
+		w.parts.release(part)
+		return a
+	}
+	w.link = w.m.addLink(w.session, w.object, &Command{Number: c.Number, Time: c.Time}, true)
+	w.m.setBody(w.link, part)
+	return a
+}
+
+func (w *rolloutWork) join(c *Command) rollout.Answer {
+	j, err := rollout.ParseJoining(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	part, a := w.partOrNew()
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	i := &w.parts.at(part).instance
+	before := i.LocationID()
+	a = w.staged.Join(w.at, i, j.Instance, j.Location, j.Attributes)
+	if a.Holder != nil {
+		a.Text = fmt.Sprintf("session %v has joined as %s", w.sessionOf(a.Holder), j.Instance)
+	}
+	if after := i.LocationID(); a.Status == protocol.StatusSuccess && after != before {
+		w.unlist(part, before)
+		w.list(part, after)
+	}
+	a.Number = i.ID
+	return w.withNewLink(part, c, a)
+}
+
+// sessionOf returns the session of an instance that has joined.
+func (w *rolloutWork) sessionOf(i *rollout.Instance) SessionID {
+	h := w.m.linkAfter(w.m.objects.at(w.object).links, OrderID(i.ID)-1)
+	return w.m.sessions.at(w.m.links.at(h).session).id
+}
+
+// list puts an instance among those of a location, unlist takes it out.
+func (w *rolloutWork) list(part handle, location uint64) {
+	w.byLocation.insert(&w.staged.locationOf(location).parts, part, w.rollouts)
+}
+
+func (w *rolloutWork) unlist(part handle, location uint64) {
+	if of := w.staged.locationOf(location); of != nil {
+		w.byLocation.remove(&of.parts, part)
+	}
+}
+
+func (w *rolloutWork) source(c *Command) rollout.Answer {
+	s, err := rollout.ParseSourceRole(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	if s.Off {
+		return w.endSource()
+	}
+	part, a := w.partOrNew()
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p := w.parts.at(part)
+	a = w.staged.AddSource(w.at, rollout.Source{ID: p.instance.ID, Name: s.Name})
+	if a.Status == protocol.StatusSuccess {
+		p.source = true
+	}
+	a.Number = p.instance.ID
+	return w.withNewLink(part, c, a)
+}
+
+func (w *rolloutWork) endSource() rollout.Answer {
+	id := w.instance().ID
+	a := w.staged.RemoveSource(w.at, id)
+	if a.Status == protocol.StatusSuccess {
+		w.part.source = false
+		w.endPart()
+	}
+	return a
+}
+
+func (w *rolloutWork) leave(*Command) rollout.Answer {
+	i := w.instance()
+	location := i.LocationID()
+	a := w.staged.Leave(w.at, i)
+	if a.Status == protocol.StatusSuccess {
+		w.unlist(w.m.links.at(w.link).body, location)
+		*i = rollout.Instance{ID: i.ID}
+		w.endPart()
+	}
+	return a
+}
+
+// endPart removes the link of a part that is neither an instance nor a source any more.
+func (w *rolloutWork) endPart() {
+	if w.part.source || w.part.joined() {
+		return
+	}
+	w.m.charge(w.m.objects.at(w.object).node, w.part.instance.Size()-w.charged)
+	w.part = nil
+	w.m.removeLink(w.link)
+}
+
+func (w *rolloutWork) setRole(c *Command) rollout.Answer {
+	if c.Count > 1 {
+		return rollout.Answer{Status: protocol.StatusBadRequest, Text: "that is no role"}
+	}
+	return w.staged.SetRole(w.at, w.instance(), rollout.Role(c.Count))
+}
+
+func (w *rolloutWork) report(c *Command) rollout.Answer {
+	r, err := rollout.ParseReport(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	return w.staged.Report(w.at, w.instance(), r)
+}
+
+func (w *rolloutWork) ask(c *Command) rollout.Answer {
+	r, err := rollout.ParseReport(c.Body)
+	if err != nil {
+		return badForm(err)
+	}
+	a, t := w.staged.Ask(w.at, w.instance(), r)
+	if a.Status == protocol.StatusSuccess {
+		var buf [32]byte
+		w.body = string(rollout.AppendTarget(buf[:0], t))
+	}
+	return a
+}
+
+// releaseLink ends the part of a session that is over.
+func (ro *rollouts) releaseLink(m *Machine, h handle) {
+	object := m.links.at(h).object
+	if o := m.objects.at(object); o.deleting {
+		m.removeLink(h)
+		if o.linkCount == 0 {
+			m.removeObject(object)
+		}
+		return
+	}
+	w := ro.begin(m, object, m.links.at(h).session)
+	m.preserveLink(h)
+	body := m.links.at(h).body
+	p := ro.parts.at(body)
+	if p.source {
+		w.staged.RemoveSource(w.at, p.instance.ID)
+	}
+	if p.joined() {
+		w.unlist(body, p.instance.LocationID())
+		w.staged.Leave(w.at, &p.instance)
+	}
+	m.removeLink(h)
+	w.finish(0)
+}
+
+// remove deletes a rollout, and notifies its sessions.
+func (ro *rollouts) remove(m *Machine, object handle) {
+	o := m.objects.at(object)
+	if !o.deleting {
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
+	}
+	for o.linkCount > 0 && m.left > 0 {
+		h := m.links.byObject.first(o.links)
+		m.emitFor(EffectLost, h).Object = KindRollout
+		m.removeLink(h)
+	}
+	if o.linkCount == 0 {
+		m.removeObject(object)
+		return
+	}
+	o.deleting = true
+	m.deferObject(object)
+}
+
+// resume is for kinds whose commands leave work with objects that are not deleted.
+func (ro *rollouts) resume(*Machine, handle) {
+	assert(false, "a rollout is never pending but for its end")
+}
+
+// due lets what time alone has brought about happen.
+func (ro *rollouts) due(m *Machine, object handle) {
+	w := ro.begin(m, object, 0)
+	w.staged.alarm = 0
+	w.staged.Due(w.at)
+	w.finish(0)
+}

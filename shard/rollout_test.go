@@ -1,0 +1,136 @@
+package shard
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// rolloutBed is a bed of a shard with the rollout "dns": sas, and man 5 s behind it.
+func rolloutBed(t testing.TB, sessions int) *bed {
+	t.Helper()
+	if level.Newest < commandLevels[CmdRolloutPut] {
+		t.Skip("there are no rollouts at the newest level of this build")
+	}
+	b := newestBed(sessions)
+	b.do(Command{Kind: CmdLead, Term: 1})
+	b.put("dns", rollout.Put{Spec: twoLocations()})
+	return b
+}
+
+func twoLocations() rollout.Spec {
+	return rollout.Spec{
+		Rules:     rollout.DefaultRules(),
+		Locations: []rollout.LocationSpec{{Name: "sas"}, {Name: "man", Delay: 5000}},
+	}
+}
+
+// The commands below are of the session i; what may come without one does.
+
+func (b *bed) put(name string, p rollout.Put) *Effect {
+	b.do(Command{Kind: CmdRolloutPut, Node: 1, Name: []byte(name), Body: rollout.AppendPut(nil, p)})
+	return b.result()
+}
+
+func (b *bed) publish(p rollout.Publication) *Effect {
+	b.do(Command{
+		Kind: CmdRolloutPublish, Node: 1, Name: []byte("dns"), Body: rollout.AppendPublication(nil, p), Data: p.Payload,
+	})
+	return b.result()
+}
+
+func (b *bed) act(a rollout.Act) *Effect {
+	b.do(Command{Kind: CmdRolloutAct, Node: 1, Name: []byte("dns"), Body: rollout.AppendAct(nil, a)})
+	return b.result()
+}
+
+func (b *bed) part(i int, k CommandKind, body []byte) *Effect {
+	b.as(i, Command{Kind: k, Name: []byte("dns"), Body: body})
+	return b.result()
+}
+
+func (b *bed) joinRollout(i int, instance, location string) *Effect {
+	return b.part(i, CmdRolloutJoin, rollout.AppendJoining(nil, rollout.Joining{Instance: instance, Location: location}))
+}
+
+func (b *bed) lead(i int) *Effect {
+	b.as(i, Command{Kind: CmdRolloutRole, Name: []byte("dns"), Count: 1})
+	return b.result()
+}
+
+func (b *bed) report(i int, r rollout.Report) *Effect {
+	return b.part(i, CmdRolloutReport, rollout.AppendReport(nil, r))
+}
+
+func (b *bed) ask(t testing.TB, i int, r rollout.Report) rollout.Target {
+	t.Helper()
+	e := b.part(i, CmdRolloutAsk, rollout.AppendReport(nil, r))
+	if e.Status != protocol.StatusSuccess {
+		t.Fatalf("asking is refused: %v %s", e.Status, e.Body)
+	}
+	target, err := rollout.ParseTarget([]byte(e.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+// at lets it be a time of the shard, and carries out what is due.
+func (b *bed) untilTime(at uint64) {
+	b.one.Stamp.Elapsed = at
+	b.do(Command{Kind: CmdDue, Term: 1})
+}
+
+func rolloutRef(view string) Ref { return Ref{Kind: KindRollout, Node: 1, Name: "dns", View: view} }
+
+// target reads what the instances of a location are shown.
+func (b *bed) target(t testing.TB, location string) (r protocol.RolloutTarget) {
+	t.Helper()
+	var d Description
+	if !b.m.Describe(rolloutRef("location/"+location), DescribeOptions{}, &d) {
+		t.Fatalf("there is no location %s", location)
+	}
+	if err := protocol.ReadRecord([]byte(d.Data), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestAVersionReachesLocationsInOrder is the document's own example: sas at once, man 5 s after it, also where the
+// replica is another one meanwhile.
+func TestAVersionReachesLocationsInOrder(t *testing.T) {
+	b := rolloutBed(t, 2)
+	for i, location := range []string{"sas", "man"} {
+		if e := b.joinRollout(i, "a."+location, location); e.Status != protocol.StatusSuccess || e.Order == 0 {
+			t.Fatalf("%+v", e)
+		}
+		b.lead(i)
+	}
+	if e := b.publish(rollout.Publication{Payload: []byte("zone")}); e.Order != 1 {
+		t.Fatalf("%+v", e)
+	}
+	if at := b.target(t, "sas"); at.Seq != 1 || string(at.Payload) != "zone" {
+		t.Fatalf("%+v", at)
+	}
+	b.one.Stamp.Elapsed = 1000
+	b.report(0, rollout.Report{Current: 1, Generation: 1})
+	b.m = restored(t, save(t, prepare(t, b.m)))
+	if at, waits := b.m.NextAlarm(); !waits || at != 6001 {
+		t.Fatalf("it waits until %d %v", at, waits)
+	}
+	b.untilTime(6000)
+	if at := b.target(t, "man"); at.Seq != 0 {
+		t.Fatalf("man has %+v before its delay is over", at)
+	}
+	b.untilTime(6001)
+	changed := slices.ContainsFunc(b.out.List, func(e Effect) bool { return e.Kind == EffectChanged })
+	if at := b.target(t, "man"); at.Seq != 1 || at.Generation != 2 || !changed {
+		t.Fatalf("man has %+v, reported: %v", at, changed)
+	}
+	if at := b.ask(t, 1, rollout.Report{}); at.Seq != 1 || at.Generation != 2 {
+		t.Fatalf("man is answered %+v", at)
+	}
+}

@@ -1,0 +1,158 @@
+package shard
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// rolloutWork is one command on one rollout, from its beginning to what it changed. There is one at a time.
+type rolloutWork struct {
+	*rollouts
+	m       *Machine
+	object  handle
+	session handle // zero where none gives the command
+	staged  *stagedRollout
+	at      rollout.At
+
+	// The session's part, where the command is about it: its link, and what that counted for before.
+	link    handle
+	part    *rolloutPart
+	charged int
+	fresh   int // bytes that a new link brings besides its body
+
+	body string // of the answer
+	out  rollout.Effects
+}
+
+// run carries out a command on a rollout that is there.
+func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWork, *Command) rollout.Answer) {
+	if t.object == 0 {
+		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+		return
+	}
+	w := ro.begin(m, t.object, t.session)
+	a := does(w, c)
+	w.answer(a)
+	w.finish(0)
+}
+
+// begin prepares a command on a rollout, whose record is preserved first. It must be ended by finish.
+func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
+	m.touchObject(object)
+	w := &ro.work
+	w.out.Reset()
+	*w = rolloutWork{
+		rollouts: ro, m: m, object: object, session: session, staged: ro.at(m.objects.at(object).body), out: w.out,
+	}
+	w.at = ro.now(m)
+	w.at.Room = w
+	return w
+}
+
+// now is when, and by what revision, the command under way is known.
+func (ro *rollouts) now(m *Machine) rollout.At {
+	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
+}
+
+// MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.
+func (w *rolloutWork) MayGrow(bytes int) bool {
+	return w.m.mayGrow(w.m.objects.at(w.object).node, 0, bytes+w.fresh)
+}
+
+// answer answers the command, unless that has been done.
+func (w *rolloutWork) answer(a rollout.Answer) {
+	switch {
+	case a.Status == protocol.StatusQuotaExceeded:
+	case a.Status != protocol.StatusSuccess:
+		w.m.refuseRollout(a.Status, a.Text)
+	default:
+		e := w.m.answer(protocol.StatusSuccess)
+		e.Order, e.Body = OrderID(a.Number), w.body
+	}
+}
+
+// refuseRollout answers with a text for people.
+func (m *Machine) refuseRollout(status protocol.Status, text string) {
+	if len(text) > mostRefusal {
+		end := mostRefusal
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = strings.Clone(text[:end])
+	}
+	m.answer(status).Body = text
+}
+
+// finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.
+func (w *rolloutWork) finish(flags EffectFlags) {
+	m, st := w.m, w.staged
+	o := m.objects.at(w.object)
+	m.charge(o.node, st.Size()-st.charged)
+	st.charged = st.Size()
+	if w.part != nil {
+		m.charge(o.node, w.part.instance.Size()-w.charged)
+	}
+	if due, _ := st.NextDue(); due != st.alarm {
+		m.setAlarm(w.object, due)
+		st.alarm = due
+	}
+	if w.reportViews() || flags != 0 {
+		m.changed(w.object, flags|FlagData|FlagOwners)
+	}
+	w.part, w.at.Out = nil, nil
+}
+
+// reportViews notes which heads and rows of views have changed, and says whether any has.
+func (w *rolloutWork) reportViews() (any bool) {
+	m, st := w.m, w.staged
+	st.followLocations(m)
+	if st.HeadRevision() == w.at.Revision {
+		m.headChanged(&st.whole)
+		any = true
+	}
+	if st.TicketRevision() == w.at.Revision {
+		m.headChanged(&st.ticket)
+		any = true
+	}
+	for _, l := range st.Locations() {
+		if l.Revision == w.at.Revision {
+			m.headChanged(&st.locationOf(l.ID).instances)
+		}
+		if l.TargetRevision == w.at.Revision {
+			m.headChanged(&st.locationOf(l.ID).target)
+		}
+	}
+	for _, row := range w.out.Rows {
+		any = true
+		if row.Location == 0 {
+			m.rowChanged(&st.whole, row.ID)
+		} else if of := st.locationOf(row.Location); of != nil {
+			m.rowChanged(&of.instances, row.ID)
+		}
+	}
+	return any
+}
+
+// followLocations makes the tracks those of the locations that there are.
+func (st *stagedRollout) followLocations(m *Machine) {
+	locations := st.Locations()
+	same := len(st.tracks) == len(locations)
+	for k := 0; same && k < len(locations); k++ {
+		same = st.tracks[k].id == locations[k].ID
+	}
+	if same {
+		return
+	}
+	tracks := make([]locationTracks, len(locations))
+	for k, l := range locations {
+		if old := st.locationOf(l.ID); old != nil {
+			tracks[k] = *old
+			continue
+		}
+		tracks[k] = locationTracks{id: l.ID, target: m.newView(), instances: m.newView()}
+	}
+	st.tracks = tracks
+}
