@@ -98,7 +98,7 @@ func (n *Node) ask(known *nodeID) {
 	known.busy = nil
 }
 
-// do carries an operation on a semaphore out: it calls f with the node's id, and once more with its new one if the node
+// do carries an operation on an object out: it calls f with the node's id, and once more with its new one if the node
 // turns out to be another by now.
 func (n *Node) do(
 	ctx context.Context, kind OperationKind, name string, f func(ctx context.Context, id uint64) error,
@@ -106,7 +106,14 @@ func (n *Node) do(
 	ctx, op := n.client.begin(ctx, kind, n.path, name)
 	err := n.withID(ctx, name, f)
 	op.end(err)
-	return failedName(string(kind), name, err)
+	return err
+}
+
+// semaphore is do for a semaphore.
+func (n *Node) semaphore(
+	ctx context.Context, kind OperationKind, name string, f func(ctx context.Context, id uint64) error,
+) error {
+	return failedName(string(kind), name, n.do(ctx, kind, name, f))
 }
 
 func (n *Node) withID(ctx context.Context, name string, f func(ctx context.Context, id uint64) error) error {
@@ -132,7 +139,7 @@ func (n *Node) withID(ctx context.Context, name string, f func(ctx context.Conte
 
 // Describe describes a semaphore. OnChanged needs a session.
 func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
-	err = n.do(ctx, OpDescribe, name, func(ctx context.Context, id uint64) (err error) {
+	err = n.semaphore(ctx, OpDescribe, name, func(ctx context.Context, id uint64) (err error) {
 		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
 		return err
 	})
@@ -163,7 +170,7 @@ func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) i
 
 // Create creates a semaphore: see Semaphore.Create.
 func (n *Node) Create(ctx context.Context, name string, limit uint64, data []byte) error {
-	return n.do(ctx, OpCreate, name, func(ctx context.Context, id uint64) error {
+	return n.semaphore(ctx, OpCreate, name, func(ctx context.Context, id uint64) error {
 		err := n.send(ctx, id, name, &protocol.SemaphoreCreate{
 			NodeID: id, Name: protocol.View(name), Limit: limit, Data: slices.Clone(data),
 		})
@@ -178,7 +185,7 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 		return failedName("update", name,
 			failure.BadRequest("a node has no leases: use the Update of the lease, or of its session's semaphore"))
 	}
-	return n.do(ctx, OpUpdate, name, func(ctx context.Context, id uint64) error {
+	return n.semaphore(ctx, OpUpdate, name, func(ctx context.Context, id uint64) error {
 		return n.send(ctx, id, name, &protocol.SemaphoreUpdate{
 			NodeID: id, Name: protocol.View(name), Data: slices.Clone(data), ExpectedRevision: c.revision,
 		})
@@ -191,7 +198,7 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 	if err != nil {
 		return failedName("resize", name, err)
 	}
-	return n.do(ctx, OpResize, name, func(ctx context.Context, id uint64) error {
+	return n.semaphore(ctx, OpResize, name, func(ctx context.Context, id uint64) error {
 		return n.send(ctx, id, name, &protocol.SemaphoreResize{
 			NodeID: id, Name: protocol.View(name), Limit: limit, ExpectedRevision: c.revision,
 		})
@@ -204,7 +211,7 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 	for _, o := range options {
 		o(&c)
 	}
-	return n.do(ctx, OpDelete, name, func(ctx context.Context, id uint64) error {
+	return n.semaphore(ctx, OpDelete, name, func(ctx context.Context, id uint64) error {
 		return n.send(ctx, id, name, &protocol.SemaphoreDelete{
 			NodeID: id, Name: protocol.View(name), Force: c.force,
 		})
@@ -214,5 +221,5 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 // send sends a change without a session, until it may have been carried out.
 func (n *Node) send(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
 	where := cluster.LeaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
-	return n.client.cluster.DoOnce(ctx, where, m)
+	return n.client.cluster.DoOnce(ctx, where, m, nil)
 }

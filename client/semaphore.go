@@ -135,21 +135,12 @@ func (s *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Cont
 func (s *Semaphore) do(
 	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
-	ctx, op := s.begin(ctx, kind)
-	in, err := s.use(ctx)
-	if err == nil {
-		err = f(ctx, in)
-	}
-	op.end(err)
-	return failedName(string(kind), s.name, err)
+	return failedName(string(kind), s.name, s.session.do(ctx, kind, s.name, f))
 }
 
 // use returns the incarnation that the session has, or waits for it, if the semaphore can exist.
 func (s *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
-	if err := checkName(s.name); err != nil {
-		return nil, err
-	}
-	return s.session.incarnation(ctx)
+	return s.session.use(ctx, s.name)
 }
 
 // Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails

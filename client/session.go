@@ -172,6 +172,28 @@ func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, er
 	}
 }
 
+// use is incarnation for an operation on an object, if the name is one that an object can have.
+func (s *Session) use(ctx context.Context, name string) (*incarnation.Incarnation, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	return s.incarnation(ctx)
+}
+
+// do carries an operation on an object out by the incarnation that the session has.
+func (s *Session) do(
+	ctx context.Context, kind OperationKind, name string,
+	f func(ctx context.Context, in *incarnation.Incarnation) error,
+) error {
+	ctx, op := s.client.begin(ctx, kind, s.path, name)
+	in, err := s.use(ctx, name)
+	if err == nil {
+		err = f(ctx, in)
+	}
+	op.end(err)
+	return err
+}
+
 // renew starts another incarnation, after a pause.
 func (s *Session) renew(wait time.Duration) {
 	timer := time.NewTimer(wait)

@@ -19,14 +19,16 @@ func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, r
 	return c.Repeat(ctx, t, func(to *conn.Conn) error { return to.RoundTrip(ctx, m, read) })
 }
 
-// DoOnce carries a request out that must not be carried out twice. It fails where a try may have been.
-func (c *Cluster) DoOnce(ctx context.Context, t Target, m protocol.RequestMessage) error {
+// DoOnce is Do for a request that must not be carried out twice. It fails where a try may have been.
+func (c *Cluster) DoOnce(
+	ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer),
+) error {
 	if err := c.scope.Usable(); err != nil {
 		return err
 	}
 	var doubt error
 	err := c.Repeat(ctx, t, func(to *conn.Conn) error {
-		err := to.RoundTrip(ctx, m, nil)
+		err := to.RoundTrip(ctx, m, read)
 		if isDoubtful(err) {
 			doubt, err = err, nil
 		}

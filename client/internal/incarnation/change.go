@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// messages are the memory of what mutations are sent as.
+// messages are the memory of what mutations of semaphores are sent as.
 type messages struct {
 	acquire protocol.Acquire
 	release protocol.Release
@@ -52,6 +52,16 @@ func (in *Incarnation) Delete(ctx context.Context, name string, force bool) erro
 	})
 }
 
+// Mutate carries a change of an object of any kind out, once. numbers are those within the message. read copies what is
+// wanted out of the answer of a success, on the goroutine that reads the connection; it is not called after Mutate has
+// returned.
+func (in *Incarnation) Mutate(
+	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
+	read func(a *protocol.Answer),
+) error {
+	return in.change(ctx, name, func(m *mutation) { m.message, m.numbers, m.read = message, numbers, read })
+}
+
 // change sends a mutation that needs no undoing: where it is given up, it has taken effect or not.
 func (in *Incarnation) change(ctx context.Context, name string, use func(m *mutation)) error {
 	q, err := in.begin(ctx, name)
@@ -67,6 +77,7 @@ func (in *Incarnation) change(ctx context.Context, name string, use func(m *muta
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	m.read = nil
 	if m.phase == sent && in.cause == nil && in.group.scope.Go(func() { in.finishAnswered(m) }) {
 		return err
 	}

@@ -107,6 +107,9 @@ func (in *Incarnation) ID() uint64 { return in.id }
 // NodeID returns the id of the session's node.
 func (in *Incarnation) NodeID() uint64 { return in.nodeID }
 
+// Context returns a context that ends with the incarnation, with its cause.
+func (in *Incarnation) Context() context.Context { return in.ctx }
+
 // Age returns how long ago the incarnation began.
 func (in *Incarnation) Age() time.Duration { return in.group.scope.Now().Sub(in.born) }
 

@@ -24,7 +24,7 @@ const (
 	ended                   // an acquire that waited and whose outcome is known and not a lease
 )
 
-// mutation is a change of one semaphore by a session, and all of its tries. It is sent under one number until
+// mutation is a change of one object by a session, and all of its tries. It is sent under one number until
 // it has an answer, so that it takes effect once.
 //
 // The goroutine that sends it owns it, but for the fields that are marked as guarded by the lock of the
@@ -36,6 +36,9 @@ type mutation struct {
 	numbers *protocol.Mutation      // of the message
 	wake    chan struct{}           // something has happened to it; holds one
 	messages
+
+	// read copies what is wanted out of the answer of a success; nil for nothing. Guarded as what follows is.
+	read func(a *protocol.Answer)
 
 	// Guarded by the lock of the incarnation.
 	phase    phase
@@ -261,6 +264,9 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 		m.doubt = true
 	}
 	if a.Result.Status == protocol.StatusSuccess {
+		if m.read != nil {
+			m.read(a)
+		}
 		switch a.Kind {
 		case protocol.KindAcquire.Answer():
 			in.acquireAnswered(m, &a.Acquire)

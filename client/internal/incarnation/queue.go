@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// keyQueue is what a session does with one semaphore. At most one mutation of it is under way; others wait for
+// keyQueue is what a session does with one object. At most one mutation of it is under way; others wait for
 // their places here, first come, first served. It is guarded by the lock of its incarnation.
 type keyQueue struct {
 	name   string

@@ -1,0 +1,30 @@
+// Package rollout brings versions to the instances of a service in stages: to one location after the other, in an
+// order, with a delay behind the one before it.
+//
+// An instance joins a location, and is yielded the targets that it is to bring into use:
+//
+//	m, err := rollout.Join(ctx, session, "dns", rollout.Instance{Name: hostname, Location: "sas"})
+//	...
+//	for t, err := range m.Targets(ctx) { // the newest only
+//		if err != nil {
+//			return err
+//		}
+//		if err := apply(t.Context(), t.Payload); err != nil {
+//			m.Failed(ctx, t, "", err) // it is yielded again, after a pause
+//			continue
+//		}
+//		m.Reached(ctx, t) // the first makes it a leader, whose progress counts
+//	}
+//
+// Versions are published by Publish, or made by a Source that is asked for them. A Gate checks the targets of a
+// location before the next ones get them. Of and In return a handle for operators, who pause, promote, abort, roll back
+// and ask why nothing moves; Watch is for screens.
+//
+// # Caveats
+//
+// A rollout hands out versions and carries no data: a payload is up to 64 KiB, and mostly the name of something. Order
+// and delays hold for what instances are given, not for what they do with it. An instance is counted until its session
+// ends: one that dies holds its location up for the timeout of its session.
+//
+// The doc of the project on rollouts says what is guaranteed.
+package rollout

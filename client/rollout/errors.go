@@ -1,0 +1,34 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
+)
+
+// What this package says by itself, to be tested for with errors.Is. Refusals of a host are errors of package client.
+var (
+	// ErrNotFound: there is no rollout of that name, or not the location, gate or version that was named. It is
+	// client.ErrNotFound too.
+	ErrNotFound = errors.New("there is no such rollout, or no such part of it")
+	// ErrLeft: the member, or the source, has ended its part.
+	ErrLeft = errors.New("it takes part no more")
+	// ErrSuperseded: the location has another target, or none.
+	ErrSuperseded = errors.New("the target has been superseded")
+)
+
+// failed names the operation and its subject in front of an error.
+func failed(operation client.OperationKind, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) && !errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	verb := strings.TrimPrefix(string(operation), "rollout_")
+	return failure.Of("rollout", verb, strconv.Quote(name), err)
+}

@@ -1,0 +1,236 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// again is the backoff between tries to take part again: what has thrown one instance out has mostly thrown out many.
+var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
+
+// keep sends what is wanted whenever hosts may not have it, until the member ends.
+func (m *Member) keep() {
+	defer close(m.done)
+	for {
+		m.mu.Lock()
+		var lost <-chan struct{}
+		if m.joined != nil {
+			lost = m.joined.Context().Done()
+		}
+		m.mu.Unlock()
+		select {
+		case <-lost:
+		case <-m.doubt:
+		case <-m.ctx.Done():
+		}
+		if err := m.syncAgain(); err != nil {
+			m.mu.Lock()
+			m.over, m.err = true, err
+			m.mu.Unlock()
+			return
+		}
+	}
+}
+
+// syncAgain tries until hosts have what is wanted, or the member ends: the error is its cause. It gives up over nothing
+// else, because what refuses an instance that was there before can be mended by others: by the end of its own session
+// of before, or by an operator.
+func (m *Member) syncAgain() error {
+	for failures := 0; ; failures++ {
+		err := m.sync(m.ctx, OpReport)
+		if m.ctx.Err() != nil {
+			return context.Cause(m.ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(again.Pause(failures)):
+		case <-m.ctx.Done():
+		}
+	}
+}
+
+// sync lets hosts have what is wanted: that the instance has joined, its report and its role.
+func (m *Member) sync(ctx context.Context, operation client.OperationKind) error {
+	return m.send(ctx, operation, func(ctx context.Context, in *incarnation.Incarnation) error {
+		if err := m.sendReport(ctx, in); err != nil {
+			return err
+		}
+		return m.sendRole(ctx, in)
+	})
+}
+
+// send calls f while no other call sends, once the session has joined by the incarnation that it has, and again where
+// it turns out that it has not.
+func (m *Member) send(
+	ctx context.Context, operation client.OperationKind, f func(context.Context, *incarnation.Incarnation) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
+	defer stop()
+	select {
+	case m.sending <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-m.sending }()
+	if m.ctx.Err() != nil {
+		return context.Cause(m.ctx)
+	}
+	err := m.rollout.session.Do(ctx, string(operation), m.rollout.name,
+		func(ctx context.Context, in *incarnation.Incarnation) error {
+			err := m.joinAnd(ctx, in, f)
+			if errors.Is(err, client.ErrNotFound) && m.lost(in) {
+				err = m.joinAnd(ctx, in, f)
+			}
+			return err
+		})
+	m.mu.Lock()
+	m.err = err
+	m.mu.Unlock()
+	if err != nil {
+		m.raiseDoubt()
+	}
+	return err
+}
+
+// joinAnd joins, unless the incarnation has, and calls f.
+func (m *Member) joinAnd(
+	ctx context.Context, in *incarnation.Incarnation, f func(context.Context, *incarnation.Incarnation) error,
+) error {
+	m.mu.Lock()
+	joined := m.joined == in
+	m.mu.Unlock()
+	if !joined {
+		if err := m.join(ctx, in); err != nil {
+			return err
+		}
+	}
+	return f(ctx, in)
+}
+
+// lost notes that the incarnation has not joined. It returns false where that was known.
+func (m *Member) lost(in *incarnation.Incarnation) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.joined == in
+	if was {
+		m.joined = nil
+	}
+	return was
+}
+
+// raiseDoubt has keep look whether hosts have what is wanted.
+func (m *Member) raiseDoubt() {
+	select {
+	case m.doubt <- struct{}{}:
+	default:
+	}
+}
+
+// join joins, and finds out what has become of the target that the report is about.
+func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
+	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+		r := &protocol.RolloutJoin{
+			NodeID: o.node, Name: o.name, Instance: protocol.View(m.instance.Name),
+			Location: protocol.View(m.instance.Location), Attributes: m.instance.Attributes,
+		}
+		return r, &r.Mutation
+	}, nil)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	about := m.about
+	m.joined, m.known = in, position{}
+	m.mu.Unlock()
+	if about == nil {
+		return nil
+	}
+	return m.lookUp(ctx, in, about)
+}
+
+// lookUp asks for the target after the instance has joined again. A report is sent again only if it is about this very
+// target: of another one, hosts only learn which version is in use.
+func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation, about *Target) error {
+	m.mu.Lock()
+	current := Report{Current: m.wanted.report.Current}
+	m.mu.Unlock()
+	t, _, err := m.askFor(ctx, in, current)
+	if err != nil {
+		m.lost(in) // so that it is asked for again
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known.report = current
+	if m.about == about && !t.same(about) {
+		m.wanted.report, m.about = current, nil
+	}
+	return nil
+}
+
+// sendReport sends the report that is wanted. One that is refused for good is not sent again.
+func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) error {
+	m.mu.Lock()
+	report := m.wanted.report
+	known := m.known.report == report
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+		r := &protocol.RolloutReport{NodeID: o.node, Name: o.name, Report: report.message()}
+		return r, &r.Mutation
+	}, nil)
+	if err == nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrFenced) {
+		m.mu.Lock()
+		m.known.report = report
+		m.mu.Unlock()
+	}
+	if errors.Is(err, client.ErrPreconditionFailed) {
+		m.lost(in) // the location was removed: only joining can help, once it is there again
+	}
+	return err
+}
+
+// sendRole sends the role that is wanted.
+func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) error {
+	m.mu.Lock()
+	leader := m.wanted.leader
+	known := m.known.leader == leader
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+		r := &protocol.RolloutRole{NodeID: o.node, Name: o.name, Leader: leader}
+		return r, &r.Mutation
+	}, nil)
+	if err == nil {
+		m.mu.Lock()
+		m.known.leader = leader
+		m.mu.Unlock()
+	}
+	return err
+}
+
+func leaveMessage(o object) (protocol.RequestMessage, *protocol.Mutation) {
+	r := &protocol.RolloutLeave{NodeID: o.node, Name: o.name}
+	return r, &r.Mutation
+}
+
+func (r *Report) message() protocol.InstanceReport {
+	return protocol.InstanceReport{
+		Current: r.Current, Generation: r.Generation, Status: protocol.InstanceStatus(r.Status),
+		Code: protocol.View(r.Code), Text: protocol.View(r.Text), Attempts: uint64(r.Attempts),
+	}
+}

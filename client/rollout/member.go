@@ -1,0 +1,204 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/retry"
+)
+
+// Member is an instance that has joined a rollout, from Join until Leave or the end of its session. It is safe for use
+// by many goroutines.
+//
+// What it says of itself is a state, not a message: the newest report and role are what the rollout learns, again too,
+// after a session with client.Renew has been replaced. Where a call fails because its context ends, the member goes on
+// by itself.
+type Member struct {
+	rollout  *Rollout
+	instance Instance
+	config   joinConfig
+	ctx      context.Context // ends with the member, with its cause
+	end      context.CancelCauseFunc
+	sending  chan struct{} // holds one: only one call sends at a time
+	doubt    chan struct{} // holds one: hosts may not have what is wanted
+	done     chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	joined *incarnation.Incarnation
+	wanted position
+	known  position // to hosts, since it has joined
+	about  *Target  // what the report is about, nil for none
+	asked  *Target  // that Ask answered last
+	endAsk context.CancelCauseFunc
+	first  bool      // a target was reached, or the role set by hand: success does not make it a leader any more
+	failed int       // attempts at the target of the report
+	retry  time.Time // when it is to be tried again; zero where it is not
+	loop   *follower // of Targets; nil where none runs
+	err    error     // of the latest try to send
+	over   bool
+}
+
+// position is what an instance says of itself.
+type position struct {
+	report Report
+	leader bool
+}
+
+// JoinOption sets how an instance takes part.
+type JoinOption func(*joinConfig)
+
+type joinConfig struct {
+	manual  bool
+	backoff retry.Backoff
+}
+
+// Manual leaves it to Lead when the instance becomes a leader. Otherwise the first target that it reaches makes it one.
+func Manual() JoinOption { return func(c *joinConfig) { c.manual = true } }
+
+// Backoff sets how long it takes until a target that failed is yielded again: a random part of a time that doubles with
+// each attempt, from first to most. Without it that is 1 to 30 seconds.
+func Backoff(first, most time.Duration) JoinOption {
+	return func(c *joinConfig) { c.backoff = retry.Backoff{First: first, Most: most} }
+}
+
+// Join lets the session take part as an instance of a location, as a follower: it gets the targets of the location and
+// holds nothing up, until it is a leader. A session is one instance of a rollout.
+//
+// client.ErrAlreadyExists says that another session has joined under the name, and which; it is free when that session
+// has ended. client.ErrPreconditionFailed says that there is no such location, and which there are.
+func Join(
+	ctx context.Context, s *client.Session, name string, instance Instance, options ...JoinOption,
+) (*Member, error) {
+	m := &Member{
+		rollout: In(s, name), instance: instance,
+		config:  joinConfig{backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second}},
+		sending: make(chan struct{}, 1), doubt: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	for _, o := range options {
+		o(&m.config)
+	}
+	m.first = m.config.manual
+	m.ctx, m.end = context.WithCancelCause(context.Background())
+	if err := m.sync(ctx, OpJoin); err != nil {
+		m.end(err)
+		return nil, failed(OpJoin, name, err)
+	}
+	stop := context.AfterFunc(s.Context(), func() { m.end(context.Cause(s.Context())) })
+	go func() {
+		defer stop()
+		m.keep()
+	}()
+	return m, nil
+}
+
+// Reached reports that the target is in use. The first time it makes the instance a leader, unless it is Manual.
+func (m *Member) Reached(ctx context.Context, t *Target) error {
+	return m.report(ctx, t, func(r *Report) {
+		r.Current, r.Status, r.Attempts = t.Seq, OK, m.failed+1
+		m.retry = time.Time{}
+		if !m.first {
+			m.first, m.wanted.leader = true, true
+		}
+	})
+}
+
+// Updating reports that the instance is working on the target.
+func (m *Member) Updating(ctx context.Context, t *Target) error {
+	return m.report(ctx, t, func(r *Report) { r.Status, r.Attempts = Updating, m.failed+1 })
+}
+
+// Failed reports that the target could not be brought into use: the spec says for which codes, and after how many
+// attempts, another version is chosen. The code may be empty. Targets yields the target again, after a pause.
+func (m *Member) Failed(ctx context.Context, t *Target, code string, why error) error {
+	return m.report(ctx, t, func(r *Report) {
+		m.retry = time.Now().Add(m.config.backoff.Pause(m.failed))
+		m.failed++
+		r.Status, r.Code, r.Attempts = Failed, code, m.failed
+		if why != nil {
+			r.Text = cut(why.Error())
+		}
+	})
+}
+
+// report makes a report about a target what is wanted, and sends it. change is called with the lock held.
+func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) error {
+	m.mu.Lock()
+	if t.Generation < m.wanted.report.Generation && m.about != nil {
+		m.mu.Unlock()
+		return failed(OpReport, m.rollout.name, ErrSuperseded)
+	}
+	if !t.same(m.about) {
+		m.about, m.failed, m.retry = t, 0, time.Time{}
+	}
+	r := Report{Current: m.wanted.report.Current, Generation: t.Generation}
+	change(&r)
+	m.wanted.report = r
+	if m.loop != nil {
+		m.loop.wakeUp()
+	}
+	m.mu.Unlock()
+	return failed(OpReport, m.rollout.name, m.sync(ctx, OpReport))
+}
+
+// Lead makes the instance a leader: the location reaches a target only when its leaders have.
+func (m *Member) Lead(ctx context.Context) error { return m.setRole(ctx, true) }
+
+// Follow makes the instance a follower again: it counts no more.
+func (m *Member) Follow(ctx context.Context) error { return m.setRole(ctx, false) }
+
+func (m *Member) setRole(ctx context.Context, leader bool) error {
+	m.mu.Lock()
+	m.first, m.wanted.leader = true, leader
+	m.mu.Unlock()
+	return failed(OpReport, m.rollout.name, m.sync(ctx, OpReport))
+}
+
+// Leave ends the instance's part. From the call on nothing is sent of it any more. The error says that no host could be
+// reached; the part ends with the session then.
+func (m *Member) Leave(ctx context.Context) error {
+	m.end(ErrLeft)
+	<-m.done // nothing that it sends outlasts the end
+	m.sending <- struct{}{}
+	defer func() { <-m.sending }()
+	m.mu.Lock()
+	in := m.joined
+	m.joined = nil
+	m.mu.Unlock()
+	if in == nil || in.Context().Err() != nil {
+		return nil
+	}
+	err := m.rollout.session.Do(ctx, string(OpLeave), m.rollout.name,
+		func(ctx context.Context, now *incarnation.Incarnation) error {
+			if now != in {
+				return nil
+			}
+			return mutate(ctx, in, m.rollout.name, leaveMessage, nil)
+		})
+	if errors.Is(err, client.ErrNotFound) || in.Context().Err() != nil {
+		return nil
+	}
+	return failed(OpLeave, m.rollout.name, err)
+}
+
+// Done returns a channel that is closed when the member is over for good: left, or its session ended and is not
+// renewed. Err says which.
+func (m *Member) Done() <-chan struct{} { return m.done }
+
+// Err returns nil while hosts have what the member says of itself, why not while that is being mended, and after Done
+// why it is over: ErrLeft, or the *client.SessionEnd.
+func (m *Member) Err() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.over || m.err != nil:
+		return m.err
+	case m.joined == nil || m.joined.Context().Err() != nil:
+		return fmt.Errorf("%w: the instance joins again", client.ErrUnavailable)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package rollout
+
+import (
+	"context"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Dry is what a dry run assumes.
+type Dry struct {
+	// Takes is how long leaders take to reach a target.
+	Takes time.Duration
+	// Publish: as if a version was published now.
+	Publish bool
+	// Act, if it is not nil, is carried out first.
+	Act         *Act
+	Consistency client.Consistency
+}
+
+// Step is one step of a dry run: a location gets a version.
+type Step struct {
+	After    time.Duration // from now on
+	Location string
+	Seq      uint64
+	Cause    Cause
+}
+
+// Plan is a dry run, which changes nothing: who would get what when, if every leader reached each target in the time
+// that it takes, every gate passed then, and nothing else happened.
+func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
+	err = r.read(ctx, OpPlan, func(o object) protocol.RequestMessage {
+		m := &protocol.RolloutPlan{
+			NodeID: o.node, Name: o.name, TakesMillis: millis(dry.Takes), Publish: dry.Publish,
+			Consistency: protocol.Consistency(dry.Consistency),
+		}
+		if dry.Act != nil {
+			m.Act = dry.Act.message()
+		}
+		return m
+	}, func(a *protocol.Answer) {
+		steps = nil
+		now := clock(a.RolloutPlan.NowMillis)
+		for s := range a.RolloutPlan.Steps.All() {
+			steps = append(steps, Step{
+				After: now.until(s.AtMillis), Location: string(s.Location), Seq: s.Seq, Cause: Cause(s.Cause),
+			})
+		}
+	})
+	return steps, err
+}

@@ -1,0 +1,104 @@
+package rollout
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// PublishOption adds to a version that is published.
+type PublishOption func(*publication)
+
+type publication struct {
+	label   string
+	by      By
+	compare bool
+	last    uint64
+	lease   *client.Lease
+}
+
+// Label is what people call the version: a build, a commit, a timestamp.
+func Label(text string) PublishOption { return func(p *publication) { p.label = text } }
+
+// Author is who publishes it.
+func Author(name string) PublishOption { return func(p *publication) { p.by.Author = name } }
+
+// Reason is why it is published.
+func Reason(text string) PublishOption { return func(p *publication) { p.by.Reason = text } }
+
+// Expect publishes the version only if the newest one that there ever was has this seq, 0 for none.
+// client.ErrPreconditionFailed says that another one was published.
+func Expect(seq uint64) PublishOption {
+	return func(p *publication) { p.compare, p.last = true, seq }
+}
+
+// Fence publishes the version only as long as no version was published under a newer lease: client.ErrFenced says that
+// one was, or that this client has lost the lease. All publishers that are fenced must use leases of one semaphore.
+func Fence(lease *client.Lease) PublishOption { return func(p *publication) { p.lease = lease } }
+
+// Publish adds a version to the rollout of that name in the session's node, once: see Rollout.Publish.
+func Publish(
+	ctx context.Context, s *client.Session, name string, payload []byte, options ...PublishOption,
+) (seq uint64, err error) {
+	return In(s, name).Publish(ctx, payload, options...)
+}
+
+// Publish adds a version, and returns its seq, which is larger than that of every version before. The payload is up to
+// 64 KiB that mean nothing to the rollout; it is not kept by this client.
+func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...PublishOption) (seq uint64, err error) {
+	var p publication
+	for _, o := range options {
+		o(&p)
+	}
+	fence, err := p.fence()
+	if err != nil {
+		return 0, failed(OpPublish, r.name, err)
+	}
+	err = r.change(ctx, OpPublish, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.RolloutPublish{
+			NodeID: o.node, Name: o.name, Payload: payload, Label: protocol.View(p.label),
+			Author: protocol.View(p.by.Author), Reason: protocol.View(p.by.Reason),
+			Compare: p.compare, ExpectedSeq: p.last, Fence: fence,
+		}
+		return m, &m.Mutation
+	}, func(a *protocol.Answer) { seq = a.RolloutPublish.Seq })
+	return seq, err
+}
+
+// fence is the token that guards the version, 0 for none.
+func (p *publication) fence() (uint64, error) {
+	if p.lease == nil {
+		return 0, nil
+	}
+	if err := p.lease.Err(); err != nil {
+		return 0, fmt.Errorf("%w: %w", client.ErrFenced, err)
+	}
+	return p.lease.Fence(), nil
+}
+
+// Version is a version of a rollout. Its payload is shared and must not be changed.
+type Version struct {
+	Seq     uint64
+	Payload []byte // where it was asked for
+	Label   string
+	By      By
+
+	Published Moment
+	// Withdrawn: it is not chosen any more.
+	Withdrawn    bool
+	PayloadBytes int
+	// AbandonedIn are the locations in which it was given up.
+	AbandonedIn []string
+}
+
+func versionOf(m *protocol.RolloutVersion, now clock) Version {
+	return Version{
+		Seq: m.Seq, Payload: bytes.Clone(m.Payload), Label: string(m.Label),
+		By:        By{string(m.Author), string(m.Reason)},
+		Published: now.moment(m.Published, m.WallMillis), Withdrawn: m.Withdrawn, PayloadBytes: int(m.PayloadBytes),
+		AbandonedIn: texts(&m.AbandonedIn),
+	}
+}

@@ -1,0 +1,191 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// farewellTime is how long a Source that is over tries to end its role.
+const farewellTime = time.Second
+
+// SourceOption sets how a source works.
+type SourceOption func(*source)
+
+// SourceName is what people know the source by.
+func SourceName(name string) SourceOption { return func(s *source) { s.name = name } }
+
+// source is a session in the role of a source.
+type source struct {
+	rollout *Rollout
+	name    string
+	make    func(context.Context) (Version, error)
+	views   *follower
+
+	in   *incarnation.Incarnation // that has the role; nil where none has
+	id   uint64                   // under which it is asked
+	done uint64                   // the ticket that was answered last
+}
+
+// Source makes versions for the rollout of that name in the session's node, whose spec says Asked, whenever it is asked
+// for one, until the context or the session ends; it returns why. Several sources are asked in the order in which they
+// came: the next one when the one before is gone. A session is one source of a rollout.
+//
+// make returns the payload, the label and the author of a version, or why there is none now: the text is in the state
+// of the rollout, and the source is asked again after the ask interval of the spec. Its context ends when the question
+// is void. It runs on the goroutine of the call, once for each question.
+//
+// A refusal that others can mend does not end it: the rollout may be made while the source runs.
+func Source(
+	ctx context.Context, s *client.Session, name string, make func(ctx context.Context) (Version, error),
+	options ...SourceOption,
+) error {
+	src := &source{rollout: In(s, name), make: make}
+	for _, o := range options {
+		o(src)
+	}
+	whole := ctx
+	ctx, cancel := within(ctx, s)
+	defer cancel()
+	src.views = src.rollout.follow(ctx, "source")
+	defer src.views.stop()
+	err := src.run(ctx)
+	src.resign(context.WithoutCancel(whole))
+	return failed(OpSource, name, err)
+}
+
+// within returns a context that ends with that of the session too.
+func within(ctx context.Context, s *client.Session) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.Context(), func() { cancel(context.Cause(s.Context())) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// run answers questions until the context ends.
+func (s *source) run(ctx context.Context) error {
+	var before *view.View
+	for failures := 0; ; {
+		wait := time.Duration(-1)
+		switch err := s.takeRole(ctx); {
+		case isFinal(ctx, err):
+			return err
+		case err != nil:
+			wait = again.Pause(failures)
+			failures++
+		default:
+			failures = 0
+		}
+		v, err := s.views.next(ctx, wait)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			continue
+		}
+		if before != nil && (v.IsAnother(before) || v.Exists != before.Exists) {
+			s.in = nil // the sources of the one before are gone with it
+			s.views.wakeUp()
+		}
+		before = v
+		var ticket protocol.SourceTicket
+		if err := head(v, &ticket); err != nil {
+			return err
+		}
+		if ticket.Ticket != 0 && ticket.Ticket != s.done && s.in != nil && ticket.SourceID == s.id {
+			s.answer(ctx, ticket)
+		}
+	}
+}
+
+// isFinal reports whether an error is one that no other program can mend, or the end of the context.
+func isFinal(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
+		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||
+		errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrClosed))
+}
+
+// takeRole gives the session the role, if the incarnation that it has is without.
+func (s *source) takeRole(ctx context.Context) error {
+	if s.in != nil && s.in.Context().Err() == nil {
+		return nil
+	}
+	return s.rollout.session.Do(ctx, string(OpSource), s.rollout.name,
+		func(ctx context.Context, in *incarnation.Incarnation) error {
+			var id uint64
+			err := mutate(ctx, in, s.rollout.name, s.roleMessage(false),
+				func(a *protocol.Answer) { id = a.RolloutSource.SourceID })
+			if err == nil {
+				s.in, s.id, s.done = in, id, 0
+				context.AfterFunc(in.Context(), s.views.wakeUp)
+			}
+			return err
+		})
+}
+
+func (s *source) roleMessage(off bool) mutation {
+	return func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.RolloutSource{NodeID: o.node, Name: o.name, Off: off, Source: protocol.View(s.name)}
+		return m, &m.Mutation
+	}
+}
+
+// resign takes the role back, so that the next source is asked at once.
+func (s *source) resign(ctx context.Context) {
+	if s.in == nil || s.in.Context().Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	_ = mutate(ctx, s.in, s.rollout.name, s.roleMessage(true), nil) // else it ends with the session
+}
+
+// answer answers a question, once.
+func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
+	s.done = ticket.Ticket
+	ctx, end := s.views.begin(ctx, func(v *view.View) bool {
+		var now protocol.SourceTicket
+		return head(v, &now) == nil && now.Ticket == ticket.Ticket
+	})
+	defer end(nil)
+	version, err := s.make(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	offer := &protocol.RolloutOffer{
+		Ticket: ticket.Ticket, Payload: version.Payload, Label: protocol.View(version.Label),
+		Author: protocol.View(version.By.Author),
+	}
+	if err == nil {
+		err = s.offer(ctx, offer)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrFenced) {
+		decline := &protocol.RolloutOffer{Ticket: ticket.Ticket, Declined: true, Text: protocol.View(cut(err.Error()))}
+		err = s.offer(ctx, decline)
+	}
+	if errors.Is(err, client.ErrNotFound) {
+		s.in = nil
+		s.views.wakeUp()
+	}
+}
+
+// offer sends the answer to a question by the incarnation that was asked.
+func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error {
+	return s.rollout.session.Do(ctx, string(OpOffer), s.rollout.name,
+		func(ctx context.Context, in *incarnation.Incarnation) error {
+			if in != s.in {
+				return client.ErrFenced // another incarnation was asked
+			}
+			return mutate(ctx, in, s.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+				offer.NodeID, offer.Name = o.node, o.name
+				return offer, &offer.Mutation
+			}, nil)
+		})
+}

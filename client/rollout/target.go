@@ -1,0 +1,67 @@
+package rollout
+
+import (
+	"bytes"
+	"context"
+	"unicode/utf8"
+
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Target is a version that an instance is to bring into use. Its payload is shared and must not be changed.
+type Target struct {
+	// Generation is larger than those of all targets before, also where the version is one of them.
+	Generation uint64
+	Seq        uint64
+	Label      string
+	Payload    []byte
+	// Attempt is 1 at first, and one more each time that Failed has had it yielded again.
+	Attempt int
+
+	ctx context.Context
+}
+
+// Context returns a context that ends when the location has another target, or none, with ErrSuperseded as its cause;
+// and with the loop or the member that the target came from.
+func (t *Target) Context() context.Context { return t.ctx }
+
+func targetOf(m *protocol.RolloutTarget) *Target {
+	if m.Generation == 0 || m.Seq == 0 {
+		return nil
+	}
+	return &Target{Generation: m.Generation, Seq: m.Seq, Label: string(m.Label), Payload: bytes.Clone(m.Payload)}
+}
+
+// same reports whether two targets are one. The payload is compared too: a rollout that was deleted and made again
+// begins to count again.
+func (t *Target) same(u *Target) bool {
+	if t == nil || u == nil {
+		return t == u
+	}
+	return t.Generation == u.Generation && t.Seq == u.Seq && t.Label == u.Label && bytes.Equal(t.Payload, u.Payload)
+}
+
+// targetIn reads the target that a view shows, nil where there is none.
+func targetIn(v *view.View) (*Target, error) {
+	var m protocol.RolloutTarget
+	err := head(v, &m)
+	return targetOf(&m), err
+}
+
+// isIn reports whether a view shows the target.
+func (t *Target) isIn(v *view.View) bool {
+	now, err := targetIn(v)
+	return err == nil && t.same(now)
+}
+
+// cut shortens a text for people to what a rollout takes.
+func cut(text string) string {
+	if len(text) > protocol.MaxRolloutTextBytes {
+		text = text[:protocol.MaxRolloutTextBytes]
+		for !utf8.ValidString(text) && len(text) > protocol.MaxRolloutTextBytes-utf8.UTFMax {
+			text = text[:len(text)-1]
+		}
+	}
+	return text
+}

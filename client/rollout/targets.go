@@ -1,0 +1,220 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Targets returns the targets of the instance's location: the present one first, if there is one that it has not
+// reached, and then the newest whenever there is another. Those in between are never seen. A target for which Failed
+// was called is yielded again, after a pause, for as long as the location has it. A member has one such loop at a time.
+//
+// The loop ends with an error when the context ends, the member is over, or the client is closed; lost connections, a
+// session that is replaced, and the deletion of the rollout do not end it.
+func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
+	return func(yield func(*Target, error) bool) {
+		err := m.loopOver(ctx, func(t *Target) bool { return yield(t, nil) })
+		if err != nil {
+			yield(nil, failure.Of("rollout", "follow the targets of", m.rollout.name, err))
+		}
+	}
+}
+
+// loopOver yields targets until yield returns false: nil; or until it fails.
+func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
+	defer stop()
+	f := m.rollout.follow(ctx, "location/"+m.instance.Location)
+	defer f.stop()
+	if err := m.startLoop(f); err != nil {
+		return err
+	}
+	defer m.endLoop()
+	var before *view.View
+	var last *Target // that was yielded
+	for {
+		v, err := f.next(ctx, m.untilRetry(last))
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			continue
+		}
+		if before != nil && (v.IsAnother(before) || v.Exists != before.Exists) {
+			m.rejoin() // the instances of the one before are gone with it
+		}
+		before = v
+		t, err := targetIn(v)
+		if err != nil {
+			return err
+		}
+		if t == nil || !m.isDue(t, last) {
+			continue
+		}
+		last = t
+		work, end := f.begin(ctx, t.isIn)
+		t.ctx = work
+		more := yield(t)
+		end(nil)
+		if !more {
+			return nil
+		}
+	}
+}
+
+// startLoop makes a loop the one of the member.
+func (m *Member) startLoop(f *follower) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.loop != nil {
+		return failure.BadRequest("another loop follows the targets of this member")
+	}
+	m.loop = f
+	return nil
+}
+
+func (m *Member) endLoop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loop = nil
+}
+
+// rejoin has the instance join again.
+func (m *Member) rejoin() {
+	m.mu.Lock()
+	m.joined = nil
+	m.mu.Unlock()
+	m.raiseDoubt()
+}
+
+// isDue reports whether a target is to be yielded, and notes in it which attempt that is: it was not yielded before, or
+// failed, and is not reached.
+func (m *Member) isDue(t, last *Target) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t.Attempt = 1
+	if !t.same(m.about) {
+		return !t.same(last)
+	}
+	t.Attempt = m.failed + 1
+	switch {
+	case m.wanted.report.Status == Failed:
+		return !m.retry.After(time.Now())
+	case m.wanted.report.Status == OK:
+		return false
+	}
+	return !t.same(last)
+}
+
+// untilRetry is how long to wait until the target that was yielded last is due again, negative where it is not.
+func (m *Member) untilRetry(last *Target) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.retry.IsZero() || !last.same(m.about) {
+		return -1
+	}
+	return max(time.Until(m.retry), 0)
+}
+
+// Ask says which version is in use, 0 for none, and returns the target of the location: for instances that poll instead
+// of running a loop over Targets. next is when there may be another one, as far as time decides it; 0 is not known. The
+// target is nil where the location has none yet.
+//
+// A leader that asks when its location is ready for the next version has a source asked for it.
+func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.Duration, err error) {
+	err = m.send(ctx, OpAsk, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
+		report := m.reportOf(current)
+		if t, next, err = m.askFor(ctx, in, report); err != nil {
+			return err
+		}
+		t = m.answered(report, t)
+		return m.sendRole(ctx, in)
+	})
+	if err != nil {
+		return nil, 0, failed(OpAsk, m.rollout.name, err)
+	}
+	return t, next, nil
+}
+
+// reportOf is what an instance that asks says of the target that it was answered last.
+func (m *Member) reportOf(current uint64) Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.asked
+	if m.about != nil && (t == nil || m.about.Generation > t.Generation) {
+		t = m.about
+	}
+	switch {
+	case t == nil:
+		return Report{Current: current}
+	case current != t.Seq && t.same(m.about) && m.wanted.report.Status == Failed:
+		report := m.wanted.report
+		report.Current = current
+		return report
+	}
+	r := Report{Current: current, Generation: t.Generation, Attempts: 1}
+	if current != t.Seq {
+		r.Status = Updating
+	} else if !m.first {
+		m.first, m.wanted.leader = true, true
+	}
+	return r
+}
+
+// answered notes a report that was sent, and the target that was answered. It returns the target to be used, which is
+// that of before where there is no other.
+func (m *Member) answered(report Report, t *Target) *Target {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wanted.report, m.known.report = report, report
+	if m.asked != nil && report.Generation == m.asked.Generation {
+		m.about = m.asked
+	}
+	if t.same(m.asked) {
+		return m.asked
+	}
+	if m.asked != nil {
+		m.endAsk(ErrSuperseded)
+	}
+	if m.asked = t; t != nil {
+		t.Attempt = 1
+		t.ctx, m.endAsk = context.WithCancelCause(m.ctx)
+	}
+	return t
+}
+
+// askTries is how often a host is asked again that could not find the target's payload any more.
+const askTries = 5
+
+var errNoPayload = errors.New("the targets changed faster than they could be read")
+
+// askFor asks for the target by an incarnation that has joined.
+func (m *Member) askFor(
+	ctx context.Context, in *incarnation.Incarnation, report Report,
+) (t *Target, next time.Duration, err error) {
+	for range askTries {
+		overtaken := false
+		err = mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+			r := &protocol.RolloutAsk{NodeID: o.node, Name: o.name, Report: report.message()}
+			return r, &r.Mutation
+		}, func(a *protocol.Answer) {
+			target := &a.RolloutAsk.Target
+			t, next = targetOf(target), conn.Millis(a.RolloutAsk.NextInMillis)
+			overtaken = target.Generation != 0 && target.Seq == 0
+		})
+		if err != nil || !overtaken {
+			return t, next, err
+		}
+	}
+	return nil, 0, errNoPayload
+}
