@@ -12,6 +12,9 @@ type Moment struct {
 	Happened bool
 	// Ago is how long ago it happened, by the time of the shard, which only goes on while a leader is there.
 	Ago time.Duration
+	// Time is when, by the time of the shard since it began: it says which of two moments came first, in whatever answers
+	// they stand.
+	Time time.Duration
 	// Wall is when, by the wall clock of a host, for people; the zero time where that is not known.
 	Wall time.Time
 }
@@ -24,7 +27,7 @@ func (c clock) moment(at, wallMillis uint64) (m Moment) {
 	if at == 0 {
 		return Moment{}
 	}
-	m = Moment{Happened: true, Ago: conn.Millis(uint64(c) - min(uint64(c), at))}
+	m = Moment{Happened: true, Ago: conn.Millis(uint64(c) - min(uint64(c), at)), Time: conn.Millis(at)}
 	if wallMillis != 0 {
 		m.Wall = time.UnixMilli(int64(wallMillis))
 	}
