@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"sync/atomic"
+
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -16,11 +18,11 @@ const (
 	CmdRolloutPut CommandKind = 48
 	// CmdRolloutDelete deletes a rollout. Uses the mutation fields, Node, Name, and FlagForce.
 	CmdRolloutDelete CommandKind = 49
-	// CmdRolloutPublish adds a version. Uses the mutation fields, Node, Name, Body: a rollout.Publication, and Data: its
-	// payload.
+	// CmdRolloutPublish adds a version. Uses the mutation fields, Node, Name, Body: a rollout.Publication, and Data:
+	// its payload.
 	CmdRolloutPublish CommandKind = 50
-	// CmdRolloutSource makes the session a source, or takes that back. Uses the mutation fields, Node, Name, and Body: a
-	// rollout.SourceRole.
+	// CmdRolloutSource makes the session a source, or takes that back. Uses the mutation fields, Node, Name, and Body:
+	// a rollout.SourceRole.
 	CmdRolloutSource CommandKind = 51
 	// CmdRolloutOffer answers the question to the source. Uses the mutation fields, Node, Name, Body: a
 	// rollout.Offering, and Data: its payload.
@@ -127,6 +129,9 @@ type locationTracks struct {
 type rolloutPart struct {
 	instance rollout.Instance
 	source   bool
+	// answered is the highest number of the session that this host has answered without the log. It is no part of the
+	// state, and readers set it too.
+	answered atomic.Uint64
 }
 
 func (p *rolloutPart) joined() bool { return p.instance.Name != "" }

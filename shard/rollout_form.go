@@ -41,16 +41,17 @@ func (ro *rollouts) loadLink(src []byte, _ level.Level) (handle, bool) {
 	if len(src) == 0 || src[0] == 0 || src[0] > savedInstance|savedSource {
 		return 0, false
 	}
-	p := rolloutPart{source: src[0]&savedSource != 0}
+	var i rollout.Instance
 	if src[0]&savedInstance == 0 {
 		if len(src) > 1 {
 			return 0, false
 		}
-	} else if p.instance.Load(src[1:]) != nil {
+	} else if i.Load(src[1:]) != nil {
 		return 0, false
 	}
 	h := ro.parts.alloc()
-	*ro.parts.at(h) = p
+	p := ro.parts.at(h)
+	p.instance, p.source = i, src[0]&savedSource != 0
 	return h, true
 }
 
@@ -62,7 +63,8 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 		return badSnapshot("rollout %q is pending", o.name)
 	}
 	if st.WholeRevision() > uint64(o.revision) {
-		return badSnapshot("rollout %q is of revision %d, and has changed at %d", o.name, o.revision, st.WholeRevision())
+		return badSnapshot("rollout %q is of revision %d, and has changed at %d", o.name, o.revision,
+			st.WholeRevision())
 	}
 	st.restoreTracks()
 	sources := 0

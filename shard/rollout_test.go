@@ -53,7 +53,8 @@ func (b *bed) part(i int, k CommandKind, body []byte) *Effect {
 }
 
 func (b *bed) joinRollout(i int, instance, location string) *Effect {
-	return b.part(i, CmdRolloutJoin, rollout.AppendJoining(nil, rollout.Joining{Instance: instance, Location: location}))
+	j := rollout.Joining{Instance: instance, Location: location}
+	return b.part(i, CmdRolloutJoin, rollout.AppendJoining(nil, j))
 }
 
 func (b *bed) lead(i int) *Effect {
@@ -78,7 +79,7 @@ func (b *bed) ask(t testing.TB, i int, r rollout.Report) rollout.Target {
 	return target
 }
 
-// at lets it be a time of the shard, and carries out what is due.
+// untilTime lets it be a time of the shard, and carries out what is due.
 func (b *bed) untilTime(at uint64) {
 	b.one.Stamp.Elapsed = at
 	b.do(Command{Kind: CmdDue, Term: 1})

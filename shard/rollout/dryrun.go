@@ -19,46 +19,83 @@ type Planned struct {
 	Cause    Cause
 }
 
-// DryRun returns who gets what when, from now on, if every leader reaches each target after a time in milliseconds,
-// every gate passes then, no further version comes, and nothing else happens. A location without live leaders stays
-// without; and nothing moves in a rollout that is paused or has halted, unless resume is set: then it is as if an
-// operator resumed it now. Nothing is changed. What an act would lead to is seen by a Clone that carries it out first,
-// which has to be given the Counts of the rollout: see DryRunOf.
-func (r *Rollout) DryRun(now, takes uint64, resume bool) []Planned {
-	return DryRunOf(r.Clone(), r, now, takes, resume)
+// Rehearsal is a copy of a rollout for a dry run: it says who would get what when. One instance stands for all of each
+// location. Its methods are called from one goroutine; the rollout may go on meanwhile.
+type Rehearsal struct {
+	*Rollout
+	now      uint64
+	revision uint64
+	out      Effects
+	takes    uint64
+	stand    []*Instance
+	steps    []Planned
 }
 
-// DryRunOf is DryRun for a clone that has carried out further commands. The live leaders are those of the rollout that
-// it was cloned from. The clone is of no use afterwards.
-func DryRunOf(clone, from *Rollout, now, takes uint64, resume bool) []Planned {
-	var out Effects
-	at := At{Now: now, Revision: 1, Out: &out}
-	d := dryRun{Rollout: clone, takes: takes}
+// Rehearse begins a dry run at a time of the shard. The copy has no payloads, so that it is made soon.
+func (r *Rollout) Rehearse(now uint64) *Rehearsal {
+	bare := *r
+	bare.audit = nil
+	bare.versions = make([]*Version, len(r.versions))
+	for k, v := range r.versions {
+		copied := *v
+		copied.Payload = nil
+		bare.versions[k] = &copied
+	}
+	d := &Rehearsal{Rollout: bare.Clone(), now: now}
 	d.rules.Source = SourcePublished // no source is asked in earnest
-	for _, l := range from.locations {
-		mirror := d.byID(l.ID)
-		if mirror == nil || l.Counts.Instances == 0 {
-			continue
+	for k, l := range r.locations {
+		if l.Counts.Instances > 0 {
+			d.place(d.locations[k], l)
 		}
-		i := &Instance{ID: uint64(len(d.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
-		if l.Counts.Leaders > 0 {
-			i.Role = Leader
-		}
-		if t := mirror.Target(); t != nil && t.Generation == l.generation() && l.satisfied() {
-			i.Current, i.Generation, i.Sent = t.Seq, t.Generation, t.Generation
-		}
-		if err := d.Attach(i); err != nil {
-			panic(err)
-		}
-		mirror.Spec.Require = 0
-		d.stand = append(d.stand, i)
 	}
-	if resume {
-		d.resume(at)
+	return d
+}
+
+// place lets an instance stand for those of a location.
+func (d *Rehearsal) place(mirror, l *Location) {
+	i := &Instance{ID: uint64(len(d.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
+	if l.Counts.Leaders > 0 {
+		i.Role = Leader
 	}
-	d.run(at, true)
+	if t := l.Target(); t != nil && l.satisfied() {
+		i.Current, i.Generation, i.Sent = t.Seq, t.Generation, t.Generation
+	}
+	if err := d.Attach(i); err != nil {
+		panic(err)
+	}
+	mirror.Spec.Require = 0
+	d.stand = append(d.stand, i)
+}
+
+// at is when the next command of the rehearsal is carried out.
+func (d *Rehearsal) at() At {
+	d.revision++
+	d.out.Reset()
+	return At{Now: d.now, Revision: d.revision, Out: &d.out}
+}
+
+// Publish goes on as if a version was published now.
+func (d *Rehearsal) Publish() Answer {
+	a := d.Rollout.Publish(d.at(), Publication{})
+	d.collect()
+	return a
+}
+
+// Act goes on as if an operator did this now.
+func (d *Rehearsal) Act(act Act) Answer {
+	a := d.Rollout.Act(d.at(), act)
+	d.collect()
+	return a
+}
+
+// Run returns who gets what when, if every leader reaches each target after a time in milliseconds, every gate passes
+// then, and nothing else happens. A location without live leaders stays without, and nothing moves in a rollout that
+// is paused or has halted. The rehearsal is of no use afterwards.
+func (d *Rehearsal) Run(takes uint64) []Planned {
+	d.takes = takes
+	d.run(d.at(), true)
 	for len(d.steps) < MaxPlanned {
-		d.collect(at)
+		d.collect()
 		next := d.nextReport()
 		if due, ok := d.NextDue(); ok && (next == 0 || due < next) {
 			next = due
@@ -66,41 +103,26 @@ func DryRunOf(clone, from *Rollout, now, takes uint64, resume bool) []Planned {
 		if next == 0 {
 			break
 		}
-		at.Now = max(next, at.Now)
-		at.Revision++
-		out.Reset()
+		d.now = max(next, d.now)
+		at := d.at()
 		d.report(at)
 		d.Due(at)
 	}
-	return d.steps
-}
-
-// dryRun is a rollout in which one instance stands for all of each location.
-type dryRun struct {
-	*Rollout
-	takes uint64
-	stand []*Instance
-	steps []Planned
-}
-
-func (l *Location) generation() uint64 {
-	if t := l.Target(); t != nil {
-		return t.Generation
-	}
-	return 0
+	return d.steps[:min(len(d.steps), MaxPlanned)]
 }
 
 // collect takes the new targets over as steps.
-func (d *dryRun) collect(at At) {
-	for _, e := range at.Out.Events {
+func (d *Rehearsal) collect() {
+	for _, e := range d.out.Events {
 		if e.Kind == EventAssigned {
-			d.steps = append(d.steps, Planned{At: at.Now, Location: e.Location, Seq: e.Seq, Cause: e.Cause})
+			d.steps = append(d.steps, Planned{At: d.now, Location: e.Location, Seq: e.Seq, Cause: e.Cause})
 		}
 	}
+	d.out.Reset()
 }
 
 // waits returns the target that an instance has not reached yet, nil where it has.
-func (d *dryRun) waits(i *Instance) *Row {
+func (d *Rehearsal) waits(i *Instance) *Row {
 	t := d.byID(i.location).Target()
 	if i.Role != Leader || t == nil || i.Generation == t.Generation || t.Abandoned != 0 {
 		return nil
@@ -109,7 +131,7 @@ func (d *dryRun) waits(i *Instance) *Row {
 }
 
 // nextReport is when the next instance has reached its target, 0 where none is on the way.
-func (d *dryRun) nextReport() uint64 {
+func (d *Rehearsal) nextReport() uint64 {
 	next := uint64(0)
 	for _, i := range d.stand {
 		if t := d.waits(i); t != nil {
@@ -122,7 +144,7 @@ func (d *dryRun) nextReport() uint64 {
 }
 
 // report lets the instances report that have reached their targets, and passes their gates.
-func (d *dryRun) report(at At) {
+func (d *Rehearsal) report(at At) {
 	for _, i := range d.stand {
 		t := d.waits(i)
 		if t == nil || t.Assigned-1+d.takes > at.Now {

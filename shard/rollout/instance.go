@@ -124,7 +124,8 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 		return Answer{}
 	}
 	now := Instance{
-		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now), location: l.ID,
+		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now),
+		location: l.ID,
 	}
 	if !r.joined(i) && len(r.byName) >= MaxInstances {
 		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)

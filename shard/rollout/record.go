@@ -1,6 +1,9 @@
 package rollout
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // This file has what readers see of a rollout, in the records of the protocol.
 
@@ -82,10 +85,10 @@ func (l *Location) Record() protocol.RolloutLocation {
 }
 
 // Record returns the counts as readers see them.
-func (n Counts) Record() protocol.InstanceCounts {
+func (co Counts) Record() protocol.InstanceCounts {
 	return protocol.InstanceCounts{
-		Instances: uint64(n.Instances), Leaders: uint64(n.Leaders), Reached: uint64(n.Reached),
-		Failing: uint64(n.Failing),
+		Instances: uint64(co.Instances), Leaders: uint64(co.Leaders), Reached: uint64(co.Reached),
+		Failing: uint64(co.Failing),
 	}
 }
 
@@ -142,4 +145,34 @@ func (i *Instance) Record(session uint64) protocol.RolloutInstance {
 // TicketRecord returns the question that is open to the source.
 func (r *Rollout) TicketRecord() protocol.SourceTicket {
 	return protocol.SourceTicket{Ticket: r.ticket.Number, SourceID: r.ticket.Source, Opened: r.ticket.Opened}
+}
+
+// Record returns the reason as readers see it.
+func (re *Reason) Record() protocol.Reason {
+	out := protocol.Reason{
+		Code: []byte(re.Code), Text: []byte(form.Cut(re.String(), protocol.MaxReasonBytes)),
+		Location: []byte(re.Location), Blocked: re.Blocked, Seq: re.Seq, Waiting: uint64(re.Waiting),
+		Of: uint64(re.Of), Since: re.Since, Until: re.Until,
+	}
+	for _, la := range re.Named {
+		out.Named.Append(protocol.Label(la.Name))
+	}
+	return out
+}
+
+// Summary returns the rollout as lists show it, without name and revision.
+func (r *Rollout) Summary(now uint64) protocol.RolloutSummary {
+	out := protocol.RolloutSummary{
+		Phase: protocol.RolloutPhase(r.Phase(now)), Locations: uint64(len(r.locations)),
+		Instances: uint64(len(r.byName)), LastSeq: r.lastSeq,
+	}
+	for _, l := range r.locations {
+		if t := l.Target(); t != nil && t.Reached != 0 && t.Seq == r.lastSeq {
+			out.Reached++
+		}
+	}
+	if v := r.Version(r.lastSeq); v != nil {
+		out.Label = []byte(v.Label)
+	}
+	return out
 }

@@ -200,6 +200,9 @@ func (r *Rollout) Find(name string) *Location {
 	return nil
 }
 
+// LocationOf returns the location of an instance, nil where it is gone.
+func (r *Rollout) LocationOf(i *Instance) *Location { return r.byID(i.location) }
+
 func (r *Rollout) byID(id uint64) *Location {
 	for _, l := range r.locations {
 		if l.ID == id {

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,18 +242,22 @@ func (s *script) has(location string, code Code) bool {
 	return false
 }
 
-// all yields the instances in the order of their names.
-func (s *script) all(yield func(*Instance) bool) {
-	var names []string
-	for name := range s.instances {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if !yield(s.instances[name]) {
-			return
+// all yields the instances of a location in the order of their names.
+func (s *script) all(l *Location) iter.Seq[*Instance] {
+	return func(yield func(*Instance) bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.instances)) {
+			if i := s.instances[name]; s.joined(i) && i.location == l.ID && !yield(i) {
+				return
+			}
 		}
 	}
+}
+
+func (l *Location) generation() uint64 {
+	if t := l.Target(); t != nil {
+		return t.Generation
+	}
+	return 0
 }
 
 // until plays what is due until a time.

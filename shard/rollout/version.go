@@ -39,8 +39,8 @@ type Publication struct {
 // Publish adds a version.
 func (r *Rollout) Publish(at At, p Publication) Answer {
 	if p.Fence != 0 && p.Fence < r.fence {
-		return refuse(protocol.StatusFenced, "a version was published under the fencing token %d, which is higher than %d",
-			r.fence, p.Fence)
+		return refuse(protocol.StatusFenced, "a version was published under the fencing token %d, above %d", r.fence,
+			p.Fence)
 	}
 	if p.Compare && p.Expected != r.lastSeq {
 		a := refuse(protocol.StatusPreconditionFailed, "the last version is %d, not %d", r.lastSeq, p.Expected)

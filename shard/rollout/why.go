@@ -181,9 +181,9 @@ func (r *Rollout) Phase(now uint64) Phase {
 	return phase
 }
 
-// Why returns why the rollout does not move, in the order of the locations. It is for reading: it takes a look at every
-// instance, where they are given.
-func (r *Rollout) Why(now uint64, instances iter.Seq[*Instance]) []Reason {
+// Why returns why the rollout does not move, in the order of the locations. With the instances of a location it names
+// those that others wait for; until it has found them it takes a look at each.
+func (r *Rollout) Why(now uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {
 		text := h.Reason.String()
@@ -297,24 +297,31 @@ func (l *Location) whyUnreached(list []Reason) []Reason {
 }
 
 // nameLaggards puts names into the reasons that wait for leaders.
-func (r *Rollout) nameLaggards(list []Reason, now uint64, instances iter.Seq[*Instance]) {
-	for i := range instances {
-		l := r.byID(i.location)
-		if l == nil || i.Role != Leader || !r.joined(i) {
-			continue
-		}
-		t := l.Target()
-		for k := range list {
-			re := &list[k]
-			if re.Code != CodeLeaders || re.Location != l.Spec.Name || len(re.Named) >= MaxNamed ||
-				i.Generation == t.Generation && i.Status == StatusOK && i.Current == t.Seq {
-				continue
+func (r *Rollout) nameLaggards(list []Reason, now uint64, instances func(*Location) iter.Seq[*Instance]) {
+	for k := range list {
+		if re := &list[k]; re.Code == CodeLeaders {
+			l := r.Find(re.Location)
+			for i := range instances(l) {
+				if len(re.Named) == min(re.Waiting, MaxNamed) {
+					break
+				}
+				if t := l.Target(); i.Role == Leader && !i.reached(t) {
+					re.Named = append(re.Named, r.laggard(i, t, now))
+				}
 			}
-			re.Named = append(re.Named, Laggard{
-				Name: i.Name, Generation: t.Generation, Heard: i.Generation == t.Generation, Status: i.Status,
-				Code: i.Code, Attempts: i.Attempts, For: now - min(now, i.Since),
-				Foreign: i.Current != 0 && r.Version(i.Current) == nil,
-			})
 		}
+	}
+}
+
+// reached reports whether the instance says that it has reached the target.
+func (i *Instance) reached(t *Row) bool {
+	return i.Generation == t.Generation && i.Status == StatusOK && i.Current == t.Seq
+}
+
+func (r *Rollout) laggard(i *Instance, t *Row, now uint64) Laggard {
+	return Laggard{
+		Name: i.Name, Generation: t.Generation, Heard: i.Generation == t.Generation, Status: i.Status,
+		Code: i.Code, Attempts: i.Attempts, For: now - min(now, i.Since),
+		Foreign: i.Current != 0 && r.Version(i.Current) == nil,
 	}
 }

@@ -75,7 +75,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 		at 1000
 		publish`)
 	before := s.Save(nil)
-	steps := s.DryRun(s.now, 1000, false)
+	steps := s.Rehearse(s.now).Run(1000)
 	want := "[{7001 man 1 birth} {13002 vla 1 birth}]"
 	if got := fmt.Sprint(steps); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -84,10 +84,10 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 		t.Error("a dry run changes the rollout")
 	}
 	// What would happen if another version were published now.
-	clone := s.Clone()
-	clone.Publish(s.at(), Publication{})
+	rehearsal := s.Rehearse(s.now)
+	rehearsal.Publish()
 	want = "[{2000 sas 2 next} {7001 man 1 birth} {8001 man 2 next} {13002 vla 1 birth} {14002 vla 2 next}]"
-	if got := fmt.Sprint(DryRunOf(clone, s.Rollout, s.now, 1000, false)); got != want {
+	if got := fmt.Sprint(rehearsal.Run(1000)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	// The run comes true.
@@ -115,11 +115,13 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 		join f.man
 		act pause
 		publish`)
-	if steps := s.DryRun(s.now, 10, false); len(steps) != 0 {
+	if steps := s.Rehearse(s.now).Run(10); len(steps) != 0 {
 		t.Errorf("it is paused: %v", steps)
 	}
+	rehearsal := s.Rehearse(s.now)
+	rehearsal.Act(Act{Verb: VerbResume})
 	want := "[{10 sas 2 next} {5011 man 1 birth}]"
-	if got := fmt.Sprint(s.DryRun(s.now, 10, true)); got != want {
+	if got := fmt.Sprint(rehearsal.Run(10)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

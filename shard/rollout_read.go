@@ -1,0 +1,227 @@
+package shard
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// The parts of a rollout that are described and not watched. Those of a location or of a version stand before its name
+// or its seq.
+const (
+	actsPart    = "acts"
+	historyPart = "history/"
+	versionPart = "version/"
+)
+
+// maxRolloutPage is how many rollouts a page of a list has at the most: what a phase follows from is looked at for each.
+const maxRolloutPage = 100
+
+// RolloutOptions say what DescribeRollout gives.
+type RolloutOptions struct {
+	Part  string // a view, or one of the other parts
+	After uint64 // only rows behind this one: where the page before ended
+	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
+	Why   bool   // why the rollout does not move
+}
+
+// RolloutDescription is one page of what there is to say of a part of a rollout.
+type RolloutDescription struct {
+	// Revision is that of the part, where it is a view, else that of the rollout.
+	Revision Revision
+	Now      uint64 // the time of the shard
+	Phase    rollout.Phase
+	Head     []byte // in the record of the part; empty for parts that have none
+	Rows     []Row
+	More     bool // there is another page behind the last row
+	Reasons  []rollout.Reason
+}
+
+// Found says what a read of a rollout came upon.
+type Found uint8
+
+// There is no rollout of the name, or it has no such part, or both are there.
+const (
+	FoundNothing Found = iota
+	FoundRollout
+	FoundPart
+)
+
+// DescribeRollout fills d with a part of a rollout.
+func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *RolloutDescription) Found {
+	*d = RolloutDescription{}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindRollout, n, []byte(name))
+	if object == 0 {
+		return FoundNothing
+	}
+	ro := m.rollouts()
+	st := ro.at(m.objects.at(object).body)
+	d.Now, d.Phase, d.Revision = m.clock.Now, st.Phase(m.clock.Now), m.objects.at(object).revision
+	if o.Why {
+		d.Reasons = st.Why(m.clock.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+			return ro.instances(st.locationOf(l.ID))
+		})
+	}
+	if v, ok := ro.view(m, object, o.Part); ok {
+		ro.describePart(m, object, v, &o, d)
+		return FoundPart
+	}
+	if !st.describeRest(&o, d) {
+		return FoundRollout
+	}
+	return FoundPart
+}
+
+// describePart describes a part that is a view.
+func (ro *rollouts) describePart(m *Machine, object handle, v view, o *RolloutOptions, d *RolloutDescription) {
+	var of Description
+	ro.describe(m, object, v, &DescribeOptions{Rows: true, After: OrderID(o.After), Limit: o.Limit}, &of)
+	d.Revision, d.Head, d.Rows, d.More = v.revision, []byte(of.Data), of.Rows, of.More
+}
+
+// describeRest describes a part that is no view; it returns false where there is no such part.
+func (st *stagedRollout) describeRest(o *RolloutOptions, d *RolloutDescription) bool {
+	if o.Part == actsPart {
+		acts := st.Audit()
+		d.fill(o, len(acts), func(k int) (uint64, protocol.Record) {
+			r := acts[k].Record()
+			return r.Number, &r
+		})
+		return true
+	}
+	if location, is := strings.CutPrefix(o.Part, historyPart); is {
+		l := st.Find(location)
+		if l == nil {
+			return false
+		}
+		d.fill(o, len(l.History), func(k int) (uint64, protocol.Record) {
+			r := l.History[k].Record()
+			return r.Generation, &r
+		})
+		return true
+	}
+	seq, is := strings.CutPrefix(o.Part, versionPart)
+	number, err := strconv.ParseUint(seq, 10, 64)
+	v := st.Version(number)
+	if !is || err != nil || v == nil {
+		return false
+	}
+	r := st.VersionRecord(v)
+	r.Payload = v.Payload
+	d.Head = protocol.AppendRecord(nil, &r)
+	return true
+}
+
+// fill appends a page of count rows that stand in the order of their numbers.
+func (d *RolloutDescription) fill(o *RolloutOptions, count int, row func(k int) (uint64, protocol.Record)) {
+	limit, bytes := pageLimit(o.Limit), 0
+	for k := range count {
+		number, r := row(k)
+		if number <= o.After {
+			continue
+		}
+		if len(d.Rows) == limit || bytes >= MaxRowBytes {
+			d.More = true
+			return
+		}
+		body := protocol.AppendRecord(nil, r)
+		bytes += len(body)
+		d.Rows = append(d.Rows, Row{ID: number, Body: body})
+	}
+}
+
+// instances are those of a location, in the order in which they joined.
+func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
+	return func(yield func(*rollout.Instance) bool) {
+		for h := ro.byLocation.first(of.parts); h != 0; h = ro.byLocation.next(h) {
+			if !yield(&ro.parts.at(h).instance) {
+				return
+			}
+		}
+	}
+}
+
+// ListRollouts appends rollouts of the node whose names begin with prefix and come behind after, in order of name. It
+// appends at most limit, of a hundred at the most, and looks at no more than MaxPage objects; last is the last name
+// looked at, the after of the next call where there is more.
+func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []protocol.RolloutSummary) (
+	_ []protocol.RolloutSummary, last string, more bool) {
+	ro := m.rollouts()
+	last, more = m.walkNames(n, prefix, after, min(pageLimit(limit), maxRolloutPage), func(o *object) bool {
+		if o.kind != KindRollout {
+			return false
+		}
+		s := ro.at(o.body).Summary(m.clock.Now)
+		s.Name, s.Revision = []byte(o.name), uint64(o.revision)
+		dst = append(dst, s)
+		return true
+	})
+	return dst, last, more
+}
+
+// RehearseRollout copies a rollout for a dry run that begins now, and returns nil where there is none of the name. The
+// run itself does not hold the machine up.
+func (m *Machine) RehearseRollout(n NodeID, name string) (r *rollout.Rehearsal, now uint64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindRollout, n, []byte(name))
+	if object == 0 {
+		return nil, m.clock.Now
+	}
+	return m.rollouts().at(m.objects.at(object).body).Rehearse(m.clock.Now), m.clock.Now
+}
+
+// RolloutVersion returns label and payload of a version of a rollout, which are not to be changed; false where it is
+// not kept.
+func (m *Machine) RolloutVersion(n NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindRollout, n, name)
+	if object == 0 {
+		return "", nil, false
+	}
+	v := m.rollouts().at(m.objects.at(object).body).Version(seq)
+	if v == nil {
+		return "", nil, false
+	}
+	return v.Label, v.Payload, true
+}
+
+// Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log: carried out, it
+// would change nothing. now is the time of the shard as its leader estimates it. Where it may the caller answers it, an
+// ask with the target. Only the leader's host asks: DESIGN.md, section 11, says why that is safe where its term is over.
+func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) {
+	report, err := rollout.ParseReport(c.Body)
+	if err != nil || c.Number != c.Acked+1 {
+		return t, false
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object, session := m.objects.alive(KindRollout, c.Node, c.Name), m.sessions.alive(c.Session)
+	if object == 0 || session == 0 {
+		return t, false
+	}
+	o, s := m.objects.at(object), m.sessions.at(session)
+	link := m.links.find(o, object, session)
+	if link == 0 || s.node != o.node || o.node.dropping || c.Number <= s.applied {
+		return t, false
+	}
+	ro := m.rollouts()
+	p := ro.parts.at(m.links.at(link).body)
+	st := ro.at(o.body)
+	now = max(now, m.clock.Now)
+	ask := c.Kind == CmdRolloutAsk
+	if max(s.applied, p.answered.Load()) < c.Acked || !st.ChangesNothing(now, &p.instance, &report, ask) {
+		return t, false
+	}
+	p.answered.Store(c.Number)
+	if ask {
+		t = st.TargetOf(st.LocationOf(&p.instance), now)
+	}
+	return t, true
+}
