@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 const (
@@ -81,7 +82,7 @@ func newFiles(limit int64, synced func(time.Duration)) *files {
 		synced = func(time.Duration) {}
 	}
 	return &files{
-		FS: vfs.Default, open: openDisk, limit: limit, synced: synced,
+		FS: vfs.Default, open: direct.Open, limit: limit, synced: synced,
 		stores: make(map[string]*store), stop: make(chan struct{}),
 	}
 }
@@ -265,7 +266,7 @@ func (f *files) make(name string, size int64, pause time.Duration) (err error) {
 }
 
 func (f *files) fill(file diskFile, size int64, pause time.Duration) error {
-	zeros := aligned(preparedStep)
+	zeros := direct.Memory(preparedStep)
 	for at := int64(0); at < size; at += preparedStep {
 		select {
 		case <-f.stop:

@@ -2,13 +2,12 @@ package raftlog
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 // logFile is a file of a store's write-ahead log, open for writing by one goroutine.
@@ -87,26 +86,4 @@ func fileNumber(name string) uint32 {
 }
 
 // diskFile is a log file on the disk.
-type diskFile interface {
-	vfs.File
-	// SyncData makes the written data durable, and of the file's metadata only what is needed to read it.
-	SyncData() error
-}
-
-// openDisk opens a file, which need not exist, for writing: past the cache where the file system can do that.
-func openDisk(name string) (diskFile, error) {
-	file, err := openDirect(name)
-	if err != nil {
-		file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return osFile{file}, nil
-}
-
-// osFile is a file of the operating system.
-type osFile struct{ *os.File }
-
-// SyncData implements diskFile.
-func (f osFile) SyncData() error { return syncData(f.File) }
+type diskFile = direct.File

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
 )
 
@@ -44,7 +45,7 @@ func newPowerHost(t *testing.T) *powerHost {
 // live opens the host and has it do some batches, two times.
 func (p *powerHost) live(batches int, forget func(string) bool) *outage.Recording {
 	p.t.Helper()
-	r := outage.NewRecorder(vfs.Default, func(name string) (outage.DataFile, error) { return openDisk(name) },
+	r := outage.NewRecorder(vfs.Default, func(name string) (outage.DataFile, error) { return direct.Open(name) },
 		outage.NewDisk(p.root))
 	r.Forget = forget
 	for range 2 {

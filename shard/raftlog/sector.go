@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
-	"unsafe"
+
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 const (
-	// sector is the alignment of direct writes, in the file and in memory. Disks require 512 or 4096 bytes.
-	sector = 4096
+	sector = direct.Sector
 	// logBuffer is how much is gathered of what comes to a log file between two syncs.
 	logBuffer = 256 << 10
 )
@@ -31,7 +31,7 @@ type sectorWriter struct {
 }
 
 func newSectorWriter(file io.WriterAt, number uint32, buffer int) *sectorWriter {
-	return &sectorWriter{file: file, number: number, buffer: aligned(buffer + sector)}
+	return &sectorWriter{file: file, number: number, buffer: direct.Memory(buffer + sector)}
 }
 
 func (s *sectorWriter) Write(p []byte) (n int, err error) {
@@ -80,14 +80,7 @@ func (s *sectorWriter) markSynced() { s.synced = s.start + int64(s.flushed) }
 // writeMark writes a mark on all that was synced. It is called when nothing follows, or nothing soon.
 func (s *sectorWriter) writeMark() error { return s.put(0) }
 
-func wholeSectors(n int) int { return n &^ (sector - 1) }
-
-// aligned returns memory that is aligned for direct writes.
-func aligned(n int) []byte {
-	b := make([]byte, n+sector)
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (sector - 1)
-	return b[skip : skip+n : skip+n]
-}
+func wholeSectors(n int) int { return direct.Down(n) }
 
 // A mark in a file says how much of it had been synced when the mark was written. A record before that offset that is
 // not whole was damaged later; one after it may have been torn by a power failure. A mark is at the end of the last

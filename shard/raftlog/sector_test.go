@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 // sectorsIn opens a file of old content that a sectorWriter is to overwrite.
@@ -15,7 +17,7 @@ func sectorsIn(t *testing.T, old []byte) (*sectorWriter, string) {
 	if err := os.WriteFile(name, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := openDisk(name)
+	file, err := direct.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

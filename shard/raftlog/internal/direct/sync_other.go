@@ -1,6 +1,6 @@
 //go:build !linux
 
-package raftlog
+package direct
 
 import (
 	"errors"
