@@ -1,0 +1,148 @@
+package wal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+)
+
+const (
+	// bufferLeast is the memory that records are gathered in between two syncs.
+	bufferLeast = 256 << 10
+	// bufferKept is the memory that is kept for that. A larger buffer is given back after it was written.
+	bufferKept = 4 << 20
+)
+
+// buffer is what is to be written to the current segment: whole sectors, the first of which may have been written in
+// part. It is written again with what comes after it. A crash in between leaves of each sector the old or the new
+// content, and both begin with all that was written before.
+type buffer struct {
+	memory []byte // aligned
+	start  int64  // its offset in the segment
+	used   int
+	kept   int // how much of it was written before
+}
+
+func (b *buffer) end() int64 { return b.start + int64(b.used) }
+
+// room makes the memory long enough for n bytes more, and for filling up the last sector.
+func (b *buffer) room(n int) {
+	want := direct.Up(b.used + n)
+	if want <= len(b.memory) {
+		return
+	}
+	memory := direct.Memory(direct.Up(max(want, bufferLeast, 2*len(b.memory))))
+	copy(memory, b.memory[:b.used])
+	b.memory = memory
+}
+
+// fits reports whether a record, and after it the seal, fits in the current segment. The first record of a segment
+// does, however long it is. The lock is held.
+func (l *Log) fits(size int) bool {
+	end := l.pending.end()
+	return !l.sealing && (end == firstRecord || end+int64(size)+sealBytes <= l.current().capacity)
+}
+
+// put adds a record that fits. The lock is held.
+func (l *Log) put(key Key, kind Kind, data []byte) Place {
+	size := recordBytes(len(data))
+	b := &l.pending
+	b.room(size)
+	at := b.end()
+	putRecord(b.memory[b.used:], head{key: key, kind: kind, synced: uint32(l.synced)}, data, at, l.current().chain)
+	b.used += size
+	if l.next == nil && b.end() >= firstRecord+makeAfter {
+		signal(l.make)
+	}
+	return Place{Segment: l.current().number, Offset: uint32(at), Bytes: uint32(size)}
+}
+
+// flush writes what is pending and syncs it. The lock is held, except meanwhile, and l.writing is the caller's.
+func (l *Log) flush() {
+	out := l.pending
+	if out.used == out.kept {
+		return
+	}
+	l.pending = out.rest(l.spare)
+	l.spare = nil
+	s := l.current()
+	l.mu.Unlock()
+	begun := time.Now()
+	err := out.write(s)
+	l.options.Synced(time.Since(begun))
+	l.mu.Lock()
+	if len(out.memory) <= bufferKept {
+		l.spare = out.memory
+	}
+	if err != nil {
+		l.fail(fmt.Errorf("wal: write %s: %w", s.path, err))
+		return
+	}
+	l.synced = out.end()
+}
+
+// rest is the buffer after this one. It begins with the last sector, where that is not full.
+func (b *buffer) rest(memory []byte) buffer {
+	full := direct.Down(b.used)
+	rest := buffer{memory: memory, start: b.start + int64(full)}
+	rest.room(b.used - full)
+	rest.used = copy(rest.memory, b.memory[full:b.used])
+	rest.kept = rest.used
+	return rest
+}
+
+func (b *buffer) write(s *segment) error {
+	sectors := b.memory[:direct.Up(b.used)]
+	clear(sectors[b.used:])
+	if _, err := s.file.WriteAt(sectors, b.start); err != nil {
+		return err
+	}
+	return s.file.SyncData()
+}
+
+// rotate goes on to the next segment, or waits for the goroutine that writes. The lock is held, except meanwhile.
+func (l *Log) rotate() {
+	if l.writing {
+		l.changed.Wait()
+		return
+	}
+	l.writing = true
+	l.advance()
+	l.writing, l.sealing = false, false
+	l.changed.Broadcast()
+}
+
+// advance seals the current segment, which is durable before anything is written to the next one. The lock is held,
+// except meanwhile.
+func (l *Log) advance() {
+	if !l.awaitNext() {
+		return
+	}
+	l.sealing = true
+	l.put(Key{}, kindSeal, nil)
+	last := l.current()
+	last.end = l.pending.end()
+	l.flush()
+	if l.err != nil {
+		return
+	}
+	if err := last.file.Close(); err != nil {
+		l.fail(fmt.Errorf("wal: close %s: %w", last.path, err))
+		return
+	}
+	last.file = nil
+	l.segments = append(l.segments, l.next)
+	l.next = nil
+	l.pending.start, l.pending.used, l.pending.kept = firstRecord, 0, 0
+	l.synced = firstRecord
+	signal(l.reclaim)
+}
+
+// signal wakes the goroutine that waits on a channel, now or when it comes to it.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

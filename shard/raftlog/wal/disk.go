@@ -1,0 +1,114 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+)
+
+// FS is what a log needs of a file system: a part of vfs.FS.
+type FS interface {
+	MkdirAll(dir string, perm os.FileMode) error
+	List(dir string) ([]string, error)
+	// Open opens a file for reading.
+	Open(name string, options ...vfs.OpenOption) (vfs.File, error)
+	// OpenDir opens a directory, so that its names can be synced.
+	OpenDir(name string) (vfs.File, error)
+	Rename(oldName, newName string) error
+	Remove(name string) error
+	GetDiskUsage(dir string) (vfs.DiskUsage, error)
+}
+
+// Disk is where a log is kept.
+type Disk struct {
+	FS
+	// OpenData opens a file, which need not exist, for writing in whole sectors from memory that is aligned to them.
+	OpenData func(name string) (direct.File, error)
+}
+
+// SystemDisk is the disk of the operating system, written past its cache where the file system can do that.
+func SystemDisk() Disk { return Disk{FS: vfs.Default, OpenData: direct.Open} }
+
+// syncDirectory makes the names in a directory durable.
+func (d Disk) syncDirectory(dir string) error {
+	directory, err := d.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// readFile reads a file into memory that is used again where it is large enough.
+func readFile(disk FS, name string, memory []byte) (data []byte, err error) {
+	file, err := disk.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if int64(cap(memory)) < info.Size() {
+		memory = make([]byte, info.Size())
+	}
+	data = memory[:info.Size()]
+	return data, readAt(file, data, 0)
+}
+
+// readAt fills b. A file that ends before is an error.
+func readAt(file io.ReaderAt, b []byte, at int64) error {
+	n, err := file.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ErrDamaged is returned where a file of a log is not what was written, or is missing.
+var ErrDamaged = errors.New("wal: the log is damaged")
+
+// DamageError says which file of a log is damaged. It is an ErrDamaged.
+type DamageError struct {
+	File    string
+	Offset  int64 // from where on the file is not what was written
+	Missing bool
+}
+
+// Advice is what to do about a damaged log.
+const Advice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
+
+// Error implements error.
+func (d *DamageError) Error() string {
+	if d.Missing {
+		return fmt.Sprintf("wal: %s is missing: put it back; without it the log is damaged, and %s", d.File, Advice)
+	}
+	return fmt.Sprintf("wal: %s is damaged from byte %d on: %s", d.File, d.Offset, Advice)
+}
+
+// Is makes it an ErrDamaged.
+func (d *DamageError) Is(target error) bool { return target == ErrDamaged }
+
+func damagedAt(file string, offset int64) error { return &DamageError{File: file, Offset: offset} }
+func missing(file string) error                 { return &DamageError{File: file, Missing: true} }
+
+// The names of a log's files.
+const (
+	segmentSuffix = ".wal"
+	// partialName is the file that becomes the next segment.
+	partialName = "next.partial"
+	// reuseName is a segment that is not needed any more, and becomes the next one.
+	reuseName = "reuse.partial"
+)
+
+func segmentName(dir string, number uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%012d%s", number, segmentSuffix))
+}

@@ -1,0 +1,106 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// Report is what Inspect has found in a directory.
+type Report struct {
+	Segments []SegmentReport
+	// Damage is what is wrong, in the order of the segments. Each is a DamageError.
+	Damage []error
+	// Partial are files that are no segments yet, or no more. Start removes them.
+	Partial []string
+}
+
+// SegmentReport is what Inspect has found in a segment.
+type SegmentReport struct {
+	File    string
+	Number  uint64
+	Bytes   int64 // of the file
+	Records int
+	End     int64 // of the records that are whole
+	Sealed  bool
+}
+
+// Inspect reads all segments of a directory, and changes nothing. It returns an error only where it cannot read.
+func Inspect(disk FS, dir string) (*Report, error) {
+	r := new(Report)
+	numbers, err := listSegments(disk, dir)
+	if err != nil {
+		return nil, fmt.Errorf("wal: inspect the log: %w", err)
+	}
+	_ = r.damage(checkGaps(dir, numbers))
+	names, err := disk.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("wal: inspect the log: %w", err)
+	}
+	for _, name := range names {
+		if isPartial(name) {
+			r.Partial = append(r.Partial, filepath.Join(dir, filepath.Base(name)))
+		}
+	}
+	slices.Sort(r.Partial)
+	if err := r.readAll(disk, dir, numbers); err != nil {
+		return nil, fmt.Errorf("wal: inspect the log: %w", err)
+	}
+	return r, nil
+}
+
+// damage keeps an error that is damage, and returns any other.
+func (r *Report) damage(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		r.Damage = append(r.Damage, err)
+		return nil
+	}
+	return err
+}
+
+func (r *Report) readAll(disk FS, dir string, numbers []uint64) error {
+	var memory []byte
+	var last *image
+	var before content
+	first := uint64(0)
+	for _, number := range numbers {
+		m, err := readImage(disk, segmentName(dir, number), number, memory)
+		if err != nil {
+			last = nil
+			if err := r.damage(err); err != nil {
+				return err
+			}
+			continue
+		}
+		memory = m.data[:0]
+		c, err := m.read(func(Place, head, []byte) error { return nil })
+		if err := r.damage(err); err != nil {
+			return err
+		}
+		r.Segments = append(r.Segments, SegmentReport{
+			File: m.path, Number: number, Bytes: int64(len(m.data)), Records: c.records, End: c.end, Sealed: c.sealed,
+		})
+		if last != nil {
+			r.compare(dir, last, m, before, c)
+		}
+		first, last, before = max(first, c.first), m, c
+	}
+	if len(numbers) > 0 && first < numbers[0] && first > 0 {
+		r.Damage = append(r.Damage, missing(segmentName(dir, first)))
+	}
+	if last != nil {
+		_ = r.damage(last.checkChain(dir, before, nil))
+	}
+	return nil
+}
+
+// compare compares a segment with the one before it.
+func (r *Report) compare(dir string, last, m *image, before, c content) {
+	if m.log != last.log {
+		r.Damage = append(r.Damage, damagedAt(m.path, 0))
+	}
+	if m.number == last.number+1 {
+		_ = r.damage(last.checkChain(dir, before, &c))
+	}
+}

@@ -1,0 +1,118 @@
+package wal
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Key says which replica a record is about.
+type Key struct{ Shard, Replica uint64 }
+
+// Kind says what a record holds. The owner of a log has the kinds from 1 to MaxKind.
+type Kind uint8
+
+// MaxKind is the last of the owner's kinds.
+const MaxKind Kind = 0x7f
+
+// The log's own kinds.
+const (
+	// kindSeal is the last record of a segment. The next segment was there when it was written.
+	kindSeal Kind = 0x80 + iota
+	// kindMark holds nothing. It is written when a log is closed, so that all before it is known to be durable.
+	kindMark
+	// kindFirst holds the number of the first segment that is still needed.
+	kindFirst
+)
+
+// Place says where a record is in a log.
+type Place struct {
+	Segment uint64
+	Offset  uint32
+	Bytes   uint32 // with its head and what it was filled up with
+}
+
+func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
+
+// A record is a head and its data, filled up with zeros to a multiple of align. The head is:
+//
+//	 0  CRC32C of the rest of the head (4 bytes), which begins with the log's id and the number of the segment
+//	 4  CRC32C of the data and the zeros after it (4)
+//	 8  length of the data (4)
+//	12  how much of the segment was durable when the record was appended (4)
+//	16  shard (8)
+//	24  replica (8)
+//	32  kind (1), zeros (3)
+//	36  offset of the record in the segment (4)
+//
+// So a head is valid only at the place that it was written to, in the segment that it was written to: neither what an
+// earlier use of a file has left in it nor a record that was moved is read as a record.
+const (
+	headBytes = 40
+	align     = 8
+	sealBytes = headBytes
+	// maxRecord is how long a record may be. It keeps offsets within 32 bits.
+	maxRecord = 1 << 30
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// head is the head of a record.
+type head struct {
+	dataSum uint32
+	length  uint32
+	synced  uint32
+	key     Key
+	kind    Kind
+}
+
+// recordBytes is the size of a record with that much data.
+func recordBytes(data int) int { return headBytes + (data+align-1)&^(align-1) }
+
+func (h head) bytes() int { return recordBytes(int(h.length)) }
+
+// put writes a head that is at an offset of the segment with the seed.
+func (h head) put(b []byte, at int64, seed uint32) {
+	binary.LittleEndian.PutUint32(b[4:], h.dataSum)
+	binary.LittleEndian.PutUint32(b[8:], h.length)
+	binary.LittleEndian.PutUint32(b[12:], h.synced)
+	binary.LittleEndian.PutUint64(b[16:], h.key.Shard)
+	binary.LittleEndian.PutUint64(b[24:], h.key.Replica)
+	binary.LittleEndian.PutUint32(b[32:], uint32(h.kind))
+	binary.LittleEndian.PutUint32(b[36:], uint32(at))
+	binary.LittleEndian.PutUint32(b, crc32.Update(seed, castagnoli, b[4:headBytes]))
+}
+
+// headAt reads the head at the beginning of b, which is at an offset of the segment with the seed.
+func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
+	if len(b) < headBytes || binary.LittleEndian.Uint32(b[36:]) != uint32(at) || b[32] == 0 {
+		return head{}, false // most places are refused here, which is faster than a sum
+	}
+	if binary.LittleEndian.Uint32(b) != crc32.Update(seed, castagnoli, b[4:headBytes]) {
+		return head{}, false
+	}
+	return head{
+		dataSum: binary.LittleEndian.Uint32(b[4:]),
+		length:  binary.LittleEndian.Uint32(b[8:]),
+		synced:  binary.LittleEndian.Uint32(b[12:]),
+		key:     Key{binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])},
+		kind:    Kind(b[32]),
+	}, true
+}
+
+// putRecord writes a record at the beginning of b. Of its head, the sum and the length of the data are filled in.
+func putRecord(b []byte, h head, data []byte, at int64, seed uint32) {
+	h.length = uint32(len(data))
+	end := h.bytes()
+	clear(b[headBytes+copy(b[headBytes:], data) : end])
+	h.dataSum = crc32.Checksum(b[headBytes:end], castagnoli)
+	h.put(b, at, seed)
+}
+
+// recordAt reads the record at the beginning of b. The data are part of b.
+func recordAt(b []byte, at int64, seed uint32) (h head, data []byte, ok bool) {
+	h, ok = headAt(b, at, seed)
+	if !ok || h.bytes() > len(b) || crc32.Checksum(b[headBytes:h.bytes()], castagnoli) != h.dataSum {
+		return h, nil, false
+	}
+	return h, b[headBytes : headBytes+int(h.length)], true
+}

@@ -1,0 +1,92 @@
+package wal
+
+import "encoding/binary"
+
+// image is a segment as it is on the disk.
+type image struct {
+	header
+	path string
+	seed uint32
+	data []byte
+}
+
+// readImage reads a segment, and checks its header. memory is used where it is large enough.
+func readImage(disk FS, path string, number uint64, memory []byte) (*image, error) {
+	data, err := readFile(disk, path, memory)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := headerOf(data)
+	if !ok || h.number != number {
+		return nil, damagedAt(path, 0)
+	}
+	if int64(len(data)) < h.filled {
+		return nil, damagedAt(path, int64(len(data)))
+	}
+	return &image{header: h, path: path, seed: h.seed(), data: data}, nil
+}
+
+// content is what was found in a segment.
+type content struct {
+	records int
+	end     int64  // of the records that are whole
+	sealed  bool   // the last of them is a seal
+	first   uint64 // the first segment that is needed, as far as this one says
+	// stale is the end of the last valid head after the end of the records: what was written, and may be torn, after
+	// something that is not there.
+	stale int64
+}
+
+// empty reports whether a segment has had no record.
+func (c content) empty() bool { return c.records == 0 && c.stale == 0 }
+
+// read visits the owner's records of a segment. The records end where one is not whole. That is the end of what was
+// written, or what a power failure has torn, unless a later head says that all up to there was durable: then the file
+// was damaged.
+func (i *image) read(visit func(at Place, h head, data []byte) error) (c content, err error) {
+	c = content{end: firstRecord, first: i.first}
+	for {
+		h, data, ok := recordAt(i.data[min(c.end, int64(len(i.data))):], c.end, i.seed)
+		if !ok {
+			break
+		}
+		c.records++
+		switch {
+		case h.kind == kindFirst && len(data) == 8:
+			c.first = max(c.first, binary.LittleEndian.Uint64(data))
+		case h.kind <= MaxKind:
+			at := Place{Segment: i.number, Offset: uint32(c.end), Bytes: uint32(h.bytes())}
+			if err := visit(at, h, data); err != nil {
+				return c, err
+			}
+		}
+		c.end += int64(h.bytes())
+		if h.kind == kindSeal {
+			c.sealed = true
+			return c, nil
+		}
+	}
+	durable := int64(0)
+	for at := c.end; at+headBytes <= int64(len(i.data)); at += align {
+		if h, ok := headAt(i.data[at:], at, i.seed); ok {
+			durable = max(durable, int64(h.synced))
+			c.stale = at + int64(h.bytes())
+		}
+	}
+	if durable > c.end {
+		return c, damagedAt(i.path, c.end)
+	}
+	return c, nil
+}
+
+// checkChain checks the content of a segment against that of the one after it, which is nil where there is none.
+func (i *image) checkChain(dir string, c content, next *content) error {
+	switch {
+	case c.sealed && next == nil:
+		return missing(segmentName(dir, i.number+1))
+	case !c.sealed && next != nil && !next.empty():
+		return damagedAt(i.path, c.end) // nothing is written to a segment before the one before it is sealed
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,116 @@
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+)
+
+// header is the first sector of a segment. It is durable before the file has the name of a segment.
+type header struct {
+	log      uint64 // the same in all segments of a log, and random
+	number   uint64 // of the segment
+	first    uint64 // the first segment that was needed when this one was made
+	capacity int64  // the segment ends there at the latest
+	filled   int64  // the file is not shorter
+}
+
+// A header is: "signalbx" (8 bytes), format (8), log, number, first, capacity, filled (8 each), CRC32C of all that (4).
+const (
+	headerMagic  = "signalbx"
+	headerFormat = 1
+	headerBytes  = 60
+	// firstRecord is where the records of a segment begin.
+	firstRecord = direct.Sector
+)
+
+func (h header) put(b []byte) {
+	copy(b, headerMagic)
+	for i, v := range []uint64{headerFormat, h.log, h.number, h.first, uint64(h.capacity), uint64(h.filled)} {
+		binary.LittleEndian.PutUint64(b[8+8*i:], v)
+	}
+	binary.LittleEndian.PutUint32(b[headerBytes-4:], crc32.Checksum(b[:headerBytes-4], castagnoli))
+}
+
+func headerOf(b []byte) (h header, ok bool) {
+	if len(b) < firstRecord || string(b[:8]) != headerMagic ||
+		binary.LittleEndian.Uint64(b[8:]) != headerFormat ||
+		binary.LittleEndian.Uint32(b[headerBytes-4:]) != crc32.Checksum(b[:headerBytes-4], castagnoli) {
+		return header{}, false
+	}
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[16+8*i:]) }
+	return header{log: at(0), number: at(1), first: at(2), capacity: int64(at(3)), filled: int64(at(4))}, true
+}
+
+// seed is what the sums of a segment's heads begin with.
+func (h header) seed() uint32 {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], h.log)
+	binary.LittleEndian.PutUint64(b[8:], h.number)
+	return crc32.Checksum(b[:], castagnoli)
+}
+
+// segment is one file of a log.
+type segment struct {
+	header
+	path  string
+	chain uint32      // the seed
+	file  direct.File // open for writing: the current segment and the next one
+
+	// guarded by Log.mu
+	reader vfs.File // open for reading, once something was read
+	needed int64    // bytes
+	end    int64    // of its records, once it is sealed
+}
+
+func newSegment(dir string, h header) *segment {
+	return &segment{header: h, path: segmentName(dir, h.number), chain: h.seed()}
+}
+
+// size is how much the segment takes on the disk.
+func (s *segment) size() int64 { return max(s.filled, s.end) }
+
+func (s *segment) close() (err error) {
+	if s.file != nil {
+		err = s.file.Close()
+	}
+	if s.reader != nil {
+		err = errors.Join(err, s.reader.Close())
+	}
+	s.file, s.reader = nil, nil
+	return err
+}
+
+// listSegments returns the numbers of a directory's segments in order.
+func listSegments(disk FS, dir string) (numbers []uint64, err error) {
+	names, err := disk.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, ok := strings.CutSuffix(filepath.Base(name), segmentSuffix)
+		number, err := strconv.ParseUint(text, 10, 64)
+		if ok && err == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// checkGaps checks that no segment between others is missing.
+func checkGaps(dir string, numbers []uint64) error {
+	for i, number := range numbers {
+		if want := numbers[0] + uint64(i); number != want {
+			return missing(segmentName(dir, want))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package wal
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+)
+
+// Start replays the log and makes it ready for appends. An error is an ErrDamaged where a file is not what was written.
+func (l *Log) Start(owner Owner) error {
+	l.owner = owner
+	if err := l.start(); err != nil {
+		for _, s := range l.segments {
+			err = errors.Join(err, s.close())
+		}
+		return err
+	}
+	l.making.run(l.make, l.makeNext)
+	l.removing.run(l.reclaim, l.removeUnneeded)
+	signal(l.reclaim)
+	return nil
+}
+
+func (l *Log) start() error {
+	if err := l.prepareDirectory(); err != nil {
+		return fmt.Errorf("wal: open the log: %w", err)
+	}
+	numbers, err := listSegments(l.options.Disk, l.options.Dir)
+	if err != nil {
+		return fmt.Errorf("wal: open the log: %w", err)
+	}
+	if len(numbers) == 0 {
+		return l.begin()
+	}
+	if err := checkGaps(l.options.Dir, numbers); err != nil {
+		return err
+	}
+	tail, err := l.replay(numbers)
+	if err != nil {
+		return err
+	}
+	if err := l.goOn(tail); err != nil {
+		return fmt.Errorf("wal: open %s: %w", l.current().path, err)
+	}
+	return nil
+}
+
+// prepareDirectory removes what a process left that was killed while it made a segment. It makes the names of the
+// directory durable: this process relies on them, and the one before may have been killed before it synced them.
+func (l *Log) prepareDirectory() error {
+	dir := l.options.Dir
+	for _, name := range []string{partialName, reuseName} {
+		err := l.options.Disk.Remove(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return errors.Join(l.options.Disk.syncDirectory(dir), l.options.Disk.syncDirectory(filepath.Dir(dir)))
+}
+
+// begin makes the first segment.
+func (l *Log) begin() error {
+	if l.options.Existing {
+		return missing(segmentName(l.options.Dir, 1))
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	l.id, l.first = binary.LittleEndian.Uint64(id[:]), 1
+	h := header{log: l.id, number: 1, first: 1, capacity: min(capacityLeast, l.options.SegmentBytes)}
+	pause := l.pause
+	l.pause = 0
+	s, err := l.makeSegment(h, func() bool { return false })
+	l.pause = pause
+	if err != nil {
+		return err
+	}
+	l.segments = []*segment{s}
+	l.pending.start, l.synced = firstRecord, firstRecord
+	return nil
+}
+
+// tail is where a log goes on: in the last segment that is not sealed.
+type tail struct {
+	content
+	sector []byte // the last sector of what is whole
+}
+
+// replay reads all segments. The last one may be without records; then it is the next one.
+func (l *Log) replay(numbers []uint64) (t tail, err error) {
+	var memory []byte
+	var last *image
+	for _, number := range numbers {
+		path := segmentName(l.options.Dir, number)
+		m, err := readImage(l.options.Disk, path, number, memory)
+		if err != nil {
+			return t, err
+		}
+		memory = m.data[:0]
+		if last != nil && m.log != last.log {
+			return t, damagedAt(path, 0)
+		}
+		l.id = m.log
+		l.segments = append(l.segments, newSegment(l.options.Dir, m.header))
+		c, err := m.read(func(at Place, h head, data []byte) error {
+			return l.owner.Replay(at, h.key, h.kind, data)
+		})
+		if err != nil {
+			return t, err
+		}
+		if last != nil {
+			if err := last.checkChain(l.options.Dir, t.content, &c); err != nil {
+				return t, err
+			}
+		}
+		l.first = max(l.first, c.first)
+		if last != nil && !t.sealed {
+			l.next = l.current()
+			l.segments = l.segments[:len(l.segments)-1]
+			break // nothing comes after a segment without records
+		}
+		l.current().end = c.end
+		t = tail{c, slices.Clone(m.data[direct.Down(c.end):c.end])}
+		last = m
+	}
+	return t, l.checkAll(last, t, numbers)
+}
+
+// checkAll checks that no segment is missing and none is too many.
+func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
+	count := len(l.segments)
+	if l.next != nil {
+		count++
+	}
+	switch {
+	case l.first < numbers[0]:
+		return missing(segmentName(l.options.Dir, l.first))
+	case count < len(numbers):
+		return damagedAt(last.path, t.end)
+	default:
+		return last.checkChain(l.options.Dir, t.content, nil)
+	}
+}
+
+// goOn opens the last segment for writing. What was torn at its end is overwritten where it could be taken for records
+// once something new stands before it. All that was read is made durable: the process that wrote it may have been
+// killed before it had synced it.
+func (l *Log) goOn(t tail) error {
+	s := l.current()
+	file, err := l.options.Disk.OpenData(s.path)
+	if err != nil {
+		return err
+	}
+	s.file = file
+	if l.next != nil {
+		if l.next.file, err = l.options.Disk.OpenData(l.next.path); err != nil {
+			return err
+		}
+	}
+	b := &l.pending
+	b.start = direct.Down(t.end)
+	b.room(max(len(t.sector), int(t.stale-b.start)))
+	b.used = copy(b.memory, t.sector)
+	b.kept = b.used
+	if t.stale > t.end {
+		erased := buffer{memory: b.memory, start: b.start, used: int(t.stale - b.start)}
+		clear(erased.memory[b.used:])
+		if err := erased.write(s); err != nil {
+			return err
+		}
+	}
+	s.end = 0
+	l.synced = t.end
+	return errors.Join(l.syncSealed(), file.SyncData())
+}
+
+// syncSealed makes the segment before the current one durable. All before that were when the next one had a record.
+func (l *Log) syncSealed() error {
+	if len(l.segments) < 2 {
+		return nil
+	}
+	file, err := l.options.Disk.OpenData(l.segments[len(l.segments)-2].path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.SyncData(), file.Close())
+}
+
+// isPartial reports whether a file is one that was not a segment when the log was closed or killed.
+func isPartial(name string) bool { return strings.HasSuffix(name, ".partial") }
