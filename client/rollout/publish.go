@@ -18,6 +18,7 @@ type publication struct {
 	compare bool
 	last    uint64
 	lease   *client.Lease
+	token   uint64 // where there is no lease
 }
 
 // Label is what people call the version: a build, a commit, a timestamp.
@@ -38,6 +39,9 @@ func Expect(seq uint64) PublishOption {
 // Fence publishes the version only as long as no version was published under a newer lease: client.ErrFenced says that
 // one was, or that this client has lost the lease. All publishers that are fenced must use leases of one semaphore.
 func Fence(lease *client.Lease) PublishOption { return func(p *publication) { p.lease = lease } }
+
+// FenceToken is Fence for a fencing token that another program has the lease of.
+func FenceToken(token uint64) PublishOption { return func(p *publication) { p.token = token } }
 
 // Publish adds a version to the rollout of that name in the session's node, once: see Rollout.Publish.
 func Publish(
@@ -71,7 +75,7 @@ func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...Publis
 // fence is the token that guards the version, 0 for none.
 func (p *publication) fence() (uint64, error) {
 	if p.lease == nil {
-		return 0, nil
+		return p.token, nil
 	}
 	if err := p.lease.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", client.ErrFenced, err)

@@ -33,7 +33,8 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 			difference(string(was), page))
 	}
 	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable,
-		sessionVariable, countVariable) {
+		sessionVariable, countVariable, rolloutVariable, locationVariable, instanceVariable, gateVariable,
+		versionVariable, generationVariable, labelVariable, attemptVariable) {
 		if !strings.Contains(page, name) {
 			t.Errorf("%s says nothing of the variable %s", path, name)
 		}
@@ -158,6 +159,16 @@ var jsonOutputs = []struct {
 	{"discover watch", setObject{}},
 	{"config get, watch", valueObject{}},
 	{"elect --observe", leader{}},
+	{"rollout status, create, alter", rolloutObject{}},
+	{"rollout list", summaryObject{}},
+	{"rollout why", reasonObject{}},
+	{"rollout history", historyObject{}},
+	{"rollout instances", instanceObject{}},
+	{"rollout versions", versionObject{}},
+	{"rollout acts", actObject{}},
+	{"rollout plan", stepObject{}},
+	{"rollout publish", publishedObject{}},
+	{"rollout spec", specObject{}},
 	{"context list", contextObject{}},
 	{"context show", settingObject{}},
 	{"status", statusObject{}},
@@ -344,6 +355,7 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
 | ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](#lock) and [elect](#elect) run: what it holds, and as whom |
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
+| ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
 `
 
 const pageOutput = `

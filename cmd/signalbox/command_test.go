@@ -37,6 +37,8 @@ func TestHelpIsWhatItWas(t *testing.T) {
 
 		"help_semaphore.txt":         {"semaphore"},
 		"help_semaphore_acquire.txt": {"semaphore", "acquire", "--help"},
+		"help_rollout.txt":           {"rollout"},
+		"help_rollout_follow.txt":    {"rollout", "follow", "--help"},
 		"help_connection.txt":        {"help", "connection"},
 		"help_exit_codes.txt":        {"help", "exit-codes"},
 		"help_output.txt":            {"help", "output"},

@@ -72,8 +72,8 @@ func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 		r.killAfter = child.DefaultKillAfter(r.timeout)
 	}
 	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
-		return misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; give up to "+
-			"%v, or a longer session timeout",
+		return misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; give up "+
+			"to %v, or a longer session timeout",
 			r.killAfter, r.timeout, most)
 	}
 	if r.data == "" {

@@ -59,7 +59,8 @@ three (signalbox serve --help).`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f))
+	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f),
+		newRollout(f))
 	add(groupHost, newServe(s), newToken(s))
 	add(groupUse, newLock(f), newElect(f))
 	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))

@@ -70,7 +70,7 @@ NO_COLOR is set.`,
     1   any failure without a code of its own
    64   the command line or a setting is wrong, or a request breaks a rule
    65   serve, inspect: the data directory cannot be used
-   66   not found: there is no such node, semaphore, session or context
+   66   not found: there is no such node, semaphore, rollout, session or context
    69   unavailable: no host could be asked in time, the outcome is not known, or the
         hosts cannot do it now (overloaded, disk full); serve: an address is taken
    73   what was to be created exists
@@ -83,7 +83,7 @@ NO_COLOR is set.`,
   128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
 
 lock and elect end with the code of the command that they run; their help tells how the
-two are told apart. Code 2 is left to the Go runtime: the program crashed.`,
+two are told apart. rollout follow, gate and source do not. Code 2 is left to the Go runtime: the program crashed.`,
 		},
 	}
 }

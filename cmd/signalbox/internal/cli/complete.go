@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,17 @@ func (f *Frame) Names(c *cobra.Command, args []string, begun string) ([]string, 
 			}
 		}
 	})
+}
+
+// CompleteBy returns a completion that asks the cluster: ask adds what an argument can be, after those that are there,
+// until add returns false. What does not begin with what the user has typed is left out.
+func (f *Frame) CompleteBy(ask func(ctx context.Context, box *client.Client, args []string, begun string,
+	add func(text string) bool)) Completion {
+	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return f.complete(c, func(ctx context.Context, box *client.Client, add func(string) bool) {
+			ask(ctx, box, args, begun, func(text string) bool { return !strings.HasPrefix(text, begun) || add(text) })
+		})
+	}
 }
 
 // complete asks the cluster, within a time that does not disturb the user.

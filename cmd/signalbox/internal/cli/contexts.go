@@ -61,11 +61,9 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	case err != nil:
 		return nil, Errorf(ExitUsage, "read the contexts: %w", err)
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return nil, Errorf(ExitUsage, "read the contexts: %s: %s; signalbox help connection shows how the file is "+
-			"written", c.path, yamlProblem(err))
+	if err := DecodeYAML(data, c); err != nil {
+		return nil, Errorf(ExitUsage, "read the contexts: %s: %w; signalbox help connection shows how the file is "+
+			"written", c.path, err)
 	}
 	for _, name := range c.Names() {
 		for key := range c.Contexts[name] {
@@ -78,17 +76,24 @@ func (s Streams) LoadContexts() (*Contexts, error) {
 	return c, nil
 }
 
-// yamlProblem says what is wrong with a file, in one line and without the names of types.
-func yamlProblem(err error) string {
+// DecodeYAML reads what is written as YAML, of which JSON is a part. A key that the value has no field for is an error.
+// Nothing at all changes nothing.
+func DecodeYAML(data []byte, into any) error {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	err := d.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
 	wrong, ok := errors.AsType[*yaml.TypeError](err)
 	if !ok {
-		return err.Error()
+		return err
 	}
 	problems := slices.Clone(wrong.Errors)
 	for i, p := range problems {
-		problems[i], _, _ = strings.Cut(p, " in type ")
+		problems[i], _, _ = strings.Cut(p, " in type ") // which says it in one line, without the names of types
 	}
-	return strings.Join(problems, ", ")
+	return errors.New(strings.Join(problems, ", "))
 }
 
 // Names returns the names of all contexts, sorted.

@@ -15,7 +15,7 @@ const (
 	ExitFailed      = 1  // any failure that has no code of its own
 	ExitUsage       = 64 // the command line or the settings are wrong
 	ExitData        = 65 // the data directory cannot be used
-	ExitNotFound    = 66 // no such node, semaphore, session or context
+	ExitNotFound    = 66 // no such node, semaphore, rollout, session or context
 	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
 	ExitExists      = 73 // what was to be created is there already
 	ExitNotAcquired = 75 // not acquired in time

@@ -13,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Streams are what a command has of the world besides its arguments.
@@ -75,6 +77,17 @@ func (f *Frame) Object(object any) error {
 	return f.Write(printableJSON(b.Bytes()))
 }
 
+// YAML writes a value as a file in YAML.
+func (f *Frame) YAML(value any) error {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(value), e.Close()); err != nil {
+		return fmt.Errorf("write as YAML: %w", err)
+	}
+	return f.Raw(b.Bytes())
+}
+
 // printableJSON writes what is not printable in strings of JSON as escapes, which mean the same: JSON allows all from
 // a blank on, and terminals obey some of it.
 func printableJSON(text []byte) []byte {
@@ -130,12 +143,22 @@ func (r *Rows) Add(object any, cells ...any) error {
 	if r.frame.JSON() {
 		return r.frame.Object(object)
 	}
+	r.AddCells(cells...)
+	return nil
+}
+
+// AddCells adds a row to a list that is shown as a table, whatever the format.
+func (r *Rows) AddCells(cells ...any) {
 	row := make([]string, len(r.columns))
 	for i := range row {
 		row[i] = Cell(cells[i])
 	}
 	r.cells = append(r.cells, row)
-	return nil
+}
+
+// Text returns the table, for what is shown as a part of something else.
+func (r *Rows) Text() string {
+	return tableText(r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
 }
 
 // EndBroken is End for a list that broke off: what there was is shown, but not that there was nothing.
@@ -151,12 +174,7 @@ func (r *Rows) End() error {
 	if r.frame.JSON() {
 		return nil
 	}
-	var b bytes.Buffer
-	err := writeTable(&b, r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
-	if err != nil {
-		return err
-	}
-	return r.frame.Write(b.Bytes())
+	return r.frame.Write([]byte(r.Text()))
 }
 
 // AddAll adds everything of a list and ends the rows. Where the list breaks off, what there was is shown as well.

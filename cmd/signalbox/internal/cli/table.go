@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,9 +29,8 @@ func Columns(titles ...string) []Column {
 	return columns
 }
 
-// writeTable writes rows under the titles of their columns, each column as wide as it must be. paint colours the
-// titles.
-func writeTable(w io.Writer, columns []Column, rows [][]string, wide bool, paint func(string) string) error {
+// tableText is rows under the titles of their columns, each column as wide as it must be. paint colours the titles.
+func tableText(columns []Column, rows [][]string, wide bool, paint func(string) string) string {
 	var shown []int
 	for i, c := range columns {
 		if wide || !c.Wide {
@@ -70,6 +68,5 @@ func writeTable(w io.Writer, columns []Column, rows [][]string, wide bool, paint
 	for _, row := range rows {
 		line(func(i int) string { return row[i] }, func(s string) string { return s })
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

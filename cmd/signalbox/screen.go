@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -8,13 +9,14 @@ import (
 )
 
 // Commands to a terminal: to show another page and no cursor, and back; to go to the top; to clear the rest of a line,
-// and of the page.
+// and of the page; to write without colours.
 const (
 	screenEnter = "\x1b[?1049h\x1b[?25l"
 	screenLeave = "\x1b[?25h\x1b[?1049l"
 	screenTop   = "\x1b[H"
 	lineRest    = "\x1b[K"
 	screenRest  = "\x1b[J"
+	plainColour = "\x1b[0m"
 )
 
 // screen shows texts in the same place of a terminal, or one after the other where there is none.
@@ -44,10 +46,11 @@ func (s *screen) show(text string) error {
 	}
 	b.WriteString(screenTop)
 	columns, rows, ok := s.frame.TerminalSize()
-	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		if ok && i >= rows {
-			break
-		}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if more := len(lines) - rows; ok && more > 0 && rows > 1 {
+		lines = append(lines[:rows-1], fmt.Sprintf("... %d more lines do not fit", more+1))
+	}
+	for i, line := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
@@ -60,12 +63,34 @@ func (s *screen) show(text string) error {
 	return s.frame.Write([]byte(b.String()))
 }
 
-// cut leaves away what does not fit into a line.
+// cut leaves away what does not fit into a line. Colours take no room, and are ended.
 func cut(line string, columns int) string {
-	if utf8.RuneCountInString(line) <= columns {
-		return line
+	var b strings.Builder
+	for width, rest := 0, line; rest != ""; {
+		if n := colourLength(rest); n > 0 {
+			b.WriteString(rest[:n])
+			rest = rest[n:]
+			continue
+		}
+		if width++; width > columns {
+			if strings.Contains(b.String(), "\x1b") {
+				b.WriteString(plainColour)
+			}
+			return b.String()
+		}
+		_, size := utf8.DecodeRuneInString(rest)
+		b.WriteString(rest[:size])
+		rest = rest[size:]
 	}
-	return string([]rune(line)[:columns])
+	return b.String()
+}
+
+// colourLength is the length of the colour that a text begins with, 0 where it begins with none.
+func colourLength(text string) int {
+	if !strings.HasPrefix(text, "\x1b[") {
+		return 0
+	}
+	return strings.IndexByte(text, 'm') + 1
 }
 
 // restore gives the terminal back as it was.

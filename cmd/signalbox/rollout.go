@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newRollout returns the commands about staged rollouts.
+func newRollout(f *cli.Frame) *cobra.Command {
+	c := cli.Group(&cobra.Command{
+		Use:   "rollout",
+		Short: "Versions that reach locations in an order: create, publish, status, promote and more",
+		Long: `A rollout hands versions out to instances, location after location: SAS at once, MAN
+5 s after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders
+have reached the one that it has, and the version was reached in the location before for
+the delay. Gates must be passed, versions that instances cannot use are given up, and
+operators can pause, promote, abort and go back at any time.
+
+Instances are programs that use package client/rollout, or signalbox rollout follow.`,
+	})
+	c.AddCommand(newRolloutCreate(f), newRolloutAlter(f), newRolloutSpec(f), newRolloutDelete(f), newRolloutList(f),
+		newRolloutStatus(f), newRolloutWhy(f), newRolloutHistory(f), newRolloutInstances(f), newRolloutVersions(f),
+		newRolloutPayload(f), newRolloutActList(f), newRolloutPlan(f), newRolloutPublish(f), newRolloutFollow(f),
+		newRolloutGate(f), newRolloutSource(f))
+	c.AddCommand(newRolloutActs(f)...)
+	return f.Command(c)
+}
+
+// completeRollouts completes the name of a rollout in the node that the first argument is the path of.
+func completeRollouts(f *cli.Frame) cli.Completion {
+	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, begun string,
+		add func(text string) bool) {
+		for s, err := range rollout.List(ctx, box, args[0], rollout.Prefix(begun)) {
+			if err != nil || !add(s.Name) {
+				return
+			}
+		}
+	})
+}
+
+// completeLocations completes a location of the rollout that the first two arguments name.
+func completeLocations(f *cli.Frame) cli.Completion {
+	return completeParts(f, func(s *rollout.State, add func(string) bool) {
+		for _, l := range s.Locations {
+			add(l.Name)
+		}
+	})
+}
+
+// completeVersions completes the number of a version of the rollout that the first two arguments name.
+func completeVersions(f *cli.Frame) cli.Completion {
+	return completeParts(f, func(s *rollout.State, add func(string) bool) {
+		for _, v := range s.Versions {
+			add(orNothing(v.Seq))
+		}
+	})
+}
+
+// completeParts completes what a rollout has of something.
+func completeParts(f *cli.Frame, each func(s *rollout.State, add func(string) bool)) cli.Completion {
+	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string,
+		add func(text string) bool) {
+		if len(args) < 2 {
+			return
+		}
+		if s, err := rollout.Of(box, args[0], args[1]).Describe(ctx); err == nil {
+			each(s, add)
+		}
+	})
+}
+
+func newRolloutList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PATH] [PREFIX]",
+		Short: "List the rollouts of a node, or of all",
+		Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all without
+it. Without PATH it lists those of all nodes that you may see. REACHED says how many
+locations have the newest version, and have reached it.`,
+		Example: `  signalbox rollout list /prod
+  signalbox rollout list
+
+  # those that need somebody
+  signalbox rollout list -o json | jq 'select(.phase == "halted" or .phase == "blocked") | .name'`,
+		Args:              cli.Arguments("[PATH]", "[PREFIX]"),
+		ValidArgsFunction: f.Complete(f.Paths, completeRollouts(f)),
+		RunE: func(c *cobra.Command, args []string) error {
+			var options []rollout.ListOption
+			if len(args) > 1 {
+				options = append(options, rollout.Prefix(args[1]))
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				node := "+NODE"
+				if len(args) == 0 {
+					node = "NODE"
+				}
+				rows := f.Rows(node, "NAME", "PHASE", "VERSION#", "LABEL", "REACHED", "INSTANCES#")
+				rollouts := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*rollout.Summary, error] {
+					return rollout.List(ctx, box, n.Path(), options...)
+				})
+				return cli.AddAll(rows, rollouts, func(p inNode[*rollout.Summary]) error {
+					o := newSummaryObject(p.path, p.thing)
+					return rows.Add(o, o.Path, o.Name, o.Phase, orNothing(o.Newest), o.Label,
+						outOf(o.Reached, o.Locations), o.Instances)
+				})
+			})
+		},
+	}
+}

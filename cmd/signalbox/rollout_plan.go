@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func newRolloutPlan(f *cli.Frame) *cobra.Command {
+	var dry rollout.Dry
+	var act rollout.Act
+	var verb string
+	c := &cobra.Command{
+		Use:   "plan PATH NAME",
+		Short: "Say who would get what when, and change nothing",
+		Long: `Says which location would get which version when, if all its leaders reached each in the
+time that --takes says, every gate passed then, and nothing else happened. A location
+without leaders stays without. With --publish it is as if a version was published now,
+with --act as if an operator did that first; --location, --to and --fast are those of
+the act. Nothing is changed.`,
+		Example: `  # what is on its way?
+  signalbox rollout plan /prod dns
+
+  # how long would a new version take, where each location needs a minute for it?
+  signalbox rollout plan /prod dns --publish --takes 1m
+
+  # what would going back do?
+  signalbox rollout plan /prod dns --act rollback --to 17`,
+		Args:              cli.Arguments("PATH", "NAME"),
+		ValidArgsFunction: f.Complete(f.Paths, completeRollouts(f)),
+		RunE: func(c *cobra.Command, args []string) error {
+			if verb != "" {
+				i := slices.IndexFunc(actCommands, func(a actCommand) bool { return a.verb.String() == verb })
+				if i < 0 {
+					return misuse(c, "--act %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
+				}
+				act.Verb, dry.Act = actCommands[i].verb, &act
+			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
+				return misuse(c, "--location, --to and --fast go with --act")
+			}
+			if dry.Takes < 0 {
+				return misuse(c, "--takes %v is below zero", dry.Takes)
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				steps, err := rollout.Of(box, args[0], args[1]).Plan(ctx, dry)
+				if err != nil {
+					return err
+				}
+				rows := f.Rows("IN#", "LOCATION", "VERSION#", "CAUSE")
+				for _, s := range steps {
+					o := stepObject{cli.Millis(s.After), s.Location, s.Seq, s.Cause.String()}
+					err = errors.Join(err, rows.Add(o, shortTime(o.InMS), o.Location, o.Version, o.Cause))
+				}
+				return errors.Join(err, rows.End())
+			})
+		},
+	}
+	c.Flags().DurationVar(&dry.Takes, "takes", time.Second, "how long leaders take to reach a target: `DURATION`")
+	c.Flags().BoolVar(&dry.Publish, "publish", false, "as if a version was published now")
+	c.Flags().StringVar(&verb, "act", "", "as if an operator did this first: `ACT`, such as promote")
+	addLocations(f, c, &act.Locations)
+	addTo(f, c, &act.Seq)
+	addFast(c, &act.Fast)
+	_ = c.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(verbNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// verbNames are the acts.
+func verbNames() []string {
+	var names []string
+	for _, a := range actCommands {
+		names = append(names, a.verb.String())
+	}
+	return names
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// exitAgain is the code by which a command says that it cannot do it now: EX_TEMPFAIL of sysexits.h.
+const exitAgain = 75
+
+// The variables that a command of a rollout finds in its environment, beside that of the node.
+const (
+	rolloutVariable    = "SIGNALBOX_ROLLOUT"
+	locationVariable   = "SIGNALBOX_LOCATION"
+	instanceVariable   = "SIGNALBOX_INSTANCE"
+	gateVariable       = "SIGNALBOX_GATE"
+	versionVariable    = "SIGNALBOX_VERSION"
+	generationVariable = "SIGNALBOX_GENERATION"
+	labelVariable      = "SIGNALBOX_LABEL"
+	attemptVariable    = "SIGNALBOX_ATTEMPT"
+)
+
+// outputDelay is for how long the output of a command is read on that has ended, where what it has started keeps it
+// open.
+const outputDelay = time.Second
+
+// errStopping: a signal has ended this program before the command was run.
+var errStopping = errors.New("this program is stopping")
+
+// rolloutRunner runs a command again and again for a rollout, with a session: what follow, gate and source have in
+// common.
+type rolloutRunner struct {
+	commandRunner
+	session   sessionFlags
+	killAfter time.Duration
+	path      string
+	name      string
+
+	ctx context.Context // ends with a signal
+	end func()          // ends what is served
+
+	mu      sync.Mutex
+	running bool // a command runs
+}
+
+// runnerHelp says what commands of rollouts get, for the help of the commands that run them.
+const runnerHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAND, and end this program when
+COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
+SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
+
+// addFlags adds the flags that such commands have in common.
+func (r *rolloutRunner) addFlags(c *cobra.Command) {
+	r.session.add(c)
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 10*time.Second, "how long COMMAND has between SIGTERM and SIGKILL where there is no need for it any more: `DURATION`")
+	r.addQuiet(c)
+}
+
+// prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and COMMAND
+// with its own.
+func (r *rolloutRunner) prepare(c *cobra.Command, args []string) error {
+	if err := r.takeCommand(c, args, "PATH", "NAME"); err != nil {
+		return err
+	}
+	if r.killAfter < 0 {
+		return misuse(c, "--kill-after %v is below zero", r.killAfter)
+	}
+	r.path, r.name = args[0], args[1]
+	return r.findProgram()
+}
+
+// serve starts a session, which is renewed, and calls do until a signal comes, which is a success. The context of do
+// ends then as soon as no command runs.
+func (r *rolloutRunner) serve(
+	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
+) error {
+	ctx, stop := r.watchSignals()
+	defer stop()
+	k, err := r.Connection()
+	if err != nil {
+		return err
+	}
+	opening, cancel, err := k.Within(ctx)
+	if err != nil {
+		return err
+	}
+	box, err := k.Open(opening)
+	cancel()
+	if err != nil {
+		return orInterrupted(ctx, err)
+	}
+	defer box.Close()
+	go cli.ReportOutages(ctx, box, r.note)
+	s, err := r.session.open(ctx, k, box, r.path, c.CommandPath()+" "+r.name, client.Renew())
+	if err != nil {
+		return orInterrupted(ctx, err)
+	}
+	defer cleanUp(ctx, r.Frame, "end the session", s.Close)
+	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	r.ctx, r.end = ctx, func() { end(context.Cause(ctx)) }
+	defer context.AfterFunc(ctx, r.endIdle)()
+	if err := do(serving, s, k); !cli.WasInterrupted(ctx) {
+		return err
+	}
+	return nil
+}
+
+// endIdle ends what is served, unless a command runs.
+func (r *rolloutRunner) endIdle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.running {
+		r.end()
+	}
+}
+
+// begin reports whether a command may be run, which is over when finish is called.
+func (r *rolloutRunner) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = r.ctx.Err() == nil
+	return r.running
+}
+
+func (r *rolloutRunner) finish() {
+	r.mu.Lock()
+	r.running = false
+	r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		r.endIdle()
+	}
+}
+
+// ending is how a command of a rollout ended.
+type ending struct {
+	child.Outcome
+	last string // line that it wrote to standard error, or else to standard output
+}
+
+// err is why the command did not succeed, nil where it did.
+func (e *ending) err() error {
+	switch {
+	case e.Lost != nil:
+		return e.Lost
+	case e.Status == 0:
+		return nil
+	}
+	return fmt.Errorf("exit status %d%s", e.Status, behindColon(e.last))
+}
+
+// run runs the command for as long as its purpose lasts. The payload is its standard input. The error says that it
+// could not be started, or was not because a signal came.
+func (r *rolloutRunner) run(
+	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
+) (ending, error) {
+	if !r.begin() {
+		return ending{}, errStopping
+	}
+	defer r.finish()
+	environment := []string{nodeVariable + "=" + r.path, rolloutVariable + "=" + r.name}
+	for name, text := range variables {
+		environment = append(environment, name+"="+text)
+	}
+	cmd, printed, said := r.cmd(environment...), &lastLine{}, &lastLine{}
+	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(payload), outputDelay
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, printed), io.MultiWriter(r.Err, said)
+	task := child.Task{Purpose: purpose, KillAfter: r.killAfter, OnChange: r.reportChange}
+	outcome, err := task.Run(cmd, r.signals)
+	return ending{outcome, cmp.Or(said.text(), printed.text())}, r.notRun(err)
+}
+
+// reportChange says what has happened to the command.
+func (r *rolloutRunner) reportChange(c child.Change) {
+	switch c {
+	case child.Suspended:
+		r.note("the command is stopped, and so is this process")
+	case child.Stopped:
+		r.note("the command is stopped; kill -CONT %d continues it", os.Getpid())
+	case child.Continued:
+		r.note("the command goes on")
+	}
+}
+
+// targetVariables are the variables that say which target a command is for.
+func targetVariables(location string, seq uint64, label string) map[string]string {
+	return map[string]string{locationVariable: location, versionVariable: fmt.Sprint(seq), labelVariable: label}
+}
+
+// lastLine keeps the last line that is written to it and is not empty.
+type lastLine struct {
+	open []byte // what was written since the last end of a line
+	last string
+}
+
+// lineMost is how much of a line is kept: what a rollout keeps of a text.
+const lineMost = protocol.MaxRolloutTextBytes
+
+// Write implements io.Writer.
+func (l *lastLine) Write(text []byte) (int, error) {
+	for rest := text; len(rest) > 0; {
+		line, more, ended := bytes.Cut(rest, []byte("\n"))
+		l.open = append(l.open, line[:min(len(line), max(0, lineMost-len(l.open)))]...)
+		if rest = more; ended {
+			l.last, l.open = cmp.Or(l.text(), l.last), l.open[:0]
+		}
+	}
+	return len(text), nil
+}
+
+// text is the last line.
+func (l *lastLine) text() string {
+	return cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(l.open), "")), l.last)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// specFlags are the flags that say how a rollout is to be.
+type specFlags struct {
+	given      specFile // what single flags say
+	locations  []string
+	removed    []string
+	require    map[string]int
+	maxFailing map[string]int
+	codes      []string
+	file       string
+	act        actFlags
+}
+
+// add adds the flags, which show what counts where they are not given.
+func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
+	fs := c.Flags()
+	s.given = otherwise
+	s.given.bind(fs)
+	fs.StringArrayVar(&s.locations, "location", nil, "a location, `NAME[:DELAY[:GATE,...]]`; may be repeated, in the order in which versions reach them")
+	fs.StringToIntVar(&s.require, "require", nil, "how many leaders must have reached the target, `LOCATION=NUMBER,...`; 0 is all of them")
+	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail without a re-election, `LOCATION=NUMBER,...`")
+	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "codes of errors for which a target is given up at once: `CODE,...`")
+	fs.StringVar(&s.file, "file", "", "a `FILE` that says all of this, or - for standard input; flags go before it")
+	s.act.add(c)
+	_ = c.MarkFlagFilename("file", "yaml", "yml", "json")
+	const whole = cobra.ShellCompDirectiveNoFileComp
+	_ = c.RegisterFlagCompletionFunc("delay-from",
+		cobra.FixedCompletions(slices.Sorted(maps.Keys(delaysFrom)), whole))
+	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions(slices.Sorted(maps.Keys(versionSources)), whole))
+}
+
+// bind lets flags set what is said of the rollout as a whole.
+func (s *specFile) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "from when delays count in the location before: when a version was reached there, or assigned, `WORD`")
+	fs.StringVar(&s.Source, "source", s.Source, "where versions come from: they are published, or a source is asked for each, `WORD`")
+	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "give a target up that an instance has failed to use for longer than this `DURATION`")
+	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "and more often than so many times: `NUMBER`")
+	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "the least `DURATION` between two targets that a location gives up")
+	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "halt where so many in a row, `NUMBER`, were given up")
+	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "report a location as stuck that has not reached its target for this `DURATION`; 0s is never")
+	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "halt where a location has not reached its target for this `DURATION`; 0s is never")
+	fs.IntVar(&s.Keep, "keep", s.Keep, "how many versions are kept, and targets in the history of each location: `NUMBER`")
+	fs.DurationVar(&s.AskInterval, "ask-interval", s.AskInterval, "how long a source is left alone where no leader asks: `DURATION`")
+}
+
+// newSpec is the spec of a new rollout of which nothing is said.
+func newSpec() rollout.Spec {
+	return rollout.Spec{
+		Reelect:      rollout.Reelect{After: time.Minute, Attempts: 3, Interval: 10 * time.Second, Most: 5},
+		KeepVersions: 64, AskInterval: time.Second,
+	}
+}
+
+// read returns what the file says that the flags name; of that which it leaves out, what a new rollout gets.
+func (s *specFlags) read(f *cli.Frame) (rollout.Spec, error) {
+	from := "@" + s.file
+	if s.file == "-" {
+		from = s.file
+	}
+	data, err := f.Data(from)
+	if err != nil {
+		return rollout.Spec{}, err
+	}
+	file := newSpecFile(newSpec())
+	if err := cli.DecodeYAML(data, &file); err != nil {
+		return rollout.Spec{}, cli.Errorf(cli.ExitUsage, "read %s: %w", cli.Safe(s.file), err)
+	}
+	return file.spec()
+}
+
+// apply changes a spec as the flags say.
+func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
+	file := newSpecFile(*spec)
+	single := pflag.NewFlagSet("", pflag.ContinueOnError)
+	file.bind(single)
+	var err error
+	c.Flags().Visit(func(given *pflag.Flag) {
+		if single.Lookup(given.Name) != nil {
+			err = cmp.Or(err, single.Set(given.Name, given.Value.String()))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if c.Flags().Changed("reelect-codes") {
+		file.ReelectCodes = s.codes
+	}
+	for _, text := range s.locations {
+		if err := file.change(text); err != nil {
+			return cli.ExitWith(cli.ExitUsage, err)
+		}
+	}
+	for _, name := range s.removed {
+		l, err := file.find("--remove-location", name)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(file.Locations, func(other fileLocation) bool { return other.Name == l.Name })
+		file.Locations = slices.Delete(file.Locations, at, at+1)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.require)) {
+		l, err := file.find("--require", name)
+		if err != nil {
+			return err
+		}
+		l.Require = s.require[name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.maxFailing)) {
+		l, err := file.find("--max-failing", name)
+		if err != nil {
+			return err
+		}
+		l.MaxFailing = s.maxFailing[name]
+	}
+	*spec, err = file.spec()
+	return err
+}
+
+// find returns the location that a flag names.
+func (s *specFile) find(flag, name string) (*fileLocation, error) {
+	var names []string
+	for i := range s.Locations {
+		if s.Locations[i].Name == name {
+			return &s.Locations[i], nil
+		}
+		names = append(names, s.Locations[i].Name)
+	}
+	return nil, cli.Errorf(cli.ExitUsage, "%s %s: there is no such location; there are %s", flag, cli.Safe(name),
+		cli.Safe(strings.Join(names, ", ")))
+}
+
+// change adds a location at the end, or changes what is said of the one of that name; what the text leaves out stays.
+func (s *specFile) change(text string) error {
+	parts := strings.SplitN(text, ":", 3)
+	at := slices.IndexFunc(s.Locations, func(l fileLocation) bool { return l.Name == parts[0] })
+	if at < 0 {
+		at = len(s.Locations)
+		s.Locations = append(s.Locations, fileLocation{Name: parts[0]})
+	}
+	l := &s.Locations[at]
+	if len(parts) > 1 && parts[1] != "" {
+		delay, err := time.ParseDuration(parts[1])
+		if err != nil || delay < 0 {
+			return fmt.Errorf("--location %s: %s is no delay; write it like 5s or 1m30s", cli.Safe(text),
+				cli.Safe(parts[1]))
+		}
+		l.Delay = delay
+	}
+	if len(parts) > 2 {
+		l.Gates = nil
+		if parts[2] != "" {
+			l.Gates = strings.Split(parts[2], ",")
+		}
+	}
+	return nil
+}
