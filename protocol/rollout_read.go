@@ -31,6 +31,7 @@ func (m *RolloutDescribe) requestFields(c *codec) {
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
+	// Revision is that of the part where it is a view, else that of the rollout.
 	Revision uint64
 	// NowMillis is the time of the shard, which moments are compared with.
 	NowMillis uint64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -11,11 +12,11 @@ import (
 )
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
-// and ends sessions. Each is logged with its outcome on the host that answered. So are refused attempts, but not all
+// and ends sessions, and what operators do with rollouts. Each is logged with its outcome on the host that answered. So are refused attempts, but not all
 // where they are many: the client that makes them could fill a disk with lines.
 type act struct {
 	verb, object string
-	config       string // that a node is given; empty where none is
+	details      []any // of the record, by name
 }
 
 // auditMessage is the message of the records, by which they are found in the log.
@@ -25,21 +26,68 @@ const auditMessage = "audit"
 func (c *conn) actOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindNodeCreate:
-		return &act{"create node", c.nodeText(r.NodeCreate.Path, 0), configText(&r.NodeCreate.Config)}
+		return &act{"create node", c.nodeText(r.NodeCreate.Path, 0), configDetail(&r.NodeCreate.Config)}
 	case protocol.KindNodeAlter:
 		m := &r.NodeAlter
-		return &act{"alter node", c.nodeText(m.Path, m.NodeID), configText(&m.Config)}
+		return &act{"alter node", c.nodeText(m.Path, m.NodeID), configDetail(&m.Config)}
 	case protocol.KindNodeDrop:
 		return &act{verb: "drop node", object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
 	case protocol.KindSessionDestroy:
 		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
 	case protocol.KindSemaphoreDelete:
 		if m := &r.SemaphoreDelete; m.Force {
-			return &act{verb: "delete semaphore by force",
-				object: fmt.Sprintf("%s %q", c.nodeText(nil, m.NodeID), m.Name)}
+			return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}
 		}
 	}
+	return c.rolloutActOf(r)
+}
+
+// rolloutActOf is actOf for rollouts.
+func (c *conn) rolloutActOf(r *protocol.Request) *act {
+	switch r.Kind {
+	case protocol.KindRolloutPut:
+		m := &r.RolloutPut
+		return &act{"put rollout", c.objectText(m.NodeID, m.Name), whoDetails(m.Author, m.Reason)}
+	case protocol.KindRolloutDelete:
+		m := &r.RolloutDelete
+		verb := "delete rollout"
+		if m.Force {
+			verb += " by force"
+		}
+		return &act{verb: verb, object: c.objectText(m.NodeID, m.Name)}
+	case protocol.KindRolloutAct:
+		m := &r.RolloutAct
+		a := &act{verb: strings.ToLower(m.Act.Verb.String()) + " rollout", object: c.objectText(m.NodeID, m.Name)}
+		var in []string
+		for name := range m.Act.Locations.All() {
+			in = append(in, string(name))
+		}
+		if len(in) > 0 {
+			a.details = append(a.details, "locations", clip(strings.Join(in, ",")))
+		}
+		if m.Act.Seq != 0 {
+			a.details = append(a.details, "seq", m.Act.Seq)
+		}
+		a.details = append(a.details, whoDetails(m.Act.Author, m.Act.Reason)...)
+		return a
+	}
 	return nil
+}
+
+// whoDetails are who an operator's act is done by, and why, as far as that is said.
+func whoDetails(author, reason []byte) (list []any) {
+	if len(author) > 0 {
+		list = append(list, "author", string(author))
+	}
+	if len(reason) > 0 {
+		list = append(list, "reason", string(reason))
+	}
+	return list
+}
+
+// objectText is the node and the name of an object, as records have them.
+func (c *conn) objectText(node uint64, name []byte) string {
+	return fmt.Sprintf("%s %q", c.nodeText(nil, node), name)
 }
 
 // nodeText is the path of a node where it is known, in the form in which nodes are shown, and its id otherwise.
@@ -56,7 +104,8 @@ func (c *conn) nodeText(path []byte, id uint64) string {
 	return fmt.Sprintf("node %d", id)
 }
 
-func configText(f *protocol.NodeConfig) string { return fmt.Sprintf("%+v", *f) }
+// configDetail is the config that a node is given.
+func configDetail(f *protocol.NodeConfig) []any { return []any{"config", fmt.Sprintf("%+v", *f)} }
 
 // beginAct keeps an administrative act until the request is answered.
 func (c *conn) beginAct(r *protocol.Request) {
@@ -106,9 +155,7 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 		"token", c.name, "address", c.peer.RemoteAddr(), "verb", a.verb, "object", a.object,
 		"outcome", outcome.Status.String(),
 	}
-	if a.config != "" {
-		record = append(record, "config", a.config)
-	}
+	record = append(record, a.details...)
 	if outcome.Message != "" {
 		record = append(record, "why", outcome.Message)
 	}

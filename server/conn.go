@@ -35,6 +35,7 @@ type conn struct {
 	name       string
 	client     shard.ClientState // set by HELLO; does not change where the connection has a session
 	describing describe
+	body       []byte // of the command that is being made
 
 	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's
 	// loop from then on.

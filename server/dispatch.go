@@ -45,7 +45,7 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	return true
 }
 
-// handlers carry out the requests that are no mutations of semaphores, by kind. Every kind in the protocol's table has
+// handlers carry out the requests that are no mutations of objects, by kind. Every kind in the protocol's table has
 // one, or is a mutation.
 var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindHello: func(c *conn, r *protocol.Request) {
@@ -71,6 +71,9 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindSemaphoreList:     (*conn).semaphoreList,
 	protocol.KindWatch:             (*conn).watch,
 	protocol.KindWatchStop:         (*conn).watchStop,
+	protocol.KindRolloutDescribe:   (*conn).rolloutDescribe,
+	protocol.KindRolloutList:       (*conn).rolloutList,
+	protocol.KindRolloutPlan:       (*conn).rolloutPlan,
 }
 
 // failure answers a request that the host refuses, with a message for people.

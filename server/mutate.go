@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// hasName reports whether the name of a semaphore can be one, and answers where it cannot.
+// hasName reports whether the name of an object can be one, and answers where it cannot.
 func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 	if len(name) == 0 {
 		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
@@ -46,14 +46,15 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	})
 }
 
-// mutate queues a change of a semaphore at its shard.
+// mutate queues a change of an object at its shard.
 func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
-	command := replica.CommandOf(r)
+	command := replica.CommandOf(r, &c.body)
 	id := command.Node
 	if !c.authorizeIn(r, id) || !c.hasName(r, command.Name) {
 		return
 	}
+	rp := h.set.Of(shard.SlotOf(id, command.Name))
 	if session := command.Session; session != 0 {
 		b, held := c.bindingOf(r, session)
 		if held {
@@ -74,11 +75,13 @@ func (c *conn) mutate(r *protocol.Request) {
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return
 	}
-	// What is owned can be released although the disk is full: a little room is kept for that.
-	if r.Kind != protocol.KindRelease && !h.admitsWrites(c, r) {
+	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	rp := h.set.Of(shard.SlotOf(id, command.Name))
+	// What is owned can be released although the disk is full: a little room is kept for that.
+	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
+		return
+	}
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
 	o.Delayable = r.Kind == protocol.KindAcquire && !rp.Pipeline.Urgent() && rp.Machine.WillQueue(&command)
 	if c.submit(o, rp, &command) {

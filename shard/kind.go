@@ -328,3 +328,6 @@ func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
 	}
 	m.answer(protocol.StatusStale)
 }
+
+// ObjectOf returns the kind of objects that a command is for, zero where it is for none.
+func ObjectOf(k CommandKind) ObjectKind { return mutations[k].of }

@@ -31,6 +31,7 @@ type Metrics struct {
 	commands      *vm.Counter
 	batches       *vm.Counter
 	ended         [8]*vm.Counter
+	unlogged      map[protocol.Kind]*vm.Counter
 	snapshots     []snapshotCounts // those of the logs, by shard
 }
 
@@ -59,6 +60,10 @@ func New(shards int) *Metrics {
 			m.latency[k] = NewHistogram("signalbox_request_seconds", fmt.Sprintf(`kind=%q`, kind))
 		}
 	}
+	m.unlogged = make(map[protocol.Kind]*vm.Counter)
+	for _, k := range []protocol.Kind{protocol.KindRolloutReport, protocol.KindRolloutAsk} {
+		m.unlogged[k] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_rollout_requests_unlogged_total{kind=%q}`, k))
+	}
 	for i := range m.ended {
 		reason := min(protocol.EndReason(i), protocol.EndNodeDropped)
 		m.ended[i] = m.Set.GetOrCreateCounter(fmt.Sprintf(`signalbox_sessions_ended_total{reason=%q}`, reason))
@@ -86,6 +91,9 @@ func (m *Metrics) Answered(k protocol.Kind, nanos int64) {
 		h.Observe(nanos)
 	}
 }
+
+// Unlogged counts a report or an ask of a rollout that was answered without the log, because it changed nothing.
+func (m *Metrics) Unlogged(k protocol.Kind) { m.unlogged[k].Inc() }
 
 // Applied counts a batch and the time that it took to apply.
 func (m *Metrics) Applied(commands int, nanos int64) {

@@ -5,112 +5,51 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A request that changes a semaphore becomes a command, and the effect of the command becomes the answer. This file has
-// both directions for each kind of such requests.
+// A request that changes an object becomes a command, and the effect of the command becomes the answer. Each kind of
+// objects has a file with both directions for its requests.
 
 // mutation is both directions of one kind of request.
 type mutation struct {
-	// command returns the command without what all mutations have, and that: the mutation, its node and its name.
-	command func(r *protocol.Request) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
-	// answer makes the answer to a request that was carried out, in memory that is used again.
-	answer func(a *answers, e *shard.Effect) protocol.AnswerMessage
+	// command returns the command without what all mutations have, and that: the mutation, its node and its name. What
+	// the command says in the form of its kind is written to body, whose memory is used again.
+	command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
+	// answer makes the answer to a request that was carried out, in memory of the replica that is used again.
+	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
+	// mayChangeNothing: it says again and again what is known, and need not go into the log then.
+	mayChangeNothing bool
+	// frees: it gives back what its session has, and is let in though the disk is nearly full.
+	frees bool
 }
 
-var mutations = [protocol.MaxRequestKind + 1]mutation{
-	protocol.KindSemaphoreCreate: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.SemaphoreCreate
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdSemaphoreCreate, Count: m.Limit,
-				Data: m.Data}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			a.created.Revision = uint64(e.Revision)
-			return &a.created
-		},
-	},
-	protocol.KindSemaphoreUpdate: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.SemaphoreUpdate
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{
-				Kind: shard.CmdSemaphoreUpdate, Data: m.Data, Order: shard.OrderID(m.OrderID),
-				Revision: shard.Revision(m.ExpectedRevision),
-			}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			a.updated.Revision = uint64(e.Revision)
-			return &a.updated
-		},
-	},
-	protocol.KindSemaphoreResize: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.SemaphoreResize
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{
-				Kind: shard.CmdSemaphoreResize, Count: m.Limit, Revision: shard.Revision(m.ExpectedRevision),
-			}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			a.resized.Revision = uint64(e.Revision)
-			return &a.resized
-		},
-	},
-	protocol.KindSemaphoreDelete: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.SemaphoreDelete
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{
-				Kind: shard.CmdSemaphoreDelete, Flags: flagIf(m.Force, shard.FlagForce),
-			}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			return &a.deleted
-		},
-	},
-	protocol.KindAcquire: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.Acquire
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{
-				Kind: shard.CmdAcquire, Count: m.Count, Timeout: m.TimeoutMillis, Data: m.Data,
-				Flags: flagIf(m.Ephemeral, shard.FlagEphemeral),
-			}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			a.acquired = protocol.AcquireAnswer{OrderID: uint64(e.Order), SemaphoreLimit: e.Limit}
-			switch {
-			case e.Flags&shard.FlagQueued != 0:
-				a.acquired.Outcome = protocol.Queued
-			case e.Flags&shard.FlagAcquired != 0:
-				a.acquired.Outcome = protocol.Acquired
-			}
-			return &a.acquired
-		},
-	},
-	protocol.KindRelease: {
-		func(r *protocol.Request) (*protocol.Mutation, uint64, []byte, shard.Command) {
-			m := &r.Release
-			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRelease, Order: shard.OrderID(m.OrderID)}
-		},
-		func(a *answers, e *shard.Effect) protocol.AnswerMessage {
-			a.released.Released = e.Flags&shard.FlagReleased != 0
-			return &a.released
-		},
-	},
-}
+// mutations are those of all kinds of objects.
+var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
+	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations} {
+		for kind, m := range of {
+			all[kind] = m
+		}
+	}
+	return all
+}()
 
 // answers are reused for every answer, because an encoder takes pointers.
 type answers struct {
-	created  protocol.SemaphoreCreateAnswer
-	updated  protocol.SemaphoreUpdateAnswer
-	resized  protocol.SemaphoreResizeAnswer
-	deleted  protocol.SemaphoreDeleteAnswer
-	acquired protocol.AcquireAnswer
-	released protocol.ReleaseAnswer
+	semaphoreAnswers
+	rolloutAnswers
 }
 
-// IsMutation reports whether requests of the kind change a semaphore.
+// IsMutation reports whether requests of the kind change an object.
 func IsMutation(k protocol.Kind) bool { return mutations[k].command != nil }
 
-// CommandOf returns the command that a mutation asks for. Its texts and bytes are those of the request.
-func CommandOf(r *protocol.Request) shard.Command {
-	m, node, name, c := mutations[r.Kind].command(r)
+// Frees reports whether requests of the kind give back what their session has.
+func Frees(k protocol.Kind) bool { return mutations[k].frees }
+
+// MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.
+func MayChangeNothing(k protocol.Kind) bool { return mutations[k].mayChangeNothing }
+
+// CommandOf returns the command that a mutation asks for. Its texts and bytes are those of the request, and of body,
+// which may be used again when the command is encoded.
+func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
+	m, node, name, c := mutations[r.Kind].command(r, body)
 	c.Node, c.Name = shard.NodeID(node), name
 	c.Session, c.Number, c.Acked = shard.SessionID(m.SessionID), m.Number, m.Acknowledged
 	return c

@@ -13,22 +13,25 @@ func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 	if e.Status == protocol.StatusQuotaExceeded {
 		return r.Exceeded(c, e.Quota)
 	}
-	result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: r.refusal(c, e.Status)}
+	result := protocol.Result{Status: e.Status, Reason: e.Abort, Message: e.Body}
+	if e.Body == "" {
+		result.Message = r.refusal(c, e.Status)
+	}
 	if e.Status == protocol.StatusOverloaded {
 		result.WaitMillis = uint64(OverloadWait.Milliseconds())
 	}
 	return &result
 }
 
-// refusal says for people why a shard's machine refused a command, and what to do; "" where the status says it
-// all.
+// refusal says for people why a shard's machine refused a command, and what to do, where the machine does not; "" where
+// the status says it all.
 func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
 		if r.set.Meta.Machine.NodeAlive(c.Node) == meta.NodeIsDead {
 			return NoSuchNode
 		}
-		return "no semaphore of this name"
+		return "no " + max(shard.ObjectOf(c.Kind), shard.KindSemaphore).String() + " of this name"
 	case protocol.StatusFenced:
 		return "the order id is not the session's current one on this semaphore"
 	case protocol.StatusAlreadyExists:
@@ -40,10 +43,13 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 				"another session",
 				shard.MaxLinksPerSession)
 		}
+		if of := shard.ObjectOf(c.Kind); of > shard.KindSemaphore {
+			return "the name is that of an object of another kind than " + of.String()
+		}
 		return unmet(c)
 	case protocol.StatusOverloaded:
-		return "too many answers, or too many bytes of them, are kept for the session, or a semaphore of this name " +
-			"was deleted and not all who held it have been told"
+		return "too many answers, or too many bytes of them, are kept for the session, or an object of this name " +
+			"was deleted and not all who had a part in it have been notified"
 	case protocol.StatusBadRequest:
 		switch c.Kind {
 		case shard.CmdSemaphoreCreate, shard.CmdSemaphoreResize:

@@ -252,7 +252,7 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 		r.Mark(c)
 		return
 	}
-	answer := mutations[o.Kind].answer(&r.answers, e)
+	answer := mutations[o.Kind].answer(r, command, e)
 	if e.Flags&shard.FlagQueued == 0 {
 		c.Answer(o.Request, answer)
 	} else if c.AnswerBound(command.Session, o.Request, answer) {

@@ -1,0 +1,48 @@
+package replica
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// askAnswer makes the answer to an ask. The log has which target it is; label and payload are looked up, so that no
+// answer that is kept for a session has a payload.
+func (r *Replica) askAnswer(c *shard.Command, e *shard.Effect) protocol.RolloutAskAnswer {
+	t, err := rollout.ParseTarget([]byte(e.Body))
+	if err != nil {
+		panic("replica: the answer of an ask cannot be read: " + err.Error())
+	}
+	a := protocol.RolloutAskAnswer{
+		Target: protocol.RolloutTarget{Generation: t.Generation, Seq: t.Seq}, NextInMillis: t.NextIn,
+	}
+	if t.Generation == 0 {
+		return a
+	}
+	label, payload, ok := r.Machine.RolloutVersion(c.Node, c.Name, t.Seq)
+	a.Target.Label, a.Target.Payload, a.Gone = protocol.View(label), payload, !ok
+	return a
+}
+
+// Unchanged returns the answer to a report or an ask that would change nothing, and nil where it has to go into the log.
+// This host leads the shard.
+func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
+	elapsed, counted := r.Pipeline.Elapsed()
+	clock := r.Machine.Clock()
+	if !counted || clock.Term != r.Leader().Term {
+		return nil
+	}
+	t, same := r.Machine.Unchanged(c, clock.At(elapsed))
+	switch {
+	case !same:
+		return nil
+	case c.Kind == shard.CmdRolloutReport:
+		return &reported
+	}
+	return &protocol.RolloutAskAnswer{
+		Target: protocol.RolloutTarget{
+			Generation: t.Generation, Seq: t.Seq, Label: protocol.View(t.Label), Payload: t.Payload,
+		},
+		NextInMillis: t.NextIn,
+	}
+}

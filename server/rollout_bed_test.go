@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// rolloutBed is a cluster with a node that is about to have the rollout "dns", in virtual time.
+type rolloutBed struct {
+	t    *testing.T
+	c    *servertest.Cluster
+	s    *speaker // an operator, at the leader of the data shard
+	node uint64
+}
+
+var dns = []byte("dns")
+
+// playRollouts plays with a cluster that knows rollouts.
+func playRollouts(t *testing.T, play func(t *testing.T, b *rolloutBed), options ...servertest.Option) {
+	t.Helper()
+	if !protocol.KindRolloutPut.IsKnown() {
+		t.Skip("this build has no rollouts")
+	}
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		time.Sleep(time.Second) // for the shards to rise too
+		node := nodeAt(t, c, "/prod")
+		play(t, &rolloutBed{t: t, c: c, s: speak(t, c, c.Leader(1)), node: node})
+	}, options...)
+}
+
+// locations makes a spec of locations with delays.
+func locations(names []string, delays ...time.Duration) (s protocol.RolloutSpec) {
+	for i, name := range names {
+		l := protocol.LocationSpec{Name: []byte(name)}
+		if i < len(delays) {
+			l.DelayMillis = uint64(delays[i].Milliseconds())
+		}
+		s.Locations.Append(l)
+	}
+	return s
+}
+
+// put makes the rollout, and returns the revision of its spec.
+func (b *rolloutBed) put(spec protocol.RolloutSpec) uint64 {
+	b.t.Helper()
+	return b.s.must(b.s.ask(&protocol.RolloutPut{NodeID: b.node, Name: dns, Spec: spec})).RolloutPut.Revision
+}
+
+// publish publishes a version, and returns its seq.
+func (b *rolloutBed) publish(payload string) uint64 {
+	b.t.Helper()
+	return b.s.must(b.s.ask(&protocol.RolloutPublish{
+		NodeID: b.node, Name: dns, Payload: []byte(payload), Label: []byte("label of " + payload),
+	})).RolloutPublish.Seq
+}
+
+// act carries out an operator's act.
+func (b *rolloutBed) act(verb protocol.RolloutVerb, seq uint64) {
+	b.t.Helper()
+	b.s.must(b.s.ask(&protocol.RolloutAct{NodeID: b.node, Name: dns, Act: protocol.Act{Verb: verb, Seq: seq}}))
+}
+
+// describe describes a part.
+func (b *rolloutBed) describe(part string) *protocol.RolloutDescribeAnswer {
+	b.t.Helper()
+	a := b.s.must(b.s.ask(&protocol.RolloutDescribe{
+		NodeID: b.node, Name: dns, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
+	})).RolloutDescribe
+	return &a
+}
+
+// head reads the head of a part into a record.
+func (b *rolloutBed) head(part string, into protocol.Record) {
+	b.t.Helper()
+	d := b.describe(part)
+	readRecord(b.t, d.Head, into)
+}
+
+func readRecord(t *testing.T, body []byte, into protocol.Record) {
+	t.Helper()
+	if err := protocol.ReadRecord(body, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// target returns the seq of a location's target.
+func (b *rolloutBed) target(location string) uint64 {
+	b.t.Helper()
+	var target protocol.RolloutTarget
+	b.head("location/"+location, &target)
+	return target.Seq
+}
+
+// member is a session that takes part in the rollout.
+type member struct {
+	*started
+	b *rolloutBed
+}
+
+// session starts a session at the leader, over a connection of its own.
+func (b *rolloutBed) session(timeout time.Duration) *member {
+	b.t.Helper()
+	return &member{speak(b.t, b.c, b.c.Leader(1)).session("/prod", timeout), b}
+}
+
+// join makes a session that has joined as a leader.
+func (b *rolloutBed) join(instance, location string) *member {
+	b.t.Helper()
+	m := b.session(10 * time.Minute)
+	m.must(&protocol.RolloutJoin{
+		Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte(instance), Location: []byte(location),
+	})
+	m.must(&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true})
+	return m
+}
+
+// must asks over the member's connection for what must succeed.
+func (m *member) must(request protocol.RequestMessage) *protocol.Answer {
+	m.b.t.Helper()
+	return m.s.must(m.s.ask(request))
+}
+
+// ask reports and asks for the target.
+func (m *member) ask(report protocol.InstanceReport) protocol.RolloutAskAnswer {
+	m.b.t.Helper()
+	return m.must(&protocol.RolloutAsk{
+		Mutation: m.mutation(), NodeID: m.b.node, Name: dns, Report: report,
+	}).RolloutAsk
+}
+
+// reach asks for the target and reports that it is reached.
+func (m *member) reach() protocol.RolloutTarget {
+	m.b.t.Helper()
+	target := m.ask(protocol.InstanceReport{}).Target
+	m.must(&protocol.RolloutReport{
+		Mutation: m.mutation(), NodeID: m.b.node, Name: dns,
+		Report: protocol.InstanceReport{Current: target.Seq, Generation: target.Generation},
+	})
+	return target
+}
+
+// watch opens a watch of a view, and returns its id and its first snapshot.
+func (b *rolloutBed) watch(s *speaker, view string, since uint64) uint64 {
+	b.t.Helper()
+	id := s.say(&protocol.Watch{
+		NodeID: b.node, Name: dns, ObjectKind: protocol.ObjectRollout, View: []byte(view), Since: since,
+	})
+	got := s.must(s.await(id, protocol.KindWatch.Answer())).Watch
+	want(b.t, "what is watched", got.ObjectKind, protocol.ObjectRollout)
+	return id
+}
