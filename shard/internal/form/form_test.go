@@ -42,7 +42,8 @@ func load(src []byte) (s sample, err error) {
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	for _, s := range []sample{
-		{}, {Number: 1 << 63, Other: 300, Flag: true, Text: "hello", Bytes: []byte{0}, Enum: 3, List: []uint64{1, 2, 3}},
+		{},
+		{Number: 1 << 63, Other: 300, Flag: true, Text: "hello", Bytes: []byte{0}, Enum: 3, List: []uint64{1, 2, 3}},
 	} {
 		if got, err := load(s.save()); err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("%+v became %+v: %v", s, got, err)

@@ -1,0 +1,114 @@
+package process
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// Verb is what was done to a process.
+type Verb uint8
+
+// The verbs. All but the last are of operators.
+const (
+	VerbCreate Verb = 1 + iota
+	VerbAlter
+	VerbKick
+	VerbRestart
+	VerbFail // a member gave the round up
+	verbs
+)
+
+var verbNames = [verbs]string{
+	VerbCreate: "create", VerbAlter: "alter", VerbKick: "kick", VerbRestart: "restart", VerbFail: "fail",
+}
+
+// String returns the verb as people write it.
+func (v Verb) String() string { return verbNames[v] }
+
+// Audit is an act that was carried out.
+type Audit struct {
+	Verb           Verb
+	At             uint64 // moment
+	Epoch          uint64 // the last that had opened
+	Member         uint64 // of VerbKick and VerbFail: its ID, and Name for people
+	Name           string
+	Author, Reason string
+}
+
+func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.Author) + len(a.Reason) }
+
+// remember writes an act down.
+func (p *Process) remember(at At, a Audit) {
+	a.At, a.Epoch = clock.Moment(at.Now), p.epoch
+	if len(p.audit) >= MaxAudit {
+		p.grow(at, -p.audit[0].size())
+		p.audit = slices.Delete(p.audit, 0, 1)
+	}
+	p.audit = append(p.audit, a)
+	p.grow(at, a.size())
+	at.changeHead()
+}
+
+func checkAct(spec *Spec, author, reason string) Answer {
+	if spec != nil {
+		if wrong := spec.Check(); wrong != "" {
+			return refuse(protocol.StatusBadRequest, "%s", wrong)
+		}
+	}
+	if !form.FitText(MaxText, author, reason) {
+		return refuse(protocol.StatusBadRequest, "author or reason is too long, or no text")
+	}
+	return Answer{}
+}
+
+// Alter gives the process another spec. The round goes on; what is due in it is due by the new one.
+func (p *Process) Alter(at At, spec Spec, author, reason string) Answer {
+	if a := checkAct(&spec, author, reason); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p.spec = spec
+	p.cutResults(at)
+	p.remember(at, Audit{Verb: VerbAlter, Author: author, Reason: reason})
+	if len(p.view) == 0 {
+		p.change(at)
+	}
+	if p.opens != 0 {
+		p.opens = min(p.opens, clock.Moment(at.Now)+spec.MaxOpenDelay)
+	}
+	p.due = p.nextDue()
+	return Answer{}
+}
+
+// Restart ends the round, and opens another epoch with the same members.
+func (p *Process) Restart(at At, author, reason string) Answer {
+	if a := checkAct(nil, author, reason); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p.remember(at, Audit{Verb: VerbRestart, Author: author, Reason: reason})
+	p.endRound(at)
+	p.change(at)
+	return Answer{}
+}
+
+// Kick puts a member out. Its session may join again.
+func (p *Process) Kick(at At, id uint64, author, reason string) Answer {
+	if a := checkAct(nil, author, reason); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	m := p.Member(id)
+	if m == nil {
+		return refuse(protocol.StatusNotFound, "there is no member %d", id)
+	}
+	p.kick(at, m, author, reason)
+	return Answer{}
+}
+
+func (p *Process) kick(at At, m *Member, author, reason string) {
+	p.remember(at, Audit{Verb: VerbKick, Member: m.ID, Name: m.Name, Author: author, Reason: reason})
+	p.remove(at, m)
+	at.Out.Removed = append(at.Out.Removed, m)
+	at.event(Event{Kind: EventKicked, Epoch: p.epoch, Member: m.ID, Text: reason})
+}

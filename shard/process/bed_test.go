@@ -1,0 +1,239 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// bed is a process in the place of a machine: it owns the members, gives numbers, and holds every command against what
+// DESIGN.md promises the caller.
+type bed struct {
+	*Process
+	now      uint64
+	order    uint64
+	out      Effects
+	sessions map[string]*Member // by the name of a session, while it is a member
+	touched  map[*Member]bool
+	events   []Event
+}
+
+func newBed(spec Spec) (*bed, Answer) {
+	b := &bed{now: 1000, sessions: make(map[string]*Member), touched: make(map[*Member]bool)}
+	var a Answer
+	b.Process, a = New(At{Now: b.now, Caller: b, Out: &b.out}, spec, "op", "made")
+	return b, a
+}
+
+// NextOrder is of Caller.
+func (b *bed) NextOrder() uint64 {
+	b.order++
+	return b.order
+}
+
+// Touch is of Caller.
+func (b *bed) Touch(m *Member) { b.touched[m] = true }
+
+// kept is what the caller has on record of a process before a command.
+type kept struct {
+	process []byte
+	members map[*Member][]byte
+	sizes   map[*Member]int
+	size    int
+	shown   map[string][]byte
+}
+
+func (b *bed) keep() kept {
+	k := kept{
+		process: b.Save(nil), members: make(map[*Member][]byte), sizes: make(map[*Member]int), size: b.Process.Size(),
+		shown: b.show(),
+	}
+	for _, m := range b.Members() {
+		k.members[m], k.sizes[m] = m.Save(nil), m.Size()
+	}
+	return k
+}
+
+// show returns what watches of all views see.
+func (b *bed) show() map[string][]byte {
+	shown := make(map[string][]byte)
+	for _, view := range []string{"", ViewResults} {
+		shown["head "+view] = b.AppendHead(nil, view)
+		for row, ok := b.NextRow(view, 0); ok; row, ok = b.NextRow(view, row) {
+			shown[fmt.Sprintf("%d %s", row, view)], _ = b.AppendRow(nil, view, row)
+		}
+	}
+	return shown
+}
+
+// do carries a command out and returns what it broke of what the caller relies on.
+func (b *bed) do(command func(at At) Answer) (Answer, error) {
+	b.out.Reset()
+	clear(b.touched)
+	before := b.keep()
+	a := command(At{Now: b.now, Caller: b, Out: &b.out})
+	b.events = append(b.events, b.out.Events...)
+	return a, b.check(before, a)
+}
+
+func (b *bed) check(before kept, a Answer) error {
+	changed := !bytes.Equal(before.process, b.Save(nil))
+	grown := b.Process.Size() - before.size
+	for m, saved := range before.members {
+		if b.Member(m.ID) == m && !bytes.Equal(saved, m.Save(nil)) {
+			changed = true
+			if !b.touched[m] {
+				return fmt.Errorf("%s changed and was not touched", m.Name)
+			}
+		}
+		size := m.Size()
+		if b.Member(m.ID) != m {
+			size, changed = MemberBytes+len(m.Name)+len(m.Attributes), true
+		}
+		grown += size - before.sizes[m]
+	}
+	joined := 0
+	for _, m := range b.Members() {
+		if _, was := before.members[m]; !was {
+			joined++
+		}
+	}
+	switch {
+	case changed && !b.out.Changed:
+		return fmt.Errorf("it changed and does not say so")
+	case grown != b.out.Grown:
+		return fmt.Errorf("it grew by %d and says %d", grown, b.out.Grown)
+	case a.Status != protocol.StatusSuccess && changed && string(noRoom) != a.Text[:min(len(noRoom), len(a.Text))]:
+		return fmt.Errorf("it was refused, %v, and changed something", a)
+	case len(b.touched) > MaxMembers+1 || len(b.Members())-joined > len(before.members):
+		return fmt.Errorf("it touched %d members", len(b.touched))
+	}
+	for m := range b.touched {
+		if _, was := before.members[m]; !was && b.Member(m.ID) != m {
+			return fmt.Errorf("a member was touched that is none")
+		}
+	}
+	return b.checkShown(before.shown)
+}
+
+// checkShown holds what watches are given against what changed.
+func (b *bed) checkShown(before map[string][]byte) error {
+	after := b.show()
+	for key, body := range before {
+		if now, ok := after[key]; ok && bytes.Equal(now, body) {
+			continue
+		}
+		after[key] = nil
+	}
+	for key, body := range after {
+		if bytes.Equal(body, before[key]) {
+			continue
+		}
+		var row uint64
+		if n, _ := fmt.Sscanf(key, "%d", &row); n == 1 && !slices.Contains(b.out.Rows, row) {
+			return fmt.Errorf("the row %s changed, and is not among %v", key, b.out.Rows)
+		} else if n == 0 && (!b.out.Head || key != "head ") {
+			return fmt.Errorf("%s changed, and no command says so", key)
+		}
+	}
+	return nil
+}
+
+// play lets time pass up to a moment, and carries out what is due on the way.
+func (b *bed) play(until uint64) error {
+	for {
+		due, ok := b.NextDue()
+		if !ok || due > until {
+			b.now = max(b.now, until)
+			return nil
+		}
+		b.now = max(b.now, due)
+		if err := b.playDue(); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *bed) playDue() error {
+	_, err := b.do(func(at At) Answer { b.Process.Due(at); return Answer{} })
+	if next, ok := b.NextDue(); err == nil && ok && next <= b.now {
+		err = fmt.Errorf("at %d the next is due at %d", b.now, next)
+	}
+	b.forgetRemoved()
+	return err
+}
+
+func (b *bed) forgetRemoved() {
+	for _, gone := range b.out.Removed {
+		for name, m := range b.sessions {
+			if m == gone {
+				delete(b.sessions, name)
+			}
+		}
+	}
+}
+
+// join lets a session join under its own name.
+func (b *bed) join(name string, j Joining) (Answer, error) {
+	m := b.sessions[name]
+	if m == nil {
+		m = &Member{ID: b.NextOrder()}
+	}
+	if j.Name == "" {
+		j.Name = name
+	}
+	a, err := b.do(func(at At) Answer { return b.Process.Join(at, m, j) })
+	if a.Status == protocol.StatusSuccess {
+		b.sessions[name] = m
+	}
+	return a, err
+}
+
+// leave ends a session's part.
+func (b *bed) leave(name string) (Answer, error) {
+	m := b.sessions[name]
+	delete(b.sessions, name)
+	return b.do(func(at At) Answer { return b.Process.Leave(at, m) })
+}
+
+// reload saves everything, and makes it again from the bytes.
+func (b *bed) reload() error {
+	saved := b.Save(nil)
+	p, err := Load(saved)
+	if err != nil {
+		return err
+	}
+	members := slices.Clone(b.Members())
+	slices.Reverse(members)
+	for _, m := range members {
+		copied := &Member{ID: m.ID}
+		if err := copied.Load(m.Save(nil)); err != nil {
+			return err
+		}
+		if err := p.Attach(copied); err != nil {
+			return err
+		}
+		for name, had := range b.sessions {
+			if had == m {
+				b.sessions[name] = copied
+			}
+		}
+	}
+	if err := p.Attached(); err != nil {
+		return err
+	}
+	for k, m := range b.Members() {
+		if copied := p.Members()[k]; copied.unread != m.unread || copied.unreadBytes != m.unreadBytes ||
+			copied.open != m.open || copied.Size() != m.Size() {
+			return fmt.Errorf("%s counts otherwise: %+v, then %+v", m.Name, m.inbox, copied.inbox)
+		}
+	}
+	if !bytes.Equal(saved, p.Save(nil)) || p.Size() != b.Process.Size() || p.prepared != b.prepared ||
+		p.completed != b.completed || p.held != b.held {
+		return fmt.Errorf("it is another one after a restart: %+v, then %+v", b.Process, p)
+	}
+	b.Process = p
+	return nil
+}

@@ -1,0 +1,212 @@
+package process
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// change lets the next epoch open when nothing has changed for the delay.
+func (p *Process) change(at At) { p.openIn(at, p.spec.OpenDelay) }
+
+// openIn lets the next epoch open after a delay from now, or earlier where the longest delay since the first change
+// ends earlier.
+func (p *Process) openIn(at At, delay uint64) {
+	if p.changed == 0 {
+		p.changed = clock.Moment(at.Now)
+	}
+	p.opens = min(clock.Moment(at.Now)+delay, p.changed+p.spec.MaxOpenDelay)
+	p.dueBy(p.opens)
+	at.changeHead()
+}
+
+// endRound ends the round of an epoch: from now on its messages are refused. Its open exchanges end, and its members
+// are notified, when the next epoch is to open, so that this costs the same with one member and with all.
+func (p *Process) endRound(at At) {
+	if p.state != StateForming {
+		p.setState(at, StateForming)
+	}
+}
+
+// isCompleted reports whether the round of the last epoch was completed, whatever came after that.
+func (p *Process) isCompleted() bool { return p.epoch != 0 && p.lastResult() == p.epoch }
+
+// Due is carried out when the time of NextDue has come.
+func (p *Process) Due(at At) {
+	if p.due == 0 || at.Now < p.due {
+		return
+	}
+	p.checkTimeouts(at)
+	if p.opens != 0 && at.Now >= p.opens {
+		p.turn(at)
+	}
+	p.due, at.Out.Changed = p.nextDue(), true
+}
+
+// NextDue is the shard time at which time alone may change something; false where it never does.
+func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
+
+// turn goes from one epoch to the next. Where members have come and gone, and those that are there are those of the
+// round, the round goes on. Where there are too few, or none that may coordinate, the old epoch ends all the same.
+func (p *Process) turn(at At) {
+	p.changed, p.opens = 0, 0
+	at.changeHead()
+	if p.state != StateForming && p.unchanged() {
+		return
+	}
+	p.close(at)
+	if p.lacks() == "" {
+		p.open(at)
+	}
+}
+
+// unchanged reports whether the members are those of the epoch.
+func (p *Process) unchanged() bool {
+	return slices.EqualFunc(p.members, p.view, func(m *Member, id uint64) bool { return m.ID == id })
+}
+
+// lacks returns what an epoch cannot open without, "" where it can.
+func (p *Process) lacks() Code {
+	switch {
+	case len(p.members) == 0:
+		return CodeNoMembers
+	case uint64(len(p.members)) < p.spec.MinMembers:
+		return CodeFewMembers
+	case p.candidate() == nil:
+		return CodeNoCandidate
+	}
+	return ""
+}
+
+// candidate is who coordinates the next epoch: of those that may, the member that joined first.
+func (p *Process) candidate() *Member {
+	for _, m := range p.members {
+		if m.Candidate {
+			return m
+		}
+	}
+	return nil
+}
+
+// close ends the epoch. Senders get the end of their open exchanges first; then each member loses what it need not
+// handle any more, and gets the cancellation of a round that was not completed.
+func (p *Process) close(at At) {
+	if len(p.view) == 0 {
+		return
+	}
+	cancelled := !p.isCompleted()
+	p.endExchanges(at)
+	for _, m := range p.members {
+		if _, of := p.seat(m.ID); !of {
+			continue
+		}
+		p.dropItems(at, m)
+		if cancelled {
+			p.put(at, m, item{kind: ItemCancel, epoch: p.epoch})
+		}
+	}
+	p.view, p.prepared, p.completed, p.late = nil, 0, 0, false
+	p.endRound(at)
+	if cancelled {
+		at.event(Event{Kind: EventCancelled, Epoch: p.epoch})
+	}
+}
+
+// open opens the next epoch.
+func (p *Process) open(at At) {
+	epoch := at.Caller.NextOrder()
+	if epoch <= p.epoch {
+		panic("process: an epoch is not above the one before it")
+	}
+	p.epoch, p.coordinator, p.opened = epoch, p.candidate().ID, clock.Moment(at.Now)
+	p.setState(at, StatePreparing)
+	p.view = make([]uint64, len(p.members))
+	for k, m := range p.members {
+		p.view[k] = m.ID
+		p.put(at, m, item{kind: ItemPrepare, epoch: epoch})
+	}
+	at.event(Event{Kind: EventOpened, Epoch: epoch})
+}
+
+// dueBy makes sure that Due is carried out at a time, if not earlier.
+func (p *Process) dueBy(when uint64) {
+	if p.due == 0 || when < p.due {
+		p.due = when
+	}
+}
+
+// nextDue is when time alone changes something.
+func (p *Process) nextDue() uint64 {
+	due := p.opens
+	at := func(when uint64, ok bool) {
+		if ok && (due == 0 || when < due) {
+			due = when
+		}
+	}
+	at(p.prepareBy())
+	for _, e := range p.exchanges {
+		at(p.replyBy(e))
+		at(e.deadline, p.state == StateRunning && e.outcome == OutcomeOpen && e.deadline != 0)
+	}
+	return due
+}
+
+// prepareBy is when members that are not prepared are late, replyBy when those are that have not replied.
+func (p *Process) prepareBy() (uint64, bool) {
+	d := p.spec.ReplyTimeout
+	return p.opened + d, p.state == StatePreparing && d != 0 && !p.late
+}
+
+func (p *Process) replyBy(e *Exchange) (uint64, bool) {
+	d := p.spec.ReplyTimeout
+	return e.sent + d, p.state == StateRunning && d != 0 && !e.late && e.outcome == OutcomeOpen
+}
+
+// checkTimeouts does what is set for members that have not answered in time.
+func (p *Process) checkTimeouts(at At) {
+	if by, ok := p.prepareBy(); ok && at.Now >= by {
+		p.late = true
+		at.event(Event{Kind: EventLate, Epoch: p.epoch})
+		if p.spec.OnTimeout == TimeoutKick {
+			p.kickSilent(at, "it was not prepared in time", p.isUnprepared)
+		}
+	}
+	for _, e := range slices.Clone(p.exchanges) {
+		if p.state == StateRunning && e.outcome == OutcomeOpen {
+			p.checkExchange(at, e)
+		}
+	}
+}
+
+// checkExchange ends an exchange whose sender waits no longer, or does what is set for those that have not replied.
+// Where they are put out the round has ended, and so has the time that other exchanges have.
+func (p *Process) checkExchange(at At, e *Exchange) {
+	if d := p.spec.ReplyTimeout; d != 0 && !e.late && at.Now >= e.sent+d {
+		e.late = true
+		at.event(Event{Kind: EventLate, Epoch: p.epoch, Exchange: e.id})
+		switch p.spec.OnTimeout {
+		case TimeoutKick:
+			p.kickSilent(at, "it did not reply in time", e.waitsFor)
+			return
+		case TimeoutFail:
+			p.endExchange(at, e, OutcomeLate)
+			return
+		}
+	}
+	if e.deadline != 0 && at.Now >= e.deadline {
+		p.endExchange(at, e, OutcomeLate)
+	}
+}
+
+func (p *Process) isUnprepared(m *Member, _ int) bool { return m.Prepared != p.epoch }
+
+func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(seat) }
+
+// kickSilent puts members of the epoch out that have not answered.
+func (p *Process) kickSilent(at At, why string, silent func(*Member, int) bool) {
+	for seat, id := range p.view {
+		if m := p.Member(id); m != nil && silent(m, seat) {
+			p.kick(at, m, "reply timeout", why)
+		}
+	}
+}

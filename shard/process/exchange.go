@@ -1,0 +1,360 @@
+package process
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Outcome is why an exchange ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeOpen      Outcome = iota // it has not ended
+	OutcomeAll                      // all have replied
+	OutcomeLate                     // some have not replied in time
+	OutcomeCancelled                // its epoch is over, or its round complete
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{
+	OutcomeOpen: "open", OutcomeAll: "all", OutcomeLate: "late", OutcomeCancelled: "cancelled",
+}
+
+// String returns the outcome as people read it.
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// Exchange is a request to some members of an epoch, and their replies. All inboxes share it, and so its payload.
+type Exchange struct {
+	id, epoch, from uint64
+	payload         []byte
+	sent            uint64 // moment
+	deadline        uint64 // when the sender waits no longer, 0 for never
+	late            bool   // that replies are late was reported
+	waiting         set    // the seats of those that have not replied; empty when it has ended
+	replies         []Reply
+	outcome         Outcome
+	missing         int      // how many have not replied
+	missed          []uint64 // when it has ended: the first of them
+
+	refs int // items that refer to it
+	held int // bytes
+}
+
+// Reply is what a member answered to a request.
+type Reply struct {
+	From uint64
+	// Failed says that the member could not do what it was asked; Data is a text that says why.
+	Failed bool
+	Data   []byte
+}
+
+func (r *Reply) size() int { return replyBytes + len(r.Data) }
+
+// Audience says to which members of the epoch a request goes.
+type Audience uint8
+
+// A request goes to members that it names, to all, or to all but its sender.
+const (
+	ToMembers Audience = iota
+	ToAll
+	ToOthers
+	audiences
+)
+
+// Request is what a member sends.
+type Request struct {
+	Epoch    uint64
+	Audience Audience
+	To       []uint64 // of ToMembers: their IDs, in any order
+	Payload  []byte
+	// Timeout is for how long the sender waits for replies, in milliseconds; 0 is until the round ends.
+	Timeout uint64
+}
+
+// SendBytes is the most that a request to so many members makes a process and its members grow by.
+func SendBytes(receivers, payload int) int {
+	return exchangeBytes + wordBytes*words(MaxMembers) + payload + (receivers+1)*itemBytes
+}
+
+// Send begins an exchange: the request goes into the inboxes of all members that it is for, or into none.
+func (p *Process) Send(at At, m *Member, r Request) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	switch {
+	case len(r.Payload) > int(p.spec.Payload):
+		return refuse(protocol.StatusBadRequest, "a request has at most %d bytes", p.spec.Payload)
+	case r.Audience >= audiences || (r.Audience != ToMembers && len(r.To) > 0) || len(r.To) > MaxMembers:
+		return refuse(protocol.StatusBadRequest, "a request goes to at most %d members, to all, or to all others",
+			MaxMembers)
+	case r.Timeout > MaxTimeout:
+		return refuse(protocol.StatusBadRequest, "a timeout is at most %d ms", uint64(MaxTimeout))
+	}
+	if a := p.takesPart(m, r.Epoch); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	to, a := p.audience(m, &r)
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	e := &Exchange{
+		epoch: p.epoch, from: m.ID, sent: clock.Moment(at.Now), waiting: to, missing: to.count(),
+		held: exchangeBytes + wordBytes*len(to) + len(r.Payload),
+	}
+	if a := p.room(m, e, len(r.Payload)); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p.begin(at, m, e, &r)
+	return Answer{Exchange: e.id}
+}
+
+// takesPart refuses messages of a member that is not of the epoch, or of an epoch that is not running.
+func (p *Process) takesPart(m *Member, epoch uint64) Answer {
+	_, of := p.seat(m.ID)
+	switch {
+	case epoch != p.epoch || p.state == StateForming || !of:
+		return p.fenced(epoch)
+	case p.state == StatePreparing:
+		return refuse(protocol.StatusPreconditionFailed, "%d of %d members are prepared", p.prepared, len(p.view))
+	case p.state == StateComplete:
+		a := refuse(protocol.StatusFenced, "the round of epoch %d is complete", epoch)
+		a.Epoch = p.epoch
+		return a
+	}
+	return Answer{}
+}
+
+func (p *Process) fenced(epoch uint64) Answer {
+	a := refuse(protocol.StatusFenced, "epoch %d is over, or the member is not of it; the last is %d", epoch, p.epoch)
+	a.Epoch = p.epoch
+	return a
+}
+
+// audience returns the seats of the members that a request is for.
+func (p *Process) audience(m *Member, r *Request) (set, Answer) {
+	to := newSet(len(p.view))
+	for _, id := range r.To {
+		seat, of := p.seat(id)
+		if !of {
+			return nil, refuse(protocol.StatusNotFound, "epoch %d has no member %d", p.epoch, id)
+		}
+		to.add(seat)
+	}
+	if r.Audience != ToMembers {
+		for seat := range p.view {
+			to.add(seat)
+		}
+	}
+	if r.Audience == ToOthers {
+		seat, _ := p.seat(m.ID)
+		to.remove(seat)
+	}
+	return to, Answer{}
+}
+
+// room refuses an exchange that there is no room for: the sender hears of it, and no one else.
+func (p *Process) room(m *Member, e *Exchange, payload int) Answer {
+	switch {
+	case m.open >= MaxOpen:
+		return refuse(protocol.StatusOverloaded, "%d exchanges of %s are open, or their ends are not acknowledged",
+			m.open, m.Name)
+	case len(p.exchanges) >= MaxExchanges || p.held+e.held > MaxHeld:
+		return refuse(protocol.StatusOverloaded, "the process has %d exchanges with %d bytes", len(p.exchanges), p.held)
+	}
+	for seat := range e.waiting.all() {
+		to := p.members[seat]
+		if to.unread >= MaxUnread || to.unreadBytes+payload > MaxUnreadBytes {
+			return refuse(protocol.StatusOverloaded, "the inbox of %s (%d) is full: %d requests with %d bytes", to.Name,
+				to.ID, to.unread, to.unreadBytes)
+		}
+	}
+	return Answer{}
+}
+
+// begin puts an exchange on record, and its request into inboxes. While a round runs its members are the first of all:
+// none of them has left, and those that joined later stand behind them. So a seat is a place among the members.
+func (p *Process) begin(at At, m *Member, e *Exchange, r *Request) {
+	p.lastExchange++
+	e.id = p.lastExchange
+	e.payload = slices.Clone(r.Payload)
+	if r.Timeout > 0 {
+		e.deadline = e.sent + r.Timeout
+		p.dueBy(e.deadline)
+	}
+	p.exchanges = append(p.exchanges, e)
+	p.hold(at, e.held)
+	m.open++
+	at.Out.Changed = true
+	for seat := range e.waiting.all() {
+		p.put(at, p.members[seat], item{kind: ItemRequest, epoch: e.epoch, exchange: e})
+	}
+	if by, ok := p.replyBy(e); ok {
+		p.dueBy(by)
+	}
+	if e.missing == 0 {
+		p.endExchange(at, e, OutcomeAll)
+	}
+}
+
+// Answering is a reply to an exchange.
+type Answering struct {
+	Epoch, Exchange uint64
+	Failed          bool
+	Data            []byte
+}
+
+// Reply answers a request. Replies may come in any order. One that the process has no room for counts as a failure that
+// says so.
+func (p *Process) Reply(at At, m *Member, r Answering) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if len(r.Data) > int(p.spec.Payload) || r.Failed && (len(r.Data) > MaxFailure || !utf8.Valid(r.Data)) {
+		return refuse(protocol.StatusBadRequest, "a reply has at most %d bytes, a failure a text of %d", p.spec.Payload,
+			MaxFailure)
+	}
+	seat, of := p.seat(m.ID)
+	if r.Epoch != p.epoch || !of || p.isCompleted() {
+		return p.fenced(r.Epoch)
+	}
+	e := p.exchange(r.Exchange)
+	switch {
+	case e == nil && (r.Exchange == 0 || r.Exchange > p.lastExchange):
+		return refuse(protocol.StatusNotFound, "there was no exchange %d", r.Exchange)
+	case e == nil || e.outcome != OutcomeOpen:
+		return refuse(protocol.StatusStale, "the exchange %d has ended", r.Exchange)
+	case !e.waiting.has(seat) && e.repliedBy(m.ID):
+		return refuse(protocol.StatusStale, "the member has replied already")
+	case !e.waiting.has(seat):
+		return refuse(protocol.StatusNotFound, "the request of exchange %d is not for this member", r.Exchange)
+	}
+	return p.record(at, e, seat, Reply{From: m.ID, Failed: r.Failed, Data: slices.Clone(r.Data)})
+}
+
+// noRoom is the reply of a member whose own reply the process has no room for.
+var noRoom = []byte("the process has no room for the reply")
+
+func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
+	if p.held+r.size() > MaxHeld {
+		r.Failed, r.Data = true, noRoom
+		a = refuse(protocol.StatusPreconditionFailed, "%s: its sender gets a failure instead", noRoom)
+	}
+	e.waiting.remove(seat)
+	e.missing--
+	if e.replies == nil {
+		e.replies = make([]Reply, 0, 1+e.missing)
+	}
+	e.replies = append(e.replies, r)
+	e.held += r.size()
+	p.hold(at, r.size())
+	at.Out.Changed = true
+	if e.missing == 0 {
+		p.endExchange(at, e, OutcomeAll)
+	}
+	return a
+}
+
+func (e *Exchange) repliedBy(id uint64) bool {
+	return slices.ContainsFunc(e.replies, func(r Reply) bool { return r.From == id })
+}
+
+// exchange returns the one of an ID, nil where it is not known any more.
+func (p *Process) exchange(id uint64) *Exchange {
+	if k, ok := p.exchangePlace(id); ok {
+		return p.exchanges[k]
+	}
+	return nil
+}
+
+func (p *Process) exchangePlace(id uint64) (int, bool) {
+	return slices.BinarySearchFunc(p.exchanges, id, func(e *Exchange, id uint64) int { return cmp.Compare(e.id, id) })
+}
+
+// endExchange ends an exchange: its sender gets the replies, where it is a member still.
+func (p *Process) endExchange(at At, e *Exchange, o Outcome) {
+	before := e.held
+	e.outcome = o
+	for seat := range e.waiting.all() {
+		if len(e.missed) == MaxMissed {
+			break
+		}
+		e.missed = append(e.missed, p.view[seat])
+	}
+	e.held += wordBytes * (len(e.missed) - len(e.waiting))
+	e.waiting = nil
+	p.hold(at, e.held-before)
+	at.Out.Changed = true
+	if m := p.Member(e.from); m != nil {
+		p.put(at, m, item{kind: ItemEnd, epoch: e.epoch, exchange: e, parts: uint16(e.parts())})
+	}
+	p.forget(at, e)
+}
+
+// endExchanges ends all that are open: their epoch is over, or its round complete.
+func (p *Process) endExchanges(at At) {
+	for _, e := range slices.Clone(p.exchanges) {
+		if e.outcome == OutcomeOpen {
+			p.endExchange(at, e, OutcomeCancelled)
+		}
+	}
+}
+
+// forget takes an exchange off the record that has ended and that no item refers to.
+func (p *Process) forget(at At, e *Exchange) {
+	if e.outcome == OutcomeOpen || e.refs > 0 {
+		return
+	}
+	if k, ok := p.exchangePlace(e.id); ok {
+		p.exchanges = slices.Delete(p.exchanges, k, k+1)
+		p.hold(at, -e.held)
+	}
+}
+
+// hold counts bytes of exchanges.
+func (p *Process) hold(at At, n int) {
+	p.held += n
+	p.grow(at, n)
+}
+
+// parts is how many parts the replies have, part one of them.
+func (e *Exchange) parts() int {
+	n := 1
+	e.cut(func(int) bool { n++; return true })
+	return n
+}
+
+func (e *Exchange) part(number int) []Reply {
+	from, to := 0, len(e.replies)
+	n := 0
+	e.cut(func(k int) bool {
+		n++
+		if n == number {
+			from = k
+		}
+		if n > number {
+			to = k
+		}
+		return n <= number
+	})
+	return e.replies[from:to]
+}
+
+// cut calls a function with the place of the first reply of each part but the first.
+func (e *Exchange) cut(next func(place int) bool) {
+	bytes := 0
+	for k := range e.replies {
+		n := e.replies[k].size()
+		if bytes > 0 && bytes+n > PartBytes {
+			if !next(k) {
+				return
+			}
+			bytes = 0
+		}
+		bytes += n
+	}
+}

@@ -1,0 +1,230 @@
+package process
+
+import "github.com/signalbox/signalbox/protocol"
+
+// ItemKind says what a member has to handle.
+type ItemKind uint8
+
+// The kinds of items.
+const (
+	ItemPrepare    ItemKind = 1 + iota // an epoch opened: confirm with Prepared
+	ItemCoordinate                     // all are prepared, and this member coordinates
+	ItemRequest                        // a request: answer with Reply
+	ItemEnd                            // an exchange of this member ended; its replies, or a part of them
+	ItemComplete                       // the round is complete: confirm with Completed
+	ItemCancel                         // the round is over without having been completed, and each one before it
+	itemKinds
+)
+
+var itemNames = [itemKinds]string{
+	ItemPrepare: "prepare", ItemCoordinate: "coordinate", ItemRequest: "request", ItemEnd: "end",
+	ItemComplete: "complete", ItemCancel: "cancel",
+}
+
+// String returns the kind as people read it.
+func (k ItemKind) String() string { return itemNames[k] }
+
+// inbox has what a member has to handle and has not acknowledged, in order.
+type inbox struct {
+	lastSeq, acked uint64
+	items          []item
+	unread         int // requests
+	unreadBytes    int // of their payloads
+	open           int // its exchanges that are open, or whose end it has not acknowledged
+	listed         bool
+}
+
+// item is one thing to handle. What it is about is in the exchange, or in the process.
+type item struct {
+	seq      uint64 // of the last part
+	epoch    uint64
+	exchange *Exchange // of ItemRequest and ItemEnd
+	kind     ItemKind
+	parts    uint16 // of ItemEnd: each has a seq. All others have one
+}
+
+// firstSeq is the seq of the first part.
+func (i *item) firstSeq() uint64 { return i.seq - uint64(i.parts) + 1 }
+
+// Delivery is an item, or a part of one, as a member gets it. It shares its bytes with the process, which never changes
+// them.
+type Delivery struct {
+	Seq   uint64
+	Kind  ItemKind
+	Epoch uint64
+	// Of ItemPrepare: how many members the epoch has, and who coordinates it.
+	Members     int
+	Coordinator uint64
+	// Of ItemRequest and ItemEnd. From is who sent the request.
+	Exchange, From uint64
+	Payload        []byte // of ItemRequest and ItemComplete
+	// Of ItemEnd: why the exchange ended, replies in the order in which they came, and in the last part how many are
+	// missing, of which the first MaxMissed have their IDs.
+	Outcome Outcome
+	Replies []Reply
+	Last    bool
+	Missing int
+	Missed  []uint64
+}
+
+// size is near what it takes on a connection.
+func (d *Delivery) size() int {
+	n := itemBytes + len(d.Payload) + wordBytes*len(d.Missed)
+	for k := range d.Replies {
+		n += d.Replies[k].size()
+	}
+	return n
+}
+
+// Inbox appends what a member has to handle behind a seq: as much as fits into so many bytes, and at least one item
+// where there is any.
+func (p *Process) Inbox(m *Member, after uint64, most int, dst []Delivery) []Delivery {
+	had := len(dst)
+	for k := range m.items {
+		i := &m.items[k]
+		for seq := max(i.firstSeq(), after+1); seq <= i.seq; seq++ {
+			d := p.deliver(i, seq)
+			if most -= d.size(); most < 0 && len(dst) > had {
+				return dst
+			}
+			dst = append(dst, d)
+		}
+	}
+	return dst
+}
+
+func (p *Process) deliver(i *item, seq uint64) Delivery {
+	d := Delivery{Seq: seq, Kind: i.kind, Epoch: i.epoch}
+	switch i.kind {
+	case ItemPrepare:
+		d.Members, d.Coordinator = len(p.view), p.coordinator
+	case ItemRequest:
+		d.Exchange, d.From, d.Payload = i.exchange.id, i.exchange.from, i.exchange.payload
+	case ItemEnd:
+		e := i.exchange
+		d.Exchange, d.From, d.Outcome, d.Replies = e.id, e.from, e.outcome, e.part(int(seq-i.firstSeq()))
+		if d.Last = seq == i.seq; d.Last {
+			d.Missing, d.Missed = e.missing, e.missed
+		}
+	case ItemComplete:
+		d.Payload = p.results[len(p.results)-1].Payload
+	}
+	return d
+}
+
+// put puts an item into an inbox.
+func (p *Process) put(at At, m *Member, i item) {
+	at.Caller.Touch(m)
+	i.parts = max(i.parts, 1)
+	m.lastSeq += uint64(i.parts)
+	i.seq = m.lastSeq
+	m.items = append(m.items, i)
+	m.refer(&i)
+	at.Out.Changed = true
+	at.Out.Grown += itemBytes
+	if !m.listed {
+		m.listed = true
+		at.Out.Inbox = append(at.Out.Inbox, m)
+	}
+}
+
+// refer counts what an item in the inbox refers to.
+func (m *Member) refer(i *item) {
+	if i.exchange != nil {
+		i.exchange.refs++
+	}
+	if i.kind == ItemRequest {
+		m.unread++
+		m.unreadBytes += len(i.exchange.payload)
+	}
+}
+
+// release takes back what refer counted. An exchange that has ended, and that no inbox has an item of, is forgotten.
+func (p *Process) release(at At, m *Member, i *item) {
+	at.Out.Grown -= itemBytes
+	if i.kind == ItemRequest {
+		m.unread--
+		m.unreadBytes -= len(i.exchange.payload)
+	}
+	if i.kind == ItemEnd {
+		m.open--
+	}
+	if i.exchange != nil {
+		i.exchange.refs--
+		p.forget(at, i.exchange)
+	}
+}
+
+// releaseItems releases the first items of an inbox. The caller takes them out.
+func (p *Process) releaseItems(at At, m *Member, n int) {
+	for k := range m.items[:n] {
+		p.release(at, m, &m.items[k])
+	}
+}
+
+// Ack frees what a member has handled, up to a seq. It may be given any number of times.
+func (p *Process) Ack(at At, m *Member, seq uint64) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if seq > m.lastSeq {
+		return refuse(protocol.StatusBadRequest, "the inbox has had no seq %d; the last is %d", seq, m.lastSeq)
+	}
+	p.ackTo(at, m, seq)
+	return Answer{}
+}
+
+func (p *Process) ackTo(at At, m *Member, seq uint64) {
+	if seq <= m.acked {
+		return
+	}
+	at.Caller.Touch(m)
+	at.Out.Changed = true
+	m.acked = seq
+	n := 0
+	for n < len(m.items) && m.items[n].seq <= seq {
+		n++
+	}
+	p.releaseItems(at, m, n)
+	m.keepItems(m.items[n:])
+}
+
+// keptItems is for how many items an empty inbox keeps its place.
+const keptItems = 8
+
+// keepItems makes a part of the items all of them, which stand at the end, or were moved to the beginning.
+func (m *Member) keepItems(items []item) {
+	if len(items) == 0 && cap(m.items) > keptItems {
+		m.items = nil
+		return
+	}
+	n := copy(m.items[:cap(m.items)], items)
+	clear(m.items[n:])
+	m.items = m.items[:n]
+}
+
+// dropItems takes out of an inbox what a member need not handle any more when its epoch is over: all but the ends of
+// its exchanges, and the completion of a round. A cancellation that it has not acknowledged is one with the next one.
+func (p *Process) dropItems(at At, m *Member) {
+	at.Caller.Touch(m)
+	kept := m.items[:0]
+	for k := range m.items {
+		switch i := m.items[k]; i.kind {
+		case ItemEnd, ItemComplete:
+			kept = append(kept, i)
+		default:
+			p.release(at, m, &i)
+		}
+	}
+	m.keepItems(kept)
+}
+
+// find returns the seq of the member's item of a kind and an epoch, 0 where it has none.
+func (m *Member) find(kind ItemKind, epoch uint64) uint64 {
+	for k := range m.items {
+		if i := &m.items[k]; i.kind == kind && i.epoch == epoch {
+			return i.seq
+		}
+	}
+	return 0
+}

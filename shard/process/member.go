@@ -1,0 +1,126 @@
+package process
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// Member is a session that has joined. It belongs to the caller, who keeps one in its place for as long as it has
+// joined, sets ID and Ref, and changes nothing else.
+type Member struct {
+	ID         uint64 // of the caller: the order of joining. It is never given twice
+	Name       string
+	Attributes string
+	Candidate  bool   // it may coordinate
+	Joined     uint64 // moment
+	Prepared   uint64 // the last epoch for which it is prepared
+	Completed  uint64 // the last epoch whose completion it has handled
+	// Ref is of the caller, for finding the session. It is not saved.
+	Ref uint64
+
+	inbox
+}
+
+// Joining is what a member says when it joins.
+type Joining struct {
+	Name, Attributes string
+	Candidate        bool
+}
+
+// Join lets a session take part from the next epoch on. One that has joined already may change its attributes and
+// whether it is a candidate, which opens no epoch.
+func (p *Process) Join(at At, m *Member, j Joining) Answer {
+	if j.Name == "" || !form.FitText(MaxText, j.Name) || len(j.Attributes) > MaxAttributes {
+		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes", MaxText,
+			MaxAttributes)
+	}
+	k, joined := p.place(m.ID)
+	switch {
+	case !joined && len(p.members) >= MaxMembers:
+		return refuse(protocol.StatusPreconditionFailed, "%d members have joined already", MaxMembers)
+	case !joined:
+		*m = Member{
+			ID: m.ID, Ref: m.Ref, Name: j.Name, Attributes: j.Attributes, Candidate: j.Candidate,
+			Joined: clock.Moment(at.Now),
+		}
+		p.members = slices.Insert(p.members, k, m)
+		at.changeRow(memberRow(m.ID))
+		p.change(at)
+	case m.Name != j.Name:
+		return refuse(protocol.StatusPreconditionFailed, "the session has joined as %s: leave first", m.Name)
+	case m.Attributes != j.Attributes || m.Candidate != j.Candidate:
+		at.Caller.Touch(m)
+		at.Out.Grown += len(j.Attributes) - len(m.Attributes)
+		m.Attributes = j.Attributes
+		at.changeRow(memberRow(m.ID))
+		p.setCandidate(at, m, j.Candidate)
+	}
+	return Answer{}
+}
+
+// setCandidate makes a member a candidate, or no candidate. An epoch that has no other reason not to open may open now.
+func (p *Process) setCandidate(at At, m *Member, candidate bool) {
+	if m.Candidate == candidate {
+		return
+	}
+	m.Candidate = candidate
+	if candidate && len(p.view) == 0 {
+		p.change(at)
+	}
+}
+
+// Leave ends a member's part: it left, or its session ended. The caller forgets it.
+func (p *Process) Leave(at At, m *Member) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	p.remove(at, m)
+	return Answer{}
+}
+
+// Gone is the answer to commands of a member that is none any more, or never was.
+func (p *Process) Gone(id uint64) Answer {
+	for k := len(p.audit) - 1; k >= 0; k-- {
+		if a := &p.audit[k]; a.Verb == VerbKick && a.Member == id {
+			return refuse(protocol.StatusNotFound, "kicked by %s: %s; join again", a.Author, a.Reason)
+		}
+	}
+	return refuse(protocol.StatusNotFound, "the session is no member %d: join again", id)
+}
+
+func (p *Process) joined(m *Member) Answer {
+	if p.Member(m.ID) != m {
+		return p.Gone(m.ID)
+	}
+	return Answer{}
+}
+
+// remove takes a member out. An epoch that it is of has lost its view: no message of it is accepted any more.
+func (p *Process) remove(at At, m *Member) {
+	at.Caller.Touch(m)
+	k, _ := p.place(m.ID)
+	p.members = slices.Delete(p.members, k, k+1)
+	p.releaseItems(at, m, len(m.items))
+	m.items = nil
+	at.changeRow(memberRow(m.ID))
+	if _, of := p.seat(m.ID); of {
+		if m.Prepared == p.epoch {
+			p.prepared--
+		}
+		if m.Completed == p.epoch {
+			p.completed--
+		}
+		if p.state != StateComplete {
+			p.endRound(at)
+		}
+	}
+	p.change(at)
+}
+
+// Size is what the member counts for in a quota of bytes.
+func (m *Member) Size() int {
+	return MemberBytes + len(m.Name) + len(m.Attributes) + len(m.items)*itemBytes
+}

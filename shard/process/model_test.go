@@ -1,0 +1,372 @@
+package process
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// model is a second process, slow and plain: it forgets nothing, keeps no counts and no due moment, and goes through
+// all members, items and exchanges for every question. It is written from the page of rules, and shares types of
+// arguments with the first, but no code that decides.
+type model struct {
+	spec           Spec
+	members        []*modelMember
+	exchanges      []*modelExchange
+	results        []modelResult
+	epoch          uint64
+	state          State
+	coordinator    uint64
+	opened         uint64
+	view           []uint64
+	changed, opens uint64
+	late           bool
+	acts           int
+	now            uint64
+	order          *uint64
+	planted        bug
+}
+
+type modelMember struct {
+	id                  uint64
+	name                string
+	candidate           bool
+	prepared, completed uint64
+	acked               uint64
+	items               []*modelItem // all that there ever were
+}
+
+type modelItem struct {
+	seq, parts uint64
+	kind       ItemKind
+	epoch      uint64
+	exchange   *modelExchange
+	dropped    bool
+	payload    string
+}
+
+type modelExchange struct {
+	id, epoch, from uint64
+	to              []uint64
+	payload         string
+	replies         []pictureReply
+	outcome         Outcome
+	missing         int
+	sent, deadline  uint64
+	late            bool
+}
+
+type modelResult struct {
+	epoch   uint64
+	payload string
+}
+
+func (m *model) moment() uint64 {
+	if m.planted == bugMillisecond {
+		return m.now
+	}
+	return m.now + 1
+}
+
+func (m *model) member(id uint64) *modelMember {
+	for _, x := range m.members {
+		if x.id == id {
+			return x
+		}
+	}
+	return nil
+}
+
+// unread returns the items that the member has to handle.
+func (x *modelMember) unread() (list []*modelItem) {
+	for _, i := range x.items {
+		if i.seq > x.acked && !i.dropped {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (x *modelMember) lastSeq() uint64 {
+	if len(x.items) == 0 {
+		return 0
+	}
+	return x.items[len(x.items)-1].seq
+}
+
+func (x *modelMember) put(i modelItem) {
+	i.parts = max(i.parts, 1)
+	i.seq = x.lastSeq() + i.parts
+	x.items = append(x.items, &i)
+}
+
+// ackItem acknowledges up to the item of a kind and an epoch, where it is there.
+func (x *modelMember) ackItem(kind ItemKind, epoch uint64) (there bool) {
+	for _, i := range x.unread() {
+		if i.kind == kind && i.epoch == epoch {
+			x.acked = max(x.acked, i.seq)
+			there = true
+		}
+	}
+	return there
+}
+
+func (m *model) change(delay uint64) {
+	if m.changed == 0 {
+		m.changed = m.moment()
+	}
+	m.opens = min(m.moment()+delay, m.changed+m.spec.MaxOpenDelay)
+}
+
+func (m *model) join(id uint64, j Joining) protocol.Status {
+	if x := m.member(id); x != nil {
+		if x.name != j.Name {
+			return protocol.StatusPreconditionFailed
+		}
+		if !x.candidate && j.Candidate && len(m.view) == 0 {
+			m.change(m.spec.OpenDelay)
+		}
+		x.candidate = j.Candidate
+		return protocol.StatusSuccess
+	}
+	m.members = append(m.members, &modelMember{id: id, name: j.Name, candidate: j.Candidate})
+	m.change(m.spec.OpenDelay)
+	return protocol.StatusSuccess
+}
+
+func (m *model) leave(id uint64) protocol.Status {
+	k := slices.IndexFunc(m.members, func(x *modelMember) bool { return x.id == id })
+	if k < 0 {
+		return protocol.StatusNotFound
+	}
+	m.members = slices.Delete(m.members, k, k+1)
+	if slices.Contains(m.view, id) && m.state != StateComplete && m.planted != bugBrokenView {
+		m.state = StateForming
+	}
+	m.change(m.spec.OpenDelay)
+	return protocol.StatusSuccess
+}
+
+func (m *model) kick(id uint64) protocol.Status {
+	status := m.leave(id)
+	if status == protocol.StatusSuccess {
+		m.acts++
+	}
+	return status
+}
+
+func (m *model) restart() protocol.Status {
+	m.acts++
+	m.state = StateForming
+	m.change(m.spec.OpenDelay)
+	return protocol.StatusSuccess
+}
+
+func (m *model) alter(s Spec) protocol.Status {
+	m.acts++
+	m.spec = s
+	m.cutResults()
+	if len(m.view) == 0 {
+		m.change(m.spec.OpenDelay)
+	}
+	if m.opens != 0 {
+		m.opens = min(m.opens, m.moment()+s.MaxOpenDelay)
+	}
+	return protocol.StatusSuccess
+}
+
+func (m *model) cutResults() {
+	for uint64(len(m.results)) > m.spec.KeepResults {
+		m.results = m.results[1:]
+	}
+}
+
+func (m *model) isCompleted() bool {
+	return len(m.results) > 0 && m.results[len(m.results)-1].epoch == m.epoch
+}
+
+// due does what time has brought.
+func (m *model) due() {
+	m.timeouts()
+	if m.opens == 0 || m.now < m.opens {
+		return
+	}
+	m.changed, m.opens = 0, 0
+	var ids []uint64
+	candidate := uint64(0)
+	for _, x := range m.members {
+		ids = append(ids, x.id)
+		if x.candidate && (candidate == 0 || m.planted == bugYoungest) {
+			candidate = x.id
+		}
+	}
+	if m.state != StateForming && slices.Equal(ids, m.view) {
+		return
+	}
+	m.close()
+	if uint64(len(ids)) < m.spec.MinMembers || candidate == 0 || len(ids) == 0 {
+		return
+	}
+	m.open(ids, candidate)
+}
+
+func (m *model) open(ids []uint64, candidate uint64) {
+	*m.order++
+	m.epoch = *m.order
+	if m.planted == bugEpoch && m.epoch%5 == 0 {
+		m.epoch = ids[0]
+	}
+	m.state, m.coordinator, m.opened, m.view, m.late = StatePreparing, candidate, m.moment(), ids, false
+	for _, x := range m.members {
+		x.put(modelItem{kind: ItemPrepare, epoch: m.epoch})
+	}
+}
+
+func (m *model) close() {
+	if len(m.view) == 0 {
+		return
+	}
+	completed := m.isCompleted()
+	if m.planted != bugOpenExchange {
+		m.endAll()
+	}
+	for _, x := range m.members {
+		if !slices.Contains(m.view, x.id) {
+			continue
+		}
+		for _, i := range x.items {
+			old := i.kind != ItemEnd && i.kind != ItemComplete
+			if m.planted == bugOldRequests {
+				old = old && i.kind != ItemRequest
+			}
+			if m.planted == bugCancels {
+				old = old && i.kind != ItemCancel
+			}
+			i.dropped = i.dropped || old
+		}
+		if !completed && m.planted != bugNoCancel {
+			x.put(modelItem{kind: ItemCancel, epoch: m.epoch})
+		}
+	}
+	m.view, m.state, m.late = nil, StateForming, false
+}
+
+func (m *model) timeouts() {
+	d := m.spec.ReplyTimeout
+	if m.state == StatePreparing && d != 0 && !m.late && m.now >= m.opened+d {
+		m.late = true
+		if m.spec.OnTimeout == TimeoutKick {
+			for _, id := range m.view {
+				if x := m.member(id); x != nil && x.prepared != m.epoch {
+					m.kick(id)
+				}
+			}
+		}
+	}
+	for _, e := range m.exchanges {
+		if m.state != StateRunning || e.outcome != OutcomeOpen {
+			continue
+		}
+		if d != 0 && !e.late && m.now >= e.sent+d {
+			e.late = true
+			switch m.spec.OnTimeout {
+			case TimeoutKick:
+				for _, id := range m.waiting(e) {
+					m.kick(id)
+				}
+				continue
+			case TimeoutFail:
+				m.end(e, OutcomeLate)
+				continue
+			}
+		}
+		if e.deadline != 0 && m.now >= e.deadline {
+			m.end(e, OutcomeLate)
+		}
+	}
+}
+
+// waiting returns the members that an exchange waits for.
+func (m *model) waiting(e *modelExchange) (list []uint64) {
+	for _, id := range e.to {
+		if !slices.ContainsFunc(e.replies, func(r pictureReply) bool { return r.From == id }) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+func (m *model) end(e *modelExchange, o Outcome) {
+	e.missing = len(m.waiting(e))
+	e.outcome = o
+	if m.planted == bugAll && o == OutcomeCancelled {
+		e.outcome = OutcomeAll
+	}
+	x := m.member(e.from)
+	if x == nil || m.planted == bugLostEnd && o == OutcomeCancelled {
+		return
+	}
+	x.put(modelItem{kind: ItemEnd, epoch: e.epoch, exchange: e, parts: e.parts()})
+}
+
+// parts is how many parts of at most PartBytes the replies have.
+func (e *modelExchange) parts() uint64 {
+	parts, bytes := uint64(1), 0
+	for _, r := range e.replies {
+		if bytes > 0 && bytes+replyBytes+len(r.Data) > PartBytes {
+			parts++
+			bytes = 0
+		}
+		bytes += replyBytes + len(r.Data)
+	}
+	return parts
+}
+
+func (m *model) endAll() {
+	for _, e := range m.exchanges {
+		if e.outcome == OutcomeOpen {
+			m.end(e, OutcomeCancelled)
+		}
+	}
+}
+
+func (m *model) picture() picture {
+	pic := picture{
+		Epoch: m.epoch, Coordinator: m.coordinator, State: m.state, View: slices.Clone(m.view), Changed: m.changed,
+		Opens: m.opens, Late: m.late, Acts: min(m.acts, MaxAudit),
+	}
+	used := make(map[*modelExchange]bool)
+	for _, x := range m.members {
+		pm := pictureMember{
+			ID: x.id, Name: x.name, Candidate: x.candidate, Prepared: x.prepared, Completed: x.completed,
+			LastSeq: x.lastSeq(), Acked: x.acked,
+		}
+		for _, i := range x.unread() {
+			pi := pictureItem{Seq: i.seq, Parts: i.parts, Kind: i.kind, Epoch: i.epoch, Payload: i.payload}
+			if i.exchange != nil {
+				used[i.exchange] = true
+				pi.Exchange = i.exchange.id
+			}
+			pm.Items = append(pm.Items, pi)
+		}
+		pic.Members = append(pic.Members, pm)
+	}
+	for _, e := range m.exchanges {
+		if e.outcome != OutcomeOpen && !used[e] {
+			continue
+		}
+		pe := pictureExchange{
+			ID: e.id, Epoch: e.epoch, From: e.from, Replies: slices.Clone(e.replies), Outcome: e.outcome,
+			Missing: e.missing, Late: e.late,
+		}
+		if e.outcome == OutcomeOpen {
+			pe.Waiting = m.waiting(e)
+			pe.Missing = len(pe.Waiting)
+		}
+		pic.Exchanges = append(pic.Exchanges, pe)
+	}
+	for _, r := range m.results {
+		pic.Results = append(pic.Results, r.epoch)
+	}
+	return pic
+}

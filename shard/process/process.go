@@ -1,0 +1,227 @@
+package process
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// State is how the last epoch is.
+type State uint8
+
+// The states. Forming is before the first epoch, and when an epoch is over and the next one has not opened.
+const (
+	StateForming   State = iota
+	StatePreparing       // not all members are prepared
+	StateRunning         // all are, and the coordinator coordinates
+	StateComplete        // the coordinator has completed the round
+	states
+)
+
+var stateNames = [states]string{
+	StateForming: "forming", StatePreparing: "preparing", StateRunning: "running", StateComplete: "complete",
+}
+
+// String returns the state as people read it.
+func (s State) String() string { return stateNames[s] }
+
+// Process is one coordination process. Its exported methods that take an At are its commands.
+type Process struct {
+	spec    Spec
+	members []*Member // by ID
+
+	epoch       uint64 // the last that was opened, 0 before the first
+	state       State
+	since       uint64 // moment from which the state is this
+	opened      uint64 // moment at which the epoch opened
+	coordinator uint64 // its ID; it may have left
+	// view has the IDs of the epoch's members, in order. It is empty when the epoch has ended. No view is changed: each
+	// epoch has a slice of its own.
+	view []uint64
+	late bool // that members are not prepared was reported
+
+	changed uint64 // moment of the first change that no epoch has yet, 0 for none
+	opens   uint64 // when the next epoch opens, 0 where it does not
+
+	exchanges    []*Exchange // by ID
+	lastExchange uint64
+	results      []*Result // the oldest first
+	audit        []Audit
+	due          uint64 // when time alone changes something, 0 for never
+
+	// What follows from the rest.
+	prepared, completed int // of the view
+	held                int // bytes of the exchanges
+	size                int
+}
+
+// Caller is what a process needs of its caller during a command.
+type Caller interface {
+	// NextOrder returns a number that is above every one that it, and the ID of any member, ever was.
+	NextOrder() uint64
+	// Touch is called before anything of a member changes that is saved.
+	Touch(m *Member)
+}
+
+// At is when, and for whom, a command is carried out.
+type At struct {
+	Now    uint64 // shard time in milliseconds
+	Caller Caller
+	// Out gets what the command caused.
+	Out *Effects
+}
+
+// Effects is what commands caused. A caller reuses it.
+type Effects struct {
+	// Changed is set where anything that is saved changed, Head where the head of the view of everything did.
+	Changed, Head bool
+	// Rows are the rows of views that changed or are gone.
+	Rows []uint64
+	// Inbox are the members that have something new in their inboxes, each once.
+	Inbox []*Member
+	// Removed are those that were put out: they are members no more, and the caller forgets them.
+	Removed []*Member
+	Events  []Event
+	// Grown is how many bytes the process and its members count for more than before. It leaves out what a member that
+	// has joined or that is gone counts for as such, Member.Size.
+	Grown int
+}
+
+// Reset empties it for the next command.
+func (e *Effects) Reset() {
+	for _, m := range e.Inbox {
+		m.listed = false
+	}
+	clear(e.Inbox)
+	clear(e.Removed)
+	*e = Effects{
+		Rows: e.Rows[:0], Inbox: e.Inbox[:0], Removed: e.Removed[:0], Events: e.Events[:0],
+	}
+}
+
+// EventKind says what an event is about.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventOpened    EventKind = 1 + iota // an epoch opened
+	EventRunning                        // all members are prepared
+	EventComplete                       // the round is complete
+	EventCancelled                      // an epoch ended before its round was complete
+	EventFailed                         // a member gave the round up
+	EventKicked                         // a member was put out
+	EventLate                           // members have not answered within the reply timeout
+)
+
+// Event is something that a command caused, for pushes, metrics and logs.
+type Event struct {
+	Kind     EventKind
+	Epoch    uint64
+	Exchange uint64 // of EventLate, 0 where members are not prepared
+	Member   uint64 // of EventKicked and EventFailed
+	Text     string // why
+}
+
+// Answer is the result of a command.
+type Answer struct {
+	Status protocol.Status
+	// Text says what was wrong where it was refused.
+	Text string
+	// Exchange is the one that a request began, Epoch the last one that was opened, where the command is fenced.
+	Exchange, Epoch uint64
+}
+
+func refuse(status protocol.Status, format string, args ...any) Answer {
+	return Answer{Status: status, Text: fmt.Sprintf(format, args...)}
+}
+
+// New makes a process without members.
+func New(at At, spec Spec, author, reason string) (*Process, Answer) {
+	if a := checkAct(&spec, author, reason); a.Status != protocol.StatusSuccess {
+		return nil, a
+	}
+	p := &Process{spec: spec, since: clock.Moment(at.Now), size: Bytes}
+	p.remember(at, Audit{Verb: VerbCreate, Author: author, Reason: reason})
+	return p, Answer{}
+}
+
+// Spec returns what the process was made or altered with.
+func (p *Process) Spec() Spec { return p.spec }
+
+// Epoch is the last epoch that was opened, 0 before the first. It is the fencing token of its round.
+func (p *Process) Epoch() uint64 { return p.epoch }
+
+// State is how the last epoch is.
+func (p *Process) State() State { return p.state }
+
+// Coordinator is the ID of the epoch's coordinator, which may have left.
+func (p *Process) Coordinator() uint64 { return p.coordinator }
+
+// Members returns the members in the order in which they joined. They are for reading.
+func (p *Process) Members() []*Member { return p.members }
+
+// View returns the IDs of the members of an epoch; false where that epoch is over.
+func (p *Process) View(epoch uint64) ([]uint64, bool) {
+	return p.view, epoch == p.epoch && p.state != StateForming
+}
+
+// Results returns the results that are kept, the oldest first. They are for reading.
+func (p *Process) Results() []*Result { return p.results }
+
+// Audit returns what operators did, and rounds that failed, the oldest first.
+func (p *Process) Audit() []Audit { return p.audit }
+
+// Size is what the process counts for in a quota of bytes, without its members.
+func (p *Process) Size() int { return p.size }
+
+// Member returns the member of an ID, nil where there is none.
+func (p *Process) Member(id uint64) *Member {
+	if k, ok := p.place(id); ok {
+		return p.members[k]
+	}
+	return nil
+}
+
+func (p *Process) place(id uint64) (int, bool) {
+	return slices.BinarySearchFunc(p.members, id, func(m *Member, id uint64) int { return cmp.Compare(m.ID, id) })
+}
+
+// seat returns the place of a member in the view; false where it is not of the epoch.
+func (p *Process) seat(id uint64) (int, bool) { return slices.BinarySearch(p.view, id) }
+
+// Deletable says whether the process may be deleted: with force, or when it has no members.
+func (p *Process) Deletable(force bool) Answer {
+	if !force && len(p.members) > 0 {
+		return refuse(protocol.StatusPreconditionFailed, "%d members have joined; delete with force", len(p.members))
+	}
+	return Answer{}
+}
+
+// setState begins a state.
+func (p *Process) setState(at At, s State) {
+	p.state, p.since = s, clock.Moment(at.Now)
+	at.changeHead()
+}
+
+// grow counts bytes of the process.
+func (p *Process) grow(at At, n int) {
+	p.size += n
+	at.Out.Grown += n
+}
+
+func (at At) changeHead() { at.Out.Changed, at.Out.Head = true, true }
+
+func (at At) changeRow(id uint64) {
+	at.Out.Changed = true
+	at.Out.Rows = append(at.Out.Rows, id)
+}
+
+func (at At) event(e Event) {
+	at.Out.Changed = true
+	e.Text = form.Cut(e.Text, MaxText)
+	at.Out.Events = append(at.Out.Events, e)
+}

@@ -1,0 +1,145 @@
+package process
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// Result is what a coordinator left when it completed a round.
+type Result struct {
+	Epoch   uint64
+	At      uint64 // moment
+	Payload []byte
+}
+
+func (r *Result) size() int { return resultBytes + len(r.Payload) }
+
+// Prepared confirms that a member is prepared for the epoch, and has handled all that stood before that in its inbox.
+// When all are prepared the coordinator is asked to coordinate. It may be given any number of times.
+func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if _, of := p.seat(m.ID); epoch != p.epoch || p.state == StateForming || !of {
+		return p.fenced(epoch)
+	}
+	if m.Prepared == epoch {
+		return Answer{}
+	}
+	at.Caller.Touch(m)
+	m.Prepared = epoch
+	at.changeRow(memberRow(m.ID))
+	p.ackTo(at, m, m.find(ItemPrepare, epoch))
+	if p.prepared++; p.prepared < len(p.view) {
+		return Answer{}
+	}
+	p.setState(at, StateRunning)
+	p.put(at, p.Member(p.coordinator), item{kind: ItemCoordinate, epoch: epoch})
+	at.event(Event{Kind: EventRunning, Epoch: epoch})
+	return Answer{}
+}
+
+// Complete ends the round of the epoch well, and keeps its result. Exchanges that are open end as cancelled before.
+func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if len(result) > int(p.spec.Payload) {
+		return refuse(protocol.StatusBadRequest, "a result has at most %d bytes", p.spec.Payload)
+	}
+	if epoch == p.epoch && p.state == StateComplete && m.ID == p.coordinator {
+		return Answer{}
+	}
+	if a := p.takesPart(m, epoch); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if m.ID != p.coordinator {
+		return refuse(protocol.StatusPreconditionFailed, "%s (%d) coordinates epoch %d", p.Member(p.coordinator).Name,
+			p.coordinator, epoch)
+	}
+	p.endExchanges(at)
+	p.keepResult(at, &Result{Epoch: epoch, At: clock.Moment(at.Now), Payload: slices.Clone(result)})
+	p.setState(at, StateComplete)
+	for _, m := range p.members[:len(p.view)] {
+		p.put(at, m, item{kind: ItemComplete, epoch: epoch})
+	}
+	at.event(Event{Kind: EventComplete, Epoch: epoch})
+	return Answer{}
+}
+
+func (p *Process) keepResult(at At, r *Result) {
+	p.results = append(p.results, r)
+	at.changeRow(resultRow(r.Epoch))
+	p.grow(at, r.size())
+	p.cutResults(at)
+}
+
+// cutResults drops the oldest results. The last one stays: inboxes may have it.
+func (p *Process) cutResults(at At) {
+	n := max(0, len(p.results)-int(p.spec.KeepResults))
+	for _, r := range p.results[:n] {
+		at.changeRow(resultRow(r.Epoch))
+		p.grow(at, -r.size())
+	}
+	p.results = slices.Delete(p.results, 0, n)
+}
+
+// lastResult is the last epoch that was completed.
+func (p *Process) lastResult() uint64 {
+	if n := len(p.results); n > 0 {
+		return p.results[n-1].Epoch
+	}
+	return 0
+}
+
+// Completed confirms that a member has handled the completion of an epoch, and all that stood before that in its inbox.
+// The next epoch may have opened meanwhile. It may be given any number of times.
+func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	seq := m.find(ItemComplete, epoch)
+	switch {
+	case epoch != 0 && m.Completed >= epoch:
+		return Answer{}
+	case seq == 0 && (epoch != p.lastResult() || m.ID > epoch || m.Prepared < epoch):
+		return p.fenced(epoch)
+	}
+	at.Caller.Touch(m)
+	m.Completed = epoch
+	at.changeRow(memberRow(m.ID))
+	p.ackTo(at, m, seq)
+	if _, of := p.seat(m.ID); of && epoch == p.epoch {
+		p.completed++
+	}
+	return Answer{}
+}
+
+// Fail gives the round up: the coordinator cannot go on, or a member cannot prepare. Another epoch opens, after the
+// longest delay, so that a round that fails again and again costs little.
+func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
+	if a := p.joined(m); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if !form.FitText(MaxFailure, text) {
+		return refuse(protocol.StatusBadRequest, "a failure has a text of at most %d bytes", MaxFailure)
+	}
+	a := p.takesPart(m, epoch)
+	switch {
+	case p.state == StatePreparing && a.Status == protocol.StatusPreconditionFailed && m.Prepared != epoch:
+	case a.Status != protocol.StatusSuccess:
+		return a
+	case m.ID != p.coordinator:
+		return refuse(protocol.StatusPreconditionFailed, "%s (%d) coordinates epoch %d", p.Member(p.coordinator).Name,
+			p.coordinator, epoch)
+	}
+	text = form.Cut(text, MaxText)
+	p.remember(at, Audit{Verb: VerbFail, Epoch: epoch, Member: m.ID, Author: m.Name, Reason: text})
+	at.event(Event{Kind: EventFailed, Epoch: epoch, Member: m.ID, Text: text})
+	p.endRound(at)
+	p.openIn(at, p.spec.MaxOpenDelay)
+	return Answer{}
+}

@@ -1,0 +1,150 @@
+package process
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// formNumber is what saved bytes, heads and rows begin with.
+const formNumber = 1
+
+// ErrForm is in errors about bytes that no process was saved as, ErrNewerForm in those about bytes of a later form.
+var (
+	ErrForm      = form.Err
+	ErrNewerForm = form.ErrNewer
+)
+
+// Save appends the process, without its members. Equal processes have equal bytes.
+func (p *Process) Save(dst []byte) []byte {
+	c := form.Writer(dst)
+	p.code(c)
+	return c.Data()
+}
+
+// Load makes a process from what was saved. It has no members yet: each one that it had is put back with Attach, and
+// then Attached is called, before anything else is done.
+func Load(src []byte) (*Process, error) {
+	if err := form.Newer(src, formNumber); err != nil {
+		return nil, fmt.Errorf("process: load: %w", err)
+	}
+	p := &Process{}
+	c := form.Reader(src)
+	p.code(c)
+	if c.Sound() {
+		p.check(c)
+	}
+	if err := c.Finish("process: load"); err != nil {
+		return nil, err
+	}
+	p.count()
+	return p, nil
+}
+
+func (p *Process) code(c *form.Coder) {
+	c.Form(formNumber)
+	p.spec.code(c)
+	c.Numbers(&p.epoch, &p.since, &p.opened, &p.coordinator, &p.changed, &p.opens, &p.lastExchange, &p.due)
+	form.Enum(c, &p.state, states)
+	c.Flag(&p.late)
+	form.List(c, &p.view, MaxMembers, func(id *uint64) { c.Number(id) })
+	form.List(c, &p.exchanges, MaxExchanges, func(e **Exchange) {
+		if *e == nil {
+			*e = &Exchange{}
+		}
+		(*e).code(c)
+	})
+	form.List(c, &p.results, MaxKeep, func(r **Result) {
+		if *r == nil {
+			*r = &Result{}
+		}
+		c.Numbers(&(*r).Epoch, &(*r).At)
+		c.Bytes(&(*r).Payload, MaxPayload)
+	})
+	form.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
+}
+
+func (s *Spec) code(c *form.Coder) {
+	c.Numbers(&s.OpenDelay, &s.MaxOpenDelay, &s.MinMembers, &s.ReplyTimeout, &s.Payload, &s.KeepResults)
+	form.Enum(c, &s.OnTimeout, timeouts)
+}
+
+func (a *Audit) code(c *form.Coder) {
+	form.Enum(c, &a.Verb, verbs)
+	c.Numbers(&a.At, &a.Epoch, &a.Member)
+	c.Text(&a.Name, MaxText)
+	c.Text(&a.Author, MaxText)
+	c.Text(&a.Reason, MaxText)
+}
+
+func (e *Exchange) code(c *form.Coder) {
+	c.Numbers(&e.id, &e.epoch, &e.from, &e.sent, &e.deadline)
+	c.Flag(&e.late)
+	form.Enum(c, &e.outcome, outcomes)
+	c.Bytes(&e.payload, MaxPayload)
+	form.List(c, (*[]uint64)(&e.waiting), words(MaxMembers), func(w *uint64) { c.Number(w) })
+	form.List(c, &e.replies, MaxMembers, func(r *Reply) {
+		c.Number(&r.From)
+		c.Flag(&r.Failed)
+		c.Bytes(&r.Data, MaxPayload)
+	})
+	missing := uint64(e.missing)
+	c.Number(&missing)
+	c.Must(missing <= MaxMembers, "%d members have not replied", missing)
+	e.missing = int(missing)
+	form.List(c, &e.missed, MaxMissed, func(id *uint64) { c.Number(id) })
+}
+
+// Save appends the member, without its ID. Equal members have equal bytes.
+func (m *Member) Save(dst []byte) []byte {
+	c := form.Writer(dst)
+	m.code(c)
+	return c.Data()
+}
+
+// Load makes the member what was saved; it keeps its ID and its Ref.
+func (m *Member) Load(src []byte) error {
+	if err := form.Newer(src, formNumber); err != nil {
+		return fmt.Errorf("process: load member: %w", err)
+	}
+	loaded := Member{ID: m.ID, Ref: m.Ref}
+	c := form.Reader(src)
+	loaded.code(c)
+	if c.Sound() {
+		loaded.check(c)
+	}
+	if err := c.Finish("process: load member"); err != nil {
+		return err
+	}
+	*m = loaded
+	return nil
+}
+
+func (m *Member) code(c *form.Coder) {
+	c.Form(formNumber)
+	c.Text(&m.Name, MaxText)
+	c.Text(&m.Attributes, MaxAttributes)
+	c.Flag(&m.Candidate)
+	c.Numbers(&m.Joined, &m.Prepared, &m.Completed, &m.lastSeq, &m.acked)
+	form.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
+}
+
+// code codes an item. Where it refers to an exchange, what is read has a new one with the ID alone, in whose place
+// Attach puts the one of the process.
+func (i *item) code(c *form.Coder) {
+	parts := uint64(i.parts)
+	c.Numbers(&i.seq, &i.epoch, &parts)
+	c.Must(parts != 0 && parts < 1<<16, "an item has %d parts", parts)
+	i.parts = uint16(parts)
+	form.Enum(c, &i.kind, itemKinds)
+	id := uint64(0)
+	if i.exchange != nil {
+		id = i.exchange.id
+	}
+	if i.kind == ItemRequest || i.kind == ItemEnd {
+		c.Number(&id)
+		if i.exchange == nil {
+			i.exchange = &Exchange{id: id}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package process
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// set has seats: places in the view of an epoch.
+type set []uint64
+
+// newSet returns an empty set for so many seats.
+func newSet(seats int) set { return make(set, words(seats)) }
+
+// words is how long such a set is.
+func words(seats int) int { return (seats + 63) / 64 }
+
+func (s set) add(seat int)    { s[seat/64] |= 1 << (seat % 64) }
+func (s set) remove(seat int) { s[seat/64] &^= 1 << (seat % 64) }
+
+func (s set) has(seat int) bool { return seat/64 < len(s) && s[seat/64]&(1<<(seat%64)) != 0 }
+
+// count is how many seats the set has.
+func (s set) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// all returns the seats in order.
+func (s set) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k, w := range s {
+			for ; w != 0; w &= w - 1 {
+				if !yield(64*k + bits.TrailingZeros64(w)) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package process
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Code is why a round does not move, for programs.
+type Code string
+
+// The codes of reasons. Of those marked "blocked" neither time nor the members that are there can do away.
+const (
+	CodeNoMembers   Code = "no-members"   // blocked
+	CodeFewMembers  Code = "few-members"  // blocked: fewer than an epoch has at the least
+	CodeNoCandidate Code = "no-candidate" // blocked: none of the members may coordinate
+	CodeOpening     Code = "opening"      // members or the spec have changed: the next epoch opens in a moment
+	CodePrepare     Code = "prepare"      // members are not prepared
+	CodeReply       Code = "reply"        // members have not replied to a request
+	CodeCoordinator Code = "coordinator"  // the coordinator has neither completed the round nor waits for replies
+	CodeComplete    Code = "complete"     // the round is complete, and members have not handled that
+)
+
+// Reason is why a round does not move.
+type Reason struct {
+	Code    Code
+	Blocked bool
+	Epoch   uint64
+	// Exchange is the one that waits for replies, From is its sender, or the coordinator.
+	Exchange uint64
+	From     Named
+	// Waiting of Of members are waited for; Members are the first of them.
+	Waiting, Of int
+	Members     []Named
+	Since       uint64 // moment from which this holds
+	Until       uint64 // shard time at which time alone ends it, 0 where it does not
+	Late        bool   // the reply timeout has passed
+	Text        string // what made the epoch before end, where that is known
+}
+
+// Named is a member in a reason.
+type Named struct {
+	ID     uint64
+	Name   string
+	Unread int // items that it has not acknowledged
+}
+
+// String returns the member as people read it.
+func (n Named) String() string {
+	s := fmt.Sprintf("%s (%d", n.Name, n.ID)
+	if n.Name == "" {
+		s = fmt.Sprintf("member %d (gone", n.ID)
+	}
+	if n.Unread > 0 {
+		s += fmt.Sprintf(", %d not acknowledged", n.Unread)
+	}
+	return s + ")"
+}
+
+// Describe returns the reason as people read it at a time.
+func (re *Reason) Describe(now uint64) string {
+	s := re.what()
+	if re.Code != CodeOpening {
+		s += fmt.Sprintf(", for %d ms", now-min(now, re.Since))
+	} else {
+		s += fmt.Sprintf(" in %d ms", re.Until-min(now, re.Until))
+	}
+	if re.Late {
+		s += ", longer than the reply timeout"
+	}
+	if re.Text != "" {
+		s += "; " + re.Text
+	}
+	return s
+}
+
+func (re *Reason) what() string {
+	switch re.Code {
+	case CodeNoMembers:
+		return "no session has joined"
+	case CodeFewMembers:
+		return fmt.Sprintf("%d of %d members have joined", re.Waiting, re.Of)
+	case CodeNoCandidate:
+		return fmt.Sprintf("none of %d members is a candidate for coordinating", re.Of)
+	case CodeOpening:
+		return "the next epoch opens"
+	case CodePrepare:
+		return fmt.Sprintf("epoch %d waits for %d of %d members to be prepared: %s", re.Epoch, re.Waiting, re.Of,
+			re.names())
+	case CodeReply:
+		return fmt.Sprintf("%v waits for %d of %d replies: %s", re.From, re.Waiting, re.Of, re.names())
+	case CodeCoordinator:
+		return fmt.Sprintf("%v coordinates epoch %d, and waits for no reply", re.From, re.Epoch)
+	case CodeComplete:
+		return fmt.Sprintf("epoch %d is complete; %d of %d members have not handled that: %s", re.Epoch, re.Waiting,
+			re.Of, re.names())
+	}
+	return string(re.Code)
+}
+
+func (re *Reason) names() string {
+	var names []string
+	for _, m := range re.Members {
+		names = append(names, m.String())
+	}
+	if more := re.Waiting - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *Process) named(id uint64) Named {
+	m := p.Member(id)
+	if m == nil {
+		return Named{ID: id}
+	}
+	return Named{ID: id, Name: m.Name, Unread: len(m.items)}
+}
+
+// Why returns why the round does not move: what the next epoch waits for, and whom the round waits for. It is for
+// reading, and looks at every member.
+func (p *Process) Why() []Reason {
+	var list []Reason
+	switch {
+	case p.opens != 0:
+		re := Reason{Code: CodeOpening, Epoch: p.epoch, Since: p.changed, Until: p.opens, Text: p.lastAct()}
+		list = append(list, re)
+	case len(p.view) == 0:
+		re := Reason{Code: p.lacks(), Blocked: true, Epoch: p.epoch, Since: p.since, Text: p.lastAct()}
+		re.Waiting = len(p.members)
+		if re.Of = len(p.members); re.Code == CodeFewMembers {
+			re.Of = int(p.spec.MinMembers)
+		}
+		list = append(list, re)
+	}
+	switch p.state {
+	case StatePreparing:
+		re := Reason{Code: CodePrepare, Since: p.opened, Late: p.late}
+		list = append(list, p.nameThose(re, p.isUnprepared))
+	case StateRunning:
+		list = p.whyRunning(list)
+	case StateComplete:
+		re := Reason{Code: CodeComplete, Since: p.since}
+		re = p.nameThose(re, func(m *Member, _ int) bool { return m.Completed != p.epoch })
+		if re.Waiting > 0 {
+			list = append(list, re)
+		}
+	}
+	return list
+}
+
+// whyRunning appends the exchanges that wait for replies, and the coordinator where it has none of them.
+func (p *Process) whyRunning(list []Reason) []Reason {
+	asks := false
+	for _, e := range p.exchanges {
+		if e.outcome != OutcomeOpen {
+			continue
+		}
+		asks = asks || e.from == p.coordinator
+		if len(list) > MaxReasons {
+			continue
+		}
+		re := Reason{Code: CodeReply, Exchange: e.id, Since: e.sent, Until: e.deadline, Late: e.late}
+		re.From = p.named(e.from)
+		re = p.nameThose(re, e.waitsFor)
+		re.Of = e.missing + len(e.replies)
+		list = append(list, re)
+	}
+	if asks {
+		return list
+	}
+	return append(list, Reason{
+		Code: CodeCoordinator, Epoch: p.epoch, From: p.named(p.coordinator), Of: len(p.view), Since: p.since,
+	})
+}
+
+// nameThose counts the members of the epoch that a reason waits for, and names the first of them.
+func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
+	re.Epoch, re.Of = p.epoch, len(p.view)
+	for seat, id := range p.view {
+		m := p.Member(id)
+		if m == nil || !waited(m, seat) {
+			continue
+		}
+		if re.Waiting++; len(re.Members) < MaxNamed {
+			re.Members = append(re.Members, p.named(id))
+		}
+	}
+	return re
+}
+
+// lastAct returns what ended the last epoch, where an act did.
+func (p *Process) lastAct() string {
+	if len(p.audit) == 0 {
+		return ""
+	}
+	a := &p.audit[len(p.audit)-1]
+	if a.Epoch != p.epoch || a.Verb == VerbCreate || a.Verb == VerbAlter {
+		return ""
+	}
+	s := fmt.Sprintf("%v by %s", a.Verb, a.Author)
+	if a.Name != "" {
+		s = fmt.Sprintf("%v of %s by %s", a.Verb, a.Name, a.Author)
+	}
+	if a.Reason != "" {
+		s += ": " + a.Reason
+	}
+	return s
+}
