@@ -28,13 +28,13 @@ type RequestKind string
 // The kinds of requests.
 const (
 	Publish RequestKind = "publish"
-	Offer   RequestKind = "offer" // a source answers a ticket
+	Offer   RequestKind = "offer" // a source makes a version because it is asked
 	Act     RequestKind = "act"   // of an operator
 	Lead    RequestKind = "lead"
-	Follow  RequestKind = "follow"
-	Reach   RequestKind = "reach" // an instance reports that it has reached a target
-	Fail    RequestKind = "fail"  // an instance reports that it has failed to
-	Judge   RequestKind = "judge" // a checker passes a gate, or does not
+	Follow  RequestKind = "follow" // or leave
+	Reach   RequestKind = "reach"  // an instance reports that it has reached a target
+	Fail    RequestKind = "fail"   // an instance reports that it has failed to
+	Judge   RequestKind = "judge"  // a checker passes a gate, or does not
 )
 
 // Request is one request about a rollout, from before it was sent until its client knew the outcome.
@@ -46,17 +46,14 @@ type Request struct {
 	Member   int    `json:"member,omitempty"`
 	Location string `json:"location,omitempty"` // of the instance or the gate
 	// Mark is the label of what is published or offered, or the reason of an act. No two requests have the same.
-	Mark   string `json:"mark,omitempty"`
-	Ticket uint64 `json:"ticket,omitempty"` // of an offer
+	Mark string `json:"mark,omitempty"`
 	// Verb, Locations and Seq are those of an act. Seq is also the version that was answered, judged or reached.
 	Verb      string   `json:"verb,omitempty"`
 	Locations []string `json:"locations,omitempty"`
 	Seq       uint64   `json:"seq,omitempty"`
 	// Generation is that of the target that a report or a verdict is about.
 	Generation uint64 `json:"generation,omitempty"`
-	// Declined: the source had no version. Passed: the checker passes the gate.
-	Declined bool `json:"declined,omitempty"`
-	Passed   bool `json:"passed,omitempty"`
+	Passed     bool   `json:"passed,omitempty"` // the gate
 
 	Called   Time    `json:"called"`
 	Returned Time    `json:"returned"`
@@ -71,7 +68,7 @@ func (r *Request) mayHaveTakenEffect() bool { return r.Outcome == Done || r.Outc
 type Target struct {
 	Rollout  Rollout `json:"rollout"`
 	Client   int     `json:"client"`
-	Member   int     `json:"member"` // of the client; it keeps its number when it joins again with another session
+	Member   int     `json:"member"` // of the client; an instance that joins again has another number
 	Location string  `json:"location"`
 	At       Time    `json:"at"`
 
@@ -109,6 +106,7 @@ type FinalLocation struct {
 	Delay    time.Duration `json:"delay"`
 	Leaders  int           `json:"leaders"`
 	Bypassed bool          `json:"bypassed,omitempty"`
+	Gated    bool          `json:"gated,omitempty"`   // it has a gate
 	Targets  []FinalTarget `json:"targets,omitempty"` // in the order in which it got them
 	// Cut: there are older targets that are not kept.
 	Cut bool `json:"cut,omitempty"`
@@ -150,14 +148,13 @@ type FinalVersion struct {
 
 // The words of a rollout that rules look at.
 const (
-	causeNext     = "NEXT"
-	causeRollback = "ROLLBACK"
-	verbPause     = "PAUSE"
-	verbResume    = "RESUME"
-	verbPromote   = "PROMOTE"
-	verbRollback  = "ROLLBACK"
-	verbBypass    = "BYPASS"
-	verbWithdraw  = "WITHDRAW"
+	causeNext     = "next"
+	causeRollback = "rollback"
+	verbPause     = "pause"
+	verbResume    = "resume"
+	verbRollback  = "rollback"
+	verbBypass    = "bypass"
+	verbWithdraw  = "withdraw"
 )
 
 // last returns the present target, nil where there is none.

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Converged checks that in the end, when all faults are over and nothing stands in the way, every location with leaders
+// Converged checks that in the end, when all faults are over and nothing stands in the way, every location with instances
 // has reached the newest version, every instance was shown it, and the instances are those that believe so: none of
 // sessions that are over.
 func Converged(h *History) []string {
@@ -13,8 +13,9 @@ func Converged(h *History) []string {
 		f := &h.Rollouts[i]
 		for j := range f.Locations {
 			l := &f.Locations[j]
+			used := slices.ContainsFunc(f.Participants, func(p Participant) bool { return p.Location == l.Name })
 			switch t := l.last(); {
-			case l.Leaders == 0 || l.Bypassed:
+			case !used || l.Bypassed:
 			case t == nil:
 				found.add(f.Rollout, "in the end %s has no target", l.Name)
 			case t.Seq != f.LastSeq || t.Reached == 0:

@@ -1,14 +1,16 @@
 package history
 
+import "slices"
+
 // Published checks that what changes a rollout takes effect once: what was published, offered or done by an operator is
 // there once where that was acknowledged, at most once where the outcome is not known, and never where it was refused;
-// and a ticket is answered once.
+// and no source is asked in vain.
 func Published(h *History) []string {
 	var found findings
 	marks := make(map[Rollout]map[string]*Request)
 	for i := range h.Requests {
 		r := &h.Requests[i]
-		if r.Kind != Publish && r.Kind != Offer && r.Kind != Act || r.Declined {
+		if r.Kind != Publish && r.Kind != Offer && r.Kind != Act {
 			continue
 		}
 		if marks[r.Rollout] == nil {
@@ -20,9 +22,9 @@ func Published(h *History) []string {
 		f := &h.Rollouts[i]
 		found = append(found, checkVersions(f, marks[f.Rollout])...)
 		found = append(found, checkActs(f, marks[f.Rollout])...)
+		found = append(found, checkWanted(f, marks[f.Rollout])...)
 	}
-	found = append(found, checkRefused(h, marks)...)
-	return append(found, checkTickets(h)...)
+	return append(found, checkRefused(h, marks)...)
 }
 
 // checkVersions compares the versions of a rollout with what was asked for. Those that are not kept are not seen.
@@ -68,6 +70,10 @@ func checkActs(f *RolloutFinal, asked map[string]*Request) (found findings) {
 			found.add(f.Rollout, "the act %q is number %d and number %d", a.Mark, other, a.Number)
 		}
 		numbers[a.Mark] = a.Number
+		if a.Verb != r.Verb || a.Seq != r.Seq {
+			found.add(f.Rollout, "the act %q is %s of %d, and an operator asked for %s of %d",
+				a.Mark, a.Verb, a.Seq, r.Verb, r.Seq)
+		}
 		if !r.mayHaveTakenEffect() {
 			found.add(f.Rollout, "the act %q was carried out, and was refused at %v: %s",
 				a.Mark, r.Returned, r.Error)
@@ -97,23 +103,22 @@ func checkRefused(h *History, asked map[Rollout]map[string]*Request) (found find
 	return found
 }
 
-func checkTickets(h *History) (found findings) {
-	type ticket struct {
-		rollout Rollout
-		number  uint64
+// checkWanted checks that a source was asked for no version in vain: each but the newest was a target of the first
+// location, unless an operator forbade that.
+func checkWanted(f *RolloutFinal, asked map[string]*Request) (found findings) {
+	entry := &f.Locations[0]
+	if entry.Cut || slices.ContainsFunc(f.Acts, func(a FinalAct) bool { return a.Verb == verbBypass }) {
+		return nil
 	}
-	first := make(map[ticket]*Request)
-	for i := range h.Requests {
-		r := &h.Requests[i]
-		if r.Kind != Offer || r.Outcome != Done {
-			continue
+	for _, v := range f.Versions {
+		got := func(t FinalTarget) bool { return t.Seq == v.Seq }
+		forbidden := func(a FinalAct) bool {
+			return a.Verb == verbWithdraw && a.Seq == v.Seq || a.Verb == verbRollback && a.Seq < v.Seq
 		}
-		k := ticket{r.Rollout, r.Ticket}
-		if other := first[k]; other != nil {
-			found.add(r.Rollout, "ticket %d was answered by session %x with %q at %v, and by %x with %q at %v",
-				r.Ticket, other.Session, other.Mark, other.Returned, r.Session, r.Mark, r.Returned)
+		if r := asked[v.Mark]; r != nil && r.Kind == Offer && v.Seq+1 < f.LastSeq &&
+			!slices.ContainsFunc(entry.Targets, got) && !slices.ContainsFunc(f.Acts, forbidden) {
+			found.add(f.Rollout, "a source was asked for version %d, %q, and %s never got it", v.Seq, v.Mark, entry.Name)
 		}
-		first[k] = r
 	}
 	return found
 }

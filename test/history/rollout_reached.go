@@ -1,35 +1,73 @@
 package history
 
 // Reached checks that a location gets its next version when its leaders have reached the one before, and no earlier:
-// what was reached, an instance has reported; and an instance that was a leader all the time from the target before to
-// the next one has.
+// what was reached, an instance has reported, and a checker has passed; and an instance that was a leader all the time
+// from the target before to the next one has.
 func Reached(h *History) []string {
 	var found findings
-	reports, leaders := reportsOf(h), leadingOf(h)
+	e := evidence{reportsOf(h), passedGates(h), leadingOf(h)}
 	for i := range h.Rollouts {
 		f := &h.Rollouts[i]
 		shown := firstShown(h, f)
 		for j := range f.Locations {
 			l := &f.Locations[j]
 			for k := range l.Targets {
-				t := &l.Targets[k]
-				g := generation{f.Rollout, t.Generation}
-				if t.Reached != 0 && !t.Waived && len(reports[g]) == 0 {
-					found.add(f.Rollout, "%s reached generation %d, and no instance began to report it",
-						l.Name, t.Generation)
-				}
-				if k+1 == len(l.Targets) || l.Targets[k+1].Cause != causeNext {
-					continue
-				}
-				next := &l.Targets[k+1]
-				if t.Reached == 0 || t.Abandoned != 0 || t.Reached > next.Assigned {
-					found.add(f.Rollout, "%s got generation %d, at %d, as the next of %+v",
-						l.Name, next.Generation, next.Assigned, *t)
-				}
-				if from, to := shown[t.Generation], shown[next.Generation]; from != nil && to != nil {
-					found = append(found, behind(g, from, to, reports[g], leaders)...)
+				found = append(found, e.checkReached(f, l, &l.Targets[k])...)
+				if k > 0 && l.Targets[k].Cause == causeNext {
+					found = append(found, e.checkNext(f, shown, l, k)...)
 				}
 			}
+		}
+	}
+	return found
+}
+
+// evidence is what instances and checkers reported.
+type evidence struct {
+	reports map[generation]map[uint64]Time // when sessions began for the first time to report that they had reached it
+	passed  map[passedKey]bool
+	leaders []leading
+}
+
+// checkReached checks that a target counts as reached because of what was reported.
+func (e *evidence) checkReached(f *RolloutFinal, l *FinalLocation, t *FinalTarget) (found findings) {
+	if t.Reached == 0 || t.Waived {
+		return nil
+	}
+	if len(e.reports[generation{f.Rollout, t.Generation}]) == 0 {
+		found.add(f.Rollout, "%s reached generation %d, and no instance began to report it", l.Name, t.Generation)
+	}
+	if l.Gated && !e.passed[passedKey{f.Rollout, l.Name, t.Seq}] {
+		found.add(f.Rollout, "%s reached generation %d, and no checker began to pass its gate for version %d",
+			l.Name, t.Generation, t.Seq)
+	}
+	return found
+}
+
+// checkNext checks a target of a location that followed the one before it because that was reached.
+func (e *evidence) checkNext(f *RolloutFinal, shown map[uint64]*Target, l *FinalLocation, k int) (found findings) {
+	before, next := &l.Targets[k-1], &l.Targets[k]
+	if before.Reached == 0 || before.Abandoned != 0 || before.Reached > next.Assigned {
+		found.add(f.Rollout, "%s got generation %d, at %d, as the next of %+v",
+			l.Name, next.Generation, next.Assigned, *before)
+	}
+	if from, to := shown[before.Generation], shown[next.Generation]; from != nil && to != nil {
+		found = append(found, e.checkLeaders(generation{f.Rollout, before.Generation}, from, to)...)
+	}
+	return found
+}
+
+// checkLeaders checks that what led all the time from the moment a generation was shown had begun to report it when the
+// next one was shown.
+func (e *evidence) checkLeaders(g generation, from, to *Target) (found findings) {
+	for _, x := range e.leaders {
+		if x.rollout != g.rollout || x.location != from.Location || x.from > from.At || x.to < to.At {
+			continue
+		}
+		if at, ok := e.reports[g][x.session]; !ok || at > to.At {
+			found.add(g.rollout, "%s was shown generation %d at %v and %d at %v, and session %x, "+
+				"which led from %v to %v, had not begun to report %d",
+				from.Location, g.number, from.At, to.Generation, to.At, x.session, x.from, x.to, g.number)
 		}
 	}
 	return found
@@ -52,6 +90,24 @@ func reportsOf(h *History) map[generation]map[uint64]Time {
 		}
 	}
 	return reports
+}
+
+// passedKey is a version in a location with a gate.
+type passedKey struct {
+	rollout  Rollout
+	location string
+	seq      uint64
+}
+
+// passedGates returns what checkers began to pass.
+func passedGates(h *History) map[passedKey]bool {
+	passed := make(map[passedKey]bool)
+	for i := range h.Requests {
+		if r := &h.Requests[i]; r.Kind == Judge && r.Passed {
+			passed[passedKey{r.Rollout, r.Location, r.Seq}] = true
+		}
+	}
+	return passed
 }
 
 // leading is a time in which an instance certainly was a leader.
@@ -86,19 +142,4 @@ func leadingOf(h *History) (list []leading) {
 		list = append(list, x)
 	}
 	return list
-}
-
-// behind returns the leaders that have not begun to report a generation when the next one was shown.
-func behind(g generation, from, to *Target, reports map[uint64]Time, all []leading) (found findings) {
-	for _, x := range all {
-		if x.rollout != g.rollout || x.location != from.Location || x.from > from.At || x.to < to.At {
-			continue
-		}
-		if at, ok := reports[x.session]; !ok || at > to.At {
-			found.add(g.rollout, "%s was shown generation %d at %v and %d at %v, and session %x, "+
-				"which led from %v to %v, had not begun to report %d", from.Location, g.number, from.At,
-				to.Generation, to.At, x.session, x.from, x.to, g.number)
-		}
-	}
-	return found
 }

@@ -39,13 +39,13 @@ func rolledOut(change func(*history.History)) *history.History {
 			Rollout: dns, At: time.Hour, LastSeq: 1,
 			Locations: []history.FinalLocation{
 				{Name: sas, Leaders: 1, Targets: []history.FinalTarget{
-					{Seq: 1, Generation: 1, Assigned: sasMoment, Reached: 110, Automatic: true, Cause: "BIRTH"},
+					{Seq: 1, Generation: 1, Assigned: sasMoment, Reached: 110, Automatic: true, Cause: "birth"},
 				}},
 				{Name: man, Leaders: 1, Delay: manDelay, Targets: []history.FinalTarget{
-					{Seq: 1, Generation: 2, Assigned: manMoment, Reached: 8010, Automatic: true, Cause: "BIRTH"},
+					{Seq: 1, Generation: 2, Assigned: manMoment, Reached: 8010, Automatic: true, Cause: "birth"},
 				}},
 			},
-			Acts:         []history.FinalAct{{Number: 1, Moment: 1, Verb: "CREATE", Mark: "made"}},
+			Acts:         []history.FinalAct{{Number: 1, Moment: 1, Verb: "create", Mark: "made"}},
 			Versions:     []history.FinalVersion{{Seq: 1, Mark: "v1"}},
 			Members:      []uint64{inSas, inMan},
 			Participants: []history.Participant{{0, inSas, sas, inSas}, {0, inMan, man, inMan}},
@@ -96,9 +96,10 @@ func second(h *history.History) (inSasToo *history.FinalTarget) {
 	f.Versions, f.LastSeq = append(f.Versions, history.FinalVersion{Seq: 2, Mark: "v2"}), 2
 	targets := &f.Locations[0].Targets
 	*targets = append(*targets, history.FinalTarget{
-		Seq: 2, Generation: 3, Assigned: 9000, Reached: 9100, Automatic: true, Cause: "NEXT",
+		Seq: 2, Generation: 3, Assigned: 9000, Reached: 9100, Automatic: true, Cause: "next",
 	})
-	f.Locations[1].Leaders = 0 // it may stay behind
+	f.Participants = f.Participants[:1] // man may stay behind
+	f.Members = f.Members[:1]
 	return &(*targets)[1]
 }
 
@@ -134,10 +135,10 @@ func TestRulesOfRollouts(t *testing.T) {
 		}},
 		{"a location goes back by a roll-back", "", func(h *history.History, f *history.RolloutFinal) {
 			second(h)
-			act(h, "ROLLBACK", history.FinalAct{Moment: 9200, Seq: 1}, manTime+400)
-			f.Locations[0].Leaders = 0
+			act(h, "rollback", history.FinalAct{Moment: 9200, Seq: 1}, manTime+400)
+			f.Participants, f.Members = nil, nil
 			f.Locations[0].Targets = append(f.Locations[0].Targets, history.FinalTarget{
-				Seq: 1, Generation: 4, Assigned: 9201, Cause: "ROLLBACK",
+				Seq: 1, Generation: 4, Assigned: 9201, Cause: "rollback",
 			})
 			h.Targets = append(h.Targets, shownTarget(inSas, sas, 4, 1, manTime+500))
 		}},
@@ -168,23 +169,26 @@ func TestRulesOfRollouts(t *testing.T) {
 			f.Versions = append(f.Versions, history.FinalVersion{Seq: 2, Mark: "unheard"})
 		}},
 		{"an act is carried out twice", "published", func(h *history.History, f *history.RolloutFinal) {
-			act(h, "RETRY", history.FinalAct{Moment: 9000}, manTime+1)
+			act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1)
 			f.Acts = append(f.Acts, f.Acts[1])
 		}},
 		{"an act that was refused is carried out", "published",
 			func(h *history.History, _ *history.RolloutFinal) {
-				act(h, "RETRY", history.FinalAct{Moment: 9000}, manTime+1).Outcome = history.Refused
+				act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1).Outcome = history.Refused
 			}},
+		{"an act is another one", "published", func(h *history.History, f *history.RolloutFinal) {
+			act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1)
+			f.Acts[1].Verb = "abort"
+		}},
 		{"an act is forgotten", "published", func(h *history.History, f *history.RolloutFinal) {
-			act(h, "RETRY", history.FinalAct{Moment: 9000}, manTime+1)
+			act(h, "retry", history.FinalAct{Moment: 9000}, manTime+1)
 			f.Acts = f.Acts[:1]
 		}},
-		{"a ticket is answered twice", "published", func(h *history.History, f *history.RolloutFinal) {
-			for seq, mark := range []string{"one", "two"} {
-				h.Requests = append(h.Requests, request(history.Offer, 7,
-					history.Request{Ticket: 9, Mark: mark, Seq: uint64(seq + 2)}, 50))
-				f.Versions = append(f.Versions, history.FinalVersion{Seq: uint64(seq + 2), Mark: mark})
-			}
+		{"a source is asked in vain", "published", func(h *history.History, f *history.RolloutFinal) {
+			second(h)
+			h.Requests = append(h.Requests, request(history.Offer, 7, history.Request{Mark: "vain", Seq: 3}, 50))
+			f.Versions = append(f.Versions, history.FinalVersion{Seq: 3, Mark: "vain"})
+			f.LastSeq = 5
 		}},
 
 		{"a delay is shorter by the shard", "delays", func(_ *history.History, f *history.RolloutFinal) {
@@ -200,7 +204,7 @@ func TestRulesOfRollouts(t *testing.T) {
 		{"an operator does not wait", "", func(h *history.History, f *history.RolloutFinal) {
 			target := &f.Locations[1].Targets[0]
 			h.Targets[1].At, target.Assigned = 2000, 200
-			target.Automatic, target.Cause = false, "PROMOTE"
+			target.Automatic, target.Cause = false, "promote"
 		}},
 		{"a version comes that the location before never had", "delays",
 			func(_ *history.History, f *history.RolloutFinal) { f.Locations[0].Targets[0].Seq = 3 }},
@@ -211,34 +215,33 @@ func TestRulesOfRollouts(t *testing.T) {
 				h.Targets[1].Location, h.Requests[2].Location, h.Requests[4].Location = "vla", "vla", "vla"
 				f.Participants = f.Participants[:1]
 				f.Members = f.Members[:1]
-				act(h, "BYPASS", history.FinalAct{Moment: 50, Locations: []string{man}}, 1005)
+				act(h, "bypass", history.FinalAct{Moment: 50, Locations: []string{man}}, 1005)
 			}},
 		{"a version that was given up flows on", "delays", func(_ *history.History, f *history.RolloutFinal) {
 			f.Locations[0].Targets[0].Abandoned = 7000
-			f.Locations[0].Leaders = 0
 		}},
 		{"a version that was withdrawn flows on", "delays", func(h *history.History, _ *history.RolloutFinal) {
-			act(h, "WITHDRAW", history.FinalAct{Moment: 7000, Seq: 1}, manTime-10)
+			act(h, "withdraw", history.FinalAct{Moment: 7000, Seq: 1}, manTime-10)
 		}},
 		{"a version comes back after a roll-back", "delays", func(h *history.History, f *history.RolloutFinal) {
 			second(h)
-			act(h, "ROLLBACK", history.FinalAct{Moment: 9150, Seq: 1}, manTime+350)
+			act(h, "rollback", history.FinalAct{Moment: 9150, Seq: 1}, manTime+350)
 			f.Locations[0].Targets = append(f.Locations[0].Targets, history.FinalTarget{
-				Seq: 2, Generation: 4, Assigned: 9200, Automatic: true, Cause: "NEXT",
+				Seq: 2, Generation: 4, Assigned: 9200, Automatic: true, Cause: "next",
 			})
 		}},
 
 		{"it moves in a pause", "pauses", func(h *history.History, _ *history.RolloutFinal) {
-			act(h, "PAUSE", history.FinalAct{Moment: 7000}, manTime-50)
-			act(h, "RESUME", history.FinalAct{Moment: 9000}, manTime+50)
+			act(h, "pause", history.FinalAct{Moment: 7000}, manTime-50)
+			act(h, "resume", history.FinalAct{Moment: 9000}, manTime+50)
 		}},
 		{"what is published in a pause is shown", "pauses", func(h *history.History, _ *history.RolloutFinal) {
-			act(h, "PAUSE", history.FinalAct{Moment: 8500}, manTime+50)
+			act(h, "pause", history.FinalAct{Moment: 8500}, manTime+50)
 			second(h)
 		}},
 		{"it moves after a pause", "", func(h *history.History, _ *history.RolloutFinal) {
-			act(h, "PAUSE", history.FinalAct{Moment: 8500}, manTime+50)
-			act(h, "RESUME", history.FinalAct{Moment: 8600}, manTime+150)
+			act(h, "pause", history.FinalAct{Moment: 8500}, manTime+50)
+			act(h, "resume", history.FinalAct{Moment: 8600}, manTime+150)
 			second(h)
 		}},
 
@@ -246,6 +249,13 @@ func TestRulesOfRollouts(t *testing.T) {
 			func(h *history.History, _ *history.RolloutFinal) {
 				h.Requests[4].Generation = 1
 			}},
+		{"what no checker has passed is reached", "reached",
+			func(_ *history.History, f *history.RolloutFinal) { f.Locations[1].Gated = true }},
+		{"what a checker has passed is reached", "", func(h *history.History, f *history.RolloutFinal) {
+			f.Locations[1].Gated = true
+			h.Requests = append(h.Requests,
+				request(history.Judge, 9, history.Request{Location: man, Seq: 1, Passed: true}, manTime+5))
+		}},
 		{"the next version comes before the one before was reached", "reached",
 			func(h *history.History, f *history.RolloutFinal) {
 				second(h)
@@ -272,8 +282,9 @@ func TestRulesOfRollouts(t *testing.T) {
 			}},
 
 		{"a location stays behind", "converged", func(h *history.History, f *history.RolloutFinal) {
+			members, participants := f.Members, f.Participants
 			second(h)
-			f.Locations[1].Leaders = 1
+			f.Members, f.Participants = members, participants
 		}},
 		{"a target is not reached in the end", "converged", func(_ *history.History, f *history.RolloutFinal) {
 			f.Locations[1].Targets[0].Reached = 0

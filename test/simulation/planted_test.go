@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
 )
@@ -22,6 +23,8 @@ var planted = []struct {
 	make func() *simulation.Bug
 	// shape, if it is set, makes a world of the plan in which it matters.
 	shape func(*simulation.Plan)
+	// rule, if it is set, is the one that must notice it.
+	rule string
 }{
 	{name: "a barrier passes without a quorum", seed: 2, make: freshnessOff},
 	{name: "a new leader gives no grace", seed: 1, make: graceOff, shape: isolations},
@@ -58,6 +61,31 @@ var planted = []struct {
 	{name: "stamps count double", seed: 1, make: fastStamps},
 	{name: "a replica has another time", seed: 1, make: timeOfAnotherReplica, shape: several},
 	{name: "a STRICT read is answered like a RELAXED one", seed: 11, make: relaxedForStrict, shape: longWindows},
+
+	{name: "delays count from when a version was assigned", seed: 1, make: delayFromAssigned, shape: rollouts,
+		rule: "delays"},
+	{name: "delays are half as long", seed: 1, make: halfDelays, shape: rollouts, rule: "delays"},
+	{name: "a delay is shorter after a change of leader", seed: 1, make: elapsedOfEarlierTerms, shape: rolloutsInTurn,
+		rule: "delays"},
+	{name: "an instance that fails counts as having reached", seed: 1, make: failuresReach, shape: rollouts,
+		rule: "reached"},
+	{name: "a leader does not count", seed: 1, make: leadersFollow, shape: rollouts, rule: "reached"},
+	{name: "every verdict passes a gate", seed: 1, make: gatesOpen, shape: rollouts, rule: "reached"},
+	{name: "a pause holds nothing", seed: 2, make: otherAct(rollout.VerbPause, rollout.VerbResume), shape: rollouts,
+		rule: "pauses"},
+	{name: "an act is another one", seed: 1, make: otherAct(rollout.VerbWithdraw, rollout.VerbRetry), shape: rollouts,
+		rule: "published"},
+	{name: "a version that is sent again is published again", seed: 1, make: publishTwice, shape: rollouts,
+		rule: "published"},
+	{name: "a source answers a ticket twice", seed: 4, make: offerTwice, shape: rolloutsOverBadLines,
+		rule: "published"},
+	{name: "a report that changes something is answered without the log", seed: 1, make: swallowed(3), shape: rollouts,
+		rule: "converged"},
+	{name: "who asks is answered an older target", seed: 1, make: oldTargets, shape: rollouts, rule: "targets"},
+	{name: "an instance misses a target", seed: 1, make: lostTargets, shape: rollouts, rule: "converged"},
+	{name: "the session of an instance that is over counts", seed: 1, make: func() *simulation.Bug {
+		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
+	}, shape: rolloutsElsewhere, rule: "converged"},
 }
 
 // isolations cuts off one of three hosts after the other, each for long. Its clients still reach it, and nothing
@@ -90,12 +118,12 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 	for _, x := range planted {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			if *seek > 0 {
-				seekSeed(t, x.make, x.shape)
+				seekSeed(t, x.make, x.shape, x.rule)
 				return
 			}
 			for range tries {
-				if found := noticed(t, x.seed, x.make(), x.shape); len(found) > 0 {
-					t.Log(found[0])
+				if f := noticedBy(noticed(t, x.seed, x.make(), x.shape), x.rule); f != nil {
+					t.Log(f)
 					return
 				}
 			}
@@ -114,8 +142,18 @@ func noticed(t *testing.T, seed uint64, bug *simulation.Bug, shape func(*simulat
 	return found
 }
 
-// seekSeed logs which seeds notice a mistake, and by which rules.
-func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan)) {
+// noticedBy returns the first finding of a rule, or of any where it is empty; nil where there is none.
+func noticedBy(found []history.Finding, rule string) *history.Finding {
+	for i := range found {
+		if rule == "" || found[i].Rule == rule {
+			return &found[i]
+		}
+	}
+	return nil
+}
+
+// seekSeed logs which seeds notice a mistake, by the rule that must or by any, and by which rules.
+func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.Plan), rule string) {
 	for seed := range uint64(*seek) {
 		rules, times := make(map[string]bool), 0
 		for range 2 {
@@ -123,7 +161,7 @@ func seekSeed(t *testing.T, bug func() *simulation.Bug, shape func(*simulation.P
 			for _, f := range found {
 				rules[f.Rule] = true
 			}
-			if len(found) > 0 {
+			if noticedBy(found, rule) != nil {
 				times++
 			}
 		}

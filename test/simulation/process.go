@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/test/history"
@@ -26,6 +27,9 @@ type process struct {
 	over     bool     // its programs have ended for good
 	sessions []uint64 // that have not ended, for the operator to end
 }
+
+// leastRolloutThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
+const leastRolloutThink = 200 * time.Millisecond
 
 // start starts the process, unless it runs.
 func (p *process) start() {
@@ -49,6 +53,13 @@ func (p *process) start() {
 		Profile:  profile, Node: path, Timeouts: p.plan.Timeouts, Think: p.plan.Think, Staleness: p.world.staleness(),
 		Random:       func(program int) *rand.Rand { return p.world.random(part + 10_000*(program+1)) },
 		FirstWatcher: p.id*10_000 + p.starts*100,
+	}
+	if pace := p.world.plan.Rollouts; pace != 0 {
+		p.workers.Rollouts = &workload.RolloutWorkers{
+			Recorder: p.workers.Recorder, Node: path, Number: p.id, Timeout: p.plan.Timeouts[0], Pace: pace,
+			Think:  min(max(p.plan.Think, leastRolloutThink), pace*time.Second),
+			Random: func(worker int) *rand.Rand { return p.world.random(part + 1_000_000*worker) },
+		}
 	}
 	for range p.plan.Watchers {
 		p.workers.Watched = append(p.workers.Watched, workload.Pick(random, targets...).Name)

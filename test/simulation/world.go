@@ -32,7 +32,8 @@ type world struct {
 	times      *times
 	network    *network
 	clients    []*process
-	background sync.WaitGroup // the operator and the faults
+	rollouts   *workload.RolloutOperator // nil where there are none
+	background sync.WaitGroup            // the operators and the faults
 	began      time.Time
 
 	mu   sync.Mutex // guards what follows
@@ -105,8 +106,14 @@ func (w *world) open(o Options) error {
 	return nil
 }
 
-// alwaysLater says that something waits for the time of every shard, for longer than a world lasts.
-func alwaysLater(uint64, *shard.Machine) (at uint64, ok bool) { return 1 << 60, true }
+// alwaysLater says that something waits for the time of every shard, for longer than a world lasts, where nothing else
+// does.
+func alwaysLater(_ uint64, m *shard.Machine) (at uint64, ok bool) {
+	if at, ok := m.NextAlarm(); ok {
+		return at, true
+	}
+	return 1 << 60, true
+}
 
 // clockAt is a clock that runs at a rate.
 func clockAt(rate float64) func() time.Time {
@@ -156,6 +163,7 @@ func (w *world) work() {
 	for _, c := range w.clients {
 		c.start()
 	}
+	w.startRollouts(ctx)
 	if w.plan.Operator {
 		w.background.Go(func() { w.operate(ctx, w.random(500)) })
 	}
@@ -174,6 +182,7 @@ func (w *world) work() {
 	}
 	w.background.Wait()
 	w.cluster.Net().HealAll()
+	w.finishRollouts()
 	time.Sleep(w.plan.Recovery)
 }
 
@@ -258,6 +267,7 @@ func (w *world) end() {
 		w.record.Final(o.Semaphore, *o.Found, watchers, false)
 	}
 	w.checkSessions(ctx, c)
+	w.readRollouts()
 	for _, p := range w.clients {
 		p.checkOneShotWatches(revisions)
 		p.close()

@@ -66,11 +66,14 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err := c.create("first", ""); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest level brought is refused by hosts of both builds until the level has risen.
+	// What the newest level brought, such as rollouts, is refused by hosts of both builds until the level has risen.
 	refused := func() {
 		t.Helper()
 		if err := c.quota(1, 1); !errors.Is(err, protocol.ErrUnsupported) {
 			t.Fatalf("a numbered change at level %d: %v", before, err)
+		}
+		if err := c.checkRolloutsRefused(); err != nil {
+			t.Fatalf("level %d: %v", before, err)
 		}
 	}
 
@@ -90,6 +93,9 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 		at(i, int(level.Newest))
 	}
 	hosts[0].await("a numbered change is taken", func() bool { return c.quota(1, 1) == nil })
+	if err := c.rollOut("dns", "sas", "the first version"); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
 		t.Fatal(err)
 	}

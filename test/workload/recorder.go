@@ -25,6 +25,12 @@ type Recorder interface {
 	Write(of history.Semaphore, lease *client.Lease)
 	// View records what a watcher is shown now.
 	View(v history.View)
+	// BeginRequest records that a request about a rollout begins, and returns what records its outcome and its error.
+	BeginRequest(r history.Request) (end func(r history.Request, err error))
+	// Target records what an instance of a rollout is shown now.
+	Target(t history.Target)
+	// Joined records that an instance has joined a rollout, or takes part no more where it has no session.
+	Joined(j history.Joined)
 	// Note records a finding.
 	Note(format string, args ...any)
 }
@@ -88,6 +94,24 @@ func (r *Reporter) Begin(o history.Operation) (end func(history.Operation, error
 		r.Replace(number, history.Entry{Operation: &o})
 	}
 }
+
+// BeginRequest implements Recorder.
+func (r *Reporter) BeginRequest(x history.Request) (end func(history.Request, error)) {
+	number := r.Report(history.Entry{Request: &x})
+	return func(x history.Request, _ error) {
+		x.Returned = r.Now()
+		r.Replace(number, history.Entry{Request: &x})
+	}
+}
+
+// Target implements Recorder.
+func (r *Reporter) Target(t history.Target) {
+	t.At = r.Now()
+	r.Report(history.Entry{Target: &t})
+}
+
+// Joined implements Recorder.
+func (r *Reporter) Joined(j history.Joined) { r.Report(history.Entry{Joined: &j}) }
 
 // Write implements Recorder. The writer believed in its lease if it still does after the write.
 func (r *Reporter) Write(of history.Semaphore, lease *client.Lease) {

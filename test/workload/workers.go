@@ -26,6 +26,8 @@ type Workers struct {
 	// Watched are the semaphores that are followed, by a watcher each. Watchers are numbered from FirstWatcher on.
 	Watched      []string
 	FirstWatcher int
+	// Rollouts, if it is set, works with rollouts besides. Its Client is set when there is one.
+	Rollouts *RolloutWorkers
 
 	stopPrograms context.CancelFunc
 	stopWatchers context.CancelFunc // watchers go on after the programs have ended
@@ -61,22 +63,33 @@ func (w *Workers) run(work, watch context.Context) {
 		w.programs = append(w.programs, p)
 		w.working.Go(func() { p.Run(work) })
 	}
+	if w.Rollouts != nil {
+		w.Rollouts.Client = c
+		w.Rollouts.Start()
+	}
 	for i, name := range w.Watched {
 		of := history.Semaphore{Node: w.Node, Name: name}
 		w.watching.Go(func() { Watch(watch, c, of, w.FirstWatcher+i, w.Recorder) })
 	}
 }
 
-// StopPrograms ends the programs and waits for them. What they hold they keep, and watchers go on.
+// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and calm instances of
+// rollouts.
 func (w *Workers) StopPrograms() {
 	w.stopPrograms()
 	w.working.Wait()
+	if w.Rollouts != nil {
+		w.Rollouts.Calm()
+	}
 }
 
 // Close ends the watchers and the client, after StopPrograms.
 func (w *Workers) Close() (err error) {
 	w.stopWatchers()
 	if c := w.Client(); c != nil {
+		if w.Rollouts != nil {
+			w.Rollouts.Close()
+		}
 		err = c.Close()
 	}
 	w.watching.Wait()

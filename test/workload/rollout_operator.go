@@ -1,0 +1,169 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// RolloutOperator makes the rollouts of a test, acts on them, and reads in the end what they have decided.
+type RolloutOperator struct {
+	Client *client.Client
+	Record *history.Recorder
+	Node   string
+	Pace   time.Duration // that of Rollouts
+	Random *rand.Rand
+	acts   int
+}
+
+// rolloutNames are those of Rollouts in an order that does not change.
+var rolloutNames = []string{"published", "asked"}
+
+// operatorTimeout is that of an operator's requests, operatorSession that of its sessions.
+const (
+	operatorTimeout = 20 * time.Second
+	operatorSession = 5 * time.Second
+)
+
+// Make makes the rollouts, however often that has to be tried. It returns false where the context ends before.
+func (o *RolloutOperator) Make(ctx context.Context) bool {
+	specs := Rollouts(o.Pace)
+	for _, name := range rolloutNames {
+		err := client.ErrUnavailable
+		for err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+			if ctx.Err() != nil {
+				return false
+			}
+			try, cancel := context.WithTimeout(ctx, operatorTimeout)
+			err = rollout.Of(o.Client, o.Node, name).Create(try, specs[name], rollout.By{Reason: "made"})
+			cancel()
+			Sleep(ctx, retryPause)
+		}
+	}
+	return true
+}
+
+// Operate acts on the rollouts now and then, until the context ends.
+func (o *RolloutOperator) Operate(ctx context.Context) {
+	if !o.Make(ctx) {
+		return
+	}
+	for Sleep(ctx, UpTo(o.Random, 20*o.Pace*time.Second)) {
+		o.act(ctx, Pick(o.Random, rolloutNames...))
+	}
+}
+
+// act draws an act, and what ends it where it would hold the rollout up for ever.
+func (o *RolloutOperator) act(ctx context.Context, name string) {
+	long := UpTo(o.Random, 3*o.Pace*time.Second)
+	locations := []string{Pick(o.Random, sas, man, man)}
+	switch o.Random.IntN(10) {
+	case 0, 1:
+		o.do(ctx, name, rollout.Act{Verb: rollout.Pause})
+		Sleep(ctx, long)
+		o.do(ctx, name, rollout.Act{Verb: rollout.Resume})
+	case 2:
+		o.do(ctx, name, rollout.Act{Verb: rollout.Promote, Locations: Pick(o.Random, nil, locations)})
+	case 3:
+		o.do(ctx, name, rollout.Act{Verb: rollout.Abort})
+		Sleep(ctx, long)
+		o.do(ctx, name, rollout.Act{Verb: Pick(o.Random, rollout.Resume, rollout.Retry)})
+	case 4, 5, 6:
+		o.do(ctx, name, rollout.Act{
+			Verb: rollout.Rollback, Seq: o.recent(ctx, name), Fast: o.Random.IntN(2) == 0,
+			Locations: Pick(o.Random, nil, locations),
+		})
+	case 7:
+		o.do(ctx, name, rollout.Act{Verb: rollout.Withdraw, Seq: o.recent(ctx, name)})
+	case 8:
+		o.do(ctx, name, rollout.Act{Verb: rollout.Retry})
+	case 9:
+		if o.Random.IntN(3) == 0 {
+			o.do(ctx, name, rollout.Act{Verb: rollout.Bypass, Locations: locations})
+			Sleep(ctx, long)
+			o.do(ctx, name, rollout.Act{Verb: rollout.Unbypass, Locations: locations})
+		}
+	}
+}
+
+// recent draws one of the last versions of a rollout, 0 where it cannot be read.
+func (o *RolloutOperator) recent(ctx context.Context, name string) uint64 {
+	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
+	defer cancel()
+	s, err := rollout.Of(o.Client, o.Node, name).Describe(ctx)
+	if err != nil {
+		return 0
+	}
+	return s.LastSeq - min(s.LastSeq, o.Random.Uint64N(4))
+}
+
+// do carries an act out, and reports whether that is certain.
+func (o *RolloutOperator) do(ctx context.Context, name string, act rollout.Act) bool {
+	o.acts++
+	act.By = rollout.By{Author: "operator", Reason: fmt.Sprintf("act-%d", o.acts)}
+	return o.request(ctx, name, history.Request{
+		Kind: history.Act, Verb: act.Verb.String(), Locations: act.Locations, Seq: act.Seq, Mark: act.By.Reason,
+	}, func(ctx context.Context, r *rollout.Rollout, _ *history.Request) error { return r.Act(ctx, act) })
+}
+
+// request makes a request in a session of its own, so that it takes effect once. It reports whether it certainly has.
+func (o *RolloutOperator) request(
+	ctx context.Context, name string, r history.Request,
+	make func(context.Context, *rollout.Rollout, *history.Request) error,
+) bool {
+	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
+	defer cancel()
+	s, err := o.Client.Session(ctx, o.Node, client.SessionTimeout(operatorSession))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = s.Close(ctx) }() // or it ends by itself
+	r.Rollout, r.Session, r.Called = history.Rollout{Node: o.Node, Name: name}, s.ID(), o.Record.Now()
+	r.Outcome, r.Error = OutcomeOf(make(ctx, rollout.In(s, name), &r))
+	o.Record.Request(r)
+	return r.Outcome == history.Done
+}
+
+// Finish takes away whatever holds the rollouts up, and publishes a last version of each. It returns false where the
+// context ends before. The faults are over by then, and the workers calm.
+func (o *RolloutOperator) Finish(ctx context.Context) bool {
+	if !o.Make(ctx) {
+		return false
+	}
+	specs := Rollouts(o.Pace)
+	for _, name := range rolloutNames {
+		var all []string
+		for _, l := range specs[name].Locations {
+			all = append(all, l.Name)
+		}
+		for _, step := range []func() bool{
+			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Unbypass, Locations: all}) },
+			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Resume}) },
+			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Promote}) },
+			func() bool { return o.publishLast(ctx, name) },
+		} {
+			for !step() {
+				if !Sleep(ctx, retryPause) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (o *RolloutOperator) publishLast(ctx context.Context, name string) bool {
+	o.acts++
+	mark := fmt.Sprintf("last-%d", o.acts)
+	return o.request(ctx, name, history.Request{Kind: history.Publish, Mark: mark},
+		func(ctx context.Context, r *rollout.Rollout, x *history.Request) (err error) {
+			x.Seq, err = r.Publish(ctx, []byte(mark), rollout.Label(mark))
+			return err
+		})
+}
