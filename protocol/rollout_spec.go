@@ -5,7 +5,7 @@ type RolloutSpec struct {
 	Locations LocationSpecs // in the order in which versions reach them
 	DelayFrom DelayFrom
 	Versions  VersionSource
-	// Reelect without any number in it stands for the defaults: after 60 s and 3 attempts, every 10 s, 5 times in a row.
+	// Reelect without a number in it stands for the defaults: after 60 s and 3 attempts, every 10 s, 5 times in a row.
 	Reelect ReelectSpec
 	// ProgressMillis is after which time an unreached target is reported as stuck, HaltMillis after which time it halts
 	// the rollout; 0 is never.

@@ -89,6 +89,22 @@ func (c *conn) mutate(r *protocol.Request) {
 	}
 }
 
+// answerUnchanged answers a report or an ask of an instance of a rollout that changes nothing, without the log, and
+// reports whether it is one. What it answers of targets is as fresh as a RELAXED read.
+func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command *shard.Command) bool {
+	if !rp.Leads() || !rp.MayAnswer(protocol.ConsistencyRelaxed) {
+		return false
+	}
+	answer := rp.Unchanged(command)
+	if answer == nil {
+		return false
+	}
+	c.Answer(r.ID, answer)
+	c.host.metrics.Answered(r.Kind, c.host.clock()-c.started)
+	c.host.metrics.Unlogged(r.Kind)
+	return true
+}
+
 // mutateLater is mutate in a node that this host does not know: it may have been made a moment ago, through another
 // host. It asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {

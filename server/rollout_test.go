@@ -71,7 +71,8 @@ func TestARolloutIsReadInParts(t *testing.T) {
 			if row.ID&3 == 0 {
 				var l protocol.RolloutLocation
 				readRecord(t, row.Body, &l)
-				names = append(names, fmt.Sprintf("%d %s %d/%d", l.Place, l.Spec.Name, l.Counts.Reached, l.Counts.Leaders))
+				names = append(names,
+					fmt.Sprintf("%d %s %d/%d", l.Place, l.Spec.Name, l.Counts.Reached, l.Counts.Leaders))
 				continue
 			}
 			var v protocol.RolloutVersion

@@ -24,8 +24,8 @@ func (r *Replica) askAnswer(c *shard.Command, e *shard.Effect) protocol.RolloutA
 	return a
 }
 
-// Unchanged returns the answer to a report or an ask that would change nothing, and nil where it has to go into the log.
-// This host leads the shard.
+// Unchanged returns the answer to a report or an ask that would change nothing, and nil where it has to go into the
+// log. This host leads the shard.
 func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
 	elapsed, counted := r.Pipeline.Elapsed()
 	clock := r.Machine.Clock()

@@ -1,0 +1,312 @@
+package server_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// story is every mutation of a rollout once, in an order in which each succeeds. Those of a session have its numbers.
+func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
+	spec := locations([]string{"sas"})
+	spec.Versions, spec.AskMillis = protocol.VersionsAsked, 60_000
+	var first protocol.LocationSpec
+	for l := range spec.Locations.All() {
+		first = l
+	}
+	first.Gates.Append(protocol.Word("errors"))
+	spec.Locations.Reset()
+	spec.Locations.Append(first)
+	report := protocol.InstanceReport{Current: 1, Generation: 1}
+	return []protocol.RequestMessage{
+		&protocol.RolloutPut{Mutation: m.mutation(), NodeID: b.node, Name: dns, Spec: spec},
+		&protocol.RolloutSource{Mutation: m.mutation(), NodeID: b.node, Name: dns, Source: []byte("yp")},
+		&protocol.RolloutJoin{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte("a.sas"), Location: []byte("sas"),
+		},
+		&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true},
+		&protocol.RolloutOffer{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Ticket: 1, Payload: []byte("one"),
+			Label: []byte("first"),
+		},
+		&protocol.RolloutAsk{Mutation: m.mutation(), NodeID: b.node, Name: dns},
+		&protocol.RolloutReport{Mutation: m.mutation(), NodeID: b.node, Name: dns, Report: report},
+		&protocol.RolloutGate{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Location: []byte("sas"), Gate: []byte("errors"), Seq: 1,
+			Verdict: protocol.VerdictPassed,
+		},
+		&protocol.RolloutPublish{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Payload: []byte("two"), Compare: true, ExpectedSeq: 1,
+			Fence: 7,
+		},
+		&protocol.RolloutAct{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Act: protocol.Act{Verb: protocol.VerbAbort},
+		},
+		&protocol.RolloutLeave{Mutation: m.mutation(), NodeID: b.node, Name: dns},
+		&protocol.RolloutDelete{Mutation: m.mutation(), NodeID: b.node, Name: dns, Force: true},
+	}
+}
+
+// TestEveryMutationOfARolloutIsCarriedOutOnce: sent again over another connection it is answered as it was, and nothing
+// happens twice. The answers are what the story makes them.
+func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		m := b.session(10 * time.Minute)
+		again := speak(t, b.c, b.c.Leader(1))
+		again.must(again.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		answers := make(map[protocol.Kind]any)
+		for _, request := range b.story(m) {
+			// The client has not seen the answer: nothing is acknowledged.
+			reflect.ValueOf(request).Elem().FieldByName("Acknowledged").SetUint(0)
+			first := *m.must(request)
+			second := *again.must(again.ask(request))
+			one, two := fmt.Sprintf("%+v", first.Message()), fmt.Sprintf("%+v", second.Message())
+			want(t, fmt.Sprintf("%v sent again", request.Kind()), two, one)
+			answers[request.Kind()] = first.Message()
+			if request.Kind() == protocol.KindRolloutAct { // the last of which all parts are there
+				b.checkStory(t)
+			}
+		}
+		want(t, "created", answers[protocol.KindRolloutPut].(*protocol.RolloutPutAnswer).Created, true)
+		source := answers[protocol.KindRolloutSource].(*protocol.RolloutSourceAnswer).SourceID
+		want(t, "one part for both", answers[protocol.KindRolloutJoin].(*protocol.RolloutJoinAnswer).InstanceID, source)
+		want(t, "offered", answers[protocol.KindRolloutOffer].(*protocol.RolloutOfferAnswer).Seq, 1)
+		want(t, "published", answers[protocol.KindRolloutPublish].(*protocol.RolloutPublishAnswer).Seq, 2)
+		asked := answers[protocol.KindRolloutAsk].(*protocol.RolloutAskAnswer)
+		want(t, "generation", asked.Target.Generation, 1)
+		want(t, "generation after the act", answers[protocol.KindRolloutAct].(*protocol.RolloutActAnswer).Generation, 2)
+		want(t, "after the delete", b.s.ask(&protocol.RolloutDescribe{NodeID: b.node, Name: dns}).Result.Status,
+			protocol.StatusNotFound)
+	})
+}
+
+// checkStory looks at what the story has led to before it ends.
+func (b *rolloutBed) checkStory(t *testing.T) {
+	t.Helper()
+	acts, history := b.describe("acts"), b.describe("history/sas")
+	want(t, "acts", acts.Rows.Len(), 2)
+	want(t, "targets", history.Rows.Len(), 2)
+	for row := range history.Rows.All() {
+		var target protocol.TargetRow
+		readRecord(t, row.Body, &target)
+		want(t, "the first is reached, the second given up", fmt.Sprint(target.Seq, target.Reached != 0,
+			target.Abandoned != 0), fmt.Sprint(target.Generation, target.Generation == 1, target.Generation == 2))
+	}
+	var head protocol.RolloutHead
+	b.head("", &head)
+	want(t, "versions", head.LastSeq, 2)
+	want(t, "why it halted", head.Halted.Reason, protocol.HaltAborted)
+}
+
+// TestAHostThatDoesNotLeadSendsRolloutsOn: each mutation names the leader, and reads are answered.
+func TestAHostThatDoesNotLeadSendsRolloutsOn(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		leader := b.c.Leader(1)
+		m := b.session(10 * time.Minute)
+		other := speak(t, b.c, leader%3+1)
+		other.must(other.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		story := b.story(m)
+		for _, request := range story {
+			result := other.ask(request).Result
+			want(t, request.Kind().String(), result.Status, protocol.StatusMoved)
+			want(t, "leader", result.Moved.LeaderAddress, servertest.Address(leader))
+		}
+		m.must(story[0])
+		for _, read := range []protocol.RequestMessage{
+			&protocol.RolloutDescribe{NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict},
+			&protocol.RolloutList{NodeID: b.node, ShardID: 1, Consistency: protocol.ConsistencyStrict},
+			&protocol.RolloutPlan{NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict},
+		} {
+			other.must(other.ask(read))
+		}
+	}, servertest.Hosts(3))
+}
+
+// TestARefusalOfARolloutSaysWhy: the message says what is wrong, in words of what is there.
+func TestARefusalOfARolloutSaysWhy(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		revision := b.put(locations([]string{"sas", "man"}))
+		b.s.must(b.s.ask(&protocol.SemaphoreCreate{NodeID: b.node, Name: []byte("slots"), Limit: 1}))
+		a, stranger := b.join("a.sas", "sas"), b.session(time.Minute)
+		b.publish("one")
+		b.s.must(b.s.ask(&protocol.RolloutPublish{NodeID: b.node, Name: dns, Fence: 7}))
+		twice := locations([]string{"sas", "sas"})
+		for _, x := range []struct {
+			what   string
+			by     *member
+			m      protocol.RequestMessage
+			status protocol.Status
+			says   string
+		}{
+			{"a spec with a name twice", a, &protocol.RolloutPut{Mode: protocol.PutAlter, Spec: twice},
+				protocol.StatusBadRequest, "sas is there twice"},
+			{"create what is there", a, &protocol.RolloutPut{Spec: locations([]string{"sas"})},
+				protocol.StatusAlreadyExists, "there is a rollout of this name"},
+			{"another spec", a, &protocol.RolloutPut{Mode: protocol.PutAlter, Spec: locations([]string{"sas"}),
+				ExpectedRevision: revision + 1}, protocol.StatusPreconditionFailed, fmt.Sprint(revision)},
+			{"a publication that is late", a, &protocol.RolloutPublish{Compare: true, ExpectedSeq: 1},
+				protocol.StatusPreconditionFailed, "the last version is 2, not 1"},
+			{"a publication that is fenced off", a, &protocol.RolloutPublish{Fence: 6}, protocol.StatusFenced, "7"},
+			{"no such location", stranger, &protocol.RolloutJoin{Instance: []byte("x"), Location: []byte("vla")},
+				protocol.StatusPreconditionFailed, `"vla"; there are sas, man`},
+			{"a name that is taken", stranger, &protocol.RolloutJoin{Instance: []byte("a.sas"),
+				Location: []byte("man")}, protocol.StatusAlreadyExists, "has joined as a.sas"},
+			{"a report of a stranger", stranger, &protocol.RolloutReport{}, protocol.StatusNotFound, "join again"},
+			{"a role of a stranger", stranger, &protocol.RolloutRole{}, protocol.StatusNotFound, "join again"},
+			{"a generation that was never given", a, &protocol.RolloutAsk{Report: protocol.InstanceReport{
+				Generation: 99}}, protocol.StatusBadRequest, "has had no generation 99"},
+			{"a ticket that is not open", a, &protocol.RolloutOffer{Ticket: 5}, protocol.StatusFenced, "ticket 5"},
+			{"no such gate", a, &protocol.RolloutGate{Location: []byte("sas"), Gate: []byte("g"), Seq: 1},
+				protocol.StatusNotFound, "g"},
+			{"an act on no such version", a, &protocol.RolloutAct{Act: protocol.Act{Verb: protocol.VerbRollback,
+				Seq: 9}}, protocol.StatusNotFound, "9"},
+			{"no act", a, &protocol.RolloutAct{Act: protocol.Act{Verb: 77}}, protocol.StatusBadRequest, ""},
+			{"a delete while instances live", a, &protocol.RolloutDelete{}, protocol.StatusPreconditionFailed,
+				"1 instances have joined"},
+			{"the name of a semaphore", a, &protocol.RolloutPublish{Name: []byte("slots")},
+				protocol.StatusPreconditionFailed, "object of another kind than rollout"},
+			{"no such rollout", a, &protocol.RolloutPublish{Name: []byte("none")}, protocol.StatusNotFound,
+				"no rollout of this name"},
+		} {
+			fields := reflect.ValueOf(x.m).Elem()
+			fields.FieldByName("Mutation").Set(reflect.ValueOf(x.by.mutation()))
+			fields.FieldByName("NodeID").SetUint(b.node)
+			if fields.FieldByName("Name").IsZero() {
+				fields.FieldByName("Name").SetBytes(dns)
+			}
+			got := x.by.s.ask(x.m).Result
+			if got.Status != x.status || !strings.Contains(got.Message, x.says) {
+				t.Errorf("%s: %v %q, want %v with %q", x.what, got.Status, got.Message, x.status, x.says)
+			}
+		}
+		noName := b.s.ask(&protocol.RolloutPublish{NodeID: b.node}).Result
+		want(t, "no name", noName.Status, protocol.StatusBadRequest)
+		foreign := b.s.ask(&protocol.RolloutRole{Mutation: a.mutation(), NodeID: b.node, Name: dns}).Result
+		want(t, "a session of another connection", foreign.Status, protocol.StatusBadSession)
+		alone := b.s.ask(&protocol.RolloutJoin{NodeID: b.node, Name: dns, Instance: []byte("x"),
+			Location: []byte("sas")})
+		want(t, "an instance without a session", alone.Result.Status, protocol.StatusBadRequest)
+	})
+}
+
+// TestRolloutsAreUnsupportedBelowTheirLevel: a host that knows them proposes nothing that others could not follow.
+func TestRolloutsAreUnsupportedBelowTheirLevel(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		m := b.session(time.Minute)
+		for _, request := range append(b.story(m),
+			&protocol.RolloutDescribe{NodeID: b.node, Name: dns}, &protocol.RolloutList{NodeID: b.node, ShardID: 1},
+			&protocol.RolloutPlan{NodeID: b.node, Name: dns},
+			&protocol.Watch{NodeID: b.node, Name: dns, ObjectKind: protocol.ObjectRollout},
+		) {
+			got := m.s.ask(request).Result
+			if got.Status != protocol.StatusUnsupported || !strings.Contains(got.Message, "feature level 4") {
+				t.Errorf("%v: %v %q", request.Kind(), got.Status, got.Message)
+			}
+		}
+	}, servertest.Config(func(c *server.Config) { c.Level = level.Newest - 1 }))
+}
+
+// TestRightsOnRollouts: readers read, writers publish and take part, and admins make, change and delete. Acts are
+// audited, with who and why.
+func TestRightsOnRollouts(t *testing.T) {
+	needsRollouts(t)
+	var log logbook
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		time.Sleep(time.Second) // for the shards to rise too
+		admin := enter(t, c, "admin")
+		node := admin.node("/prod/jobs")
+		put := &protocol.RolloutPut{NodeID: node, Name: dns, Spec: locations([]string{"sas"}), Author: []byte("ann"),
+			Reason: []byte("YP-1")}
+		act := &protocol.RolloutAct{NodeID: node, Name: dns, Act: protocol.Act{
+			Verb: protocol.VerbPause, Author: []byte("ann"), Reason: []byte("wait"),
+		}}
+		remove := &protocol.RolloutDelete{NodeID: node, Name: dns, Force: true}
+		publish := &protocol.RolloutPublish{NodeID: node, Name: dns}
+		describe := &protocol.RolloutDescribe{NodeID: node, Name: dns}
+		admin.must(admin.ask(put))
+		for token, may := range map[string][]protocol.RequestMessage{
+			"reader": {describe}, "writer": {describe, publish}, "admin": {describe, publish, act, remove},
+		} {
+			if token == "admin" {
+				continue // last, because it deletes
+			}
+			s := enter(t, c, token)
+			for _, m := range []protocol.RequestMessage{describe, publish, act, put, remove} {
+				status := protocol.StatusUnauthorized
+				for _, allowed := range may {
+					if allowed == m {
+						status = protocol.StatusSuccess
+					}
+				}
+				want(t, fmt.Sprint(token, ": ", m.Kind()), s.ask(m).Result.Status, status)
+			}
+		}
+		admin.must(admin.ask(act))
+		admin.must(admin.ask(remove))
+		lines := strings.Join(log.lines("msg=audit"), "\n")
+		for _, line := range []string{
+			`verb="put rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=YP-1`,
+			`verb="pause rollout" object="/prod/jobs \"dns\"" outcome=SUCCESS author=ann reason=wait`,
+			`verb="delete rollout by force" object="/prod/jobs \"dns\"" outcome=SUCCESS`,
+			`verb="pause rollout" object="/prod/jobs \"dns\"" outcome=UNAUTHORIZED`,
+		} {
+			if !strings.Contains(lines, line) {
+				t.Errorf("the log does not have %s:\n%s", line, lines)
+			}
+		}
+	}, log.option(), servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+}
+
+// TestRolloutsCountInQuotas: what would take more than the quota of the node is refused, and changes nothing.
+func TestRolloutsCountInQuotas(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		const quota, payload = 1 << 20, 60_000
+		operator := speak(t, b.c, b.c.Leader(0))
+		operator.must(operator.ask(&protocol.NodeAlter{
+			Path: []byte("/prod"), Config: protocol.NodeConfig{QuotaBytes: quota},
+		}))
+		time.Sleep(time.Minute) // until the shard has it
+		b.s = speak(t, b.c, b.c.Leader(1))
+		b.put(locations([]string{"sas"}))
+		publish := &protocol.RolloutPublish{NodeID: b.node, Name: dns, Payload: make([]byte, payload)}
+		for range quota / payload {
+			b.s.must(b.s.ask(publish))
+		}
+		got := b.s.ask(publish).Result
+		want(t, "status", got.Status, protocol.StatusQuotaExceeded)
+		want(t, "quota", got.Quota.Kind, protocol.QuotaNodeBytes)
+		if !strings.Contains(got.Message, "raise quota_bytes of the node") {
+			t.Errorf("the message is %q", got.Message)
+		}
+		var head protocol.RolloutHead
+		b.head("", &head)
+		want(t, "the newest version", head.LastSeq, quota/payload)
+	})
+}
+
+// TestThoseWhoTakePartHearOfADeleteByForce: each session once, and the watches of all views.
+func TestThoseWhoTakePartHearOfADeleteByForce(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		b.put(locations([]string{"sas"}))
+		m := b.join("a.sas", "sas")
+		watch := b.watch(m.s, "location/sas", 0)
+		want(t, "exists", m.s.await(watch, protocol.KindWatchSnapshot).WatchSnapshot.Exists, true)
+		b.s.must(b.s.ask(&protocol.RolloutDelete{NodeID: b.node, Name: dns, Force: true}))
+		lost := m.s.await(0, protocol.KindHoldingLost).HoldingLost
+		want(t, "session", lost.SessionID, m.id)
+		want(t, "name", string(lost.Name), "dns")
+		want(t, "kind", lost.ObjectKind, protocol.ObjectRollout)
+		want(t, "reason", lost.Reason, protocol.AbortDeleted)
+		want(t, "the watch says", m.s.await(watch, protocol.KindWatchDelta).WatchDelta.Existence,
+			protocol.ExistenceDeleted)
+		got := m.s.ask(&protocol.RolloutAsk{Mutation: m.mutation(), NodeID: b.node, Name: dns}).Result
+		want(t, "an ask", got.Status, protocol.StatusNotFound)
+	})
+}

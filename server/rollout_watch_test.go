@@ -1,0 +1,269 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// viewer keeps the view of a watch as a client does.
+type viewer struct {
+	t        *testing.T
+	s        *speaker
+	id       uint64
+	exists   bool
+	revision uint64
+	head     []byte
+	rows     map[uint64][]byte
+}
+
+// view opens a watch of a view, and waits until all of it is there.
+func (b *rolloutBed) view(s *speaker, name string, since uint64) *viewer {
+	b.t.Helper()
+	return &viewer{t: b.t, s: s, id: b.watch(s, name, since), revision: since, rows: make(map[uint64][]byte)}
+}
+
+// until takes pushes in until the view is as wanted.
+func (v *viewer) until(what string, is func() bool) {
+	v.t.Helper()
+	for !is() {
+		payload, err := v.next()
+		if err != nil {
+			v.t.Fatalf("waiting for %s: %v; the view has the head %x and %d rows", what, err, v.head, len(v.rows))
+		}
+		a := v.s.decode(payload)
+		switch a.Kind {
+		case protocol.KindWatchSnapshot:
+			m := &a.WatchSnapshot
+			if m.First {
+				v.exists, v.head = m.Exists, bytes.Clone(m.Data)
+				clear(v.rows)
+			}
+			v.put(&m.Rows)
+			v.revision = m.Revision
+		case protocol.KindWatchDelta:
+			m := &a.WatchDelta
+			if m.From > v.revision {
+				v.t.Fatalf("a delta from %d comes to revision %d", m.From, v.revision)
+			}
+			if m.Existence != protocol.ExistenceSame {
+				v.exists = m.Existence == protocol.ExistenceCreated
+				clear(v.rows)
+			}
+			if m.DataChanged {
+				v.head = bytes.Clone(m.Data)
+			}
+			for id := range m.Gone.All() {
+				delete(v.rows, uint64(id))
+			}
+			v.put(&m.Rows)
+			v.revision = m.To
+		}
+	}
+}
+
+func (v *viewer) put(rows *protocol.Rows) {
+	for row := range rows.All() {
+		v.rows[row.ID] = bytes.Clone(row.Body)
+	}
+}
+
+// next returns the next push of the watch.
+func (v *viewer) next() ([]byte, error) {
+	for i, k := range v.s.kept {
+		if v.s.decode(k.payload).ID == v.id {
+			v.s.kept = append(v.s.kept[:i:i], v.s.kept[i+1:]...)
+			return k.payload, nil
+		}
+	}
+	for {
+		payload, err := v.s.read(30 * time.Second)
+		if err != nil || v.s.decode(payload).ID == v.id {
+			return payload, err
+		}
+		v.s.kept = append(v.s.kept, kept{payload})
+	}
+}
+
+func (v *viewer) record(into protocol.Record) {
+	v.t.Helper()
+	readRecord(v.t, v.head, into)
+}
+
+// TestEachViewOfARolloutShowsItsChanges: and none of others.
+func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		spec := locations([]string{"sas", "man"}, 0, time.Hour)
+		spec.Versions, spec.AskMillis = protocol.VersionsAsked, 60_000
+		source, m := b.session(10*time.Minute), b.session(10*time.Minute)
+		early := b.view(speak(t, b.c, 1), "location/sas", 0)
+		early.until("nothing", func() bool { return early.revision > 0 || !early.exists })
+		b.put(spec)
+		early.until("the rollout", func() bool { return early.exists })
+		whole, man := b.view(b.s, "", 0), b.view(speak(t, b.c, 1), "location/man", 0)
+		instances, ticket := b.view(m.s, "instances/sas", 0), b.view(source.s, "source", 0)
+		man.until("a location", func() bool { return man.exists })
+		whole.until("two locations", func() bool { return len(whole.rows) == 2 })
+
+		source.must(&protocol.RolloutSource{
+			Mutation: source.mutation(), NodeID: b.node, Name: dns, Source: []byte("yp"),
+		})
+		m.must(&protocol.RolloutJoin{
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte("a.sas"), Location: []byte("sas"),
+		})
+		instances.until("an instance", func() bool { return len(instances.rows) == 1 })
+		var asked protocol.SourceTicket
+		ticket.until("a question", func() bool {
+			if len(ticket.head) > 0 {
+				ticket.record(&asked)
+			}
+			return asked.Ticket != 0
+		})
+		source.must(&protocol.RolloutOffer{
+			Mutation: source.mutation(), NodeID: b.node, Name: dns, Ticket: asked.Ticket, Payload: []byte("made"),
+		})
+		var target protocol.RolloutTarget
+		early.until("a target", func() bool {
+			early.record(&target)
+			return target.Generation != 0
+		})
+		want(t, "payload", string(target.Payload), "made")
+		ticket.until("no question", func() bool {
+			ticket.record(&asked)
+			return asked.Ticket == 0
+		})
+		whole.until("a version", func() bool { return len(whole.rows) == 3 })
+		m.must(&protocol.RolloutLeave{Mutation: m.mutation(), NodeID: b.node, Name: dns})
+		instances.until("no instance", func() bool { return len(instances.rows) == 0 })
+		revision := man.revision
+		man.s.must(man.s.ask(&protocol.Ping{}))
+		for _, k := range man.s.kept {
+			if a := man.s.decode(k.payload); a.ID == man.id {
+				t.Errorf("the view of man got %v after revision %d", a.Kind, revision)
+			}
+		}
+		b.s.must(b.s.ask(&protocol.RolloutPut{
+			NodeID: b.node, Name: dns, Mode: protocol.PutAlter, Spec: locations([]string{"sas"}),
+		}))
+		man.until("no location", func() bool { return !man.exists })
+		b.s.must(b.s.ask(&protocol.RolloutPut{
+			NodeID: b.node, Name: dns, Mode: protocol.PutAlter, Spec: locations([]string{"sas", "man"}),
+		}))
+		man.until("the location again", func() bool { return man.exists })
+	})
+}
+
+// TestAWatchOfARolloutGoesOnAtAnotherHost: from the revision that it has, when its host has stopped leading, and from a
+// snapshot when it has missed too much. No view goes back.
+func TestAWatchOfARolloutGoesOnAtAnotherHost(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		b.put(locations([]string{"sas"}))
+		b.join("a.sas", "sas")
+		first := b.publish("one")
+		leader := b.c.Leader(1)
+		v := b.view(speak(t, b.c, leader), "location/sas", 0)
+		var target protocol.RolloutTarget
+		at := func(seq uint64) func() bool {
+			return func() bool {
+				if len(v.head) > 0 {
+					v.record(&target)
+				}
+				return target.Seq == seq
+			}
+		}
+		v.until("the first target", at(first))
+		b.c.Crash(leader, false)
+		next := shard.HostID(0)
+		for next == 0 || next == leader {
+			time.Sleep(100 * time.Millisecond)
+			next = b.c.Leader(1)
+		}
+		b.s = speak(t, b.c, next)
+		b.act(protocol.VerbPause, 0) // which the view does not show
+		second := b.publish("two")
+		b.act(protocol.VerbResume, 0)
+		b.act(protocol.VerbPromote, second)
+		other := leader%3 + 1
+		if other == next {
+			other = next%3 + 1
+		}
+		resumed := b.view(speak(t, b.c, other), "location/sas", v.revision)
+		resumed.head = v.head
+		v = resumed
+		v.until("the second target", at(second))
+		want(t, "payload", string(target.Payload), "two")
+	}, servertest.Hosts(3))
+}
+
+// TestAReportThatChangesNothingIsAnsweredWithoutTheLog: and one that may change something never.
+func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		b.put(locations([]string{"sas"}))
+		m := b.join("a.sas", "sas")
+		b.publish("one")
+		target := m.reach()
+		reached := protocol.InstanceReport{Current: target.Seq, Generation: target.Generation}
+		report := func(mutation protocol.Mutation, r protocol.InstanceReport) *protocol.RolloutReport {
+			return &protocol.RolloutReport{Mutation: mutation, NodeID: b.node, Name: dns, Report: r}
+		}
+		unseen := func() protocol.Mutation {
+			mutation := m.mutation()
+			mutation.Acknowledged--
+			return mutation
+		}
+		failing := reached
+		failing.Status, failing.Code = protocol.InstanceFailed, []byte("x")
+		elsewhere := speak(t, b.c, b.c.Leader(1))
+		elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
+		for _, x := range []struct {
+			what   string
+			logged bool
+			does   func()
+		}{
+			{"the same report", false, func() { m.must(report(m.mutation(), reached)) }},
+			{"an ask with it", false, func() { want(t, "seq", m.ask(reached).Target.Seq, target.Seq) }},
+			{"the same over another connection", false, func() {
+				elsewhere.must(elsewhere.ask(report(m.mutation(), reached)))
+			}},
+			{"a mutation before it whose answer was not seen", true, func() { m.must(report(unseen(), reached)) }},
+			{"another report", true, func() { m.must(report(m.mutation(), failing)) }},
+			{"the same as that", false, func() { m.must(report(m.mutation(), failing)) }},
+			{"back to the first", true, func() { m.must(report(m.mutation(), reached)) }},
+			{"an ask of what is not known to be received", true, func() {
+				b.publish("two")
+				want(t, "payload", string(m.ask(reached).Target.Payload), "two")
+			}},
+			{"the same ask", false, func() { want(t, "payload", string(m.ask(reached).Target.Payload), "two") }},
+			{"behind a mutation of something else", true, func() {
+				m.number++ // of another shard
+				m.must(report(m.mutation(), reached))
+			}},
+		} {
+			before := b.unlogged()
+			x.does()
+			if logged := b.unlogged() == before; logged != x.logged {
+				t.Errorf("%s: it went into the log: %v", x.what, logged)
+			}
+		}
+	})
+}
+
+// unlogged is how many reports and asks were answered without the log.
+func (b *rolloutBed) unlogged() (sum int) {
+	var out bytes.Buffer
+	b.c.Host(b.c.Leader(1)).WriteMetrics(&out)
+	for line := range strings.Lines(out.String()) {
+		if rest, is := strings.CutPrefix(line, "signalbox_rollout_requests_unlogged_total"); is {
+			var n int
+			_, _ = fmt.Sscan(rest[strings.Index(rest, "} ")+2:], &n)
+			sum += n
+		}
+	}
+	return sum
+}
