@@ -153,7 +153,8 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), object(nil), nil},
 		{nil, object(nil), []string{
 			"dns        promote man to version 18, 3m0s ago by ann@box: hotfix",
-			"dns        the newest is version 18 (r9554)", "dns        blocked", "sas        gets version 18 (r9554): next",
+			"dns        the newest is version 18 (r9554)", "dns        blocked",
+			"sas        gets version 18 (r9554): next",
 			"sas        has reached version 18 (r9554) after 8s", "man        gets version 18 (r9554): next",
 			"vla        gets version 17: birth", "vla        has reached version 17 after 30m0s",
 		}},
