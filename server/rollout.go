@@ -45,6 +45,7 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.NodeID, name string,
 	o shard.RolloutOptions) {
 	var page shard.RolloutDescription
+	o.Now = rp.EstimatedTime()
 	switch rp.Machine.DescribeRollout(id, name, o, &page) {
 	case shard.FoundNothing:
 		c.Fail(request, protocol.KindRolloutDescribe, &noSuchRollout)
@@ -123,7 +124,7 @@ func (c *conn) rolloutPlan(r *protocol.Request) {
 	rp := h.set.Of(shard.SlotOf(id, m.Name))
 	request, kind := r.ID, r.Kind
 	c.read(r, rp, h.consistency(m.Consistency, id), func() {
-		rehearsal, now := rp.Machine.RehearseRollout(id, name)
+		rehearsal, now := rp.Machine.RehearseRollout(id, name, rp.EstimatedTime())
 		if rehearsal == nil {
 			c.Fail(request, kind, &noSuchRollout)
 			return

@@ -26,6 +26,9 @@ type RolloutOptions struct {
 	After uint64 // only rows behind this one: where the page before ended
 	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
 	Why   bool   // why the rollout does not move
+	// Now is the time of the shard as its leader estimates it, where that is known: what the log has said of it can be
+	// seconds ago where nothing happens.
+	Now uint64
 }
 
 // RolloutDescription is one page of what there is to say of a part of a rollout.
@@ -61,9 +64,10 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *Ro
 	}
 	ro := m.rollouts()
 	st := ro.at(m.objects.at(object).body)
-	d.Now, d.Phase, d.Revision = m.clock.Now, st.Phase(m.clock.Now), m.objects.at(object).revision
+	d.Now = max(o.Now, m.clock.Now)
+	d.Phase, d.Revision = st.Phase(d.Now), m.objects.at(object).revision
 	if o.Why {
-		d.Reasons = st.Why(m.clock.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+		d.Reasons = st.Why(d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
 	}
@@ -165,15 +169,16 @@ func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []
 }
 
 // RehearseRollout copies a rollout for a dry run that begins now, and returns nil where there is none of the name. The
-// run itself does not hold the machine up.
-func (m *Machine) RehearseRollout(n NodeID, name string) (r *rollout.Rehearsal, now uint64) {
+// run itself does not hold the machine up. estimate is the time of the shard as its leader estimates it, 0 where that is
+// not known.
+func (m *Machine) RehearseRollout(n NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	object := m.objects.alive(KindRollout, n, []byte(name))
-	if object == 0 {
-		return nil, m.clock.Now
+	if now = max(estimate, m.clock.Now); object == 0 {
+		return nil, now
 	}
-	return m.rollouts().at(m.objects.at(object).body).Rehearse(m.clock.Now), m.clock.Now
+	return m.rollouts().at(m.objects.at(object).body).Rehearse(now), now
 }
 
 // RolloutVersion returns label and payload of a version of a rollout, which are not to be changed; false where it is

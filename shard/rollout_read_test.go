@@ -147,11 +147,14 @@ func TestRolloutsAreListedByName(t *testing.T) {
 func TestADryRunChangesNothing(t *testing.T) {
 	b := readBed(t)
 	before := b.m.Digest()
-	r, now := b.m.RehearseRollout(1, "dns")
+	r, now := b.m.RehearseRollout(1, "dns", 0)
 	if got := fmt.Sprint(now, r.Run(1000)); got != "0 [{5001 man 1 birth}]" {
 		t.Errorf("%s", got)
 	}
-	r, _ = b.m.RehearseRollout(1, "dns")
+	if _, now := b.m.RehearseRollout(1, "dns", 7); now != 7 {
+		t.Errorf("it begins at %d, not at the leader's estimate", now)
+	}
+	r, _ = b.m.RehearseRollout(1, "dns", 0)
 	r.Act(rollout.Act{Verb: rollout.VerbPromote, Locations: []string{"man"}})
 	r.Publish()
 	if got := fmt.Sprint(r.Run(1000)); got != "[{0 man 1 promote} {1000 sas 3 next}]" {
@@ -160,7 +163,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	if b.m.Digest() != before {
 		t.Error("it changed the rollout")
 	}
-	if r, _ := b.m.RehearseRollout(1, "other"); r != nil {
+	if r, _ := b.m.RehearseRollout(1, "other", 0); r != nil {
 		t.Error("a rollout that is not there is rehearsed")
 	}
 }

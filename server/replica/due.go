@@ -22,6 +22,16 @@ const (
 	firstBeat = time.Second
 )
 
+// EstimatedTime returns the time of the shard as this host estimates it where it leads, else 0.
+func (r *Replica) EstimatedTime() uint64 {
+	elapsed, counted := r.Pipeline.Elapsed()
+	clock := r.Machine.Clock()
+	if !counted || clock.Term != r.Leader().Term {
+		return 0
+	}
+	return clock.At(elapsed)
+}
+
 // proposeDue proposes what is due by the time of the shard, or a beat.
 func (t *leaderTasks) proposeDue(term uint64) {
 	r := t.r
