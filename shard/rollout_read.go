@@ -17,7 +17,8 @@ const (
 	versionPart = "version/"
 )
 
-// maxRolloutPage is how many rollouts a page of a list has at the most: what a phase follows from is looked at for each.
+// maxRolloutPage is how many rollouts a page of a list has at the most: what its phase follows from is looked at for
+// each.
 const maxRolloutPage = 100
 
 // RolloutOptions say what DescribeRollout gives.
@@ -199,7 +200,7 @@ func (m *Machine) RolloutVersion(n NodeID, name []byte, seq uint64) (label strin
 
 // Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log: carried out, it
 // would change nothing. now is the time of the shard as its leader estimates it. Where it may the caller answers it, an
-// ask with the target. Only the leader's host asks: DESIGN.md, section 11, says why that is safe where its term is over.
+// ask with the target. Only the leader's host asks: DESIGN.md, section 11, says why a leader that is over harms none.
 func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) {
 	report, err := rollout.ParseReport(c.Body)
 	if err != nil || c.Number != c.Acked+1 {

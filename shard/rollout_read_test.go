@@ -194,11 +194,15 @@ func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 		change func(b *bed, c *Command)
 		is     bool
 	}{
-		"the same again":                {func(*bed, *Command) {}, true},
-		"another report":                {func(_ *bed, c *Command) { c.Body = rollout.AppendReport(nil, rollout.Report{}) }, false},
-		"no report":                     {func(_ *bed, c *Command) { c.Body = nil }, false},
-		"one that has been carried out": {func(b *bed, c *Command) { c.Number, c.Acked = b.numbers[0], b.numbers[0]-1 }, false},
-		"others are under way":          {func(_ *bed, c *Command) { c.Number++ }, false},
+		"the same again": {func(*bed, *Command) {}, true},
+		"another report": {
+			func(_ *bed, c *Command) { c.Body = rollout.AppendReport(nil, rollout.Report{}) }, false,
+		},
+		"no report": {func(_ *bed, c *Command) { c.Body = nil }, false},
+		"one that has been carried out": {
+			func(b *bed, c *Command) { c.Number, c.Acked = b.numbers[0], b.numbers[0]-1 }, false,
+		},
+		"others are under way": {func(_ *bed, c *Command) { c.Number++ }, false},
 		"others were answered elsewhere": {
 			func(_ *bed, c *Command) { c.Number, c.Acked = c.Number+1, c.Acked+1 }, false,
 		},

@@ -21,7 +21,7 @@ type rolloutWork struct {
 	link    handle
 	part    *rolloutPart
 	charged int
-	fresh   int // bytes that a new link brings besides its body
+	fresh   int // bytes that a new link brings, besides texts
 
 	body string // of the answer
 	out  rollout.Effects
@@ -126,11 +126,12 @@ func (w *rolloutWork) reportViews() (any bool) {
 		}
 	}
 	for _, row := range w.out.Rows {
-		any = true
 		if row.Location == 0 {
 			m.rowChanged(&st.whole, row.ID)
+			any = true
 		} else if of := st.locationOf(row.Location); of != nil {
 			m.rowChanged(&of.instances, row.ID)
+			any = true
 		}
 	}
 	return any

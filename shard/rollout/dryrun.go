@@ -52,78 +52,78 @@ func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 }
 
 // place lets an instance stand for those of a location.
-func (d *Rehearsal) place(mirror, l *Location) {
-	i := &Instance{ID: uint64(len(d.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
+func (re *Rehearsal) place(mirror, l *Location) {
+	i := &Instance{ID: uint64(len(re.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
 	if l.Counts.Leaders > 0 {
 		i.Role = Leader
 	}
 	if t := l.Target(); t != nil && l.satisfied() {
 		i.Current, i.Generation, i.Sent = t.Seq, t.Generation, t.Generation
 	}
-	if err := d.Attach(i); err != nil {
+	if err := re.Attach(i); err != nil {
 		panic(err)
 	}
 	mirror.Spec.Require = 0
-	d.stand = append(d.stand, i)
+	re.stand = append(re.stand, i)
 }
 
 // at is when the next command of the rehearsal is carried out.
-func (d *Rehearsal) at() At {
-	d.revision++
-	d.out.Reset()
-	return At{Now: d.now, Revision: d.revision, Out: &d.out}
+func (re *Rehearsal) at() At {
+	re.revision++
+	re.out.Reset()
+	return At{Now: re.now, Revision: re.revision, Out: &re.out}
 }
 
 // Publish goes on as if a version was published now.
-func (d *Rehearsal) Publish() Answer {
-	a := d.Rollout.Publish(d.at(), Publication{})
-	d.collect()
+func (re *Rehearsal) Publish() Answer {
+	a := re.Rollout.Publish(re.at(), Publication{})
+	re.collect()
 	return a
 }
 
 // Act goes on as if an operator did this now.
-func (d *Rehearsal) Act(act Act) Answer {
-	a := d.Rollout.Act(d.at(), act)
-	d.collect()
+func (re *Rehearsal) Act(act Act) Answer {
+	a := re.Rollout.Act(re.at(), act)
+	re.collect()
 	return a
 }
 
 // Run returns who gets what when, if every leader reaches each target after a time in milliseconds, every gate passes
 // then, and nothing else happens. A location without live leaders stays without, and nothing moves in a rollout that
 // is paused or has halted. The rehearsal is of no use afterwards.
-func (d *Rehearsal) Run(takes uint64) []Planned {
-	d.takes = takes
-	d.run(d.at(), true)
-	for len(d.steps) < MaxPlanned {
-		d.collect()
-		next := d.nextReport()
-		if due, ok := d.NextDue(); ok && (next == 0 || due < next) {
+func (re *Rehearsal) Run(takes uint64) []Planned {
+	re.takes = takes
+	re.run(re.at(), true)
+	for len(re.steps) < MaxPlanned {
+		re.collect()
+		next := re.nextReport()
+		if due, ok := re.NextDue(); ok && (next == 0 || due < next) {
 			next = due
 		}
 		if next == 0 {
 			break
 		}
-		d.now = max(next, d.now)
-		at := d.at()
-		d.report(at)
-		d.Due(at)
+		re.now = max(next, re.now)
+		at := re.at()
+		re.report(at)
+		re.Due(at)
 	}
-	return d.steps[:min(len(d.steps), MaxPlanned)]
+	return re.steps[:min(len(re.steps), MaxPlanned)]
 }
 
 // collect takes the new targets over as steps.
-func (d *Rehearsal) collect() {
-	for _, e := range d.out.Events {
+func (re *Rehearsal) collect() {
+	for _, e := range re.out.Events {
 		if e.Kind == EventAssigned {
-			d.steps = append(d.steps, Planned{At: d.now, Location: e.Location, Seq: e.Seq, Cause: e.Cause})
+			re.steps = append(re.steps, Planned{At: re.now, Location: e.Location, Seq: e.Seq, Cause: e.Cause})
 		}
 	}
-	d.out.Reset()
+	re.out.Reset()
 }
 
 // waits returns the target that an instance has not reached yet, nil where it has.
-func (d *Rehearsal) waits(i *Instance) *Row {
-	t := d.byID(i.location).Target()
+func (re *Rehearsal) waits(i *Instance) *Row {
+	t := re.byID(i.location).Target()
 	if i.Role != Leader || t == nil || i.Generation == t.Generation || t.Abandoned != 0 {
 		return nil
 	}
@@ -131,11 +131,11 @@ func (d *Rehearsal) waits(i *Instance) *Row {
 }
 
 // nextReport is when the next instance has reached its target, 0 where none is on the way.
-func (d *Rehearsal) nextReport() uint64 {
+func (re *Rehearsal) nextReport() uint64 {
 	next := uint64(0)
-	for _, i := range d.stand {
-		if t := d.waits(i); t != nil {
-			if at := t.Assigned - 1 + d.takes; next == 0 || at < next {
+	for _, i := range re.stand {
+		if t := re.waits(i); t != nil {
+			if at := t.Assigned - 1 + re.takes; next == 0 || at < next {
 				next = max(at, 1)
 			}
 		}
@@ -144,17 +144,17 @@ func (d *Rehearsal) nextReport() uint64 {
 }
 
 // report lets the instances report that have reached their targets, and passes their gates.
-func (d *Rehearsal) report(at At) {
-	for _, i := range d.stand {
-		t := d.waits(i)
-		if t == nil || t.Assigned-1+d.takes > at.Now {
+func (re *Rehearsal) report(at At) {
+	for _, i := range re.stand {
+		t := re.waits(i)
+		if t == nil || t.Assigned-1+re.takes > at.Now {
 			continue
 		}
-		l := d.byID(i.location)
+		l := re.byID(i.location)
 		for k := range l.Gates {
 			l.Gates[k].Verdict = VerdictPassed
 		}
-		a := d.Report(at, i, Report{Current: t.Seq, Generation: t.Generation})
+		a := re.Report(at, i, Report{Current: t.Seq, Generation: t.Generation})
 		if a.Status != 0 {
 			panic("rollout: a dry run is refused: " + a.Text)
 		}

@@ -1,0 +1,300 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// rolloutModel says in the plainest way what rollouts of a shard should be after a command: who has a part in which,
+// what that counts for, what waits for a time, and what readers of a view see. The rules of one rollout are those of
+// package rollout, which has a model of its own.
+type rolloutModel struct {
+	now      uint64
+	wall     uint64
+	order    OrderID
+	revision Revision
+	limit    uint64 // of bytes
+	rollouts map[string]*modelRollout
+	sessions map[SessionID]*modelMutator
+
+	effects rollout.Effects
+	fresh   int // bytes that a new link brings
+}
+
+type modelRollout struct {
+	name     string
+	rules    *rollout.Rollout
+	revision Revision
+	parts    []*modelPart // by order id
+	shown    map[string]string
+}
+
+type modelPart struct {
+	session  SessionID
+	order    OrderID
+	number   uint64
+	since    uint64
+	instance rollout.Instance
+	source   bool
+}
+
+// modelMutator is a session, with the length of the body of its last answer.
+type modelMutator struct {
+	number uint64
+	body   int
+}
+
+func newRolloutModel() *rolloutModel {
+	return &rolloutModel{
+		limit: DefaultNodeBytes, rollouts: map[string]*modelRollout{}, sessions: map[SessionID]*modelMutator{},
+	}
+}
+
+func (mr *modelRollout) part(id SessionID) *modelPart {
+	for _, p := range mr.parts {
+		if p.session == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// asked returns the source that a question is open to, nil where none is.
+func (mr *modelRollout) asked() *modelPart {
+	for _, p := range mr.parts {
+		if t := mr.rules.Ticket(); t.Number != 0 && uint64(p.order) == t.Source {
+			return p
+		}
+	}
+	return nil
+}
+
+// show says which heads and rows readers see, by the name of their view.
+func (mr *modelRollout) show() map[string]string {
+	shown := map[string]string{}
+	put := func(view string, row uint64, r protocol.Record) {
+		shown[fmt.Sprintf("%s %d", view, row)] = string(protocol.AppendRecord(nil, r))
+	}
+	head, ticket := mr.rules.Head(), mr.rules.TicketRecord()
+	put("", 0, &head)
+	put("source", 0, &ticket)
+	for _, l := range mr.rules.Locations() {
+		row, counts, target := l.Record(), l.Counts.Record(), mr.rules.TargetRecord(l)
+		put("", l.ID*4, &row)
+		put("instances/"+l.Spec.Name, 0, &counts)
+		put("location/"+l.Spec.Name, 0, &target)
+		for _, p := range mr.parts {
+			if p.instance.Name != "" && p.instance.LocationID() == l.ID {
+				row := p.instance.Record(uint64(p.session))
+				put("instances/"+l.Spec.Name, uint64(p.order)*4+2, &row)
+			}
+		}
+	}
+	for _, v := range mr.rules.Versions() {
+		row := mr.rules.VersionRecord(v)
+		put("", v.Seq*4+1, &row)
+	}
+	return shown
+}
+
+// MayGrow is the quota.
+func (mo *rolloutModel) MayGrow(bytes int) bool { return mo.bytes()+uint64(bytes+mo.fresh) <= mo.limit }
+
+func (mo *rolloutModel) at() rollout.At {
+	mo.effects.Reset()
+	return rollout.At{Now: mo.now, Wall: mo.wall, Revision: uint64(mo.revision) + 1, Out: &mo.effects, Room: mo}
+}
+
+// settle gives the rollout the next revision where it looks different.
+func (mo *rolloutModel) settle(mr *modelRollout) {
+	if now := mr.show(); !maps.Equal(now, mr.shown) {
+		mo.revision++
+		mr.revision, mr.shown = mo.revision, now
+	}
+}
+
+func (mo *rolloutModel) put(name string, p rollout.Put) rollout.Answer {
+	mr := mo.rollouts[name]
+	switch {
+	case mr == nil && p.Mode == rollout.PutAlter:
+		return rollout.Answer{Status: protocol.StatusNotFound}
+	case mr == nil && p.ExpectedRevision != 0:
+		return rollout.Answer{Status: protocol.StatusPreconditionFailed}
+	case mr == nil:
+		r, a := rollout.New(mo.at(), p.Spec, p.Author, p.Reason)
+		if a.Status == protocol.StatusSuccess && !mo.MayGrow(ObjectBytes+len(name)+r.Size()) {
+			return rollout.Answer{Status: protocol.StatusQuotaExceeded}
+		}
+		if a.Status == protocol.StatusSuccess {
+			mo.rollouts[name] = &modelRollout{name: name, rules: r}
+		}
+		return a
+	case p.Mode == rollout.PutCreate:
+		return rollout.Answer{Status: protocol.StatusAlreadyExists}
+	case p.ExpectedRevision != 0 && p.ExpectedRevision != mr.rules.SpecRevision():
+		return rollout.Answer{Status: protocol.StatusPreconditionFailed}
+	}
+	return mr.rules.Alter(mo.at(), p.Spec, p.Author, p.Reason)
+}
+
+func (mo *rolloutModel) delete(mr *modelRollout, force bool) rollout.Answer {
+	a := mr.rules.Deletable(force)
+	if a.Status == protocol.StatusSuccess {
+		mo.revision++
+		delete(mo.rollouts, mr.name)
+	}
+	return a
+}
+
+// with carries out what makes the session a part where it is none.
+func (mo *rolloutModel) with(mr *modelRollout, id SessionID, number uint64,
+	does func(*modelPart) rollout.Answer) rollout.Answer {
+	p := mr.part(id)
+	if p != nil {
+		return does(p)
+	}
+	p = &modelPart{session: id, order: mo.order + 1, number: number, since: mo.wall}
+	p.instance.ID = uint64(p.order)
+	mo.fresh = LinkBytes + p.instance.Size()
+	a := does(p)
+	mo.fresh = 0
+	if a.Status == protocol.StatusSuccess {
+		mo.order++
+		mr.parts = append(mr.parts, p)
+	}
+	return a
+}
+
+// leave ends the part of a session as an instance, endSource as a source. A part that is neither goes.
+
+func (mo *rolloutModel) leave(mr *modelRollout, p *modelPart) rollout.Answer {
+	if p == nil {
+		return mr.rules.Leave(mo.at(), &rollout.Instance{})
+	}
+	a := mr.rules.Leave(mo.at(), &p.instance)
+	if a.Status == protocol.StatusSuccess {
+		p.instance = rollout.Instance{ID: p.instance.ID}
+	}
+	mr.prune()
+	return a
+}
+
+func (mo *rolloutModel) endSource(mr *modelRollout, p *modelPart) rollout.Answer {
+	if p == nil {
+		return mr.rules.RemoveSource(mo.at(), 0)
+	}
+	a := mr.rules.RemoveSource(mo.at(), p.instance.ID)
+	p.source = false
+	mr.prune()
+	return a
+}
+
+func (mr *modelRollout) prune() {
+	mr.parts = slices.DeleteFunc(mr.parts, func(p *modelPart) bool { return !p.source && p.instance.Name == "" })
+}
+
+// end releases what a session has, in order of order id.
+func (mo *rolloutModel) end(id SessionID) {
+	var list []*modelRollout
+	for _, mr := range mo.rollouts {
+		if mr.part(id) != nil {
+			list = append(list, mr)
+		}
+	}
+	slices.SortFunc(list, func(a, b *modelRollout) int { return cmp.Compare(a.part(id).order, b.part(id).order) })
+	for _, mr := range list {
+		p := mr.part(id)
+		if p.source {
+			mo.endSource(mr, p)
+		}
+		if p.instance.Name != "" {
+			mo.leave(mr, p)
+		}
+		mo.settle(mr)
+	}
+	delete(mo.sessions, id)
+}
+
+// drop removes the node with all that it has.
+func (mo *rolloutModel) drop() {
+	mo.revision += Revision(len(mo.rollouts))
+	clear(mo.rollouts)
+	clear(mo.sessions)
+	mo.limit = DefaultNodeBytes
+}
+
+// due does what time alone brings about, and nextDue says when.
+func (mo *rolloutModel) due() {
+	for {
+		mr := mo.first()
+		if mr == nil {
+			return
+		}
+		if at, _ := mr.rules.NextDue(); at > mo.now {
+			return
+		}
+		mr.rules.Due(mo.at())
+		mo.settle(mr)
+	}
+}
+
+// first is the rollout that waits for the earliest time.
+func (mo *rolloutModel) first() (first *modelRollout) {
+	for _, name := range slices.Sorted(maps.Keys(mo.rollouts)) {
+		mr := mo.rollouts[name]
+		if at, waits := mr.rules.NextDue(); waits {
+			if first == nil || at < firstDue(first) {
+				first = mr
+			}
+		}
+	}
+	return first
+}
+
+func firstDue(mr *modelRollout) uint64 {
+	at, _ := mr.rules.NextDue()
+	return at
+}
+
+// bytes is what all of it counts for in quotas.
+func (mo *rolloutModel) bytes() (n uint64) {
+	for _, s := range mo.sessions {
+		n += SessionBytes
+		if s.number > 0 {
+			n += AnswerBytes
+		}
+		if s.body > 0 {
+			n += uint64(AnswerBodyBytes + s.body)
+		}
+	}
+	for name, mr := range mo.rollouts {
+		n += uint64(ObjectBytes + len(name) + mr.rules.Size())
+		for _, p := range mr.parts {
+			n += uint64(LinkBytes + p.instance.Size())
+		}
+	}
+	return n
+}
+
+// objects are the rollouts as a State has them.
+func (mo *rolloutModel) objects() (list []ObjectState) {
+	for _, name := range slices.Sorted(maps.Keys(mo.rollouts)) {
+		mr := mo.rollouts[name]
+		state := ObjectState{
+			Node: 1, Name: name, Kind: KindRollout, Revision: mr.revision, Body: mr.rules.Describe(),
+		}
+		for _, p := range mr.parts {
+			state.Links = append(state.Links, LinkState{
+				Session: p.session, Order: p.order, Number: p.number, Owner: true, Since: p.since,
+				Body: p.instance.Describe(p.source),
+			})
+		}
+		list = append(list, state)
+	}
+	return list
+}

@@ -1,0 +1,205 @@
+package shard
+
+import (
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// does carries a command out in the model.
+type does func() rollout.Answer
+
+// command draws a command on a rollout, and what it does in the model. Mostly it suits what is there.
+func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
+	mr := r.model.rollouts[name]
+	if mr == nil || r.IntN(25) == 0 {
+		p := rollout.Put{
+			Mode: pick(r, rollout.PutCreate, rollout.PutAlter, rollout.PutEither, rollout.PutEither),
+			Spec: r.randomSpec(), Author: "op", Reason: strings.Repeat("r", r.IntN(9)),
+		}
+		if mr != nil && r.IntN(4) == 0 {
+			p.ExpectedRevision = mr.rules.SpecRevision() + uint64(r.IntN(2))
+		}
+		c := Command{Kind: CmdRolloutPut, Body: rollout.AppendPut(nil, p)}
+		if mr == nil && r.IntN(3) == 0 {
+			c = Command{Kind: CmdRolloutPublish + CommandKind(r.IntN(10)), Body: []byte{1}}
+			return c, func() rollout.Answer { return rollout.Answer{Status: protocol.StatusNotFound} }
+		}
+		return c, func() rollout.Answer { return r.model.put(name, p) }
+	}
+	if r.IntN(60) == 0 { // a body that is none
+		kind := pick(r, CmdRolloutPublish, CmdRolloutSource, CmdRolloutOffer, CmdRolloutJoin, CmdRolloutReport,
+			CmdRolloutAsk, CmdRolloutAct, CmdRolloutGate)
+		c := Command{Kind: kind, Body: []byte{9}}
+		return c, func() rollout.Answer { return rollout.Answer{Status: protocol.StatusBadRequest} }
+	}
+	draws := []func(*modelRollout, SessionID) (Command, does){
+		r.publish, r.joins, r.joins, r.leaves, r.leads, r.leads, r.reports, r.reports, r.reports, r.reports, r.asks,
+		r.asks, r.sources, r.offers, r.acts, r.judges, r.publish,
+	}
+	if r.IntN(30) == 0 {
+		draws = []func(*modelRollout, SessionID) (Command, does){r.deletes}
+	}
+	return pick(r, draws...)(mr, id)
+}
+
+func (r *rolloutRun) publish(mr *modelRollout, _ SessionID) (Command, does) {
+	p := rollout.Publication{
+		Payload: make([]byte, r.IntN(300)), Label: strings.Repeat("l", r.IntN(30)), Author: "op",
+		Fence: uint64(r.IntN(4)), Compare: r.IntN(4) == 0, Expected: mr.rules.LastSeq(),
+	}
+	if r.IntN(20) == 0 {
+		p.Payload = make([]byte, rollout.MaxPayload+1)
+	}
+	c := Command{Kind: CmdRolloutPublish, Body: rollout.AppendPublication(nil, p), Data: p.Payload}
+	return c, func() rollout.Answer {
+		a := mr.rules.Publish(r.model.at(), p)
+		a.Number = a.Seq
+		return a
+	}
+}
+
+func (r *rolloutRun) joins(mr *modelRollout, id SessionID) (Command, does) {
+	j := rollout.Joining{
+		Instance: pick(r, "i", "j", "k", "l", "m", "n"), Location: pick(r, "a", "a", "b", "c"),
+		Attributes: strings.Repeat("x", r.IntN(40)),
+	}
+	c := Command{Kind: CmdRolloutJoin, Body: rollout.AppendJoining(nil, j)}
+	return c, func() rollout.Answer {
+		return r.model.with(mr, id, r.model.sessions[id].number, func(p *modelPart) rollout.Answer {
+			a := mr.rules.Join(r.model.at(), &p.instance, j.Instance, j.Location, j.Attributes)
+			a.Number = 0
+			if a.Status == protocol.StatusSuccess {
+				a.Number = p.instance.ID
+			}
+			return a
+		})
+	}
+}
+
+func (r *rolloutRun) leaves(mr *modelRollout, id SessionID) (Command, does) {
+	return Command{Kind: CmdRolloutLeave}, func() rollout.Answer { return r.model.leave(mr, mr.part(id)) }
+}
+
+func (r *rolloutRun) leads(mr *modelRollout, id SessionID) (Command, does) {
+	role := pick[uint64](r, 1, 1, 1, 0)
+	return Command{Kind: CmdRolloutRole, Count: role}, func() rollout.Answer {
+		return mr.rules.SetRole(r.model.at(), mr.instanceOf(id), rollout.Role(role))
+	}
+}
+
+// instanceOf returns the instance of a session, and one that has not joined where there is none.
+func (mr *modelRollout) instanceOf(id SessionID) *rollout.Instance {
+	if p := mr.part(id); p != nil {
+		return &p.instance
+	}
+	return &rollout.Instance{}
+}
+
+// report draws what an instance says: mostly of its present target.
+func (r *rolloutRun) drawReport(mr *modelRollout, id SessionID) rollout.Report {
+	i := mr.instanceOf(id)
+	report := rollout.Report{Current: i.Current, Generation: i.Generation, Attempts: uint64(r.IntN(6))}
+	if l := mr.rules.LocationOf(i); l != nil && l.Target() != nil && r.IntN(8) > 0 {
+		report.Generation = l.Target().Generation
+		if r.IntN(3) > 0 {
+			report.Current = l.Target().Seq
+		}
+	} else if r.IntN(4) == 0 {
+		report.Generation = uint64(r.IntN(int(mr.rules.Generation()) + 2))
+	}
+	if r.IntN(3) == 0 {
+		report.Status, report.Code = rollout.StatusFailed, pick(r, "bad", "", "other")
+		report.Text = strings.Repeat("t", r.IntN(60))
+	}
+	return report
+}
+
+func (r *rolloutRun) reports(mr *modelRollout, id SessionID) (Command, does) {
+	report := r.drawReport(mr, id)
+	c := Command{Kind: CmdRolloutReport, Body: rollout.AppendReport(nil, report)}
+	return c, func() rollout.Answer { return mr.rules.Report(r.model.at(), mr.instanceOf(id), report) }
+}
+
+func (r *rolloutRun) asks(mr *modelRollout, id SessionID) (Command, does) {
+	report := r.drawReport(mr, id)
+	c := Command{Kind: CmdRolloutAsk, Body: rollout.AppendReport(nil, report)}
+	return c, func() rollout.Answer {
+		a, t := mr.rules.Ask(r.model.at(), mr.instanceOf(id), report)
+		if a.Status == protocol.StatusSuccess {
+			a.Text = string(rollout.AppendTarget(nil, t))
+		}
+		return a
+	}
+}
+
+func (r *rolloutRun) sources(mr *modelRollout, id SessionID) (Command, does) {
+	s := rollout.SourceRole{Off: r.IntN(4) == 0, Name: strings.Repeat("s", r.IntN(20))}
+	c := Command{Kind: CmdRolloutSource, Body: rollout.AppendSourceRole(nil, s)}
+	return c, func() rollout.Answer {
+		if s.Off {
+			return r.model.endSource(mr, mr.part(id))
+		}
+		return r.model.with(mr, id, r.model.sessions[id].number, func(p *modelPart) rollout.Answer {
+			a := mr.rules.AddSource(r.model.at(), rollout.Source{ID: p.instance.ID, Name: s.Name})
+			p.source = p.source || a.Status == protocol.StatusSuccess
+			return a
+		})
+	}
+}
+
+func (r *rolloutRun) offers(mr *modelRollout, id SessionID) (Command, does) {
+	o := rollout.Offering{Ticket: mr.rules.Ticket().Number, Version: rollout.Publication{Label: "offered"}}
+	if r.IntN(4) == 0 {
+		o.Declined, o.Text = true, strings.Repeat("d", r.IntN(20))
+	} else {
+		o.Version.Payload = make([]byte, r.IntN(50))
+	}
+	c := Command{Kind: CmdRolloutOffer, Body: rollout.AppendOffering(nil, o), Data: o.Version.Payload}
+	return c, func() rollout.Answer {
+		number := uint64(0)
+		if p := mr.part(id); p != nil {
+			number = p.instance.ID
+		}
+		if o.Declined {
+			return mr.rules.Decline(r.model.at(), number, o.Ticket, o.Text)
+		}
+		return mr.rules.Offer(r.model.at(), number, o.Ticket, o.Version)
+	}
+}
+
+func (r *rolloutRun) acts(mr *modelRollout, _ SessionID) (Command, does) {
+	a := rollout.Act{
+		Verb: rollout.VerbPause + rollout.Verb(r.IntN(9)), Seq: uint64(r.IntN(int(mr.rules.LastSeq()) + 2)),
+		Fast: r.IntN(2) == 0, Author: "op", Reason: strings.Repeat("r", r.IntN(30)),
+	}
+	if stopped := mr.rules.Paused().Since + mr.rules.Halted().Since; stopped > 0 && r.IntN(2) == 0 {
+		a.Verb = rollout.VerbResume
+	}
+	if r.IntN(2) == 0 {
+		a.Locations = []string{pick(r, "a", "b", "c", "unknown")}
+	}
+	c := Command{Kind: CmdRolloutAct, Body: rollout.AppendAct(nil, a)}
+	return c, func() rollout.Answer { return mr.rules.Act(r.model.at(), a) }
+}
+
+func (r *rolloutRun) judges(mr *modelRollout, _ SessionID) (Command, does) {
+	g := rollout.GateVerdict{
+		Location: pick(r, "a", "b", "c"), Gate: "g", Verdict: pick(r, rollout.VerdictPassed, rollout.VerdictPassed,
+			rollout.VerdictFailed), By: "checker", Text: strings.Repeat("t", r.IntN(30)),
+	}
+	if l := mr.rules.Find(g.Location); l != nil && l.Target() != nil && r.IntN(5) > 0 {
+		g.Seq = l.Target().Seq
+	}
+	c := Command{Kind: CmdRolloutGate, Body: rollout.AppendVerdict(nil, g)}
+	return c, func() rollout.Answer { return mr.rules.Judge(r.model.at(), g) }
+}
+
+func (r *rolloutRun) deletes(mr *modelRollout, _ SessionID) (Command, does) {
+	c := Command{Kind: CmdRolloutDelete}
+	if r.IntN(4) == 0 {
+		c.Flags = FlagForce
+	}
+	return c, func() rollout.Answer { return r.model.delete(mr, c.Flags != 0) }
+}
