@@ -7,12 +7,12 @@
 //   - A Planner is a list of rules. Its Next runs at the leader, by a View of state and observations, and only reads.
 //     What it decides becomes a command that the leader proposes.
 //   - A Plan is the replicated record of the steps that are open. It belongs to a state machine, which calls Begin,
-//     Progress, Retry, Fail, Done and Cancel as it applies commands, with the time and the term of its clock.
+//     Progress, Retry, Fail, Done, Drop and Cancel as it applies commands, with the time and the term of its clock.
 //
 // Between the two stands an executor, which belongs to the leader and does what steps ask for. This is its contract:
 //
-//   - It asks Assess what to do about each open step, by the newest view that it has. Perform is for it to act, Report
-//     and Finish are for it to propose a command with the step's Act, which names id, phase, failures and term.
+//   - It asks Assess what to do about each open step, by the newest view that it has. Perform is for it to act; Report,
+//     Finish and Drop are for it to propose a command with the step's Act, which names id, phase, failures and term.
 //   - It reports only what can be seen, never what it has done. So it may die before an act, between the act and the
 //     report, and after it: the next executor sees what was done, and goes on from there.
 //   - What it does for a step can be done twice, and can come late: after the step is over, and after another has

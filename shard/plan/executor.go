@@ -10,6 +10,7 @@ const (
 	Perform                   // do what the step asks for in its phase
 	Report                    // report the phase that was reached, with Plan.Progress
 	Finish                    // report that the step has reached what it is for, with Plan.Done
+	Drop                      // report that the step is not wanted any more, with Plan.Drop
 )
 
 // Assess says what an executor does next about the step of an id, and for Report the phase. It is the whole memory that
@@ -21,16 +22,23 @@ func (pl *Planner[S, O, P]) Assess(v View[S, O, P], id ID) (Advice, Phase) {
 	if s == nil {
 		return Leave, 0
 	}
-	to, done := pl.kind(s.Kind).Reached(v, s)
+	kind := pl.kind(s.Kind)
+	to, done := kind.Reached(v, s)
+	advice := Perform
+	if kind.Judge != nil {
+		advice = kind.Judge(v, s)
+	}
 	switch {
 	case done:
 		return Finish, s.Phase
 	case to > s.Phase:
 		return Report, to
+	case advice == Drop:
+		return Drop, s.Phase
 	case v.Now < s.NotBefore:
 		return Wait, s.Phase
 	}
-	return Perform, s.Phase
+	return advice, s.Phase
 }
 
 // Planned is one step of a dry run.
@@ -78,6 +86,9 @@ func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 			}
 			finish(id, d.Rule)
 		case d.Wake > v.Now:
+			if pl.Pass != nil {
+				v.State, v.Seen = pl.Pass(v, d.Wake-v.Now)
+			}
 			v.Now = d.Wake
 		default:
 			f.Reasons = d.Reasons

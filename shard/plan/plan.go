@@ -218,6 +218,15 @@ func (p *Plan[P]) Done(at Moment, a Act) Outcome {
 	return Applied
 }
 
+// Drop ends a step that is not wanted any more, or no longer allowed: no failure, and no success either.
+func (p *Plan[P]) Drop(at Moment, a Act) Outcome {
+	s, out := p.find(at, a)
+	if out == Applied {
+		p.remove(s.ID, at.Now)
+	}
+	return out
+}
+
 // Cancel ends a step in whatever phase it is, by order of an operator, who names it by its id alone. Its subject waits
 // for the given milliseconds at the least, because the rules would propose the same at once. An executor may be in the
 // middle of an act: what that leaves is for the rules to see.

@@ -70,9 +70,14 @@ type Decision[P any] struct {
 type Type[S, O, P any] struct {
 	Kind Kind
 	Name string
+	// Describe says in words what a step does, for reasons. Nil says the name of the kind, and the subject.
+	Describe func(v View[S, O, P], pr *Proposal[P]) string
 	// Reached says from what can be seen how far a step has come, and whether it has reached what it is for. Executors
 	// report nothing else.
 	Reached func(v View[S, O, P], s *Step[P]) (to Phase, done bool)
+	// Judge says whether an executor may act for a step that has not reached what it is for: Perform, Wait, or Drop where
+	// it is not wanted any more or no longer allowed. Nil says Perform. A rule must not propose what Judge drops.
+	Judge func(v View[S, O, P], s *Step[P]) Advice
 	// Model returns the state and the observations after the step, for dry runs. It changes nothing in place.
 	Model func(v View[S, O, P], s *Step[P]) (S, O)
 }
@@ -81,13 +86,16 @@ type Type[S, O, P any] struct {
 type Planner[S, O, P any] struct {
 	Rules []Rule[S, O, P]
 	Types []Type[S, O, P]
+	// Pass returns the state and the observations after so many milliseconds in which nothing was done, for dry runs. It
+	// changes nothing in place; nil leaves both as they are.
+	Pass func(v View[S, O, P], millis uint64) (S, O)
 }
 
 // Next returns the first step of the first rule that has one which the plan admits, and otherwise all reasons.
 func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
 	d := Decision[P]{Revision: v.Plan.Revision()}
 	for i := range v.Plan.steps {
-		d.Reasons = append(d.Reasons, pl.open(&v.Plan.steps[i], v.Now))
+		d.Reasons = append(d.Reasons, pl.open(v, &v.Plan.steps[i]))
 	}
 	for _, rule := range pl.Rules {
 		f := rule.Find(v)
@@ -119,7 +127,7 @@ func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
 // blocked returns why the plan does not admit a proposal.
 func (pl *Planner[S, O, P]) blocked(v View[S, O, P], pr *Proposal[P]) (r Reason, admitted bool) {
 	if !v.Plan.fits(pr) {
-		text := pl.name(pr) + " is beyond the limits of a plan"
+		text := pl.name(v, pr) + " is beyond the limits of a plan"
 		return Reason{Code: CodeRefused, Subjects: subjects(pr), Text: text}, false
 	}
 	out, other := v.Plan.admits(pr, v.Now)
@@ -129,26 +137,26 @@ func (pl *Planner[S, O, P]) blocked(v View[S, O, P], pr *Proposal[P]) (r Reason,
 		return r, true
 	case out == Over:
 		r.Code = CodeRefused
-		r.Text = fmt.Sprintf("%s supersedes step %d, which is over", pl.name(pr), pr.Supersedes)
+		r.Text = fmt.Sprintf("%s supersedes step %d, which is over", pl.name(v, pr), pr.Supersedes)
 	case out == Waits:
 		b := v.Plan.Backoff(pr.Subject)
 		r.Code, r.Since, r.Until = CodeBackoff, b.Since, b.Until
-		r.Text = fmt.Sprintf("%s waits %d ms%s", pl.name(pr), b.Until-v.Now, cause(b.Failures, b.LastError))
+		r.Text = fmt.Sprintf("%s waits %d ms%s", pl.name(v, pr), b.Until-v.Now, cause(b.Failures, b.LastError))
 	case other != nil:
 		r.Since = other.Started
-		r.Text = fmt.Sprintf("%s waits for step %d, %s", pl.name(pr), other.ID, pl.name(&other.Proposal))
+		r.Text = fmt.Sprintf("%s waits for step %d, %s", pl.name(v, pr), other.ID, pl.name(v, &other.Proposal))
 	default:
-		r.Text = fmt.Sprintf("%s waits for one of %d open steps to end", pl.name(pr), len(v.Plan.steps))
+		r.Text = fmt.Sprintf("%s waits for one of %d open steps to end", pl.name(v, pr), len(v.Plan.steps))
 	}
 	return r, false
 }
 
 // open returns what stands for an open step among the reasons.
-func (pl *Planner[S, O, P]) open(s *Step[P], now uint64) Reason {
+func (pl *Planner[S, O, P]) open(v View[S, O, P], s *Step[P]) Reason {
 	r := Reason{Code: CodeOpen, Subjects: subjects(&s.Proposal), Since: s.Entered}
-	r.Text = fmt.Sprintf("step %d, %s, is in phase %d%s", s.ID, pl.name(&s.Proposal), s.Phase,
+	r.Text = fmt.Sprintf("step %d, %s, is in phase %d%s", s.ID, pl.name(v, &s.Proposal), s.Phase,
 		cause(s.Failures, s.LastError))
-	if s.NotBefore > now {
+	if s.NotBefore > v.Now {
 		r.Code, r.Until = CodeWaiting, s.NotBefore
 	}
 	return r
@@ -180,6 +188,10 @@ func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
 }
 
 // name says a step in words: what kind, of what.
-func (pl *Planner[S, O, P]) name(pr *Proposal[P]) string {
-	return pl.kind(pr.Kind).Name + " of " + string(pr.Subject)
+func (pl *Planner[S, O, P]) name(v View[S, O, P], pr *Proposal[P]) string {
+	kind := pl.kind(pr.Kind)
+	if kind.Describe != nil {
+		return kind.Describe(v, pr)
+	}
+	return kind.Name + " of " + string(pr.Subject)
 }
