@@ -1,0 +1,92 @@
+package hosts
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// Event says what an entry of the audit history is about.
+type Event uint8
+
+// The events.
+const (
+	EventJoin     Event = 1 + iota
+	EventTarget         // a host has another target
+	EventCurrent        // the governor has brought a host to its target
+	EventReplica        // a replica has another role
+	EventAlter          // a host has another address or domain, or was cordoned or uncordoned
+	EventTransfer       // an operator wants a host to lead a shard
+	EventPolicy
+	EventToken
+	events
+)
+
+var eventNames = [events]string{
+	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
+	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
+}
+
+// String returns the event as people read it.
+func (e Event) String() string { return eventNames[e] }
+
+// Entry is one change, as the audit history has it.
+type Entry struct {
+	Number uint64 // grows by one with each change
+	Event  Event
+	Host   shard.HostID // 0 for none
+	Name   string       // of the host then
+	Text   string       // what was changed
+	By     string       // who asked for it: a principal, a host, or the governor
+	Why    string
+	Since  uint64 // moment of shard time
+	Wall   uint64
+}
+
+// String returns the entry as a line of a log.
+func (e *Entry) String() string {
+	text := e.Text
+	if e.Name != "" {
+		text = fmt.Sprintf("host %s: %s", e.Name, text)
+	}
+	if e.By != "" {
+		text += ", by " + e.By
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return fmt.Sprintf("%d %s %s", e.Number, e.Event, text)
+}
+
+// note writes a change down.
+func (r *Records) note(at At, event Event, h *Host, format string, args ...any) {
+	r.lastAudit++
+	e := Entry{Number: r.lastAudit, Event: event, Text: form.Cut(fmt.Sprintf(format, args...), MaxText),
+		By: form.Cut(at.By, MaxText), Why: form.Cut(at.Why, MaxText), Since: clock.Moment(at.Now), Wall: at.Wall}
+	if h != nil {
+		e.Host, e.Name = h.ID, h.Name
+	}
+	if len(r.audit) >= MaxAudit {
+		r.audit = r.audit[1:]
+	}
+	r.audit = append(r.audit, e)
+}
+
+// LastAudit is the number of the newest entry.
+func (r *Records) LastAudit() uint64 { return r.lastAudit }
+
+// Audit returns the entries from a number on, as many as asked for at the most. They are to be read. Those that are no
+// longer kept are left out.
+func (r *Records) Audit(from uint64, most int) []Entry {
+	if len(r.audit) == 0 || most <= 0 {
+		return nil
+	}
+	first := r.audit[0].Number
+	if from > r.lastAudit {
+		return nil
+	}
+	list := r.audit[max(from, first)-first:]
+	return list[:min(most, len(list))]
+}

@@ -1,0 +1,216 @@
+package hosts
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+var errIncarnation = errors.New("an incarnation is needed: 128 bits, not all zero")
+
+// Boot is what a host says of itself when its process starts.
+type Boot struct {
+	Host        shard.HostID
+	Incarnation Incarnation
+	// Number grows with each start and is durable in the data directory.
+	Number    uint64
+	Addresses Addresses
+	Version   string
+	Level     level.Level
+}
+
+// Boot takes a start of a host over: it is to be online from now on, drained or not.
+func (r *Records) Boot(at At, b Boot) Answer {
+	if err := cmp.Or(b.Addresses.check(), checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
+		return badRequest(err)
+	}
+	if b.Number == 0 || b.Incarnation == (Incarnation{}) {
+		return badRequest(cmp.Or(errIncarnation, errors.New("the number of the start is needed")))
+	}
+	h := r.Host(b.Host)
+	if h != nil && h.Incarnation == (Incarnation{}) {
+		adopted := *h
+		adopted.Incarnation = b.Incarnation
+		h = &adopted
+	}
+	if a := identify(h, b.Host, b.Incarnation); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	next := *h
+	next.Boot, next.Addresses, next.Version, next.Level = b.Number, b.Addresses, b.Version, b.Level
+	switch {
+	case b.Number == h.Boot && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
+		return Answer{Host: h.ID, Existed: true}
+	case b.Number <= h.Boot:
+		return forbid("host %s was started %d times, and this data directory says %d: it is an older copy; start it "+
+			"with an empty one and --join ... --replace %s", h.Name, h.Boot, b.Number, h.Name)
+	}
+	own := r.Host(b.Host)
+	if err := cmp.Or(r.checkVersion(b.Version, own), checkLevel(at, &next),
+		r.checkAddresses(&b.Addresses, own)); err != nil {
+		return forbid("%v", err)
+	}
+	r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Number))
+	return Answer{Host: h.ID}
+}
+
+// identify refuses a host that is not what it says it is, or no longer belongs to the cluster.
+func identify(h *Host, id shard.HostID, i Incarnation) Answer {
+	switch {
+	case h == nil:
+		return refuse(protocol.StatusNotFound, "there is no host %d in this cluster", id)
+	case h.Incarnation != i:
+		return forbid("host %s has another data directory than this one: start it with --join ... --replace %s",
+			h.Name, h.Name)
+	case !h.Living():
+		return forbid("host %s was expelled: give it an empty --data-dir to join again", h.Name)
+	}
+	return Answer{}
+}
+
+// Return is said by a host that finds itself taken for failed and is not. It waits longer each time.
+func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) Answer {
+	h := r.Host(id)
+	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	switch {
+	case h.Wanted() || epoch != h.Target.Epoch:
+		return Answer{Host: id, Existed: true}
+	case !h.Target.Reason.Failed():
+		return forbid("host %s is offline on purpose: %s", h.Name, h.Target.Reason)
+	case at.Now < h.ReturnAfter:
+		return forbid("host %s has failed %d times in a row: it returns in %d ms", h.Name, h.Failures,
+			h.ReturnAfter-at.Now)
+	}
+	r.aim(at, h, protocol.HostOnline, ReasonReturned, "")
+	return Answer{Host: id}
+}
+
+// Shutdown is said by a host whose process is to stop.
+func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, boot uint64) Answer {
+	h := r.Host(id)
+	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if boot < h.Boot || !h.Wanted() && !h.Target.Reason.Failed() {
+		return Answer{Host: id, Existed: true}
+	}
+	r.aim(at, h, protocol.HostOffline, ReasonShutdown, "")
+	return Answer{Host: id}
+}
+
+// Rename gives a host other addresses while it runs.
+func (r *Records) Rename(at At, id shard.HostID, i Incarnation, boot uint64, addresses Addresses) Answer {
+	if err := addresses.check(); err != nil {
+		return badRequest(err)
+	}
+	h := r.Host(id)
+	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	switch {
+	case boot != h.Boot:
+		return refuse(protocol.StatusStale, "start %d of host %s is over", boot, h.Name)
+	case h.Addresses == addresses:
+		return Answer{Host: id, Existed: true}
+	}
+	if err := r.checkAddresses(&addresses, h); err != nil {
+		return forbid("%v", err)
+	}
+	next := *h
+	next.Addresses = addresses
+	r.put(&next)
+	r.note(at, EventAlter, &next, "at %s for hosts, %s for clients", addresses.Raft, addresses.Client)
+	return Answer{Host: id}
+}
+
+// checkAddresses checks that no other living host is reached where this one is.
+func (r *Records) checkAddresses(a *Addresses, except *Host) error {
+	for _, h := range r.hosts {
+		if h != except && h.Living() && (h.Addresses.Raft == a.Raft || h.Addresses.Client == a.Client) {
+			return fmt.Errorf("host %s is at %s for hosts and at %s for clients: give this one addresses of its own",
+				h.Name, h.Addresses.Raft, h.Addresses.Client)
+		}
+	}
+	return nil
+}
+
+// Failed takes over that the governor has found a host silent or stuck. The term is that of the governor, the epoch that
+// of the target which the host had then.
+func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why Reason, text string) Answer {
+	h := r.Host(id)
+	switch {
+	case term != at.Term:
+		return refuse(protocol.StatusStale, "term %d is over", term)
+	case h == nil:
+		return refuse(protocol.StatusNotFound, "there is no host %d", id)
+	case !why.Failed():
+		return refuse(protocol.StatusBadRequest, "a host fails by being silent or stuck")
+	case !h.Wanted() || h.Target.Epoch != epoch:
+		return Answer{Host: id, Existed: true}
+	}
+	next := *h
+	if clock.Over(h.Target.Since, HealthyMillis, at.Now) {
+		next.Failures = 0
+	}
+	next.ReturnAfter = clock.Moment(at.Now) + returnDelay(next.Failures)
+	next.Failures++
+	r.aim(at, &next, protocol.HostOffline, why, text)
+	return Answer{Host: id}
+}
+
+// returnDelay is how long a host that failed so many times before does not return.
+func returnDelay(failures uint64) uint64 {
+	if failures >= 16 {
+		return maxReturnMillis
+	}
+	return min(uint64(returnMillis)<<failures, maxReturnMillis)
+}
+
+// Reach takes over that the governor has brought a host to its target: the term is that of the governor, variant and
+// epoch those of the target that it went by.
+func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.HostState, epoch uint64) Answer {
+	h := r.Host(id)
+	switch {
+	case term != at.Term:
+		return refuse(protocol.StatusStale, "term %d is over", term)
+	case h == nil:
+		return refuse(protocol.StatusNotFound, "there is no host %d", id)
+	case h.Target.Variant != variant || h.Target.Epoch != epoch:
+		return refuse(protocol.StatusStale, "the target of host %s is %s by now", h.Name, h.Target.Variant)
+	case h.Reached():
+		return Answer{Host: id, Existed: true}
+	case variant == protocol.HostExpelled && h.Bare == 0:
+		return forbid("host %s has replicas", h.Name)
+	}
+	next := *h
+	next.Current = next.Target
+	next.Current.Since, next.Current.Wall = clock.Moment(at.Now), at.Wall
+	if variant == protocol.HostExpelled {
+		next = Host{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation, Current: next.Current, Target: next.Target,
+			Bare: h.Bare}
+	}
+	r.put(&next)
+	r.note(at, EventCurrent, &next, "%s", variant)
+	r.forgetExpelled()
+	return Answer{Host: id}
+}
+
+// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many.
+func (r *Records) forgetExpelled() {
+	over := len(r.hosts) - r.living() - MaxExpelled
+	for i := 0; i < len(r.hosts) && over > 0; {
+		if r.hosts[i].Current.Variant != protocol.HostExpelled {
+			i++
+			continue
+		}
+		r.hosts = append(r.hosts[:i:i], r.hosts[i+1:]...)
+		over--
+	}
+}

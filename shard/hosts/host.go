@@ -1,0 +1,139 @@
+package hosts
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Incarnation is drawn at random when a data directory is made. Zero stands for a host that was on record before hosts
+// had one, until it boots.
+type Incarnation [16]byte
+
+// String returns the incarnation as the tools show it.
+func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
+
+// Reason is why a host is in a state.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonBorn     Reason = 1 + iota // it was there when the cluster was born
+	ReasonJoined                     // it has joined, and has not booted
+	ReasonStarted                    // its process has started
+	ReasonReturned                   // it found itself taken for failed, and is not
+	ReasonShutdown                   // its process stops
+	ReasonDrained                    // an operator drained it
+	ReasonUndrained
+	ReasonSilent   // no Raft traffic came from it
+	ReasonStuck    // it answers, and does not go on
+	ReasonExpelled // an operator expelled it
+	ReasonReplaced // another host has joined in its place
+	reasons
+)
+
+var reasonNames = [reasons]string{
+	ReasonBorn: "born", ReasonJoined: "joined", ReasonStarted: "started", ReasonReturned: "returned",
+	ReasonShutdown: "shutdown", ReasonDrained: "drained", ReasonUndrained: "undrained", ReasonSilent: "silent",
+	ReasonStuck: "stuck", ReasonExpelled: "expelled", ReasonReplaced: "replaced",
+}
+
+// String returns the reason as people read it.
+func (r Reason) String() string { return reasonNames[r] }
+
+// Failed reports whether a host with this reason was taken for dead, and not stopped or drained on purpose.
+func (r Reason) Failed() bool { return r == ReasonSilent || r == ReasonStuck }
+
+// State is one of the two states of a host: the one that it is to have, or the one that the cluster has brought it to.
+type State struct {
+	Variant protocol.HostState
+	// Epoch counts how often the host was to be online. A restart that was not noticed as a failure begins a new one, so
+	// that the current state differs from the target all the same.
+	Epoch  uint64
+	Reason Reason
+	Text   string
+	Since  uint64 // moment of shard time
+	Wall   uint64 // the wall clock of the host that proposed it, in milliseconds; for people
+}
+
+// same reports whether two states are the same but for when and why.
+func (s *State) same(other *State) bool { return s.Variant == other.Variant && s.Epoch == other.Epoch }
+
+// Addresses are where a host is reached. They are no part of what it is.
+type Addresses struct {
+	Raft   string // by other hosts
+	Client string // by clients
+	Admin  string // its admin pages; may be empty
+}
+
+// Host is the record of one host. Records are replaced, never written to: one that a caller has stays as it is.
+type Host struct {
+	ID          shard.HostID
+	Name        string
+	Incarnation Incarnation
+	Boot        uint64 // the highest number of a start that it has reported
+	Domain      Domain
+	Addresses   Addresses
+	Version     string
+	Level       level.Level // the highest that it can follow
+	Current     State
+	Target      State
+	Cordoned    bool
+
+	// Failures counts how often in a row it was taken for failed; before ReturnAfter, in shard time, it does not return.
+	Failures    uint64
+	ReturnAfter uint64
+	// Replaces is the host whose place it took, 0 for none.
+	Replaces shard.HostID
+	// Grace is the largest grace period that was in force when the host was expelled, in milliseconds; Bare is the
+	// moment from which on it had no replica after that, 0 where it has some.
+	Grace, Bare uint64
+	// Changed is the revision of the records with which this one last changed.
+	Changed uint64
+}
+
+// Living reports whether the host belongs to the cluster: it is not expelled, and is not to be.
+func (h *Host) Living() bool { return h.Target.Variant != protocol.HostExpelled }
+
+// Wanted reports whether the host is to be online.
+func (h *Host) Wanted() bool { return h.Target.Variant == protocol.HostOnline }
+
+// Online reports whether the host is online and is to be.
+func (h *Host) Online() bool { return h.Wanted() && h.Current.same(&h.Target) }
+
+// Reached reports whether the current state of the host is its target.
+func (h *Host) Reached() bool { return h.Current.same(&h.Target) }
+
+// Label returns what plans and texts call the host: its name.
+func (h *Host) Label() string { return h.Name }
+
+// Label is a key and a value of a failure domain.
+type Label struct{ Key, Value string }
+
+func (a *Addresses) check() error {
+	for _, f := range []struct {
+		what, value string
+		least       int
+	}{{"Raft address", a.Raft, 1}, {"client address", a.Client, 1}, {"admin address", a.Admin, 0}} {
+		if err := checkWord("the "+f.what, f.value, f.least, MaxAddress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWord checks that a text is of printable ASCII without spaces, and of an allowed length.
+func checkWord(what, s string, least, most int) error {
+	if len(s) < least || len(s) > most {
+		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
+		}
+	}
+	return nil
+}

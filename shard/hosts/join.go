@@ -1,0 +1,178 @@
+package hosts
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Founder is a host that is there when a cluster is born.
+type Founder struct {
+	ID          shard.HostID
+	Name        string
+	Incarnation Incarnation // zero where the host was on record before hosts had one
+	Addresses   Addresses
+	Version     string
+	Level       level.Level
+}
+
+// Found puts the hosts of a birth on record, each with a vote in every shard. Founding again changes nothing.
+func (r *Records) Found(at At, founders []Founder) Answer {
+	if len(r.hosts) > 0 {
+		return Answer{Existed: true}
+	}
+	if len(founders) == 0 || len(founders) > MaxHosts {
+		return refuse(protocol.StatusBadRequest, "%d hosts; a cluster begins with 1 to %d", len(founders), MaxHosts)
+	}
+	sorted := slices.SortedFunc(slices.Values(founders), func(a, b Founder) int { return cmp.Compare(a.ID, b.ID) })
+	for i, f := range sorted {
+		if err := checkWord("the name of a host", f.Name, 1, MaxName); err != nil {
+			return badRequest(err)
+		}
+		if err := cmp.Or(f.Addresses.check(), checkWord("the version", f.Version, 0, MaxVersion)); err != nil {
+			return badRequest(err)
+		}
+		named := slices.IndexFunc(sorted, func(g Founder) bool { return g.Name == f.Name })
+		if f.ID == 0 || f.ID >= FirstReplica || named != i || i > 0 && sorted[i-1].ID == f.ID {
+			return refuse(protocol.StatusBadRequest, "founders have names and ids of their own, ids from 1 to %d",
+				FirstReplica-1)
+		}
+	}
+	for _, f := range sorted {
+		born := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBorn, Since: clock.Moment(at.Now),
+			Wall: at.Wall}
+		h := &Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Addresses: f.Addresses, Version: f.Version,
+			Level: f.Level, Current: born, Target: born}
+		r.put(h)
+		r.note(at, EventJoin, h, "born")
+	}
+	for _, s := range r.shards {
+		s = r.edit(s.ID)
+		for _, f := range sorted {
+			s.Replicas = append(s.Replicas, Replica{ID: uint64(f.ID), Host: f.ID, Role: RoleVoter,
+				Since: clock.Moment(at.Now)})
+		}
+	}
+	return Answer{}
+}
+
+// Join is a host's question to belong to the cluster.
+type Join struct {
+	Cluster     string
+	Name        string
+	Incarnation Incarnation
+	Addresses   Addresses
+	Domain      Domain
+	Version     string
+	Level       level.Level
+	// Replace names the living host whose place it takes, empty for none.
+	Replace string
+	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown it,
+	// or that the cluster asks for neither.
+	Token   string
+	Trusted bool
+	// Heard says that the leader that proposes the command hears the host that is to be replaced; Grace is the largest
+	// grace period in force, in milliseconds.
+	Heard bool
+	Grace uint64
+}
+
+// Join puts a host on record, offline until it boots. Joining again with the same incarnation has the same answer.
+func (r *Records) Join(at At, j Join) Answer {
+	if err := j.check(); err != nil {
+		return badRequest(err)
+	}
+	if j.Cluster != r.cluster {
+		return forbid("this is cluster %s, not %s", r.cluster, j.Cluster)
+	}
+	if h := r.Incarnated(j.Incarnation); h != nil {
+		return rejoin(h, &j)
+	}
+	next := &Host{ID: r.lastHost + 1, Name: j.Name, Incarnation: j.Incarnation, Domain: j.Domain,
+		Addresses: j.Addresses, Version: j.Version, Level: j.Level}
+	old, a := r.replaced(&j)
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if a := r.checkJoin(at, next, old); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if a := r.useToken(at, &j); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	if old != nil {
+		next.Replaces = old.ID
+		at := at
+		at.Why = "host " + j.Name + " takes its place"
+		r.expel(at, old, ReasonReplaced, j.Grace)
+	}
+	waiting := State{Variant: protocol.HostOffline, Reason: ReasonJoined, Since: clock.Moment(at.Now), Wall: at.Wall}
+	next.Current, next.Target = waiting, waiting
+	r.put(next)
+	r.note(at, EventJoin, next, "joined")
+	return Answer{Host: next.ID}
+}
+
+func (j *Join) check() error {
+	if err := cmp.Or(checkWord("the name of a host", j.Name, 1, MaxName), j.Addresses.check(), j.Domain.check(),
+		checkWord("the version", j.Version, 0, MaxVersion)); err != nil {
+		return err
+	}
+	if j.Incarnation == (Incarnation{}) {
+		return errIncarnation
+	}
+	return nil
+}
+
+// rejoin answers a join of an incarnation that is on record.
+func rejoin(h *Host, j *Join) Answer {
+	a := Answer{Host: h.ID, Existed: true}
+	switch {
+	case !h.Living():
+		a = forbid("host %s with this data directory was expelled: give it an empty --data-dir to join again", h.Name)
+	case h.Name != j.Name:
+		a = forbid("this data directory is of host %s, not of %s", h.Name, j.Name)
+	case h.Domain.String() != j.Domain.String():
+		a = forbid("host %s has the failure domain %q: alter it by signalbox host alter", h.Name, h.Domain)
+	}
+	a.Host = h.ID
+	return a
+}
+
+// replaced returns the host whose place a newcomer takes, nil where it takes none.
+func (r *Records) replaced(j *Join) (*Host, Answer) {
+	if j.Replace == "" {
+		return nil, Answer{}
+	}
+	old := r.Named(j.Replace)
+	switch {
+	case old == nil:
+		return nil, refuse(protocol.StatusNotFound, "there is no host %s to be replaced", j.Replace)
+	case j.Heard:
+		return nil, forbid("host %s is alive: it is heard by the others; stop it, or drain and expel it", old.Name)
+	}
+	if why := r.without(old, absenceDead); why != "" {
+		return nil, forbid("host %s cannot be replaced now: %s", old.Name, why)
+	}
+	return old, Answer{}
+}
+
+// checkJoin holds a newcomer against those that are there, but for the host whose place it takes.
+func (r *Records) checkJoin(at At, next, old *Host) Answer {
+	if other := r.Named(next.Name); other != nil && other != old {
+		return refuse(protocol.StatusAlreadyExists, "there is a host %s with another data directory: give another --name, "+
+			"or --replace %s where that one is gone for good", other.Name, other.Name)
+	}
+	if err := cmp.Or(r.checkVersion(next.Version, old), checkLevel(at, next), r.checkKeys(next.Domain, old),
+		r.checkAddresses(&next.Addresses, old)); err != nil {
+		return forbid("%v", err)
+	}
+	if r.living()-count(old != nil) >= MaxHosts {
+		return forbid("the cluster has its limit of %d hosts", MaxHosts)
+	}
+	return Answer{}
+}

@@ -1,0 +1,196 @@
+package hosts
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Drain gives a host the target Offline: its leaderships and votes are handed over, and then it can be stopped.
+func (r *Records) Drain(at At, ref string) Answer {
+	h, a := r.operated(ref)
+	if h == nil {
+		return a
+	}
+	if !h.Wanted() {
+		return Answer{Host: h.ID, Existed: true}
+	}
+	if why := r.without(h, absenceDrained); why != "" {
+		return forbid("host %s cannot be drained: %s", h.Name, why)
+	}
+	r.aim(at, h, protocol.HostOffline, ReasonDrained, at.Why)
+	return Answer{Host: h.ID}
+}
+
+// Undrain takes a drain back.
+func (r *Records) Undrain(at At, ref string) Answer {
+	h, a := r.operated(ref)
+	switch {
+	case h == nil:
+		return a
+	case h.Wanted():
+		return Answer{Host: h.ID, Existed: true}
+	case h.Target.Reason != ReasonDrained:
+		return forbid("host %s is not drained, but offline: %s; it is online again when it starts", h.Name,
+			h.Target.Reason)
+	}
+	r.aim(at, h, protocol.HostOnline, ReasonUndrained, at.Why)
+	return Answer{Host: h.ID}
+}
+
+// Cordon says whether a host gets no more replicas, votes and leaderships than it has.
+func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
+	h, a := r.operated(ref)
+	switch {
+	case h == nil:
+		return a
+	case h.Cordoned == cordoned:
+		return Answer{Host: h.ID, Existed: true}
+	}
+	next := *h
+	next.Cordoned = cordoned
+	r.put(&next)
+	word := "uncordoned"
+	if cordoned {
+		word = "cordoned"
+	}
+	r.note(at, EventAlter, &next, "%s", word)
+	return Answer{Host: h.ID}
+}
+
+// Alter gives a host another failure domain.
+func (r *Records) Alter(at At, ref string, d Domain) Answer {
+	if err := d.check(); err != nil {
+		return badRequest(err)
+	}
+	h, a := r.operated(ref)
+	switch {
+	case h == nil:
+		return a
+	case slices.Equal(h.Domain, d):
+		return Answer{Host: h.ID, Existed: true}
+	}
+	if err := r.checkKeys(d, h); err != nil {
+		return forbid("%v", err)
+	}
+	next := *h
+	next.Domain = d
+	r.put(&next)
+	r.note(at, EventAlter, &next, "failure domain %q", d.String())
+	return Answer{Host: h.ID}
+}
+
+// operated finds the living host that an operator names.
+func (r *Records) operated(ref string) (*Host, Answer) {
+	h, a := r.find(ref)
+	if h != nil && !h.Living() {
+		return nil, forbid("host %s was expelled, which is final", h.Name)
+	}
+	return h, a
+}
+
+// Expel makes a host leave for ever. One that is not offline needs force. The grace period is the largest in force, in
+// milliseconds.
+func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
+	h, a := r.find(ref)
+	if h == nil {
+		return a
+	}
+	if !h.Living() {
+		return Answer{Host: h.ID, Existed: true}
+	}
+	how := absenceDead
+	if h.Wanted() || h.Current.Variant == protocol.HostOnline {
+		how = absenceLeaving
+	}
+	switch why := r.without(h, how); {
+	case r.isLast(h.ID):
+		return forbid("host %s is the last one of the cluster", h.Name)
+	case how == absenceLeaving && !force:
+		return forbid("host %s is online: drain it first, or expel it with --force", h.Name)
+	case why != "":
+		return forbid("host %s cannot be expelled: %s", h.Name, why)
+	}
+	r.expel(at, h, ReasonExpelled, grace)
+	return Answer{Host: h.ID}
+}
+
+// expel gives a host its last target.
+func (r *Records) expel(at At, h *Host, why Reason, grace uint64) {
+	next := *h
+	next.Grace = grace
+	r.aim(at, &next, protocol.HostExpelled, why, at.Why)
+	for _, s := range r.shards {
+		if slices.ContainsFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) }) {
+			s = r.edit(s.ID)
+			s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
+		}
+		if s.Wish == h.ID {
+			s = r.edit(s.ID)
+			s.Wish, s.WishUntil = 0, 0
+		}
+	}
+	r.noteBare(at)
+}
+
+// Replace makes one host take the place of another that is gone: the old one is expelled. Heard says that the leader
+// that proposes the command hears the old one.
+func (r *Records) Replace(at At, old, by string, heard bool, grace uint64) Answer {
+	h, a := r.find(old)
+	if h == nil {
+		return a
+	}
+	next := r.Named(by)
+	switch {
+	case next == nil:
+		return refuse(protocol.StatusNotFound, "there is no host %s that could take the place", by)
+	case next == h:
+		return refuse(protocol.StatusBadRequest, "a host does not replace itself")
+	case !h.Living() && next.Replaces == h.ID:
+		return Answer{Host: next.ID, Existed: true}
+	case !h.Living():
+		return forbid("host %s was expelled, which is final", h.Name)
+	case heard:
+		return forbid("host %s is alive: it is heard by the others; drain and expel it", h.Name)
+	case !next.Wanted():
+		return forbid("host %s is not to be online", next.Name)
+	}
+	if why := r.without(h, absenceDead); why != "" {
+		return forbid("host %s cannot be replaced now: %s", h.Name, why)
+	}
+	at.Why = cmp.Or(at.Why, "host "+next.Name+" takes its place")
+	r.expel(at, h, ReasonReplaced, grace)
+	successor := *r.Host(next.ID)
+	successor.Replaces = h.ID
+	r.put(&successor)
+	return Answer{Host: next.ID}
+}
+
+// Transfer asks the governor to hand the leadership of a shard to a host.
+func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
+	h, a := r.operated(ref)
+	s := r.Shard(id)
+	switch {
+	case h == nil:
+		return a
+	case s == nil:
+		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
+	case !h.Online():
+		return forbid("host %s is not online", h.Name)
+	case !s.votes(h.ID):
+		return forbid("host %s has no vote in shard %d", h.Name, id)
+	case s.Wish == h.ID && at.Now < s.WishUntil:
+		return Answer{Host: h.ID, Existed: true}
+	}
+	s = r.edit(id)
+	s.Wish, s.WishUntil = h.ID, clock.Moment(at.Now)+WishMillis
+	r.note(at, EventTransfer, h, "shard %d", id)
+	return Answer{Host: h.ID}
+}
+
+func (s *Shard) votes(host shard.HostID) bool {
+	return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Role == RoleVoter })
+}

@@ -1,0 +1,296 @@
+package hosts
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// ShardID names a Raft group.
+type ShardID uint64
+
+// Meta is the meta shard. Data shards count from 1.
+const Meta ShardID = 0
+
+// Role is what a replica is in its shard, by the membership that was last read.
+type Role uint8
+
+// The roles.
+const (
+	RoleNone    Role = iota // it has an id, and was never seen in a membership
+	RoleLearner             // it gets the log and does not vote
+	RoleVoter
+	RoleRemoved // it was a member, and its host has not cleared its data
+	roles
+)
+
+var roleNames = [roles]string{
+	RoleNone: "none", RoleLearner: "learner", RoleVoter: "voter", RoleRemoved: "removed",
+}
+
+// String returns the role as people read it.
+func (r Role) String() string { return roleNames[r] }
+
+// Replica is one replica of a shard. Its id is never given twice. From FirstReplica on it says nothing of its host.
+type Replica struct {
+	ID   uint64
+	Host shard.HostID // 0 where the membership has a replica that no record has
+	Role Role
+	// Joined is set for a replica that was added as a learner: it is started as a learner for all of its time, also
+	// once it votes. Those of a birth never are.
+	Joined bool
+	Since  uint64 // moment from which on it has its role
+	// Change is the change of the membership after which it was to be added.
+	Change uint64
+}
+
+// Member reports whether the replica is in its shard's membership.
+func (p *Replica) Member() bool { return p.Role == RoleLearner || p.Role == RoleVoter }
+
+// Shard is what is known of the replicas of a shard. As with hosts, it is replaced and never written to.
+type Shard struct {
+	ID ShardID
+	// Change numbers the membership that was last read from the engine.
+	Change   uint64
+	Replicas []Replica // by id
+	// Wish is the host that an operator wants to lead, 0 for none, until WishUntil in shard time.
+	Wish      shard.HostID
+	WishUntil uint64
+	// Transferred is the moment of the last transfer that the governor began, 0 for none.
+	Transferred uint64
+}
+
+// Replica returns the replica of an id, nil where there is none.
+func (s *Shard) Replica(id uint64) *Replica {
+	for i := range s.Replicas {
+		if s.Replicas[i].ID == id {
+			return &s.Replicas[i]
+		}
+	}
+	return nil
+}
+
+// On returns the replica that a host has or is to have: a member before one that is not. It is nil where there is none.
+func (s *Shard) On(host shard.HostID) *Replica {
+	var best *Replica
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		if p.Host == host && (best == nil || p.Member() || !best.Member() && p.Role == RoleRemoved) {
+			best = p
+		}
+	}
+	return best
+}
+
+// Voters returns how many replicas vote.
+func (s *Shard) Voters() int {
+	n := 0
+	for i := range s.Replicas {
+		if s.Replicas[i].Role == RoleVoter {
+			n++
+		}
+	}
+	return n
+}
+
+// Shards are all shards by id. They are to be read.
+func (r *Records) Shards() []*Shard { return r.shards }
+
+// Shard returns the shard of an id, nil where there is none.
+func (r *Records) Shard(id ShardID) *Shard {
+	if i, ok := r.shardIndex(id); ok {
+		return r.shards[i]
+	}
+	return nil
+}
+
+func (r *Records) shardIndex(id ShardID) (int, bool) {
+	return slices.BinarySearchFunc(r.shards, id, func(s *Shard, id ShardID) int { return cmp.Compare(s.ID, id) })
+}
+
+// edit returns a copy of a shard that is in the records from now on.
+func (r *Records) edit(id ShardID) *Shard {
+	i, found := r.shardIndex(id)
+	if !found {
+		panic("hosts: an unknown shard is edited")
+	}
+	next := *r.shards[i]
+	next.Replicas = slices.Clone(next.Replicas)
+	r.shards[i] = &next
+	r.revision++
+	return &next
+}
+
+// NextReplica is the id that the next replica gets.
+func (r *Records) NextReplica() uint64 { return r.lastReplica + 1 }
+
+// Allocate gives a replica of a shard on a host its id, before it is added to the membership with the number change. The
+// id is that of NextReplica, or of a replica of that host that was allocated and never added.
+func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change uint64) Answer {
+	s, h := r.Shard(id), r.Host(host)
+	if s == nil || h == nil || !h.Living() {
+		return refuse(protocol.StatusNotFound, "there is no shard %d, or no host %d that belongs to the cluster", id, host)
+	}
+	old := s.Replica(replica)
+	switch {
+	case old != nil && (old.Host != host || old.Role != RoleNone):
+		return refuse(protocol.StatusStale, "replica %d of shard %d is there already", replica, id)
+	case old == nil && replica != r.NextReplica():
+		return refuse(protocol.StatusStale, "the next replica has the id %d, not %d", r.NextReplica(), replica)
+	case old == nil && s.On(host) != nil:
+		return forbid("host %s has a replica of shard %d already", h.Name, id)
+	case len(s.Replicas) >= MaxReplicas:
+		return forbid("shard %d has its limit of %d replicas on record", id, MaxReplicas)
+	}
+	s = r.edit(id)
+	if old == nil {
+		r.lastReplica = replica
+		s.Replicas = append(s.Replicas, Replica{ID: replica, Host: host, Joined: true, Since: clock.Moment(at.Now)})
+	}
+	s.Replica(replica).Change = change
+	return Answer{Host: host}
+}
+
+// Transferred notes that the governor begins to hand over the leadership of a shard. What an operator wished is over.
+func (r *Records) Transferred(at At, id ShardID) {
+	s := r.edit(id)
+	s.Wish, s.WishUntil, s.Transferred = 0, 0, clock.Moment(at.Now)
+}
+
+// Member is a replica in a membership, as the engine has it.
+type Member struct {
+	Replica uint64
+	Role    Role // RoleLearner or RoleVoter
+}
+
+// Known takes over the membership of a shard that its leader has read with a barrier. The term is that of the governor.
+func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members []Member) Answer {
+	s := r.Shard(id)
+	switch {
+	case term != at.Term:
+		return refuse(protocol.StatusStale, "term %d is over", term)
+	case s == nil:
+		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
+	case len(members) == 0 || len(members) > MaxReplicas || !orderly(members):
+		return refuse(protocol.StatusBadRequest, "a membership has 1 to %d replicas by id, learners and voters",
+			MaxReplicas)
+	case change < s.Change:
+		return refuse(protocol.StatusStale, "shard %d has change %d already", id, s.Change)
+	case change == s.Change && s.agrees(members):
+		return Answer{Existed: true}
+	case change == s.Change && s.Change != 0:
+		return forbid("two memberships of shard %d have the number %d", id, change)
+	}
+	r.takeOver(at, r.edit(id), change, members)
+	r.noteBare(at)
+	return Answer{}
+}
+
+func orderly(members []Member) bool {
+	for i, m := range members {
+		if m.Role != RoleLearner && m.Role != RoleVoter || m.Replica == 0 || i > 0 && members[i-1].Replica >= m.Replica {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether the records have exactly these members.
+func (s *Shard) agrees(members []Member) bool {
+	var own []Member
+	for i := range s.Replicas {
+		if p := &s.Replicas[i]; p.Member() {
+			own = append(own, Member{p.ID, p.Role})
+		}
+	}
+	return slices.Equal(own, members)
+}
+
+func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
+	s.Change = change
+	for _, m := range members {
+		p := s.Replica(m.Replica)
+		if p == nil {
+			s.Replicas = append(s.Replicas, Replica{ID: m.Replica, Host: r.ofBirth(m.Replica)})
+			r.lastReplica = max(r.lastReplica, m.Replica)
+			slices.SortFunc(s.Replicas, func(a, b Replica) int { return cmp.Compare(a.ID, b.ID) })
+			p = s.Replica(m.Replica)
+		}
+		r.assign(at, s, p, m.Role)
+	}
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		if p.Member() && !slices.ContainsFunc(members, func(m Member) bool { return m.Replica == p.ID }) {
+			r.assign(at, s, p, RoleRemoved)
+		}
+	}
+	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
+}
+
+// ofBirth returns the host of a replica that no record has: those of a birth have the ids of their hosts.
+func (r *Records) ofBirth(replica uint64) shard.HostID {
+	if h := r.Host(shard.HostID(replica)); h != nil && replica < FirstReplica {
+		return h.ID
+	}
+	return 0
+}
+
+func (r *Records) assign(at At, s *Shard, p *Replica, role Role) {
+	if p.Role == role {
+		return
+	}
+	p.Role, p.Since = role, clock.Moment(at.Now)
+	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, role)
+}
+
+// forgotten reports whether the record of a replica has no further use: it was allocated and can no longer be added, or
+// it was removed, and its host is gone for good.
+func (r *Records) forgotten(s *Shard, p *Replica) bool {
+	h := r.Host(p.Host)
+	return p.Role == RoleNone && p.Change < s.Change || p.Role == RoleRemoved && (h == nil || !h.Living())
+}
+
+// Cleared notes that a host has removed the data of a replica that is no member any more.
+func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answer {
+	s := r.Shard(id)
+	if s == nil {
+		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
+	}
+	p := s.Replica(replica)
+	switch {
+	case p == nil:
+		return Answer{Existed: true}
+	case p.Role != RoleRemoved:
+		return forbid("replica %d of shard %d is a %s", replica, id, p.Role)
+	}
+	if h := r.Host(p.Host); h != nil && h.Incarnation != i {
+		return forbid("replica %d of shard %d is of another host", replica, id)
+	}
+	s = r.edit(id)
+	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return p.ID == replica })
+	return Answer{}
+}
+
+// noteBare notes from when on the hosts that are to be expelled have no replica. One that was being added meanwhile may
+// come late.
+func (r *Records) noteBare(at At) {
+	for _, h := range r.hosts {
+		if holds := r.Holds(h.ID); !h.Living() && holds == (h.Bare != 0) {
+			next := *h
+			if next.Bare = 0; !holds {
+				next.Bare = clock.Moment(at.Now)
+			}
+			r.put(&next)
+		}
+	}
+}
+
+// Holds reports whether a host has a replica in the membership of any shard.
+func (r *Records) Holds(host shard.HostID) bool {
+	return slices.ContainsFunc(r.shards, func(s *Shard) bool {
+		return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Member() })
+	})
+}

@@ -1,0 +1,189 @@
+package hosts
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// formNumber is what saved bytes begin with.
+const formNumber = 1
+
+const (
+	maxRecords   = MaxHosts + MaxExpelled
+	maxClusterID = 64
+	hostStates   = protocol.HostExpelled + 1
+)
+
+// Save appends the records. Equal records have equal bytes.
+func (r *Records) Save(dst []byte) []byte {
+	c := form.Writer(dst)
+	r.code(c)
+	return c.Data()
+}
+
+// Load makes records from what was saved.
+func Load(src []byte) (*Records, error) {
+	r := &Records{}
+	if err := form.Newer(src, formNumber); err != nil {
+		return nil, fmt.Errorf("hosts: load: %w", err)
+	}
+	c := form.Reader(src)
+	r.code(c)
+	if c.Sound() {
+		r.check(c)
+	}
+	if err := c.Finish("hosts: load"); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Records) code(c *form.Coder) {
+	c.Form(formNumber)
+	c.Text(&r.cluster, maxClusterID)
+	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
+	p := &r.policy
+	c.Numbers(&p.Voters, &p.OfflineAfter, &p.ReplaceAfter, &p.StableFor, &p.BalanceEvery, &p.Copies)
+	form.List(c, &r.hosts, maxRecords, func(h **Host) {
+		if *h == nil {
+			*h = &Host{}
+		}
+		(*h).code(c)
+	})
+	form.List(c, &r.shards, MaxShards, func(s **Shard) {
+		if *s == nil {
+			*s = &Shard{}
+		}
+		(*s).code(c)
+	})
+	form.List(c, &r.tokens, MaxTokens, func(t **Token) {
+		if *t == nil {
+			*t = &Token{}
+		}
+		(*t).code(c)
+	})
+	form.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
+}
+
+// fixed codes bytes of a fixed length.
+func fixed(c *form.Coder, p []byte) {
+	s := string(p)
+	c.Text(&s, len(p))
+	c.Must(len(s) == len(p), "%d bytes stand for %d", len(s), len(p))
+	copy(p, s)
+}
+
+func (h *Host) code(c *form.Coder) {
+	feature := uint64(h.Level)
+	c.Numbers((*uint64)(&h.ID), &h.Boot, &feature, &h.Failures, &h.ReturnAfter, (*uint64)(&h.Replaces), &h.Grace,
+		&h.Bare, &h.Changed)
+	c.Must(feature <= 255, "the level is %d", feature)
+	h.Level = level.Level(feature)
+	c.Text(&h.Name, MaxName)
+	fixed(c, h.Incarnation[:])
+	form.List(c, (*[]Label)(&h.Domain), MaxLabels, func(l *Label) {
+		c.Text(&l.Key, MaxLabel)
+		c.Text(&l.Value, MaxLabel)
+	})
+	c.Text(&h.Addresses.Raft, MaxAddress)
+	c.Text(&h.Addresses.Client, MaxAddress)
+	c.Text(&h.Addresses.Admin, MaxAddress)
+	c.Text(&h.Version, MaxVersion)
+	h.Current.code(c)
+	h.Target.code(c)
+	c.Flag(&h.Cordoned)
+}
+
+func (s *State) code(c *form.Coder) {
+	form.Enum(c, &s.Variant, hostStates)
+	form.Enum(c, &s.Reason, reasons)
+	c.Numbers(&s.Epoch, &s.Since, &s.Wall)
+	c.Text(&s.Text, MaxText)
+}
+
+func (s *Shard) code(c *form.Coder) {
+	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
+	form.List(c, &s.Replicas, MaxReplicas, func(p *Replica) {
+		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
+		form.Enum(c, &p.Role, roles)
+		c.Flag(&p.Joined)
+	})
+}
+
+func (t *Token) code(c *form.Coder) {
+	c.Text(&t.ID, MaxTokenID)
+	fixed(c, t.Hash[:])
+	fixed(c, t.Used[:])
+	c.Numbers(&t.Until, &t.Created)
+	c.Text(&t.By, MaxText)
+}
+
+func (e *Entry) code(c *form.Coder) {
+	c.Numbers(&e.Number, (*uint64)(&e.Host), &e.Since, &e.Wall)
+	form.Enum(c, &e.Event, events)
+	c.Text(&e.Name, MaxName)
+	c.Text(&e.Text, MaxText)
+	c.Text(&e.By, MaxText)
+	c.Text(&e.Why, MaxText)
+}
+
+// check holds what was read against what the rest of the package relies on: no bytes, however wrong, make records that
+// break later.
+func (r *Records) check(c *form.Coder) {
+	const end = 1 << 60 // a counter that starts anew would give a number twice
+	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
+	c.Must(r.lastReplica >= FirstReplica-1, "the counter of replicas is too low")
+	err := r.policy.check()
+	c.Must(err == nil, "the policy: %v", err)
+	last := shard.HostID(0)
+	names := make(map[string]bool)
+	incarnations := make(map[Incarnation]bool)
+	for _, h := range r.hosts {
+		c.Must(h.ID > last && h.ID <= r.lastHost && h.Changed <= r.revision, "host %d is out of order", h.ID)
+		last = h.ID
+		r.checkHost(c, h)
+		c.Must(!h.Living() || !names[h.Name], "two hosts are named %s", h.Name)
+		names[h.Name] = names[h.Name] || h.Living()
+		c.Must(h.Incarnation == Incarnation{} || !incarnations[h.Incarnation], "two hosts have one incarnation")
+		incarnations[h.Incarnation] = true
+	}
+	c.Must(r.living() <= MaxHosts, "there are %d hosts", r.living())
+	c.Must(len(r.shards) > 0 && r.shards[0].ID == Meta, "there is no meta shard")
+	for i, s := range r.shards {
+		c.Must(i == 0 || s.ID > r.shards[i-1].ID, "shard %d is out of order", s.ID)
+		r.checkReplicas(c, s)
+	}
+	for i, t := range r.tokens {
+		c.Must(i == 0 || t.ID > r.tokens[i-1].ID, "a token is out of order")
+		c.Must(t.ID != "" && form.FitText(MaxText, t.By), "a token is none")
+	}
+	for i := range r.audit {
+		e := &r.audit[i]
+		c.Must(e.Number == r.lastAudit-uint64(len(r.audit)-1-i) && e.Event != 0, "the audit history has a gap")
+	}
+	c.Must(uint64(len(r.audit)) == min(r.lastAudit, MaxAudit), "the audit history is cut off")
+}
+
+func (r *Records) checkHost(c *form.Coder, h *Host) {
+	c.Must(checkWord("a name", h.Name, 1, MaxName) == nil && h.Domain.check() == nil, "host %d has no name", h.ID)
+	for _, s := range []*State{&h.Current, &h.Target} {
+		c.Must(s.Variant != protocol.HostUnknown && s.Reason != 0, "host %d has no state", h.ID)
+		c.Must(s.Epoch <= h.Target.Epoch, "the current state of host %d is ahead", h.ID)
+	}
+	c.Must(h.Current.Variant != protocol.HostExpelled || !h.Living(), "host %d was expelled and is not", h.ID)
+	c.Must(h.Living() == (h.Target.Reason != ReasonExpelled && h.Target.Reason != ReasonReplaced),
+		"host %d has a wrong reason", h.ID)
+	c.Must(!h.Living() || h.Addresses.check() == nil, "host %d has no address", h.ID)
+}
+
+func (r *Records) checkReplicas(c *form.Coder, s *Shard) {
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		c.Must(p.ID != 0 && p.ID <= r.lastReplica && (i == 0 || p.ID > s.Replicas[i-1].ID),
+			"replica %d of shard %d is out of order", p.ID, s.ID)
+	}
+}

@@ -1,0 +1,187 @@
+package hosts
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func TestAnOlderDirectoryIsRefused(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.Boot(f.at(), bootOf(2, "b", 5)))
+	for number, want := range map[uint64]protocol.Status{
+		0: protocol.StatusBadRequest, 4: protocol.StatusPreconditionFailed, 5: protocol.StatusSuccess,
+	} {
+		if a := f.Boot(f.at(), bootOf(2, "b", number)); a.Status != want {
+			t.Errorf("start %d: %s, %s", number, a.Status, a.Text)
+		}
+	}
+	moved := bootOf(2, "b", 5)
+	moved.Addresses = addresses("x")
+	f.refused(protocol.StatusPreconditionFailed, "--replace b", func() Answer { return f.Boot(f.at(), moved) })
+	other := bootOf(2, "b", 6)
+	other.Incarnation = incarnation(9)
+	f.refused(protocol.StatusPreconditionFailed, "--replace b", func() Answer { return f.Boot(f.at(), other) })
+	f.refused(protocol.StatusNotFound, "no host 9", func() Answer { return f.Boot(f.at(), bootOf(9, "x", 1)) })
+	newer := bootOf(2, "b", 6)
+	newer.Version = "1.6.0"
+	f.refused(protocol.StatusPreconditionFailed, "minor", func() Answer { return f.Boot(f.at(), newer) })
+	newer.Version, newer.Level = "1.5.0", 0
+	f.refused(protocol.StatusPreconditionFailed, "feature level", func() Answer { return f.Boot(f.at(), newer) })
+	newer.Level, newer.Addresses = bootOf(1, "", 1).Level, addresses("a")
+	f.refused(protocol.StatusPreconditionFailed, "addresses of its own", func() Answer { return f.Boot(f.at(), newer) })
+}
+
+// TestARestartThatWasNotNoticedIsAStep: the target stays Online and has a new epoch, so that the current state follows.
+func TestARestartThatWasNotNoticedIsAStep(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	moved := bootOf(2, "b", 2)
+	moved.Addresses = addresses("x")
+	f.done(f.Boot(f.at(), moved))
+	if h := f.Named("b"); h.Online() || !h.Wanted() || h.Addresses != addresses("x") {
+		t.Errorf("after the restart: %+v", h)
+	}
+	f.refused(protocol.StatusStale, "by now", func() Answer { return f.Reach(f.at(), 7, 2, protocol.HostOnline, 2) })
+	f.refused(protocol.StatusStale, "term 6", func() Answer { return f.Reach(f.at(), 6, 2, protocol.HostOnline, 3) })
+	f.done(f.Reach(f.at(), 7, 2, protocol.HostOnline, 3))
+	f.existed(f.Reach(f.at(), 7, 2, protocol.HostOnline, 3))
+}
+
+// TestAHostOfBeforeGetsItsIncarnationOnce: where it was on record without one.
+func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
+	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
+	f.done(f.Found(f.at(), []Founder{{ID: 1, Name: "a", Addresses: addresses("a")}}))
+	f.done(f.Boot(f.at(), bootOf(1, "a", 1)))
+	b := bootOf(1, "a", 2)
+	b.Incarnation = incarnation(9)
+	f.refused(protocol.StatusPreconditionFailed, "another data directory", func() Answer { return f.Boot(f.at(), b) })
+}
+
+func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	for n, wait := range []uint64{300, 600, 1200} {
+		epoch := f.Named("b").Target.Epoch
+		f.done(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "nothing was heard"))
+		f.existed(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "nothing was heard"))
+		f.now += wait
+		f.refused(protocol.StatusPreconditionFailed, "in 1 ms", func() Answer { return f.Return(f.at(), 2, incarnation(2), epoch) })
+		f.now++
+		f.done(f.Return(f.at(), 2, incarnation(2), epoch))
+		f.existed(f.Return(f.at(), 2, incarnation(2), epoch))
+		f.existed(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "late"))
+		if h := f.Named("b"); h.Failures != uint64(n+1) || h.Target.Reason != ReasonReturned {
+			t.Fatalf("after failure %d: %+v", n+1, h)
+		}
+	}
+	f.now += HealthyMillis + 1
+	f.done(f.Failed(f.at(), 7, 2, f.Named("b").Target.Epoch, ReasonStuck, ""))
+	if h := f.Named("b"); h.Failures != 1 || h.ReturnAfter != f.now+301 {
+		t.Errorf("after a long time of health: %+v", h)
+	}
+	f.refused(protocol.StatusStale, "term 8", func() Answer { return f.Failed(f.at(), 8, 1, 2, ReasonSilent, "") })
+	f.refused(protocol.StatusBadRequest, "silent", func() Answer { return f.Failed(f.at(), 7, 1, 2, ReasonDrained, "") })
+	if returnDelay(15) != 300<<11 && returnDelay(15) != maxReturnMillis || returnDelay(1<<40) != maxReturnMillis {
+		t.Error("the back-off has no bound")
+	}
+}
+
+func TestWhatStopsAndDrains(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.Drain(f.at(), "b"))
+	f.existed(f.Drain(f.at(), "2"))
+	f.existed(f.Shutdown(f.at(), 2, incarnation(2), 1))
+	f.refused(protocol.StatusPreconditionFailed, "would leave 1 of 3 voters of shard 0", func() Answer {
+		return f.Drain(f.at(), "c")
+	})
+	f.refused(protocol.StatusPreconditionFailed, "on purpose: drained", func() Answer {
+		return f.Return(f.at(), 2, incarnation(2), 2)
+	})
+	f.done(f.Shutdown(f.at(), 3, incarnation(3), 1)) // what stops is not held
+	f.refused(protocol.StatusPreconditionFailed, "not drained", func() Answer { return f.Undrain(f.at(), "c") })
+	f.done(f.Undrain(f.at(), "b"))
+	f.existed(f.Undrain(f.at(), "b"))
+	if h := f.Named("b"); h.Online() || !h.Wanted() {
+		t.Errorf("after the drain was taken back: %+v", h)
+	}
+}
+
+func TestCordonAlterRename(t *testing.T) {
+	f := born(t, "a", "b")
+	f.done(f.Cordon(f.at(), "a", true))
+	f.existed(f.Cordon(f.at(), "a", true))
+	f.done(f.Cordon(f.at(), "a", false))
+	f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
+	f.existed(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
+	f.refused(protocol.StatusPreconditionFailed, "key dc", func() Answer { return f.Alter(f.at(), "b", Domain{{"rack", "1"}}) })
+	f.refused(protocol.StatusNotFound, `"x"`, func() Answer { return f.Cordon(f.at(), "x", true) })
+	f.done(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
+	f.existed(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
+	f.refused(protocol.StatusStale, "start 0", func() Answer { return f.Rename(f.at(), 1, incarnation(1), 0, addresses("y")) })
+	f.refused(protocol.StatusPreconditionFailed, "own", func() Answer { return f.Rename(f.at(), 2, incarnation(2), 1, addresses("x")) })
+}
+
+// TestExpel is case 13: online needs force, the last one is refused with force too, again is a success.
+func TestExpel(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
+	f.done(f.Shutdown(f.at(), 3, incarnation(3), 1))
+	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
+	f.reach("c")
+	f.done(f.Expel(f.at(), "c", false, 10_000))
+	f.existed(f.Expel(f.at(), "3", false, 10_000))
+	f.refused(protocol.StatusPreconditionFailed, "final", func() Answer { return f.Drain(f.at(), "3") })
+	f.refused(protocol.StatusPreconditionFailed, "has replicas", func() Answer {
+		return f.Reach(f.at(), 7, 3, protocol.HostExpelled, f.Host(3).Target.Epoch)
+	})
+	f.done(f.known(0, 1, []uint64{1, 2}, nil))
+	if f.Host(3).Bare != 0 {
+		t.Error("it has a replica of shard 1")
+	}
+	f.now = 2000
+	f.done(f.known(1, 1, []uint64{1, 2}, nil))
+	if h := f.Host(3); h.Bare != 2001 || f.Shard(1).Replica(3) != nil {
+		t.Errorf("without a replica: %+v", h)
+	}
+	f.reach("3")
+	if h := f.Host(3); h.Addresses != (Addresses{}) || h.Name != "c" || h.Incarnation != incarnation(3) {
+		t.Errorf("what is kept: %+v", h)
+	}
+	f.done(f.Expel(f.at(), "b", true, 0))
+	f.refused(protocol.StatusPreconditionFailed, "last one", func() Answer { return f.Expel(f.at(), "a", true, 0) })
+}
+
+// TestALateReplicaOfAnExpelledHost: one that was being added meanwhile is to go as well before the expulsion is final.
+func TestALateReplicaOfAnExpelledHost(t *testing.T) {
+	f := born(t, "a")
+	f.done(f.Join(f.at(), joinOf("d", 4)))
+	f.done(f.Allocate(f.at(), 0, 2, FirstReplica, 0))
+	f.done(f.Expel(f.at(), "d", true, 0))
+	if f.Host(2).Bare == 0 {
+		t.Error("it has no replica, and yet it counts as if it had")
+	}
+	f.done(f.known(0, 1, []uint64{1}, []uint64{FirstReplica}))
+	if f.Host(2).Bare != 0 {
+		t.Error("a replica came late")
+	}
+	f.done(f.known(0, 2, []uint64{1}, nil))
+	f.reach("2")
+}
+
+func TestEnough(t *testing.T) {
+	for _, x := range []struct {
+		how                    absence
+		voters, others, spares int
+		want                   bool
+	}{
+		{absenceDrained, 1, 0, 0, false}, {absenceDrained, 1, 0, 1, true}, {absenceDrained, 2, 1, 0, false},
+		{absenceDrained, 3, 2, 0, true}, {absenceDrained, 3, 1, 0, false}, {absenceDrained, 3, 1, 1, true},
+		{absenceLeaving, 1, 0, 0, false}, {absenceLeaving, 2, 1, 0, true}, {absenceLeaving, 3, 1, 0, false},
+		{absenceLeaving, 3, 1, 1, true}, {absenceLeaving, 4, 2, 0, true},
+		{absenceDead, 1, 0, 5, false}, {absenceDead, 2, 1, 5, false}, {absenceDead, 3, 2, 0, true},
+		{absenceDead, 4, 2, 5, false}, {absenceDead, 5, 3, 0, true},
+	} {
+		if got := enough(x.how, x.voters, x.others, x.spares); got != x.want {
+			t.Errorf("%+v: %t", x, got)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package hosts
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Token lets one host join. Its secret is not here, only the hash, which is also the key by which the leader checks the
+// proof of the joiner.
+type Token struct {
+	ID   string
+	Hash [32]byte
+	// Until is the shard time before which it is good, Created the moment at which it was made, By who made it.
+	Until, Created uint64
+	By             string
+	// Used is the incarnation that has joined by it, zero for none.
+	Used Incarnation
+}
+
+// Tokens are the join tokens by id. They are to be read.
+func (r *Records) Tokens() []*Token { return r.tokens }
+
+// Token returns the token of an id that can be used now, nil where there is none. The host of that incarnation may use
+// it again: its first answer may have been lost.
+func (r *Records) Token(now uint64, id string, i Incarnation) *Token {
+	k, found := r.tokenIndex(id)
+	if !found {
+		return nil
+	}
+	if t := r.tokens[k]; now < t.Until && (t.Used == (Incarnation{}) || t.Used == i) {
+		return t
+	}
+	return nil
+}
+
+func (r *Records) tokenIndex(id string) (int, bool) {
+	return slices.BinarySearchFunc(r.tokens, id, func(t *Token, id string) int { return cmp.Compare(t.ID, id) })
+}
+
+// CreateToken makes a join token that is good for so many milliseconds. Its id and secret were drawn by who asked.
+func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) Answer {
+	if err := checkWord("the id of a token", id, 1, MaxTokenID); err != nil {
+		return badRequest(err)
+	}
+	if millis == 0 || millis > MaxTokenMillis || hash == ([32]byte{}) {
+		return refuse(protocol.StatusBadRequest, "a token is good for 1 to %d ms, and has the hash of a secret",
+			MaxTokenMillis)
+	}
+	if k, found := r.tokenIndex(id); found {
+		if subtle.ConstantTimeCompare(r.tokens[k].Hash[:], hash[:]) == 1 {
+			return Answer{Existed: true}
+		}
+		return refuse(protocol.StatusAlreadyExists, "there is a token %s with another secret", id)
+	}
+	r.tokens = slices.DeleteFunc(slices.Clone(r.tokens), func(t *Token) bool { return at.Now >= t.Until })
+	if len(r.tokens) >= MaxTokens {
+		return refuse(protocol.StatusOverloaded, "there are %d tokens; revoke one, or wait until one is over", MaxTokens)
+	}
+	moment := clock.Moment(at.Now)
+	k, _ := r.tokenIndex(id)
+	r.tokens = slices.Insert(r.tokens, k, &Token{ID: id, Hash: hash, Created: moment, Until: moment + millis, By: at.By})
+	r.revision++
+	r.note(at, EventToken, nil, "token %s was made for %d ms", id, millis)
+	return Answer{}
+}
+
+// RevokeToken makes a token useless.
+func (r *Records) RevokeToken(at At, id string) Answer {
+	k, found := r.tokenIndex(id)
+	if !found {
+		return Answer{Existed: true}
+	}
+	r.tokens = slices.Delete(slices.Clone(r.tokens), k, k+1)
+	r.revision++
+	r.note(at, EventToken, nil, "token %s was revoked", id)
+	return Answer{}
+}
+
+// useToken checks that a newcomer may join, and uses up the token by which it does.
+func (r *Records) useToken(at At, j *Join) Answer {
+	if j.Trusted {
+		return Answer{}
+	}
+	t := r.Token(at.Now, j.Token, j.Incarnation)
+	if t == nil {
+		return refuse(protocol.StatusUnauthorized, "the join token is unknown, over, revoked or used: make another one by "+
+			"signalbox host join-token")
+	}
+	next := *t
+	next.Used = j.Incarnation
+	k, _ := r.tokenIndex(t.ID)
+	r.tokens[k] = &next
+	return Answer{}
+}

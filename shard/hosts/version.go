@@ -1,0 +1,62 @@
+package hosts
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// release is what is compared of a version: its first two numbers.
+type release struct{ major, minor int }
+
+// parseRelease reads "v1.4.2" and "1.4". A version without two numbers, as that of a build of no release, is none.
+func parseRelease(version string) (release, bool) {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 2 {
+		return release{}, false
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return release{}, false
+	}
+	minor, err := strconv.Atoi(parts[1])
+	return release{major, minor}, err == nil
+}
+
+// checkVersion checks that with a host of this version no more than two minor versions, one after the other, are in the
+// cluster. The record except is not looked at: it is that of the host itself, or of one whose place it takes.
+func (r *Records) checkVersion(version string, except ...*Host) error {
+	own, ok := parseRelease(version)
+	if !ok {
+		return nil
+	}
+	for _, h := range r.hosts {
+		other, known := parseRelease(h.Version)
+		if !known || !h.Living() || contains(except, h) {
+			continue
+		}
+		if own.major != other.major || own.minor-other.minor > 1 || other.minor-own.minor > 1 {
+			return fmt.Errorf("version %s beside %s of host %s: hosts of a cluster are of the same minor version, or of "+
+				"two that follow one another", version, h.Version, h.Name)
+		}
+	}
+	return nil
+}
+
+func contains(list []*Host, h *Host) bool {
+	for _, other := range list {
+		if other == h {
+			return true
+		}
+	}
+	return false
+}
+
+// checkLevel checks that a host can follow the cluster.
+func checkLevel(at At, h *Host) error {
+	if h.Level < at.Level {
+		return fmt.Errorf("the cluster is at feature level %d, and host %s can follow up to %d: start a newer version of "+
+			"Signalbox there", at.Level, h.Name, h.Level)
+	}
+	return nil
+}
