@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// Converged checks that in the end, when all faults are over and nothing stands in the way, every location with instances
-// has reached the newest version, every instance was shown it, and the instances are those that believe so: none of
-// sessions that are over.
+// Converged checks that in the end, when all faults are over and nothing stands in the way, every location with
+// instances has reached the newest version, every instance was shown it, and the instances are those that believe so:
+// none of sessions that are over.
 func Converged(h *History) []string {
 	var found findings
 	for i := range h.Rollouts {

@@ -117,7 +117,8 @@ func checkWanted(f *RolloutFinal, asked map[string]*Request) (found findings) {
 		}
 		if r := asked[v.Mark]; r != nil && r.Kind == Offer && v.Seq+1 < f.LastSeq &&
 			!slices.ContainsFunc(entry.Targets, got) && !slices.ContainsFunc(f.Acts, forbidden) {
-			found.add(f.Rollout, "a source was asked for version %d, %q, and %s never got it", v.Seq, v.Mark, entry.Name)
+			found.add(f.Rollout, "a source was asked for version %d, %q, and %s never got it",
+				v.Seq, v.Mark, entry.Name)
 		}
 	}
 	return found

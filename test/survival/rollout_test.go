@@ -48,7 +48,8 @@ func (c *client) rollOut(name, location, payload string) error {
 		return err
 	}
 	if t.Seq != seq || string(t.Payload) != payload {
-		return fmt.Errorf("the target of %s is version %d, %q; %d, %q was published", name, t.Seq, t.Payload, seq, payload)
+		return fmt.Errorf("the target of %s is version %d, %q; %d, %q was published",
+			name, t.Seq, t.Payload, seq, payload)
 	}
 	t, err = c.ask(name, protocol.InstanceReport{Current: seq, Generation: t.Generation})
 	if err == nil && t.Seq != seq {
@@ -70,7 +71,7 @@ func (c *client) ask(name string, report protocol.InstanceReport) (protocol.Roll
 	return t, nil
 }
 
-// checkRefused returns why rollouts are not refused as they have to be below the level that brought them.
+// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them.
 func (c *client) checkRolloutsRefused() error {
 	err := c.putRollout("too-early", "sas")
 	if !errors.Is(err, protocol.ErrUnsupported) {

@@ -23,8 +23,7 @@ const (
 )
 
 // Rollouts returns the specs of the rollouts of a test, by their names: versions of one are published, and those of the
-// other are made by sources that are asked. Times that are to be short are for a pace of 1: a test in which less happens
-// has larger ones.
+// other are made by sources that are asked. A test in which less happens has a larger pace than 1, and longer times.
 func Rollouts(pace time.Duration) map[string]rollout.Spec {
 	spec := rollout.Spec{
 		Locations: []rollout.Location{
