@@ -71,14 +71,15 @@ func (c *client) ask(name string, report protocol.InstanceReport) (protocol.Roll
 	return t, nil
 }
 
-// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them.
+// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them: by a
+// host that can follow that level, which names it, or by one of a build that does not know the message.
 func (c *client) checkRolloutsRefused() error {
 	err := c.putRollout("too-early", "sas")
-	if !errors.Is(err, protocol.ErrUnsupported) {
+	switch {
+	case !errors.Is(err, protocol.ErrUnsupported):
 		return fmt.Errorf("a rollout below its level: %w", err)
-	}
-	if !strings.Contains(err.Error(), "level") {
-		return fmt.Errorf("the refusal of a rollout does not say that the level is missing: %w", err)
+	case !strings.Contains(err.Error(), "feature level") && !strings.Contains(err.Error(), "not known here"):
+		return fmt.Errorf("the refusal of a rollout does not say why: %w", err)
 	}
 	return nil
 }

@@ -93,10 +93,10 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 		at(i, int(level.Newest))
 	}
 	hosts[0].await("a numbered change is taken", func() bool { return c.quota(1, 1) == nil })
-	if err := c.rollOut("dns", "sas", "the first version"); err != nil {
+	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
+	if err := c.rollOut("dns", "sas", "the first version"); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 20 { // the first change took effect once: it has not undone the second
