@@ -74,8 +74,9 @@ type Log struct {
 	reusable bool          // there is a segment to be used again
 	pause    time.Duration // between two steps of filling a segment
 
-	make      chan struct{} // a next segment is wanted
-	reclaim   chan struct{} // segments may not be needed any more
+	make      chan struct{}   // a next segment is wanted
+	reclaim   chan struct{}   // segments may not be needed any more
+	reclaims  []chan struct{} // to be closed when that was looked into; guarded by mu
 	making    worker
 	removing  worker
 	closeOnce sync.Once
@@ -294,6 +295,8 @@ func (l *Log) close() error {
 	for l.writing {
 		l.changed.Wait()
 	}
+	closeAll(l.reclaims)
+	l.reclaims = nil
 	l.mu.Unlock()
 	l.making.end()
 	for _, s := range l.segments {

@@ -11,12 +11,31 @@ import (
 // removed. So every byte that is written again frees one that is not needed, at the least.
 const keepFactor = 2
 
-// Reclaim removes segments that are not needed, or little of which is, in the background.
-func (l *Log) Reclaim() { signal(l.reclaim) }
+// Reclaim removes segments that are not needed, or little of which is, in the background. The channel is closed when
+// that is done, or the log is closed.
+func (l *Log) Reclaim() <-chan struct{} {
+	done := make(chan struct{})
+	l.mu.Lock()
+	l.reclaims = append(l.reclaims, done)
+	l.mu.Unlock()
+	signal(l.reclaim)
+	return done
+}
 
 // removeUnneeded removes segments while there is one to be removed.
 func (l *Log) removeUnneeded() {
+	l.mu.Lock()
+	asked := l.reclaims
+	l.reclaims = nil
+	l.mu.Unlock()
 	for !l.removing.stopping() && l.removeOldest() {
+	}
+	closeAll(asked)
+}
+
+func closeAll(channels []chan struct{}) {
+	for _, c := range channels {
+		close(c)
 	}
 }
 

@@ -1,0 +1,176 @@
+package logdb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// kindChange is the one kind of records: a change of a replica.
+const kindChange wal.Kind = 1
+
+// change is what one record does to a replica, in the order of the fields. What is nil or empty stays as it was.
+type change struct {
+	cleared   bool   // the replica has nothing of what was before
+	bootstrap []byte // encoded
+	state     pb.State
+	snapshot  []byte // encoded
+	// installed: the snapshot came from another host, and the log begins after it.
+	installed bool
+	// entries follow one another. They replace all entries from the first of them on.
+	entries []pb.Entry
+	// rewritten: the entries were written before. They stand beside those that were written since.
+	rewritten bool
+}
+
+const (
+	hasBootstrap = 1 << iota
+	hasState
+	hasSnapshot
+	hasEntries
+	isCleared
+	isInstalled
+	isRewritten
+	isUnknown
+)
+
+// A change is: flags (1 byte); bootstrap: length, bytes; state: term, vote, commit; snapshot: length, bytes; entries:
+// index of the first, number, and of each length and bytes. All numbers are varints.
+
+// appendTo encodes a change.
+func (c *change) appendTo(b []byte) []byte {
+	flags := c.flags()
+	b = append(b, flags)
+	if flags&hasBootstrap != 0 {
+		b = appendBytes(b, c.bootstrap)
+	}
+	if flags&hasState != 0 {
+		for _, v := range []uint64{c.state.Term, c.state.Vote, c.state.Commit} {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	if flags&hasSnapshot != 0 {
+		b = appendBytes(b, c.snapshot)
+	}
+	if flags&hasEntries != 0 {
+		b = binary.AppendUvarint(b, c.entries[0].Index)
+		b = binary.AppendUvarint(b, uint64(len(c.entries)))
+		for i := range c.entries {
+			b = appendEntry(b, &c.entries[i])
+		}
+	}
+	return b
+}
+
+func (c *change) flags() (flags byte) {
+	set := func(bit byte, is bool) {
+		if is {
+			flags |= bit
+		}
+	}
+	set(hasBootstrap, c.bootstrap != nil)
+	set(hasState, !pb.IsEmptyState(c.state))
+	set(hasSnapshot, c.snapshot != nil)
+	set(hasEntries, len(c.entries) > 0)
+	set(isCleared, c.cleared)
+	set(isInstalled, c.installed)
+	set(isRewritten, c.rewritten)
+	return flags
+}
+
+func appendBytes(b, value []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(value))), value...)
+}
+
+func appendEntry(b []byte, e *pb.Entry) []byte {
+	size := e.Size()
+	b = binary.AppendUvarint(b, uint64(size))
+	start := len(b)
+	b = slices.Grow(b, size)[:start+size]
+	n, _ := e.MarshalTo(b[start:]) // it never fails
+	return b[:start+n]
+}
+
+// read is a change as it stands in a record, whose entries are not decoded yet.
+type read struct {
+	change
+	first, count uint64 // of the entries
+	encoded      []byte // the entries
+}
+
+// errForm is returned for a record whose sums are right and whose form is not: another version wrote it.
+var errForm = errors.New("logdb: a record of the log has a form that this version does not know")
+
+// readChange decodes a record. The parts are those of b.
+func readChange(b []byte) (r read, err error) {
+	f := fields{rest: b}
+	flags := f.bytes(1)[0]
+	r.cleared, r.installed, r.rewritten = flags&isCleared != 0, flags&isInstalled != 0, flags&isRewritten != 0
+	if flags&hasBootstrap != 0 {
+		r.bootstrap = f.bytes(f.varint())
+	}
+	if flags&hasState != 0 {
+		r.state = pb.State{Term: f.varint(), Vote: f.varint(), Commit: f.varint()}
+	}
+	if flags&hasSnapshot != 0 {
+		r.snapshot = f.bytes(f.varint())
+	}
+	if flags&hasEntries != 0 {
+		r.first, r.count = f.varint(), f.varint()
+		r.encoded, f.rest = f.rest, nil
+	}
+	if f.bad || len(f.rest) > 0 || flags&isUnknown != 0 || r.count > uint64(len(r.encoded)) ||
+		flags&hasEntries != 0 && r.count == 0 {
+		return read{}, errForm
+	}
+	return r, nil
+}
+
+// decode decodes the entries.
+func (r *read) decode() ([]pb.Entry, error) {
+	entries := make([]pb.Entry, r.count)
+	f := fields{rest: r.encoded}
+	for i := range entries {
+		text := f.bytes(f.varint())
+		if f.bad {
+			return nil, errForm
+		}
+		if err := entries[i].Unmarshal(text); err != nil {
+			return nil, fmt.Errorf("%w: %w", errForm, err)
+		}
+		if entries[i].Index != r.first+uint64(i) {
+			return nil, errForm
+		}
+	}
+	return entries, nil
+}
+
+// fields reads the fields of a record. Once one is missing it is bad and reads zeros.
+type fields struct {
+	rest []byte
+	bad  bool
+}
+
+func (f *fields) bytes(n uint64) []byte {
+	if f.bad || n > uint64(len(f.rest)) {
+		f.bad = true
+		return []byte{0}
+	}
+	taken := f.rest[:n:n]
+	f.rest = f.rest[n:]
+	return taken
+}
+
+func (f *fields) varint() uint64 {
+	v, n := binary.Uvarint(f.rest)
+	if f.bad || n <= 0 {
+		f.bad = true
+		return 0
+	}
+	f.rest = f.rest[n:]
+	return v
+}

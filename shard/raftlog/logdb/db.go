@@ -1,0 +1,309 @@
+package logdb
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lni/dragonboat/v4/config"
+	"github.com/lni/dragonboat/v4/raftio"
+	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// Factory opens the store for an engine. It implements config.LogDBFactory.
+type Factory struct {
+	Disk wal.Disk
+	// SegmentBytes is the size that the log's files grow to, wal.DefaultSegmentBytes where it is 0.
+	SegmentBytes int64
+	// RecentBytes bounds the entries that are kept in memory, DefaultRecentBytes where it is 0.
+	RecentBytes int64
+	// Existing refuses a directory without a log: it had one before.
+	Existing bool
+	// Synced is called, if set, with the duration of each write and sync. It must not block.
+	Synced func(time.Duration)
+}
+
+const (
+	// DefaultRecentBytes bounds the entries that a host keeps in memory.
+	DefaultRecentBytes = 64 << 20
+	// storeName is what the engine knows the store by. It refuses a directory of another one.
+	storeName = "signalbox-wal"
+	// binaryFormat is the version of what is stored. The engine refuses a directory of another one.
+	binaryFormat = 1000
+	// logDir is the directory of the log in that of the engine.
+	logDir = "log"
+)
+
+// Name implements config.LogDBFactory.
+func (*Factory) Name() string { return storeName }
+
+// Create implements config.LogDBFactory.
+func (f *Factory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, dirs, _ []string) (raftio.ILogDB, error) {
+	db, err := f.Open(dirs[0])
+	if err != nil {
+		return nil, err // without a type
+	}
+	return db, nil
+}
+
+// Open opens the store below a directory.
+func (f *Factory) Open(dir string) (*DB, error) {
+	log, err := wal.Open(wal.Options{
+		Dir: filepath.Join(dir, logDir), Disk: f.Disk, SegmentBytes: f.SegmentBytes, Existing: f.Existing,
+		Synced: f.Synced,
+	})
+	if err != nil {
+		return nil, err
+	}
+	limit := f.RecentBytes
+	if limit == 0 {
+		limit = DefaultRecentBytes
+	}
+	db := &DB{log: log, recent: recent{limit: limit}, replicas: make(map[wal.Key]*replica)}
+	if err := log.Start(owner{db}); err != nil {
+		return nil, err
+	}
+	db.forget()
+	return db, nil
+}
+
+// forget removes what was replayed and is not needed: replicas that were removed, and entries before the snapshot,
+// which the engine does not read after a start.
+func (db *DB) forget() {
+	for _, r := range db.all() {
+		if r.forget() {
+			db.mu.Lock()
+			delete(db.replicas, r.key)
+			db.mu.Unlock()
+		}
+	}
+}
+
+// DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use it at the same time.
+type DB struct {
+	log    *wal.Log
+	recent recent
+
+	mu       sync.RWMutex
+	replicas map[wal.Key]*replica // guarded by mu
+}
+
+var _ raftio.ILogDB = (*DB)(nil)
+
+// owner is the store as the owner of its log.
+type owner struct{ db *DB }
+
+// Replay implements wal.Owner.
+func (o owner) Replay(at wal.Place, key wal.Key, kind wal.Kind, data []byte) error {
+	c, err := readChange(data)
+	if err != nil || kind != kindChange {
+		return fmt.Errorf("%w: segment %d, byte %d", errForm, at.Segment, at.Offset)
+	}
+	return o.db.replica(key).do(c, at, nil)
+}
+
+// Rewrite implements wal.Owner.
+func (o owner) Rewrite(segment uint64) error {
+	for _, r := range o.db.all() {
+		if err := r.rewrite(segment); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replica returns what the store has of a replica, which it makes where there is nothing.
+func (db *DB) replica(key wal.Key) *replica {
+	if r := db.existing(key.Shard, key.Replica); r != nil {
+		return r
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	r := db.replicas[key]
+	if r == nil {
+		r = &replica{db: db, key: key}
+		db.replicas[key] = r
+	}
+	return r
+}
+
+// existing returns what the store has of a replica, nil where there is nothing.
+func (db *DB) existing(shardID, replicaID uint64) *replica {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.replicas[wal.Key{Shard: shardID, Replica: replicaID}]
+}
+
+func (db *DB) all() (all []*replica) {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	for _, r := range db.replicas {
+		all = append(all, r)
+	}
+	return all
+}
+
+// Name implements raftio.ILogDB.
+func (*DB) Name() string { return storeName }
+
+// BinaryFormat implements raftio.ILogDB.
+func (*DB) BinaryFormat() uint32 { return binaryFormat }
+
+// Close implements raftio.ILogDB.
+func (db *DB) Close() error {
+	var err error
+	for _, r := range db.all() {
+		err = errors.Join(err, r.savePosition())
+	}
+	return errors.Join(err, db.log.Close())
+}
+
+// ListNodeInfo implements raftio.ILogDB.
+func (db *DB) ListNodeInfo() ([]raftio.NodeInfo, error) {
+	infos := []raftio.NodeInfo{}
+	for _, r := range db.all() {
+		r.mu.Lock()
+		if r.bootstrap != nil {
+			infos = append(infos, raftio.NodeInfo{ShardID: r.key.Shard, ReplicaID: r.key.Replica})
+		}
+		r.mu.Unlock()
+	}
+	slices.SortFunc(infos, func(a, b raftio.NodeInfo) int {
+		return slices.Compare([]uint64{a.ShardID, a.ReplicaID}, []uint64{b.ShardID, b.ReplicaID})
+	})
+	return infos, nil
+}
+
+// SaveBootstrapInfo implements raftio.ILogDB.
+func (db *DB) SaveBootstrapInfo(shardID, replicaID uint64, bootstrap pb.Bootstrap) error {
+	return db.sync(db.replica(wal.Key{Shard: shardID, Replica: replicaID}).saveBootstrap(&bootstrap))
+}
+
+// sync makes what was appended durable.
+func (db *DB) sync(at wal.Place, err error) error {
+	if err != nil || at.Bytes == 0 {
+		return err
+	}
+	return db.log.Sync(at)
+}
+
+// GetBootstrapInfo implements raftio.ILogDB.
+func (db *DB) GetBootstrapInfo(shardID, replicaID uint64) (bootstrap pb.Bootstrap, err error) {
+	r := db.existing(shardID, replicaID)
+	if r == nil {
+		return bootstrap, raftio.ErrNoBootstrapInfo
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bootstrap == nil {
+		return bootstrap, raftio.ErrNoBootstrapInfo
+	}
+	return bootstrap, bootstrap.Unmarshal(r.bootstrap)
+}
+
+// SaveRaftState implements raftio.ILogDB. Workers that save at the same time share a sync.
+func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
+	var last wal.Place
+	for i := range updates {
+		u := &updates[i]
+		at, durable, err := db.replica(wal.Key{Shard: u.ShardID, Replica: u.ReplicaID}).save(u)
+		if err != nil {
+			return err
+		}
+		if durable {
+			last = at
+		}
+	}
+	return db.sync(last, nil)
+}
+
+// SaveSnapshots implements raftio.ILogDB.
+func (db *DB) SaveSnapshots(updates []pb.Update) error {
+	var last wal.Place
+	for i := range updates {
+		u := &updates[i]
+		if pb.IsEmptySnapshot(u.Snapshot) {
+			continue
+		}
+		at, err := db.replica(wal.Key{Shard: u.ShardID, Replica: u.ReplicaID}).saveSnapshot(&u.Snapshot)
+		if err != nil {
+			return err
+		}
+		if at.Bytes > 0 {
+			last = at
+		}
+	}
+	return db.sync(last, nil)
+}
+
+// GetSnapshot implements raftio.ILogDB. It returns an empty snapshot where there is none.
+func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err error) {
+	r := db.existing(shardID, replicaID)
+	if r == nil {
+		return snapshot, nil
+	}
+	r.mu.Lock()
+	text := r.head().snapshot
+	r.mu.Unlock()
+	if text == nil {
+		return snapshot, nil
+	}
+	return snapshot, snapshot.Unmarshal(text) // the engine counts references in what it gets
+}
+
+// ReadRaftState implements raftio.ILogDB.
+func (db *DB) ReadRaftState(shardID, replicaID, snapshotIndex uint64) (raftio.RaftState, error) {
+	r := db.existing(shardID, replicaID)
+	if r == nil {
+		return raftio.RaftState{}, raftio.ErrNoSavedLog
+	}
+	return r.raftState(snapshotIndex)
+}
+
+// IterateEntries implements raftio.ILogDB.
+func (db *DB) IterateEntries(entries []pb.Entry, size, shardID, replicaID, low, high, maxSize uint64) (
+	[]pb.Entry, uint64, error) {
+	r := db.existing(shardID, replicaID)
+	if r == nil {
+		return entries, size, nil
+	}
+	return r.iterate(entries, size, low, high, maxSize)
+}
+
+// RemoveEntriesTo implements raftio.ILogDB.
+func (db *DB) RemoveEntriesTo(shardID, replicaID, index uint64) error {
+	if r := db.existing(shardID, replicaID); r != nil {
+		r.removeTo(index)
+	}
+	return nil
+}
+
+// CompactEntriesTo implements raftio.ILogDB. What was removed is known already.
+func (db *DB) CompactEntriesTo(_, _, _ uint64) (<-chan struct{}, error) { return db.log.Reclaim(), nil }
+
+// RemoveNodeData implements raftio.ILogDB.
+func (db *DB) RemoveNodeData(shardID, replicaID uint64) error {
+	r := db.existing(shardID, replicaID)
+	if r == nil {
+		return nil
+	}
+	if err := db.sync(r.remove()); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.replicas, r.key)
+	return nil
+}
+
+// ImportSnapshot implements raftio.ILogDB. Nothing else is left of the replica.
+func (db *DB) ImportSnapshot(snapshot pb.Snapshot, replicaID uint64) error {
+	if snapshot.Type == pb.UnknownStateMachine {
+		return fmt.Errorf("logdb: import a snapshot of shard %d: it is of no known type", snapshot.ShardID)
+	}
+	return db.sync(db.replica(wal.Key{Shard: snapshot.ShardID, Replica: replicaID}).replace(&snapshot))
+}

@@ -1,0 +1,69 @@
+package logdb
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	pb "github.com/lni/dragonboat/v4/raftpb"
+)
+
+// recent keeps the entries in memory that were saved last, of all replicas of a host: the engine reads them again when
+// it applies them, and when it sends them to replicas that lag a little.
+type recent struct {
+	limit int64
+
+	mu    sync.Mutex
+	used  int64
+	queue []*chunk // oldest first
+}
+
+// chunk is the entries of one record.
+type chunk struct {
+	entries []pb.Entry // nil once they are not kept any more; guarded by recent.mu
+	bytes   int64
+}
+
+// chunkBytes is about what a chunk takes beside its entries.
+const chunkBytes = 128
+
+// add keeps the entries of a record, and no longer those that were kept for the longest time. The commands are shared
+// with the engine, which does not change them.
+func (r *recent) add(entries []pb.Entry) *chunk {
+	c := &chunk{entries: slices.Clone(entries), bytes: chunkBytes}
+	for i := range entries {
+		c.bytes += int64(unsafe.Sizeof(entries[i])) + int64(len(entries[i].Cmd))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, c)
+	r.used += c.bytes
+	for r.used > r.limit {
+		old := r.queue[0]
+		r.queue[0] = nil
+		r.queue = r.queue[1:]
+		r.used -= old.bytes
+		old.entries = nil
+	}
+	return c
+}
+
+// entries returns the entries of a chunk, nil where they are not kept.
+func (r *recent) entries(c *chunk) []pb.Entry {
+	if c == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.entries
+}
+
+// drop gives up the entries of a chunk. What it took is free when its turn comes.
+func (r *recent) drop(c *chunk) {
+	if c == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.entries = nil
+}

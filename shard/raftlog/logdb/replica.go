@@ -1,0 +1,268 @@
+package logdb
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/lni/dragonboat/v4/raftio"
+	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// replica is what the store has of one replica. Its entries are in the log, and the last of all replicas in memory.
+type replica struct {
+	db  *DB
+	key wal.Key
+
+	// The lock is held while a change is appended to the log, so the log has the changes in the order of the memory.
+	mu        sync.Mutex
+	bootstrap []byte // encoded, nil where there is none
+	state     pb.State
+	logged    pb.State // the last that the log has; its commit position may be an earlier one
+	snapshot  pb.Snapshot
+	entries   runs
+
+	// where the log has the last of each
+	bootstrapAt, stateAt, snapshotAt use
+	encoding                         []byte // memory for records
+}
+
+// use is a part of a segment that is needed.
+type use struct {
+	segment uint64
+	bytes   int64
+}
+
+// stateBytes is about what a state takes in the log.
+const stateBytes = 32
+
+// move says that something is needed at another place from now on.
+func (r *replica) move(u *use, at wal.Place, bytes int) {
+	if u.bytes > 0 {
+		r.db.log.Need(u.segment, -u.bytes)
+	}
+	*u = use{at.Segment, int64(bytes)}
+	if bytes > 0 {
+		r.db.log.Need(u.segment, u.bytes)
+	}
+}
+
+// count is called by runs for the place of a run that changes.
+func (r *replica) count(changed run, runs int) {
+	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
+	if runs < 0 {
+		r.db.recent.drop(changed.recent)
+	}
+}
+
+// append adds a change to the log, and does it. The lock is held.
+func (r *replica) append(c change) (wal.Place, error) {
+	r.encoding = c.appendTo(r.encoding[:0])
+	at, err := r.db.log.Append(r.key, kindChange, r.encoding)
+	if err != nil {
+		return at, err
+	}
+	if len(r.encoding) > recordBytes {
+		r.encoding = nil
+	}
+	done := read{change: c, count: uint64(len(c.entries))}
+	var kept *chunk
+	if done.count > 0 {
+		done.first = c.entries[0].Index
+		if !c.rewritten {
+			kept = r.db.recent.add(c.entries)
+		}
+	}
+	return at, r.do(done, at, kept)
+}
+
+// do does a change that is in the log. The lock is held.
+func (r *replica) do(c read, at wal.Place, kept *chunk) error {
+	if c.cleared {
+		r.clear()
+	}
+	if c.bootstrap != nil {
+		r.bootstrap = append([]byte{}, c.bootstrap...)
+		r.move(&r.bootstrapAt, at, len(c.bootstrap)+1)
+	}
+	if !pb.IsEmptyState(c.state) {
+		r.state, r.logged = c.state, c.state
+		r.move(&r.stateAt, at, stateBytes)
+	}
+	if c.snapshot != nil {
+		r.snapshot = pb.Snapshot{}
+		if err := r.snapshot.Unmarshal(c.snapshot); err != nil {
+			return fmt.Errorf("%w: %w", errForm, err)
+		}
+		r.move(&r.snapshotAt, at, len(c.snapshot))
+	}
+	if c.installed {
+		r.entries.cutFrom(0, r.count)
+	}
+	if c.count > 0 {
+		r.put(run{first: c.first, last: c.first + c.count - 1, place: at, recent: kept}, c.rewritten)
+	}
+	return nil
+}
+
+// put adds entries. The lock is held.
+func (r *replica) put(added run, rewritten bool) {
+	if rewritten {
+		r.entries.cut(added.first, added.last, r.count)
+	} else {
+		r.entries.cutFrom(added.first, r.count)
+	}
+	r.entries.put(added)
+	r.count(added, 1)
+}
+
+// clear forgets everything. The lock is held.
+func (r *replica) clear() {
+	r.entries.cutFrom(0, r.count)
+	for _, u := range []*use{&r.bootstrapAt, &r.stateAt, &r.snapshotAt} {
+		r.move(u, wal.Place{}, 0)
+	}
+	r.bootstrap, r.state, r.logged, r.snapshot = nil, pb.State{}, pb.State{}, pb.Snapshot{}
+}
+
+// forget removes the entries before the snapshot, and reports whether nothing is left at all.
+func (r *replica) forget() (empty bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snapshot.Index > 0 {
+		r.entries.cut(0, r.snapshot.Index-1, r.count)
+	}
+	return r.bootstrap == nil && pb.IsEmptyState(r.state) && pb.IsEmptySnapshot(r.snapshot) && len(r.entries) == 0
+}
+
+// raftState returns the state for an engine that has a snapshot of an index, and the entries from there on. Its commit
+// position is never before the snapshot nor after the last entry: the engine would stop the process. That of the log
+// may be before the snapshot, because it is written only with something that must be durable; one after the last entry
+// is that of entries that were lost with a record that was not durable.
+func (r *replica) raftState(snapshotIndex uint64) (raftio.RaftState, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if pb.IsEmptyState(r.state) {
+		return raftio.RaftState{}, raftio.ErrNoSavedLog
+	}
+	first, count := r.entries.extent(snapshotIndex)
+	least := max(snapshotIndex, r.snapshot.Index)
+	last := least
+	if count > 0 {
+		last = max(least, first+count-1)
+	}
+	state := r.state
+	state.Commit = min(max(state.Commit, least), last)
+	return raftio.RaftState{State: state, FirstIndex: first, EntryCount: count}, nil
+}
+
+// iterate appends the entries from low to high, without high, until they have more than a number of bytes.
+func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]pb.Entry, uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for low < high {
+		found, ok := r.entries.at(low)
+		if !ok {
+			break
+		}
+		all, err := r.load(found)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range all[low-all[0].Index : min(high-1, found.last)-all[0].Index+1] {
+			entries = append(entries, e)
+			if size += uint64(e.SizeUpperLimit()); size > most {
+				return entries, size, nil
+			}
+			low++
+		}
+	}
+	return entries, size, nil
+}
+
+// load returns the entries of the record that a run is in. There may be more of them than the run has. The lock is
+// held, so the record is not removed meanwhile.
+func (r *replica) load(found run) ([]pb.Entry, error) {
+	if entries := r.db.recent.entries(found.recent); entries != nil {
+		return entries, nil
+	}
+	data, err := r.db.log.Read(found.place, nil)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readChange(data)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := c.decode()
+	if err == nil && (c.first > found.first || c.first+c.count-1 < found.last) {
+		err = errForm
+	}
+	return entries, err
+}
+
+// removeTo removes the entries up to an index. That is not written to the log: when it is replayed, the entries before
+// the snapshot are not kept.
+func (r *replica) removeTo(index uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries.cut(0, index, r.count)
+}
+
+// rewrite appends again what is needed of a segment and of those before it.
+func (r *replica) rewrite(segment uint64) error {
+	from := uint64(0)
+	for {
+		at, next, err := r.rewriteSome(segment, from)
+		if err != nil || at.Bytes == 0 {
+			return err
+		}
+		if err := r.db.log.Sync(at); err != nil {
+			return err
+		}
+		from = next
+	}
+}
+
+// rewriteSome appends one record, unless nothing is left to be rewritten. Entries are looked for from an index on, and
+// those before the next one that is returned were rewritten.
+func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, u := range []use{r.bootstrapAt, r.stateAt, r.snapshotAt} {
+		if u.bytes > 0 && u.segment <= segment {
+			at, err = r.append(r.head())
+			return at, from, err
+		}
+	}
+	i, ok := r.entries.oldest(from, segment)
+	if !ok {
+		return wal.Place{}, math.MaxUint64, nil
+	}
+	c := change{rewritten: true}
+	for size := 0; i < len(r.entries) && r.entries[i].place.Segment <= segment && size < recordBytes; i++ {
+		old := r.entries[i]
+		if len(c.entries) > 0 && c.entries[len(c.entries)-1].Index+1 != old.first {
+			break
+		}
+		all, err := r.load(old)
+		if err != nil {
+			return wal.Place{}, 0, err
+		}
+		c.entries = append(c.entries, all[old.first-all[0].Index:old.last-all[0].Index+1]...)
+		size += int(old.place.Bytes)
+	}
+	next = c.entries[len(c.entries)-1].Index + 1
+	at, err = r.append(c)
+	return at, next, err
+}
+
+// head is a change that brings all but the entries. The lock is held.
+func (r *replica) head() change {
+	c := change{bootstrap: r.bootstrap, state: r.state}
+	if !pb.IsEmptySnapshot(r.snapshot) {
+		c.snapshot = pb.MustMarshal(&r.snapshot)
+	}
+	return c
+}

@@ -1,0 +1,99 @@
+package logdb
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// run is entries that follow one another and stand in one record.
+type run struct {
+	first, last uint64
+	place       wal.Place
+	recent      *chunk // the same entries in memory, nil where they were not kept
+}
+
+// runs says where a replica's entries are, in the order of their indices. They overlap nowhere. Where the engine leaves
+// a gap, there is one.
+type runs []run
+
+// from returns the place, in the slice, of the first run that does not end before an index.
+func (r runs) from(index uint64) int {
+	return sort.Search(len(r), func(i int) bool { return r[i].last >= index })
+}
+
+// at returns the run that has an index.
+func (r runs) at(index uint64) (run, bool) {
+	i := r.from(index)
+	if i == len(r) || r[i].first > index {
+		return run{}, false
+	}
+	return r[i], true
+}
+
+// last returns the index of the last entry, 0 where there is none.
+func (r runs) last() uint64 {
+	if len(r) == 0 {
+		return 0
+	}
+	return r[len(r)-1].last
+}
+
+// extent returns the first entry that is not before an index, and how many follow one another from there on.
+func (r runs) extent(index uint64) (first, count uint64) {
+	i := r.from(index)
+	if i == len(r) {
+		return index, 0
+	}
+	first = max(index, r[i].first)
+	end := r[i].last
+	for _, next := range r[i+1:] {
+		if next.first != end+1 {
+			break
+		}
+		end = next.last
+	}
+	return first, end - first + 1
+}
+
+// cut removes the entries from first to last. Use is called with each place, and by how many runs more or fewer have
+// it.
+func (r *runs) cut(first, last uint64, use func(gone run, runs int)) {
+	i := r.from(first)
+	end := i
+	var left []run
+	for ; end < len(*r) && (*r)[end].first <= last; end++ {
+		old := (*r)[end]
+		parts := len(left)
+		if old.first < first {
+			left = append(left, run{old.first, first - 1, old.place, old.recent})
+		}
+		if old.last > last {
+			left = append(left, run{last + 1, old.last, old.place, old.recent})
+		}
+		if more := len(left) - parts - 1; more != 0 {
+			use(old, more)
+		}
+	}
+	if end > i {
+		*r = slices.Replace(*r, i, end, left...)
+	}
+}
+
+// cutFrom removes the entries from an index on.
+func (r *runs) cutFrom(index uint64, use func(run, int)) { r.cut(index, math.MaxUint64, use) }
+
+// put adds a run where no other has its indices.
+func (r *runs) put(added run) { *r = slices.Insert(*r, r.from(added.first), added) }
+
+// oldest returns the first run, from an entry on, that is in a segment or in one before it.
+func (r runs) oldest(from, segment uint64) (int, bool) {
+	for i := r.from(from); i < len(r); i++ {
+		if r[i].place.Segment <= segment {
+			return i, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,264 @@
+package logdb
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	pb "github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// countedFile counts the syncs of a file.
+type countedFile struct {
+	direct.File
+	syncs *atomic.Int64
+}
+
+func (c countedFile) SyncData() error {
+	c.syncs.Add(1)
+	return c.File.SyncData()
+}
+
+func counted(disk wal.Disk, syncs *atomic.Int64) wal.Disk {
+	open := disk.OpenData
+	disk.OpenData = func(name string) (direct.File, error) {
+		file, err := open(name)
+		return countedFile{file, syncs}, err
+	}
+	return disk
+}
+
+// TestOnlyACommitPositionMayWait: everything else that is saved is durable when the call has returned.
+func TestOnlyACommitPositionMayWait(t *testing.T) {
+	snapshot := pb.Snapshot{ShardID: 3, Index: 5, Term: 1}
+	for _, c := range []struct {
+		name  string
+		save  func(db *DB) error
+		syncs int64
+	}{
+		{"nothing new", func(db *DB) error {
+			return db.SaveRaftState([]pb.Update{update(pb.State{}, nil)}, 1)
+		}, 0},
+		{"a commit position", func(db *DB) error {
+			return db.SaveRaftState([]pb.Update{update(pb.State{Term: 1, Vote: 2, Commit: 8}, nil)}, 1)
+		}, 0},
+		{"a term", func(db *DB) error {
+			return db.SaveRaftState([]pb.Update{update(pb.State{Term: 2, Vote: 2, Commit: 4}, nil)}, 1)
+		}, 1},
+		{"a vote", func(db *DB) error {
+			return db.SaveRaftState([]pb.Update{update(pb.State{Term: 1, Vote: 3, Commit: 4}, nil)}, 1)
+		}, 1},
+		{"entries", func(db *DB) error {
+			return db.SaveRaftState([]pb.Update{update(pb.State{}, entriesOf(10, 12, 1))}, 1)
+		}, 1},
+		{"several replicas", func(db *DB) error {
+			other := update(pb.State{Term: 1}, entriesOf(1, 3, 1))
+			other.ReplicaID = 5
+			return db.SaveRaftState([]pb.Update{update(pb.State{}, entriesOf(10, 12, 1)), other}, 1)
+		}, 1},
+		{"a snapshot of another host", func(db *DB) error {
+			u := update(pb.State{}, nil)
+			u.Snapshot = pb.Snapshot{ShardID: 3, Index: 20, Term: 1}
+			return db.SaveRaftState([]pb.Update{u}, 1)
+		}, 1},
+		{"a snapshot", func(db *DB) error {
+			return db.SaveSnapshots([]pb.Update{{ShardID: 3, ReplicaID: 4, Snapshot: snapshot}})
+		}, 1},
+		{"a bootstrap", func(db *DB) error { return db.SaveBootstrapInfo(7, 1, pb.Bootstrap{}) }, 1},
+		{"a removal", func(db *DB) error { return db.RemoveNodeData(3, 4) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var syncs atomic.Int64
+			db, err := openOn(counted(memoryDisk(newMemory()), &syncs))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			saved(t, db, update(pb.State{Term: 1, Vote: 2, Commit: 4}, entriesOf(1, 9, 1)))
+			syncs.Store(0)
+			if err := c.save(db); err != nil {
+				t.Fatal(err)
+			}
+			if got := syncs.Load(); got != c.syncs {
+				t.Errorf("%d syncs, want %d", got, c.syncs)
+			}
+		})
+	}
+}
+
+// TestASnapshotBringsTheLatestPosition: the log has the position with the snapshot that comes after it, though it was
+// not written by itself.
+func TestASnapshotBringsTheLatestPosition(t *testing.T) {
+	fs := newMemory()
+	db, err := openOn(memoryDisk(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	saved(t, db, update(pb.State{Term: 1, Vote: 2, Commit: 4}, entriesOf(1, 9, 1)))
+	saved(t, db, update(pb.State{Term: 1, Vote: 2, Commit: 8}, nil))
+	snapshot := pb.Snapshot{ShardID: 3, Index: 6, Term: 1}
+	if err := db.SaveSnapshots([]pb.Update{{ShardID: 3, ReplicaID: 4, Snapshot: snapshot}}); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := openOn(memoryDisk(copyOf(t, fs)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer killed.Close()
+	if got, err := killed.ReadRaftState(3, 4, 6); err != nil || got.State.Commit != 8 {
+		t.Errorf("it reads %+v, %v", got, err)
+	}
+}
+
+// copyOf copies the files of a store.
+func copyOf(t *testing.T, fs roomy) roomy {
+	t.Helper()
+	c, dir := newMemory(), filepath.Join(testDir, logDir)
+	names, err := fs.List(dir)
+	if err := errors.Join(err, c.MkdirAll(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		put(t, c, filepath.Join(dir, name), contentOfFile(t, fs, filepath.Join(dir, name)))
+	}
+	return c
+}
+
+func contentOfFile(t *testing.T, fs roomy, name string) []byte {
+	t.Helper()
+	file, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, info.Size())
+	if _, err := file.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func put(t *testing.T, fs roomy, name string, data []byte) {
+	t.Helper()
+	file, err := fs.Create(name)
+	if err == nil {
+		_, err = file.Write(data)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTheStoreIsBoundedThoughAReplicaIsQuiet: a replica that saved something once, and entries that a replica which
+// lags keeps, do not keep the log of others on the disk.
+func TestTheStoreIsBoundedThoughAReplicaIsQuiet(t *testing.T) {
+	fs := newMemory()
+	db, err := openOn(memoryDisk(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := entriesOf(1, 50, 1)
+	for i := range quiet {
+		quiet[i].Cmd = slices.Repeat([]byte{byte(i)}, 500)
+	}
+	if err := db.SaveBootstrapInfo(3, 4, pb.Bootstrap{Join: true}); err != nil {
+		t.Fatal(err)
+	}
+	saved(t, db, update(pb.State{Term: 1, Vote: 4, Commit: 33}, quiet[:20]))
+	saved(t, db, update(pb.State{}, quiet[20:]))
+	for i := range uint64(2000) {
+		u := pb.Update{ShardID: 9, ReplicaID: 1, State: pb.State{Term: 1, Commit: i + 1},
+			EntriesToSave: []pb.Entry{{Index: i + 1, Term: 1, Cmd: make([]byte, 3000)}}}
+		saved(t, db, u)
+		if i%10 != 9 {
+			continue
+		}
+		u.Snapshot = pb.Snapshot{ShardID: 9, Index: i, Term: 1}
+		err := errors.Join(db.SaveSnapshots([]pb.Update{u}), db.RemoveEntriesTo(9, 1, i-5))
+		done, _ := db.CompactEntriesTo(9, 1, i-5)
+		<-done
+		if size := db.log.Size(); err != nil || size.Disk > 2*size.Needed+2*testSegment || size.Needed > 80<<10 {
+			t.Fatalf("after %d entries: %+v, %v", i, size, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = openOn(memoryDisk(fs)); err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	entries, _, err := db.IterateEntries(nil, 0, 3, 4, 1, 51, math.MaxUint64)
+	if err != nil || len(entries) != 50 || fmt.Sprint(entries) != fmt.Sprint(quiet) {
+		t.Errorf("of the quiet replica's entries %d are there: %v", len(entries), err)
+	}
+	bootstrap, err := db.GetBootstrapInfo(3, 4)
+	if err != nil || !bootstrap.Join {
+		t.Errorf("its bootstrap is %+v, %v", bootstrap, err)
+	}
+	if state, err := db.ReadRaftState(3, 4, 0); err != nil || state.State != (pb.State{Term: 1, Vote: 4, Commit: 33}) {
+		t.Errorf("its state is %+v, %v", state, err)
+	}
+}
+
+// TestTheEntriesInMemoryAreBounded: those that were saved last are there, of all replicas together no more than the
+// bound.
+func TestTheEntriesInMemoryAreBounded(t *testing.T) {
+	db := openMemory(t)
+	for i := range uint64(200) {
+		u := update(pb.State{Term: 1}, entriesOf(i+1, i+1, 1))
+		u.ReplicaID = 1 + i%3
+		u.EntriesToSave[0].Cmd = make([]byte, 1000)
+		saved(t, db, u)
+		held := int64(0)
+		for _, c := range db.recent.queue {
+			held += c.bytes
+		}
+		if db.recent.used > db.recent.limit || held != db.recent.used {
+			t.Fatalf("%d bytes are held, %d counted, %d allowed", held, db.recent.used, db.recent.limit)
+		}
+		last := db.existing(3, u.ReplicaID).entries
+		if db.recent.entries(last[len(last)-1].recent) == nil {
+			t.Fatal("the last entries are not in memory")
+		}
+	}
+	if oldest := db.existing(3, 1).entries[0]; db.recent.entries(oldest.recent) != nil {
+		t.Error("the first entries are still in memory")
+	}
+}
+
+// TestADamagedStoreIsRefused: the engine gets the error of the log, which names the file.
+func TestADamagedStoreIsRefused(t *testing.T) {
+	fs := newMemory()
+	db, err := openOn(memoryDisk(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved(t, db, update(pb.State{Term: 1}, entriesOf(1, 90, 1)))
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(testDir, logDir, "000000000001.wal")
+	data := contentOfFile(t, fs, name)
+	for at := direct.Sector; at < direct.Sector+1000; at += 7 {
+		damaged := copyOf(t, fs)
+		bad := slices.Clone(data)
+		bad[at] ^= 1 << (at % 8)
+		put(t, damaged, name, bad)
+		var damage *wal.DamageError
+		if _, err := openOn(memoryDisk(damaged)); !errors.As(err, &damage) || damage.File != name {
+			t.Fatalf("byte %d: it opens with %v", at, err)
+		}
+	}
+}
