@@ -15,8 +15,8 @@ import (
 // manyRollouts is how many rollouts that are on their way are looked into for locations that are stuck.
 const manyRollouts = 200
 
-// checkRollouts finds the rollouts that wait for an operator: those that have halted, and those with a location that has
-// not reached its target within the progress deadline.
+// checkRollouts finds the rollouts that wait for an operator: those that have halted, and those with a location that
+// has not reached its target within the progress deadline.
 func checkRollouts(ctx context.Context, box *client.Client, x *findings) {
 	all, looked := 0, 0
 	var halted, stuck []string

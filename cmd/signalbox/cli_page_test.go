@@ -159,7 +159,7 @@ var jsonOutputs = []struct {
 	{"discover watch", setObject{}},
 	{"config get, watch", valueObject{}},
 	{"elect --observe", leader{}},
-	{"rollout status, create, alter", rolloutObject{}},
+	{"rollout create, alter, status", rolloutObject{}},
 	{"rollout list", summaryObject{}},
 	{"rollout why", reasonObject{}},
 	{"rollout history", historyObject{}},

@@ -88,7 +88,10 @@ func (o *rolloutObject) page(f *cli.Frame, columns int) string {
 		b.WriteString("\n" + o.table(f))
 	}
 	if a := o.LastAct; a != nil {
-		notes = append(notes, "", "last act: "+a.line())
+		if len(notes) > 0 {
+			notes = append(notes, "")
+		}
+		notes = append(notes, fmt.Sprintf("last act, %s ago: %s", shortTime(a.AgeMS), a.line()))
 	}
 	if len(notes) > 0 {
 		b.WriteString("\n")
@@ -160,7 +163,6 @@ func (a *actObject) line() string {
 	if a.Version != 0 {
 		fmt.Fprintf(&b, " to version %d", a.Version)
 	}
-	fmt.Fprintf(&b, ", %s ago", shortTime(a.AgeMS))
 	if a.Author != "" {
 		b.WriteString(" by " + a.Author)
 	}

@@ -65,7 +65,7 @@ man waits for 2 of 5 leaders: a.man (updating 4 s, attempt
   3), b.man (has not heard of generation 6)
 vla gets version 18 when its delay is over, in 4s
 
-last act: promote man to version 18, 3m1s ago by ann@box:
+last act, 3m1s ago: promote man to version 18 by ann@box:
   hotfix
 `
 	// A second has passed since it was read.
@@ -152,7 +152,7 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), gone, []string{"dns        is deleted"}},
 		{object(nil), object(nil), nil},
 		{nil, object(nil), []string{
-			"dns        promote man to version 18, 3m0s ago by ann@box: hotfix",
+			"dns        promote man to version 18 by ann@box: hotfix",
 			"dns        the newest is version 18 (r9554)", "dns        blocked",
 			"sas        gets version 18 (r9554): next",
 			"sas        has reached version 18 (r9554) after 8s", "man        gets version 18 (r9554): next",

@@ -54,6 +54,9 @@ the act. Nothing is changed.`,
 				if err != nil {
 					return err
 				}
+				if len(steps) == 0 {
+					f.Say("no location would get another version")
+				}
 				rows := f.Rows("IN#", "LOCATION", "VERSION#", "CAUSE")
 				for _, s := range steps {
 					o := stepObject{cli.Millis(s.After), s.Location, s.Seq, s.Cause.String()}

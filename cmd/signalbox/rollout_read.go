@@ -93,6 +93,10 @@ clock as well.`,
 // eachLocation visits the locations of a rollout in their order, or the one that is given.
 func eachLocation(state *rollout.State, given []string, visit func(location string) error) error {
 	if len(given) > 0 {
+		if state.Location(given[0]) == nil {
+			return cli.Errorf(cli.ExitNotFound, "there is no location %s; signalbox rollout status shows those that "+
+				"there are", cli.Safe(given[0]))
+		}
 		return visit(given[0])
 	}
 	for i := range state.Locations {
@@ -212,6 +216,12 @@ more ends the command with code 66.`,
 			return err
 		}
 		v, err := r.Payload(ctx, seq)
+		if errors.Is(err, rollout.ErrNotFound) {
+			if _, missing := r.Describe(ctx); missing == nil {
+				return cli.Errorf(cli.ExitNotFound, "version %d is not kept; signalbox rollout versions shows those "+
+					"that are", seq)
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -33,12 +34,15 @@ func explain(err error) string {
 // where the host or the client says in words what they mean.
 func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "client: ", "")
-	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: "} {
+	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: ", "rollout: "} {
 		text = strings.TrimPrefix(text, recipe)
 	}
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok {
 		return text
+	}
+	if errors.Is(err, rollout.ErrNotFound) {
+		text = strings.Replace(text, rollout.ErrNotFound.Error()+": ", "", 1) // the host says what there is not
 	}
 	if errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrSemaphoreNotFound) {
 		return strings.Replace(text, ": "+answer.Error(), "", 1)
