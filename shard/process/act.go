@@ -32,6 +32,7 @@ func (v Verb) String() string { return verbNames[v] }
 type Audit struct {
 	Verb           Verb
 	At             uint64 // moment
+	Wall           uint64 // the same by the wall clock
 	Epoch          uint64 // the last that had opened
 	Member         uint64 // of VerbKick and VerbFail: its ID, and Name for people
 	Name           string
@@ -42,14 +43,14 @@ func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.Author) + len
 
 // remember writes an act down.
 func (p *Process) remember(at At, a Audit) {
-	a.At, a.Epoch = clock.Moment(at.Now), p.epoch
+	a.At, a.Wall, a.Epoch = clock.Moment(at.Now), at.Wall, p.epoch
 	if len(p.audit) >= MaxAudit {
 		p.grow(at, -p.audit[0].size())
 		p.audit = slices.Delete(p.audit, 0, 1)
 	}
 	p.audit = append(p.audit, a)
 	p.grow(at, a.size())
-	at.changeHead()
+	p.changeHead(at)
 }
 
 func checkAct(spec *Spec, author, reason string) Answer {
@@ -69,7 +70,7 @@ func (p *Process) Alter(at At, spec Spec, author, reason string) Answer {
 	if a := checkAct(&spec, author, reason); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	p.spec = spec
+	p.spec, p.revisions.spec = spec, at.Revision
 	p.cutResults(at)
 	p.remember(at, Audit{Verb: VerbAlter, Author: author, Reason: reason})
 	if len(p.view) == 0 {
@@ -82,27 +83,32 @@ func (p *Process) Alter(at At, spec Spec, author, reason string) Answer {
 	return Answer{}
 }
 
-// Restart ends the round, and opens another epoch with the same members.
-func (p *Process) Restart(at At, author, reason string) Answer {
-	if a := checkAct(nil, author, reason); a.Status != protocol.StatusSuccess {
-		return a
-	}
-	p.remember(at, Audit{Verb: VerbRestart, Author: author, Reason: reason})
-	p.endRound(at)
-	p.change(at)
-	return Answer{}
+// Act is what an operator does to a process besides giving it another spec.
+type Act struct {
+	// Verb is VerbRestart: the round ends, and another epoch opens; or VerbKick: a member is put out, whose session may
+	// join again.
+	Verb           Verb
+	Member         uint64 // of VerbKick: its ID
+	Author, Reason string
 }
 
-// Kick puts a member out. Its session may join again.
-func (p *Process) Kick(at At, id uint64, author, reason string) Answer {
-	if a := checkAct(nil, author, reason); a.Status != protocol.StatusSuccess {
+// Act carries an operator's command out, and writes down who did it and why.
+func (p *Process) Act(at At, act Act) Answer {
+	if a := checkAct(nil, act.Author, act.Reason); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	m := p.Member(id)
-	if m == nil {
-		return refuse(protocol.StatusNotFound, "there is no member %d", id)
+	switch m := p.Member(act.Member); {
+	case act.Verb == VerbKick && m == nil:
+		return refuse(protocol.StatusNotFound, "there is no member %d", act.Member)
+	case act.Verb == VerbKick:
+		p.kick(at, m, act.Author, act.Reason)
+	case act.Verb == VerbRestart && act.Member == 0:
+		p.remember(at, Audit{Verb: VerbRestart, Author: act.Author, Reason: act.Reason})
+		p.endRound(at)
+		p.change(at)
+	default:
+		return refuse(protocol.StatusBadRequest, "that is no act")
 	}
-	p.kick(at, m, author, reason)
 	return Answer{}
 }
 

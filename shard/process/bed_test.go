@@ -14,6 +14,9 @@ type bed struct {
 	*Process
 	now      uint64
 	order    uint64
+	revision uint64
+	full     bool // no quota has room
+	asked    int  // for how many bytes the command under way asked
 	out      Effects
 	sessions map[string]*Member // by the name of a session, while it is a member
 	touched  map[*Member]bool
@@ -23,7 +26,7 @@ type bed struct {
 func newBed(spec Spec) (*bed, Answer) {
 	b := &bed{now: 1000, sessions: make(map[string]*Member), touched: make(map[*Member]bool)}
 	var a Answer
-	b.Process, a = New(At{Now: b.now, Caller: b, Out: &b.out}, spec, "op", "made")
+	b.Process, a = New(At{Now: b.now, Revision: 0, Caller: b, Out: &b.out}, spec, "op", "made")
 	return b, a
 }
 
@@ -36,13 +39,19 @@ func (b *bed) NextOrder() uint64 {
 // Touch is of Caller.
 func (b *bed) Touch(m *Member) { b.touched[m] = true }
 
+// MayGrow is of Caller.
+func (b *bed) MayGrow(bytes int) bool {
+	b.asked += bytes
+	return !b.full
+}
+
 // kept is what the caller has on record of a process before a command.
 type kept struct {
 	process []byte
 	members map[*Member][]byte
 	sizes   map[*Member]int
 	size    int
-	shown   map[string][]byte
+	shown   map[string]string
 }
 
 func (b *bed) keep() kept {
@@ -57,15 +66,22 @@ func (b *bed) keep() kept {
 }
 
 // show returns what watches of all views see.
-func (b *bed) show() map[string][]byte {
-	shown := make(map[string][]byte)
-	for _, view := range []string{"", ViewResults} {
-		shown["head "+view] = b.AppendHead(nil, view)
-		for row, ok := b.NextRow(view, 0); ok; row, ok = b.NextRow(view, row) {
-			shown[fmt.Sprintf("%d %s", row, view)], _ = b.AppendRow(nil, view, row)
+func (b *bed) show() map[string]string {
+	shown := map[string]string{"head": fmt.Sprintf("%+v", b.Head())}
+	for _, results := range []bool{false, true} {
+		for row, ok := b.NextRow(results, 0); ok; row, ok = b.NextRow(results, row) {
+			shown[fmt.Sprintf("%d %v", row, results)] = b.showRow(row)
 		}
 	}
 	return shown
+}
+
+func (b *bed) showRow(row uint64) string {
+	if row&RowOfResult != 0 {
+		return fmt.Sprintf("%+v", *b.Result(row >> RowBits))
+	}
+	m := b.Member(row >> RowBits)
+	return fmt.Sprint(m.Name, m.Attributes, m.Candidate, m.Joined, m.Prepared, m.Completed)
 }
 
 // do carries a command out and returns what it broke of what the caller relies on.
@@ -73,7 +89,9 @@ func (b *bed) do(command func(at At) Answer) (Answer, error) {
 	b.out.Reset()
 	clear(b.touched)
 	before := b.keep()
-	a := command(At{Now: b.now, Caller: b, Out: &b.out})
+	b.revision++
+	b.asked = 0
+	a := command(At{Now: b.now, Wall: b.now + 1e12, Revision: b.revision, Caller: b, Out: &b.out})
 	b.events = append(b.events, b.out.Events...)
 	return a, b.check(before, a)
 }
@@ -119,24 +137,33 @@ func (b *bed) check(before kept, a Answer) error {
 }
 
 // checkShown holds what watches are given against what changed.
-func (b *bed) checkShown(before map[string][]byte) error {
+func (b *bed) checkShown(before map[string]string) error {
 	after := b.show()
-	for key, body := range before {
-		if now, ok := after[key]; ok && bytes.Equal(now, body) {
-			continue
+	for key := range before {
+		if _, there := after[key]; !there {
+			after[key] = ""
 		}
-		after[key] = nil
 	}
+	results := false
 	for key, body := range after {
-		if bytes.Equal(body, before[key]) {
+		if body == before[key] {
 			continue
 		}
 		var row uint64
-		if n, _ := fmt.Sscanf(key, "%d", &row); n == 1 && !slices.Contains(b.out.Rows, row) {
+		n, _ := fmt.Sscanf(key, "%d", &row)
+		results = results || n == 1 && row&RowOfResult != 0
+		switch {
+		case n == 1 && !slices.Contains(b.out.Rows, row):
 			return fmt.Errorf("the row %s changed, and is not among %v", key, b.out.Rows)
-		} else if n == 0 && (!b.out.Head || key != "head ") {
-			return fmt.Errorf("%s changed, and no command says so", key)
+		case n == 0 && b.HeadRevision() != b.revision:
+			return fmt.Errorf("the head changed, and has an old revision")
+		case b.WholeRevision() != b.revision:
+			return fmt.Errorf("%s changed, and all has an old revision", key)
 		}
+	}
+	if results != (b.ResultsRevision() == b.revision) {
+		return fmt.Errorf("results changed: %v, and their revision is %d of %d", results, b.ResultsRevision(),
+			b.revision)
 	}
 	return nil
 }

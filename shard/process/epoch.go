@@ -17,7 +17,7 @@ func (p *Process) openIn(at At, delay uint64) {
 	}
 	p.opens = min(clock.Moment(at.Now)+delay, p.changed+p.spec.MaxOpenDelay)
 	p.dueBy(p.opens)
-	at.changeHead()
+	p.changeHead(at)
 }
 
 // endRound ends the round of an epoch: from now on its messages are refused. Its open exchanges end, and its members
@@ -50,7 +50,7 @@ func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
 // round, the round goes on. Where there are too few, or none that may coordinate, the old epoch ends all the same.
 func (p *Process) turn(at At) {
 	p.changed, p.opens = 0, 0
-	at.changeHead()
+	p.changeHead(at)
 	if p.state != StateForming && p.unchanged() {
 		return
 	}

@@ -76,11 +76,6 @@ type Request struct {
 	Timeout uint64
 }
 
-// SendBytes is the most that a request to so many members makes a process and its members grow by.
-func SendBytes(receivers, payload int) int {
-	return exchangeBytes + wordBytes*words(MaxMembers) + payload + (receivers+1)*itemBytes
-}
-
 // Send begins an exchange: the request goes into the inboxes of all members that it is for, or into none.
 func (p *Process) Send(at At, m *Member, r Request) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
@@ -106,7 +101,7 @@ func (p *Process) Send(at At, m *Member, r Request) Answer {
 		epoch: p.epoch, from: m.ID, sent: clock.Moment(at.Now), waiting: to, missing: to.count(),
 		held: exchangeBytes + wordBytes*len(to) + len(r.Payload),
 	}
-	if a := p.room(m, e, len(r.Payload)); a.Status != protocol.StatusSuccess {
+	if a := p.room(at, m, e, len(r.Payload)); a.Status != protocol.StatusSuccess {
 		return a
 	}
 	p.begin(at, m, e, &r)
@@ -158,7 +153,7 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 }
 
 // room refuses an exchange that there is no room for: the sender hears of it, and no one else.
-func (p *Process) room(m *Member, e *Exchange, payload int) Answer {
+func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
 	case m.open >= MaxOpen:
 		return refuse(protocol.StatusOverloaded, "%d exchanges of %s are open, or their ends are not acknowledged",
@@ -172,6 +167,9 @@ func (p *Process) room(m *Member, e *Exchange, payload int) Answer {
 			return refuse(protocol.StatusOverloaded, "the inbox of %s (%d) is full: %d requests with %d bytes", to.Name,
 				to.ID, to.unread, to.unreadBytes)
 		}
+	}
+	if !at.Caller.MayGrow(e.held + (e.missing+1)*itemBytes) {
+		return noRoomFor("the request")
 	}
 	return Answer{}
 }

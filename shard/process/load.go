@@ -21,6 +21,9 @@ func (p *Process) check(c *form.Coder) {
 	c.Must(wrong == "", "%s", wrong)
 	c.Must(p.epoch < end && p.lastExchange < end, "a counter is too high")
 	c.Must(p.since < end && p.opened < end && p.changed < end && p.opens < end, "a time is too late")
+	rev := &p.revisions
+	c.Must(rev.whole < end && max(rev.head, rev.results, rev.spec) <= rev.whole && rev.spec <= rev.head,
+		"a part has changed after the whole")
 	c.Must(ascending(p.view, func(id uint64) uint64 { return id }), "the view is out of order")
 	c.Must(len(p.view) == 0 || p.epoch > p.view[len(p.view)-1], "the epoch is older than its members")
 	_, coordinates := p.seat(p.coordinator)

@@ -42,20 +42,26 @@ func (p *Process) Join(at At, m *Member, j Joining) Answer {
 	case !joined && len(p.members) >= MaxMembers:
 		return refuse(protocol.StatusPreconditionFailed, "%d members have joined already", MaxMembers)
 	case !joined:
-		*m = Member{
+		joining := Member{
 			ID: m.ID, Ref: m.Ref, Name: j.Name, Attributes: j.Attributes, Candidate: j.Candidate,
 			Joined: clock.Moment(at.Now),
 		}
+		if !at.Caller.MayGrow(joining.Size()) {
+			return noRoomFor("another member")
+		}
+		*m = joining
 		p.members = slices.Insert(p.members, k, m)
-		at.changeRow(memberRow(m.ID))
+		p.changeMember(at, m)
 		p.change(at)
 	case m.Name != j.Name:
 		return refuse(protocol.StatusPreconditionFailed, "the session has joined as %s: leave first", m.Name)
+	case len(j.Attributes) > len(m.Attributes) && !at.Caller.MayGrow(len(j.Attributes)-len(m.Attributes)):
+		return noRoomFor("more attributes")
 	case m.Attributes != j.Attributes || m.Candidate != j.Candidate:
 		at.Caller.Touch(m)
 		at.Out.Grown += len(j.Attributes) - len(m.Attributes)
 		m.Attributes = j.Attributes
-		at.changeRow(memberRow(m.ID))
+		p.changeMember(at, m)
 		p.setCandidate(at, m, j.Candidate)
 	}
 	return Answer{}
@@ -105,7 +111,7 @@ func (p *Process) remove(at At, m *Member) {
 	p.members = slices.Delete(p.members, k, k+1)
 	p.releaseItems(at, m, len(m.items))
 	m.items = nil
-	at.changeRow(memberRow(m.ID))
+	p.changeMember(at, m)
 	if _, of := p.seat(m.ID); of {
 		if m.Prepared == p.epoch {
 			p.prepared--

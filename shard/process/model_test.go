@@ -78,33 +78,33 @@ func (m *model) member(id uint64) *modelMember {
 }
 
 // unread returns the items that the member has to handle.
-func (x *modelMember) unread() (list []*modelItem) {
-	for _, i := range x.items {
-		if i.seq > x.acked && !i.dropped {
+func (mm *modelMember) unread() (list []*modelItem) {
+	for _, i := range mm.items {
+		if i.seq > mm.acked && !i.dropped {
 			list = append(list, i)
 		}
 	}
 	return list
 }
 
-func (x *modelMember) lastSeq() uint64 {
-	if len(x.items) == 0 {
+func (mm *modelMember) lastSeq() uint64 {
+	if len(mm.items) == 0 {
 		return 0
 	}
-	return x.items[len(x.items)-1].seq
+	return mm.items[len(mm.items)-1].seq
 }
 
-func (x *modelMember) put(i modelItem) {
+func (mm *modelMember) put(i modelItem) {
 	i.parts = max(i.parts, 1)
-	i.seq = x.lastSeq() + i.parts
-	x.items = append(x.items, &i)
+	i.seq = mm.lastSeq() + i.parts
+	mm.items = append(mm.items, &i)
 }
 
 // ackItem acknowledges up to the item of a kind and an epoch, where it is there.
-func (x *modelMember) ackItem(kind ItemKind, epoch uint64) (there bool) {
-	for _, i := range x.unread() {
+func (mm *modelMember) ackItem(kind ItemKind, epoch uint64) (there bool) {
+	for _, i := range mm.unread() {
 		if i.kind == kind && i.epoch == epoch {
-			x.acked = max(x.acked, i.seq)
+			mm.acked = max(mm.acked, i.seq)
 			there = true
 		}
 	}

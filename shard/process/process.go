@@ -52,6 +52,7 @@ type Process struct {
 	results      []*Result // the oldest first
 	audit        []Audit
 	due          uint64 // when time alone changes something, 0 for never
+	revisions    revisions
 
 	// What follows from the rest.
 	prepared, completed int // of the view
@@ -65,20 +66,28 @@ type Caller interface {
 	NextOrder() uint64
 	// Touch is called before anything of a member changes that is saved.
 	Touch(m *Member)
+	// MayGrow is asked before a command that brings more bytes changes anything. What follows from it by the rules is
+	// not asked about, and replies are not: the limits bound them.
+	MayGrow(bytes int) bool
 }
 
 // At is when, and for whom, a command is carried out.
 type At struct {
-	Now    uint64 // shard time in milliseconds
-	Caller Caller
+	Now uint64 // shard time in milliseconds
+	// Wall is the wall clock of a host, in milliseconds since 1970, 0 where it is not known. It is written down for
+	// people, and decides nothing.
+	Wall uint64
+	// Revision is what the changes of this command are known by.
+	Revision uint64
+	Caller   Caller
 	// Out gets what the command caused.
 	Out *Effects
 }
 
 // Effects is what commands caused. A caller reuses it.
 type Effects struct {
-	// Changed is set where anything that is saved changed, Head where the head of the view of everything did.
-	Changed, Head bool
+	// Changed is set where anything that is saved changed.
+	Changed bool
 	// Rows are the rows of views that changed or are gone.
 	Rows []uint64
 	// Inbox are the members that have something new in their inboxes, each once.
@@ -139,12 +148,17 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 	return Answer{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 
+func noRoomFor(what string) Answer {
+	return refuse(protocol.StatusQuotaExceeded, "there is no room for %s in a quota", what)
+}
+
 // New makes a process without members.
 func New(at At, spec Spec, author, reason string) (*Process, Answer) {
 	if a := checkAct(&spec, author, reason); a.Status != protocol.StatusSuccess {
 		return nil, a
 	}
 	p := &Process{spec: spec, since: clock.Moment(at.Now), size: Bytes}
+	p.revisions.spec = at.Revision
 	p.remember(at, Audit{Verb: VerbCreate, Author: author, Reason: reason})
 	return p, Answer{}
 }
@@ -204,20 +218,13 @@ func (p *Process) Deletable(force bool) Answer {
 // setState begins a state.
 func (p *Process) setState(at At, s State) {
 	p.state, p.since = s, clock.Moment(at.Now)
-	at.changeHead()
+	p.changeHead(at)
 }
 
 // grow counts bytes of the process.
 func (p *Process) grow(at At, n int) {
 	p.size += n
 	at.Out.Grown += n
-}
-
-func (at At) changeHead() { at.Out.Changed, at.Out.Head = true, true }
-
-func (at At) changeRow(id uint64) {
-	at.Out.Changed = true
-	at.Out.Rows = append(at.Out.Rows, id)
 }
 
 func (at At) event(e Event) {

@@ -187,8 +187,8 @@ func (ra *random) countEvents() {
 	ra.events = ra.events[:0]
 }
 
-// carryOut gives a command to both.
-func (ra *random) carryOut(s step, real func(at At) Answer, plain func() protocol.Status) error {
+// give gives a command to both.
+func (ra *random) give(s step, real func(at At) Answer, plain func() protocol.Status) error {
 	before := ra.model.picture()
 	ra.last = fmt.Sprintf("%s of %d in %d", s.verb, s.member, s.epoch)
 	answer, err := ra.do(real)
@@ -261,7 +261,7 @@ func (ra *random) joinOne() error {
 		m = &Member{ID: ra.order}
 		ra.sessions[name] = m
 	}
-	return ra.carryOut(step{verb: "join", member: m.ID},
+	return ra.give(step{verb: "join", member: m.ID},
 		func(at At) Answer { return ra.Process.Join(at, m, j) },
 		func() protocol.Status { return ra.model.join(m.ID, j) })
 }
@@ -274,22 +274,22 @@ func (ra *random) leaveOne() error {
 		}
 	}
 	if ra.IntN(3) == 0 {
-		return ra.carryOut(step{verb: "kick", member: m.ID},
-			func(at At) Answer { return ra.Kick(at, m.ID, "op", "") },
+		return ra.give(step{verb: "kick", member: m.ID},
+			func(at At) Answer { return ra.Act(at, Act{VerbKick, m.ID, "op", ""}) },
 			func() protocol.Status { return ra.model.kick(m.ID) })
 	}
-	return ra.carryOut(step{verb: "leave", member: m.ID},
+	return ra.give(step{verb: "leave", member: m.ID},
 		func(at At) Answer { return ra.Process.Leave(at, m) },
 		func() protocol.Status { return ra.model.leave(m.ID) })
 }
 
 func (ra *random) operate() error {
 	if ra.IntN(3) == 0 {
-		return ra.carryOut(step{verb: "restart"}, func(at At) Answer { return ra.Restart(at, "op", "") },
+		return ra.give(step{verb: "restart"}, func(at At) Answer { return ra.Act(at, Act{Verb: VerbRestart}) },
 			ra.model.restart)
 	}
 	s := ra.spec()
-	return ra.carryOut(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, "op", "") },
+	return ra.give(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, "op", "") },
 		func() protocol.Status { return ra.model.alter(s) })
 }
 
@@ -309,7 +309,7 @@ func (ra *random) flood(times int) error {
 }
 
 func (ra *random) send(m *Member, r Request) error {
-	return ra.carryOut(step{verb: "send", member: m.ID, epoch: r.Epoch},
+	return ra.give(step{verb: "send", member: m.ID, epoch: r.Epoch},
 		func(at At) Answer { return ra.Send(at, m, r) }, func() protocol.Status { return ra.model.send(m.ID, r) })
 }
 
@@ -355,7 +355,7 @@ func (ra *random) message(m *Member) error {
 		if ra.IntN(4) > 0 {
 			return nil
 		}
-		return ra.carryOut(step{verb: "fail", member: m.ID, epoch: epoch},
+		return ra.give(step{verb: "fail", member: m.ID, epoch: epoch},
 			func(at At) Answer { return ra.Fail(at, m, epoch, "x") },
 			func() protocol.Status { return ra.model.fail(m.ID, epoch) })
 	case 5, 6:
@@ -376,26 +376,26 @@ func (ra *random) message(m *Member) error {
 }
 
 func (ra *random) prepared(m *Member, epoch uint64) error {
-	return ra.carryOut(step{verb: "prepared", member: m.ID, epoch: epoch},
+	return ra.give(step{verb: "prepared", member: m.ID, epoch: epoch},
 		func(at At) Answer { return ra.Prepared(at, m, epoch) },
 		func() protocol.Status { return ra.model.prepared(m.ID, epoch) })
 }
 
 func (ra *random) completed(m *Member, epoch uint64) error {
-	return ra.carryOut(step{verb: "completed", member: m.ID, epoch: epoch},
+	return ra.give(step{verb: "completed", member: m.ID, epoch: epoch},
 		func(at At) Answer { return ra.Completed(at, m, epoch) },
 		func() protocol.Status { return ra.model.completed(m.ID, epoch) })
 }
 
 func (ra *random) complete(m *Member, epoch uint64) error {
 	result := fmt.Sprint("result ", epoch)
-	return ra.carryOut(step{verb: "complete", member: m.ID, epoch: epoch},
+	return ra.give(step{verb: "complete", member: m.ID, epoch: epoch},
 		func(at At) Answer { return ra.Complete(at, m, epoch, []byte(result)) },
 		func() protocol.Status { return ra.model.complete(m.ID, epoch, result) })
 }
 
 func (ra *random) ack(m *Member, seq uint64) error {
-	return ra.carryOut(step{verb: "ack", member: m.ID},
+	return ra.give(step{verb: "ack", member: m.ID},
 		func(at At) Answer { return ra.Ack(at, m, seq) },
 		func() protocol.Status { return ra.model.ack(m.ID, seq) })
 }
@@ -405,6 +405,6 @@ func (ra *random) reply(m *Member, exchange, epoch uint64) error {
 	if len(r.Data) == 3 && ra.IntN(4) == 0 {
 		r.Failed = true
 	}
-	return ra.carryOut(step{verb: "reply", member: m.ID, epoch: epoch},
+	return ra.give(step{verb: "reply", member: m.ID, epoch: epoch},
 		func(at At) Answer { return ra.Reply(at, m, r) }, func() protocol.Status { return ra.model.reply(m.ID, r) })
 }

@@ -12,6 +12,7 @@ import (
 type Result struct {
 	Epoch   uint64
 	At      uint64 // moment
+	Wall    uint64 // the same by the wall clock
 	Payload []byte
 }
 
@@ -31,7 +32,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	}
 	at.Caller.Touch(m)
 	m.Prepared = epoch
-	at.changeRow(memberRow(m.ID))
+	p.changeMember(at, m)
 	p.ackTo(at, m, m.find(ItemPrepare, epoch))
 	if p.prepared++; p.prepared < len(p.view) {
 		return Answer{}
@@ -60,8 +61,12 @@ func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer
 		return refuse(protocol.StatusPreconditionFailed, "%s (%d) coordinates epoch %d", p.Member(p.coordinator).Name,
 			p.coordinator, epoch)
 	}
+	r := &Result{Epoch: epoch, At: clock.Moment(at.Now), Wall: at.Wall, Payload: slices.Clone(result)}
+	if !at.Caller.MayGrow(r.size() + len(p.view)*itemBytes) {
+		return noRoomFor("the result")
+	}
 	p.endExchanges(at)
-	p.keepResult(at, &Result{Epoch: epoch, At: clock.Moment(at.Now), Payload: slices.Clone(result)})
+	p.keepResult(at, r)
 	p.setState(at, StateComplete)
 	for _, m := range p.members[:len(p.view)] {
 		p.put(at, m, item{kind: ItemComplete, epoch: epoch})
@@ -72,7 +77,7 @@ func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer
 
 func (p *Process) keepResult(at At, r *Result) {
 	p.results = append(p.results, r)
-	at.changeRow(resultRow(r.Epoch))
+	p.changeResult(at, r)
 	p.grow(at, r.size())
 	p.cutResults(at)
 }
@@ -81,7 +86,7 @@ func (p *Process) keepResult(at At, r *Result) {
 func (p *Process) cutResults(at At) {
 	n := max(0, len(p.results)-int(p.spec.KeepResults))
 	for _, r := range p.results[:n] {
-		at.changeRow(resultRow(r.Epoch))
+		p.changeResult(at, r)
 		p.grow(at, -r.size())
 	}
 	p.results = slices.Delete(p.results, 0, n)
@@ -110,7 +115,7 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	}
 	at.Caller.Touch(m)
 	m.Completed = epoch
-	at.changeRow(memberRow(m.ID))
+	p.changeMember(at, m)
 	p.ackTo(at, m, seq)
 	if _, of := p.seat(m.ID); of && epoch == p.epoch {
 		p.completed++

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is what saved bytes, heads and rows begin with.
+// formNumber is what saved bytes and forms of commands begin with.
 const formNumber = 1
 
 // ErrForm is in errors about bytes that no process was saved as, ErrNewerForm in those about bytes of a later form.
@@ -45,6 +45,8 @@ func (p *Process) code(c *form.Coder) {
 	c.Form(formNumber)
 	p.spec.code(c)
 	c.Numbers(&p.epoch, &p.since, &p.opened, &p.coordinator, &p.changed, &p.opens, &p.lastExchange, &p.due)
+	rev := &p.revisions
+	c.Numbers(&rev.whole, &rev.head, &rev.results, &rev.spec)
 	form.Enum(c, &p.state, states)
 	c.Flag(&p.late)
 	form.List(c, &p.view, MaxMembers, func(id *uint64) { c.Number(id) })
@@ -58,7 +60,7 @@ func (p *Process) code(c *form.Coder) {
 		if *r == nil {
 			*r = &Result{}
 		}
-		c.Numbers(&(*r).Epoch, &(*r).At)
+		c.Numbers(&(*r).Epoch, &(*r).At, &(*r).Wall)
 		c.Bytes(&(*r).Payload, MaxPayload)
 	})
 	form.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
@@ -71,7 +73,7 @@ func (s *Spec) code(c *form.Coder) {
 
 func (a *Audit) code(c *form.Coder) {
 	form.Enum(c, &a.Verb, verbs)
-	c.Numbers(&a.At, &a.Epoch, &a.Member)
+	c.Numbers(&a.At, &a.Wall, &a.Epoch, &a.Member)
 	c.Text(&a.Name, MaxText)
 	c.Text(&a.Author, MaxText)
 	c.Text(&a.Reason, MaxText)

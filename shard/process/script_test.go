@@ -179,9 +179,9 @@ func (s *script) command(verb string, args []string) {
 		s.answer, err = s.leave(args[0])
 		s.checked = false
 	case "kick":
-		s.do(func(at At) Answer { return s.Kick(at, s.member(args[0]).ID, "op", text) })
+		s.do(func(at At) Answer { return s.Act(at, Act{VerbKick, s.member(args[0]).ID, "op", text}) })
 	case "restart":
-		s.do(func(at At) Answer { return s.Restart(at, "op", strings.Join(args, " ")) })
+		s.do(func(at At) Answer { return s.Act(at, Act{VerbRestart, 0, "op", strings.Join(args, " ")}) })
 	case "alter":
 		s.do(func(at At) Answer {
 			return s.Alter(at, parseSpec(append(args, fmt.Sprint("timeout=", timeout))), "op", "")

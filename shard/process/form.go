@@ -1,0 +1,120 @@
+package process
+
+import "github.com/signalbox/signalbox/shard/internal/form"
+
+// This file has the forms in which commands stand in a log. Each begins with the number of its form, as saved bytes do,
+// and what is read has exactly one form. A form of a later number comes with a level of its own, so that no build reads
+// one that it does not know. Payloads, data of replies, results and texts of failures stand beside the forms.
+
+// Put is the command that makes a process, or gives one another spec.
+type Put struct {
+	Mode PutMode
+	// ExpectedRevision, if it is not 0, is that of the spec in force: where another is, the command is refused.
+	ExpectedRevision uint64
+	Spec             Spec
+	Author, Reason   string
+}
+
+// PutMode says what a Put does with a process that is there, and without one.
+type PutMode uint8
+
+// The modes: make a process, alter the one that is there, or whichever of the two is possible.
+const (
+	PutCreate PutMode = iota
+	PutAlter
+	PutEither
+	putModes
+)
+
+// AppendPut appends the form of a Put. It is read with ParsePut, as each of the forms below with its own function.
+func AppendPut(dst []byte, p Put) []byte { return appendForm(dst, p.code) }
+
+// ParsePut reads a Put.
+func ParsePut(src []byte) (p Put, err error) {
+	err = parseForm(src, "put", p.code)
+	return p, err
+}
+
+// AppendJoining appends the form of a Joining.
+func AppendJoining(dst []byte, j Joining) []byte { return appendForm(dst, j.code) }
+
+// ParseJoining reads a Joining.
+func ParseJoining(src []byte) (j Joining, err error) {
+	err = parseForm(src, "joining", j.code)
+	return j, err
+}
+
+// AppendRequest appends the form of a request without its payload.
+func AppendRequest(dst []byte, r Request) []byte { return appendForm(dst, r.code) }
+
+// ParseRequest reads a request, which gets the payload.
+func ParseRequest(src, payload []byte) (r Request, err error) {
+	err = parseForm(src, "request", r.code)
+	r.Payload = payload
+	return r, err
+}
+
+// AppendAnswering appends the form of a reply without its data.
+func AppendAnswering(dst []byte, r Answering) []byte { return appendForm(dst, r.code) }
+
+// ParseAnswering reads a reply, which gets the data.
+func ParseAnswering(src, data []byte) (r Answering, err error) {
+	err = parseForm(src, "reply", r.code)
+	r.Data = data
+	return r, err
+}
+
+// AppendAct appends the form of an operator's act.
+func AppendAct(dst []byte, a Act) []byte { return appendForm(dst, a.code) }
+
+// ParseAct reads an operator's act.
+func ParseAct(src []byte) (a Act, err error) {
+	err = parseForm(src, "act", a.code)
+	return a, err
+}
+
+func appendForm(dst []byte, code func(*form.Coder)) []byte {
+	c := form.Writer(dst)
+	c.Form(formNumber)
+	code(c)
+	return c.Data()
+}
+
+func parseForm(src []byte, name string, code func(*form.Coder)) error {
+	c := form.Reader(src)
+	c.Form(formNumber)
+	code(c)
+	return c.Finish("process: read a " + name)
+}
+
+func (p *Put) code(c *form.Coder) {
+	form.Enum(c, &p.Mode, putModes)
+	c.Number(&p.ExpectedRevision)
+	p.Spec.code(c)
+	c.Text(&p.Author, MaxText)
+	c.Text(&p.Reason, MaxText)
+}
+
+func (j *Joining) code(c *form.Coder) {
+	c.Text(&j.Name, MaxText)
+	c.Text(&j.Attributes, MaxAttributes)
+	c.Flag(&j.Candidate)
+}
+
+func (r *Request) code(c *form.Coder) {
+	c.Numbers(&r.Epoch, &r.Timeout)
+	form.Enum(c, &r.Audience, audiences)
+	form.List(c, &r.To, MaxMembers, func(id *uint64) { c.Number(id) })
+}
+
+func (a *Answering) code(c *form.Coder) {
+	c.Numbers(&a.Epoch, &a.Exchange)
+	c.Flag(&a.Failed)
+}
+
+func (a *Act) code(c *form.Coder) {
+	form.Enum(c, &a.Verb, verbs)
+	c.Number(&a.Member)
+	c.Text(&a.Author, MaxText)
+	c.Text(&a.Reason, MaxText)
+}

@@ -1,0 +1,136 @@
+package process
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// TestFormsOfCommands: what is written is read, whatever stands beside it; anything else is refused.
+func TestFormsOfCommands(t *testing.T) {
+	put := Put{Mode: PutEither, ExpectedRevision: 7, Spec: DefaultSpec(), Author: "op", Reason: "why"}
+	joining := Joining{Name: "a", Attributes: "zone=1", Candidate: true}
+	request := Request{Epoch: 9, Audience: ToOthers, To: []uint64{1, 2}, Timeout: 5, Payload: []byte("p")}
+	answering := Answering{Epoch: 9, Exchange: 3, Failed: true, Data: []byte("d")}
+	act := Act{Verb: VerbKick, Member: 4, Author: "op", Reason: "why"}
+	for _, c := range []struct {
+		name string
+		want any
+		form []byte
+		read func(src []byte) (any, error)
+	}{
+		{"put", put, AppendPut(nil, put), func(src []byte) (any, error) { return ParsePut(src) }},
+		{"joining", joining, AppendJoining(nil, joining), func(src []byte) (any, error) { return ParseJoining(src) }},
+		{"request", request, AppendRequest(nil, request),
+			func(src []byte) (any, error) { return ParseRequest(src, []byte("p")) }},
+		{"reply", answering, AppendAnswering(nil, answering),
+			func(src []byte) (any, error) { return ParseAnswering(src, []byte("d")) }},
+		{"act", act, AppendAct(nil, act), func(src []byte) (any, error) { return ParseAct(src) }},
+	} {
+		if got, err := c.read(c.form); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v became %+v: %v", c.name, c.want, got, err)
+		}
+		for n := range c.form {
+			if _, err := c.read(c.form[:n]); !errors.Is(err, ErrForm) {
+				t.Errorf("%s: the first %d bytes: %v", c.name, n, err)
+			}
+		}
+		if _, err := c.read(append(c.form, 0)); !errors.Is(err, ErrForm) {
+			t.Errorf("%s: a byte too many: %v", c.name, err)
+		}
+	}
+}
+
+// TestWhatIsNotSoundIsRefused: commands whose form alone is wrong.
+func TestWhatIsNotSoundIsRefused(t *testing.T) {
+	s := play(t, three)
+	a, long := s.member("a"), strings.Repeat("x", MaxAttributes+1)
+	specs := map[string]func(spec *Spec){
+		"a delay longer than the longest": func(spec *Spec) { spec.OpenDelay = spec.MaxOpenDelay + 1 },
+		"a delay that is too long":        func(spec *Spec) { spec.MaxOpenDelay = MaxOpenDelay + 1 },
+		"too many members":                func(spec *Spec) { spec.MinMembers = MaxMembers + 1 },
+		"a timeout that is too long":      func(spec *Spec) { spec.ReplyTimeout = MaxTimeout + 1 },
+		"an unknown setting":              func(spec *Spec) { spec.OnTimeout = timeouts },
+		"no payload":                      func(spec *Spec) { spec.Payload = 0 },
+		"too many results":                func(spec *Spec) { spec.KeepResults = MaxKeep + 1 },
+	}
+	commands := map[string]func(at At) Answer{
+		"a long author":     func(at At) Answer { return s.Act(at, Act{Verb: VerbRestart, Author: long}) },
+		"an unknown act":    func(at At) Answer { return s.Act(at, Act{Verb: VerbFail}) },
+		"a restart of one":  func(at At) Answer { return s.Act(at, Act{Verb: VerbRestart, Member: a.ID}) },
+		"no name":           func(at At) Answer { return s.Process.Join(at, &Member{ID: 99}, Joining{}) },
+		"long attributes":   func(at At) Answer { return s.Process.Join(at, a, Joining{Name: "a", Attributes: long}) },
+		"a name of no text": func(at At) Answer { return s.Process.Join(at, &Member{ID: 99}, Joining{Name: "\xff"}) },
+		"an unknown audience": func(at At) Answer {
+			return s.Send(at, a, Request{Epoch: s.Epoch(), Audience: audiences})
+		},
+		"all, and some by name": func(at At) Answer {
+			return s.Send(at, a, Request{Epoch: s.Epoch(), Audience: ToAll, To: []uint64{a.ID}})
+		},
+		"too many receivers": func(at At) Answer {
+			return s.Send(at, a, Request{Epoch: s.Epoch(), To: make([]uint64, MaxMembers+1)})
+		},
+		"a long timeout": func(at At) Answer {
+			return s.Send(at, a, Request{Epoch: s.Epoch(), Audience: ToAll, Timeout: MaxTimeout + 1})
+		},
+		"a long failure": func(at At) Answer {
+			return s.Fail(at, a, s.Epoch(), strings.Repeat("x", MaxFailure+1))
+		},
+		"a failure of no text": func(at At) Answer {
+			return s.Reply(at, a, Answering{Failed: true, Data: []byte{0xff}})
+		},
+	}
+	for name, spoil := range specs {
+		spec := DefaultSpec()
+		spoil(&spec)
+		commands[name] = func(at At) Answer { return s.Alter(at, spec, "", "") }
+		if _, answer := newBed(spec); answer.Status != protocol.StatusBadRequest {
+			t.Errorf("a process with %s: %v", name, answer)
+		}
+	}
+	for name, command := range commands {
+		if answer, err := s.bed.do(command); err != nil || answer.Status != protocol.StatusBadRequest {
+			t.Errorf("%s: %v, %v", name, answer, err)
+		}
+	}
+}
+
+// TestViews: the head says what there is, and rows have a number each.
+func TestViews(t *testing.T) {
+	s := play(t, three+`
+		complete a one
+		restart more
+		at 300
+		round
+		complete a two`)
+	h := s.Head()
+	if h.Epoch != s.Epoch() || h.State != StateComplete || h.Members != 3 || h.Of != 3 || h.LastResult != s.Epoch() ||
+		h.LastAct.Verb != VerbRestart || h.LastAct.Reason != "more" || h.Spec != DefaultSpec() {
+		t.Errorf("%+v", h)
+	}
+	for _, c := range []struct {
+		results bool
+		want    int
+	}{{false, 5}, {true, 2}} {
+		n, last := 0, uint64(0)
+		for row, ok := s.NextRow(c.results, 0); ok; row, ok = s.NextRow(c.results, row) {
+			if row <= last || row&RowOfResult != 0 && s.Result(row>>RowBits) == nil ||
+				row&RowOfResult == 0 && s.Member(row>>RowBits) == nil {
+				t.Errorf("the row %d behind %d is none", row, last)
+			}
+			n, last = n+1, row
+		}
+		if n != c.want {
+			t.Errorf("a view has %d rows", n)
+		}
+	}
+	if ids, ok := s.View(s.Epoch()); !ok || len(ids) != 3 {
+		t.Errorf("%v %v", ids, ok)
+	}
+	if _, ok := s.View(s.epochs[0]); ok || s.Result(1) != nil {
+		t.Error("what is over is there")
+	}
+}

@@ -1,0 +1,249 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// crowd is a round of n members that runs. Its commands are not held against the caller's contract, so that it costs
+// what they cost.
+type crowd struct {
+	*Process
+	tb      testing.TB
+	list    []*Member
+	now     uint64
+	order   uint64
+	touched int
+	out     Effects
+}
+
+func (c *crowd) NextOrder() uint64 { c.order++; return c.order }
+func (c *crowd) Touch(*Member)     { c.touched++ }
+func (c *crowd) MayGrow(int) bool  { return true }
+
+func (c *crowd) at() At {
+	c.out.Reset()
+	c.touched = 0
+	return At{Now: c.now, Revision: c.order, Caller: c, Out: &c.out}
+}
+
+func newCrowd(tb testing.TB, n int) *crowd {
+	c := &crowd{tb: tb, now: 1000}
+	c.Process, _ = New(c.at(), DefaultSpec(), "op", "crowd")
+	for k := range n {
+		m := &Member{ID: c.NextOrder()}
+		c.Process.Join(c.at(), m, Joining{Name: fmt.Sprintf("worker-%05d.example.org", k), Candidate: true})
+		c.list = append(c.list, m)
+	}
+	c.turn()
+	return c
+}
+
+// turn opens the next epoch and prepares everyone.
+func (c *crowd) turn() {
+	c.now += 10_000
+	c.Process.Due(c.at())
+	for _, m := range c.list {
+		if a := c.Prepared(c.at(), m, c.Epoch()); a.Status != protocol.StatusSuccess {
+			c.tb.Fatal(a.Text)
+		}
+	}
+}
+
+func (c *crowd) broadcast(payload []byte) Answer {
+	return c.Send(c.at(), c.list[0], Request{Epoch: c.Epoch(), Audience: ToAll, Payload: payload})
+}
+
+func (c *crowd) reply(m *Member, exchange uint64, data []byte) Answer {
+	return c.Reply(c.at(), m, Answering{Epoch: c.Epoch(), Exchange: exchange, Data: data})
+}
+
+func (c *crowd) ackAll() {
+	for _, m := range c.list {
+		c.Ack(c.at(), m, m.lastSeq)
+	}
+}
+
+// TestNoCommandTouchesMoreThanAllMembers: with as many members as there may be, no command touches more links than one
+// command may, and those that are not for all touch few.
+func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
+	const mostTouched = 2048 // shard.MaxTouched
+	c := newCrowd(t, MaxMembers)
+	distinct := func() int {
+		seen := make(map[*Member]bool)
+		for _, m := range c.out.Inbox {
+			seen[m] = true
+		}
+		return len(seen)
+	}
+	few := func(what string, a Answer) {
+		t.Helper()
+		if a.Status != protocol.StatusSuccess || c.touched > 3 {
+			t.Errorf("%s touches %d members: %v", what, c.touched, a)
+		}
+	}
+	if a := c.Process.Join(c.at(), &Member{ID: c.NextOrder()}, Joining{Name: "one more"}); a.Status !=
+		protocol.StatusPreconditionFailed {
+		t.Errorf("more members than may be: %v", a)
+	}
+	a := c.broadcast([]byte("x"))
+	if n := distinct(); n != MaxMembers || c.touched > mostTouched {
+		t.Errorf("a broadcast is for %d members, and touches %d", n, c.touched)
+	}
+	few("a reply", c.reply(c.list[7], a.Exchange, nil))
+	few("an ack", c.Ack(c.at(), c.list[7], c.list[7].lastSeq))
+	c.Complete(c.at(), c.list[0], c.Epoch(), nil)
+	if n := distinct(); n != MaxMembers || c.touched > 2*MaxMembers {
+		t.Errorf("a completion is for %d members, and touches %d times", n, c.touched)
+	}
+	few("a restart", c.Act(c.at(), Act{Verb: VerbRestart}))
+	few("a kick", c.Act(c.at(), Act{Verb: VerbKick, Member: c.list[5].ID}))
+	few("leaving", c.Process.Leave(c.at(), c.list[6]))
+	c.now += 10_000
+	c.Process.Due(c.at())
+	if n := distinct(); n != MaxMembers-2 || n > mostTouched {
+		t.Errorf("an epoch opens for %d members", n)
+	}
+}
+
+// TestQuotasAreAskedBeforeAnythingChanges: without room no session joins, sends or completes; what a round has begun
+// goes on. With room the caller is asked for at least what the command brings.
+func TestQuotasAreAskedBeforeAnythingChanges(t *testing.T) {
+	s := play(t, three+`
+		send a b first`)
+	a := s.member("a")
+	request := Request{Epoch: s.Epoch(), Audience: ToAll, Payload: []byte("payload")}
+	commands := map[string]func(at At) Answer{
+		"send":       func(at At) Answer { return s.Send(at, a, request) },
+		"complete":   func(at At) Answer { return s.Complete(at, a, s.Epoch(), []byte("result")) },
+		"attributes": func(at At) Answer { return s.Process.Join(at, a, Joining{Name: "a", Attributes: "long"}) },
+		"join":       func(at At) Answer { return s.Process.Join(at, &Member{ID: 77}, Joining{Name: "d"}) },
+	}
+	s.full = true
+	for name, command := range commands {
+		if got, err := s.bed.do(command); err != nil || got.Status != protocol.StatusQuotaExceeded || s.asked == 0 {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	s.run([]string{"reply", "b", "1", "answer"})
+	s.run([]string{"ack", "b"})
+	s.full = false
+	s.run([]string{"ack", "a"})
+	for _, name := range []string{"attributes", "complete"} {
+		got, err := s.bed.do(commands[name])
+		if err != nil || got.Status != protocol.StatusSuccess || s.out.Grown > s.asked {
+			t.Errorf("%s grows by %d, and asked for %d: %v, %v", name, s.out.Grown, s.asked, got, err)
+		}
+	}
+	s = play(t, three)
+	a = s.member("a")
+	request.Epoch = s.Epoch()
+	got, err := s.bed.do(commands["send"])
+	if err != nil || got.Status != protocol.StatusSuccess || s.out.Grown > s.asked {
+		t.Errorf("a request grows by %d, and asked for %d: %v, %v", s.out.Grown, s.asked, got, err)
+	}
+}
+
+// TestABroadcastHasItsPayloadOnce: inboxes, records of members and quotas have no more of a payload that is longer.
+func TestABroadcastHasItsPayloadOnce(t *testing.T) {
+	c := newCrowd(t, 100)
+	c.ackAll()
+	payload := bytes.Repeat([]byte("p"), MaxPayload)
+	before := c.Process.Size()
+	c.broadcast(payload)
+	if grown := c.Process.Size() - before; grown > MaxPayload+1024 || c.out.Grown != grown+100*itemBytes {
+		t.Errorf("the process grows by %d, all by %d", grown, c.out.Grown)
+	}
+	if n := len(c.list[9].Save(nil)); n > 200 {
+		t.Errorf("a member is saved in %d bytes", n)
+	}
+	if n := len(c.Save(nil)); n > MaxPayload+8192 {
+		t.Errorf("the process is saved in %d bytes", n)
+	}
+	one, two := c.Inbox(c.list[1], 0, 1<<30, nil), c.Inbox(c.list[2], 0, 1<<30, nil)
+	if &one[0].Payload[0] != &two[0].Payload[0] || &one[0].Payload[0] == &payload[0] {
+		t.Error("two members have payloads of their own, or that of the command")
+	}
+}
+
+// TestAReplyThatHasNoRoomIsAFailure: the round goes on, and its sender knows.
+func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
+	c := newCrowd(t, 200)
+	c.ackAll()
+	long := bytes.Repeat([]byte("r"), MaxPayload)
+	exchange := c.broadcast(nil).Exchange
+	lost := 0
+	for _, m := range c.list {
+		switch a := c.reply(m, exchange, long); a.Status {
+		case protocol.StatusPreconditionFailed:
+			lost++
+		case protocol.StatusSuccess:
+		default:
+			t.Fatal(a)
+		}
+	}
+	if lost == 0 || c.held > MaxHeld+200*128 {
+		t.Errorf("%d replies are lost, %d bytes are held", lost, c.held)
+	}
+	failed, parts := 0, 0
+	for after := uint64(0); ; {
+		page := c.Inbox(c.list[0], after, 1<<20, nil)
+		if len(page) == 0 {
+			break
+		}
+		for _, d := range page {
+			for _, r := range d.Replies {
+				if r.Failed && strings.Contains(string(r.Data), "no room") {
+					failed++
+				}
+			}
+			if d.Kind == ItemEnd {
+				parts++
+			}
+			after = d.Seq
+		}
+	}
+	if failed != lost || parts < 60 {
+		t.Errorf("%d of %d are failures for the sender, in %d parts", failed, lost, parts)
+	}
+	if a := c.broadcast(long); a.Status != protocol.StatusOverloaded {
+		t.Errorf("a process that is full takes a request: %v", a)
+	}
+	c.ackAll()
+	if a := c.broadcast(long); a.Status != protocol.StatusSuccess || c.held > MaxPayload+8192 {
+		t.Errorf("it is full still, with %d bytes: %v", c.held, a)
+	}
+}
+
+// TestExchangesAreBounded: those of one member, and those of all.
+func TestExchangesAreBounded(t *testing.T) {
+	c := newCrowd(t, 20)
+	c.ackAll()
+	sent := 0
+	for k, m := range c.list {
+		to := c.list[(k+1)%len(c.list)]
+		for n := range MaxOpen + 1 {
+			a := c.Send(c.at(), m, Request{Epoch: c.Epoch(), To: []uint64{to.ID}})
+			if n < MaxOpen && sent < MaxExchanges && a.Status != protocol.StatusSuccess ||
+				(n == MaxOpen || sent == MaxExchanges) && a.Status != protocol.StatusOverloaded {
+				t.Fatalf("exchange %d of member %d, %d of all: %v", n, k, sent, a)
+			}
+			if a.Status == protocol.StatusSuccess {
+				sent++
+			}
+		}
+	}
+	if sent != MaxExchanges {
+		t.Errorf("%d exchanges are open", sent)
+	}
+	c.Act(c.at(), Act{Verb: VerbRestart})
+	c.turn()
+	c.ackAll()
+	if len(c.exchanges) != 0 || c.held != 0 {
+		t.Errorf("%d exchanges are left, with %d bytes", len(c.exchanges), c.held)
+	}
+}

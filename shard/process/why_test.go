@@ -1,0 +1,152 @@
+package process
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// whys are what keeps a round from moving, and how that is said.
+var whys = []struct{ name, text string }{
+	{"no session has joined", `
+		why no-members no session has joined, for 0 ms
+		at 50
+		why no-members no session has joined, for 49 ms`},
+	{"too few have", `
+		spec min=3
+		join a
+		join b
+		why opening the next epoch opens in 101 ms
+		at 500
+		why few-members 2 of 3 members have joined`},
+	{"members are not prepared", `
+		spec timeout=1000` + `
+		join a
+		join b
+		join c
+		at 101
+		prepared b
+		at 601
+		why prepare epoch 4 waits for 2 of 3 members to be prepared: a (1, 1 not acknowledged), c (3
+		why c (3, 1 not acknowledged), for 499 ms
+		at 1102
+		why for 1000 ms, longer than the reply timeout`},
+	{"members that are not prepared are put out", `
+		spec timeout=1000 kick
+		join a
+		join b
+		join c
+		at 101
+		prepared b
+		prepared c
+		at 1102
+		removed a
+		state forming
+		why opening the next epoch opens in 101 ms; kick of a by reply timeout: it was not prepared in time
+		at 1203
+		coordinator b`},
+	{"fail waits for members that are not prepared", `
+		spec timeout=1000 fail
+		join a
+		at 5000
+		state preparing
+		epoch 1`},
+	{"the coordinator does nothing", three + `
+		at 1101
+		why coordinator a (1) coordinates epoch 4, and waits for no reply, for 999 ms
+		send b c x
+		why reply b (2) waits for 1 of 1 replies: c (3, 1 not acknowledged)
+		why coordinator a (1) coordinates epoch 4
+		send a c x
+		why reply a (1) waits for 1 of 1 replies: c (3, 2 not acknowledged)`},
+	{"members have not handled the completion", three + `
+		complete a x
+		completed b
+		at 1101
+		why complete epoch 4 is complete; 2 of 3 members have not handled that: a (1, 1 not acknowledged), c (3
+		completed a
+		completed c
+		why nothing`},
+	{"the sender is gone", three + `
+		send b c x
+		leave b
+		why opening
+		restart later
+		why opening the next epoch opens in 101 ms; restart by op: later`},
+}
+
+func TestWhy(t *testing.T) {
+	for _, w := range whys {
+		t.Run(w.name, func(t *testing.T) { play(t, w.text) })
+	}
+}
+
+// TestWhyNamesAFew: of many that are waited for the first are named, and of many exchanges the first.
+func TestWhyNamesAFew(t *testing.T) {
+	c := newCrowd(t, 100)
+	c.ackAll()
+	for range 50 {
+		c.broadcast(nil)
+	}
+	list := c.Why()
+	if len(list) > MaxReasons+1 || len(list) < MaxReasons {
+		t.Errorf("%d exchanges are named", len(list))
+	}
+	re := list[0]
+	if text := re.Describe(c.now); len(re.Members) != MaxNamed || re.Waiting != 100 || re.Of != 100 ||
+		!strings.Contains(text, "92 more") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestGoneSaysWhy: a member that was kicked learns by whom and why, whatever it asks for; one that left does not.
+func TestGoneSaysWhy(t *testing.T) {
+	s := play(t, three+`
+		kick b misbehaves`)
+	id := s.out.Removed[0].ID
+	gone := s.Gone(id)
+	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "kicked by op: misbehaves") {
+		t.Errorf("%+v", gone)
+	}
+	if a := s.Gone(s.member("a").ID); strings.Contains(a.Text, "kicked") {
+		t.Errorf("%+v", a)
+	}
+	kicked := slices.IndexFunc(s.events, func(e Event) bool { return e.Kind == EventKicked })
+	if kicked < 0 || s.events[kicked].Member != id || s.events[kicked].Text != "misbehaves" {
+		t.Errorf("%+v", s.events)
+	}
+}
+
+// TestTheAuditIsBounded: the oldest act is forgotten.
+func TestTheAuditIsBounded(t *testing.T) {
+	s := play(t, three)
+	for range MaxAudit + 5 {
+		s.run([]string{"restart", "again"})
+	}
+	if len(s.Audit()) != MaxAudit || s.Audit()[0].Verb != VerbRestart {
+		t.Errorf("%d acts are kept", len(s.Audit()))
+	}
+}
+
+// TestResultsAreBounded: the oldest are forgotten, also when fewer are to be kept.
+func TestResultsAreBounded(t *testing.T) {
+	s := play(t, `
+		spec keep=3
+		join a`)
+	for range 5 {
+		s.run([]string{"restart", "again"})
+		if err := s.play(s.now + 500); err != nil {
+			t.Fatal(err)
+		}
+		s.run([]string{"round"})
+		s.run([]string{"complete", "a", "x"})
+	}
+	s.run([]string{"results", "3"})
+	s.run([]string{"alter", "keep=1"})
+	s.run([]string{"results", "1"})
+	if s.Results()[0].Epoch != s.Epoch() {
+		t.Error("the newest is not the one that is kept")
+	}
+}
