@@ -164,6 +164,9 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	if done := r.Summary.Operations["acquire"]["done"]; done < 100 {
 		t.Errorf("%d acquires were granted: nobody worked", done)
 	}
+	if r.Summary.Targets < 100 {
+		t.Errorf("instances of rollouts were shown %d targets: nothing moved", r.Summary.Targets)
+	}
 	if r.Summary.Saved == 0 || r.Summary.Loads == 0 {
 		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load",
 			r.Summary.Saved, r.Summary.Loads)

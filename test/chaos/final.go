@@ -33,6 +33,9 @@ func (t *trial) recordFinalState(ctx context.Context) {
 	t.expect(ctx, t.checkSessions)
 	t.expect(ctx, t.checkDropped)
 	t.expect(ctx, t.checkStaticData)
+	if t.rollouts != nil {
+		t.rollouts.ReadEnd(ctx)
+	}
 	t.checkCounters()
 }
 

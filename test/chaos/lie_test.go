@@ -154,11 +154,36 @@ func TestLiesAreFound(t *testing.T) {
 			f := &h.Finals[0]
 			f.State.Owners = append(slices.Clone(f.State.Owners), history.Link{Session: 1, Order: 1 << 60, Count: 1})
 		}},
+		{"a target that goes back", "targets", func(t *testing.T, h *history.History) {
+			first := h.Targets[0]
+			for _, x := range h.Targets {
+				if x.Client == first.Client && x.Member == first.Member && x.Generation > first.Generation {
+					first.At = end
+					h.Targets = append(h.Targets, first)
+					return
+				}
+			}
+			t.Fatal("no instance was shown two targets")
+		}},
+		{"a version that comes before its delay is over", "delays", func(t *testing.T, h *history.History) {
+			for i := range h.Rollouts {
+				for j := range h.Rollouts[i].Locations {
+					h.Rollouts[i].Locations[j].Delay += time.Hour
+				}
+			}
+		}},
+		{"a location that stays behind", "converged", func(t *testing.T, h *history.History) {
+			h.Rollouts[0].LastSeq++
+		}},
 	} {
 		t.Run(lie.name, func(t *testing.T) {
 			h := *truth
 			h.Operations, h.Holds, h.Writes = slices.Clone(h.Operations), slices.Clone(h.Holds), slices.Clone(h.Writes)
 			h.Views, h.Sessions, h.Finals = slices.Clone(h.Views), slices.Clone(h.Sessions), slices.Clone(h.Finals)
+			h.Targets, h.Rollouts = slices.Clone(h.Targets), slices.Clone(h.Rollouts)
+			for i := range h.Rollouts {
+				h.Rollouts[i].Locations = slices.Clone(h.Rollouts[i].Locations)
+			}
 			lie.plant(t, &h)
 			if found, _ := check(&h); !slices.Contains(rulesOf(found), lie.rule) {
 				t.Errorf("it breaks the rules %v, want %s among them", rulesOf(found), lie.rule)

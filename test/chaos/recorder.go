@@ -61,11 +61,24 @@ func (r *recorder) close() {
 func (r *recorder) Begin(o history.Operation) (end func(history.Operation, error)) {
 	record := r.Reporter.Begin(o)
 	return func(o history.Operation, err error) {
-		if errors.Is(err, client.ErrInternal) || errors.Is(err, client.ErrUnsupported) ||
-			errors.Is(err, client.ErrUnauthorized) {
-			r.Note("%v", err)
-		}
+		r.noteUnexplained(err)
 		record(o, err)
+	}
+}
+
+// BeginRequest implements workload.Recorder, as Begin does.
+func (r *recorder) BeginRequest(x history.Request) (end func(history.Request, error)) {
+	record := r.Reporter.BeginRequest(x)
+	return func(x history.Request, err error) {
+		r.noteUnexplained(err)
+		record(x, err)
+	}
+}
+
+func (r *recorder) noteUnexplained(err error) {
+	if errors.Is(err, client.ErrInternal) || errors.Is(err, client.ErrUnsupported) ||
+		errors.Is(err, client.ErrUnauthorized) {
+		r.Note("%v", err)
 	}
 }
 

@@ -21,6 +21,8 @@ type Summary struct {
 	Took       time.Duration
 	Operations map[history.Kind]map[history.Outcome]int
 	Sessions   map[history.End]int // how they ended
+	Requests   map[history.RequestKind]map[history.Outcome]int
+	Targets    int // that instances of rollouts were shown
 	Holds      int
 	Writes     int
 	Views      int
@@ -57,7 +59,8 @@ type FaultSum struct {
 func newSummary() *Summary {
 	return &Summary{
 		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int),
-		Faults: make(map[Kind]*FaultSum), Stalls: make(map[string]*StallSum),
+		Requests: make(map[history.RequestKind]map[history.Outcome]int),
+		Faults:   make(map[Kind]*FaultSum), Stalls: make(map[string]*StallSum),
 	}
 }
 
@@ -76,6 +79,14 @@ func (s *Summary) add(h *history.History) {
 		semaphores[o.Semaphore] = true
 	}
 	s.Checked += len(semaphores)
+	s.Targets += len(h.Targets)
+	for i := range h.Requests {
+		r := &h.Requests[i]
+		if s.Requests[r.Kind] == nil {
+			s.Requests[r.Kind] = make(map[history.Outcome]int)
+		}
+		s.Requests[r.Kind][r.Outcome]++
+	}
 	for i := range h.Sessions {
 		s.Sessions[h.Sessions[i].End]++
 	}
@@ -173,6 +184,10 @@ func (s *Summary) Print(out io.Writer) {
 	for _, kind := range slices.Sorted(maps.Keys(s.Operations)) {
 		fmt.Fprintf(w, "%s\t%s\n", kind, counts(s.Operations[kind]))
 	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Requests)) {
+		fmt.Fprintf(w, "%s\t%s\n", kind, counts(s.Requests[kind]))
+	}
+	fmt.Fprintf(w, "targets\t%d shown to instances of rollouts\n", s.Targets)
 	fmt.Fprintf(w, "sessions\t%s\n\nfault\ttimes\tnot possible\tlongest time without an operation done\n",
 		counts(s.Sessions))
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {

@@ -35,6 +35,7 @@ type trial struct {
 	// finalTimeout is how long it may take, when all faults are over and no program works any more, until all clients
 	// know the final state.
 	finalTimeout time.Duration
+	rollouts     *workload.RolloutOperator // nil where there are none
 	lies         map[Kind]func(*trial, Fault) func()
 
 	mu          sync.Mutex // guards what follows
@@ -59,7 +60,10 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	}
 	for i := range clients {
 		random := t.act.random(10 + i)
-		a := Assignment{Think: workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond)}
+		a := Assignment{
+			Think:    workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
+			Rollouts: true,
+		}
 		for range 4 + random.IntN(4) {
 			a.Timeouts = append(a.Timeouts, workload.Pick(random, timeouts...))
 		}
@@ -70,7 +74,9 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	var work sync.WaitGroup
 	working, stop := context.WithCancel(ctx)
 	defer stop()
+	t.rollouts = t.newRolloutOperator()
 	work.Go(func() { t.operate(working) })
+	work.Go(func() { t.rollouts.Operate(working) })
 	if t.act.Batches > 0 { // otherwise hosts save hardly any snapshots
 		work.Go(func() { t.killInSnapshots(working) })
 	}
@@ -101,6 +107,7 @@ func (t *trial) close(ctx context.Context) (stopped history.Time) {
 		}
 	}
 	stopped = t.record.Now()
+	t.finishRollouts(ctx)
 	t.recordFinalState(ctx)
 	for _, c := range t.clients {
 		if err := c.close(); err != nil {

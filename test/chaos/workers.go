@@ -30,6 +30,8 @@ type Assignment struct {
 	Watched     []string          `json:"watched"`
 	Think       time.Duration     `json:"think"`
 	Grace       time.Duration     `json:"grace"` // of the node
+	// Rollouts: the client works with the rollouts of the node besides.
+	Rollouts bool `json:"rollouts"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
 }
@@ -55,6 +57,14 @@ func startWorkers(a Assignment, to workload.Collector) *workers {
 			return rand.New(rand.NewPCG(a.Seed, uint64(a.Client*1000+a.Incarnation*100+program)))
 		},
 	}}
+	if a.Rollouts {
+		w.Rollouts = &workload.RolloutWorkers{
+			Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: rolloutThink, Pace: rolloutPace,
+			Random: func(worker int) *rand.Rand {
+				return rand.New(rand.NewPCG(a.Seed, uint64(1_000_000+a.Client*1000+a.Incarnation*100+worker)))
+			},
+		}
+	}
 	w.Start()
 	return w
 }
