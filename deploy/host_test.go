@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 )
 
 // patience is how long anything may take that must come some time.
@@ -253,5 +254,41 @@ func use(t *testing.T, address string) {
 	must(c.Node("/prod/full").Create(ctx, "only", 1, nil))
 	_, err = c.Status(ctx)
 	must(err)
+	useRollouts(t, ctx, c, second)
 	must(first.Close(ctx))
+}
+
+// useRollouts leaves a rollout that waits for instances, one that is stuck, one that has halted, and one that is paused.
+func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
+	t.Helper()
+	for _, name := range []string{"waits", "stuck", "halted", "paused"} {
+		r := rollout.Of(c, "/prod/jobs", name)
+		spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}}, ProgressDeadline: time.Millisecond}
+		err := r.Create(ctx, spec, rollout.By{Author: "test"})
+		if err == nil {
+			_, err = r.Publish(ctx, []byte("one"))
+		}
+		if err == nil && name == "stuck" {
+			_, err = rollout.Join(ctx, s, name, rollout.Instance{Name: "a", Location: "sas"})
+		}
+		if err == nil && name == "halted" {
+			err = r.Abort(ctx, rollout.By{Author: "test"})
+		}
+		if err == nil && name == "paused" {
+			err = r.Pause(ctx, rollout.By{Author: "test"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	isStuck := func(r rollout.StopReason) bool { return r.Code == rollout.ReasonStuck }
+	for {
+		reasons, err := rollout.Of(c, "/prod/jobs", "stuck").Why(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(reasons, isStuck) {
+			return
+		}
+	}
 }

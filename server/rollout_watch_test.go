@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -199,71 +197,4 @@ func TestAWatchOfARolloutGoesOnAtAnotherHost(t *testing.T) {
 		v.until("the second target", at(second))
 		want(t, "payload", string(target.Payload), "two")
 	}, servertest.Hosts(3))
-}
-
-// TestAReportThatChangesNothingIsAnsweredWithoutTheLog: and one that may change something never.
-func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
-	playRollouts(t, func(t *testing.T, b *rolloutBed) {
-		b.put(locations([]string{"sas"}))
-		m := b.join("a.sas", "sas")
-		b.publish("one")
-		target := m.reach()
-		reached := protocol.InstanceReport{Current: target.Seq, Generation: target.Generation}
-		report := func(mutation protocol.Mutation, r protocol.InstanceReport) *protocol.RolloutReport {
-			return &protocol.RolloutReport{Mutation: mutation, NodeID: b.node, Name: dns, Report: r}
-		}
-		unseen := func() protocol.Mutation {
-			mutation := m.mutation()
-			mutation.Acknowledged--
-			return mutation
-		}
-		failing := reached
-		failing.Status, failing.Code = protocol.InstanceFailed, []byte("x")
-		elsewhere := speak(t, b.c, b.c.Leader(1))
-		elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
-		for _, x := range []struct {
-			what   string
-			logged bool
-			does   func()
-		}{
-			{"the same report", false, func() { m.must(report(m.mutation(), reached)) }},
-			{"an ask with it", false, func() { want(t, "seq", m.ask(reached).Target.Seq, target.Seq) }},
-			{"the same over another connection", false, func() {
-				elsewhere.must(elsewhere.ask(report(m.mutation(), reached)))
-			}},
-			{"a mutation before it whose answer was not seen", true, func() { m.must(report(unseen(), reached)) }},
-			{"another report", true, func() { m.must(report(m.mutation(), failing)) }},
-			{"the same as that", false, func() { m.must(report(m.mutation(), failing)) }},
-			{"back to the first", true, func() { m.must(report(m.mutation(), reached)) }},
-			{"an ask of what is not known to be received", true, func() {
-				b.publish("two")
-				want(t, "payload", string(m.ask(reached).Target.Payload), "two")
-			}},
-			{"the same ask", false, func() { want(t, "payload", string(m.ask(reached).Target.Payload), "two") }},
-			{"behind a mutation of something else", true, func() {
-				m.number++ // of another shard
-				m.must(report(m.mutation(), reached))
-			}},
-		} {
-			before := b.unlogged()
-			x.does()
-			if logged := b.unlogged() == before; logged != x.logged {
-				t.Errorf("%s: it went into the log: %v", x.what, logged)
-			}
-		}
-	})
-}
-
-// unlogged is how many reports and asks were answered without the log.
-func (b *rolloutBed) unlogged() (sum int) {
-	var out bytes.Buffer
-	b.c.Host(b.c.Leader(1)).WriteMetrics(&out)
-	for line := range strings.Lines(out.String()) {
-		if rest, is := strings.CutPrefix(line, "signalbox_rollout_requests_unlogged_total"); is {
-			var n int
-			_, _ = fmt.Sscan(rest[strings.Index(rest, "} ")+2:], &n)
-			sum += n
-		}
-	}
-	return sum
 }

@@ -104,12 +104,14 @@ type rollouts struct {
 	parts      slab[rolloutPart]
 	byLocation forest // of the parts that are instances: one tree for each location, by order id
 
-	work rolloutWork // of the command under way
+	work   rolloutWork // of the command under way
+	counts RolloutCounts
 }
 
 // stagedRollout is what the store keeps of one rollout.
 type stagedRollout struct {
 	*rollout.Rollout
+	object  handle
 	charged int    // what it counts for in its node's quota
 	alarm   uint64 // the one that its object has
 	whole   viewTrack

@@ -50,6 +50,7 @@ func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
 	*ro.at(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
 	ro.at(body).followLocations(m)
 	t.object = m.addObject(KindRollout, t, c.Node, string(c.Name), body)
+	ro.at(body).object = t.object
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Revision = FlagCreated, Revision(r.SpecRevision())
 	m.changed(t.object, FlagCreated|FlagData|FlagOwners)

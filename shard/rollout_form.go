@@ -59,6 +59,7 @@ func (ro *rollouts) loadLink(src []byte, _ level.Level) (handle, bool) {
 func (ro *rollouts) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	st := ro.at(o.body)
+	st.object = object
 	if o.pending && !o.deleting {
 		return badSnapshot("rollout %q is pending", o.name)
 	}

@@ -35,6 +35,7 @@ func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWor
 	}
 	w := ro.begin(m, t.object, t.session)
 	a := does(w, c)
+	ro.counts.countVersion(c.Kind, &a)
 	w.answer(a)
 	w.finish(0)
 }
@@ -102,6 +103,7 @@ func (w *rolloutWork) finish(flags EffectFlags) {
 	if w.reportViews() || flags != 0 {
 		m.changed(w.object, flags|FlagData|FlagOwners)
 	}
+	w.counts.countEvents(w.out.Events)
 	w.part, w.at.Out = nil, nil
 }
 

@@ -27,12 +27,11 @@ func (r *Replica) askAnswer(c *shard.Command, e *shard.Effect) protocol.RolloutA
 // Unchanged returns the answer to a report or an ask that would change nothing, and nil where it has to go into the
 // log. This host leads the shard.
 func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
-	elapsed, counted := r.Pipeline.Elapsed()
-	clock := r.Machine.Clock()
-	if !counted || clock.Term != r.Leader().Term {
-		return nil
+	now := r.EstimatedTime()
+	if now == 0 {
+		return nil // it leads, and has not begun to
 	}
-	t, same := r.Machine.Unchanged(c, clock.At(elapsed))
+	t, same := r.Machine.Unchanged(c, now)
 	switch {
 	case !same:
 		return nil

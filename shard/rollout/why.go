@@ -64,6 +64,12 @@ type Reason struct {
 	By, Text    string
 }
 
+// Stands reports whether an operator may have to do something about it: neither time nor the instances that there are
+// can do away with it, or they have not for too long.
+func (re *Reason) Stands() bool {
+	return re.Blocked || re.Code == CodeHalted || re.Code == CodePaused || re.Code == CodeStuck
+}
+
 // Laggard is an instance that others wait for.
 type Laggard struct {
 	Name       string
