@@ -134,9 +134,11 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 // Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
 type Holding struct {
 	Name string
-	// Kind is the kind of the object: "semaphore", or a number with "kind-" before it where this client has no name.
+	// Kind is the kind of the object: "semaphore", "rollout", or a number with "kind-" before it where this client has
+	// no name.
 	Kind string
-	// Role is what the session is to the object: "owner" or "waiter" of a semaphore.
+	// Role is what the session is to the object: "owner" or "waiter" of a semaphore; "follower", "leader", "source", or
+	// two of these, of a rollout.
 	Role    string
 	OrderID uint64
 	Count   uint64
@@ -182,6 +184,8 @@ func holding(h protocol.Holding) *Holding {
 		Waiting: h.Waiting, Since: moment(h.SinceMillis),
 	}
 	switch {
+	case h.ObjectKind == protocol.ObjectRollout:
+		out.Kind = "rollout"
 	case !h.ObjectKind.IsSemaphore():
 		out.Kind = "kind-" + strconv.Itoa(int(h.ObjectKind))
 	case h.Waiting:

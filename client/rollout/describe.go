@@ -85,25 +85,6 @@ func (s *State) addRow(row *protocol.Row, now clock) error {
 	return nil
 }
 
-// Why returns why the rollout does not move, with the names of those that it waits for; nothing where it is idle.
-func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
-	s, err := r.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
-	if err != nil {
-		return nil, err
-	}
-	return s.Reasons, nil
-}
-
-// History returns the targets that a location had, the oldest that is kept first.
-func (r *Rollout) History(ctx context.Context, location string, options ...ReadOption) ([]Row, error) {
-	return rows(ctx, r, "history/"+location, options, rowOf)
-}
-
-// Acts returns what operators did with the rollout, the oldest that is kept first.
-func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, error) {
-	return rows(ctx, r, "acts", options, pastActOf)
-}
-
 // Versions returns the versions that are kept, without their payloads, the oldest first.
 func (r *Rollout) Versions(ctx context.Context, options ...ReadOption) ([]Version, error) {
 	s, err := r.Describe(ctx, options...)

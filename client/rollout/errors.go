@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -31,4 +32,11 @@ func failed(operation client.OperationKind, name string, err error) error {
 	}
 	verb := strings.TrimPrefix(string(operation), "rollout_")
 	return failure.Of("rollout", verb, strconv.Quote(name), err)
+}
+
+// isFinal reports whether an error is one that no other program can mend, or the end of the context.
+func isFinal(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
+		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||
+		errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrClosed))
 }

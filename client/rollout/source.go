@@ -105,13 +105,6 @@ func (s *source) run(ctx context.Context) error {
 	}
 }
 
-// isFinal reports whether an error is one that no other program can mend, or the end of the context.
-func isFinal(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
-		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||
-		errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrClosed))
-}
-
 // takeRole gives the session the role, if the incarnation that it has is without.
 func (s *source) takeRole(ctx context.Context) error {
 	if s.in != nil && s.in.Context().Err() == nil {

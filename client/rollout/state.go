@@ -71,13 +71,6 @@ const (
 // String returns the reason in a word.
 func (h HaltReason) String() string { return inWords(protocol.HaltReason(h).String()) }
 
-// PastAct is an act that was carried out.
-type PastAct struct {
-	Act
-	Number uint64
-	At     Moment
-}
-
 // LocationState is a location of a rollout.
 type LocationState struct {
 	Location
@@ -109,76 +102,6 @@ type GateState struct {
 	Since   Moment // of the verdict
 }
 
-// Row is one target in the history of a location.
-type Row struct {
-	Seq        uint64
-	Generation uint64
-	Assigned   Moment
-	Reached    Moment
-	Abandoned  Moment
-	Cause      Cause
-	// Waived: an operator said that it counts as reached.
-	Waived bool
-	// Note is who or what assigned it, or gave it up.
-	Note string
-}
-
-// Cause says why a location got a target.
-type Cause uint8
-
-// The causes of targets.
-const (
-	CauseUnknown    = Cause(protocol.CauseUnknown)
-	CauseBirth      = Cause(protocol.CauseBirth)      // its first
-	CauseNext       = Cause(protocol.CauseNext)       // the one before was reached
-	CauseReelection = Cause(protocol.CauseReelection) // instances could not use the one before
-	CauseReplaced   = Cause(protocol.CauseReplaced)   // the one before was aborted or withdrawn
-	CausePromote    = Cause(protocol.CausePromote)    // an operator's act, as are those below
-	CauseRollback   = Cause(protocol.CauseRollback)
-	CauseRetry      = Cause(protocol.CauseRetry)
-)
-
-// String returns the cause in a word.
-func (c Cause) String() string { return inWords(protocol.TargetCause(c).String()) }
-
-// StopReason is why something of a rollout does not move.
-type StopReason struct {
-	// Code is for programs, Text for people; Text says all of the rest.
-	Code string
-	Text string
-	// Location is empty for the whole rollout.
-	Location string
-	// Blocked: neither time nor the instances that are there can do away with it.
-	Blocked bool
-	Seq     uint64 // the version that it is about
-	// Waiting of Of leaders have not reached the target; Named are the first of them.
-	Waiting int
-	Of      int
-	Named   []string
-	Since   Moment
-	// Left is after which time it ends by itself; 0 is not known.
-	Left time.Duration
-}
-
-// The codes of reasons.
-const (
-	ReasonHalted        = "halted"
-	ReasonPaused        = "paused"
-	ReasonLeaders       = "leaders"         // leaders have not reached the target
-	ReasonNoInstances   = "no-instances"    // a version is there, and no instance has ever asked
-	ReasonNoLeaders     = "no-leaders"      // no leader has a session
-	ReasonFewLeaders    = "few-leaders"     // fewer leaders than are required
-	ReasonGate          = "gate"            // a gate is not passed
-	ReasonNoAlternative = "no-alternative"  // the target is of no use, and there is no other version
-	ReasonNoSource      = "no-source"       // a version is wanted, and there is no source
-	ReasonSource        = "source"          // a source was asked and has not answered
-	ReasonDelay         = "delay"           // a version is not old enough in the location before
-	ReasonInterval      = "reelection-wait" // the last choice of another version was too recently
-	ReasonBack          = "back"            // it goes back after the location before it
-	ReasonBypassed      = "bypassed"        // an operator took the location out of the order
-	ReasonStuck         = "stuck"           // the progress deadline has passed
-)
-
 func (s *State) readHead(h *protocol.RolloutHead, now clock) {
 	s.Spec, s.SpecRevision = specOf(&h.Spec), h.SpecRevision
 	s.LastSeq, s.Generation = h.LastSeq, h.Generation
@@ -196,20 +119,6 @@ func stopOf(m *protocol.RolloutStop, now clock) Stop {
 	}
 }
 
-func pastActOf(m *protocol.RolloutActRow, now clock) PastAct {
-	return PastAct{Act: actOf(&m.Act), Number: m.Number, At: now.moment(m.Moment, m.WallMillis)}
-}
-
-func rowOf(m *protocol.TargetRow, now clock) Row {
-	return Row{
-		Seq: m.Seq, Generation: m.Generation,
-		Assigned:  now.moment(m.Assigned, m.AssignedWallMillis),
-		Reached:   now.moment(m.Reached, m.ReachedWallMillis),
-		Abandoned: now.moment(m.Abandoned, m.AbandonedWallMillis),
-		Cause:     Cause(m.Cause), Waived: m.Waived, Note: string(m.Note),
-	}
-}
-
 func locationStateOf(m *protocol.RolloutLocation, now clock) LocationState {
 	l := LocationState{
 		Location: locationOf(&m.Spec), Inherited: conn.Millis(m.InheritedMillis), Target: rowOf(&m.Target, now),
@@ -224,17 +133,6 @@ func locationStateOf(m *protocol.RolloutLocation, now clock) LocationState {
 		})
 	}
 	return l
-}
-
-func reasonOf(m *protocol.Reason, now clock) StopReason {
-	r := StopReason{
-		Code: string(m.Code), Text: string(m.Text), Location: string(m.Location), Blocked: m.Blocked, Seq: m.Seq,
-		Waiting: int(m.Waiting), Of: int(m.Of), Since: now.moment(m.Since, 0), Left: now.until(m.Until),
-	}
-	for name := range m.Named.All() {
-		r.Named = append(r.Named, string(name))
-	}
-	return r
 }
 
 // arrange puts the locations into their order, into the spec too, and the versions into theirs.

@@ -3,6 +3,7 @@ package rollout
 import (
 	"bytes"
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/signalbox/signalbox/client/internal/view"
@@ -55,12 +56,12 @@ func (t *Target) isIn(v *view.View) bool {
 	return err == nil && t.same(now)
 }
 
-// cut shortens a text for people to what a rollout takes.
+// cut makes a text one for people as a rollout takes it.
 func cut(text string) string {
-	if len(text) > protocol.MaxRolloutTextBytes {
-		text = text[:protocol.MaxRolloutTextBytes]
-		for !utf8.ValidString(text) && len(text) > protocol.MaxRolloutTextBytes-utf8.UTFMax {
-			text = text[:len(text)-1]
+	text = strings.ToValidUTF8(text, "?")
+	for end := protocol.MaxRolloutTextBytes; len(text) > end; end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
 		}
 	}
 	return text

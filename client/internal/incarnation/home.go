@@ -136,8 +136,8 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 		return
 	}
 	q := in.queues[string(p.Name)]
-	if q == nil || p.NodeID != in.nodeID {
-		return
+	if q == nil || p.NodeID != in.nodeID || !p.ObjectKind.IsSemaphore() {
+		return // what the session is to other objects is no lease: their packages watch them
 	}
 	cause := failure.Lost(p.Reason)
 	if q.lease != nil && q.lease.order == p.OrderID {

@@ -1,0 +1,103 @@
+package rollout
+
+import (
+	"context"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Row is one target in the history of a location.
+type Row struct {
+	Seq        uint64
+	Generation uint64
+	Assigned   Moment
+	Reached    Moment
+	Abandoned  Moment
+	Cause      Cause
+	// Waived: an operator said that it counts as reached.
+	Waived bool
+	// Note is who or what assigned it, or gave it up.
+	Note string
+}
+
+// Cause says why a location got a target.
+type Cause uint8
+
+// The causes of targets.
+const (
+	CauseUnknown    = Cause(protocol.CauseUnknown)
+	CauseBirth      = Cause(protocol.CauseBirth)      // its first
+	CauseNext       = Cause(protocol.CauseNext)       // the one before was reached
+	CauseReelection = Cause(protocol.CauseReelection) // instances could not use the one before
+	CauseReplaced   = Cause(protocol.CauseReplaced)   // the one before was aborted or withdrawn
+	CausePromote    = Cause(protocol.CausePromote)    // an operator's act, as are those below
+	CauseRollback   = Cause(protocol.CauseRollback)
+	CauseRetry      = Cause(protocol.CauseRetry)
+)
+
+// String returns the cause in a word.
+func (c Cause) String() string { return inWords(protocol.TargetCause(c).String()) }
+
+// PastAct is an act that was carried out.
+type PastAct struct {
+	Act
+	Number uint64
+	At     Moment
+}
+
+// History returns the targets that a location had, the oldest that is kept first.
+func (r *Rollout) History(ctx context.Context, location string, options ...ReadOption) ([]Row, error) {
+	return rows(ctx, r, "history/"+location, options, rowOf)
+}
+
+// Acts returns what operators did with the rollout, the oldest that is kept first.
+func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, error) {
+	return rows(ctx, r, "acts", options, pastActOf)
+}
+
+func rowOf(m *protocol.TargetRow, now clock) Row {
+	return Row{
+		Seq: m.Seq, Generation: m.Generation,
+		Assigned:  now.moment(m.Assigned, m.AssignedWallMillis),
+		Reached:   now.moment(m.Reached, m.ReachedWallMillis),
+		Abandoned: now.moment(m.Abandoned, m.AbandonedWallMillis),
+		Cause:     Cause(m.Cause), Waived: m.Waived, Note: string(m.Note),
+	}
+}
+
+func pastActOf(m *protocol.RolloutActRow, now clock) PastAct {
+	return PastAct{Act: actOf(&m.Act), Number: m.Number, At: now.moment(m.Moment, m.WallMillis)}
+}
+
+// Moment is when something happened.
+type Moment struct {
+	// Happened reports whether it has; where not, the rest is zero.
+	Happened bool
+	// Ago is how long ago it happened, by the time of the shard, which only goes on while a leader is there.
+	Ago time.Duration
+	// Time is when, by the time of the shard since it began: it says which of two moments came first, in whatever answers
+	// they stand.
+	Time time.Duration
+	// Wall is when, by the wall clock of a host, for people; the zero time where that is not known.
+	Wall time.Time
+}
+
+// clock is the time of a shard at which something was read.
+type clock uint64
+
+// moment is one of the shard, and of the wall clock.
+func (c clock) moment(at, wallMillis uint64) (m Moment) {
+	if at == 0 {
+		return Moment{}
+	}
+	m = Moment{Happened: true, Ago: conn.Millis(uint64(c) - min(uint64(c), at)), Time: conn.Millis(at)}
+	if wallMillis != 0 {
+		m.Wall = time.UnixMilli(int64(wallMillis))
+	}
+	return m
+}
+
+// until is how long it is to a time of the shard, 0 where that has come.
+func (c clock) until(at uint64) time.Duration { return conn.Millis(at - min(at, uint64(c))) }

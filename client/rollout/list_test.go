@@ -1,0 +1,68 @@
+package rollout
+
+import (
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// TestListsOfShardsBecomeOneInTheOrderOfNames: whatever shard has which name.
+func TestListsOfShardsBecomeOneInTheOrderOfNames(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		shards := make([][]string, 1+random.IntN(5))
+		var want []string
+		for range random.IntN(40) {
+			name, shard := strconv.Itoa(len(want)+1000*random.IntN(9)), random.IntN(len(shards))
+			want, shards[shard] = append(want, name), append(shards[shard], name)
+		}
+		slices.Sort(want)
+		var got []string
+		for s, err := range merge(shardLists(shards, nil)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, s.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: got %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// TestAListEndsWithTheErrorOfAShard: what other shards have must not look like all that there is.
+func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
+	cut := errors.New("cut off")
+	var names []string
+	var last error
+	for s, err := range merge(shardLists([][]string{{"a", "d"}, {"b"}}, cut)) {
+		if last = err; err == nil {
+			names = append(names, s.Name)
+		}
+	}
+	if !slices.Equal(names, []string{"a", "b"}) || last != cut {
+		t.Errorf("got %v, %v", names, last)
+	}
+}
+
+// shardLists are lists of shards of which the last one ends with an error, if it is not nil.
+func shardLists(shards [][]string, last error) (lists []*shardList) {
+	for i, names := range shards {
+		slices.Sort(names)
+		var all iter.Seq2[*Summary, error] = func(yield func(*Summary, error) bool) {
+			for _, name := range names {
+				if !yield(&Summary{Name: name}, nil) {
+					return
+				}
+			}
+			if last != nil && i == len(shards)-1 {
+				yield(nil, last)
+			}
+		}
+		lists = append(lists, newShardList(all))
+	}
+	return lists
+}
