@@ -140,8 +140,6 @@ func (m *RolloutAsk) requestFields(c *codec) {
 
 // RolloutAskAnswer answers a RolloutAsk.
 type RolloutAskAnswer struct {
-	// Target has a generation and no seq where its version was gone before the host could read it, because another took
-	// its place: the instance asks again.
 	Target RolloutTarget
 	// NextInMillis is in how many milliseconds there may be another target, as far as time decides it; 0 is not known.
 	NextInMillis uint64

@@ -78,7 +78,7 @@ func (w *rolloutWork) join(c *Command) rollout.Answer {
 	before := i.LocationID()
 	a = w.staged.Join(w.at, i, j.Instance, j.Location, j.Attributes)
 	if a.Holder != nil {
-		a.Text = fmt.Sprintf("session %v has joined as %s", w.sessionOf(a.Holder), j.Instance)
+		a.Text = fmt.Sprintf("session %d has joined as %s", w.sessionOf(a.Holder), j.Instance)
 	}
 	if after := i.LocationID(); a.Status == protocol.StatusSuccess && after != before {
 		w.unlist(part, before)

@@ -43,7 +43,7 @@ func (m *Member) keep() {
 // of before, or by an operator.
 func (m *Member) syncAgain() error {
 	for failures := 0; ; failures++ {
-		err := m.sync(m.ctx, OpReport)
+		err := m.send(m.ctx, OpReport, m.sendWanted)
 		if m.ctx.Err() != nil {
 			return context.Cause(m.ctx)
 		}
@@ -52,19 +52,27 @@ func (m *Member) syncAgain() error {
 		}
 		select {
 		case <-time.After(again.Pause(failures)):
+		case <-m.doubt: // something has changed that may help
 		case <-m.ctx.Done():
 		}
 	}
 }
 
-// sync lets hosts have what is wanted: that the instance has joined, its report and its role.
+// sync lets hosts have what is wanted, and leaves it to keep where that fails.
 func (m *Member) sync(ctx context.Context, operation client.OperationKind) error {
-	return m.send(ctx, operation, func(ctx context.Context, in *incarnation.Incarnation) error {
-		if err := m.sendReport(ctx, in); err != nil {
-			return err
-		}
-		return m.sendRole(ctx, in)
-	})
+	err := m.send(ctx, operation, m.sendWanted)
+	if err != nil {
+		m.raiseDoubt()
+	}
+	return err
+}
+
+// sendWanted sends what hosts may not have of the report and the role.
+func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) error {
+	if err := m.sendReport(ctx, in); err != nil {
+		return err
+	}
+	return m.sendRole(ctx, in)
 }
 
 // send calls f while no other call sends, once the session has joined by the incarnation that it has, and again where
@@ -96,13 +104,10 @@ func (m *Member) send(
 	m.mu.Lock()
 	m.err = err
 	m.mu.Unlock()
-	if err != nil {
-		m.raiseDoubt()
-	}
 	return err
 }
 
-// joinAnd joins, unless the incarnation has, and calls f.
+// joinAnd calls f once the incarnation has joined.
 func (m *Member) joinAnd(
 	ctx context.Context, in *incarnation.Incarnation, f func(context.Context, *incarnation.Incarnation) error,
 ) error {
@@ -111,6 +116,9 @@ func (m *Member) joinAnd(
 	m.mu.Unlock()
 	if !joined {
 		if err := m.join(ctx, in); err != nil {
+			return err
+		}
+		if err := m.lookUp(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -136,7 +144,7 @@ func (m *Member) raiseDoubt() {
 	}
 }
 
-// join joins, and finds out what has become of the target that the report is about.
+// join joins by an incarnation.
 func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
 	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
 		r := &protocol.RolloutJoin{
@@ -149,21 +157,21 @@ func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
 		return err
 	}
 	m.mu.Lock()
-	about := m.about
+	defer m.mu.Unlock()
 	m.joined, m.known = in, position{}
-	m.mu.Unlock()
-	if about == nil {
-		return nil
-	}
-	return m.lookUp(ctx, in, about)
+	return nil
 }
 
-// lookUp asks for the target after the instance has joined again. A report is sent again only if it is about this very
-// target: of another one, hosts only learn which version is in use.
-func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation, about *Target) error {
+// lookUp asks what the target is after the instance has joined again, and drops what is known of another one: a report
+// is sent again only if it is about this very target. Of another one hosts only learn which version is in use.
+func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error {
 	m.mu.Lock()
+	about, asked := m.about, m.asked
 	current := Report{Current: m.wanted.report.Current}
 	m.mu.Unlock()
+	if about == nil && asked == nil {
+		return nil
+	}
 	t, _, err := m.askFor(ctx, in, current)
 	if err != nil {
 		m.lost(in) // so that it is asked for again
@@ -174,6 +182,9 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation, about 
 	m.known.report = current
 	if m.about == about && !t.same(about) {
 		m.wanted.report, m.about = current, nil
+	}
+	if m.asked == asked && !t.same(asked) {
+		m.forgetAsked()
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestListsOfShardsBecomeOneInTheOrderOfNames(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		for s, err := range merge(shardLists(shards, nil)) {
+		for s, err := range merge(shardLists(t, shards, nil)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +38,7 @@ func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 	cut := errors.New("cut off")
 	var names []string
 	var last error
-	for s, err := range merge(shardLists([][]string{{"a", "d"}, {"b"}}, cut)) {
+	for s, err := range merge(shardLists(t, [][]string{{"a", "d"}, {"b"}}, cut)) {
 		if last = err; err == nil {
 			names = append(names, s.Name)
 		}
@@ -49,7 +49,7 @@ func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 }
 
 // shardLists are lists of shards of which the last one ends with an error, if it is not nil.
-func shardLists(shards [][]string, last error) (lists []*shardList) {
+func shardLists(t *testing.T, shards [][]string, last error) (lists []*shardList) {
 	for i, names := range shards {
 		slices.Sort(names)
 		var all iter.Seq2[*Summary, error] = func(yield func(*Summary, error) bool) {
@@ -62,7 +62,9 @@ func shardLists(shards [][]string, last error) (lists []*shardList) {
 				yield(nil, last)
 			}
 		}
-		lists = append(lists, newShardList(all))
+		l := newShardList(all)
+		t.Cleanup(l.stop)
+		lists = append(lists, l)
 	}
 	return lists
 }

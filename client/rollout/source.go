@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -160,8 +161,8 @@ func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
 		err = s.offer(ctx, offer)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrFenced) {
-		decline := &protocol.RolloutOffer{Ticket: ticket.Ticket, Declined: true, Text: protocol.View(cut(err.Error()))}
-		err = s.offer(ctx, decline)
+		text := cmp.Or(cut(err.Error()), "the source gave no reason")
+		err = s.offer(ctx, &protocol.RolloutOffer{Ticket: ticket.Ticket, Declined: true, Text: protocol.View(text)})
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		s.in = nil

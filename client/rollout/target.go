@@ -28,7 +28,7 @@ type Target struct {
 func (t *Target) Context() context.Context { return t.ctx }
 
 func targetOf(m *protocol.RolloutTarget) *Target {
-	if m.Generation == 0 || m.Seq == 0 {
+	if m.Generation == 0 {
 		return nil
 	}
 	return &Target{Generation: m.Generation, Seq: m.Seq, Label: string(m.Label), Payload: bytes.Clone(m.Payload)}

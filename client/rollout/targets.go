@@ -141,6 +141,7 @@ func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.
 		return m.sendRole(ctx, in)
 	})
 	if err != nil {
+		m.raiseDoubt()
 		return nil, 0, failed(OpAsk, m.rollout.name, err)
 	}
 	return t, next, nil
@@ -183,9 +184,7 @@ func (m *Member) answered(report Report, t *Target) *Target {
 	if t.same(m.asked) {
 		return m.asked
 	}
-	if m.asked != nil {
-		m.endAsk(ErrSuperseded)
-	}
+	m.forgetAsked()
 	if m.asked = t; t != nil {
 		t.Attempt = 1
 		t.ctx, m.endAsk = context.WithCancelCause(m.ctx)
@@ -193,7 +192,15 @@ func (m *Member) answered(report Report, t *Target) *Target {
 	return t
 }
 
-// askTries is how often a host is asked again that could not find the target's payload any more.
+// forgetAsked ends the target that was answered last. The lock is held.
+func (m *Member) forgetAsked() {
+	if m.asked != nil {
+		m.endAsk(ErrSuperseded)
+		m.asked = nil
+	}
+}
+
+// askTries is how often a host is asked whose version of the target was gone before it could be read.
 const askTries = 5
 
 var errNoPayload = errors.New("the targets changed faster than they could be read")
@@ -203,16 +210,15 @@ func (m *Member) askFor(
 	ctx context.Context, in *incarnation.Incarnation, report Report,
 ) (t *Target, next time.Duration, err error) {
 	for range askTries {
-		overtaken := false
+		gone := false
 		err = mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
 			r := &protocol.RolloutAsk{NodeID: o.node, Name: o.name, Report: report.message()}
 			return r, &r.Mutation
 		}, func(a *protocol.Answer) {
-			target := &a.RolloutAsk.Target
-			t, next = targetOf(target), conn.Millis(a.RolloutAsk.NextInMillis)
-			overtaken = target.Generation != 0 && target.Seq == 0
+			t, next = targetOf(&a.RolloutAsk.Target), conn.Millis(a.RolloutAsk.NextInMillis)
+			gone = a.RolloutAsk.Gone
 		})
-		if err != nil || !overtaken {
+		if err != nil || !gone {
 			return t, next, err
 		}
 	}

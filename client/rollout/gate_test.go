@@ -1,0 +1,199 @@
+package rollout_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/client/rollout"
+)
+
+// gated is the example with a gate on sas.
+func gated() rollout.Spec {
+	s := spec()
+	s.Locations[0].Gates = []string{"errors"}
+	return s
+}
+
+// check is a target that waits for its verdict.
+type check struct {
+	ctx     context.Context
+	version rollout.Version
+}
+
+// gate is a gate in the background, whose verdicts the test gives.
+type gate struct {
+	checks   chan check
+	verdicts chan rollout.Verdict
+	err      chan error
+	stop     context.CancelFunc
+}
+
+func (g *stage) gate(s *client.Session, location, of string) *gate {
+	ctx, stop := context.WithCancel(context.Background())
+	x := &gate{
+		checks: make(chan check), verdicts: make(chan rollout.Verdict), err: make(chan error, 1), stop: stop,
+	}
+	g.T.Cleanup(stop)
+	go func() {
+		x.err <- rollout.Gate(ctx, s, name, location, of, func(ctx context.Context, v rollout.Version) rollout.Verdict {
+			select {
+			case x.checks <- check{ctx, v}:
+			case <-ctx.Done():
+				return rollout.Verdict{}
+			}
+			select {
+			case verdict := <-x.verdicts:
+				return verdict
+			case <-ctx.Done():
+				return rollout.Verdict{Result: rollout.GatePassed, Text: "too late"}
+			}
+		}, rollout.CheckedBy("alerts"))
+	}()
+	return x
+}
+
+// next returns the next target that is to be judged, which must be of a version.
+func (x *gate) next(t *testing.T, seq uint64) check {
+	t.Helper()
+	select {
+	case c := <-x.checks:
+		if c.version.Seq != seq {
+			t.Fatalf("version %d is checked, want %d", c.version.Seq, seq)
+		}
+		return c
+	case <-time.After(never):
+		t.Fatal("nothing is checked")
+		return check{}
+	}
+}
+
+func (x *gate) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case c := <-x.checks:
+		t.Fatalf("version %d is checked", c.version.Seq)
+	case <-time.After(never):
+	}
+}
+
+// TestAGateHoldsALocationBack until its checker passes the target, which is checked once.
+func TestAGateHoldsALocationBack(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		x := g.gate(g.Session(), "sas", "errors")
+		sas, man := g.run(g.join("sas", "a.sas")), g.run(g.join("man", "a.man"))
+		g.publish("zone", rollout.Label("r1"))
+		c := x.next(t, 1)
+		if string(c.version.Payload) != "zone" || c.version.Label != "r1" {
+			t.Errorf("got %+v", c.version)
+		}
+		sas.reach(t, 1)
+		man.quiet(t, never)
+		x.verdicts <- rollout.Verdict{Result: rollout.GateFailed, Text: "12 % of the answers fail"}
+		man.quiet(t, never)
+		want := rollout.Verdict{Result: rollout.GateFailed, Text: "12 % of the answers fail"}
+		s := g.state()
+		if got := s.Locations[0].Gates[0]; got.Verdict != want || got.By != "alerts" || s.Phase != rollout.Blocked {
+			t.Errorf("got %+v in a rollout that is %v", got, s.Phase)
+		}
+		x.quiet(t)
+		clienttest.Check(t, g.rollout.Judge(t.Context(), rollout.Judgement{
+			Location: "sas", Gate: "errors", Seq: 1, Verdict: rollout.Verdict{Result: rollout.GatePassed},
+		}))
+		man.reach(t, 1)
+	})
+}
+
+// TestATargetIsCheckedOncePerGeneration: the same version is checked again where it is assigned again.
+func TestATargetIsCheckedOncePerGeneration(t *testing.T) {
+	play(t, 3, gated(), func(t *testing.T, g *stage) {
+		x := g.gate(g.Session(), "sas", "errors")
+		g.join("sas", "a.sas")
+		g.publish("zone 1")
+		x.next(t, 1)
+		x.verdicts <- rollout.Verdict{Result: rollout.GateInconclusive}
+		synctest.Wait()
+		clienttest.Lead(t, g.Server, 2)
+		clienttest.Lead(t, g.Server, 3)
+		x.quiet(t)
+		clienttest.Check(t, g.rollout.Abort(t.Context(), by))
+		clienttest.Check(t, g.rollout.Retry(t.Context(), by, "sas"))
+		x.next(t, 1)
+		x.verdicts <- rollout.Verdict{Result: rollout.GatePassed}
+		synctest.Wait()
+		if got := g.state().Locations[0].Gates[0].Verdict.Result; got != rollout.GatePassed {
+			t.Errorf("the gate is %v", got)
+		}
+	})
+}
+
+// TestACheckEndsWithItsTarget, and what it returns then counts for nothing.
+func TestACheckEndsWithItsTarget(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		x := g.gate(g.Session(), "sas", "errors")
+		g.join("sas", "a.sas")
+		g.publish("zone 1")
+		c := x.next(t, 1)
+		clienttest.Check(t, g.rollout.Promote(t.Context(), by, g.publish("zone 2")))
+		x.next(t, 2)
+		if cause := context.Cause(c.ctx); cause != rollout.ErrSuperseded {
+			t.Errorf("the check ended by %v", cause)
+		}
+		if got := g.state().Locations[0].Gates[0]; got.Verdict.Result != rollout.GatePending || got.By != "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// TestAGateGoesOnByTheNextSession with the check that it was at.
+func TestAGateGoesOnByTheNextSession(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		s := g.Session(client.Renew())
+		x := g.gate(s, "sas", "errors")
+		g.join("sas", "a.sas")
+		g.publish("zone 1")
+		x.next(t, 1)
+		g.Destroy(s)
+		x.verdicts <- rollout.Verdict{Result: rollout.GatePassed}
+		clienttest.WaitForQuiet()
+		if got := g.state().Locations[0].Gates[0].Verdict.Result; got != rollout.GatePassed {
+			t.Errorf("the gate is %v", got)
+		}
+	})
+}
+
+func TestAGateThatDoesNotExistIsAnError(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		s := g.Session()
+		for _, c := range []struct{ location, gate string }{{"iva", "errors"}, {"sas", "latency"}, {"man", "errors"}} {
+			select {
+			case err := <-g.gate(s, c.location, c.gate).err:
+				if !errors.Is(err, rollout.ErrNotFound) {
+					t.Errorf("%v: got %v", c, err)
+				}
+			case <-time.After(never):
+				t.Errorf("%v: it waits", c)
+			}
+		}
+	})
+}
+
+// TestAVerdictOnAnotherTargetIsRefused: nothing passes by what was said of the one before.
+func TestAVerdictOnAnotherTargetIsRefused(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		g.join("sas", "a.sas")
+		g.publish("zone")
+		j := rollout.Judgement{
+			Location: "sas", Gate: "errors", Seq: 7, Verdict: rollout.Verdict{Result: rollout.GatePassed},
+		}
+		for _, r := range []*rollout.Rollout{g.rollout, rollout.In(g.Session(), name)} {
+			if err := r.Judge(t.Context(), j); !errors.Is(err, client.ErrFenced) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package rollout_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+const (
+	path = clienttest.Path
+	name = "dns"
+)
+
+func TestMain(m *testing.M) { clienttest.Main(m) }
+
+var by = rollout.By{Author: "anna", Reason: "a test"}
+
+// spec is the example of the document: sas, man 5 s after it, vla 5 s after man.
+func spec() rollout.Spec {
+	return rollout.Spec{Locations: []rollout.Location{
+		{Name: "sas"}, {Name: "man", Delay: 5 * time.Second}, {Name: "vla", Delay: 5 * time.Second},
+	}}
+}
+
+// stage is a cluster with a client and a rollout, for one test.
+type stage struct {
+	*clienttest.Stage
+	rollout *rollout.Rollout
+}
+
+// play runs a test on a stage with a rollout, in a bubble of time.
+func play(t *testing.T, hosts int, s rollout.Spec, f func(t *testing.T, g *stage)) {
+	t.Helper()
+	if !protocol.KindRolloutPut.IsKnown() {
+		t.Skip("this build has no rollouts")
+	}
+	clienttest.Play(t, hosts, func(t *testing.T, st *clienttest.Stage) {
+		g := &stage{st, rollout.Of(st.Client, path, name)}
+		clienttest.Check(t, g.rollout.Create(t.Context(), s, by))
+		f(t, g)
+	})
+}
+
+// join lets a session of its own take part as an instance.
+func (g *stage) join(location, instance string, options ...rollout.JoinOption) *rollout.Member {
+	g.T.Helper()
+	return g.joinBy(g.Session(), location, instance, options...)
+}
+
+func (g *stage) joinBy(s *client.Session, location, instance string, options ...rollout.JoinOption) *rollout.Member {
+	g.T.Helper()
+	m, err := rollout.Join(g.T.Context(), s, name, rollout.Instance{Name: instance, Location: location}, options...)
+	clienttest.Check(g.T, err)
+	return m
+}
+
+func (g *stage) publish(payload string, options ...rollout.PublishOption) uint64 {
+	g.T.Helper()
+	seq, err := g.rollout.Publish(g.T.Context(), []byte(payload), options...)
+	clienttest.Check(g.T, err)
+	return seq
+}
+
+// state returns the rollout as it is.
+func (g *stage) state() *rollout.State {
+	g.T.Helper()
+	s, err := g.rollout.Describe(g.T.Context(), rollout.Consistency(client.Strict), rollout.WithReasons())
+	clienttest.Check(g.T, err)
+	return s
+}
+
+// instance returns what hosts know of an instance, nil where it has not joined.
+func (g *stage) instance(location, instance string) *rollout.InstanceState {
+	g.T.Helper()
+	for i, err := range g.rollout.Instances(g.T.Context(), location, rollout.Consistency(client.Strict)) {
+		clienttest.Check(g.T, err)
+		if i.Name == instance {
+			return i
+		}
+	}
+	return nil
+}
+
+// run is a loop over the targets of a member, in the background until it is stopped.
+type run struct {
+	targets chan *rollout.Target // that were yielded
+	apply   chan error           // what comes of each
+	err     chan error           // with which the loop ended
+	stop    context.CancelFunc
+}
+
+// run has every target that is yielded wait for what comes of it: nil is reached.
+func (g *stage) run(m *rollout.Member) *run {
+	ctx, stop := context.WithCancel(context.Background())
+	r := &run{targets: make(chan *rollout.Target), apply: make(chan error), err: make(chan error, 1), stop: stop}
+	g.T.Cleanup(stop)
+	go func() {
+		for t, err := range m.Targets(ctx) {
+			if err != nil {
+				r.err <- err
+				return
+			}
+			select {
+			case r.targets <- t:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case err := <-r.apply:
+				if err == nil {
+					err = m.Reached(ctx, t)
+				} else {
+					err = m.Failed(ctx, t, "", err)
+				}
+				if err != nil {
+					r.err <- err
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// next returns the next target that is yielded.
+func (r *run) next(t *testing.T) *rollout.Target {
+	t.Helper()
+	select {
+	case target := <-r.targets:
+		return target
+	case err := <-r.err:
+		t.Fatal(err)
+	case <-time.After(never):
+		t.Fatal("no target was yielded")
+	}
+	return nil
+}
+
+// reach takes the next target, which must have the seq, and reaches it.
+func (r *run) reach(t *testing.T, seq uint64) *rollout.Target {
+	t.Helper()
+	target := r.next(t)
+	if target.Seq != seq {
+		t.Fatalf("got the target %d, want %d", target.Seq, seq)
+	}
+	r.apply <- nil
+	return target
+}
+
+// quiet checks that no target is yielded for a time.
+func (r *run) quiet(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case target := <-r.targets:
+		t.Fatalf("the target %d is yielded", target.Seq)
+	case err := <-r.err:
+		t.Fatal(err)
+	case <-time.After(d):
+	}
+}
+
+// end returns the error with which the loop ends.
+func (r *run) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.err:
+		return err
+	case <-time.After(never):
+		t.Fatal("the loop goes on")
+		return nil
+	}
+}
+
+// never is how long a test waits, on the time of the bubble, for what must come.
+const never = time.Minute
+
+// clusterHost is one of three hosts, in turn.
+func clusterHost(n uint64) shard.HostID { return shard.HostID(1 + n%3) }
