@@ -258,7 +258,7 @@ func (b *bed) reload() error {
 		}
 	}
 	if !bytes.Equal(saved, p.Save(nil)) || p.Size() != b.Process.Size() || p.prepared != b.prepared ||
-		p.completed != b.completed || p.held != b.held {
+		p.completed != b.completed || p.held != b.held || p.requests != b.requests {
 		return fmt.Errorf("it is another one after a restart: %+v, then %+v", b.Process, p)
 	}
 	b.Process = p

@@ -160,6 +160,8 @@ func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 			m.open, m.Name)
 	case len(p.exchanges) >= MaxExchanges || p.held+e.held > MaxHeld:
 		return refuse(protocol.StatusOverloaded, "the process has %d exchanges with %d bytes", len(p.exchanges), p.held)
+	case p.requests+e.missing > MaxRequests:
+		return refuse(protocol.StatusOverloaded, "%d requests wait in the inboxes of the process", p.requests)
 	}
 	for seat := range e.waiting.all() {
 		to := p.members[seat]

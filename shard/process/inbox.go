@@ -119,7 +119,7 @@ func (p *Process) put(at At, m *Member, i item) {
 	m.lastSeq += uint64(i.parts)
 	i.seq = m.lastSeq
 	m.items = append(m.items, i)
-	m.refer(&i)
+	p.refer(m, &i)
 	at.Out.Changed = true
 	at.Out.Grown += itemBytes
 	if !m.listed {
@@ -129,11 +129,12 @@ func (p *Process) put(at At, m *Member, i item) {
 }
 
 // refer counts what an item in the inbox refers to.
-func (m *Member) refer(i *item) {
+func (p *Process) refer(m *Member, i *item) {
 	if i.exchange != nil {
 		i.exchange.refs++
 	}
 	if i.kind == ItemRequest {
+		p.requests++
 		m.unread++
 		m.unreadBytes += len(i.exchange.payload)
 	}
@@ -143,6 +144,7 @@ func (m *Member) refer(i *item) {
 func (p *Process) release(at At, m *Member, i *item) {
 	at.Out.Grown -= itemBytes
 	if i.kind == ItemRequest {
+		p.requests--
 		m.unread--
 		m.unreadBytes -= len(i.exchange.payload)
 	}

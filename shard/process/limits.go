@@ -9,6 +9,8 @@ const (
 	// MaxUnread is how many requests wait in an inbox that are not acknowledged, MaxUnreadBytes how many bytes.
 	MaxUnread      = 256
 	MaxUnreadBytes = 4 << 20
+	// MaxRequests is how many wait in all inboxes together, so that the end of a round is one short command.
+	MaxRequests = 100_000
 	// MaxOpen is how many exchanges a member has that are open, or whose end it has not acknowledged.
 	MaxOpen = 256
 	// MaxExchanges is how many exchanges a process keeps, MaxHeld how many bytes they have together.

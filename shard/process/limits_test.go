@@ -219,6 +219,30 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 	}
 }
 
+// TestRequestsAreBounded: those that wait in all inboxes together.
+func TestRequestsAreBounded(t *testing.T) {
+	c := newCrowd(t, MaxMembers)
+	c.ackAll()
+	for n := range MaxRequests / MaxMembers {
+		if a := c.broadcast(nil); a.Status != protocol.StatusSuccess {
+			t.Fatalf("broadcast %d: %v", n, a)
+		}
+	}
+	if a := c.broadcast(nil); a.Status != protocol.StatusOverloaded || c.touched > 0 {
+		t.Errorf("one more: %v", a)
+	}
+	c.Ack(c.at(), c.list[3], c.list[3].lastSeq)
+	to := Request{Epoch: c.Epoch(), To: []uint64{c.list[3].ID}}
+	if a := c.Send(c.at(), c.list[3], to); a.Status != protocol.StatusSuccess {
+		t.Errorf("a request where there is room: %v", a)
+	}
+	c.Act(c.at(), Act{Verb: VerbRestart})
+	c.turn()
+	if c.requests != 0 {
+		t.Errorf("%d requests are left", c.requests)
+	}
+}
+
 // TestExchangesAreBounded: those of one member, and those of all.
 func TestExchangesAreBounded(t *testing.T) {
 	c := newCrowd(t, 20)

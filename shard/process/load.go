@@ -170,7 +170,7 @@ func (p *Process) attachItem(m *Member, i *item) error {
 		} else {
 			ok = of && e.epoch == p.epoch
 		}
-		m.refer(i)
+		p.refer(m, i)
 	}
 	if !ok {
 		return fmt.Errorf("process: item %d of member %d is none: %w", i.seq, m.ID, ErrForm)

@@ -56,6 +56,7 @@ type Process struct {
 
 	// What follows from the rest.
 	prepared, completed int // of the view
+	requests            int // in all inboxes
 	held                int // bytes of the exchanges
 	size                int
 }

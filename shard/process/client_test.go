@@ -1,0 +1,265 @@
+package process
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// client is the other side of a member: it reads its inbox, runs one handler at a time, acknowledges now and then, and
+// loses its connection now and then. It runs the document's example: all lock, all execute, all unlock.
+type client struct {
+	name    string
+	member  *Member
+	handled uint64 // seq
+	read    []Delivery
+	epoch   uint64 // of the round that was prepared and is neither completed nor cancelled, 0 for none
+	locked  uint64 // the epoch for which it holds its lock
+	working *Delivery
+	asked   uint64 // of the coordinator: the exchange that it waits for
+	stage   int
+	calls   map[string]int // of each hook
+}
+
+// town is a process and its clients.
+type town struct {
+	t *testing.T
+	*bed
+	*rand.Rand
+	clients    map[string]*client
+	executions map[uint64]int
+	completed  int
+	cancelled  int
+}
+
+var stages = []string{"lock", "execute", "unlock"}
+
+// TestLockExecuteUnlock is case 25: while members are killed, join, and lose their connections, none executes unless
+// all members of its epoch hold their locks, and none does while one of another epoch still does.
+func TestLockExecuteUnlock(t *testing.T) {
+	b, _ := newBed(parseSpec([]string{"open=20", "most=100"}))
+	to := &town{
+		t: t, bed: b, Rand: rand.New(rand.NewPCG(25, 25)), clients: make(map[string]*client),
+		executions: make(map[uint64]int),
+	}
+	kills, joins := 0, 0
+	for kills < 100 {
+		switch n := to.IntN(1000); {
+		case len(to.clients) < 3 && n < 100:
+			joins++
+			to.start(fmt.Sprint("p", joins))
+		case n < 5:
+			kills += to.kill()
+		case n < 8:
+			to.command(func(at At) Answer { return b.Act(at, Act{Verb: VerbRestart}) })
+		case n < 12:
+			to.restart()
+		default:
+			to.step()
+		}
+		if err := b.play(b.now + uint64(to.IntN(4))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to.completed < 50 || to.cancelled < 50 || len(to.executions) < 50 {
+		t.Errorf("%d completions, %d cancellations, executions in %d epochs", to.completed, to.cancelled,
+			len(to.executions))
+	}
+}
+
+func (to *town) command(command func(at At) Answer) Answer {
+	to.t.Helper()
+	a, err := to.do(command)
+	if err != nil {
+		to.t.Fatal(err)
+	}
+	return a
+}
+
+func (to *town) start(name string) {
+	if _, err := to.join(name, Joining{Candidate: to.IntN(4) > 0}); err != nil {
+		to.t.Fatal(err)
+	}
+	to.clients[name] = &client{name: name, member: to.sessions[name], calls: make(map[string]int)}
+}
+
+// kill ends a client at once; its session ends with it.
+func (to *town) kill() int {
+	c := to.any()
+	if c == nil {
+		return 0
+	}
+	c.terminate(to.t)
+	delete(to.clients, c.name)
+	if _, err := to.leave(c.name); err != nil {
+		to.t.Fatal(err)
+	}
+	return 1
+}
+
+// restart saves and loads the process, as a host that comes back does.
+func (to *town) restart() {
+	if err := to.reload(); err != nil {
+		to.t.Fatal(err)
+	}
+	for name, c := range to.clients {
+		c.member, c.read = to.sessions[name], nil
+	}
+}
+
+func (to *town) any() *client {
+	n := to.IntN(max(1, len(to.clients)))
+	for _, m := range to.Members() {
+		if c := to.clients[m.Name]; c != nil {
+			if n--; n < 0 {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// step lets one client do one thing.
+func (to *town) step() {
+	c := to.any()
+	if c == nil {
+		return
+	}
+	switch to.IntN(6) {
+	case 0:
+		c.read = nil // it lost its connection, and is pushed again what it has not acknowledged
+		return
+	case 1:
+		to.command(func(at At) Answer { return to.Ack(at, c.member, c.handled) })
+		return
+	}
+	if c.working != nil {
+		to.finish(c)
+		return
+	}
+	if len(c.read) == 0 {
+		c.read = to.Inbox(c.member, c.member.acked, 1+to.IntN(2000), nil)
+	}
+	for len(c.read) > 0 {
+		d := c.read[0]
+		c.read = c.read[1:]
+		if d.Seq > c.handled {
+			c.handled = d.Seq
+			to.handle(c, d)
+			return
+		}
+	}
+}
+
+func (to *town) handle(c *client, d Delivery) {
+	switch d.Kind {
+	case ItemPrepare:
+		c.cancel() // it may not have seen that the round before is over
+		c.epoch = d.Epoch
+		c.calls["prepare"]++
+		to.command(func(at At) Answer { return to.Prepared(at, c.member, d.Epoch) })
+	case ItemCoordinate:
+		c.stage = 0
+		to.send(c, d.Epoch)
+	case ItemRequest:
+		if d.Epoch != c.epoch {
+			to.t.Fatalf("%s is prepared for %d and gets a request of %d", c.name, c.epoch, d.Epoch)
+		}
+		c.working = &d
+		to.begin(c, &d)
+	case ItemEnd:
+		to.end(c, &d)
+	case ItemComplete:
+		if d.Epoch != c.epoch || c.locked != 0 {
+			to.t.Fatalf("%s completes %d in %d, and holds its lock of %d", c.name, d.Epoch, c.epoch, c.locked)
+		}
+		c.epoch = 0
+		c.calls["complete"]++
+		to.completed++
+		to.command(func(at At) Answer { return to.Completed(at, c.member, d.Epoch) })
+	case ItemCancel:
+		to.cancelled++
+		c.cancel()
+	}
+}
+
+// cancel is the hook for a round that is over, where it had begun.
+func (c *client) cancel() {
+	if c.epoch != 0 {
+		c.calls["cancel"]++
+	}
+	c.epoch, c.locked, c.asked = 0, 0, 0
+}
+
+// terminate is the hook for the end of the client. Each round that was prepared was completed or cancelled.
+func (c *client) terminate(t *testing.T) {
+	c.cancel()
+	if c.calls["prepare"] != c.calls["complete"]+c.calls["cancel"] {
+		t.Errorf("%s: %v", c.name, c.calls)
+	}
+}
+
+// begin is the first half of a handler.
+func (to *town) begin(c *client, d *Delivery) {
+	switch string(d.Payload) {
+	case "lock":
+		if c.locked != 0 {
+			to.t.Fatalf("%s locks twice, for %d and %d", c.name, c.locked, d.Epoch)
+		}
+		c.locked = d.Epoch
+	case "execute":
+		to.executions[d.Epoch]++
+		for _, m := range to.Members() {
+			other := to.clients[m.Name]
+			busy := other.working != nil && string(other.working.Payload) == "execute"
+			if m.ID < d.Epoch && other.locked != d.Epoch || busy && other.working.Epoch != d.Epoch {
+				to.t.Fatalf("%s executes in %d, and %s holds its lock of %d (working: %v)", c.name, d.Epoch, m.Name,
+					other.locked, busy)
+			}
+		}
+	case "unlock":
+		c.locked = 0
+	}
+}
+
+// finish is the second half: the handler returns, and its reply goes out. It may be late: then it is refused.
+func (to *town) finish(c *client) {
+	d := c.working
+	c.working = nil
+	a := to.command(func(at At) Answer {
+		return to.Reply(at, c.member, Answering{Epoch: d.Epoch, Exchange: d.Exchange, Data: d.Payload})
+	})
+	if a.Status != protocol.StatusSuccess && a.Status != protocol.StatusFenced {
+		to.t.Fatalf("the reply of %s is refused: %v", c.name, a)
+	}
+}
+
+func (to *town) send(c *client, epoch uint64) {
+	a := to.command(func(at At) Answer {
+		return to.Send(at, c.member, Request{Epoch: epoch, Audience: ToAll, Payload: []byte(stages[c.stage])})
+	})
+	c.asked = a.Exchange
+	if a.Status != protocol.StatusSuccess && a.Status != protocol.StatusFenced {
+		to.t.Fatalf("the request of %s is refused: %v", c.name, a)
+	}
+}
+
+// end is what the coordinator does with the replies to a stage.
+func (to *town) end(c *client, d *Delivery) {
+	if d.Outcome != OutcomeAll || d.Exchange != c.asked {
+		return
+	}
+	for _, r := range d.Replies {
+		if string(r.Data) != stages[c.stage] || strings.Contains(string(r.Data), "no room") {
+			to.t.Fatalf("a reply to %s is %q", stages[c.stage], r.Data)
+		}
+	}
+	if c.stage++; c.stage < len(stages) {
+		to.send(c, d.Epoch)
+		return
+	}
+	to.command(func(at At) Answer { return to.Complete(at, c.member, d.Epoch, []byte(c.name)) })
+}
