@@ -12,6 +12,7 @@ import (
 const (
 	stateNoTarget = "no target"
 	stateReached  = "reached"
+	stateWaived   = "waived" // an operator said that it counts as reached
 	stateUpdating = "updating"
 	stateGate     = "at a gate"
 	stateFailing  = "failing"
@@ -33,6 +34,8 @@ func (l *locationObject) state() string {
 		return stateNoTarget
 	case t.GivenUpMS != nil:
 		return stateGivenUp
+	case t.ReachedMS != nil && t.Waived:
+		return stateWaived
 	case t.ReachedMS != nil:
 		return stateReached
 	case l.Stuck:

@@ -99,6 +99,7 @@ func TestStatesOfLocations(t *testing.T) {
 		stateUpdating: {Target: target(nil), Leaders: 2, Reached: 1},
 		stateGate:     {Target: target(nil), Leaders: 2, Reached: 2},
 		stateReached:  {Target: reached, Failing: 1},
+		stateWaived:   {Target: target(func(o *targetObject) { o.ReachedMS, o.Waived = ms, true })},
 		stateGivenUp:  {Target: target(func(o *targetObject) { o.GivenUpMS = ms }), Stuck: true},
 		stateFailing:  {Target: target(nil), Leaders: 2, Failing: 1},
 		stateStuck:    {Target: target(nil), Failing: 1, Stuck: true},

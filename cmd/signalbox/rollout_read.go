@@ -86,8 +86,16 @@ clock as well.`,
 			}
 			return err
 		})
-		return errors.Join(err, rows.End())
+		return endOf(rows, err)
 	}, completeLocations(f))
+}
+
+// endOf ends a list, which broke off where there is an error.
+func endOf(rows *cli.Rows, err error) error {
+	if err != nil {
+		return errors.Join(err, rows.EndBroken())
+	}
+	return rows.End()
 }
 
 // eachLocation visits the locations of a rollout in their order, or the one that is given.
@@ -140,7 +148,7 @@ how it gets on with its target. signalbox session show shows the session of one.
 			}
 			return nil
 		})
-		return errors.Join(err, rows.End())
+		return endOf(rows, err)
 	}, completeLocations(f))
 }
 

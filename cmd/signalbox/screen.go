@@ -46,6 +46,7 @@ func (s *screen) show(text string) error {
 	}
 	b.WriteString(screenTop)
 	columns, rows, ok := s.frame.TerminalSize()
+	ok = ok && columns > 0 && rows > 0 // a terminal without a size has room for all
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if more := len(lines) - rows; ok && more > 0 && rows > 1 {
 		lines = append(lines[:rows-1], fmt.Sprintf("... %d more lines do not fit", more+1))

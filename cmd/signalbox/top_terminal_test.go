@@ -22,6 +22,19 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 	}
 }
 
+func TestAScreenShowsARolloutAsItChanges(t *testing.T) {
+	x, node := rolloutTool(t, "--location", "sas")
+	s, _ := x.onTerminal("rollout", "status", node, "dns", "--watch")
+	s.says("no version yet")
+	x.publish(node, "zones", "--label", "r1")
+	s.says("version 1 (r1)")
+	s.says("no instance has joined in sas")
+	s.endsBy(os.Interrupt, cli.ExitDone)
+	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) {
+		t.Errorf("%q", text)
+	}
+}
+
 // onOwnTerminal starts a command as a shell with a terminal does: in the foreground of it.
 func (t *tool) onOwnTerminal(args ...string) (s *task, keyboard *os.File) {
 	t.t.Helper()

@@ -117,7 +117,7 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 func TestAWatchThatIsPipedEndsWithItsReader(t *testing.T) {
 	x, node := sharedTool(t)
 	for _, args := range [][]string{{"semaphore", "watch", node, "lock"}, {"config", "watch", node, "lock"},
-		{"discover", "watch", node, "lock"}} {
+		{"discover", "watch", node, "lock"}, {"rollout", "status", node, "lock", "-w"}} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 )
 
 // The codes that signalbox exits with. Those from 64 to 78 are of sysexits.h, those above are its own. The Go
@@ -62,6 +63,7 @@ var codeOf = []struct {
 	{client.ErrAborted, ExitLost},
 	{client.ErrUnauthorized, ExitNoRight},
 	{client.ErrNotFound, ExitNotFound},
+	{rollout.ErrNotFound, ExitNotFound},
 	{client.ErrPreconditionFailed, ExitState},
 	{client.ErrQuotaExceeded, ExitState},
 	{client.ErrAlreadyExists, ExitExists},

@@ -37,12 +37,12 @@ func plain(err error) string {
 	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: ", "rollout: "} {
 		text = strings.TrimPrefix(text, recipe)
 	}
+	if errors.Is(err, rollout.ErrNotFound) {
+		text = strings.Replace(text, rollout.ErrNotFound.Error()+": ", "", 1) // what follows says what there is not
+	}
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok {
 		return text
-	}
-	if errors.Is(err, rollout.ErrNotFound) {
-		text = strings.Replace(text, rollout.ErrNotFound.Error()+": ", "", 1) // the host says what there is not
 	}
 	if errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrSemaphoreNotFound) {
 		return strings.Replace(text, ": "+answer.Error(), "", 1)
