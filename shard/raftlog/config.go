@@ -120,6 +120,9 @@ type Config struct {
 
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
 	Synced func(time.Duration)
+
+	// ownStore makes the engine use the log store of package logdb. Only tests set it.
+	ownStore bool
 	// Transfers is notified, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
 	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func crashingHost(machine *recorder) shard.Log {
 	config := Config{
 		Host: 1, DataDir: os.Args[1], Members: map[shard.HostID]string{1: os.Args[2]},
-		SnapshotEntries: 50, KeepEntries: 10,
+		SnapshotEntries: 50, KeepEntries: 10, ownStore: testOwnStore,
 	}
 	host, err := Open(config)
 	if err == nil {
@@ -117,7 +117,11 @@ func TestWhatIsAcknowledgedSurvivesAKill(t *testing.T) {
 
 func TestWhatIsAcknowledgedSurvivesAKillInAPreparedFile(t *testing.T) {
 	survivor(t, "fill", padding, func(dir string) bool {
-		logs, err := filepath.Glob(filepath.Join(dir, "*", "*", "logdb-*", "*.log"))
+		logFiles := filepath.Join("logdb-*", "*.log")
+		if testOwnStore {
+			logFiles = filepath.Join("log", "*.wal")
+		}
+		logs, err := filepath.Glob(filepath.Join(dir, "*", "*", logFiles))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // The limits of the engine. They are a safety net: the bounds of Config are reached first unless a majority is stuck.
@@ -37,6 +39,12 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 	store := config.GetMediumMemLogDBConfig()
 	store.Shards = uint64(c.Workers)
 	store.KVWriteBufferSize = c.storeBuffer()
+	var logDB config.LogDBFactory // nil: the engine's own
+	if c.ownStore {
+		logDB = &logdb.Factory{
+			Disk: wal.Disk{FS: disk.FS, OpenData: disk.open}, Existing: c.Used, Synced: disk.synced,
+		}
+	}
 	return config.NodeHostConfig{
 		DeploymentID:        c.Deployment,
 		NodeHostDir:         c.DataDir,
@@ -51,6 +59,7 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 			TransportFactory: transport,
 			FS:               vfs.Wrap(disk, noFaults{}),
 			LogDB:            store,
+			LogDBFactory:     logDB,
 			Engine: config.EngineConfig{
 				ExecShards:     uint64(c.Workers),
 				CommitShards:   1,

@@ -32,6 +32,7 @@ func logFileOf(t *testing.T, dir string) (path string, number uint32, data []byt
 }
 
 func TestALogFileThatWasDamagedIsNotTakenForATornOne(t *testing.T) {
+	onlyEngineStore(t)
 	one := openOne(t, nil)
 	want := one.mustPropose(0, 60)
 	one.close()
@@ -77,6 +78,7 @@ func TestALogFileThatWasDamagedIsNotTakenForATornOne(t *testing.T) {
 }
 
 func TestWhatTheEngineKeepsIsNamedWhenItIsDamaged(t *testing.T) {
+	onlyEngineStore(t)
 	one := openOne(t, nil)
 	one.mustPropose(0, 5)
 	one.close()
