@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
 )
@@ -88,6 +89,44 @@ func TestIdleFindsASessionThatIsOver(t *testing.T) {
 	wantError(t, err, "session")
 	wantError(t, err, "is expired")
 	wantError(t, err, "40 sessions are held, and the hosts have 39")
+}
+
+func TestInstancesFindTargetsThatAreMissingOrGoBack(t *testing.T) {
+	for _, h := range []struct {
+		history []uint64
+		says    string
+	}{
+		{history: []uint64{1, 2, 2, 3}}, // a snapshot may show again what is known
+		{history: []uint64{1, 2, 4}, says: "was sent version 4 after 2"},
+		{history: []uint64{1, 2, 1}, says: "was sent version 1 after 2"},
+	} {
+		r := &run{}
+		load := &rolloutTargets{run: r, stages: newStages(1, "publish", "target", "reach")}
+		x := &targetSink{load: load, publisher: &publisher{name: "x", round: newRound()}}
+		for _, n := range h.history {
+			head := protocol.AppendRecord(nil, &protocol.RolloutTarget{Generation: n, Seq: n, Payload: marked(20, n)})
+			x.delta(&protocol.WatchDelta{DataChanged: true, Data: head})
+		}
+		if h.says == "" {
+			if list := r.broken.list(); len(list) > 0 {
+				t.Errorf("%v: %q", h.history, list)
+			}
+			continue
+		}
+		wantBroken(t, r, h.says)
+	}
+}
+
+func TestReportsFindAnInstanceOfWhichTheRolloutKnowsSomethingElse(t *testing.T) {
+	w, r := prepared[*rolloutReports](t, of("rollout-reports"))
+	check(t, w.caller(1)(t.Context()))
+	check(t, w.check(t.Context()))
+	if list := r.broken.list(); len(list) > 0 {
+		t.Errorf("all is well, and found is %q", list)
+	}
+	w.instances[1].last = rollout.Failed
+	check(t, w.check(t.Context()))
+	wantBroken(t, r, "instance 1 has reported last that it is failed, and the rollout knows updating")
 }
 
 func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {

@@ -67,7 +67,7 @@ type Config struct {
 	Hold time.Duration
 	// Sessions is how many the workload idle holds.
 	Sessions int
-	// Watchers is how many watch: in watch, config and discovery.
+	// Watchers is how many watch: in watch, config and discovery, and the instances in rollout-targets.
 	Watchers int
 	// Workers is how many are registered in discovery.
 	Workers int

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
@@ -173,6 +174,12 @@ func (r *run) tidy() {
 			return
 		}
 		_ = c.Node(r.node).Delete(ctx, x.Name, client.Force())
+	}
+	for x, err := range rollout.List(ctx, c, r.node, rollout.Prefix(r.prefix)) {
+		if err != nil {
+			return
+		}
+		_ = rollout.Of(c, r.node, x.Name).Delete(ctx, true)
 	}
 }
 

@@ -17,6 +17,8 @@ func (r *run) ownStreams() bool {
 	switch r.config.Workload {
 	case watchKind.Name, discoveryKind.Name:
 		return !r.config.SharedWatches
+	case rolloutTargetsKind.Name:
+		return true
 	}
 	return false
 }
@@ -67,11 +69,16 @@ func (w *watcherConns) keep() {
 	}
 }
 
-// watch opens a watch; watches are spread over the connections.
+// watch opens a watch of a semaphore.
 func (w *watcherConns) watch(i int, to sink, name string, owners bool) error {
-	return w.streams[i%len(w.streams)].watch(to, &protocol.Watch{
+	return w.watchAs(i, to, &protocol.Watch{
 		NodeID: w.run.nodeID, Name: []byte(name), Owners: owners, Data: !owners,
 	})
+}
+
+// watchAs opens a watch; watches are spread over the connections.
+func (w *watcherConns) watchAs(i int, to sink, m *protocol.Watch) error {
+	return w.streams[i%len(w.streams)].watch(to, m)
 }
 
 // pushed is how many views the hosts have sent, and in how many bytes.

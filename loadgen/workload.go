@@ -59,7 +59,7 @@ func init() {
 func everyKind() []*kind {
 	return []*kind{
 		echoKind, lockKind, handoffKind, countingKind, readRelaxedKind, readStrictKind, sessionKind, idleKind,
-		watchKind, discoveryKind, configKind, mixedKind,
+		watchKind, discoveryKind, configKind, rolloutTargetsKind, rolloutReportsKind, mixedKind,
 	}
 }
 

@@ -1,0 +1,252 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/loadgen/report"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+var rolloutTargetsKind = &kind{
+	Info: Info{
+		Name: "rollout-targets",
+		Summary: "versions are published in a rollout of one location, whose instances are sent each as a target; " +
+			"each caller is a publisher with a rollout and its share of the instances",
+		Operation: "one version published, sent to every instance, and reached by the leader",
+		Checks:    "that no instance is sent an older target or misses one, that each is sent what was published",
+		Settings:  []string{"watchers", "payload"},
+	},
+	make: func() workload { return &rolloutTargets{} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Watchers, 1000)
+		orElse(&c.Connections, min(c.Watchers, 10))
+	},
+}
+
+// onlyLocation is the one of each rollout.
+const onlyLocation = "all"
+
+// rolloutTargets: a version carries its number, and instances report it to the round of its publisher. The next version
+// is published when the leader has reached the one before: otherwise there would be no target.
+type rolloutTargets struct {
+	run          *run
+	publishers   []*publisher
+	watcherConns watcherConns
+	stages       *stages
+	// These are of the measurement; while it lasts, they are those before it.
+	events, bytes, versions int64
+}
+
+// The stages of a version. That of being sent has a time for each instance.
+const (
+	stagePublish = iota
+	stageSent
+	stageReach
+)
+
+// publisher publishes the versions of one rollout, and is the leader of its location.
+type publisher struct {
+	name      string
+	session   *client.Session
+	leader    *rollout.Member
+	round     *round
+	instances int
+	number    uint64 // of the latest version
+	payload   []byte
+	current   uint64       // the seq that the leader has reached
+	began     atomic.Int64 // when the latest version was sent to the hosts, by the wall clock
+	done      atomic.Int64
+	doubts    atomic.Uint64 // versions whose outcome is not known
+	converge  histogram
+}
+
+func (w *rolloutTargets) prepare(ctx context.Context, r *run) error {
+	w.run, w.stages = r, newStages(r.config.Watchers, "publish", "target", "reach")
+	n := r.config.Callers
+	sessions, err := r.sessions(ctx, n)
+	if err != nil {
+		return err
+	}
+	for i, s := range sessions {
+		p := &publisher{
+			name: r.name("targets", i), session: s, round: newRound(), payload: marked(r.config.Payload, 0),
+			instances: r.config.Watchers / n, converge: newHistogram(),
+		}
+		if i < r.config.Watchers%n {
+			p.instances++
+		}
+		w.publishers = append(w.publishers, p)
+	}
+	if err := each(ctx, n, w.open); err != nil {
+		return err
+	}
+	if err := w.openWatches(ctx); err != nil {
+		return err
+	}
+	// All instances must have a target before any counts: theirs begin with the first version.
+	return each(ctx, n, func(ctx context.Context, i int) error { return w.roll(ctx, i, newAlarm()) })
+}
+
+// open makes the rollout of a publisher, with a leader.
+func (w *rolloutTargets) open(ctx context.Context, i int) (err error) {
+	p := w.publishers[i]
+	p.round.begin(first, p.instances)
+	if p.leader, err = openRollout(ctx, p.session, p.name, "leader"); err != nil {
+		return err
+	}
+	return p.leader.Lead(ctx)
+}
+
+// openRollout makes a rollout of one location, unless it is there, and joins it.
+func openRollout(ctx context.Context, s *client.Session, name, instance string) (*rollout.Member, error) {
+	spec := rollout.Spec{Locations: []rollout.Location{{Name: onlyLocation}}}
+	if _, err := rollout.In(s, name).Put(ctx, spec, rollout.By{Author: "loadgen"}); err != nil {
+		return nil, err
+	}
+	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())
+}
+
+func (w *rolloutTargets) openWatches(ctx context.Context) error {
+	if err := w.watcherConns.open(ctx, w.run); err != nil {
+		return err
+	}
+	return each(ctx, w.run.config.Watchers, func(_ context.Context, i int) error {
+		p := w.publishers[i%len(w.publishers)]
+		return w.watcherConns.watchAs(i, &targetSink{load: w, publisher: p, number: i}, &protocol.Watch{
+			NodeID: w.run.nodeID, Name: []byte(p.name), ObjectKind: protocol.ObjectRollout,
+			View: []byte("location/" + onlyLocation),
+		})
+	})
+}
+
+// targetSink is what one instance is sent.
+type targetSink struct {
+	load      *rolloutTargets
+	publisher *publisher
+	number    int
+	last      uint64 // the version
+}
+
+func (t *targetSink) snapshot(p *protocol.WatchSnapshot) {
+	if p.First && p.Exists {
+		t.see(p.Data)
+	}
+}
+
+func (t *targetSink) delta(d *protocol.WatchDelta) {
+	if d.DataChanged {
+		t.see(d.Data)
+	}
+}
+
+// see takes in the head of the view.
+func (t *targetSink) see(head []byte) {
+	var target protocol.RolloutTarget
+	if err := protocol.ReadRecord(head, &target); err != nil {
+		t.load.run.broken.addf("an instance of %q was sent no target: %w", t.publisher.name, err)
+		return
+	}
+	n := markOf(target.Payload)
+	if n == t.last {
+		return // the head of the same target, after a snapshot
+	}
+	if n < t.last || t.last >= first && n > t.last+1+t.publisher.doubts.Load() {
+		t.load.run.broken.addf("an instance of %q was sent version %d after %d", t.publisher.name, n, t.last)
+	}
+	t.last = n
+	if n == t.publisher.round.change.Load() {
+		t.load.stages.since(time.Unix(0, t.publisher.began.Load()), t.number, stageSent)
+		t.publisher.round.saw()
+	}
+}
+
+// roll publishes the next version, waits until all instances were sent it, and has the leader reach it.
+func (w *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
+	p := w.publishers[i]
+	p.number++
+	mark(p.payload, p.number)
+	if p.number > first {
+		p.round.begin(p.number, p.instances)
+	}
+	began := time.Now()
+	p.began.Store(began.UnixNano())
+	seq, err := rollout.Publish(ctx, p.session, p.name, p.payload)
+	if err != nil {
+		p.doubts.Add(1)
+		return err
+	}
+	w.stages.since(began, i, stagePublish)
+	if err := p.round.wait(ctx, alarm); err != nil {
+		return err
+	}
+	p.done.Add(1)
+	p.converge.record(time.Since(began))
+	began = time.Now()
+	if err := p.reach(ctx, seq); err != nil {
+		return err
+	}
+	w.stages.since(began, i, stageReach)
+	return nil
+}
+
+// reach has the leader get the target, and reach it.
+func (p *publisher) reach(ctx context.Context, seq uint64) error {
+	t, _, err := p.leader.Ask(ctx, p.current)
+	switch {
+	case err != nil:
+		return err
+	case t == nil || t.Seq != seq || markOf(t.Payload) != p.number:
+		return fmt.Errorf("%w: the leader of %q was answered another target than version %d", errNotSeen, p.name, seq)
+	}
+	p.current = seq
+	return p.leader.Reached(ctx, t)
+}
+
+func (w *rolloutTargets) caller(i int) operation {
+	alarm := newAlarm()
+	return func(ctx context.Context) error { return w.roll(ctx, i, alarm) }
+}
+
+func (w *rolloutTargets) counts() (events, bytes, versions int64) {
+	events, bytes = w.watcherConns.pushed()
+	for _, p := range w.publishers {
+		versions += p.done.Load()
+	}
+	return events, bytes, versions
+}
+
+func (w *rolloutTargets) begin() {
+	w.events, w.bytes, w.versions = w.counts()
+	w.stages.begin()
+	for _, p := range w.publishers {
+		p.converge = newHistogram()
+	}
+}
+
+func (w *rolloutTargets) check(context.Context) error {
+	events, bytes, versions := w.counts()
+	w.events, w.bytes, w.versions = events-w.events, bytes-w.bytes, versions-w.versions
+	return nil
+}
+
+func (w *rolloutTargets) report(to *report.Report) {
+	converge := newHistogram()
+	for _, p := range w.publishers {
+		converge.merge(&p.converge)
+	}
+	to.Watchers = w.run.config.Watchers
+	to.ConvergeMS = newMillis(&converge)
+	to.AddEvents(w.events)
+	to.Updates = &w.versions
+	if w.events > 0 {
+		each := float64(w.bytes) / float64(w.events)
+		to.BytesPerChangeAndConsumer = &each
+	}
+	w.stages.report(to)
+}

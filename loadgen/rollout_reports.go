@@ -1,0 +1,106 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+)
+
+var rolloutReportsKind = &kind{
+	Info: Info{
+		Name:      "rollout-reports",
+		Summary:   "the instances of one rollout report how they are getting on; each report says something new",
+		Operation: "one report",
+		Checks:    "that the rollout knows of each instance what it has reported last",
+	},
+	make: func() workload { return &rolloutReports{} }, defaults: func(c *Config) { orElse(&c.Callers, 512) },
+}
+
+type rolloutReports struct {
+	plain
+	run       *run
+	name      string
+	instances []*reporter
+}
+
+// reporter is one instance, a follower: what it reports decides nothing.
+type reporter struct {
+	member *rollout.Member
+	target *rollout.Target
+	last   rollout.Status
+	doubt  bool // the outcome of the last report is not known
+}
+
+func (w *rolloutReports) prepare(ctx context.Context, r *run) error {
+	w.run, w.name = r, r.name("reports", 0)
+	sessions, err := r.sessions(ctx, r.config.Callers)
+	if err != nil {
+		return err
+	}
+	w.instances = make([]*reporter, len(sessions))
+	r.step("joining with %d instances", len(sessions))
+	if err := w.join(ctx, sessions[0], 0); err != nil {
+		return err
+	}
+	if _, err := rollout.Publish(ctx, sessions[0], w.name, marked(r.config.Payload, first)); err != nil {
+		return err
+	}
+	return each(ctx, len(sessions), func(ctx context.Context, i int) (err error) {
+		if i > 0 {
+			if err := w.join(ctx, sessions[i], i); err != nil {
+				return err
+			}
+		}
+		x := w.instances[i]
+		if x.target, _, err = x.member.Ask(ctx, 0); err == nil && x.target == nil {
+			err = fmt.Errorf("%w: instance %d got no target", errNotSeen, i)
+		}
+		return err
+	})
+}
+
+func (w *rolloutReports) join(ctx context.Context, s *client.Session, i int) error {
+	m, err := openRollout(ctx, s, w.name, instanceName(i))
+	w.instances[i] = &reporter{member: m}
+	return err
+}
+
+func instanceName(i int) string { return fmt.Sprintf("instance-%d", i) }
+
+func (w *rolloutReports) caller(i int) operation {
+	x := w.instances[i]
+	return func(ctx context.Context) (err error) {
+		x.doubt = true
+		if x.last == rollout.Updating {
+			x.last = rollout.OK
+			err = x.member.Reached(ctx, x.target)
+		} else {
+			x.last = rollout.Updating
+			err = x.member.Updating(ctx, x.target)
+		}
+		x.doubt = err != nil
+		return err
+	}
+}
+
+// check compares what the rollout knows of each instance with what it has reported last.
+func (w *rolloutReports) check(ctx context.Context) error {
+	known := make(map[string]rollout.Status)
+	of := rollout.Of(w.run.fleet.client(0), w.run.node, w.name)
+	for x, err := range of.Instances(ctx, onlyLocation, rollout.Consistency(client.Strict)) {
+		if err != nil {
+			return err
+		}
+		known[x.Name] = x.Report.Status
+	}
+	for i, x := range w.instances {
+		status, ok := known[instanceName(i)]
+		if !ok || status != x.last && !x.doubt {
+			w.run.broken.addf("instance %d has reported last that it is %v, and the rollout knows %v, %v",
+				i, x.last, status, ok)
+		}
+	}
+	return nil
+}
