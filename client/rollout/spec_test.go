@@ -17,7 +17,9 @@ func TestASpecIsReadAsItWasSent(t *testing.T) {
 			{Name: "man", Delay: 5 * time.Second, Require: 2, MaxFailing: 1},
 		},
 		DelayFrom: FromAssigned, Versions: Asked,
-		Reelect:          Reelect{Codes: []string{"expired"}, After: time.Minute, Attempts: 3, Interval: time.Hour, Most: 5},
+		Reelect: Reelect{
+			Codes: []string{"expired"}, After: time.Minute, Attempts: 3, Interval: time.Hour, Most: 5,
+		},
 		ProgressDeadline: time.Minute, HaltDeadline: time.Hour, KeepVersions: 7, AskInterval: 1500 * time.Millisecond,
 	}
 	sent := spec.message()
