@@ -26,6 +26,7 @@ var packages = map[string]string{
 	"lock":         module + "client/lock",
 	"log":          "log",
 	"os":           "os",
+	"rollout":      module + "client/rollout",
 	"servertest":   module + "server/servertest",
 	"settings":     module + "server/settings",
 	"slog":         "log/slog",
