@@ -56,7 +56,7 @@ const (
 	// CmdDue does what is due for the objects whose alarms are over, by the time of the shard. A leader proposes it
 	// when it estimates that one is, and now and then while there is any alarm, so that the shard's time is not far
 	// behind where its leader dies. The answer says with FlagMore that more is due; the leader proposes it
-	// again. Uses Term.
+	// again. Uses Term, Time.
 	CmdDue CommandKind = 14
 )
 
@@ -195,9 +195,10 @@ func (k CommandKind) String() string {
 }
 
 // TakesTime reports whether commands of the kind carry the Time at which they were proposed: those that make a session
-// or a link, or may let a waiter own.
+// or a link, may let a waiter own, or do what a rollout remembers.
 func (k CommandKind) TakesTime() bool { return takesTime[k] }
 
 var takesTime = [256]bool{
 	CmdSessionCreate: true, CmdSessionEnd: true, CmdSessionsExpire: true, CmdSessionsForget: true, CmdContinue: true,
+	CmdDue: true,
 }

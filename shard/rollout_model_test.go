@@ -110,8 +110,8 @@ func (mo *rolloutModel) at() rollout.At {
 	return rollout.At{Now: mo.now, Wall: mo.wall, Revision: uint64(mo.revision) + 1, Out: &mo.effects, Room: mo}
 }
 
-// settle gives the rollout the next revision where it looks different.
-func (mo *rolloutModel) settle(mr *modelRollout) {
+// review gives the rollout the next revision where it looks different.
+func (mo *rolloutModel) review(mr *modelRollout) {
 	if now := mr.show(); !maps.Equal(now, mr.shown) {
 		mo.revision++
 		mr.revision, mr.shown = mo.revision, now
@@ -215,7 +215,7 @@ func (mo *rolloutModel) end(id SessionID) {
 		if p.instance.Name != "" {
 			mo.leave(mr, p)
 		}
-		mo.settle(mr)
+		mo.review(mr)
 	}
 	delete(mo.sessions, id)
 }
@@ -239,7 +239,7 @@ func (mo *rolloutModel) due() {
 			return
 		}
 		mr.rules.Due(mo.at())
-		mo.settle(mr)
+		mo.review(mr)
 	}
 }
 

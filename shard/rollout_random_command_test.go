@@ -97,7 +97,7 @@ func (mr *modelRollout) instanceOf(id SessionID) *rollout.Instance {
 	return &rollout.Instance{}
 }
 
-// report draws what an instance says: mostly of its present target.
+// drawReport draws what an instance says: mostly of its present target.
 func (r *rolloutRun) drawReport(mr *modelRollout, id SessionID) rollout.Report {
 	i := mr.instanceOf(id)
 	report := rollout.Report{Current: i.Current, Generation: i.Generation, Attempts: uint64(r.IntN(6))}

@@ -170,7 +170,7 @@ func (r *rolloutRun) mutate(id SessionID) error {
 	got := r.all(c)
 	s.body = len(got.Body)
 	if mr := r.model.rollouts[name]; mr != nil {
-		r.model.settle(mr)
+		r.model.review(mr)
 	}
 	r.tally[fmt.Sprintf("%v %v", c.Kind, got.Status)]++
 	if got.Status != want.Status || c.Kind == CmdRolloutAsk && want.Status == protocol.StatusSuccess &&

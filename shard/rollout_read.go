@@ -170,8 +170,8 @@ func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []
 }
 
 // RehearseRollout copies a rollout for a dry run that begins now, and returns nil where there is none of the name. The
-// run itself does not hold the machine up. estimate is the time of the shard as its leader estimates it, 0 where that is
-// not known.
+// run itself does not hold the machine up. estimate is the time of the shard as its leader estimates it, 0 where that
+// is not known.
 func (m *Machine) RehearseRollout(n NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -87,7 +87,9 @@ func proposals(t *testing.T) (made, withTerm map[string]bool) {
 				field := e.(*ast.KeyValueExpr)
 				switch field.Key.(*ast.Ident).Name {
 				case "Kind":
-					kind = field.Value.(*ast.SelectorExpr).Sel.Name
+					if constant, is := field.Value.(*ast.SelectorExpr); is { // else it is of a table of mutations
+						kind = constant.Sel.Name
+					}
 				case "Term":
 					term = true
 				}

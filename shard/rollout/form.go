@@ -99,7 +99,10 @@ func AppendReport(dst []byte, r Report) []byte { return appendForm(dst, r.code) 
 
 // ParseReport reads a Report.
 func ParseReport(src []byte) (r Report, err error) {
-	err = parseForm(src, "report", r.code)
+	c := form.Reader(src) // without a closure: this is read most often
+	c.Form(formNumber)
+	r.code(c)
+	err = c.Finish("rollout: read a report")
 	return r, err
 }
 

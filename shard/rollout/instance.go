@@ -70,6 +70,7 @@ type Instance struct {
 	// Revision is that of its last change.
 	Revision uint64
 
+	live     bool   // it has joined, and not left
 	location uint64 // id; the location may be gone
 	signal   signal
 	place    int // among the suspects of its location, where it is one
@@ -125,7 +126,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	}
 	now := Instance{
 		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now),
-		location: l.ID,
+		location: l.ID, live: true,
 	}
 	if !r.joined(i) && len(r.byName) >= MaxInstances {
 		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
@@ -153,6 +154,7 @@ func (r *Rollout) Leave(at At, i *Instance) Answer {
 	}
 	r.uncount(at, i)
 	delete(r.byName, i.Name)
+	i.live = false
 	r.changeInstance(at, i)
 	r.run(at, true)
 	return Answer{}
@@ -232,7 +234,7 @@ func (r *Rollout) asksSource(i *Instance, l *Location) bool {
 	return r.rules.Source == SourceAsked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
 }
 
-func (r *Rollout) joined(i *Instance) bool { return i.Name != "" && r.byName[i.Name] == i }
+func (r *Rollout) joined(i *Instance) bool { return i.live }
 
 func notJoined() Answer {
 	return refuse(protocol.StatusNotFound, "the instance has not joined, or its session is over: join again")

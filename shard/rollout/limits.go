@@ -35,6 +35,8 @@ const (
 	MinAskInterval = 100
 	// MaxNamed is how many instances a reason names.
 	MaxNamed = 8
+	// MaxLooked is how many instances are looked at to find those that a reason names.
+	MaxLooked = 16_384
 	// MaxPlanned is how many steps a dry run has.
 	MaxPlanned = 4096
 )

@@ -108,7 +108,7 @@ func (r *Rollout) Attach(i *Instance) error {
 	case l != nil && i.Generation > 0 && (len(l.History) == 0 || i.Generation > l.Target().Generation):
 		return fmt.Errorf("rollout: instance %s has reported what was not assigned: %w", i.Name, ErrForm)
 	}
-	r.byName[i.Name] = i
+	r.byName[i.Name], i.live = i, true
 	if l == nil {
 		return nil
 	}

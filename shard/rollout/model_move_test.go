@@ -260,7 +260,9 @@ func (m *model) assign(l *modelLocation, seq uint64, cause Cause) {
 	}
 	m.generation++
 	m.forget(l, int(m.spec.KeepVersions)-1)
-	l.rows = append(l.rows, Row{Seq: seq, Generation: m.generation, Assigned: m.moment(), Cause: cause})
+	l.rows = append(l.rows, Row{
+		Seq: seq, Generation: m.generation, Assigned: m.moment(), AssignedWall: wallAt(m.now), Cause: cause,
+	})
 	l.stuck, l.back = false, 0
 	if m.planted != bugGates {
 		l.verdicts = map[string]Verdict{}
@@ -290,14 +292,15 @@ func (m *model) forget(l *modelLocation, keep int) {
 
 func (m *model) abandon(l *modelLocation) {
 	t := l.target()
-	t.Abandoned = m.moment()
+	t.Abandoned, t.AbandonedWall = m.moment(), wallAt(m.now)
 	if v := m.version(t.Seq); v != nil {
 		v.abandoned[l.id] = true
 	}
 }
 
 func (m *model) reach(l *modelLocation) {
-	l.target().Reached, l.reelections, l.stuck = m.moment(), 0, false
+	l.target().Reached, l.target().ReachedWall = m.moment(), wallAt(m.now)
+	l.reelections, l.stuck = 0, false
 }
 
 func (m *model) wants() bool {

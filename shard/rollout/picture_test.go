@@ -9,6 +9,7 @@ import (
 // picture is the state of a rollout as tests compare it: of the real one, or of the model.
 type picture struct {
 	Now, Seq, Generation, Resumed, Asked uint64
+	Fence, Acts                          uint64
 	Ticket                               [2]uint64
 	Paused                               bool
 	Halted                               string
@@ -59,7 +60,8 @@ func picturesRows(rows []Row) (out []Row) {
 
 func (r *Rollout) picture(now uint64, instances []*Instance) picture {
 	p := picture{
-		Now: now, Seq: r.lastSeq, Generation: r.generation, Resumed: r.resumed, Asked: r.asked,
+		Now: now, Seq: r.lastSeq, Generation: r.generation, Resumed: r.resumed, Asked: r.asked, Fence: r.fence,
+		Acts:   r.lastAct,
 		Ticket: [2]uint64{r.ticket.Number, r.ticket.Source}, Paused: r.paused.Since != 0,
 		Halted: fmt.Sprint(r.halted.Reason, r.halted.Location),
 	}
@@ -101,6 +103,7 @@ func (r *Rollout) picture(now uint64, instances []*Instance) picture {
 
 func (m *model) picture() picture {
 	p := picture{
+		Fence: m.fence, Acts: m.acts,
 		Now: m.now, Seq: m.seq, Generation: m.generation, Resumed: m.resumed, Asked: m.asked, Ticket: m.ticket,
 		Paused: m.paused, Halted: fmt.Sprint(m.halted, m.haltedIn), Sources: slices.Clone(m.sources),
 	}

@@ -35,6 +35,7 @@ const (
 	bugRetention        // a version that the next location waits for is dropped
 	bugBack             // a location may be given an older version
 	bugAgain            // what a location was rolled back from, or gave up, comes again
+	bugFence            // a publisher whose token is an older one is let in
 	bugs
 )
 
@@ -68,7 +69,8 @@ var planted = [bugs]struct {
 	bugTickets:      {seed: 9, invariant: "I9", breaks: 9},
 	bugRetention:    {seed: 3},
 	bugBack:         {seed: 3, invariant: "I1", breaks: 3},
-	bugAgain:        {seed: 8, invariant: "I5", breaks: 30},
+	bugFence:        {seed: 1},
+	bugAgain:        {seed: 8, invariant: "I5", breaks: 18},
 }
 
 func TestPlantedBugsAreNoticed(t *testing.T) {

@@ -16,8 +16,9 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	switch n := ra.IntN(100); {
 	case n < 10:
 		ra.last = "publish"
-		got = ra.rollout.Publish(ra.at(), Publication{Payload: make([]byte, ra.IntN(9))}).Status
-		want = ra.model.publish(0)
+		p := Publication{Payload: make([]byte, ra.IntN(9)), Fence: ra.fence()}
+		got = ra.rollout.Publish(ra.at(), p).Status
+		want = ra.model.publish(0, p.Fence)
 	case n < 11:
 		spec := ra.spec()
 		if ra.IntN(2) == 0 && len(spec.Locations) > 1 { // one location less, or more
@@ -40,6 +41,17 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 		got, want = ra.instanceCommand()
 	}
 	return got, want, resumed, voided
+}
+
+// fence is a fencing token: mostly the highest yet, now and then an older one, or none.
+func (ra *random) fence() uint64 {
+	switch {
+	case ra.revision%3 == 0:
+		return 0
+	case ra.revision%5 == 0:
+		return ra.revision / 2
+	}
+	return ra.revision
 }
 
 func (ra *random) seq() uint64 {

@@ -92,8 +92,11 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 func (ra *random) at() At {
 	ra.out.Reset()
 	ra.revision++
-	return At{Now: ra.now, Revision: ra.revision, Out: &ra.out}
+	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out}
 }
+
+// wallAt is what the wall clock says at a time of the shard.
+func wallAt(now uint64) uint64 { return 7 * now }
 
 // pick returns one of a list.
 func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }

@@ -44,7 +44,7 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 		if err := copied.Load(i.Save(nil)); err != nil {
 			t.Fatal(err)
 		}
-		copied.place = i.place
+		copied.place, copied.live = i.place, i.live // they come with Attach
 		if copied != *i {
 			t.Errorf("%s is %+v and was %+v", name, copied, *i)
 		}

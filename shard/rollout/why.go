@@ -117,11 +117,14 @@ func (re Reason) String() string {
 		for _, la := range re.Named {
 			names = append(names, la.String())
 		}
+		s := fmt.Sprintf("%s waits for %d of %d leaders", re.Location, re.Waiting, re.Of)
+		if len(names) == 0 {
+			return s
+		}
 		if more := re.Waiting - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		return fmt.Sprintf("%s waits for %d of %d leaders: %s", re.Location, re.Waiting, re.Of,
-			strings.Join(names, ", "))
+		return s + ": " + strings.Join(names, ", ")
 	case CodeNoInstances:
 		return fmt.Sprintf("no instance has joined in %s", re.Location)
 	case CodeNoLeaders:
@@ -188,7 +191,7 @@ func (r *Rollout) Phase(now uint64) Phase {
 }
 
 // Why returns why the rollout does not move, in the order of the locations. With the instances of a location it names
-// those that others wait for; until it has found them it takes a look at each.
+// those that others wait for, as far as they are among the first MaxLooked.
 func (r *Rollout) Why(now uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {
@@ -304,13 +307,15 @@ func (l *Location) whyUnreached(list []Reason) []Reason {
 
 // nameLaggards puts names into the reasons that wait for leaders.
 func (r *Rollout) nameLaggards(list []Reason, now uint64, instances func(*Location) iter.Seq[*Instance]) {
+	left := MaxLooked
 	for k := range list {
 		if re := &list[k]; re.Code == CodeLeaders {
 			l := r.Find(re.Location)
 			for i := range instances(l) {
-				if len(re.Named) == min(re.Waiting, MaxNamed) {
+				if left == 0 || len(re.Named) == min(re.Waiting, MaxNamed) {
 					break
 				}
+				left--
 				if t := l.Target(); i.Role == Leader && !i.reached(t) {
 					re.Named = append(re.Named, r.laggard(i, t, now))
 				}

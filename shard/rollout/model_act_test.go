@@ -1,0 +1,172 @@
+package rollout
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// This file has what operators do with the model.
+
+func (m *model) act(a Act) protocol.Status {
+	status := m.perform(a)
+	if status == protocol.StatusSuccess {
+		m.acts++
+	}
+	return status
+}
+
+func (m *model) perform(a Act) protocol.Status {
+	var chosen []*modelLocation
+	for _, name := range a.Locations {
+		if _, l := m.find(name); l == nil {
+			return protocol.StatusNotFound
+		}
+	}
+	for _, l := range m.locations {
+		if len(a.Locations) == 0 || slices.Contains(a.Locations, l.spec.Name) {
+			chosen = append(chosen, l)
+		}
+	}
+	v := m.version(a.Seq)
+	switch a.Verb {
+	case VerbPause:
+		m.paused = true
+	case VerbResume:
+		if m.paused || m.halted != 0 {
+			m.paused, m.halted, m.haltedIn, m.resumed = false, 0, "", m.moment()
+			for _, l := range m.locations {
+				l.reelections, l.stuck = 0, false
+			}
+		}
+	case VerbPromote:
+		return m.promote(a, v, chosen)
+	case VerbAbort:
+		for _, l := range m.locations {
+			l.back = 0
+			if t := l.target(); t != nil && t.Reached == 0 && t.Abandoned == 0 {
+				m.abandon(l)
+			}
+		}
+		m.halted, m.haltedIn = HaltAborted, ""
+	case VerbRollback:
+		return m.rollBack(a, v, chosen)
+	case VerbBypass, VerbUnbypass:
+		if len(a.Locations) == 0 {
+			return protocol.StatusBadRequest
+		}
+		for _, l := range chosen {
+			if l.bypassed != (a.Verb == VerbBypass) {
+				l.bypassed, l.stuck = !l.bypassed, false
+			}
+		}
+	case VerbWithdraw:
+		return m.withdraw(a, v)
+	case VerbRetry:
+		m.retry(chosen)
+	}
+	return protocol.StatusSuccess
+}
+
+func (m *model) promote(a Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+	if a.Seq != 0 {
+		switch {
+		case v == nil:
+			return protocol.StatusNotFound
+		case v.withdrawn, len(a.Locations) == 1 && chosen[0].present() > a.Seq:
+			return protocol.StatusPreconditionFailed
+		}
+	}
+	for _, l := range chosen {
+		seq := a.Seq
+		if seq == 0 {
+			now := m.now
+			m.now = 1 << 62
+			seq = max(m.choice(l), l.present())
+			m.now = now
+		}
+		v := m.version(seq)
+		if v == nil || v.withdrawn || seq < l.present() || l.bypassed && len(a.Locations) == 0 {
+			continue
+		}
+		if t := l.target(); seq > l.present() || t.Abandoned != 0 {
+			m.assign(l, seq, CausePromote)
+		} else if t.Reached == 0 {
+			t.Waived = true
+			m.reach(l)
+		}
+	}
+	return protocol.StatusSuccess
+}
+
+func (m *model) rollBack(a Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+	switch {
+	case v == nil:
+		return protocol.StatusNotFound
+	case v.withdrawn:
+		return protocol.StatusPreconditionFailed
+	}
+	slow := false
+	for _, l := range chosen {
+		l.back = 0
+		if m.planted != bugBar {
+			l.bar = Bar{a.Seq, m.seq}
+		}
+		t := l.target()
+		if t == nil || t.Seq <= a.Seq {
+			continue
+		}
+		if t.Abandoned == 0 {
+			m.abandon(l)
+		}
+		if slow {
+			l.back = a.Seq
+		} else {
+			m.assign(l, a.Seq, CauseRollback)
+		}
+		slow = !a.Fast
+	}
+	return protocol.StatusSuccess
+}
+
+func (m *model) withdraw(a Act, v *modelVersion) protocol.Status {
+	if v == nil {
+		return protocol.StatusNotFound
+	}
+	if v.withdrawn {
+		return protocol.StatusSuccess
+	}
+	v.withdrawn = true
+	for _, l := range m.locations {
+		if l.back == a.Seq {
+			l.back = 0
+		}
+		if t := l.target(); t != nil && t.Seq == a.Seq && t.Reached == 0 && t.Abandoned == 0 {
+			m.abandon(l)
+		}
+	}
+	return protocol.StatusSuccess
+}
+
+func (m *model) retry(chosen []*modelLocation) {
+	for _, l := range chosen {
+		t := l.target()
+		if t == nil || t.Reached != 0 || l.back != 0 {
+			continue
+		}
+		failing := slices.ContainsFunc(m.instances, func(i *modelInstance) bool {
+			return i.location == l.id && i.report.Generation == t.Generation && i.report.Status == StatusFailed
+		})
+		if v := m.version(t.Seq); v.withdrawn || t.Abandoned == 0 && !l.stuck && !failing {
+			continue
+		}
+		l.reelections = 0
+		m.assign(l, t.Seq, CauseRetry)
+	}
+	if m.halted != 0 {
+		m.halted, m.haltedIn, m.resumed = 0, "", m.moment()
+		for _, l := range chosen {
+			l.reelections = 0
+		}
+	}
+}
