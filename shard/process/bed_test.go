@@ -128,6 +128,11 @@ func (b *bed) check(before kept, a Answer) error {
 	case len(b.touched) > MaxMembers+1 || len(b.Members())-joined > len(before.members):
 		return fmt.Errorf("it touched %d members", len(b.touched))
 	}
+	for _, m := range b.out.Inbox {
+		if b.Member(m.ID) != m || !m.listed {
+			return fmt.Errorf("%s has something new, and is no member", m.Name)
+		}
+	}
 	for m := range b.touched {
 		if _, was := before.members[m]; !was && b.Member(m.ID) != m {
 			return fmt.Errorf("a member was touched that is none")

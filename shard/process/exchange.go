@@ -152,7 +152,7 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 	return to, Answer{}
 }
 
-// room refuses an exchange that there is no room for: the sender hears of it, and no one else.
+// room refuses an exchange that there is no room for. Its sender alone is affected.
 func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
 	case m.open >= MaxOpen:

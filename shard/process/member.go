@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -111,6 +112,10 @@ func (p *Process) remove(at At, m *Member) {
 	p.members = slices.Delete(p.members, k, k+1)
 	p.releaseItems(at, m, len(m.items))
 	m.items = nil
+	if m.listed {
+		m.listed = false
+		at.Out.Inbox = slices.DeleteFunc(at.Out.Inbox, func(x *Member) bool { return x == m })
+	}
 	p.changeMember(at, m)
 	if _, of := p.seat(m.ID); of {
 		if m.Prepared == p.epoch {
@@ -124,6 +129,26 @@ func (p *Process) remove(at At, m *Member) {
 		}
 	}
 	p.change(at)
+}
+
+// Acked is up to which seq the member has acknowledged its inbox: what is pushed over a new connection begins there.
+func (m *Member) Acked() uint64 { return m.acked }
+
+// LastSeq is the last seq that the inbox has had.
+func (m *Member) LastSeq() uint64 { return m.lastSeq }
+
+// Describe returns the member in a line, for tests and people.
+func (m *Member) Describe() string {
+	text := fmt.Sprintf("%q attributes %q candidate %v, joined at %d, prepared %d, completed %d, inbox %d to %d:",
+		m.Name, m.Attributes, m.Candidate, m.Joined, m.Prepared, m.Completed, m.acked, m.lastSeq)
+	for k := range m.items {
+		i := &m.items[k]
+		text += fmt.Sprintf(" %d %v of %d", i.seq, i.kind, i.epoch)
+		if i.exchange != nil {
+			text += fmt.Sprintf(" (%d)", i.exchange.id)
+		}
+	}
+	return text
 }
 
 // Size is what the member counts for in a quota of bytes.

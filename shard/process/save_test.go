@@ -30,16 +30,30 @@ const full = `
 
 func TestWhatIsSavedIsLoaded(t *testing.T) {
 	s := play(t, full)
-	before := s.picture()
+	before, lines := s.picture(), s.describe()
 	if err := s.reload(); err != nil {
 		t.Fatal(err)
 	}
-	if after := s.picture(); !reflect.DeepEqual(before, after) {
+	if after := s.picture(); !reflect.DeepEqual(before, after) || lines != s.describe() {
 		t.Errorf("%+v\nbecame\n%+v", before, after)
+	}
+	for _, text := range []string{"exchange 2 of", "result of", "3 acts", "9 end of", "candidate true"} {
+		if !strings.Contains(lines, text) {
+			t.Errorf("%q is not in\n%s", text, lines)
+		}
 	}
 	if s.WholeRevision() == 0 || s.Audit()[1].Wall == 0 || s.Results()[0].Wall == 0 {
 		t.Error("revisions or times are lost")
 	}
+}
+
+// describe draws a process and its members.
+func (s *script) describe() string {
+	lines := s.Process.Describe()
+	for _, m := range s.Members() {
+		lines += "\n" + m.Describe()
+	}
+	return lines
 }
 
 func clone(t *testing.T, p *Process) *Process {

@@ -1,5 +1,7 @@
 package process
 
+import "fmt"
+
 // A watch sees a view of a process: a head, and rows that are known by a number. Each view is known to have changed at
 // a revision. Readers take what has changed since the revision that they know.
 //
@@ -80,6 +82,22 @@ func (p *Process) Head() Head {
 		h.LastAct = p.audit[n-1]
 	}
 	return h
+}
+
+// Describe returns the process in a line, for tests and people.
+func (p *Process) Describe() string {
+	text := fmt.Sprintf("epoch %d %v since %d, opened %d, coordinator %d of %v, late %v, changed at %d, opens %d",
+		p.epoch, p.state, p.since, p.opened, p.coordinator, p.view, p.late, p.changed, p.opens)
+	text += fmt.Sprintf(", due %d, spec %+v, revisions %+v, last exchange %d", p.due, p.spec, p.revisions,
+		p.lastExchange)
+	for _, e := range p.exchanges {
+		text += fmt.Sprintf("; exchange %d of %d in %d: %v, %d bytes, %d replies, waits for %d", e.id, e.from, e.epoch,
+			e.outcome, len(e.payload), len(e.replies), e.missing)
+	}
+	for _, r := range p.results {
+		text += fmt.Sprintf("; result of %d: %d bytes", r.Epoch, len(r.Payload))
+	}
+	return text + fmt.Sprintf("; %d acts", len(p.audit))
 }
 
 // Result returns the result of an epoch, nil where it is not kept.

@@ -101,7 +101,7 @@ func TestWhyNamesAFew(t *testing.T) {
 	}
 }
 
-// TestGoneSaysWhy: a member that was kicked learns by whom and why, whatever it asks for; one that left does not.
+// TestGoneSaysWhy: a member that was kicked is answered by whom and why, whatever it asks for; one that left is not.
 func TestGoneSaysWhy(t *testing.T) {
 	s := play(t, three+`
 		kick b misbehaves`)
