@@ -141,8 +141,8 @@ func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	return nil
 }
 
-// Failed takes over that the governor has found a host silent or stuck. The term is that of the governor, the epoch that
-// of the target which the host had then.
+// Failed takes over that the governor has found a host silent or stuck. The term is that of the governor, the epoch
+// that of the target which the host had then.
 func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why Reason, text string) Answer {
 	h := r.Host(id)
 	switch {

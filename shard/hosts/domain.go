@@ -89,7 +89,7 @@ func (r *Records) checkKeys(d Domain, except *Host) error {
 		}
 		for _, l := range h.Domain {
 			if d.value(l.Key) == "" {
-				return fmt.Errorf("the failure domain lacks the key %s, which host %s has: give --failure-domain with it",
+				return fmt.Errorf("the failure domain lacks the key %s, which host %s has: give it by --failure-domain",
 					l.Key, h.Name)
 			}
 		}

@@ -89,7 +89,7 @@ func (f *fixture) reach(name string) {
 	f.done(f.Reach(f.at(), 7, h.ID, h.Target.Variant, h.Target.Epoch))
 }
 
-// member puts a membership on record: "v1 l1024" are replica 1 as a voter and 1024 as a learner.
+// known puts a membership on record.
 func (f *fixture) known(id ShardID, change uint64, voters, learners []uint64) Answer {
 	var list []Member
 	for _, r := range voters {

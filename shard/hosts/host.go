@@ -50,8 +50,8 @@ func (r Reason) Failed() bool { return r == ReasonSilent || r == ReasonStuck }
 // State is one of the two states of a host: the one that it is to have, or the one that the cluster has brought it to.
 type State struct {
 	Variant protocol.HostState
-	// Epoch counts how often the host was to be online. A restart that was not noticed as a failure begins a new one, so
-	// that the current state differs from the target all the same.
+	// Epoch counts how often the host was to be online. A restart that was not noticed as a failure begins a new one,
+	// so that the current state differs from the target all the same.
 	Epoch  uint64
 	Reason Reason
 	Text   string
@@ -83,7 +83,8 @@ type Host struct {
 	Target      State
 	Cordoned    bool
 
-	// Failures counts how often in a row it was taken for failed; before ReturnAfter, in shard time, it does not return.
+	// Failures counts how often in a row it was taken for failed; before ReturnAfter, in shard time, it does not
+	// return.
 	Failures    uint64
 	ReturnAfter uint64
 	// Replaces is the host whose place it took, 0 for none.

@@ -71,8 +71,8 @@ type Join struct {
 	Level       level.Level
 	// Replace names the living host whose place it takes, empty for none.
 	Replace string
-	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown it,
-	// or that the cluster asks for neither.
+	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown
+	// it, or that the cluster asks for neither.
 	Token   string
 	Trusted bool
 	// Heard says that the leader that proposes the command hears the host that is to be replaced; Grace is the largest
@@ -164,8 +164,9 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 // checkJoin holds a newcomer against those that are there, but for the host whose place it takes.
 func (r *Records) checkJoin(at At, next, old *Host) Answer {
 	if other := r.Named(next.Name); other != nil && other != old {
-		return refuse(protocol.StatusAlreadyExists, "there is a host %s with another data directory: give another --name, "+
-			"or --replace %s where that one is gone for good", other.Name, other.Name)
+		return refuse(protocol.StatusAlreadyExists,
+			"there is a host %s with another data directory: give another --name, "+
+				"or --replace %s where that one is gone for good", other.Name, other.Name)
 	}
 	if err := cmp.Or(r.checkVersion(next.Version, old), checkLevel(at, next), r.checkKeys(next.Domain, old),
 		r.checkAddresses(&next.Addresses, old)); err != nil {

@@ -13,21 +13,31 @@ func TestWhoMayJoin(t *testing.T) {
 		status protocol.Status
 		words  string
 	}{
-		"a name":             {func(_ *fixture, j *Join) { j.Name = "" }, protocol.StatusBadRequest, "name"},
-		"a sound name":       {func(_ *fixture, j *Join) { j.Name = "a b" }, protocol.StatusBadRequest, "0x20"},
-		"an address":         {func(_ *fixture, j *Join) { j.Addresses.Raft = "" }, protocol.StatusBadRequest, "Raft"},
-		"an incarnation":     {func(_ *fixture, j *Join) { j.Incarnation = Incarnation{} }, protocol.StatusBadRequest, "128"},
-		"a domain in order":  {func(_ *fixture, j *Join) { j.Domain = Domain{{"b", "x"}, {"a", "y"}} }, protocol.StatusBadRequest, "order"},
-		"the cluster":        {func(_ *fixture, j *Join) { j.Cluster = "other" }, protocol.StatusPreconditionFailed, "cluster c"},
-		"a free name":        {func(_ *fixture, j *Join) { j.Name = "b" }, protocol.StatusAlreadyExists, "--replace b"},
-		"a near version":     {func(_ *fixture, j *Join) { j.Version = "1.6.0" }, protocol.StatusPreconditionFailed, "same minor version"},
-		"no older version":   {func(_ *fixture, j *Join) { j.Version = "v1.2.9" }, protocol.StatusPreconditionFailed, "same minor version"},
-		"the level":          {func(_ *fixture, j *Join) { j.Level-- }, protocol.StatusPreconditionFailed, "feature level"},
-		"an own address":     {func(_ *fixture, j *Join) { j.Addresses.Raft = "a:7402" }, protocol.StatusPreconditionFailed, "host a is at a:7402"},
-		"the keys of others": {func(f *fixture, _ *Join) { f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}})) }, protocol.StatusPreconditionFailed, "lacks the key dc"},
-		"a token":            {func(_ *fixture, j *Join) { j.Trusted = false }, protocol.StatusUnauthorized, "join-token"},
+		"a name":       {func(_ *fixture, j *Join) { j.Name = "" }, protocol.StatusBadRequest, "name"},
+		"a sound name": {func(_ *fixture, j *Join) { j.Name = "a b" }, protocol.StatusBadRequest, "0x20"},
+		"an address":   {func(_ *fixture, j *Join) { j.Addresses.Raft = "" }, protocol.StatusBadRequest, "Raft"},
+		"an incarnation": {func(_ *fixture, j *Join) { j.Incarnation = Incarnation{} }, protocol.StatusBadRequest,
+			"128"},
+		"a domain in order": {func(_ *fixture, j *Join) { j.Domain = Domain{{"b", "x"}, {"a", "y"}} },
+			protocol.StatusBadRequest, "order"},
+		"the cluster": {func(_ *fixture, j *Join) { j.Cluster = "other" }, protocol.StatusPreconditionFailed,
+			"cluster c"},
+		"a free name": {func(_ *fixture, j *Join) { j.Name = "b" }, protocol.StatusAlreadyExists, "--replace b"},
+		"a near version": {func(_ *fixture, j *Join) { j.Version = "1.6.0" }, protocol.StatusPreconditionFailed,
+			"same minor version"},
+		"no older version": {func(_ *fixture, j *Join) { j.Version = "v1.2.9" }, protocol.StatusPreconditionFailed,
+			"same minor version"},
+		"the level": {func(_ *fixture, j *Join) { j.Level-- }, protocol.StatusPreconditionFailed,
+			"feature level"},
+		"an own address": {func(_ *fixture, j *Join) { j.Addresses.Raft = "a:7402" },
+			protocol.StatusPreconditionFailed, "host a is at a:7402"},
+		"the keys of others": {func(f *fixture, _ *Join) { f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}})) },
+			protocol.StatusPreconditionFailed, "lacks the key dc"},
+		"a token": {func(_ *fixture, j *Join) { j.Trusted = false }, protocol.StatusUnauthorized,
+			"join-token"},
 		"someone to replace": {func(_ *fixture, j *Join) { j.Replace = "x" }, protocol.StatusNotFound, "no host x"},
-		"a dead one":         {func(_ *fixture, j *Join) { j.Replace, j.Heard = "b", true }, protocol.StatusPreconditionFailed, "alive"},
+		"a dead one": {func(_ *fixture, j *Join) { j.Replace, j.Heard = "b", true },
+			protocol.StatusPreconditionFailed, "alive"},
 		"a quorum without it": {func(f *fixture, j *Join) {
 			f.done(f.Shutdown(f.at(), 3, incarnation(3), 1))
 			j.Replace = "b"
@@ -36,7 +46,8 @@ func TestWhoMayJoin(t *testing.T) {
 			f.done(f.Expel(f.at(), "c", true, 0))
 			j.Incarnation = incarnation(3)
 		}, protocol.StatusPreconditionFailed, "expelled"},
-		"the name of its directory": {func(_ *fixture, j *Join) { j.Incarnation = incarnation(3) }, protocol.StatusPreconditionFailed, "of host c"},
+		"the name of its directory": {func(_ *fixture, j *Join) { j.Incarnation = incarnation(3) },
+			protocol.StatusPreconditionFailed, "of host c"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, j := born(t, "a", "b", "c"), joinOf("d", 4)

@@ -13,7 +13,8 @@ const (
 	// one of them has.
 	MaxShards   = 257
 	MaxReplicas = 64
-	// MaxName, MaxAddress, MaxVersion and MaxText are the longest name, address, version, and text for people, in bytes.
+	// MaxName, MaxAddress, MaxVersion and MaxText are the longest name, address, version, and text for people, in
+	// bytes.
 	MaxName    = 256
 	MaxAddress = 512
 	MaxVersion = 64

@@ -25,7 +25,8 @@ type Policy struct {
 
 // DefaultPolicy is the policy of a new cluster.
 func DefaultPolicy() Policy {
-	return Policy{OfflineAfter: 5_000, ReplaceAfter: 10 * 60_000, StableFor: 10_000, BalanceEvery: 5 * 60_000, Copies: 2}
+	return Policy{OfflineAfter: 5_000, ReplaceAfter: 10 * 60_000, StableFor: 10_000, BalanceEvery: 5 * 60_000,
+		Copies: 2}
 }
 
 func (p *Policy) check() error {
@@ -55,8 +56,8 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// SetPolicy puts another policy in force. The one that it was made from is named, so that of two changes at once none is
-// lost.
+// SetPolicy puts another policy in force. The one that it was made from is named, so that of two changes at once none
+// is lost.
 func (r *Records) SetPolicy(at At, from, to Policy) Answer {
 	if err := to.check(); err != nil {
 		return badRequest(err)
@@ -79,7 +80,8 @@ func (p Policy) String() string {
 		"%d copies", p.Voters, p.OfflineAfter, p.ReplaceAfter, p.StableFor, p.BalanceEvery, p.Copies)
 }
 
-// WantedVoters is how many replicas of a shard should vote with so many hosts that belong to the cluster: an odd number.
+// WantedVoters is how many replicas of a shard should vote with so many hosts that belong to the cluster: an odd
+// number.
 func (p *Policy) WantedVoters(hosts int) int {
 	wanted := 5
 	switch {

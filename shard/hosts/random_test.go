@@ -210,9 +210,11 @@ func (r *random) check(before *Records) error {
 			return fmt.Errorf("host %d is ahead of its target", h.ID)
 		case h.Boot < r.boots[h.ID] && h.Current.Variant != protocol.HostExpelled:
 			return fmt.Errorf("host %d was started %d times and now %d", h.ID, r.boots[h.ID], h.Boot)
-		case h.Current.Variant == protocol.HostExpelled && r.Holds(h.ID) && old.Current.Variant != protocol.HostExpelled:
+		case h.Current.Variant == protocol.HostExpelled && r.Holds(h.ID) &&
+			old.Current.Variant != protocol.HostExpelled:
 			return fmt.Errorf("host %d is expelled with replicas", h.ID)
-		case old != nil && (!old.Current.same(&h.Current) || !old.Target.same(&h.Target)) && r.lastAudit == before.lastAudit:
+		case old != nil && (!old.Current.same(&h.Current) || !old.Target.same(&h.Target)) &&
+			r.lastAudit == before.lastAudit:
 			return fmt.Errorf("host %d changes, and that is not written down", h.ID)
 		}
 		names[h.Name] = names[h.Name] || h.Living()
@@ -246,8 +248,8 @@ func play(seed uint64, b bug, tally map[protocol.Status]int) error {
 	return nil
 }
 
-// TestInvariants: whatever is asked for in whatever order, what is refused changes nothing, what is saved is loaded, and
-// identities, names, epochs and ids of replicas are as they must be.
+// TestInvariants: whatever is asked for in whatever order, what is refused changes nothing, what is saved is loaded,
+// and identities, names, epochs and ids of replicas are as they must be.
 func TestInvariants(t *testing.T) {
 	tally := map[protocol.Status]int{}
 	for seed := range uint64(200) {

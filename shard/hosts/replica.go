@@ -48,7 +48,7 @@ type Replica struct {
 }
 
 // Member reports whether the replica is in its shard's membership.
-func (p *Replica) Member() bool { return p.Role == RoleLearner || p.Role == RoleVoter }
+func (r *Replica) Member() bool { return r.Role == RoleLearner || r.Role == RoleVoter }
 
 // Shard is what is known of the replicas of a shard. As with hosts, it is replaced and never written to.
 type Shard struct {
@@ -127,12 +127,13 @@ func (r *Records) edit(id ShardID) *Shard {
 // NextReplica is the id that the next replica gets.
 func (r *Records) NextReplica() uint64 { return r.lastReplica + 1 }
 
-// Allocate gives a replica of a shard on a host its id, before it is added to the membership with the number change. The
-// id is that of NextReplica, or of a replica of that host that was allocated and never added.
+// Allocate gives a replica of a shard on a host its id, before it is added to the membership with the number change.
+// The id is that of NextReplica, or of a replica of that host that was allocated and never added.
 func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change uint64) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	if s == nil || h == nil || !h.Living() {
-		return refuse(protocol.StatusNotFound, "there is no shard %d, or no host %d that belongs to the cluster", id, host)
+		return refuse(protocol.StatusNotFound, "there is no shard %d, or no host %d that belongs to the cluster", id,
+			host)
 	}
 	old := s.Replica(replica)
 	switch {
@@ -191,7 +192,8 @@ func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members [
 
 func orderly(members []Member) bool {
 	for i, m := range members {
-		if m.Role != RoleLearner && m.Role != RoleVoter || m.Replica == 0 || i > 0 && members[i-1].Replica >= m.Replica {
+		if m.Role != RoleLearner && m.Role != RoleVoter || m.Replica == 0 || i > 0 &&
+			members[i-1].Replica >= m.Replica {
 			return false
 		}
 	}

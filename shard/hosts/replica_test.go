@@ -16,25 +16,33 @@ func TestALearnerIsAddedPromotedAndRemoved(t *testing.T) {
 	f.done(f.Join(f.at(), joinOf("d", 4)))
 	f.refused(protocol.StatusStale, "1024", func() Answer { return f.Allocate(f.at(), 1, 4, 1025, 0) })
 	f.refused(protocol.StatusNotFound, "shard 9", func() Answer { return f.Allocate(f.at(), 9, 4, 1024, 0) })
-	f.refused(protocol.StatusPreconditionFailed, "replica of shard 1", func() Answer { return f.Allocate(f.at(), 1, 3, 1024, 0) })
+	f.refused(protocol.StatusPreconditionFailed, "replica of shard 1", func() Answer {
+		return f.Allocate(f.at(), 1, 3, 1024, 0)
+	})
 	f.done(f.Allocate(f.at(), 1, 4, 1024, 0))
 	f.done(f.Allocate(f.at(), 1, 4, 1024, 3)) // again, for another membership
 	f.refused(protocol.StatusStale, "there already", func() Answer { return f.Allocate(f.at(), 1, 3, 1024, 0) })
 	f.done(f.known(1, 4, []uint64{1, 2, 3}, []uint64{1024}))
 	f.existed(f.known(1, 4, []uint64{1, 2, 3}, []uint64{1024}))
 	f.refused(protocol.StatusStale, "change 4", func() Answer { return f.known(1, 3, []uint64{1, 2, 3}, nil) })
-	f.refused(protocol.StatusPreconditionFailed, "two memberships", func() Answer { return f.known(1, 4, []uint64{1, 2, 3}, nil) })
+	f.refused(protocol.StatusPreconditionFailed, "two memberships", func() Answer {
+		return f.known(1, 4, []uint64{1, 2, 3}, nil)
+	})
 	p := f.Shard(1).On(4)
 	if p.Role != RoleLearner || !p.Joined || f.NextReplica() != 1025 {
 		t.Fatalf("the learner is %+v", p)
 	}
-	f.refused(protocol.StatusPreconditionFailed, "is a learner", func() Answer { return f.Cleared(f.at(), 1, 1024, incarnation(4)) })
+	f.refused(protocol.StatusPreconditionFailed, "is a learner", func() Answer {
+		return f.Cleared(f.at(), 1, 1024, incarnation(4))
+	})
 	f.done(f.known(1, 5, []uint64{1, 2, 3, 1024}, nil))
 	f.done(f.known(1, 6, []uint64{1, 2, 3}, nil))
 	if p = f.Shard(1).On(4); p.Role != RoleRemoved {
 		t.Fatalf("the removed one is %+v", p)
 	}
-	f.refused(protocol.StatusPreconditionFailed, "another host", func() Answer { return f.Cleared(f.at(), 1, 1024, incarnation(3)) })
+	f.refused(protocol.StatusPreconditionFailed, "another host", func() Answer {
+		return f.Cleared(f.at(), 1, 1024, incarnation(3))
+	})
 	f.done(f.Cleared(f.at(), 1, 1024, incarnation(4)))
 	f.existed(f.Cleared(f.at(), 1, 1024, incarnation(4)))
 	if f.Shard(1).On(4) != nil || f.NextReplica() != 1025 {
@@ -57,13 +65,16 @@ func TestAMembershipOfOthersIsTakenOver(t *testing.T) {
 		t.Errorf("it is not loaded: %v", err)
 	}
 	for what, list := range map[string][]Member{
-		"none": nil, "no id": {{0, RoleVoter}}, "not by id": {{2, RoleVoter}, {1, RoleVoter}}, "no role": {{1, RoleNone}},
+		"none": nil, "no id": {{0, RoleVoter}}, "not by id": {{2, RoleVoter}, {1, RoleVoter}}, "no role": {{1,
+			RoleNone}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f.refused(protocol.StatusBadRequest, "by id", func() Answer { return f.Known(f.at(), 7, 1, 20, list) })
 		})
 	}
-	f.refused(protocol.StatusStale, "term 6", func() Answer { return f.Known(f.at(), 6, 1, 20, []Member{{1, RoleVoter}}) })
+	f.refused(protocol.StatusStale, "term 6", func() Answer {
+		return f.Known(f.at(), 6, 1, 20, []Member{{1, RoleVoter}})
+	})
 	f.refused(protocol.StatusNotFound, "shard 8", func() Answer { return f.known(8, 20, []uint64{1}, nil) })
 }
 
@@ -124,7 +135,9 @@ func TestTokens(t *testing.T) {
 	f.refused(protocol.StatusBadRequest, "secret", func() Answer { return f.CreateToken(f.at(), "t", [32]byte{}, 9) })
 	f.done(f.CreateToken(f.at(), "t", hash, 100))
 	f.existed(f.CreateToken(f.at(), "t", hash, 100))
-	f.refused(protocol.StatusAlreadyExists, "another secret", func() Answer { return f.CreateToken(f.at(), "t", [32]byte{2}, 9) })
+	f.refused(protocol.StatusAlreadyExists, "another secret", func() Answer {
+		return f.CreateToken(f.at(), "t", [32]byte{2}, 9)
+	})
 	if f.Token(1100, "t", incarnation(4)) == nil || f.Token(1101, "t", incarnation(4)) != nil {
 		t.Error("a token is good before its end, and not after it")
 	}
@@ -169,7 +182,8 @@ func TestTheAuditHistoryIsBounded(t *testing.T) {
 }
 
 func TestDomains(t *testing.T) {
-	for text, want := range map[string]string{"": "", "RACK=1,dc=A": "dc=a,rack=1", "dc": "error", "a=b=c": "error", "a=": "error"} {
+	for text, want := range map[string]string{"": "", "RACK=1,dc=A": "dc=a,rack=1", "dc": "error", "a=b=c": "error",
+		"a=": "error"} {
 		d, err := ParseDomain(text)
 		if err != nil != (want == "error") || err == nil && d.String() != want {
 			t.Errorf("%q: %s, %v", text, d, err)
@@ -178,7 +192,8 @@ func TestDomains(t *testing.T) {
 	for _, x := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"dc=a", "dc=a", 0}, {"dc=a,rack=1", "dc=a,rack=2", 1}, {"dc=a", "", 1}, {"dc=a", "dc=b,rack=1", 2}} {
+	}{{"", "", 0}, {"dc=a", "dc=a", 0}, {"dc=a,rack=1", "dc=a,rack=2", 1}, {"dc=a", "", 1}, {"dc=a", "dc=b,rack=1",
+		2}} {
 		a, _ := ParseDomain(x.a)
 		b, _ := ParseDomain(x.b)
 		if a.Distance(b) != x.want || b.Distance(a) != x.want {

@@ -64,7 +64,9 @@ func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
 		f.done(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "nothing was heard"))
 		f.existed(f.Failed(f.at(), 7, 2, epoch, ReasonSilent, "nothing was heard"))
 		f.now += wait
-		f.refused(protocol.StatusPreconditionFailed, "in 1 ms", func() Answer { return f.Return(f.at(), 2, incarnation(2), epoch) })
+		f.refused(protocol.StatusPreconditionFailed, "in 1 ms", func() Answer {
+			return f.Return(f.at(), 2, incarnation(2), epoch)
+		})
 		f.now++
 		f.done(f.Return(f.at(), 2, incarnation(2), epoch))
 		f.existed(f.Return(f.at(), 2, incarnation(2), epoch))
@@ -79,7 +81,9 @@ func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
 		t.Errorf("after a long time of health: %+v", h)
 	}
 	f.refused(protocol.StatusStale, "term 8", func() Answer { return f.Failed(f.at(), 8, 1, 2, ReasonSilent, "") })
-	f.refused(protocol.StatusBadRequest, "silent", func() Answer { return f.Failed(f.at(), 7, 1, 2, ReasonDrained, "") })
+	f.refused(protocol.StatusBadRequest, "silent", func() Answer {
+		return f.Failed(f.at(), 7, 1, 2, ReasonDrained, "")
+	})
 	if returnDelay(15) != 300<<11 && returnDelay(15) != maxReturnMillis || returnDelay(1<<40) != maxReturnMillis {
 		t.Error("the back-off has no bound")
 	}
@@ -112,12 +116,18 @@ func TestCordonAlterRename(t *testing.T) {
 	f.done(f.Cordon(f.at(), "a", false))
 	f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
 	f.existed(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
-	f.refused(protocol.StatusPreconditionFailed, "key dc", func() Answer { return f.Alter(f.at(), "b", Domain{{"rack", "1"}}) })
+	f.refused(protocol.StatusPreconditionFailed, "key dc", func() Answer {
+		return f.Alter(f.at(), "b", Domain{{"rack", "1"}})
+	})
 	f.refused(protocol.StatusNotFound, `"x"`, func() Answer { return f.Cordon(f.at(), "x", true) })
 	f.done(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
 	f.existed(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
-	f.refused(protocol.StatusStale, "start 0", func() Answer { return f.Rename(f.at(), 1, incarnation(1), 0, addresses("y")) })
-	f.refused(protocol.StatusPreconditionFailed, "own", func() Answer { return f.Rename(f.at(), 2, incarnation(2), 1, addresses("x")) })
+	f.refused(protocol.StatusStale, "start 0", func() Answer {
+		return f.Rename(f.at(), 1, incarnation(1), 0, addresses("y"))
+	})
+	f.refused(protocol.StatusPreconditionFailed, "own", func() Answer {
+		return f.Rename(f.at(), 2, incarnation(2), 1, addresses("x"))
+	})
 }
 
 // TestExpel is case 13: online needs force, the last one is refused with force too, again is a success.

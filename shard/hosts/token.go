@@ -58,11 +58,13 @@ func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) An
 	}
 	r.tokens = slices.DeleteFunc(slices.Clone(r.tokens), func(t *Token) bool { return at.Now >= t.Until })
 	if len(r.tokens) >= MaxTokens {
-		return refuse(protocol.StatusOverloaded, "there are %d tokens; revoke one, or wait until one is over", MaxTokens)
+		return refuse(protocol.StatusOverloaded, "there are %d tokens; revoke one, or wait until one is over",
+			MaxTokens)
 	}
 	moment := clock.Moment(at.Now)
 	k, _ := r.tokenIndex(id)
-	r.tokens = slices.Insert(r.tokens, k, &Token{ID: id, Hash: hash, Created: moment, Until: moment + millis, By: at.By})
+	r.tokens = slices.Insert(r.tokens, k, &Token{ID: id, Hash: hash, Created: moment, Until: moment + millis,
+		By: at.By})
 	r.revision++
 	r.note(at, EventToken, nil, "token %s was made for %d ms", id, millis)
 	return Answer{}
@@ -87,8 +89,9 @@ func (r *Records) useToken(at At, j *Join) Answer {
 	}
 	t := r.Token(at.Now, j.Token, j.Incarnation)
 	if t == nil {
-		return refuse(protocol.StatusUnauthorized, "the join token is unknown, over, revoked or used: make another one by "+
-			"signalbox host join-token")
+		return refuse(protocol.StatusUnauthorized,
+			"the join token is unknown, over, revoked or used: make another one by "+
+				"signalbox host join-token")
 	}
 	next := *t
 	next.Used = j.Incarnation

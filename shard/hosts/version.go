@@ -36,8 +36,8 @@ func (r *Records) checkVersion(version string, except ...*Host) error {
 			continue
 		}
 		if own.major != other.major || own.minor-other.minor > 1 || other.minor-own.minor > 1 {
-			return fmt.Errorf("version %s beside %s of host %s: hosts of a cluster are of the same minor version, or of "+
-				"two that follow one another", version, h.Version, h.Name)
+			return fmt.Errorf("version %s beside %s of host %s: hosts of a cluster are of the same minor version, or "+
+				"of two that follow one another", version, h.Version, h.Name)
 		}
 	}
 	return nil
@@ -55,8 +55,8 @@ func contains(list []*Host, h *Host) bool {
 // checkLevel checks that a host can follow the cluster.
 func checkLevel(at At, h *Host) error {
 	if h.Level < at.Level {
-		return fmt.Errorf("the cluster is at feature level %d, and host %s can follow up to %d: start a newer version of "+
-			"Signalbox there", at.Level, h.Name, h.Level)
+		return fmt.Errorf("the cluster is at feature level %d, and host %s can follow up to %d: start a newer version "+
+			"of Signalbox there", at.Level, h.Name, h.Level)
 	}
 	return nil
 }

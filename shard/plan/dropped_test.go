@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAStepThatIsDroppedIsNoFailure: it is over, in the term of the leader alone, and its subject keeps the failures that
-// it had and no more.
+// TestAStepThatIsDroppedIsNoFailure: it is over, in the term of the leader alone, and its subject keeps the failures
+// that it had and no more.
 func TestAStepThatIsDroppedIsNoFailure(t *testing.T) {
 	p, s := begun(t, 1)
 	expect(t, "by another term", p.Drop(at(1001, 6), s.Act(5)), OtherTerm)

@@ -75,8 +75,8 @@ type Type[S, O, P any] struct {
 	// Reached says from what can be seen how far a step has come, and whether it has reached what it is for. Executors
 	// report nothing else.
 	Reached func(v View[S, O, P], s *Step[P]) (to Phase, done bool)
-	// Judge says whether an executor may act for a step that has not reached what it is for: Perform, Wait, or Drop where
-	// it is not wanted any more or no longer allowed. Nil says Perform. A rule must not propose what Judge drops.
+	// Judge says whether an executor may act for a step that has not reached what it is for: Perform, Wait, or Drop
+	// where it is not wanted any more or no longer allowed. Nil says Perform. A rule must not propose what Judge drops.
 	Judge func(v View[S, O, P], s *Step[P]) Advice
 	// Model returns the state and the observations after the step, for dry runs. It changes nothing in place.
 	Model func(v View[S, O, P], s *Step[P]) (S, O)
@@ -86,8 +86,8 @@ type Type[S, O, P any] struct {
 type Planner[S, O, P any] struct {
 	Rules []Rule[S, O, P]
 	Types []Type[S, O, P]
-	// Pass returns the state and the observations after so many milliseconds in which nothing was done, for dry runs. It
-	// changes nothing in place; nil leaves both as they are.
+	// Pass returns the state and the observations after so many milliseconds in which nothing was done, for dry runs.
+	// It changes nothing in place; nil leaves both as they are.
 	Pass func(v View[S, O, P], millis uint64) (S, O)
 }
 

@@ -1,0 +1,132 @@
+package governor
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// The kinds of steps. The numbers stand in logs: they never change their meaning.
+const (
+	// KindTransfer hands the leadership of Shard from From to Host.
+	KindTransfer plan.Kind = 1
+	// KindAdd adds replica Replica on Host to Shard as a learner.
+	KindAdd plan.Kind = 2
+	// KindPromote makes the learner Replica of Shard a voter.
+	KindPromote plan.Kind = 3
+	// KindRemove removes Replica, a voter or a learner, from Shard.
+	KindRemove plan.Kind = 4
+	// KindClear makes Host stop and delete Replica of Shard, which is no member any more.
+	KindClear plan.Kind = 5
+	// KindFail gives Host the target Offline, for Reason and Text.
+	KindFail plan.Kind = 6
+	// KindReach brings Host to its target.
+	KindReach plan.Kind = 7
+)
+
+// Action is what a step asks for. Which fields count depends on its kind; the others are zero.
+type Action struct {
+	Shard   hosts.ShardID
+	Replica uint64
+	// Host is the one that the action is about.
+	Host shard.HostID
+	From shard.HostID
+	// Change numbers the membership that it was planned for: the engine carries it out in no other.
+	Change uint64
+	// Variant and Epoch are of the target that Host had.
+	Variant protocol.HostState
+	Epoch   uint64
+	Reason  hosts.Reason
+	Text    string
+}
+
+const formNumber = 1
+
+func (a *Action) code(c *form.Coder) {
+	c.Form(formNumber)
+	reason := uint64(a.Reason)
+	c.Numbers((*uint64)(&a.Shard), &a.Replica, (*uint64)(&a.Host), (*uint64)(&a.From), &a.Change, &a.Epoch, &reason)
+	c.Must(reason <= uint64(hosts.ReasonReplaced), "the reason is %d", reason)
+	a.Reason = hosts.Reason(reason)
+	form.Enum(c, &a.Variant, protocol.HostExpelled+1)
+	c.Text(&a.Text, hosts.MaxText)
+}
+
+func appendAction(dst []byte, a Action) []byte {
+	c := form.Writer(dst)
+	a.code(c)
+	return c.Data()
+}
+
+func readAction(src []byte) (a Action, err error) {
+	c := form.Reader(src)
+	a.code(c)
+	return a, c.Finish("governor: read a step")
+}
+
+// Config returns what plans of a governor have in common.
+func Config() *plan.Config[Action] {
+	return &plan.Config[Action]{Open: 16, Delay: 1_000, MaxDelay: 60_000, Attempts: 3, Append: appendAction,
+		Read: readAction}
+}
+
+// shardSubject is the subject of changes of one shard, which exclude one another.
+func shardSubject(id hosts.ShardID) plan.Subject {
+	return plan.Subject("shard/" + strconv.FormatUint(uint64(id), 10))
+}
+
+// hostSubject is the subject of changes of one host's states.
+func hostSubject(id shard.HostID) plan.Subject {
+	return plan.Subject("host/" + strconv.FormatUint(uint64(id), 10))
+}
+
+// leadersSubject is occupied by transfers that spread leaders: there is one at a time.
+const leadersSubject plan.Subject = "leaders"
+
+// proposal makes a step of an action.
+func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
+	pr := plan.Proposal[Action]{Kind: kind, Payload: a, Subject: shardSubject(a.Shard)}
+	switch kind {
+	case KindAdd:
+		pr.With = []plan.Subject{plan.Subject("copy/" + strconv.FormatUint(uint64(a.Host), 10))}
+	case KindClear:
+		pr.Subject = plan.Subject(fmt.Sprintf("clear/%d/%d", a.Shard, a.Replica))
+	case KindFail, KindReach:
+		pr.Subject = hostSubject(a.Host)
+	}
+	return pr
+}
+
+// describe says in words what a step does.
+func describe(v View, pr *plan.Proposal[Action]) string {
+	a := &pr.Payload
+	host := nameOf(v.State, a.Host)
+	switch pr.Kind {
+	case KindTransfer:
+		return fmt.Sprintf("shard %d: handing the leadership from %s to %s", a.Shard, nameOf(v.State, a.From), host)
+	case KindAdd:
+		return fmt.Sprintf("shard %d: adding %s as a learner, replica %d", a.Shard, host, a.Replica)
+	case KindPromote:
+		return fmt.Sprintf("shard %d: making %s a voter", a.Shard, host)
+	case KindRemove:
+		return fmt.Sprintf("shard %d: removing %s, replica %d", a.Shard, host, a.Replica)
+	case KindClear:
+		return fmt.Sprintf("shard %d: deleting replica %d on %s", a.Shard, a.Replica, host)
+	case KindFail:
+		return fmt.Sprintf("host %s is to be offline: %s", host, a.Text)
+	}
+	return fmt.Sprintf("host %s becomes %s", host, a.Variant)
+}
+
+// nameOf returns the name of a host, or what stands for one that no record has.
+func nameOf(r *hosts.Records, id shard.HostID) string {
+	if h := r.Host(id); h != nil {
+		return h.Name
+	}
+	return "an unknown host"
+}

@@ -1,0 +1,416 @@
+package governor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// cases are what happens in a cluster of one data shard, and all that the governor does about it: seconds from now,
+// rule and step. The numbers are those of the page of cases.
+var cases = []struct {
+	name  string
+	given func(t *testing.T) *scene
+	want  string
+}{
+	{"rest: three voters", func(t *testing.T) *scene { return newScene(t, "a", "b", "c") }, ``},
+	{"1: one host becomes three", func(t *testing.T) *scene {
+		s := newScene(t, "a")
+		s.join("b", "", "")
+		s.join("c", "", "")
+		return s
+	}, `
+		0 copies: shard 0: adding b as a learner, replica 1024
+		0 copies: shard 0: adding c as a learner, replica 1025
+		0 online: host b becomes ONLINE
+		0 online: host c becomes ONLINE
+		0 few: shard 0: making b a voter
+		0 few: shard 0: making c a voter
+		0 copies: shard 1: adding b as a learner, replica 1026
+		0 copies: shard 1: adding c as a learner, replica 1027
+		0 few: shard 1: making b a voter
+		0 few: shard 1: making c a voter
+		0 leaders: shard 1: handing the leadership from a to b`},
+	{"two hosts: one voter and one learner", func(t *testing.T) *scene {
+		s := newScene(t, "a")
+		s.join("b", "", "")
+		return s
+	}, `
+		0 copies: shard 0: adding b as a learner, replica 1024
+		0 online: host b becomes ONLINE
+		0 copies: shard 1: adding b as a learner, replica 1025`},
+	{"4: the leader of all stops", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.Seen.Shards[1].Leader = 1
+		s.stops("a")
+		return s
+	}, `
+		0 governor: shard 0: handing the leadership from a to b
+		0 leaving: shard 1: handing the leadership from a to b
+		0 leaving: host a becomes OFFLINE
+		300 leaders: shard 1: handing the leadership from b to c`},
+	{"5: a voter stops beside a learner", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.learner("d", "")
+		s.stops("c")
+		return s
+	}, `
+		0 leaving: shard 0: making d a voter
+		0 leaving: shard 0: removing c, replica 3
+		0 leaving: shard 1: making d a voter
+		0 leaving: shard 1: removing c, replica 3
+		0 leaving: host c becomes OFFLINE
+		0 clear: shard 0: deleting replica 3 on c
+		0 clear: shard 1: deleting replica 3 on c`},
+	{"7: a voter dies beside a learner", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.learner("d", "")
+		s.dies("c", 3000, 0)
+		return s
+	}, `
+		2 failed: host c is to be offline: nothing was heard of it for 5000 ms
+		2 leaving: host c becomes OFFLINE
+		602 dead: shard 0: removing c, replica 3
+		602 dead: shard 1: removing c, replica 3
+		602 few: shard 0: making d a voter
+		602 few: shard 1: making d a voter`},
+	{"8: a voter dies, and none can vote in its place", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.dies("c", 6000, 0)
+		return s
+	}, `
+		0 failed: host c is to be offline: nothing was heard of it for 6000 ms
+		0 leaving: host c becomes OFFLINE
+		then: no-spare`},
+	{"10: a host is replaced whose directory was wiped", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.dies("b", 3000, 1)
+		s.join("b", "", "b")
+		return s
+	}, `
+		0 dead: shard 0: removing b, replica 2
+		0 dead: shard 1: removing b, replica 2
+		0 copies: shard 0: adding b as a learner, replica 1024
+		0 leaders: shard 1: handing the leadership from a to c
+		0 online: host b becomes ONLINE
+		0 few: shard 0: making b a voter
+		0 copies: shard 1: adding b as a learner, replica 1025
+		0 few: shard 1: making b a voter
+		0 expelled: host b becomes EXPELLED`},
+	{"two of three die", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.dies("b", 6000, 1)
+		s.dies("c", 6000, 0)
+		s.Seen.Shards[1].Leader = 0
+		return s
+	}, `
+		0 failed: host b is to be offline: nothing was heard of it for 6000 ms
+		0 failed: host c is to be offline: nothing was heard of it for 6000 ms
+		0 leaving: host b becomes OFFLINE
+		0 leaving: host c becomes OFFLINE
+		then: no-leader quorum`},
+	{"a host is expelled by force: two are left", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.done(s.State.Expel(s.at(), "a", true, 1000))
+		return s
+	}, `
+		0 governor: shard 0: handing the leadership from a to b
+		0 dead: shard 0: removing a, replica 1
+		0 dead: shard 1: removing a, replica 1
+		0 leaders: shard 1: handing the leadership from b to c
+		1 expelled: host a becomes EXPELLED`},
+	{"the only voter of two hosts is drained", func(t *testing.T) *scene {
+		s := newScene(t, "a")
+		s.learner("b", "")
+		s.done(s.State.Drain(s.at(), "a"))
+		return s
+	}, `
+		0 leaving: shard 0: making b a voter
+		0 governor: shard 0: handing the leadership from a to b
+		0 leaving: shard 0: removing a, replica 1
+		0 leaving: shard 1: making b a voter
+		0 leaving: shard 1: handing the leadership from a to b
+		0 leaving: shard 1: removing a, replica 1
+		0 leaving: host a becomes OFFLINE
+		0 clear: shard 0: deleting replica 1 on a
+		0 clear: shard 1: deleting replica 1 on a`},
+	{"22: one host leads everything", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		addShards(s, 2, 3)
+		s.Seen.Shards[1].Leader, s.Seen.Shards[2].Leader, s.Seen.Shards[3].Leader = 1, 1, 1
+		return s
+	}, `
+		0 leaders: shard 1: handing the leadership from a to b
+		0 leaders: shard 2: handing the leadership from a to c`},
+	{"22: a cordoned host gets no leadership", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		addShards(s, 2, 3)
+		s.Seen.Shards[1].Leader, s.Seen.Shards[2].Leader, s.Seen.Shards[3].Leader = 1, 1, 1
+		s.done(s.State.Cordon(s.at(), "c", true))
+		return s
+	}, `
+		0 leaders: shard 1: handing the leadership from a to b
+		0 leaders: shard 2: handing the leadership from a to b`},
+	{"voters spread over domains", func(t *testing.T) *scene {
+		s := newScene(t, "a dc=x", "b dc=x", "c dc=y")
+		s.learner("d", "dc=z")
+		return s
+	}, `
+		0 domains: shard 0: making d a voter
+		0 excess: shard 0: removing b, replica 2
+		0 clear: shard 0: deleting replica 2 on b
+		0 copies: shard 0: adding b as a learner, replica 1026
+		0 domains: shard 1: making d a voter
+		0 excess: shard 1: removing a, replica 1
+		0 clear: shard 1: deleting replica 1 on a
+		0 copies: shard 1: adding a as a learner, replica 1027`},
+	{"a leadership is wished for", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.done(s.State.Transfer(s.at(), 1, "c"))
+		return s
+	}, `
+		0 wish: shard 1: handing the leadership from b to c`},
+	{"four voters and one of them away for good", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c", "d", "e")
+		s.dies("e", 9000, 0)
+		s.dies("d", 9000, 0)
+		s.done(s.State.Expel(s.at(), "e", true, 1000))
+		s.offline("d", 700_000)
+		return s
+	}, `
+		0 dead: shard 0: removing e, replica 5
+		0 dead: shard 0: removing d, replica 4
+		0 dead: shard 1: removing e, replica 5
+		0 dead: shard 1: removing d, replica 4
+		1 expelled: host e becomes EXPELLED`},
+	{"a restart that was not noticed", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2}, Number: 1,
+			Addresses: addressesOf("b"), Level: 4}))
+		s.Now += 1000
+		return s
+	}, `
+		0 online: host b becomes ONLINE`},
+	{"a learner that never catches up", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.learner("d", "")
+		s.Seen.shard(1).replica(1025).BehindFor = lostMillis
+		return s
+	}, `
+		0 lagging: shard 1: removing d, replica 1025
+		0 clear: shard 1: deleting replica 1025 on d
+		0 copies: shard 1: adding d as a learner, replica 1026`},
+}
+
+// addShards adds data shards like shard 1.
+func addShards(s *scene, ids ...hosts.ShardID) {
+	for _, id := range ids {
+		next := s.Seen.shard(1)
+		report := *next
+		report.Shard = id
+		s.Seen.Shards = append(s.Seen.Shards, report)
+	}
+	records := hosts.New("c", append([]hosts.ShardID{1}, ids...))
+	var founders []hosts.Founder
+	for _, h := range s.State.Hosts() {
+		founders = append(founders, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
+			Addresses: h.Addresses, Level: h.Level})
+	}
+	records.Found(hosts.At{Now: 1000}, founders)
+	s.State = records
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.Join(c.given(t).play(), "\n")
+			if want := strings.ReplaceAll(strings.TrimSpace(c.want), "\t", ""); got != want {
+				t.Errorf("it does\n%s\n\nand should do\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestVotes is the table of membership changes: case 16. The voters are those of shard 1 after it comes to rest.
+func TestVotes(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		born   string
+		change func(s *scene)
+		want   string
+	}{
+		{"one", "a", func(*scene) {}, "a"},
+		{"two learners", "a", func(s *scene) { s.learner("b", ""); s.learner("c", "") }, "abc"},
+		{"one learner", "a", func(s *scene) { s.learner("b", "") }, "a"},
+		{"a fourth", "abc", func(s *scene) { s.learner("d", "") }, "abc"},
+		{"a fourth and a fifth", "abc", func(s *scene) { s.learner("d", ""); s.learner("e", "") }, "abcde"},
+		{"a sixth", "abcde", func(s *scene) { s.learner("f", "") }, "abcde"},
+		{"four of a birth", "abcd", func(*scene) {}, "abc"},
+		{"an excess where one is away", "abcd", func(s *scene) { s.dies("b", 9000, 1); s.offline("b", 1) }, "acd"},
+		{"offline without a replacement", "abc", func(s *scene) { s.dies("b", 9000, 1); s.offline("b", 900_000) },
+			"abc"},
+		{"offline with one", "abc", func(s *scene) {
+			s.learner("d", "")
+			s.dies("b", 9000, 1)
+			s.offline("b", 900_000)
+		}, "acd"},
+		{"offline with a cordoned one", "abc", func(s *scene) {
+			s.learner("d", "")
+			s.done(s.State.Cordon(s.at(), "d", true))
+			s.dies("b", 9000, 1)
+			s.offline("b", 900_000)
+		}, "abc"},
+		{"expelled without a replacement", "abc", func(s *scene) {
+			s.dies("b", 9000, 1)
+			s.offline("b", 1)
+			s.done(s.State.Expel(s.at(), "b", false, 10))
+		}, "ac"},
+		{"drained with a replacement", "abc", func(s *scene) {
+			s.learner("d", "")
+			s.done(s.State.Drain(s.at(), "b"))
+		}, "acd"},
+		{"drained without one", "abc", func(s *scene) { s.done(s.State.Drain(s.at(), "b")) }, "abc"},
+		{"a tie of domains keeps", "abc", func(s *scene) { s.learner("d", "") }, "abc"},
+		{"the policy asks for one", "abc", func(s *scene) { s.voters(1) }, "b"},
+		{"the policy asks for three", "abcde", func(s *scene) { s.voters(3) }, "abc"},
+		{"two are left of three", "abc", func(s *scene) {
+			s.dies("b", 9000, 1)
+			s.offline("b", 1)
+			s.done(s.State.Expel(s.at(), "b", false, 10))
+		}, "ac"},
+		{"no quorum", "abc", func(s *scene) {
+			s.learner("d", "")
+			s.dies("b", 9000, 1)
+			s.dies("c", 9000, 0)
+			s.offline("b", 900_000)
+		}, "abc"},
+		{"a replica of no record", "abc", func(s *scene) {
+			s.State.Known(s.at(), 0, 1, 1, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
+				Role: hosts.RoleVoter},
+				{Replica: 3, Role: hosts.RoleVoter}, {Replica: 900, Role: hosts.RoleVoter}})
+			s.Seen.shard(1).Change = 1
+		}, "abc"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := newScene(t, strings.Split(x.born, "")...)
+			x.change(s)
+			if got := s.votersAtRest(); got != x.want {
+				t.Errorf("%s vote, and %s should", got, x.want)
+			}
+		})
+	}
+}
+
+func (s *scene) voters(n uint64) {
+	p := s.State.Policy()
+	to := p
+	to.Voters = n
+	s.done(s.State.SetPolicy(s.at(), p, to))
+}
+
+// votersAtRest plays what the governor does for a minute, and returns who votes in shard 1 then.
+func (s *scene) votersAtRest() string {
+	pl := Planner()
+	for range 100 {
+		d := pl.Next(s.View)
+		if d.Step == nil {
+			break
+		}
+		model(s.at(), s.State, s.Seen, d.Step.Kind, &d.Step.Payload)
+	}
+	var names []string
+	for _, p := range s.State.Shard(1).Replicas {
+		if p.Role == hosts.RoleVoter {
+			names = append(names, nameOf(s.State, p.Host))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "")
+}
+
+// TestWhy: what does not move says why, with names.
+func TestWhy(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(s *scene)
+		want   string
+	}{
+		{"20: a snapshot", func(s *scene) {
+			s.learner("d", "")
+			*s.Seen.shard(1).replica(1025) = ReplicaSeen{ID: 1025, BehindFor: 9000, Percent: 41, Rate: 12_000_000}
+		}, "snapshot: shard 1: adding d waits for its snapshot, 41 %, 12000000 bytes/s"},
+		{"a learner behind", func(s *scene) {
+			s.learner("d", "")
+			s.Seen.shard(1).replica(1025).BehindFor = 9000
+		}, "behind: shard 1: adding d waits until it is up to date; it lags by 9000 ms"},
+		{"silence", func(s *scene) { s.dies("c", 3000, 0) },
+			"silent: host c was not heard for 3000 ms; it fails after 5000"},
+		{"a dead voter", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 60_000) },
+			"dead-voter: shard 1: c is away and is replaced in 540001 ms, where another can vote"},
+		{"a dead voter without a spare", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 900_000) },
+			"no-spare: shard 1: c is away and keeps its vote, as no learner can have it"},
+		{"no leader", func(s *scene) { s.Seen.Shards[1].Leader = 0 }, "no-leader: shard 1: it has no leader"},
+		{"no report", func(s *scene) { s.Seen.Shards[1].Age = 6000 }, "no-report: shard 1: no report from its leader"},
+		{"a membership of others", func(s *scene) { s.Seen.Shards[1].Change = 9 },
+			"membership: shard 1: its membership has changed and is not on record yet"},
+		{"a drain that would cost the quorum", func(s *scene) {
+			s.done(s.State.Drain(s.at(), "b"))
+			s.Seen.Shards[1].Leader = 1
+			s.dies("c", 3000, 0)
+		}, "quorum: shard 1: without b that would leave 1 of 3 voters"},
+		{"an expulsion", func(s *scene) {
+			s.dies("c", 9000, 0)
+			s.offline("c", 1)
+			s.done(s.State.Expel(s.at(), "c", false, 64_000))
+			s.State.Known(s.at(), 0, 0, 1, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
+				Role: hosts.RoleVoter}})
+			s.State.Known(s.at(), 0, 1, 1, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
+				Role: hosts.RoleVoter}})
+			s.Seen.Shards[0].Change, s.Seen.Shards[1].Change = 1, 1
+		}, "expelling: host c is expelled once the grace period has passed, in 65002 ms"},
+		{"a wish", func(s *scene) {
+			s.done(s.State.Transfer(s.at(), 1, "c"))
+			s.Seen.shard(1).replica(3).BehindFor = 5000
+		}, "no-successor: shard 1: c cannot lead it now, as was asked for"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := newScene(t, "a", "b", "c")
+			x.change(s)
+			texts, step := s.reasons()
+			if step != nil || !strings.Contains(strings.Join(texts, "\n")+"\n", x.want+"\n") {
+				t.Errorf("the step is %+v, the reasons are\n%s\nand should have\n%s", step, strings.Join(texts, "\n"),
+					x.want)
+			}
+		})
+	}
+}
+
+// TestAnIdleClusterLosesNoHost is case 17: an hour without traffic is no failure; what counts is what is not heard, and
+// what is not taken although it is there.
+func TestAnIdleClusterLosesNoHost(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(h *HostSeen)
+		want   hosts.Reason
+	}{
+		"heard, idle":            {func(h *HostSeen) { h.FreshFor = 3600_000 }, 0},
+		"never tried":            {func(h *HostSeen) { h.Tried, h.SilentFor = false, 3600_000 }, 0},
+		"silent for too short":   {func(h *HostSeen) { h.SilentFor = 4999 }, 0},
+		"silent":                 {func(h *HostSeen) { h.SilentFor = 5000 }, hosts.ReasonSilent},
+		"stuck":                  {func(h *HostSeen) { h.StuckFor = 5000 }, hosts.ReasonStuck},
+		"stuck for a short time": {func(h *HostSeen) { h.StuckFor = 1 }, 0},
+	} {
+		s := newScene(t, "a", "b", "c")
+		x.change(s.Seen.host(2))
+		if got := failure(s.View, s.State.Host(shard.HostID(2))); got != x.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	s := newScene(t, "a", "b", "c")
+	s.Seen.host(1).SilentFor = 1 << 40
+	if failure(s.View, s.State.Host(1)) != 0 {
+		t.Error("the governor takes itself for failed")
+	}
+}

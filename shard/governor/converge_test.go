@@ -1,0 +1,296 @@
+package governor
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// converge ends all faults and checks that the governor comes to rest, within a bound of steps, and where it should. It
+// returns false where a shard has lost its majority for good, which no governor can mend.
+func (s *simulation) converge() bool {
+	s.quiet()
+	for _, e := range s.engines {
+		if e.leader == 0 {
+			return false
+		}
+	}
+	end := s.now + 3600_000
+	bound := s.begun + 16 + 6*len(s.machines)*len(s.engines)
+	for still := 0; still < 8; {
+		s.must(s.begun <= bound, "it goes on and on: %d steps", s.begun)
+		s.must(s.now < end, "it does not come to rest")
+		if still++; !s.rest() {
+			still = 0
+		}
+	}
+	s.inOrder()
+	return true
+}
+
+// quiet ends all faults: machines run unless their directories are gone or they were stopped, nothing is lost or late.
+func (s *simulation) quiet() {
+	s.calm = true
+	s.commands, s.changes, s.running = nil, nil, nil
+	clear(s.slow)
+	for _, m := range s.machines {
+		h := s.records.Host(m.id)
+		if m.stopping != 0 {
+			m.up, m.stopping = false, 0 // it has stopped
+		}
+		if m.id != 0 && !m.wiped && h != nil && h.Living() {
+			s.start(m)
+		}
+	}
+	for range 30 {
+		s.pass(1000)
+	}
+}
+
+// rest goes one round on, and reports whether nothing is left to be done, now and later.
+func (s *simulation) rest() bool {
+	x := s.leader()
+	s.must(x != nil, "the meta shard has lost its leader")
+	s.see(x)
+	d := s.planner.Next(*x.view)
+	if d.Step == nil && len(s.plan.Steps()) == 0 && d.Wake == 0 {
+		for _, e := range s.engines {
+			if e.change != s.records.Shard(s.find(e)).Change {
+				s.execute(x)
+				s.flush()
+				return false
+			}
+		}
+		s.pass(2000)
+		return true
+	}
+	s.execute(x)
+	s.flush()
+	for _, step := range slices.Clone(s.plan.Steps()) {
+		x = s.leader()
+		if x == nil {
+			s.pass(100)
+			return false
+		}
+		s.see(x)
+		s.work(x, &step)
+		s.flush()
+	}
+	s.pass(500)
+	return false
+}
+
+func (s *simulation) find(e *engine) hosts.ShardID {
+	for id, other := range s.engines {
+		if other == e {
+			return id
+		}
+	}
+	return 0
+}
+
+func (s *simulation) flush() {
+	for len(s.commands) > 0 || len(s.changes) > 0 {
+		if len(s.commands) > 0 {
+			s.deliver()
+		} else {
+			s.arrive()
+		}
+	}
+}
+
+// inOrder holds what it came to against what the page says, without the governor's code.
+func (s *simulation) inOrder() {
+	online, living := map[shard.HostID]bool{}, 0
+	for _, h := range s.records.Hosts() {
+		s.must(h.Reached() || s.needed(h), "host %d does not come to its target",
+			h.ID)
+		if !h.Living() {
+			continue
+		}
+		living++
+		s.must(h.Wanted() == (s.up(h.ID) && h.Target.Reason != hosts.ReasonDrained &&
+			h.Target.Reason != hosts.ReasonShutdown) ||
+			h.Target.Reason == hosts.ReasonJoined, "host %d is to be %s, and runs %t", h.ID, h.Target.Variant,
+			s.up(h.ID))
+		if h.Online() {
+			online[h.ID] = true
+		}
+	}
+	for _, id := range s.shards() {
+		s.wellPlaced(id, online, living)
+	}
+	s.wellSpread(online)
+}
+
+// needed reports whether a host is drained and some shard would lose its majority without it.
+func (s *simulation) needed(h *hosts.Host) bool {
+	for _, e := range s.engines {
+		others, voters := 0, e.voters()
+		for id := range voters {
+			if id != h.ID && s.up(id) {
+				others++
+			}
+		}
+		if h.Target.Reason == hosts.ReasonDrained && voters[h.ID] && 2*others <= len(voters) {
+			return true
+		}
+	}
+	return false
+}
+
+// wellPlaced checks the members of one shard.
+func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, living int) {
+	e := s.engines[id]
+	policy := s.records.Policy()
+	wanted := policy.WantedVoters(living)
+	voters, able := e.voters(), 0
+	on := map[shard.HostID]hosts.Role{}
+	for _, m := range e.members {
+		h := s.records.Host(m.host)
+		s.must(h != nil && h.Living(), "shard %d has a replica on host %d", id, m.host)
+		s.must(on[m.host] == 0, "shard %d has two replicas on host %d", id, m.host)
+		on[m.host] = m.role
+	}
+	for h := range online {
+		cordoned := s.records.Host(h).Cordoned
+		s.must(cordoned || on[h] != 0, "shard %d has no replica on host %d", id, h)
+		if !cordoned && on[h] == hosts.RoleLearner {
+			able++
+		}
+	}
+	dead := 0
+	for h := range voters {
+		if !online[h] {
+			dead++
+		}
+	}
+	s.must(able == 0 || dead == 0 || !s.away(voters, online), "shard %d keeps dead voters, and %d could vote", id, able)
+	few := len(voters) < wanted && (len(voters)%2 == 0 && able > 0 || len(voters)+able >= wanted)
+	s.must(!few, "shard %d has %d voters of %d, and %d could vote", id, len(voters), wanted, able)
+	s.must(len(voters) <= wanted || wanted == 1 && len(voters) == 2 && living > 1, "shard %d has %d voters of %d", id,
+		len(voters), wanted)
+	for _, p := range s.records.Shard(id).Replicas {
+		s.must(p.Role != hosts.RoleRemoved || !online[p.Host], "replica %d of shard %d is not deleted", p.ID, id)
+	}
+	if len(voters) == wanted && dead == 0 {
+		s.farApart(id, voters, online, on)
+	}
+}
+
+// away reports whether a voter is down, or up and drained: others are to vote.
+func (s *simulation) away(voters, online map[shard.HostID]bool) bool {
+	for h := range voters {
+		if !online[h] && s.records.Policy().ReplaceAfter != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// farApart checks that no other host in the place of one voter brings the voters farther apart.
+func (s *simulation) farApart(id hosts.ShardID, voters, online map[shard.HostID]bool, on map[shard.HostID]hosts.Role) {
+	sum := func(list map[shard.HostID]bool) int {
+		n := 0
+		for a := range list {
+			for b := range list {
+				n += s.records.Host(a).Domain.Distance(s.records.Host(b).Domain)
+			}
+		}
+		return n
+	}
+	for v := range voters {
+		if s.records.Host(v).Cordoned {
+			return // it goes first, whatever that does to the distance
+		}
+	}
+	for h := range online {
+		if voters[h] || on[h] != hosts.RoleLearner || s.records.Host(h).Cordoned {
+			continue
+		}
+		for v := range voters {
+			other := maps.Clone(voters)
+			delete(other, v)
+			other[h] = true
+			s.must(sum(other) <= sum(voters), "shard %d: host %d in the place of %d brings voters farther apart", id, h,
+				v)
+		}
+	}
+}
+
+// wellSpread checks that no data shard could be led by a host that leads two fewer.
+func (s *simulation) wellSpread(online map[shard.HostID]bool) {
+	counts := map[shard.HostID]int{}
+	for _, e := range s.engines {
+		counts[e.leader]++
+	}
+	for _, id := range s.shards()[1:] {
+		e := s.engines[id]
+		if leader := s.records.Host(e.leader); leader.Cordoned || !online[e.leader] {
+			continue
+		}
+		for h := range e.voters() {
+			s.must(!online[h] || s.records.Host(h).Cordoned || counts[e.leader]-counts[h] < 2,
+				"host %d leads %d shards and host %d leads %d", e.leader, counts[e.leader], h, counts[h])
+		}
+	}
+}
+
+// run plays one seed, and returns what went wrong.
+func run(seed uint64, spoil func(s *simulation), tally map[string]int) (broken string) {
+	s := newSimulation(seed)
+	if spoil != nil {
+		spoil(s)
+	}
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case violation:
+			broken = string(v)
+		default:
+			panic(v)
+		}
+	}()
+	for range 700 {
+		s.turn()
+	}
+	if !s.converge() {
+		s.tally["lost"]++
+	}
+	s.tally["states"] += s.states
+	s.tally["steps"] += s.begun
+	for what, n := range s.tally {
+		tally[what] += n
+	}
+	return ""
+}
+
+// TestPlansEndAndKeepTheQuorum: machines die, stop, come back, are wiped, drained, expelled, replaced, and join; the
+// executor dies between any two of its acts; commands and changes are late, lost, and come twice. No change leaves
+// fewer live voters than a majority needs, and once the world is quiet the governor comes to rest where it should.
+func TestPlansEndAndKeepTheQuorum(t *testing.T) {
+	tally := map[string]int{}
+	count := *seeds
+	if testing.Short() {
+		count = min(count, 40)
+	}
+	for seed := range count {
+		if broken := run(*from+seed, nil, tally); broken != "" {
+			t.Fatalf("seed %d: %s", *from+seed, broken)
+		}
+	}
+	t.Log(tally)
+	for _, what := range []string{"add", "promote", "remove", "transfer", "late change", "began clear", "began fail",
+		"began reach", plan.OtherTerm.String(), plan.Replanned.String(), "dropped", "wiped"} {
+		if tally[what] < int(count)/8 {
+			t.Errorf("%q came about %d times in %d seeds: they show too little of it", what, tally[what], count)
+		}
+	}
+	if tally["lost"] > int(count)/10 {
+		t.Errorf("%d of %d worlds have lost a majority: they show nothing", tally["lost"], count)
+	}
+}

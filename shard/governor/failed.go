@@ -1,0 +1,103 @@
+package governor
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// ruleFailed gives hosts that are silent or stuck the target Offline.
+func ruleFailed(v View) (f finding) {
+	policy := v.State.Policy()
+	for _, h := range v.State.Hosts() {
+		seen := v.Seen.host(h.ID)
+		if why := failure(v, h); why != 0 {
+			text := fmt.Sprintf("nothing was heard of it for %d ms", seen.SilentFor)
+			if why == hosts.ReasonStuck {
+				text = fmt.Sprintf("it answers, and has taken no entry for %d ms", seen.StuckFor)
+			}
+			f.propose(v, KindFail, Action{Host: h.ID, Epoch: h.Target.Epoch, Reason: why, Text: text})
+		} else if seen != nil && h.Online() && seen.Tried && !v.Seen.live(h.ID) {
+			until := v.Now + policy.OfflineAfter - min(seen.SilentFor, policy.OfflineAfter)
+			f.Reasons = append(f.Reasons, plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)},
+				Text: fmt.Sprintf("host %s was not heard for %d ms; it fails after %d", h.Name, seen.SilentFor,
+					policy.OfflineAfter),
+				Until: max(until, h.Target.Since+policy.OfflineAfter)})
+		}
+	}
+	return f
+}
+
+// failure returns why a host that is to be online counts as failed, 0 where it does not. It is judged by what was seen
+// since its target changed, and since it has a replica of the meta shard: without one no Raft traffic comes from it.
+func failure(v View, h *hosts.Host) hosts.Reason {
+	policy, seen := v.State.Policy(), v.Seen.host(h.ID)
+	p := v.State.Shard(hosts.Meta).On(h.ID)
+	if !h.Wanted() || h.ID == v.Seen.Self || seen == nil || !seen.Tried || p == nil || !p.Member() ||
+		!clock.Over(max(h.Target.Since, p.Since), policy.OfflineAfter, v.Now) {
+		return 0
+	}
+	switch {
+	case seen.SilentFor >= policy.OfflineAfter:
+		return hosts.ReasonSilent
+	case seen.StuckFor >= policy.OfflineAfter:
+		return hosts.ReasonStuck
+	}
+	return 0
+}
+
+// ruleOnline brings hosts online that are to be, and have confirmed since then that they are up to date.
+func ruleOnline(v View) (f finding) {
+	for _, h := range v.State.Hosts() {
+		if !h.Wanted() || h.Reached() {
+			continue
+		}
+		if r := notFresh(v, h); r != nil {
+			f.Reasons = append(f.Reasons, *r)
+			continue
+		}
+		f.propose(v, KindReach, Action{Host: h.ID, Variant: protocol.HostOnline, Epoch: h.Target.Epoch})
+	}
+	return f
+}
+
+// notFresh returns why a host cannot be online yet: it serves nothing before a barrier on the meta shard that began
+// after its target was decided.
+func notFresh(v View, h *hosts.Host) *plan.Reason {
+	r := &plan.Reason{Code: CodeFresh, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
+		Text: fmt.Sprintf("host %s is online once it has confirmed that it is up to date", h.Name)}
+	seen := v.Seen.host(h.ID)
+	if seen == nil || !v.Seen.live(h.ID) || seen.FreshFor == 0 {
+		return r
+	}
+	if r.Until = h.Target.Since + seen.Barrier; v.Now < r.Until {
+		return r
+	}
+	return nil
+}
+
+// ruleExpelled makes the expulsion of hosts final: they have no replica, and nothing that they believed of sessions is
+// in force any more by the clock of one leader.
+func ruleExpelled(v View) (f finding) {
+	for _, h := range v.State.Hosts() {
+		if h.Living() || h.Reached() {
+			continue
+		}
+		r := plan.Reason{Code: CodeExpelling, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
+			Text: fmt.Sprintf("host %s is expelled once it has no replica", h.Name)}
+		if h.Bare != 0 {
+			until := max(h.Bare, v.Seen.Began) + h.Grace + h.Grace/64 + 1
+			if v.Now >= until {
+				f.propose(v, KindReach, Action{Host: h.ID, Variant: protocol.HostExpelled, Epoch: h.Target.Epoch})
+				continue
+			}
+			r.Until = until
+			r.Text = fmt.Sprintf("host %s is expelled once the grace period has passed, in %d ms", h.Name, until-v.Now)
+		}
+		f.Reasons = append(f.Reasons, r)
+	}
+	return f
+}

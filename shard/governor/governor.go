@@ -1,0 +1,99 @@
+package governor
+
+import (
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// View is what rules decide by.
+type View = plan.View[*hosts.Records, *Seen, Action]
+
+// The codes of reasons, beside those of package plan.
+const (
+	CodeSilent      plan.Code = "silent"       // a host is not heard
+	CodeFresh       plan.Code = "not-fresh"    // a host has not confirmed for long enough that it is up to date
+	CodeExpelling   plan.Code = "expelling"    // a host is being expelled
+	CodeGone        plan.Code = "gone"         // a host does not belong to the cluster
+	CodeCordoned    plan.Code = "cordoned"     // a host gets nothing new
+	CodeOffline     plan.Code = "offline"      // a host is not online
+	CodeSnapshot    plan.Code = "snapshot"     // a learner waits for its snapshot
+	CodeBehind      plan.Code = "behind"       // a learner is not up to date
+	CodeNoReport    plan.Code = "no-report"    // the leader of a shard is not heard
+	CodeNoLeader    plan.Code = "no-leader"    // a shard has no leader
+	CodeMembership  plan.Code = "membership"   // a membership was changed and is not on record yet
+	CodeQuorum      plan.Code = "quorum"       // too few voters are alive, or would be
+	CodeLeads       plan.Code = "leads"        // a voter leads and cannot go before it is handed over
+	CodeNoSuccessor plan.Code = "no-successor" // no voter can lead
+	CodeDeadVoter   plan.Code = "dead-voter"   // a voter is away and is replaced later
+	CodeNoSpare     plan.Code = "no-spare"     // a voter is away, and no learner can vote in its place
+	CodeFew         plan.Code = "few-voters"   // too few replicas vote, and too few can
+	CodeCopies      plan.Code = "copies"       // a replica is added when others are filled
+	CodeRest        plan.Code = "rest"         // a leadership was handed over lately
+	CodeMoot        plan.Code = "moot"         // what a step is for is over
+)
+
+// finding is what a rule says, in the making.
+type finding plan.Finding[Action]
+
+// propose adds a step, where it is allowed; otherwise the reason why it is not. It reports whether it was added.
+func (f *finding) propose(v View, kind plan.Kind, a Action) bool { return f.add(v, proposal(kind, a)) }
+
+func (f *finding) add(v View, pr plan.Proposal[Action]) bool {
+	if r := forbidden(v, pr.Kind, &pr.Payload); r != nil {
+		f.Reasons = append(f.Reasons, *r)
+		return false
+	}
+	f.Steps = append(f.Steps, pr)
+	return true
+}
+
+// Planner returns the governor: its rules in the order of their priority, and its kinds of steps.
+func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
+	pl := &plan.Planner[*hosts.Records, *Seen, Action]{
+		Pass: func(v View, millis uint64) (*hosts.Records, *Seen) { return v.State, v.Seen.pass(millis) },
+	}
+	for _, rule := range []struct {
+		name string
+		find func(View) finding
+	}{
+		{"governor", ruleGovernor},
+		{"failed", ruleFailed},
+		{"leaving", ruleLeaving},
+		{"wish", ruleWish},
+		{"dead", ruleDead},
+		{"few", ruleFew},
+		{"online", ruleOnline},
+		{"expelled", ruleExpelled},
+		{"hold", ruleHold}, // what stands behind it waits while a shard has no leader
+		{"excess", ruleExcess},
+		{"clear", ruleClear},
+		{"copies", ruleCopies},
+		{"domains", ruleDomains},
+		{"leaders", ruleLeaders},
+		{"lagging", ruleLagging},
+		{"filling", ruleFilling},
+	} {
+		find := rule.find
+		pl.Rules = append(pl.Rules, plan.Rule[*hosts.Records, *Seen, Action]{Name: rule.name,
+			Find: func(v View) plan.Finding[Action] { return plan.Finding[Action](find(v)) }})
+	}
+	for kind := KindTransfer; kind <= KindReach; kind++ {
+		pl.Types = append(pl.Types, stepType(kind))
+	}
+	return pl
+}
+
+// Begin opens a step, as the meta machine does it: the plan's part, and that of the records. The term is that of the
+// leader who proposes it.
+func Begin(at hosts.At, r *hosts.Records, p *plan.Plan[Action], term, revision uint64,
+	pr plan.Proposal[Action]) (plan.ID,
+	plan.Outcome) {
+	if !fits(r, &pr) {
+		return 0, plan.Unfit
+	}
+	id, out := p.Begin(plan.Moment{Now: at.Now, Term: at.Term}, term, revision, pr)
+	if out == plan.Applied {
+		allot(at, r, pr.Kind, &pr.Payload)
+	}
+	return id, out
+}

@@ -1,0 +1,258 @@
+package governor
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// group is a shard as rules look at it: its members, by what is recorded and what is seen.
+type group struct {
+	v        View
+	shard    *hosts.Shard
+	seen     *ShardSeen // all zero where there is no report
+	voters   []member
+	learners []member
+	wanted   int // how many are to vote
+}
+
+// member is a replica in the membership of a group.
+type member struct {
+	*hosts.Replica
+	host *hosts.Host // nil where no record has it
+	seen *ReplicaSeen
+	live bool
+}
+
+// groups returns all shards as rules look at them.
+func groups(v View) []*group {
+	var list []*group
+	for _, s := range v.State.Shards() {
+		list = append(list, newGroup(v, s))
+	}
+	return list
+}
+
+func newGroup(v View, s *hosts.Shard) *group {
+	policy := v.State.Policy()
+	g := &group{v: v, shard: s, seen: v.Seen.shard(s.ID), wanted: policy.WantedVoters(living(v.State))}
+	if g.seen == nil {
+		g.seen = &ShardSeen{Shard: s.ID, Age: reportMillis}
+	}
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		m := member{Replica: p, host: v.State.Host(p.Host), seen: g.seen.replica(p.ID)}
+		m.live = m.host != nil && v.Seen.live(p.Host)
+		switch p.Role {
+		case hosts.RoleVoter:
+			g.voters = append(g.voters, m)
+		case hosts.RoleLearner:
+			g.learners = append(g.learners, m)
+		}
+	}
+	return g
+}
+
+// living returns how many hosts belong to the cluster, online or not.
+func living(r *hosts.Records) int {
+	n := 0
+	for _, h := range r.Hosts() {
+		if h.Living() {
+			n++
+		}
+	}
+	return n
+}
+
+// gone reports whether the replica's host does not belong to the cluster.
+func (m *member) gone() bool { return m.host == nil || !m.host.Living() }
+
+// leaving reports whether the host is drained or stops, and is still heard.
+func (m *member) leaving() bool {
+	return m.live && !m.gone() && !m.host.Wanted() && !m.host.Target.Reason.Failed()
+}
+
+// stays reports whether nothing is planned against the vote of the replica.
+func (m *member) stays() bool { return !m.gone() && !m.leaving() }
+
+// name returns the name of the replica's host.
+func (m *member) name() string {
+	if m.host == nil {
+		return "an unknown host"
+	}
+	return m.host.Name
+}
+
+// caughtUp reports whether the replica lags by no more than a moment.
+func (m *member) caughtUp() bool { return m.seen != nil && m.seen.BehindFor <= behindMillis }
+
+// voter returns the voter on a host, nil where it has no vote.
+func (g *group) voter(host shard.HostID) *member {
+	for i := range g.voters {
+		if g.voters[i].Host == host {
+			return &g.voters[i]
+		}
+	}
+	return nil
+}
+
+// member returns the member of an id, nil where there is none.
+func (g *group) member(id uint64) *member {
+	for _, list := range [][]member{g.voters, g.learners} {
+		for i := range list {
+			if list[i].ID == id {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// liveVoters returns how many voters are alive, but for one replica.
+func (g *group) liveVoters(except uint64) int {
+	n := 0
+	for i := range g.voters {
+		if g.voters[i].live && g.voters[i].ID != except {
+			n++
+		}
+	}
+	return n
+}
+
+// quorum reports whether enough voters are alive to decide anything.
+func (g *group) quorum() bool { return g.liveVoters(0) >= hosts.Majority(len(g.voters)) }
+
+// unusable returns why the membership of the group cannot be changed now, nil where it can.
+func (g *group) unusable() *plan.Reason {
+	switch {
+	case g.seen.Age >= reportMillis:
+		return g.reason(CodeNoReport, "no report from its leader")
+	case g.seen.Leader == 0:
+		return g.reason(CodeNoLeader, "it has no leader")
+	case g.seen.Change != g.shard.Change:
+		return g.reason(CodeMembership, "its membership has changed and is not on record yet")
+	case !g.quorum():
+		return g.reason(CodeQuorum, fmt.Sprintf("%d of %d voters are alive", g.liveVoters(0), len(g.voters)))
+	}
+	return nil
+}
+
+func (g *group) reason(code plan.Code, text string) *plan.Reason {
+	return &plan.Reason{Code: code, Subjects: []plan.Subject{shardSubject(g.shard.ID)},
+		Text: fmt.Sprintf("shard %d: %s", g.shard.ID, text)}
+}
+
+// waiting returns why a learner cannot vote, nil where it can.
+func (g *group) waiting(m *member) *plan.Reason {
+	policy := g.v.State.Policy()
+	name, fresh := m.name(), g.v.Seen.freshFor(m.Host)
+	switch {
+	case m.gone():
+		return g.reason(CodeGone, name+" does not belong to the cluster")
+	case m.host.Cordoned:
+		return g.reason(CodeCordoned, name+" is cordoned")
+	case !m.host.Online():
+		return g.reason(CodeOffline, fmt.Sprintf("%s is not online: %s", name, m.host.Target.Reason))
+	case !m.live:
+		return g.reason(CodeSilent, name+" is not heard")
+	case m.seen != nil && m.seen.Percent > 0 && !m.caughtUp():
+		r := g.reason(CodeSnapshot, fmt.Sprintf("adding %s waits for its snapshot, %d %%, %d bytes/s", name,
+			m.seen.Percent, m.seen.Rate))
+		r.Since = m.Since
+		return r
+	case m.seen == nil:
+		return g.reason(CodeBehind, fmt.Sprintf("adding %s waits for its first answer", name))
+	case !m.caughtUp():
+		return g.reason(CodeBehind, fmt.Sprintf("adding %s waits until it is up to date; it lags by %d ms", name,
+			m.seen.BehindFor))
+	case fresh == 0:
+		return g.reason(CodeFresh, name+" has not confirmed that it is up to date")
+	case fresh < policy.StableFor:
+		r := g.reason(CodeFresh, fmt.Sprintf("%s is up to date for %d ms of %d", name, fresh, policy.StableFor))
+		r.Until = g.v.Now + policy.StableFor - fresh
+		return r
+	}
+	return nil
+}
+
+// spares returns the learners that can vote.
+func (g *group) spares() []*member {
+	var list []*member
+	for i := range g.learners {
+		if g.waiting(&g.learners[i]) == nil {
+			list = append(list, &g.learners[i])
+		}
+	}
+	return list
+}
+
+// successor returns the voter that is to lead in the place of a host, nil where none can: alive, staying and online;
+// among those one that may get leaderships, then the one with most of the log.
+func (g *group) successor(from shard.HostID) *member {
+	var best *member
+	for i := range g.voters {
+		m := &g.voters[i]
+		if m.Host == from || !m.live || m.gone() || !m.host.Online() {
+			continue
+		}
+		if best == nil || g.leadsBetter(m, best) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (g *group) leadsBetter(m, other *member) bool {
+	if a, b := g.mayLead(m), g.mayLead(other); a != b {
+		return a
+	}
+	return m.seen != nil && (other.seen == nil || m.seen.Index > other.seen.Index)
+}
+
+// mayLead reports whether a voter may be given leaderships without need: fresh, up to date and not cordoned.
+func (g *group) mayLead(m *member) bool {
+	return m.live && !m.gone() && m.host.Online() && !m.host.Cordoned && m.caughtUp() && g.v.Seen.freshFor(m.Host) > 0
+}
+
+// lostSince returns since when a voter has been away for so long that another host should vote; 0 says that it was not.
+func (m *member) lostSince(policy hosts.Policy) (since uint64, away bool) {
+	if m.live || m.gone() || policy.ReplaceAfter == 0 || m.host.Target.Variant != protocol.HostOffline {
+		return 0, false
+	}
+	return m.host.Target.Since, true
+}
+
+// overdue reports whether a voter is away for longer than the policy allows, and until when it may be.
+func (g *group) overdue(m *member) (over bool, until uint64) {
+	policy := g.v.State.Policy()
+	since, away := m.lostSince(policy)
+	if !away {
+		return false, 0
+	}
+	return clock.Over(since, policy.ReplaceAfter, g.v.Now), since + policy.ReplaceAfter
+}
+
+// distance returns how far apart the voters are, with one more and without another one where these are not nil.
+func (g *group) distance(with, without *member) int {
+	var list []hosts.Domain
+	add := func(m *member) {
+		if m != nil && m.host != nil && (without == nil || m.ID != without.ID) {
+			list = append(list, m.host.Domain)
+		}
+	}
+	for i := range g.voters {
+		add(&g.voters[i])
+	}
+	add(with)
+	sum := 0
+	for i := range list {
+		for _, other := range list[:i] {
+			sum += list[i].Distance(other)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,128 @@
+package governor
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// forbidden returns why an action must not be done by what is recorded and seen now, nil where it may. Rules ask it
+// before they propose a step, and executors right before they act.
+func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
+	switch kind {
+	case KindFail, KindReach:
+		return forbiddenOnHost(v, kind, a)
+	}
+	s := v.State.Shard(a.Shard)
+	if s == nil {
+		return &plan.Reason{Code: CodeMoot, Text: fmt.Sprintf("there is no shard %d", a.Shard)}
+	}
+	g := newGroup(v, s)
+	switch kind {
+	case KindTransfer:
+		return g.forbidTransfer(a)
+	case KindClear:
+		if p := s.Replica(a.Replica); p == nil || p.Role != hosts.RoleRemoved || !mayClear(v, a.Host) {
+			return g.reason(CodeMoot, fmt.Sprintf("replica %d is not to be deleted", a.Replica))
+		}
+		return nil
+	}
+	if r := g.unusable(); r != nil {
+		return r
+	}
+	if a.Change != s.Change {
+		return g.reason(CodeMoot, "its membership is another one by now")
+	}
+	switch kind {
+	case KindAdd:
+		return g.forbidAdd(a)
+	case KindPromote:
+		return g.forbidPromote(a)
+	}
+	return g.forbidRemove(a)
+}
+
+func forbiddenOnHost(v View, kind plan.Kind, a *Action) *plan.Reason {
+	h := v.State.Host(a.Host)
+	moot := &plan.Reason{Code: CodeMoot, Subjects: []plan.Subject{hostSubject(a.Host)},
+		Text: fmt.Sprintf("host %s has another target by now", nameOf(v.State, a.Host))}
+	switch {
+	case h == nil || h.Target.Epoch != a.Epoch:
+		return moot
+	case kind == KindFail && (!h.Wanted() || failure(v, h) == 0):
+		return moot
+	case kind == KindReach && h.Target.Variant != a.Variant:
+		return moot
+	case kind == KindReach && a.Variant == protocol.HostOnline:
+		return notFresh(v, h)
+	}
+	return nil
+}
+
+func (g *group) forbidTransfer(a *Action) *plan.Reason {
+	to := g.voter(a.Host)
+	switch {
+	case g.seen.Age >= reportMillis || g.seen.Leader != a.From:
+		return g.reason(CodeMoot, "another host leads it, or none")
+	case to == nil || !to.live || to.gone() || !to.host.Online():
+		return g.reason(CodeNoSuccessor, nameOf(g.v.State, a.Host)+" cannot lead it")
+	}
+	return nil
+}
+
+func (g *group) forbidAdd(a *Action) *plan.Reason {
+	h := g.v.State.Host(a.Host)
+	if h == nil || !h.Wanted() || h.Cordoned && a.Shard != hosts.Meta {
+		return g.reason(CodeMoot, nameOf(g.v.State, a.Host)+" is to get no replica")
+	}
+	for i := range g.shard.Replicas {
+		if p := &g.shard.Replicas[i]; p.Host == a.Host && (p.ID != a.Replica || p.Role != hosts.RoleNone) {
+			return g.reason(CodeMoot, h.Name+" has a replica")
+		}
+	}
+	return nil
+}
+
+func (g *group) forbidPromote(a *Action) *plan.Reason {
+	m := g.member(a.Replica)
+	if m == nil || m.Role != hosts.RoleLearner {
+		return g.reason(CodeMoot, fmt.Sprintf("replica %d is no learner", a.Replica))
+	}
+	if r := g.waiting(m); r != nil {
+		return r
+	}
+	if live, all := g.liveVoters(0)+1, len(g.voters)+1; live < hosts.Majority(all) {
+		return g.reason(CodeQuorum, fmt.Sprintf("%d of %d voters would be alive with %s", live, all, m.name()))
+	}
+	return nil
+}
+
+func (g *group) forbidRemove(a *Action) *plan.Reason {
+	m := g.member(a.Replica)
+	switch {
+	case m == nil:
+		return g.reason(CodeMoot, fmt.Sprintf("replica %d is no member", a.Replica))
+	case g.seen.Leader == m.Host:
+		return g.reason(CodeLeads, m.name()+" leads it")
+	case m.Role == hosts.RoleLearner:
+		return nil
+	}
+	if live, all := g.liveVoters(m.ID), len(g.voters)-1; all < 1 || live < hosts.Majority(all) {
+		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
+	}
+	return nil
+}
+
+// judge says whether an executor may act for a step.
+func judge(v View, s *plan.Step[Action]) plan.Advice {
+	r := forbidden(v, s.Kind, &s.Payload)
+	switch {
+	case r == nil:
+		return plan.Perform
+	case r.Code == CodeNoReport || r.Code == CodeMembership:
+		return plan.Wait // a report, or a membership that was changed for this very step, is under way
+	}
+	return plan.Drop
+}

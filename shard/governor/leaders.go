@@ -1,0 +1,121 @@
+package governor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// ruleGovernor hands the meta shard, and so the governing, to another host where the own one is to go.
+func ruleGovernor(v View) (f finding) {
+	h := v.State.Host(v.Seen.Self)
+	g := newGroup(v, v.State.Shard(hosts.Meta))
+	if h != nil && h.Wanted() || g.seen.Leader != v.Seen.Self {
+		return f
+	}
+	if m := g.voter(v.Seen.Self); m != nil {
+		f.handOver(g, m)
+	}
+	return f
+}
+
+// ruleWish hands over leaderships that an operator asked for.
+func ruleWish(v View) (f finding) {
+	for _, g := range groups(v) {
+		to := g.shard.Wish
+		if to == 0 || v.Now >= g.shard.WishUntil || g.seen.Leader == to || g.seen.Leader == 0 {
+			continue
+		}
+		if m := g.voter(to); m == nil || !g.ready(m) {
+			r := g.reason(CodeNoSuccessor, nameOf(v.State, to)+" cannot lead it now, as was asked for")
+			r.Until = g.shard.WishUntil
+			f.Reasons = append(f.Reasons, *r)
+			continue
+		}
+		f.propose(v, KindTransfer, Action{Shard: g.shard.ID, From: g.seen.Leader, Host: to})
+	}
+	return f
+}
+
+// ready reports whether a voter could lead at once.
+func (g *group) ready(m *member) bool {
+	return m.live && !m.gone() && m.host.Online() && m.caughtUp()
+}
+
+// ruleLeaders spreads the leaders of the data shards evenly over the hosts that may get leaderships, one transfer at a
+// time. The leader of the meta shard counts, and stays.
+func ruleLeaders(v View) (f finding) {
+	policy := v.State.Policy()
+	if policy.BalanceEvery == 0 {
+		return f
+	}
+	all := groups(v)
+	counts, order := leaderCounts(all)
+	for _, g := range all {
+		from, leads := counts[g.seen.Leader]
+		to := g.fewest(counts, order)
+		if g.shard.ID == hosts.Meta || !leads || to == nil || from-counts[to.Host] < 2 || g.unusable() != nil {
+			continue
+		}
+		if wait := g.rest(policy.BalanceEvery); wait > 0 {
+			r := g.reason(CodeRest,
+				fmt.Sprintf("%s leads %d shards and %s leads %d; the leadership of this one rests for %d ms",
+					nameOf(v.State, g.seen.Leader), from, to.name(), counts[to.Host], wait))
+			r.Until = v.Now + wait
+			f.Reasons = append(f.Reasons, *r)
+			continue
+		}
+		pr := proposal(KindTransfer, Action{Shard: g.shard.ID, From: g.seen.Leader, Host: to.Host})
+		pr.With = append(pr.With, leadersSubject)
+		f.add(v, pr)
+	}
+	return f
+}
+
+// leaderCounts returns how many shards each host leads that may get leaderships somewhere, and those hosts by id.
+func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.HostID) {
+	counts = make(map[shard.HostID]int)
+	for _, g := range all {
+		for i := range g.voters {
+			if m := &g.voters[i]; g.mayLead(m) {
+				counts[m.Host] += 0
+			}
+		}
+	}
+	for _, g := range all {
+		if _, may := counts[g.seen.Leader]; may {
+			counts[g.seen.Leader]++
+		}
+	}
+	for id := range counts {
+		order = append(order, id)
+	}
+	slices.SortFunc(order, func(a, b shard.HostID) int { return cmp.Or(counts[a]-counts[b], cmp.Compare(a, b)) })
+	return counts, order
+}
+
+// fewest returns the voter of the group that may get its leadership and whose host leads the fewest shards.
+func (g *group) fewest(counts map[shard.HostID]int, order []shard.HostID) *member {
+	for _, id := range order {
+		if m := g.voter(id); m != nil && g.mayLead(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// rest returns for how many milliseconds the leadership of a group is not handed over to spread the load.
+func (g *group) rest(every uint64) uint64 {
+	var wait uint64
+	if t := g.shard.Transferred; t != 0 && !clock.Over(t, every, g.v.Now) {
+		wait = t + every - g.v.Now
+	}
+	if g.seen.LedFor < restMillis {
+		wait = max(wait, restMillis-g.seen.LedFor)
+	}
+	return wait
+}

@@ -1,0 +1,156 @@
+package governor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// scene is a cluster at rest, in which a test changes something and asks what the governor would do.
+type scene struct {
+	*testing.T
+	View
+}
+
+// newScene has hosts of these names with a vote in the meta shard and in shard 1, all heard and up to date. The first
+// leads the meta shard, the second the other. A name may have a domain: "a dc=x".
+func newScene(t *testing.T, names ...string) *scene {
+	t.Helper()
+	s := &scene{T: t, View: View{State: hosts.New("c", []hosts.ShardID{1}), Plan: plan.New(Config()), Now: 1_000_000,
+		Seen: &Seen{Self: 1, Began: 500_000}}}
+	var founders []hosts.Founder
+	for i, name := range names {
+		name, _, _ = strings.Cut(name, " ")
+		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name,
+			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: addressesOf(name), Level: level.Newest})
+	}
+	s.State.Found(hosts.At{Now: 1000}, founders)
+	for i, name := range names {
+		name, domain, _ := strings.Cut(name, " ")
+		d, _ := hosts.ParseDomain(domain)
+		s.State.Alter(s.at(), name, d)
+		s.Seen.Hosts = append(s.Seen.Hosts, upToDate(shard.HostID(i+1)))
+	}
+	for _, on := range s.State.Shards() {
+		report := ShardSeen{Shard: on.ID, Leader: 1, LedFor: 100_000}
+		if on.ID != hosts.Meta {
+			report.Leader = min(2, shard.HostID(len(founders)))
+		}
+		for _, f := range founders {
+			report.Replicas = append(report.Replicas, ReplicaSeen{ID: uint64(f.ID), Index: 100})
+		}
+		s.Seen.Shards = append(s.Seen.Shards, report)
+	}
+	return s
+}
+
+func upToDate(id shard.HostID) HostSeen {
+	return HostSeen{Host: id, Tried: true, SilentFor: 100, FreshFor: 100_000, Barrier: 100}
+}
+
+func addressesOf(name string) hosts.Addresses {
+	return hosts.Addresses{Raft: name + ":1", Client: name + ":2"}
+}
+
+func (s *scene) at() hosts.At { return hosts.At{Now: s.Now, Level: level.Newest} }
+
+// done checks that a command was carried out.
+func (s *scene) done(a hosts.Answer) {
+	s.Helper()
+	if a.Status != protocol.StatusSuccess {
+		s.Fatalf("%s: %s", a.Status, a.Text)
+	}
+}
+
+func (s *scene) id(name string) shard.HostID { return s.State.Named(name).ID }
+
+// join lets a host join and boot.
+func (s *scene) join(name, domain, replace string) {
+	s.Helper()
+	d, _ := hosts.ParseDomain(domain)
+	i := hosts.Incarnation{byte(len(s.State.Hosts()) + 1)}
+	s.done(s.State.Join(s.at(), hosts.Join{Cluster: "c", Name: name, Incarnation: i, Addresses: addressesOf(name),
+		Domain: d, Level: level.Newest, Trusted: true, Replace: replace}))
+	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i, Number: 1, Addresses: addressesOf(name),
+		Level: level.Newest}))
+}
+
+// learner lets a host join, with replicas that are up to date.
+func (s *scene) learner(name, domain string) {
+	s.Helper()
+	s.join(name, domain, "")
+	id := s.id(name)
+	s.done(s.State.Reach(s.at(), 0, id, protocol.HostOnline, 1))
+	for _, on := range s.State.Shards() {
+		a := Action{Shard: on.ID, Host: id, Replica: s.State.NextReplica(), Change: on.Change}
+		model(s.at(), s.State, s.Seen, KindAdd, &a)
+	}
+	*s.Seen.host(id) = upToDate(id)
+}
+
+// dies lets a host be silent for so long; where it led, the leadership goes to another one.
+func (s *scene) dies(name string, silent uint64, leader shard.HostID) {
+	s.Seen.host(s.id(name)).SilentFor, s.Seen.host(s.id(name)).FreshFor = silent, 0
+	for i := range s.Seen.Shards {
+		if s.Seen.Shards[i].Leader == s.id(name) {
+			s.Seen.Shards[i].Leader = leader
+		}
+	}
+}
+
+// offline brings a host to the target Offline, by a failure, so many milliseconds ago.
+func (s *scene) offline(name string, ago uint64) {
+	s.Helper()
+	h := s.State.Named(name)
+	at := s.at()
+	at.Now -= ago
+	s.done(s.State.Failed(at, 0, h.ID, h.Target.Epoch, hosts.ReasonSilent, ""))
+	s.done(s.State.Reach(at, 0, h.ID, protocol.HostOffline, h.Target.Epoch))
+}
+
+// stops lets a host say that its process stops.
+func (s *scene) stops(name string) {
+	s.Helper()
+	h := s.State.Named(name)
+	s.done(s.State.Shutdown(s.at(), h.ID, h.Incarnation, h.Boot))
+}
+
+// play returns what a dry run does, a line for each step, and the codes of the reasons why it ends.
+func (s *scene) play() []string {
+	s.Helper()
+	f := Planner().DryRun(s.View, 100)
+	lines := []string{}
+	v := s.View
+	for i := range f.Steps {
+		at := f.Steps[i].At - s.Now
+		lines = append(lines, fmt.Sprintf("%d %s: %s", at/1000, f.Steps[i].Rule, describe(v, &f.Steps[i].Proposal)))
+	}
+	codes := []string{}
+	for _, r := range f.Reasons {
+		codes = append(codes, string(r.Code))
+	}
+	slices.Sort(codes)
+	if f.Cut {
+		lines = append(lines, "and so on")
+	}
+	if len(codes) > 0 {
+		lines = append(lines, "then: "+strings.Join(slices.Compact(codes), " "))
+	}
+	return lines
+}
+
+// reasons returns the reasons of the next decision, and its step.
+func (s *scene) reasons() (texts []string, step *plan.Proposal[Action]) {
+	d := Planner().Next(s.View)
+	for _, r := range d.Reasons {
+		texts = append(texts, string(r.Code)+": "+r.Text)
+	}
+	return texts, d.Step
+}

@@ -1,0 +1,364 @@
+package governor
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// verbs of commands of executors.
+const (
+	doBegin = iota
+	doKnown
+	doRetry
+	doDone
+	doDrop
+	doFailed
+	doReach
+	doCleared
+)
+
+// command is one on its way through the log of the meta shard.
+type command struct {
+	do       int
+	term     uint64
+	revision uint64
+	proposal []byte
+	act      plan.Act
+	a        Action
+	change   uint64
+	members  []hosts.Member
+}
+
+// executor is what one leader of the meta shard runs, with the last view that it took. One whose term is over may go on
+// for a while.
+type executor struct {
+	term  uint64
+	self  shard.HostID
+	began uint64
+	view  *View
+	alive map[shard.HostID]bool
+	// voters are those of the engines when the view was taken.
+	voters map[hosts.ShardID]map[shard.HostID]bool
+	behind map[uint64]int // of the learners then
+}
+
+// simulation is a world in which everything goes wrong for a while, and then nothing more.
+type simulation struct {
+	*world
+	planner  *planner
+	lie      func(s *simulation, v *View) // what is seen and recorded as a planted bug shows it to the rules
+	noJudge  bool
+	running  []*executor
+	commands []command
+	changes  []change
+	begun    int
+	states   int
+	calm     bool
+}
+
+type planner = plan.Planner[*hosts.Records, *Seen, Action]
+
+type violation string
+
+func (s *simulation) must(ok bool, format string, args ...any) {
+	if !ok {
+		panic(violation(fmt.Sprintf(format, args...) + "\n" + s.String()))
+	}
+}
+
+func newSimulation(seed uint64) *simulation {
+	return &simulation{world: newWorld(seed), planner: Planner()}
+}
+
+func (s *simulation) chance(percent int) bool { return !s.calm && s.IntN(100) < percent }
+
+// leader returns the executor of the meta shard's leader, nil where there is no leader.
+func (s *simulation) leader() *executor {
+	e := s.engines[hosts.Meta]
+	if e.leader == 0 {
+		return nil
+	}
+	for _, x := range s.running {
+		if x.term == s.term && x.self == e.leader {
+			return x
+		}
+	}
+	x := &executor{term: s.term, self: e.leader, began: s.now}
+	s.running = append(s.running, x)
+	return x
+}
+
+// turn is one random event.
+func (s *simulation) turn() {
+	switch n := s.IntN(100); {
+	case n < 5:
+		s.fault()
+	case n < 8:
+		s.operate()
+	case n < 10 && len(s.running) > 0: // an executor dies, wherever it is
+		i := s.IntN(len(s.running))
+		s.running = slices.Delete(s.running, i, i+1)
+	case n < 30:
+		s.pass([]uint64{10, 200, 800, 3000}[s.IntN(4)])
+	case n < 50 && len(s.commands) > 0:
+		s.deliver()
+	case n < 60 && len(s.changes) > 0:
+		s.arrive()
+	case n < 65 && len(s.running) > 0:
+		s.execute(s.running[s.IntN(len(s.running))])
+	default:
+		if x := s.leader(); x != nil {
+			s.execute(x)
+		}
+	}
+}
+
+// fault lets a machine die, stop, come back, lose its directory, or hang behind; a newcomer takes its place.
+func (s *simulation) fault() {
+	m := s.machines[s.IntN(len(s.machines))]
+	switch s.IntN(8) {
+	case 0, 1:
+		if s.others(m) {
+			m.up, m.stopping = false, 0
+		}
+	case 2:
+		if m.up && m.stopping == 0 {
+			m.stopping = s.now + 3000
+		}
+	case 3:
+		if s.others(m) && m.id != 0 && !m.wiped {
+			m.up, m.wiped, m.stopping = false, true, 0
+			next := s.machine(true)
+			next.name, next.replaces, next.up, next.boot = m.name, m.name, true, 1
+			s.tally["wiped"]++
+		}
+	case 4:
+		s.slow[m.id] = !s.slow[m.id]
+	default:
+		s.start(m)
+	}
+}
+
+// others reports whether each shard has a majority of voters on other machines whose directories are there. Faults
+// beyond that are no matter of a governor.
+func (s *simulation) others(m *machine) bool {
+	for _, e := range s.engines {
+		n, voters := 0, e.voters()
+		for h := range voters {
+			if x := s.of(h); x != nil && x != m && !x.wiped {
+				n++
+			}
+		}
+		if 2*n <= len(voters) {
+			return false
+		}
+	}
+	return true
+}
+
+// operate is what operators do.
+func (s *simulation) operate() {
+	m := s.machines[s.IntN(len(s.machines))]
+	at := s.at()
+	switch s.IntN(9) {
+	case 0:
+		if len(s.machines) < 12 {
+			next := s.machine(true)
+			next.up, next.boot = true, 1
+		}
+	case 1:
+		s.tally["drain "+s.records.Drain(at, m.name).Status.String()]++
+	case 2, 3:
+		s.records.Undrain(at, m.name)
+	case 4:
+		s.records.Cordon(at, m.name, s.chance(40))
+	case 5:
+		if m.id != 0 && s.others(m) {
+			s.tally["expel "+s.records.Expel(at, m.name, s.chance(60), 1000).Status.String()]++
+		}
+	case 6:
+		s.tally["wish "+s.records.Transfer(at, hosts.ShardID(s.IntN(4)), m.name).Status.String()]++
+	case 7:
+		p := s.records.Policy()
+		to := p
+		to.Voters, to.ReplaceAfter = []uint64{0, 0, 3, 5}[s.IntN(4)], []uint64{10_000, 60_000}[s.IntN(2)]
+		s.records.SetPolicy(at, p, to)
+	case 8:
+		if n := uint64(s.plan.Last()); n > 0 {
+			s.plan.Cancel(s.now, plan.ID(1+s.Uint64N(n)), "an operator", 100)
+		}
+	}
+}
+
+// execute lets an executor do one thing: look, report a membership, plan, or go on with a step.
+func (s *simulation) execute(x *executor) {
+	if x.view == nil || s.chance(30) {
+		s.see(x)
+		return
+	}
+	for _, shown := range x.view.Seen.Shards {
+		if on := x.view.State.Shard(shown.Shard); shown.Leader != 0 && on.Change != shown.Change {
+			e := s.engines[shown.Shard]
+			if e.change == shown.Change {
+				s.send(command{do: doKnown, term: x.term, a: Action{Shard: shown.Shard}, change: e.change,
+					members: e.list()})
+			}
+			return
+		}
+	}
+	if steps := x.view.Plan.Steps(); len(steps) > 0 && s.IntN(100) < 70 {
+		s.work(x, &steps[s.IntN(len(steps))])
+		return
+	}
+	d := s.planner.Next(*x.view)
+	s.states++
+	if d.Step != nil {
+		pr := Config().AppendProposal(nil, d.Step)
+		s.send(command{do: doBegin, term: x.term, revision: d.Revision, proposal: pr})
+	}
+}
+
+// see lets an executor take a view.
+func (s *simulation) see(x *executor) {
+	seen, alive := s.look(x.self, x.began)
+	x.alive, x.voters, x.behind = alive, map[hosts.ShardID]map[shard.HostID]bool{}, map[uint64]int{}
+	for id, e := range s.engines {
+		x.voters[id] = e.voters()
+		for key, m := range e.members {
+			x.behind[key] = m.behind
+		}
+	}
+	v := &View{State: s.records.Clone(), Seen: seen, Plan: s.plan.Clone(), Now: s.now}
+	if s.lie != nil {
+		s.lie(s, v)
+	}
+	x.view = v
+}
+
+// work goes on with one step, as the executor sees it.
+func (s *simulation) work(x *executor, step *plan.Step[Action]) {
+	advice, _ := s.planner.Assess(*x.view, step.ID)
+	report := command{term: x.term, act: step.Act(x.term), a: step.Payload}
+	if s.noJudge && advice == plan.Drop {
+		advice = plan.Perform
+	}
+	switch advice {
+	case plan.Finish:
+		report.do = doDone
+	case plan.Drop:
+		report.do = doDrop
+		s.tally["dropped"]++
+	case plan.Perform:
+		if s.chance(10) {
+			report.do = doRetry
+			break
+		}
+		s.perform(x, step)
+		return
+	default:
+		return
+	}
+	s.send(report)
+}
+
+// perform acts for a step. What must hold then is judged by what is so in the world, as far as the executor can know
+// it.
+func (s *simulation) perform(x *executor, step *plan.Step[Action]) {
+	a := step.Payload
+	h := x.view.State.Host(a.Host)
+	switch step.Kind {
+	case KindFail:
+		s.send(command{do: doFailed, term: x.term, a: a})
+		return
+	case KindReach:
+		s.send(command{do: doReach, term: x.term, a: a})
+		return
+	case KindClear:
+		if s.up(a.Host) {
+			s.send(command{do: doCleared, term: x.term, a: a})
+		}
+		return
+	case KindAdd, KindPromote:
+		real := s.records.Host(a.Host)
+		s.must(a.Shard == hosts.Meta && step.Kind == KindAdd || real == nil || !real.Cordoned ||
+			real.Changed > h.Changed, "the cordoned host %d gets something", a.Host)
+	}
+	s.must(step.Kind != KindPromote || x.behind[a.Replica] == 0, "replica %d is not up to date", a.Replica)
+	s.changes = append(s.changes, change{step.Kind, a, x.alive, x.voters[a.Shard]})
+}
+
+func (s *simulation) send(c command) { s.commands = append(s.commands, c) }
+
+// arrive lets a change arrive at its engine: in any order, lost, or twice.
+func (s *simulation) arrive() {
+	i := s.IntN(len(s.changes))
+	c := s.changes[i]
+	if !s.chance(15) {
+		s.changes = slices.Delete(s.changes, i, i+1)
+	}
+	if s.chance(10) {
+		return
+	}
+	broken := s.apply(c)
+	s.must(broken == "", "%s by %+v", broken, c)
+}
+
+// deliver applies one command of the log: in any order, lost, or twice.
+func (s *simulation) deliver() {
+	i := s.IntN(len(s.commands))
+	c := s.commands[i]
+	if !s.chance(15) {
+		s.commands = slices.Delete(s.commands, i, i+1)
+	}
+	if s.chance(10) || s.engines[hosts.Meta].leader == 0 {
+		return
+	}
+	s.commit(c)
+	if !s.chance(10) {
+		return
+	}
+	saved := s.records.Save(nil)
+	loaded, err := hosts.Load(saved)
+	s.must(err == nil && bytes.Equal(loaded.Save(nil), saved), "the records are loaded otherwise: %v", err)
+	again, err := plan.Read(Config(), s.plan.Append(nil))
+	s.must(err == nil && (len(again.Steps()) == 0 || reflect.DeepEqual(again.Steps(), s.plan.Steps())),
+		"the plan is read otherwise: %v", err)
+	s.records, s.plan = loaded, again
+}
+
+func (s *simulation) commit(c command) {
+	at, m := s.at(), plan.Moment{Now: s.now, Term: s.term}
+	switch c.do {
+	case doBegin:
+		pr, _, err := Config().ReadProposal(c.proposal)
+		s.must(err == nil, "a proposal cannot be read: %v", err)
+		_, out := Begin(at, s.records, s.plan, c.term, c.revision, pr)
+		s.tally[out.String()]++
+		if out == plan.Applied {
+			s.begun++
+			s.tally["began "+kindNames[pr.Kind]]++
+		}
+	case doKnown:
+		s.records.Known(at, c.term, c.a.Shard, c.change, c.members)
+	case doRetry:
+		s.plan.Retry(m, c.act, "trouble")
+	case doDone:
+		s.plan.Done(m, c.act)
+	case doDrop:
+		s.plan.Drop(m, c.act)
+	case doFailed:
+		s.records.Failed(at, c.term, c.a.Host, c.a.Epoch, c.a.Reason, c.a.Text)
+	case doReach:
+		s.records.Reach(at, c.term, c.a.Host, c.a.Variant, c.a.Epoch)
+	case doCleared:
+		if h := s.of(c.a.Host); h != nil {
+			s.records.Cleared(at, c.a.Shard, c.a.Replica, h.incarnation)
+		}
+	}
+}

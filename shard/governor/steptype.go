@@ -1,0 +1,140 @@
+package governor
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+var kindNames = map[plan.Kind]string{
+	KindTransfer: "transfer", KindAdd: "add", KindPromote: "promote", KindRemove: "remove", KindClear: "clear",
+	KindFail: "fail", KindReach: "reach",
+}
+
+// stepType says how the steps of one kind are judged.
+func stepType(kind plan.Kind) plan.Type[*hosts.Records, *Seen, Action] {
+	return plan.Type[*hosts.Records, *Seen, Action]{
+		Kind: kind, Name: kindNames[kind], Describe: describe, Judge: judge,
+		Reached: func(v View, s *plan.Step[Action]) (plan.Phase, bool) { return 0, reached(v, kind, &s.Payload) },
+		Model: func(v View, s *plan.Step[Action]) (*hosts.Records, *Seen) {
+			r, seen := v.State.Clone(), v.Seen.clone()
+			model(hosts.At{Now: v.Now}, r, seen, kind, &s.Payload)
+			return r, seen
+		},
+	}
+}
+
+// reached reports whether a step has reached what it is for, by what is recorded and seen.
+func reached(v View, kind plan.Kind, a *Action) bool {
+	switch kind {
+	case KindTransfer:
+		seen := v.Seen.shard(a.Shard)
+		return seen != nil && seen.Leader != 0 && seen.Leader != a.From
+	case KindFail:
+		h := v.State.Host(a.Host)
+		return h != nil && !h.Wanted()
+	case KindReach:
+		h := v.State.Host(a.Host)
+		return h != nil && h.Current.Variant == a.Variant && h.Current.Epoch == a.Epoch
+	}
+	s := v.State.Shard(a.Shard)
+	if s == nil {
+		return false
+	}
+	p := s.Replica(a.Replica)
+	switch kind {
+	case KindAdd:
+		return p != nil && p.Member()
+	case KindPromote:
+		return p != nil && p.Role == hosts.RoleVoter
+	case KindRemove:
+		return p == nil || !p.Member()
+	}
+	return p == nil
+}
+
+// fits reports whether the records can take a step that is to be begun.
+func fits(r *hosts.Records, pr *plan.Proposal[Action]) bool {
+	a := &pr.Payload
+	if kindNames[pr.Kind] == "" {
+		return false
+	}
+	if pr.Kind != KindFail && pr.Kind != KindReach && r.Shard(a.Shard) == nil {
+		return false
+	}
+	return pr.Kind != KindAdd || r.Clone().Allocate(hosts.At{}, a.Shard, a.Host, a.Replica, a.Change).Status ==
+		protocol.StatusSuccess
+}
+
+// allot puts on record what a step that begins takes up.
+func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
+	switch kind {
+	case KindAdd:
+		r.Allocate(at, a.Shard, a.Host, a.Replica, a.Change)
+	case KindTransfer:
+		r.Transferred(at, a.Shard)
+	}
+}
+
+// model does to the records and the observations what a step does where all goes well. The step may be one that is not
+// begun yet, so it is allotted here too.
+func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action) {
+	allot(at, r, kind, a)
+	switch kind {
+	case KindFail:
+		r.Failed(at, 0, a.Host, a.Epoch, a.Reason, a.Text)
+		return
+	case KindReach:
+		r.Reach(at, 0, a.Host, a.Variant, a.Epoch)
+		return
+	case KindClear:
+		if h := r.Host(a.Host); h != nil {
+			r.Cleared(at, a.Shard, a.Replica, h.Incarnation)
+		}
+		return
+	}
+	reports := seen.shard(a.Shard)
+	if reports == nil {
+		return
+	}
+	if kind == KindTransfer {
+		reports.Leader, reports.LedFor = a.Host, 0
+		if a.Shard == hosts.Meta {
+			seen.Self, seen.Began = a.Host, at.Now
+		}
+		return
+	}
+	reports.Change = max(reports.Change, a.Change) + 1
+	r.Known(at, 0, a.Shard, reports.Change, membership(r.Shard(a.Shard), kind, a.Replica))
+	if kind == KindAdd {
+		seen.caughtUp(reports, r.Policy(), a)
+	}
+}
+
+// caughtUp makes a learner that was added, and its host, up to date.
+func (s *Seen) caughtUp(reports *ShardSeen, policy hosts.Policy, a *Action) {
+	reports.Replicas = append(reports.Replicas, ReplicaSeen{ID: a.Replica})
+	h := s.host(a.Host)
+	if h == nil {
+		s.Hosts = append(s.Hosts, HostSeen{Host: a.Host})
+		h = &s.Hosts[len(s.Hosts)-1]
+	}
+	h.Tried, h.SilentFor, h.Barrier = true, 0, 0
+	h.FreshFor = max(h.FreshFor, policy.StableFor)
+}
+
+// membership returns the members of a shard after a change.
+func membership(s *hosts.Shard, kind plan.Kind, replica uint64) []hosts.Member {
+	var list []hosts.Member
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		role := p.Role
+		if p.ID == replica {
+			role = map[plan.Kind]hosts.Role{KindAdd: hosts.RoleLearner, KindPromote: hosts.RoleVoter}[kind]
+		}
+		if role == hosts.RoleLearner || role == hosts.RoleVoter {
+			list = append(list, hosts.Member{Replica: p.ID, Role: role})
+		}
+	}
+	return list
+}

@@ -1,0 +1,257 @@
+package governor
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// ruleLeaving hands over what hosts have that are drained or stop, and then brings hosts to the target Offline.
+func ruleLeaving(v View) (f finding) {
+	all := groups(v)
+	for _, h := range v.State.Hosts() {
+		if h.Target.Variant != protocol.HostOffline {
+			continue
+		}
+		pending := false
+		if v.Seen.live(h.ID) {
+			for _, g := range all {
+				pending = f.leave(g, h) || pending
+			}
+		}
+		if !pending && !h.Reached() {
+			f.propose(v, KindReach, Action{Host: h.ID, Variant: protocol.HostOffline, Epoch: h.Target.Epoch})
+		}
+	}
+	return f
+}
+
+// leave hands over what a host that is heard has in a group, and reports whether the host is needed there until that is
+// done.
+func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
+	m := g.voter(h.ID)
+	if m == nil {
+		return false
+	}
+	must := h.Target.Reason == hosts.ReasonDrained // what stops does not wait for what is impossible
+	if g.unusable() != nil {
+		return must
+	}
+	if m.leaving() && f.replace(g, m) {
+		return true
+	}
+	if g.seen.Leader == h.ID && f.handOver(g, m) {
+		return true
+	}
+	if live, all := g.liveVoters(m.ID), len(g.voters); must && live < hosts.Majority(all) {
+		f.Reasons = append(f.Reasons, *g.reason(CodeQuorum,
+			fmt.Sprintf("without %s that would leave %d of %d voters", m.name(), live, all)))
+		return true
+	}
+	return false
+}
+
+// replace takes the vote of a member that is alive and is to go: first another one votes, then it is removed. It
+// reports whether that is under way; where no learner can take the vote it is not.
+func (f *finding) replace(g *group, m *member) bool {
+	stay := 0
+	for i := range g.voters {
+		if g.voters[i].stays() {
+			stay++
+		}
+	}
+	if stay < g.wanted {
+		if spare := g.farthest(g.spares()); spare != nil {
+			return f.promote(g, spare)
+		}
+	}
+	if stay >= g.wanted || m.gone() {
+		return f.remove(g, m)
+	}
+	return false
+}
+
+// handOver proposes to hand the leadership of a group from a member to its successor.
+func (f *finding) handOver(g *group, m *member) bool {
+	to := g.successor(m.Host)
+	if to == nil {
+		f.Reasons = append(f.Reasons, *g.reason(CodeNoSuccessor, "no voter can lead in the place of "+m.name()))
+		return false
+	}
+	return f.propose(g.v, KindTransfer, Action{Shard: g.shard.ID, From: m.Host, Host: to.Host})
+}
+
+func (f *finding) promote(g *group, m *member) bool {
+	return f.propose(g.v, KindPromote, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
+}
+
+// remove proposes to remove a member; where it leads, to hand that over first.
+func (f *finding) remove(g *group, m *member) bool {
+	if m.Role == hosts.RoleVoter && g.seen.Leader == m.Host && m.host != nil {
+		return f.handOver(g, m)
+	}
+	return f.propose(g.v, KindRemove, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
+}
+
+// ruleDead removes members of hosts that do not belong to the cluster, and voters that are away for too long where
+// another host can vote.
+func ruleDead(v View) (f finding) {
+	for _, g := range groups(v) {
+		if r := g.unusable(); r != nil {
+			f.Reasons = append(f.Reasons, *r)
+			continue
+		}
+		for i := range g.voters {
+			m := &g.voters[i]
+			switch {
+			case m.gone() && m.live:
+				f.replace(g, m)
+			case m.gone():
+				f.remove(g, m)
+			default:
+				f.replaceDead(g, m)
+			}
+		}
+		for i := range g.learners {
+			if m := &g.learners[i]; m.gone() {
+				f.remove(g, m)
+			}
+		}
+	}
+	return f
+}
+
+// replaceDead removes a voter that is away for too long, where a learner can vote in its place, or where the others
+// tolerate more without it.
+func (f *finding) replaceDead(g *group, m *member) {
+	over, until := g.overdue(m)
+	switch {
+	case until == 0:
+	case !over:
+		r := g.reason(CodeDeadVoter, fmt.Sprintf("%s is away and is replaced in %d ms, where another can vote",
+			m.name(),
+			until-g.v.Now))
+		r.Since, r.Until = m.host.Target.Since, until
+		f.Reasons = append(f.Reasons, *r)
+	case len(g.voters)%2 == 1 && len(g.spares()) == 0: // of an even number it goes: one fewer must live to decide
+		r := g.reason(CodeNoSpare, m.name()+" is away and keeps its vote, as no learner can have it")
+		r.Since = m.host.Target.Since
+		f.Reasons = append(f.Reasons, *r)
+	default:
+		f.remove(g, m)
+	}
+}
+
+// ruleFew makes learners voters where there are too few voters. From an odd number it goes on to the next odd one: so
+// none is left with two voters that both are needed.
+func ruleFew(v View) (f finding) {
+	for _, g := range groups(v) {
+		n := len(g.voters)
+		if n >= g.wanted || g.unusable() != nil {
+			continue
+		}
+		spares := g.spares()
+		if len(spares) > 0 && (n%2 == 0 || n+len(spares) >= g.wanted) {
+			f.promote(g, g.farthest(spares))
+			continue
+		}
+		for i := range g.learners {
+			if r := g.waiting(&g.learners[i]); r != nil {
+				f.Reasons = append(f.Reasons, *r)
+			}
+		}
+		f.Reasons = append(f.Reasons, *g.reason(CodeFew, fmt.Sprintf("%d of %d voters, and %d learners that can vote",
+			n,
+			g.wanted, len(spares))))
+	}
+	return f
+}
+
+// farthest returns the member that is farthest from the voters; of equals that with the lowest id.
+func (g *group) farthest(list []*member) *member {
+	var best *member
+	for _, m := range list {
+		if best == nil || g.distance(m, nil) > g.distance(best, nil) {
+			best = m
+		}
+	}
+	return best
+}
+
+// most is how many may vote. By itself a cluster of several hosts does not come down to one vote.
+func (g *group) most() int {
+	if policy := g.v.State.Policy(); g.wanted == 1 && policy.Voters != 1 && living(g.v.State) > 1 {
+		return max(1, min(len(g.voters), 2))
+	}
+	return g.wanted
+}
+
+// ruleExcess removes voters where there are too many. Their hosts get a learner in their place.
+func ruleExcess(v View) (f finding) {
+	for _, g := range groups(v) {
+		if len(g.voters) > g.most() && g.unusable() == nil {
+			f.remove(g, g.victim(nil))
+		}
+	}
+	return f
+}
+
+// victim returns the voter to go, with one more voter where that is not nil: one that is away, then one that leaves,
+// then a cordoned one, then the one whose going leaves the voters farthest apart; of equals one that does not lead, and
+// the one with the highest id.
+func (g *group) victim(with *member) *member {
+	list := make([]*member, 0, len(g.voters)+1)
+	for i := range g.voters {
+		list = append(list, &g.voters[i])
+	}
+	if with != nil {
+		list = append(list, with)
+	}
+	var worst *member
+	var worth [5]int
+	for _, m := range list {
+		w := [5]int{rank(!m.gone() && m.live), rank(m.stays()), rank(m.host != nil && !m.host.Cordoned),
+			-g.distance(with, m), rank(g.seen.Leader == m.Host)}
+		if worst == nil || before(w, worth) || w == worth && m.ID > worst.ID {
+			worst, worth = m, w
+		}
+	}
+	return worst
+}
+
+func rank(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func before(a, b [5]int) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return a[i] < b[i]
+		}
+	}
+	return false
+}
+
+// ruleDomains makes a learner a voter where the voters come to be farther apart once the one too many is removed.
+func ruleDomains(v View) (f finding) {
+	for _, g := range groups(v) {
+		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {
+			continue
+		}
+		var best *member
+		gain := g.distance(nil, nil)
+		for _, spare := range g.spares() {
+			if d := g.distance(spare, g.victim(spare)); d > gain {
+				best, gain = spare, d
+			}
+		}
+		if best != nil {
+			f.promote(g, best)
+		}
+	}
+	return f
+}

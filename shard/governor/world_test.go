@@ -1,0 +1,377 @@
+package governor
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// The world of the tests: machines with data directories, engines with memberships, and the time. What is committed is
+// the records and the plan; commands and changes of memberships are on their way to them for a while.
+
+// machine is a host as it is, whatever is on record of it.
+type machine struct {
+	id          shard.HostID // 0 until it has joined
+	name        string
+	incarnation hosts.Incarnation
+	domain      hosts.Domain
+	replaces    string
+	up          bool
+	wiped       bool // its directory is gone for good
+	boot        uint64
+	heard       uint64 // when Raft traffic came from it last, 0 for never
+	fresh       uint64 // since when its barriers succeed, 0 where they do not
+	stopping    uint64 // until when it waits to be offline, 0 where it does not stop
+}
+
+// engine is a shard as Raft has it.
+type engine struct {
+	change  uint64
+	members map[uint64]*replica
+	leader  shard.HostID
+	led     uint64 // when it began to lead
+}
+
+type replica struct {
+	host   shard.HostID
+	role   hosts.Role
+	behind int // how many rounds of traffic it lags
+}
+
+func (e *engine) voters() map[shard.HostID]bool {
+	list := map[shard.HostID]bool{}
+	for _, m := range e.members {
+		if m.role == hosts.RoleVoter {
+			list[m.host] = true
+		}
+	}
+	return list
+}
+
+// world is all of it.
+type world struct {
+	*rand.Rand
+	records  *hosts.Records
+	plan     *plan.Plan[Action]
+	now      uint64
+	term     uint64
+	machines []*machine
+	engines  map[hosts.ShardID]*engine
+	tally    map[string]int
+	noCAS    bool // the engine takes changes for other memberships; a planted bug
+	slow     map[shard.HostID]bool
+}
+
+var domains = []string{"dc=a", "dc=b", "dc=c"}
+
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 11)), records: hosts.New("c", []hosts.ShardID{1, 2, 3}),
+		plan: plan.New(Config()), now: 1000, term: 1, engines: map[hosts.ShardID]*engine{}, tally: map[string]int{},
+		slow: map[shard.HostID]bool{}}
+	var founders []hosts.Founder
+	spread := w.IntN(2) == 0
+	for i := range []int{1, 2, 3, 3, 5}[w.IntN(5)] {
+		m := w.machine(spread)
+		m.id, m.up = shard.HostID(i+1), true
+		founders = append(founders, hosts.Founder{ID: m.id, Name: m.name, Incarnation: m.incarnation,
+			Addresses: m.addresses(), Level: level.Newest})
+	}
+	w.records.Found(w.at(), founders)
+	for _, m := range w.machines {
+		w.records.Alter(w.at(), m.name, m.domain)
+	}
+	for _, s := range w.records.Shards() {
+		e := &engine{members: map[uint64]*replica{}, leader: founders[0].ID}
+		for _, f := range founders {
+			e.members[uint64(f.ID)] = &replica{host: f.ID, role: hosts.RoleVoter}
+		}
+		w.engines[s.ID] = e
+	}
+	return w
+}
+
+// machine makes a machine that is down and has not joined.
+func (w *world) machine(spread bool) *machine {
+	n := len(w.machines)
+	m := &machine{name: string(rune('a' + n%26)), incarnation: hosts.Incarnation{byte(n + 1), byte(n >> 8), 1}}
+	if m.domain = (hosts.Domain{{Key: "dc", Value: "a"}}); spread || n > 2 {
+		m.domain, _ = hosts.ParseDomain(domains[w.IntN(len(domains))])
+	}
+	w.machines = append(w.machines, m)
+	return m
+}
+
+func (m *machine) addresses() hosts.Addresses {
+	return hosts.Addresses{Raft: fmt.Sprintf("%s:%x", m.name, m.incarnation[:2]), Client: fmt.Sprintf("%s:%x-c", m.name,
+		m.incarnation[:2])}
+}
+
+func (w *world) at() hosts.At { return hosts.At{Now: w.now, Term: w.term, Level: level.Newest} }
+
+func (w *world) of(id shard.HostID) *machine {
+	for _, m := range w.machines {
+		if m.id == id && id != 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) up(id shard.HostID) bool {
+	m := w.of(id)
+	return m != nil && m.up
+}
+
+// shards are the ids in order.
+func (w *world) shards() []hosts.ShardID { return slices.Sorted(maps.Keys(w.engines)) }
+
+// pass lets time pass: Raft elects, replicas catch up, hosts are heard, and say what hosts say.
+func (w *world) pass(millis uint64) {
+	w.now += millis
+	for _, id := range w.shards() {
+		w.raft(w.engines[id], id)
+	}
+	for _, m := range w.machines {
+		w.breathe(m)
+	}
+}
+
+// raft is a round of one shard.
+func (w *world) raft(e *engine, id hosts.ShardID) {
+	voters := e.voters()
+	live := []shard.HostID{}
+	for _, h := range slices.Sorted(maps.Keys(voters)) {
+		if w.up(h) {
+			live = append(live, h)
+		}
+	}
+	if len(live) < len(voters)/2+1 {
+		e.leader = 0
+		return
+	}
+	if !slices.Contains(live, e.leader) {
+		e.leader, e.led = live[w.IntN(len(live))], w.now
+		if id == hosts.Meta {
+			w.term++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.members)) {
+		m := e.members[key]
+		if w.up(m.host) {
+			w.of(m.host).heard = w.now
+			if m.behind > 0 && !w.slow[m.host] {
+				m.behind--
+			}
+		} else if m.role == hosts.RoleLearner {
+			m.behind = min(m.behind+1, 5)
+		}
+	}
+}
+
+// breathe is what a machine does by itself: its barriers, and what it says of its state.
+func (w *world) breathe(m *machine) {
+	h := w.records.Host(m.id)
+	p := w.metaReplica(m.id)
+	if w.engines[hosts.Meta].leader == 0 || !m.up || p == nil || p.behind > 0 {
+		m.fresh = 0
+	} else if m.fresh == 0 {
+		m.fresh = w.now
+	}
+	switch {
+	case !m.up || w.engines[hosts.Meta].leader == 0:
+	case m.id == 0:
+		w.join(m)
+	case h == nil || !h.Living():
+		m.up = false // it hears that it is expelled
+	case m.stopping != 0:
+		if h.Target.Reason != hosts.ReasonShutdown {
+			w.records.Shutdown(w.at(), m.id, m.incarnation, m.boot)
+		} else if h.Reached() || w.now > m.stopping {
+			m.up, m.stopping = false, 0
+		}
+	case h.Boot < m.boot:
+		w.records.Boot(w.at(), hosts.Boot{Host: m.id, Incarnation: m.incarnation, Number: m.boot,
+			Addresses: h.Addresses, Level: level.Newest})
+	case !h.Wanted() && h.Target.Reason.Failed():
+		w.records.Return(w.at(), m.id, m.incarnation, h.Target.Epoch)
+	}
+}
+
+func (w *world) metaReplica(id shard.HostID) *replica {
+	e := w.engines[hosts.Meta]
+	for _, key := range slices.Sorted(maps.Keys(e.members)) {
+		if m := e.members[key]; m.host == id && id != 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) join(m *machine) {
+	j := hosts.Join{Cluster: "c", Name: m.name, Incarnation: m.incarnation, Addresses: m.addresses(), Domain: m.domain,
+		Level: level.Newest, Trusted: true, Replace: m.replaces, Grace: 1000}
+	if old := w.records.Named(m.replaces); old != nil {
+		j.Heard = w.up(old.ID)
+	} else if m.replaces != "" {
+		j.Replace = ""
+	}
+	a := w.records.Join(w.at(), j)
+	w.tally["join "+a.Status.String()]++
+	if m.id = a.Host; m.id == 0 {
+		m.up = false // it is started again by an operator who has read why
+	}
+}
+
+// start starts a machine that is down.
+func (w *world) start(m *machine) {
+	if !m.wiped && !m.up {
+		m.up, m.stopping = true, 0
+		m.boot++
+	}
+}
+
+// change is a change of a membership or a leadership on its way to the engine, with what its executor saw.
+type change struct {
+	kind  plan.Kind
+	a     Action
+	alive map[shard.HostID]bool
+	seen  map[shard.HostID]bool // the voters
+}
+
+// apply carries a change out where it is for the membership that the engine has. It returns the rule that it broke.
+func (w *world) apply(c change) string {
+	e := w.engines[c.a.Shard]
+	switch {
+	case e.leader == 0:
+		return ""
+	case c.kind == KindTransfer:
+		if e.leader == c.a.From && w.up(c.a.Host) && e.voters()[c.a.Host] {
+			e.leader, e.led = c.a.Host, w.now
+			w.tally["transfer"]++
+			if c.a.Shard == hosts.Meta {
+				w.term++
+			}
+		}
+		return ""
+	case c.a.Change != e.change && !w.noCAS:
+		w.tally["late change"]++
+		return ""
+	}
+	before := e.voters()
+	if !maps.Equal(before, c.seen) {
+		return fmt.Sprintf("shard %d: the change was for the voters %v and meets %v", c.a.Shard, c.seen, before)
+	}
+	m := e.members[c.a.Replica]
+	switch {
+	case c.kind == KindAdd && m == nil:
+		for _, other := range e.members {
+			if other.host == c.a.Host {
+				return fmt.Sprintf("host %d gets a second replica of shard %d", c.a.Host, c.a.Shard)
+			}
+		}
+		e.members[c.a.Replica] = &replica{host: c.a.Host, role: hosts.RoleLearner, behind: 3}
+	case c.kind == KindPromote && m != nil && m.role == hosts.RoleLearner:
+		m.role = hosts.RoleVoter
+	case c.kind == KindRemove && m != nil:
+		delete(e.members, c.a.Replica)
+		if e.leader == m.host && m.role == hosts.RoleVoter {
+			e.leader = 0
+		}
+	default:
+		return ""
+	}
+	e.change++
+	w.tally[kindNames[c.kind]]++
+	return quorumRule(before, e.voters(), c.alive, c.a.Shard)
+}
+
+// quorumRule is the rule that no change may break: by what the executor saw, a majority of the voters lives before and
+// after it. It is written from the page, without the governor's code.
+func quorumRule(before, after, alive map[shard.HostID]bool, id hosts.ShardID) string {
+	for what, voters := range map[string]map[shard.HostID]bool{"before": before, "after": after} {
+		n := 0
+		for h := range voters {
+			if alive[h] {
+				n++
+			}
+		}
+		if 2*n <= len(voters) && !maps.Equal(before, after) || len(voters) == 0 {
+			return fmt.Sprintf("shard %d: %d of %d voters are alive %s a change from %v to %v", id, n, len(voters),
+				what,
+				before, after)
+		}
+	}
+	return ""
+}
+
+// look is what the leader of the meta shard observes.
+func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]bool) {
+	seen := &Seen{Self: self, Began: began}
+	alive := map[shard.HostID]bool{}
+	for _, m := range w.machines {
+		if m.id == 0 || w.records.Host(m.id) == nil {
+			continue
+		}
+		h := HostSeen{Host: m.id, Tried: m.heard != 0, SilentFor: w.now - m.heard}
+		if m.heard == 0 && w.metaReplica(m.id) != nil {
+			m.heard = w.now - 2000 // tried from now on, and not heard yet
+		}
+		if m.fresh != 0 {
+			h.FreshFor = w.now - m.fresh + 1
+		}
+		seen.Hosts = append(seen.Hosts, h)
+		alive[m.id] = h.Tried && h.SilentFor < 2000 || m.id == self
+	}
+	for _, id := range w.shards() {
+		e := w.engines[id]
+		s := ShardSeen{Shard: id, Leader: e.leader, LedFor: w.now - e.led, Change: e.change}
+		for _, key := range slices.Sorted(maps.Keys(e.members)) {
+			m := e.members[key]
+			r := ReplicaSeen{ID: key, Index: uint64(100 - m.behind)}
+			if m.behind > 0 {
+				r.BehindFor, r.Percent, r.Rate = 5000, uint64(100-25*min(m.behind, 3)), 1000
+			}
+			s.Replicas = append(s.Replicas, r)
+		}
+		seen.Shards = append(seen.Shards, s)
+	}
+	return seen, alive
+}
+
+// list is the membership as a leader reads it.
+func (e *engine) list() []hosts.Member {
+	var list []hosts.Member
+	for _, key := range slices.Sorted(maps.Keys(e.members)) {
+		list = append(list, hosts.Member{Replica: key, Role: e.members[key].role})
+	}
+	return list
+}
+
+// String is for people who look for what went wrong.
+func (w *world) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "now %d term %d policy %v\n", w.now, w.term, w.records.Policy())
+	for _, h := range w.records.Hosts() {
+		fmt.Fprintf(&b, "host %d %s %s up %t cordoned %t: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Domain, w.up(h.ID),
+			h.Cordoned, h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason)
+	}
+	for _, id := range w.shards() {
+		e := w.engines[id]
+		fmt.Fprintf(&b, "shard %d change %d leader %d:", id, e.change, e.leader)
+		for _, m := range e.list() {
+			fmt.Fprintf(&b, " %d@%d %s-%d", m.Replica, e.members[m.Replica].host, m.Role, e.members[m.Replica].behind)
+		}
+		fmt.Fprintf(&b, " on record %+v\n", w.records.Shard(id).Replicas)
+	}
+	for _, s := range w.plan.Steps() {
+		fmt.Fprintf(&b, "step %+v\n", s)
+	}
+	return b.String()
+}
