@@ -258,7 +258,7 @@ func use(t *testing.T, address string) {
 	must(first.Close(ctx))
 }
 
-// useRollouts leaves a rollout that waits for instances, one that is stuck, one that has halted, and one that is paused.
+// useRollouts leaves a rollout that waits for instances, and others that are stuck, halted and paused.
 func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
 	t.Helper()
 	for _, name := range []string{"waits", "stuck", "halted", "paused"} {

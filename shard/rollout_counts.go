@@ -7,7 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// RolloutCounts are what has happened in the rollouts of a machine since it was made, or restored: no part of its state.
+// RolloutCounts are what has happened in the rollouts of a machine since it was made or restored. They are no part of
+// its state.
 type RolloutCounts struct {
 	Versions uint64                         // that were added
 	Targets  [rollout.CauseRetry + 1]uint64 // that were assigned, by cause
