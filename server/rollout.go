@@ -40,8 +40,7 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 	c.read(r, rp, h.consistency(m.Consistency, id), func() { c.describeRollout(rp, request, id, name, o) })
 }
 
-// describeRollout answers with a page. Reasons and rows share its bytes, so that the page fits in a frame whatever the
-// reasons say.
+// describeRollout answers with a page.
 func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.NodeID, name string,
 	o shard.RolloutOptions) {
 	var page shard.RolloutDescription
@@ -54,11 +53,17 @@ func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.Nod
 		c.Fail(request, protocol.KindRolloutDescribe, &noSuchPart)
 		return
 	}
-	a := protocol.RolloutDescribeAnswer{
-		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: protocol.RolloutPhase(page.Phase),
+	if o.After != 0 {
+		page.Head = nil
 	}
-	if o.After == 0 {
-		a.Head = page.Head
+	c.Answer(request, pageOf(&page))
+}
+
+// pageOf returns a page as clients get it. Reasons and rows share its bytes, so that it fits in a frame whatever the
+// reasons say.
+func pageOf(page *shard.RolloutDescription) *protocol.RolloutDescribeAnswer {
+	a := &protocol.RolloutDescribeAnswer{
+		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: protocol.RolloutPhase(page.Phase), Head: page.Head,
 	}
 	for i := range page.Reasons {
 		a.Reasons.Append(reasonRecord(&page.Reasons[i]))
@@ -70,7 +75,7 @@ func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.Nod
 			break
 		}
 	}
-	c.Answer(request, &a)
+	return a
 }
 
 // reasonRecord returns a reason as clients get it.

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// TestTheLongestReasonsLeaveRoomForAPageOfRows: a reason is no longer than the protocol allows, and as many as there can
+// be share a frame with rows.
+func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
+	word, text := strings.Repeat("w", rollout.MaxWord), strings.Repeat("t", rollout.MaxText)
+	laggards := make([]rollout.Laggard, rollout.MaxNamed)
+	for i := range laggards {
+		laggards[i] = rollout.Laggard{
+			Name: text, Generation: 1<<64 - 1, Heard: true, Status: rollout.StatusUpdating, Code: word,
+			Attempts: 1<<64 - 1, For: 1<<64 - 1, Foreign: true,
+		}
+	}
+	longest := []rollout.Reason{
+		{Code: rollout.CodeLeaders, Waiting: 65_536, Of: 65_536, Named: laggards},
+		{Code: rollout.CodeGate, Gate: rollout.Gate{Name: word, By: text, Text: text}},
+		{Code: rollout.CodeSource, By: text, Text: text},
+		{Code: rollout.CodeHalted, By: text, Text: text + text},
+	}
+	var page shard.RolloutDescription
+	for range rollout.MaxLocations {
+		for i := range longest {
+			re := longest[i]
+			re.Location, re.Seq, re.Since, re.Until = word, 1<<64-1, 1<<64-1, 1<<64-1
+			if record := reasonRecord(&re); len(record.Text) > protocol.MaxReasonBytes {
+				t.Errorf("%s has %d bytes", re.Code, len(record.Text))
+			}
+			page.Reasons = append(page.Reasons, re)
+		}
+	}
+	for id := range uint64(shard.MaxPage) {
+		page.Rows = append(page.Rows, shard.Row{ID: id + 1, Body: make([]byte, 2048)})
+	}
+	a := pageOf(&page)
+	if a.Rows.Len() == 0 || a.Next != uint64(a.Rows.Len()) {
+		t.Errorf("the page has %d rows, and goes on behind %d", a.Rows.Len(), a.Next)
+	}
+	if n, most := a.Reasons.Size()+a.Rows.Size(), protocol.PageBytes+8192; n > most {
+		t.Errorf("reasons and rows have %d bytes, at most %d fit", n, most)
+	}
+}
