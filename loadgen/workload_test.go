@@ -108,6 +108,26 @@ func TestWatchersThatAreWaitedForAreSentEveryUpdate(t *testing.T) {
 	}
 }
 
+// TestFiveThousandInstancesAreSentEachTargetOnce: case 32 of staged rollouts. Each new target is one push to each
+// instance, little larger than the payload.
+func TestFiveThousandInstancesAreSentEachTargetOnce(t *testing.T) {
+	srv := servertest.Start(t)
+	config := short(srv, "rollout-targets")
+	config.Callers, config.Watchers, config.Warmup, config.Payload = 1, 5000, 0, 256
+	r, err := Run(t.Context(), config)
+	check(t, err)
+	if *r.Updates == 0 || *r.Events != *r.Updates*5000 {
+		t.Errorf("%d targets for 5,000 instances were sent in %d pushes", *r.Updates, *r.Events)
+	}
+	if each := *r.BytesPerChangeAndConsumer; each < 256 || each > 256+40 {
+		t.Errorf("a target with a payload of 256 bytes was sent in %.0f", each)
+	}
+	if r.StagesUS["target"] == nil || r.ConvergeMS == nil {
+		t.Errorf("the times until one instance was sent its target: %v, and until all were: %v",
+			r.StagesUS["target"], r.ConvergeMS)
+	}
+}
+
 func TestARunLeavesNothingBehind(t *testing.T) {
 	srv := servertest.Start(t)
 	c, err := client.Open(t.Context(), srv.Addresses(), client.WithDialer(srv.Dial))

@@ -84,6 +84,12 @@ func Matrix() []Cell {
 			Name: "discovery", Workload: "discovery", Watchers: 2_000, Hosts: []int{1}, Contestants: alone,
 			Flags: []string{"--workers", "1000", "--rate", "100"},
 		},
+		{
+			Name: "rollout-targets", Workload: "rollout-targets", Watchers: 5_000, Hosts: both, Contestants: alone,
+		},
+		{
+			Name: "rollout-reports", Workload: "rollout-reports", Callers: 512, Hosts: both, Contestants: alone,
+		},
 	}
 }
 
