@@ -65,10 +65,11 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *Ro
 	}
 	ro := m.rollouts()
 	st := ro.at(m.objects.at(object).body)
+	// What is due by the estimate, and has not been carried out, is still waited for.
 	d.Now = max(o.Now, m.clock.Now)
-	d.Phase, d.Revision = st.Phase(d.Now), m.objects.at(object).revision
+	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.at(object).revision
 	if o.Why {
-		d.Reasons = st.Why(d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+		d.Reasons = st.Why(m.clock.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
 	}

@@ -144,6 +144,17 @@ func TestRolloutsAreListedByName(t *testing.T) {
 	}
 }
 
+// TestWhatIsDueByTheEstimateIsWaitedFor: the leader's estimate dates what is described. It carries nothing out.
+func TestWhatIsDueByTheEstimateIsWaitedFor(t *testing.T) {
+	b := readBed(t)
+	for _, now := range []uint64{0, 4000, 60_000} {
+		d := b.describeRollout(t, RolloutOptions{Why: true, Now: now})
+		if d.Now != now || d.Phase != rollout.PhaseRolling || !strings.Contains(fmt.Sprint(d.Reasons), "delay") {
+			t.Errorf("at %d: %d %v %v", now, d.Now, d.Phase, d.Reasons)
+		}
+	}
+}
+
 func TestADryRunChangesNothing(t *testing.T) {
 	b := readBed(t)
 	before := b.m.Digest()

@@ -37,8 +37,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	}
 	checker.remarks("version 1: passed: good 1 errors\n")
 	for _, c := range []struct{ payload, remark, verdict, text string }{
-		{"later", "version 2: inconclusive: not enough requests\nsignalbox: version 2: passed: later 2 errors\n", "passed",
-			"later 2 errors"},
+		{"later", "version 2: inconclusive: not enough requests\nsignalbox: version 2: passed: later 2 errors\n",
+			"passed", "later 2 errors"},
 		{"bad", "version 3: failed: exit status 1: too many errors\n", "failed", "exit status 1: too many errors"},
 	} {
 		x.publish(node, c.payload)
@@ -50,9 +50,9 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	}
 	// By hand the verdict can be another one, and others get the version then.
 	x.follow(node, "man", "cat")
-	x.ok("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--pass", "3", "--text", "a false alarm")
-	x.fails(cli.ExitState, "the target of sas is 3, not 2", "rollout", "gate", node, "dns", "--location", "sas", "--gate",
-		"errors", "--fail", "2")
+	x.ok("rollout", "gate", node, "dns", "--location", "sas", "--gate", "errors", "--pass", "3", "--text", "no errors")
+	x.fails(cli.ExitState, "the target of sas is 3, not 2", "rollout", "gate", node, "dns", "--location", "sas",
+		"--gate", "errors", "--fail", "2")
 	checker.await("man gets it", func() bool {
 		target := x.rollout(node).Locations[1].Target
 		return target != nil && target.Version == 3
@@ -87,7 +87,8 @@ func TestASourceMakesVersions(t *testing.T) {
 	if o.Newest != 1 || o.Label != "made" || strings.Join(o.Sources, " ") != "feeder" {
 		t.Errorf("%+v", o)
 	}
-	if page := x.ok("rollout", "status", node, "dns"); !strings.Contains(page, "\nthe source had no version: nothing yet\n") {
+	page := x.ok("rollout", "status", node, "dns")
+	if !strings.Contains(page, "\nthe source had no version: nothing yet\n") {
 		t.Errorf("%s", page)
 	}
 	source.endsBy(os.Interrupt, cli.ExitDone)

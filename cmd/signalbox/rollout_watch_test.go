@@ -60,8 +60,8 @@ func TestARolloutThatIsInUseIsDeletedByForce(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas")
 	s := x.follow(node, "sas", "cat; echo")
 	x.fails(cli.ExitState, "--force deletes it all the same", "rollout", "delete", node, "dns")
-	x.fails(cli.ExitUsage, "this deletes rollout dns of node "+node+" with 1 instance", "rollout", "delete", node, "dns",
-		"--force")
+	x.fails(cli.ExitUsage, "this deletes rollout dns of node "+node+" with 1 instance", "rollout", "delete", node,
+		"dns", "--force")
 	x.ok("rollout", "delete", node, "dns", "--force", "--yes")
 	// The instance takes part again when there is a rollout again.
 	x.ok("rollout", "create", node, "dns", "--location", "sas")

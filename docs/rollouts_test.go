@@ -1,0 +1,133 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTheRecipeOfRolloutsWorksAsTyped types the commands of the section "On the command line" into terminals, and
+// compares what is printed with what the page says. Ages are not compared.
+func TestTheRecipeOfRolloutsWorksAsTyped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program, and waits for delays")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	commands, prints := rolloutRecipe(t)
+	create, follow, publish, status, plan := commands[0], commands[1], commands[2], commands[3], commands[4]
+	watch, again, why, back := commands[5], commands[6], commands[7], commands[8]
+	d := newDesk(t)
+	d.environment = append(d.environment, "PATH="+buildSignalbox(t)+":"+os.Getenv("PATH"))
+
+	d.open("signalbox serve").await("is ready")
+	d.open(create).awaitEnd("")
+	var instances []*terminal
+	for _, location := range []string{"sas", "man", "vla"} {
+		te := d.open(strings.ReplaceAll(follow, "sas", location))
+		te.await("follows dns in " + location)
+		instances = append(instances, te)
+	}
+	d.open(publish).awaitEnd(prints[0])
+	for i, location := range []string{"sas", "man", "vla"} {
+		instances[i].await(strings.ReplaceAll(prints[1], "sas", location))
+	}
+	compare(t, status, d.output(status), prints[2])
+	compare(t, plan, d.output(plan), prints[3])
+
+	screen := d.open(watch)
+	screen.await("reached version 1")
+	d.open(again).awaitEnd("")
+	screen.await("vla        has reached version 2")
+	text, _ := screen.printed()
+	_, text, _ = strings.Cut(text, strings.SplitAfter(prints[4], "\n")[0])
+	compare(t, watch, order(strings.SplitAfter(prints[4], "\n")[0]+text), order(prints[4]))
+
+	compare(t, why, d.output(why), prints[5])
+	compare(t, back, d.output(back), prints[6])
+	for _, te := range instances {
+		te.await("version 2 (r9555) is in use\nloads version 1: zones of monday\n")
+	}
+}
+
+// rolloutRecipe returns the commands of the recipe, and what it says that they print.
+func rolloutRecipe(t *testing.T) (commands, prints []string) {
+	t.Helper()
+	_, section, ok := strings.Cut(readPage(t, "docs/rollouts.md").text, "\n## On the command line\n")
+	if !ok {
+		t.Fatal("the page of rollouts has no section on the command line")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, f := range newPage("docs/rollouts.md", section).fences {
+		switch f.language {
+		case "sh":
+			commands = append(commands, f.text)
+		case "text":
+			prints = append(prints, f.text)
+		}
+	}
+	if len(commands) != 9 || len(prints) != 7 {
+		t.Fatalf("the recipe has other blocks than this test knows: %q, %q", commands, prints)
+	}
+	return commands, prints
+}
+
+// buildSignalbox builds the program, and returns the folder that it is in.
+func buildSignalbox(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(folder, "signalbox"), "./cmd/signalbox")
+	build.Dir = root
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return folder
+}
+
+// output types commands that end, and returns what they print.
+func (d *desk) output(typed string) string {
+	d.t.Helper()
+	te := d.open(typed)
+	te.awaitEnd("")
+	text, _ := te.printed()
+	return text
+}
+
+// age finds how long ago something was, or how long it took, with the blanks that stand before it in a table.
+var age = regexp.MustCompile(` +(?:after )?\b[0-9.]+(?:ms|s|m[0-9]+s)\b`)
+
+// compare compares what was printed with what the page says, but for ages and the widths of the columns of a table.
+func compare(t *testing.T, typed, printed, want string) {
+	t.Helper()
+	normal := func(text string) string {
+		if strings.Contains(typed, "rollout status") {
+			text = age.ReplaceAllString(text, " AGE")
+			text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+		}
+		return text
+	}
+	if normal(printed) != normal(want) {
+		t.Errorf("%s printed\n%s\nwant\n%s", typed, printed, want)
+	}
+}
+
+// order puts what is said of the rollout as a whole before what is said of its locations: how changes that come close to
+// each other are grouped is a matter of chance.
+func order(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	rank := func(line string) int {
+		if strings.HasPrefix(line, "dns ") {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return rank(a) - rank(b) })
+	return strings.Join(lines, "")
+}
