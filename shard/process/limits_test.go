@@ -148,6 +148,24 @@ func TestQuotasAreAskedBeforeAnythingChanges(t *testing.T) {
 	}
 }
 
+// TestAnAckMayComeWithAnotherCommand: two calls with the same At are one command for the caller.
+func TestAnAckMayComeWithAnotherCommand(t *testing.T) {
+	s := play(t, three+`
+		send a b work`)
+	b := s.member("b")
+	s.do(func(at At) Answer {
+		a := s.Reply(at, b, Answering{Epoch: s.Epoch(), Exchange: 1, Data: []byte("done")})
+		if ack := s.Ack(at, b, b.LastSeq()); ack.Status != protocol.StatusSuccess {
+			return ack
+		}
+		return a
+	})
+	if b.Acked() != b.LastSeq() || len(s.out.Inbox) != 1 || s.out.Inbox[0] != s.member("a") {
+		t.Errorf("%s, and %d members have something new", b.Describe(), len(s.out.Inbox))
+	}
+	s.run([]string{"inbox", "a", "end:1#1=all[b=done]"})
+}
+
 // TestABroadcastHasItsPayloadOnce: inboxes, records of members and quotas have no more of a payload that is longer.
 func TestABroadcastHasItsPayloadOnce(t *testing.T) {
 	c := newCrowd(t, 100)
