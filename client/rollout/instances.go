@@ -73,8 +73,8 @@ func instanceStateOf(m *protocol.RolloutInstance, location string, now clock) *I
 func (r *Rollout) Instances(
 	ctx context.Context, location string, options ...ReadOption,
 ) iter.Seq2[*InstanceState, error] {
-	m := newDescribe("instances/"+location, options)
 	return func(yield func(*InstanceState, error) bool) {
+		m := newDescribe("instances/"+location, options)
 		for more := true; more; more = m.After != 0 {
 			var list []*InstanceState
 			_, err := r.page(ctx, m, func(p page) error {

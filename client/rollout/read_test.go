@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 func TestWhatWasPublishedCanBeRead(t *testing.T) {
@@ -101,6 +102,43 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 	})
 }
 
+// TestInstancesAreListedInPages, in the order in which they joined, and again from the beginning.
+func TestInstancesAreListedInPages(t *testing.T) {
+	play(t, 1, spec(), func(t *testing.T, g *stage) {
+		var want []string
+		for i := range 30 {
+			want = append(want, "a"+decimal(uint64(100-i)))
+			s := g.Session()
+			_, err := rollout.Join(t.Context(), s, name, rollout.Instance{
+				Name: want[i], Location: "sas", Attributes: make([]byte, 1024),
+			})
+			clienttest.Check(t, err)
+		}
+		limit := func(m *protocol.RolloutDescribe) { m.Limit = 7 }
+		all := g.rollout.Instances(t.Context(), "sas", limit, rollout.Consistency(client.Strict))
+		for range 2 {
+			var got []string
+			for i, err := range all {
+				clienttest.Check(t, err)
+				if got = append(got, i.Name); len(i.Attributes) != 1024 || i.Location != "sas" {
+					t.Errorf("got %+v", i)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got %q", got)
+			}
+			for range all {
+				break
+			}
+		}
+		for _, err := range g.rollout.Instances(t.Context(), "iva") {
+			if !errors.Is(err, rollout.ErrNotFound) {
+				t.Errorf("of a location that does not exist: %v", err)
+			}
+		}
+	})
+}
+
 // TestADryRunSaysWhoGetsWhatWhen, and changes nothing.
 func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
@@ -171,7 +209,7 @@ func TestAWatchShowsWholeStates(t *testing.T) {
 		clienttest.Check(t, other.Create(t.Context(), spec(), by))
 		until("it is made", func(s *rollout.State) bool { return s.Exists && len(s.Locations) == 3 })
 		clienttest.Lead(t, g.Server, 2)
-		_, err := other.Publish(t.Context(), []byte("zone"))
+		_, err := rollout.Publish(t.Context(), g.Session(), "other", []byte("zone"))
 		clienttest.Check(t, err)
 		until("no instance is there", func(s *rollout.State) bool {
 			return s.Phase == rollout.Blocked && len(s.Versions) == 1 && len(s.Reasons) == 1 &&

@@ -23,10 +23,10 @@ func SourceName(name string) SourceOption { return func(s *source) { s.name = na
 
 // source is a session in the role of a source.
 type source struct {
-	rollout *Rollout
-	name    string
-	make    func(context.Context) (Version, error)
-	views   *follower
+	rollout  *Rollout
+	name     string
+	generate func(context.Context) (Version, error)
+	views    *follower
 
 	in   *incarnation.Incarnation // that has the role; nil where none has
 	id   uint64                   // under which it is asked
@@ -37,16 +37,16 @@ type source struct {
 // for one, until the context or the session ends; it returns why. Several sources are asked in the order in which they
 // came: the next one when the one before is gone. A session is one source of a rollout.
 //
-// make returns the payload, the label and the author of a version, or why there is none now: the text is in the state
+// generate returns the payload, the label and the author of a version, or why there is none now: the text is in the state
 // of the rollout, and the source is asked again after the ask interval of the spec. Its context ends when the question
 // is void. It runs on the goroutine of the call, once for each question.
 //
 // A refusal that others can mend does not end it: the rollout may be made while the source runs.
 func Source(
-	ctx context.Context, s *client.Session, name string, make func(ctx context.Context) (Version, error),
+	ctx context.Context, s *client.Session, name string, generate func(ctx context.Context) (Version, error),
 	options ...SourceOption,
 ) error {
-	src := &source{rollout: In(s, name), make: make}
+	src := &source{rollout: In(s, name), generate: generate}
 	for _, o := range options {
 		o(src)
 	}
@@ -149,7 +149,7 @@ func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
 		return head(v, &now) == nil && now.Ticket == ticket.Ticket
 	})
 	defer end(nil)
-	version, err := s.make(ctx)
+	version, err := s.generate(ctx)
 	if ctx.Err() != nil {
 		return
 	}

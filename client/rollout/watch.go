@@ -10,6 +10,9 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
+// watchGap is at least between two states of a Watch: each is read, and a burst of reports changes a rollout often.
+const watchGap = 100 * time.Millisecond
+
 // Watch returns the states of the rollout, for a screen: the present one first, and then the newest whenever it has
 // changed, with the reasons why it does not move, and at least so often, because time alone changes phases, reasons and
 // ages; 0 leaves that out. The rollout need not exist.
@@ -34,6 +37,10 @@ func (r *Rollout) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 			}
 			if !yield(s, failed("watch", r.name, err)) || err != nil {
 				return
+			}
+			select {
+			case <-time.After(watchGap):
+			case <-ctx.Done():
 			}
 		}
 	}

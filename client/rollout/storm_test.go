@@ -1,0 +1,122 @@
+package rollout_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/client/rollout"
+)
+
+// storm is what happens to instances while leaders move, connections are cut and sessions end.
+type storm struct {
+	g        *stage
+	random   *rand.Rand
+	sessions []*client.Session
+	runs     sync.WaitGroup
+
+	mu   sync.Mutex // guards what follows
+	uses map[string]uint64
+}
+
+// TestStorm: whatever happens, no instance is given an older target after a newer one, and in the end all use the newest
+// version and hosts know it.
+func TestStorm(t *testing.T) {
+	for seed := range uint64(4) {
+		play(t, 3, spec(), func(t *testing.T, g *stage) {
+			x := &storm{g: g, random: rand.New(rand.NewPCG(seed, 0)), uses: make(map[string]uint64)}
+			ctx, stop := context.WithCancel(t.Context())
+			for _, location := range []string{"sas", "man", "vla"} {
+				for _, instance := range []string{"a." + location, "b." + location} {
+					x.start(t, ctx, location, instance, rand.New(rand.NewPCG(seed, uint64(len(x.sessions)))))
+				}
+			}
+			publisher := g.Session()
+			for i := range 30 {
+				x.disturb(t)
+				if i%5 == 0 {
+					_, err := rollout.Publish(ctx, publisher, name, []byte{byte(i)})
+					clienttest.Check(t, err)
+				}
+				time.Sleep(time.Duration(x.random.IntN(4000)) * time.Millisecond)
+			}
+			time.Sleep(5 * time.Minute)
+			x.check(t, 6)
+			stop()
+			x.runs.Wait()
+		})
+	}
+}
+
+// start lets an instance take part that fails now and then.
+func (x *storm) start(t *testing.T, ctx context.Context, location, instance string, random *rand.Rand) {
+	s := x.g.Session(client.Renew())
+	x.sessions = append(x.sessions, s)
+	m := x.g.joinBy(s, location, instance, rollout.Backoff(time.Second, 5*time.Second))
+	x.runs.Go(func() {
+		last := uint64(0)
+		for target, err := range m.Targets(ctx) {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				t.Errorf("%s: %v", instance, err)
+				return
+			}
+			if target.Generation < last {
+				t.Errorf("%s is given generation %d after %d", instance, target.Generation, last)
+			}
+			last = target.Generation
+			time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond)
+			if random.IntN(3) == 0 {
+				_ = m.Failed(ctx, target, "", errApply) // it goes on by itself where it is given up
+				continue
+			}
+			x.mu.Lock()
+			x.uses[instance] = target.Seq
+			x.mu.Unlock()
+			brief, cancel := context.WithTimeout(ctx, time.Duration(random.IntN(200))*time.Millisecond)
+			_ = m.Reached(brief, target)
+			cancel()
+		}
+	})
+}
+
+// disturb does one thing that must not matter.
+func (x *storm) disturb(t *testing.T) {
+	switch x.random.IntN(3) {
+	case 0:
+		clienttest.Lead(t, x.g.Server, clusterHost(x.random.Uint64()))
+	case 1:
+		x.g.Server.CutClients(clusterHost(x.random.Uint64()))
+	case 2:
+		if s := x.sessions[x.random.IntN(len(x.sessions))]; s.ID() != 0 {
+			x.g.Destroy(s)
+		}
+	}
+}
+
+// check checks that all instances use the version, and that hosts know it.
+func (x *storm) check(t *testing.T, seq uint64) {
+	t.Helper()
+	state := x.g.state()
+	if state.Phase != rollout.Idle || state.LastSeq != seq {
+		t.Errorf("the rollout is %v at version %d: %+v", state.Phase, state.LastSeq, state.Reasons)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for instance, used := range x.uses {
+		if used != seq {
+			t.Errorf("%s uses %d", instance, used)
+		}
+	}
+	for _, l := range state.Locations {
+		if l.Instances != 2 || l.Reached != 2 || l.Leaders != 2 {
+			t.Errorf("hosts know %+v", l)
+		}
+	}
+}
