@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
 // put makes a file hold something else.
@@ -79,6 +80,9 @@ func TestEveryBitOfARecordCounts(t *testing.T) {
 	v := mustOpen(t, testOptions(memoryDisk(fs)))
 	for i := range 4 {
 		v.set(t, Key{1, uint64(i)}, textOfNumber(i, 20*i+3))
+	}
+	if _, err := v.change(Key{1, 9}, kindSet, "made durable by Close"); err != nil {
+		t.Fatal(err)
 	}
 	end := int(v.log.pending.end())
 	if err := v.log.Close(); err != nil {
@@ -223,8 +227,10 @@ func visitNothing(Place, head, []byte) error { return nil }
 func TestATornTailIsCut(t *testing.T) {
 	fs := newMemory()
 	v := mustOpen(t, testOptions(memoryDisk(fs)))
-	v.set(t, Key{1, 1}, "safe")
-	torn, err := v.change(Key{1, 2}, kindSet, strings.Repeat("torn", 100))
+	first := v.set(t, Key{1, 1}, "safe")
+	// The next record begins where a sector does, so it is not overwritten with the end of the one that replaces this.
+	length := 2*direct.Sector - int(first.end())%direct.Sector - headBytes
+	torn, err := v.change(Key{1, 2}, kindSet, strings.Repeat("t", length))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +256,7 @@ func TestATornTailIsCut(t *testing.T) {
 	if len(v.texts) != 1 || v.texts[Key{1, 1}] != "safe" {
 		t.Fatalf("it has %v", v)
 	}
-	again := v.set(t, Key{1, 5}, strings.Repeat("same", 100)) // as long as the one that was torn
+	again := v.set(t, Key{1, 5}, strings.Repeat("a", length)) // as long as the one that was torn
 	if again.Offset != torn.Offset || again.Bytes != torn.Bytes {
 		t.Fatalf("the new record is at %v, the torn one was at %v", again, torn)
 	}
