@@ -118,8 +118,8 @@ func compare(t *testing.T, typed, printed, want string) {
 	}
 }
 
-// order puts what is said of the rollout as a whole before what is said of its locations: how changes that come close to
-// each other are grouped is a matter of chance.
+// order puts what is said of the rollout as a whole before what is said of its locations: how changes that come close
+// to each other are grouped is a matter of chance.
 func order(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	rank := func(line string) int {

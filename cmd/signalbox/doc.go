@@ -9,8 +9,8 @@
 // both do to the process: signals, exit codes, the logger.
 //
 // lock and elect run a command under a lease: lease_runner.go has what they share, and internal/child when and how
-// such a command is ended. top and check read the admin pages of hosts (internal/pages), inspect a data directory
-// (internal/datadir).
+// such a command is ended. rollout follow, gate and source run one again and again: rollout_runner.go. top and check
+// read the admin pages of hosts (internal/pages), inspect a data directory (internal/datadir).
 //
 // Commands are tested as processes. shared_test.go has the host that they share, and runs them;
 // testdata/scripts are command lines with what they print.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,6 +51,7 @@ func (t *tool) instance(node string) (o struct {
 	Instance, Role, Status, Code, Text string
 	Version                            uint64
 	Attempts                           int
+	SessionID                          string `json:"session_id"`
 }) {
 	t.t.Helper()
 	if err := json.Unmarshal([]byte(t.ok("rollout", "instances", node, "dns", "-o", "json")), &o); err != nil {
@@ -124,6 +126,10 @@ func TestWhatTheCommandEndsWithIsReported(t *testing.T) {
 		}
 	}
 	s.remarks("version 3 is not in use, after attempt 2: ") // it is tried again
+	holds := x.ok("session", "show", x.instance(node).SessionID)
+	if !regexp.MustCompile(`\ndns +rollout +leader `).MatchString(holds) {
+		t.Errorf("its session: %s", holds)
+	}
 	if why := x.ok("rollout", "why", node, "dns"); !strings.Contains(why, "sas waits for 1 of 1 leaders: a.sas (") {
 		t.Errorf("%s", why)
 	}

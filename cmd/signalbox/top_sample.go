@@ -21,6 +21,7 @@ type sample struct {
 	Queued     float64           `json:"waiting"`
 	Hosts      []hostSample      `json:"hosts"`
 	Semaphores []semaphoreSample `json:"semaphores"`
+	Still      []stillSample     `json:"rollouts_that_stand_still"`
 
 	counted bool // some node has its semaphores counted
 	more    int  // semaphores that are not in the list
@@ -68,6 +69,7 @@ type semaphoreSample struct {
 func newSample(before, now []pages.Reading, rows int) sample {
 	l := sample{
 		At: time.Now().UTC(), Requests: []requestSample{}, Hosts: []hostSample{}, Semaphores: []semaphoreSample{},
+		Still: stillRollouts(now, rows),
 	}
 	kinds := make(map[string]*requestSum)
 	var waits pages.Times
@@ -244,6 +246,8 @@ func (s *sample) text() string {
 	}
 	w.Flush()
 	s.writeSemaphores(line)
+	w.Flush()
+	writeStill(s.Still, line)
 	w.Flush()
 	return b.String()
 }

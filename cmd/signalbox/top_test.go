@@ -91,6 +91,9 @@ signalbox_semaphore_taken{node="/a",semaphore="y"} 1
 signalbox_semaphore_waiters{node="/a",semaphore="y"} 2
 signalbox_semaphore_taken{node="/a",semaphore="z"} 2
 signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
+signalbox_rollout_still_seconds{node="/a",rollout="dns",location="man",reason="gate"} 5
+signalbox_rollout_still_seconds{node="/a",rollout="dns",location="vla",reason="no-leaders"} 75
+signalbox_rollout_still_seconds{node="/a",rollout="feed",location="",reason="halted"} 9
 `)}
 	l := newSample(before, now, 2)
 	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 ||
@@ -103,6 +106,10 @@ signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
 	if text := l.text(); !strings.Contains(text, "x           /a     all     0\n") ||
 		!strings.Contains(text, "and 1 more\n") {
 		t.Errorf("%s", text)
+	}
+	if want := "ROLLOUT   NODE   LOCATION   STANDS STILL   FOR\ndns       /a     vla        no-leaders     1m15s\n" +
+		"feed      /a     -          halted         9s\n"; !strings.HasSuffix(l.text(), "\n\n"+want) {
+		t.Errorf("it ends with\n%s\nand not with\n%s", l.text(), want)
 	}
 	// A host that began anew has no past.
 	now[0].Status.Host.Started = began.Add(time.Second)
