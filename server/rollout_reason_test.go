@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// TestTheLongestReasonsLeaveRoomForAPageOfRows: a reason is no longer than the protocol allows, and as many as there can
-// be share a frame with rows.
+// TestTheLongestReasonsLeaveRoomForAPageOfRows: a reason is no longer than the protocol allows, and as many as there
+// can be share a frame with rows.
 func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
 	word, text := strings.Repeat("w", rollout.MaxWord), strings.Repeat("t", rollout.MaxText)
 	laggards := make([]rollout.Laggard, rollout.MaxNamed)
