@@ -235,6 +235,9 @@ func (s *simulation) see(x *executor) {
 		}
 	}
 	v := &View{State: s.records.Clone(), Seen: seen, Plan: s.plan.Clone(), Now: s.now}
+	if s.chance(10) { // the report of a shard's leader is late
+		v.Seen.Shards[s.IntN(len(v.Seen.Shards))].Age = reportMillis
+	}
 	if s.lie != nil {
 		s.lie(s, v)
 	}

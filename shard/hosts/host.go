@@ -108,9 +108,6 @@ func (h *Host) Online() bool { return h.Wanted() && h.Current.same(&h.Target) }
 // Reached reports whether the current state of the host is its target.
 func (h *Host) Reached() bool { return h.Current.same(&h.Target) }
 
-// Label returns what plans and texts call the host: its name.
-func (h *Host) Label() string { return h.Name }
-
 // Label is a key and a value of a failure domain.
 type Label struct{ Key, Value string }
 
