@@ -218,6 +218,7 @@ func (s *simulation) execute(x *executor) {
 	}
 	d := s.planner.Next(*x.view)
 	s.states++
+	s.must(reflect.DeepEqual(d, s.planner.Next(*x.view)), "two decisions by one view")
 	if d.Step != nil {
 		pr := Config().AppendProposal(nil, d.Step)
 		s.send(command{do: doBegin, term: x.term, revision: d.Revision, proposal: pr})

@@ -15,10 +15,10 @@ func (r *Records) Drain(at At, ref string) Answer {
 	if h == nil {
 		return a
 	}
-	if !h.Wanted() {
+	if !h.Wanted() && !h.Target.Reason.Failed() {
 		return Answer{Host: h.ID, Existed: true}
 	}
-	if why := r.without(h, absenceDrained); why != "" {
+	if why := r.without(h, absenceDrained); h.Wanted() && why != "" {
 		return forbid("host %s cannot be drained: %s", h.Name, why)
 	}
 	r.aim(at, h, protocol.HostOffline, ReasonDrained, at.Why)

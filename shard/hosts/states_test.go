@@ -109,6 +109,22 @@ func TestWhatStopsAndDrains(t *testing.T) {
 	}
 }
 
+// TestAFailedHostIsDrained: it does not return by itself then.
+func TestAFailedHostIsDrained(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.Failed(f.at(), 7, 2, 2, ReasonSilent, ""))
+	f.done(f.Drain(f.at(), "b"))
+	f.existed(f.Drain(f.at(), "b"))
+	f.now += 1000
+	f.refused(protocol.StatusPreconditionFailed, "on purpose: drained", func() Answer {
+		return f.Return(f.at(), 2, incarnation(2), 2)
+	})
+	f.done(f.Boot(f.at(), bootOf(2, "b", 2)))
+	if !f.Named("b").Wanted() {
+		t.Error("a start does not end a drain")
+	}
+}
+
 func TestCordonAlterRename(t *testing.T) {
 	f := born(t, "a", "b")
 	f.done(f.Cordon(f.at(), "a", true))
