@@ -81,7 +81,7 @@ func TestWhoAsksSaysAgainWhatFailed(t *testing.T) {
 	})
 }
 
-// TestAskWaitsForItsSession, and joins by the one that replaces it.
+// TestAskJoinsAgain by the session that replaces the one before, and leaves out what was of another rollout.
 func TestAskJoinsAgain(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		s := g.Session(client.Renew())

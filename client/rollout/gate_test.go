@@ -33,12 +33,12 @@ type gate struct {
 	stop     context.CancelFunc
 }
 
-func (g *stage) gate(s *client.Session, location, of string) *gate {
+func (st *stage) gate(s *client.Session, location, of string) *gate {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &gate{
 		checks: make(chan check), verdicts: make(chan rollout.Verdict), err: make(chan error, 1), stop: stop,
 	}
-	g.T.Cleanup(stop)
+	st.T.Cleanup(stop)
 	go func() {
 		x.err <- rollout.Gate(ctx, s, name, location, of, func(ctx context.Context, v rollout.Version) rollout.Verdict {
 			select {
@@ -58,10 +58,10 @@ func (g *stage) gate(s *client.Session, location, of string) *gate {
 }
 
 // next returns the next target that is to be judged, which must be of a version.
-func (x *gate) next(t *testing.T, seq uint64) check {
+func (g *gate) next(t *testing.T, seq uint64) check {
 	t.Helper()
 	select {
-	case c := <-x.checks:
+	case c := <-g.checks:
 		if c.version.Seq != seq {
 			t.Fatalf("version %d is checked, want %d", c.version.Seq, seq)
 		}
@@ -72,10 +72,10 @@ func (x *gate) next(t *testing.T, seq uint64) check {
 	}
 }
 
-func (x *gate) quiet(t *testing.T) {
+func (g *gate) quiet(t *testing.T) {
 	t.Helper()
 	select {
-	case c := <-x.checks:
+	case c := <-g.checks:
 		t.Fatalf("version %d is checked", c.version.Seq)
 	case <-time.After(never):
 	}

@@ -33,13 +33,13 @@ type source struct {
 	done uint64                   // the ticket that was answered last
 }
 
-// Source makes versions for the rollout of that name in the session's node, whose spec says Asked, whenever it is asked
+// Source makes versions for the rollout of that name in the session's node, whose spec says Asked, when it is asked
 // for one, until the context or the session ends; it returns why. Several sources are asked in the order in which they
 // came: the next one when the one before is gone. A session is one source of a rollout.
 //
-// generate returns the payload, the label and the author of a version, or why there is none now: the text is in the state
-// of the rollout, and the source is asked again after the ask interval of the spec. Its context ends when the question
-// is void. It runs on the goroutine of the call, once for each question.
+// generate returns the payload, the label and the author of a version, or why there is none now: the text is in the
+// state of the rollout, and the source is asked again after the ask interval of the spec. Its context ends when the
+// question is void. It runs on the goroutine of the call, once for each question.
 //
 // A refusal that others can mend does not end it: the rollout may be made while the source runs.
 func Source(

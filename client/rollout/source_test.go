@@ -27,12 +27,12 @@ type made struct {
 }
 
 // source makes a session a source.
-func (g *stage) source(s *client.Session, options ...rollout.SourceOption) *source {
+func (st *stage) source(s *client.Session, options ...rollout.SourceOption) *source {
 	ctx, stop := context.WithCancel(context.Background())
 	src := &source{
 		asked: make(chan context.Context), answers: make(chan made), err: make(chan error, 1), stop: stop,
 	}
-	g.T.Cleanup(stop)
+	st.T.Cleanup(stop)
 	go func() {
 		src.err <- rollout.Source(ctx, s, name, func(ctx context.Context) (rollout.Version, error) {
 			select {
@@ -111,7 +111,7 @@ func TestASourceIsAskedWhereAVersionIsWanted(t *testing.T) {
 			if want := "zone " + decimal(seq); string(target.Payload) != want || target.Label != want {
 				t.Errorf("got %+v", target)
 			}
-			src.quiet(t) // nobody has reached it
+			src.quiet(t) // the leader has not reached it
 			sas.apply <- nil
 		}
 		if got := g.state().Sources; len(got) != 1 || got[0] != "generator" {

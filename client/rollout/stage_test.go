@@ -48,38 +48,38 @@ func play(t *testing.T, hosts int, s rollout.Spec, f func(t *testing.T, g *stage
 }
 
 // join lets a session of its own take part as an instance.
-func (g *stage) join(location, instance string, options ...rollout.JoinOption) *rollout.Member {
-	g.T.Helper()
-	return g.joinBy(g.Session(), location, instance, options...)
+func (st *stage) join(location, instance string, options ...rollout.JoinOption) *rollout.Member {
+	st.T.Helper()
+	return st.joinBy(st.Session(), location, instance, options...)
 }
 
-func (g *stage) joinBy(s *client.Session, location, instance string, options ...rollout.JoinOption) *rollout.Member {
-	g.T.Helper()
-	m, err := rollout.Join(g.T.Context(), s, name, rollout.Instance{Name: instance, Location: location}, options...)
-	clienttest.Check(g.T, err)
+func (st *stage) joinBy(s *client.Session, location, instance string, options ...rollout.JoinOption) *rollout.Member {
+	st.T.Helper()
+	m, err := rollout.Join(st.T.Context(), s, name, rollout.Instance{Name: instance, Location: location}, options...)
+	clienttest.Check(st.T, err)
 	return m
 }
 
-func (g *stage) publish(payload string, options ...rollout.PublishOption) uint64 {
-	g.T.Helper()
-	seq, err := g.rollout.Publish(g.T.Context(), []byte(payload), options...)
-	clienttest.Check(g.T, err)
+func (st *stage) publish(payload string, options ...rollout.PublishOption) uint64 {
+	st.T.Helper()
+	seq, err := st.rollout.Publish(st.T.Context(), []byte(payload), options...)
+	clienttest.Check(st.T, err)
 	return seq
 }
 
 // state returns the rollout as it is.
-func (g *stage) state() *rollout.State {
-	g.T.Helper()
-	s, err := g.rollout.Describe(g.T.Context(), rollout.Consistency(client.Strict), rollout.WithReasons())
-	clienttest.Check(g.T, err)
+func (st *stage) state() *rollout.State {
+	st.T.Helper()
+	s, err := st.rollout.Describe(st.T.Context(), rollout.Consistency(client.Strict), rollout.WithReasons())
+	clienttest.Check(st.T, err)
 	return s
 }
 
 // instance returns what hosts know of an instance, nil where it has not joined.
-func (g *stage) instance(location, instance string) *rollout.InstanceState {
-	g.T.Helper()
-	for i, err := range g.rollout.Instances(g.T.Context(), location, rollout.Consistency(client.Strict)) {
-		clienttest.Check(g.T, err)
+func (st *stage) instance(location, instance string) *rollout.InstanceState {
+	st.T.Helper()
+	for i, err := range st.rollout.Instances(st.T.Context(), location, rollout.Consistency(client.Strict)) {
+		clienttest.Check(st.T, err)
 		if i.Name == instance {
 			return i
 		}
@@ -96,10 +96,10 @@ type run struct {
 }
 
 // run has every target that is yielded wait for what comes of it: nil is reached.
-func (g *stage) run(m *rollout.Member) *run {
+func (st *stage) run(m *rollout.Member) *run {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &run{targets: make(chan *rollout.Target), apply: make(chan error), err: make(chan error, 1), stop: stop}
-	g.T.Cleanup(stop)
+	st.T.Cleanup(stop)
 	go func() {
 		for t, err := range m.Targets(ctx) {
 			if err != nil {

@@ -23,8 +23,8 @@ type storm struct {
 	uses map[string]uint64
 }
 
-// TestStorm: whatever happens, no instance is given an older target after a newer one, and in the end all use the newest
-// version and hosts know it.
+// TestStorm: whatever happens, no instance is given an older target after a newer one, and in the end all use the
+// newest version and hosts know it.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(4) {
 		play(t, 3, spec(), func(t *testing.T, g *stage) {
@@ -53,11 +53,11 @@ func TestStorm(t *testing.T) {
 }
 
 // start lets an instance take part that fails now and then.
-func (x *storm) start(t *testing.T, ctx context.Context, location, instance string, random *rand.Rand) {
-	s := x.g.Session(client.Renew())
-	x.sessions = append(x.sessions, s)
-	m := x.g.joinBy(s, location, instance, rollout.Backoff(time.Second, 5*time.Second))
-	x.runs.Go(func() {
+func (st *storm) start(t *testing.T, ctx context.Context, location, instance string, random *rand.Rand) {
+	s := st.g.Session(client.Renew())
+	st.sessions = append(st.sessions, s)
+	m := st.g.joinBy(s, location, instance, rollout.Backoff(time.Second, 5*time.Second))
+	st.runs.Go(func() {
 		last := uint64(0)
 		for target, err := range m.Targets(ctx) {
 			if ctx.Err() != nil {
@@ -76,9 +76,9 @@ func (x *storm) start(t *testing.T, ctx context.Context, location, instance stri
 				_ = m.Failed(ctx, target, "", errApply) // it goes on by itself where it is given up
 				continue
 			}
-			x.mu.Lock()
-			x.uses[instance] = target.Seq
-			x.mu.Unlock()
+			st.mu.Lock()
+			st.uses[instance] = target.Seq
+			st.mu.Unlock()
 			brief, cancel := context.WithTimeout(ctx, time.Duration(random.IntN(200))*time.Millisecond)
 			_ = m.Reached(brief, target)
 			cancel()
@@ -87,29 +87,29 @@ func (x *storm) start(t *testing.T, ctx context.Context, location, instance stri
 }
 
 // disturb does one thing that must not matter.
-func (x *storm) disturb(t *testing.T) {
-	switch x.random.IntN(3) {
+func (st *storm) disturb(t *testing.T) {
+	switch st.random.IntN(3) {
 	case 0:
-		clienttest.Lead(t, x.g.Server, clusterHost(x.random.Uint64()))
+		clienttest.Lead(t, st.g.Server, clusterHost(st.random.Uint64()))
 	case 1:
-		x.g.Server.CutClients(clusterHost(x.random.Uint64()))
+		st.g.Server.CutClients(clusterHost(st.random.Uint64()))
 	case 2:
-		if s := x.sessions[x.random.IntN(len(x.sessions))]; s.ID() != 0 {
-			x.g.Destroy(s)
+		if s := st.sessions[st.random.IntN(len(st.sessions))]; s.ID() != 0 {
+			st.g.Destroy(s)
 		}
 	}
 }
 
 // check checks that all instances use the version, and that hosts know it.
-func (x *storm) check(t *testing.T, seq uint64) {
+func (st *storm) check(t *testing.T, seq uint64) {
 	t.Helper()
-	state := x.g.state()
+	state := st.g.state()
 	if state.Phase != rollout.Idle || state.LastSeq != seq {
 		t.Errorf("the rollout is %v at version %d: %+v", state.Phase, state.LastSeq, state.Reasons)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for instance, used := range x.uses {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for instance, used := range st.uses {
 		if used != seq {
 			t.Errorf("%s uses %d", instance, used)
 		}
