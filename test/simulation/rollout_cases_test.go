@@ -112,8 +112,8 @@ func (s *stage) publish(t *testing.T) time.Time {
 	return <-s.shown["sas"]
 }
 
-// TestADelayOutlivesItsLeader: case 25. The leader of the shard is killed 3 s after sas has reached the version. Man gets
-// it not before the shard was led for the delay, and soon after.
+// TestADelayOutlivesItsLeader: case 25. The leader of the shard is killed 3 s after sas has reached the version. Man
+// gets it not before the shard was led for the delay, and soon after.
 func TestADelayOutlivesItsLeader(t *testing.T) {
 	onStage(t, func(*server.Config) {}, func(t *testing.T, s *stage) {
 		reached := s.publish(t)
