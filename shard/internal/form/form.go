@@ -93,8 +93,10 @@ func (c *Coder) Flag(p *bool) {
 		v = 1
 	}
 	c.Number(&v)
-	c.Must(v <= 1, "a flag is %d", v)
-	*p = v == 1
+	if c.reading {
+		c.Must(v <= 1, "a flag is %d", v)
+		*p = v == 1
+	}
 }
 
 // Text codes a text.
@@ -136,11 +138,13 @@ func (c *Coder) cut(limit int) []byte {
 func Enum[T ~uint8](c *Coder, p *T, end T) {
 	v := uint64(*p)
 	c.Number(&v)
-	if c.reading && v >= uint64(end) {
+	switch {
+	case !c.reading:
+	case v >= uint64(end):
 		c.Fail("a setting has the unknown value %d", v)
-		return
+	default:
+		*p = T(v)
 	}
-	*p = T(v)
 }
 
 // List codes the length of a list and its entries. An entry takes a byte at least.

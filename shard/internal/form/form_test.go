@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -101,4 +102,14 @@ func TestTextsForPeople(t *testing.T) {
 	if FitText(2, "ab", "abc") || FitText(2, "\xff") || !FitText(2, "", "\u00e9") {
 		t.Error("texts that are too long, or none, fit")
 	}
+}
+
+// TestWritingOnlyReads: a snapshot is written while others read what it is of. The race detector notices a write.
+func TestWritingOnlyReads(t *testing.T) {
+	s := sample{Number: 1, Flag: true, Text: "text", Bytes: []byte{1}, Enum: 2, List: []uint64{1, 2}}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { s.save() })
+	}
+	both.Wait()
 }
