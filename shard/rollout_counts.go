@@ -83,7 +83,7 @@ func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
 		v.Leaders += l.Counts.Leaders
 	}
 	if v.Phase != rollout.PhaseIdle {
-		v.Still = slices.DeleteFunc(st.Why(now, nil), func(re rollout.Reason) bool { return !re.Stands() })
+		v.Still = slices.DeleteFunc(st.Why(now, now, nil), func(re rollout.Reason) bool { return !re.Stands() })
 	}
 	return v
 }

@@ -69,7 +69,7 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *Ro
 	d.Now = max(o.Now, m.clock.Now)
 	d.Phase, d.Revision = st.Phase(m.clock.Now), m.objects.at(object).revision
 	if o.Why {
-		d.Reasons = st.Why(m.clock.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
+		d.Reasons = st.Why(m.clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
 	}

@@ -42,11 +42,6 @@ func (b *bed) publish(p rollout.Publication) *Effect {
 	return b.result()
 }
 
-func (b *bed) act(a rollout.Act) *Effect {
-	b.do(Command{Kind: CmdRolloutAct, Node: 1, Name: []byte("dns"), Body: rollout.AppendAct(nil, a)})
-	return b.result()
-}
-
 func (b *bed) part(i int, k CommandKind, body []byte) *Effect {
 	b.as(i, Command{Kind: k, Name: []byte("dns"), Body: body})
 	return b.result()

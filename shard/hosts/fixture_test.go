@@ -100,8 +100,3 @@ func (f *fixture) known(id ShardID, change uint64, voters, learners []uint64) An
 	}
 	return f.Known(f.at(), 7, id, change, list)
 }
-
-func (f *fixture) state(name string) (current, target protocol.HostState) {
-	h, _ := f.find(name)
-	return h.Current.Variant, h.Target.Variant
-}

@@ -159,7 +159,7 @@ func FuzzLoad(f *testing.F) {
 		for verb := range verbs {
 			r.Act(at, Act{Verb: verb, Seq: r.lastSeq, Fast: true})
 		}
-		r.Why(at.Now, nil)
+		r.Why(at.Now, at.Now, nil)
 		if joined {
 			r.Leave(at, &i)
 		}

@@ -172,13 +172,13 @@ func (s *script) expect(verb string, rest []string) bool {
 		s.expectLocation(verb, rest)
 	case "phase":
 		if got := s.Phase(s.now).String(); got != strings.Join(rest, " ") {
-			s.fatalf("the phase is %s: %v", got, s.Why(s.now, s.all))
+			s.fatalf("the phase is %s: %v", got, s.Why(s.now, s.now, s.all))
 		}
 	case "why":
 		want := rest[0] != "not"
 		rest = rest[len(rest)-2:]
 		if got := s.has(rest[0], Code(rest[1])); got != want {
-			s.fatalf("the reasons are %v", s.Why(s.now, s.all))
+			s.fatalf("the reasons are %v", s.Why(s.now, s.now, s.all))
 		}
 	case "given":
 		s.at()
@@ -229,12 +229,12 @@ func (s *script) expectLocation(verb string, rest []string) {
 		}
 	}
 	if got != want {
-		s.fatalf("it is %s: %v", got, s.Why(s.now, s.all))
+		s.fatalf("it is %s: %v", got, s.Why(s.now, s.now, s.all))
 	}
 }
 
 func (s *script) has(location string, code Code) bool {
-	for _, re := range s.Why(s.now, s.all) {
+	for _, re := range s.Why(s.now, s.now, s.all) {
 		if re.Code == code && (re.Location == location || location == "-") {
 			return true
 		}

@@ -179,7 +179,7 @@ func (r *Rollout) Phase(now uint64) Phase {
 		}
 	}
 	phase := PhaseIdle
-	for _, re := range r.Why(now, nil) {
+	for _, re := range r.Why(now, now, nil) {
 		if re.Blocked {
 			return PhaseBlocked
 		}
@@ -191,8 +191,9 @@ func (r *Rollout) Phase(now uint64) Phase {
 }
 
 // Why returns why the rollout does not move, in the order of the locations. With the instances of a location it names
-// those that others wait for, as far as they are among the first MaxLooked.
-func (r *Rollout) Why(now uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
+// those that others wait for, as far as they are among the first MaxLooked; how long they have been as they are counts up
+// to a time of its own, which may be an estimate that is later than now.
+func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {
 		text := h.Reason.String()
@@ -208,7 +209,7 @@ func (r *Rollout) Why(now uint64, instances func(*Location) iter.Seq[*Instance])
 		list = r.whyLocation(list, l, now)
 	}
 	if instances != nil {
-		r.nameLaggards(list, now, instances)
+		r.nameLaggards(list, until, instances)
 	}
 	return list
 }
@@ -306,7 +307,7 @@ func (l *Location) whyUnreached(list []Reason) []Reason {
 }
 
 // nameLaggards puts names into the reasons that wait for leaders.
-func (r *Rollout) nameLaggards(list []Reason, now uint64, instances func(*Location) iter.Seq[*Instance]) {
+func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Location) iter.Seq[*Instance]) {
 	left := MaxLooked
 	for k := range list {
 		if re := &list[k]; re.Code == CodeLeaders {
@@ -317,7 +318,7 @@ func (r *Rollout) nameLaggards(list []Reason, now uint64, instances func(*Locati
 				}
 				left--
 				if t := l.Target(); i.Role == Leader && !i.reached(t) {
-					re.Named = append(re.Named, r.laggard(i, t, now))
+					re.Named = append(re.Named, r.laggard(i, t, until))
 				}
 			}
 		}
@@ -329,10 +330,10 @@ func (i *Instance) reached(t *Row) bool {
 	return i.Generation == t.Generation && i.Status == StatusOK && i.Current == t.Seq
 }
 
-func (r *Rollout) laggard(i *Instance, t *Row, now uint64) Laggard {
+func (r *Rollout) laggard(i *Instance, t *Row, until uint64) Laggard {
 	return Laggard{
 		Name: i.Name, Generation: t.Generation, Heard: i.Generation == t.Generation, Status: i.Status,
-		Code: i.Code, Attempts: i.Attempts, For: now - min(now, i.Since),
+		Code: i.Code, Attempts: i.Attempts, For: until - min(until, i.Since),
 		Foreign: i.Current != 0 && r.Version(i.Current) == nil,
 	}
 }

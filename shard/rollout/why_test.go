@@ -10,7 +10,7 @@ import (
 
 func (s *script) reasons() string {
 	var list []string
-	for _, re := range s.Why(s.now, s.all) {
+	for _, re := range s.Why(s.now, s.now, s.all) {
 		list = append(list, re.String())
 	}
 	return strings.Join(list, "\n")

@@ -93,17 +93,14 @@ func Load(r io.Reader) (*History, error) {
 
 // add adds what a line has, and reports whether it has something.
 func (h *History) add(l *line) bool {
-	switch {
-	case l.History != nil:
+	if l.History != nil {
 		h.Title, h.Grace, h.Notes = l.History.Title, l.History.Grace, l.History.Notes
 		return true
-	default:
-		return false
-	case addTo(&h.Operations, l.Operation), addTo(&h.Holds, l.Hold), addTo(&h.Writes, l.Write),
-		addTo(&h.Views, l.View), addTo(&h.Sessions, l.Session), addTo(&h.Faults, l.Fault), addTo(&h.Finals, l.Final),
-		addTo(&h.Requests, l.Request), addTo(&h.Targets, l.Target), addTo(&h.Rollouts, l.Rollout):
-		return true
 	}
+	return addTo(&h.Operations, l.Operation) || addTo(&h.Holds, l.Hold) || addTo(&h.Writes, l.Write) ||
+		addTo(&h.Views, l.View) || addTo(&h.Sessions, l.Session) || addTo(&h.Faults, l.Fault) ||
+		addTo(&h.Finals, l.Final) || addTo(&h.Requests, l.Request) || addTo(&h.Targets, l.Target) ||
+		addTo(&h.Rollouts, l.Rollout)
 }
 
 // addTo adds a thing to its list, where there is one.

@@ -33,14 +33,6 @@ func (r runs) at(index uint64) (run, bool) {
 	return r[i], true
 }
 
-// last returns the index of the last entry, 0 where there is none.
-func (r runs) last() uint64 {
-	if len(r) == 0 {
-		return 0
-	}
-	return r[len(r)-1].last
-}
-
 // extent returns the first entry that is not before an index, and how many follow one another from there on.
 func (r runs) extent(index uint64) (first, count uint64) {
 	i := r.from(index)
