@@ -117,7 +117,7 @@ func TestWhyNamesTheInstancesOfItsLocation(t *testing.T) {
 	if r := reasons[0].Record(); string(r.Text) != want || r.Waiting != 2 || r.Named.Len() != 2 {
 		t.Errorf("%+v", r)
 	}
-	later := b.describeRollout(t, RolloutOptions{Why: true, Now: b.m.Time() + 41_000}).Reasons
+	later := b.describeRollout(t, RolloutOptions{Why: true, Now: b.m.Time() + 41_001}).Reasons
 	if text := later[0].String(); !strings.Contains(text, "a.sas (updating 41 s, attempt 1)") {
 		t.Errorf("by the estimate of the leader: %s", text)
 	}

@@ -93,7 +93,9 @@ func (e *Exchange) code(c *form.Coder) {
 	missing := uint64(e.missing)
 	c.Number(&missing)
 	c.Must(missing <= MaxMembers, "%d members have not replied", missing)
-	e.missing = int(missing)
+	if c.Reading() {
+		e.missing = int(missing)
+	}
 	form.List(c, &e.missed, MaxMissed, func(id *uint64) { c.Number(id) })
 }
 
@@ -137,7 +139,9 @@ func (i *item) code(c *form.Coder) {
 	parts := uint64(i.parts)
 	c.Numbers(&i.seq, &i.epoch, &parts)
 	c.Must(parts != 0 && parts < 1<<16, "an item has %d parts", parts)
-	i.parts = uint16(parts)
+	if c.Reading() {
+		i.parts = uint16(parts)
+	}
 	form.Enum(c, &i.kind, itemKinds)
 	id := uint64(0)
 	if i.exchange != nil {

@@ -29,6 +29,9 @@ func Writer(dst []byte) *Coder { return &Coder{data: dst} }
 // Reader returns a coder that reads bytes.
 func Reader(src []byte) *Coder { return &Coder{data: src, reading: true} }
 
+// Reading says whether the coder reads. A writer must leave what it writes alone: others may be reading it.
+func (c *Coder) Reading() bool { return c.reading }
+
 // Data returns what was written so far.
 func (c *Coder) Data() []byte { return c.data }
 
