@@ -66,8 +66,8 @@ type publisher struct {
 	converge  histogram
 }
 
-func (w *rolloutTargets) prepare(ctx context.Context, r *run) error {
-	w.run, w.stages = r, newStages(r.config.Watchers, "publish", "target", "reach")
+func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
+	rt.run, rt.stages = r, newStages(r.config.Watchers, "publish", "target", "reach")
 	n := r.config.Callers
 	sessions, err := r.sessions(ctx, n)
 	if err != nil {
@@ -81,21 +81,21 @@ func (w *rolloutTargets) prepare(ctx context.Context, r *run) error {
 		if i < r.config.Watchers%n {
 			p.instances++
 		}
-		w.publishers = append(w.publishers, p)
+		rt.publishers = append(rt.publishers, p)
 	}
-	if err := each(ctx, n, w.open); err != nil {
+	if err := each(ctx, n, rt.open); err != nil {
 		return err
 	}
-	if err := w.openWatches(ctx); err != nil {
+	if err := rt.openWatches(ctx); err != nil {
 		return err
 	}
 	// All instances must have a target before any counts: theirs begin with the first version.
-	return each(ctx, n, func(ctx context.Context, i int) error { return w.roll(ctx, i, newAlarm()) })
+	return each(ctx, n, func(ctx context.Context, i int) error { return rt.roll(ctx, i, newAlarm()) })
 }
 
 // open makes the rollout of a publisher, with a leader.
-func (w *rolloutTargets) open(ctx context.Context, i int) (err error) {
-	p := w.publishers[i]
+func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
+	p := rt.publishers[i]
 	p.round.begin(first, p.instances)
 	if p.leader, err = openRollout(ctx, p.session, p.name, "leader"); err != nil {
 		return err
@@ -112,14 +112,14 @@ func openRollout(ctx context.Context, s *client.Session, name, instance string) 
 	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())
 }
 
-func (w *rolloutTargets) openWatches(ctx context.Context) error {
-	if err := w.watcherConns.open(ctx, w.run); err != nil {
+func (rt *rolloutTargets) openWatches(ctx context.Context) error {
+	if err := rt.watcherConns.open(ctx, rt.run); err != nil {
 		return err
 	}
-	return each(ctx, w.run.config.Watchers, func(_ context.Context, i int) error {
-		p := w.publishers[i%len(w.publishers)]
-		return w.watcherConns.watchAs(i, &targetSink{load: w, publisher: p, number: i}, &protocol.Watch{
-			NodeID: w.run.nodeID, Name: []byte(p.name), ObjectKind: protocol.ObjectRollout,
+	return each(ctx, rt.run.config.Watchers, func(_ context.Context, i int) error {
+		p := rt.publishers[i%len(rt.publishers)]
+		return rt.watcherConns.watchAs(i, &targetSink{load: rt, publisher: p, number: i}, &protocol.Watch{
+			NodeID: rt.run.nodeID, Name: []byte(p.name), ObjectKind: protocol.ObjectRollout,
 			View: []byte("location/" + onlyLocation),
 		})
 	})
@@ -167,8 +167,8 @@ func (t *targetSink) see(head []byte) {
 }
 
 // roll publishes the next version, waits until all instances were sent it, and has the leader reach it.
-func (w *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
-	p := w.publishers[i]
+func (rt *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
+	p := rt.publishers[i]
 	p.number++
 	mark(p.payload, p.number)
 	if p.number > first {
@@ -181,7 +181,7 @@ func (w *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) err
 		p.doubts.Add(1)
 		return err
 	}
-	w.stages.since(began, i, stagePublish)
+	rt.stages.since(began, i, stagePublish)
 	if err := p.round.wait(ctx, alarm); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) err
 	if err := p.reach(ctx, seq); err != nil {
 		return err
 	}
-	w.stages.since(began, i, stageReach)
+	rt.stages.since(began, i, stageReach)
 	return nil
 }
 
@@ -208,45 +208,45 @@ func (p *publisher) reach(ctx context.Context, seq uint64) error {
 	return p.leader.Reached(ctx, t)
 }
 
-func (w *rolloutTargets) caller(i int) operation {
+func (rt *rolloutTargets) caller(i int) operation {
 	alarm := newAlarm()
-	return func(ctx context.Context) error { return w.roll(ctx, i, alarm) }
+	return func(ctx context.Context) error { return rt.roll(ctx, i, alarm) }
 }
 
-func (w *rolloutTargets) counts() (events, bytes, versions int64) {
-	events, bytes = w.watcherConns.pushed()
-	for _, p := range w.publishers {
+func (rt *rolloutTargets) counts() (events, bytes, versions int64) {
+	events, bytes = rt.watcherConns.pushed()
+	for _, p := range rt.publishers {
 		versions += p.done.Load()
 	}
 	return events, bytes, versions
 }
 
-func (w *rolloutTargets) begin() {
-	w.events, w.bytes, w.versions = w.counts()
-	w.stages.begin()
-	for _, p := range w.publishers {
+func (rt *rolloutTargets) begin() {
+	rt.events, rt.bytes, rt.versions = rt.counts()
+	rt.stages.begin()
+	for _, p := range rt.publishers {
 		p.converge = newHistogram()
 	}
 }
 
-func (w *rolloutTargets) check(context.Context) error {
-	events, bytes, versions := w.counts()
-	w.events, w.bytes, w.versions = events-w.events, bytes-w.bytes, versions-w.versions
+func (rt *rolloutTargets) check(context.Context) error {
+	events, bytes, versions := rt.counts()
+	rt.events, rt.bytes, rt.versions = events-rt.events, bytes-rt.bytes, versions-rt.versions
 	return nil
 }
 
-func (w *rolloutTargets) report(to *report.Report) {
+func (rt *rolloutTargets) report(to *report.Report) {
 	converge := newHistogram()
-	for _, p := range w.publishers {
+	for _, p := range rt.publishers {
 		converge.merge(&p.converge)
 	}
-	to.Watchers = w.run.config.Watchers
+	to.Watchers = rt.run.config.Watchers
 	to.ConvergeMS = newMillis(&converge)
-	to.AddEvents(w.events)
-	to.Updates = &w.versions
-	if w.events > 0 {
-		each := float64(w.bytes) / float64(w.events)
+	to.AddEvents(rt.events)
+	to.Updates = &rt.versions
+	if rt.events > 0 {
+		each := float64(rt.bytes) / float64(rt.events)
 		to.BytesPerChangeAndConsumer = &each
 	}
-	w.stages.report(to)
+	rt.stages.report(to)
 }

@@ -33,27 +33,27 @@ type reporter struct {
 	doubt  bool // the outcome of the last report is not known
 }
 
-func (w *rolloutReports) prepare(ctx context.Context, r *run) error {
-	w.run, w.name = r, r.name("reports", 0)
+func (rr *rolloutReports) prepare(ctx context.Context, r *run) error {
+	rr.run, rr.name = r, r.name("reports", 0)
 	sessions, err := r.sessions(ctx, r.config.Callers)
 	if err != nil {
 		return err
 	}
-	w.instances = make([]*reporter, len(sessions))
+	rr.instances = make([]*reporter, len(sessions))
 	r.step("joining with %d instances", len(sessions))
-	if err := w.join(ctx, sessions[0], 0); err != nil {
+	if err := rr.join(ctx, sessions[0], 0); err != nil {
 		return err
 	}
-	if _, err := rollout.Publish(ctx, sessions[0], w.name, marked(r.config.Payload, first)); err != nil {
+	if _, err := rollout.Publish(ctx, sessions[0], rr.name, marked(r.config.Payload, first)); err != nil {
 		return err
 	}
 	return each(ctx, len(sessions), func(ctx context.Context, i int) (err error) {
 		if i > 0 {
-			if err := w.join(ctx, sessions[i], i); err != nil {
+			if err := rr.join(ctx, sessions[i], i); err != nil {
 				return err
 			}
 		}
-		x := w.instances[i]
+		x := rr.instances[i]
 		if x.target, _, err = x.member.Ask(ctx, 0); err == nil && x.target == nil {
 			err = fmt.Errorf("%w: instance %d got no target", errNotSeen, i)
 		}
@@ -61,16 +61,16 @@ func (w *rolloutReports) prepare(ctx context.Context, r *run) error {
 	})
 }
 
-func (w *rolloutReports) join(ctx context.Context, s *client.Session, i int) error {
-	m, err := openRollout(ctx, s, w.name, instanceName(i))
-	w.instances[i] = &reporter{member: m}
+func (rr *rolloutReports) join(ctx context.Context, s *client.Session, i int) error {
+	m, err := openRollout(ctx, s, rr.name, instanceName(i))
+	rr.instances[i] = &reporter{member: m}
 	return err
 }
 
 func instanceName(i int) string { return fmt.Sprintf("instance-%d", i) }
 
-func (w *rolloutReports) caller(i int) operation {
-	x := w.instances[i]
+func (rr *rolloutReports) caller(i int) operation {
+	x := rr.instances[i]
 	return func(ctx context.Context) (err error) {
 		x.doubt = true
 		if x.last == rollout.Updating {
@@ -86,19 +86,19 @@ func (w *rolloutReports) caller(i int) operation {
 }
 
 // check compares what the rollout knows of each instance with what it has reported last.
-func (w *rolloutReports) check(ctx context.Context) error {
+func (rr *rolloutReports) check(ctx context.Context) error {
 	known := make(map[string]rollout.Status)
-	of := rollout.Of(w.run.fleet.client(0), w.run.node, w.name)
+	of := rollout.Of(rr.run.fleet.client(0), rr.run.node, rr.name)
 	for x, err := range of.Instances(ctx, onlyLocation, rollout.Consistency(client.Strict)) {
 		if err != nil {
 			return err
 		}
 		known[x.Name] = x.Report.Status
 	}
-	for i, x := range w.instances {
+	for i, x := range rr.instances {
 		status, ok := known[instanceName(i)]
 		if !ok || status != x.last && !x.doubt {
-			w.run.broken.addf("instance %d has reported last that it is %v, and the rollout knows %v, %v",
+			rr.run.broken.addf("instance %d has reported last that it is %v, and the rollout knows %v, %v",
 				i, x.last, status, ok)
 		}
 	}

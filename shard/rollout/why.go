@@ -191,8 +191,8 @@ func (r *Rollout) Phase(now uint64) Phase {
 }
 
 // Why returns why the rollout does not move, in the order of the locations. With the instances of a location it names
-// those that others wait for, as far as they are among the first MaxLooked; how long they have been as they are counts up
-// to a time of its own, which may be an estimate that is later than now.
+// those that others wait for, as far as they are among the first MaxLooked; how long they have been as they are counts
+// up to a time of its own, which may be an estimate that is later than now.
 func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {

@@ -76,8 +76,8 @@ func (i *instance) follow(ctx context.Context) {
 	}
 }
 
-// poll asks for the target, brings it into use, and says so when it asks the next time. A target whose version is in use
-// already is reported as reached.
+// poll asks for the target, brings it into use, and says so when it asks the next time. A target whose version is in
+// use already is reported as reached.
 func (i *instance) poll(ctx context.Context) {
 	var current, said uint64 // the seq in use, and the generation that was reported
 	var last *rollout.Target

@@ -125,7 +125,8 @@ func (g *Generator) Batch(state *shard.State) *shard.Batch {
 				c.Level = level.Level(g.between(1, int(state.Level)))
 			}
 		}
-		if c.Kind.TakesTime() && c.Kind != shard.CmdDue && state.Level >= shard.TimeLevel && c.Level >= state.Level && g.chance(900) {
+		if c.Kind.TakesTime() && c.Kind != shard.CmdDue && state.Level >= shard.TimeLevel && c.Level >= state.Level &&
+			g.chance(900) {
 			c.Time = g.Uint64N(1 << 41)
 		}
 		c.Level = max(c.Level, shard.LevelOf(&c))
