@@ -42,6 +42,15 @@ func (r *Rollout) follow(ctx context.Context, part string) *follower {
 	return f
 }
 
+// endsParts reports whether what a session was to the rollout is gone with what a view showed before: nil for a view
+// that is the first. One that shows nothing then shows what was removed since the session took its part.
+func endsParts(before, now *view.View) bool {
+	if before == nil {
+		return !now.Exists
+	}
+	return now.IsAnother(before) || now.Exists != before.Exists
+}
+
 // views are those of a part of the rollout.
 func (r *Rollout) views(ctx context.Context, part string) iter.Seq2[*view.View, error] {
 	return func(yield func(*view.View, error) bool) {

@@ -102,14 +102,27 @@ func TestAnotherRolloutOfTheNameBeginsAnew(t *testing.T) {
 
 // TestALocationThatComesBackHasItsInstances: one that is left out of the spec waits for it.
 func TestALocationThatComesBackHasItsInstances(t *testing.T) {
+	without := func(s *rollout.Spec) error {
+		s.Locations = append(s.Locations[:1:1], s.Locations[2])
+		return nil
+	}
+	for name, removedFirst := range map[string]bool{"removed while it is followed": false, "removed before": true} {
+		t.Run(name, func(t *testing.T) { testLocationThatComesBack(t, removedFirst, without) })
+	}
+}
+
+func testLocationThatComesBack(t *testing.T, removedFirst bool, without func(*rollout.Spec) error) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
 		m := g.join("man", "a.man")
-		r := g.run(m)
-		without := func(s *rollout.Spec) error {
-			s.Locations = append(s.Locations[:1:1], s.Locations[2])
-			return nil
+		var r *run
+		if !removedFirst {
+			r = g.run(m)
+			synctest.Wait()
 		}
 		clienttest.Check(t, g.rollout.Alter(t.Context(), by, without))
+		if removedFirst {
+			r = g.run(m)
+		}
 		time.Sleep(never)
 		if m.Err() == nil {
 			t.Error("the member takes part in no location, and says nothing of it")

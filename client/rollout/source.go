@@ -91,7 +91,7 @@ func (s *source) run(ctx context.Context) error {
 		if v == nil {
 			continue
 		}
-		if before != nil && (v.IsAnother(before) || v.Exists != before.Exists) {
+		if endsParts(before, v) {
 			s.in = nil // the sources of the one before are gone with it
 			s.views.wakeUp()
 		}

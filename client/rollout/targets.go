@@ -50,7 +50,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 		if v == nil {
 			continue
 		}
-		if before != nil && (v.IsAnother(before) || v.Exists != before.Exists) {
+		if endsParts(before, v) {
 			m.rejoin() // the instances of the one before are gone with it
 		}
 		before = v
