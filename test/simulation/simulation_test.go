@@ -157,7 +157,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 }
 
 func TestWorlds(t *testing.T) {
-	long := 60 * time.Second
+	long := 40 * time.Second
 	if testing.Short() {
 		long = 5 * time.Second
 	}
