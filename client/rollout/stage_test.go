@@ -89,16 +89,20 @@ func (st *stage) instance(location, instance string) *rollout.InstanceState {
 
 // run is a loop over the targets of a member, in the background until it is stopped.
 type run struct {
-	targets chan *rollout.Target // that were yielded
-	apply   chan error           // what comes of each
-	err     chan error           // with which the loop ended
-	stop    context.CancelFunc
+	targets  chan *rollout.Target // that were yielded
+	apply    chan error           // what comes of each
+	reported chan struct{}        // hosts have what came of the last one
+	err      chan error           // with which the loop ended
+	stop     context.CancelFunc
 }
 
 // run has every target that is yielded wait for what comes of it: nil is reached.
 func (st *stage) run(m *rollout.Member) *run {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &run{targets: make(chan *rollout.Target), apply: make(chan error), err: make(chan error, 1), stop: stop}
+	r := &run{
+		targets: make(chan *rollout.Target), apply: make(chan error), reported: make(chan struct{}, 1),
+		err: make(chan error, 1), stop: stop,
+	}
 	st.T.Cleanup(stop)
 	go func() {
 		for t, err := range m.Targets(ctx) {
@@ -122,6 +126,10 @@ func (st *stage) run(m *rollout.Member) *run {
 					r.err <- err
 					return
 				}
+				select {
+				case r.reported <- struct{}{}:
+				default:
+				}
 			case <-ctx.Done():
 				return
 			}
@@ -144,14 +152,25 @@ func (r *run) next(t *testing.T) *rollout.Target {
 	return nil
 }
 
-// reach takes the next target, which must have the seq, and reaches it.
+// reach takes the next target, which must have the seq, and reaches it. Hosts know it then.
 func (r *run) reach(t *testing.T, seq uint64) *rollout.Target {
 	t.Helper()
 	target := r.next(t)
 	if target.Seq != seq {
 		t.Fatalf("got the target %d, want %d", target.Seq, seq)
 	}
+	select {
+	case <-r.reported: // of one before
+	default:
+	}
 	r.apply <- nil
+	select {
+	case <-r.reported:
+	case err := <-r.err:
+		t.Fatal(err)
+	case <-time.After(never):
+		t.Fatalf("the target %d was not reported", seq)
+	}
 	return target
 }
 
