@@ -30,6 +30,10 @@ const (
 	MaxRolloutTextBytes      = 256  // of an instance's name, a label, an author, a reason, the text of an error
 	MaxRolloutAttributeBytes = 1024
 	MaxRolloutPayloadBytes   = 64 << 10 // of a version
+	MaxProcessTextBytes      = 256      // of a member's name, an author, a reason
+	MaxProcessAttributeBytes = 1024
+	MaxProcessFailureBytes   = 1024     // of why a member could not do what it was asked
+	MaxProcessPayloadBytes   = 64 << 10 // of a request, a reply, a result
 )
 
 const (
@@ -79,9 +83,9 @@ type Limits struct {
 }
 
 // FrameLimits returns the limits on frames and data of a host that allows so many bytes of data. The payload of a
-// rollout's version fits in a frame whatever the host allows.
+// rollout's version, and of a process, fits in a frame whatever the host allows.
 func FrameLimits(dataBytes uint64) Limits {
-	longest := max(dataBytes, MaxRolloutPayloadBytes)
+	longest := max(dataBytes, MaxRolloutPayloadBytes, MaxProcessPayloadBytes)
 	return Limits{
 		RequestFrameBytes: longest + FrameRoom,
 		// A page with an item that reached its end, and the data of the semaphore it belongs to.

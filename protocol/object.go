@@ -7,6 +7,7 @@ type ObjectKind uint8
 const (
 	ObjectSemaphore ObjectKind = 1
 	ObjectRollout   ObjectKind = 2
+	ObjectProcess   ObjectKind = 4
 )
 
 // IsSemaphore reports whether the kind is that of semaphores, left out or not.
@@ -14,7 +15,7 @@ func (k ObjectKind) IsSemaphore() bool { return k == 0 || k == ObjectSemaphore }
 
 // String returns the kind as the docs write it, or its number where it is not known here.
 func (k ObjectKind) String() string {
-	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE", "ROLLOUT")
+	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE", "ROLLOUT", "OBJECT_KIND_3", "PROCESS")
 }
 
 // Rows is a list of rows.

@@ -51,6 +51,22 @@ const (
 	KindRolloutDescribe Kind = 140
 	KindRolloutList     Kind = 141
 	KindRolloutPlan     Kind = 142
+
+	KindProcessPut       Kind = 160
+	KindProcessDelete    Kind = 161
+	KindProcessJoin      Kind = 162
+	KindProcessLeave     Kind = 163
+	KindProcessPrepared  Kind = 164
+	KindProcessSend      Kind = 165
+	KindProcessReply     Kind = 166
+	KindProcessComplete  Kind = 167
+	KindProcessCompleted Kind = 168
+	KindProcessFail      Kind = 169
+	KindInboxAck         Kind = 170
+	KindProcessAct       Kind = 171
+	KindProcessDescribe  Kind = 172
+	KindProcessList      Kind = 173
+	KindInboxOpen        Kind = 174
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.
@@ -68,6 +84,8 @@ const (
 	KindSessionEnded    Kind = 122
 	KindRoutingChanged  Kind = 123
 	KindGoingAway       Kind = 124
+
+	KindInbox Kind = 256
 )
 
 // requestRow is what there is to know of one kind of request: its name, the level that brings it, the right that it
@@ -215,6 +233,51 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindRolloutPlan: {"ROLLOUT_PLAN", 4, RightRead,
 		func(r *Request) RequestMessage { return &r.RolloutPlan },
 		func(a *Answer) AnswerMessage { return &a.RolloutPlan }},
+	KindProcessPut: {"PROCESS_PUT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.ProcessPut },
+		func(a *Answer) AnswerMessage { return &a.ProcessPut }},
+	KindProcessDelete: {"PROCESS_DELETE", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.ProcessDelete },
+		func(a *Answer) AnswerMessage { return &a.ProcessDelete }},
+	KindProcessJoin: {"PROCESS_JOIN", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessJoin },
+		func(a *Answer) AnswerMessage { return &a.ProcessJoin }},
+	KindProcessLeave: {"PROCESS_LEAVE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessLeave },
+		func(a *Answer) AnswerMessage { return &a.ProcessLeave }},
+	KindProcessPrepared: {"PROCESS_PREPARED", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessPrepared },
+		func(a *Answer) AnswerMessage { return &a.ProcessPrepared }},
+	KindProcessSend: {"PROCESS_SEND", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessSend },
+		func(a *Answer) AnswerMessage { return &a.ProcessSend }},
+	KindProcessReply: {"PROCESS_REPLY", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessReply },
+		func(a *Answer) AnswerMessage { return &a.ProcessReply }},
+	KindProcessComplete: {"PROCESS_COMPLETE", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessComplete },
+		func(a *Answer) AnswerMessage { return &a.ProcessComplete }},
+	KindProcessCompleted: {"PROCESS_COMPLETED", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessCompleted },
+		func(a *Answer) AnswerMessage { return &a.ProcessCompleted }},
+	KindProcessFail: {"PROCESS_FAIL", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.ProcessFail },
+		func(a *Answer) AnswerMessage { return &a.ProcessFail }},
+	KindInboxAck: {"INBOX_ACK", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.InboxAck },
+		func(a *Answer) AnswerMessage { return &a.InboxAck }},
+	KindProcessAct: {"PROCESS_ACT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.ProcessAct },
+		func(a *Answer) AnswerMessage { return &a.ProcessAct }},
+	KindProcessDescribe: {"PROCESS_DESCRIBE", 4, RightRead,
+		func(r *Request) RequestMessage { return &r.ProcessDescribe },
+		func(a *Answer) AnswerMessage { return &a.ProcessDescribe }},
+	KindProcessList: {"PROCESS_LIST", 4, RightRead,
+		func(r *Request) RequestMessage { return &r.ProcessList },
+		func(a *Answer) AnswerMessage { return &a.ProcessList }},
+	KindInboxOpen: {"INBOX_OPEN", 4, RightWrite,
+		func(r *Request) RequestMessage { return &r.InboxOpen },
+		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
 }
 
 // pushes has a row for every kind of push, by its distance from the first of all.
@@ -232,6 +295,7 @@ var pushes = [maxPush2 - minPush1 + 1]pushRow{
 	KindSessionEnded - minPush1:    {"SESSION_ENDED", 1, func(a *Answer) PushMessage { return &a.SessionEnded }},
 	KindRoutingChanged - minPush1:  {"ROUTING_CHANGED", 1, func(a *Answer) PushMessage { return &a.RoutingChanged }},
 	KindGoingAway - minPush1:       {"GOING_AWAY", 1, func(a *Answer) PushMessage { return &a.GoingAway }},
+	KindInbox - minPush1:           {"INBOX", 4, func(a *Answer) PushMessage { return &a.Inbox }},
 }
 
 // Request is one message from a client, as a host reads it: the field that Kind names is filled, the others hold what
@@ -282,6 +346,21 @@ type Request struct {
 	RolloutDescribe   RolloutDescribe
 	RolloutList       RolloutList
 	RolloutPlan       RolloutPlan
+	ProcessPut        ProcessPut
+	ProcessDelete     ProcessDelete
+	ProcessJoin       ProcessJoin
+	ProcessLeave      ProcessLeave
+	ProcessPrepared   ProcessPrepared
+	ProcessSend       ProcessSend
+	ProcessReply      ProcessReply
+	ProcessComplete   ProcessComplete
+	ProcessCompleted  ProcessCompleted
+	ProcessFail       ProcessFail
+	InboxAck          InboxAck
+	ProcessAct        ProcessAct
+	ProcessDescribe   ProcessDescribe
+	ProcessList       ProcessList
+	InboxOpen         InboxOpen
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -336,6 +415,21 @@ type Answer struct {
 	RolloutDescribe   RolloutDescribeAnswer
 	RolloutList       RolloutListAnswer
 	RolloutPlan       RolloutPlanAnswer
+	ProcessPut        ProcessPutAnswer
+	ProcessDelete     ProcessDeleteAnswer
+	ProcessJoin       ProcessJoinAnswer
+	ProcessLeave      ProcessLeaveAnswer
+	ProcessPrepared   ProcessPreparedAnswer
+	ProcessSend       ProcessSendAnswer
+	ProcessReply      ProcessReplyAnswer
+	ProcessComplete   ProcessCompleteAnswer
+	ProcessCompleted  ProcessCompletedAnswer
+	ProcessFail       ProcessFailAnswer
+	InboxAck          InboxAckAnswer
+	ProcessAct        ProcessActAnswer
+	ProcessDescribe   ProcessDescribeAnswer
+	ProcessList       ProcessListAnswer
+	InboxOpen         InboxOpenAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut
@@ -350,4 +444,5 @@ type Answer struct {
 	SessionEnded    SessionEnded
 	RoutingChanged  RoutingChanged
 	GoingAway       GoingAway
+	Inbox           Inbox
 }

@@ -1,0 +1,263 @@
+package protocol
+
+// ProcessSend sends a request to members of the epoch: into the inboxes of all that it is for, or into none.
+type ProcessSend struct {
+	Mutation
+	NodeID   uint64
+	Name     []byte
+	Part     Part
+	Audience Audience
+	// To are the ids of the members that it is for, where it names them.
+	To      OrderIDs
+	Payload []byte
+	// TimeoutMillis is for how long the sender waits for replies; 0 is until the round ends.
+	TimeoutMillis uint64
+}
+
+// Kind returns KindProcessSend.
+func (*ProcessSend) Kind() Kind { return KindProcessSend }
+
+func (m *ProcessSend) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+	enum(c, "audience", &m.Audience)
+	m.To.list(c, "to")
+	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
+	c.uint("timeout_ms", &m.TimeoutMillis)
+}
+
+// ProcessSendAnswer answers a ProcessSend.
+type ProcessSendAnswer struct {
+	// Exchange is what the replies are known by: they come as an item of the sender's inbox.
+	Exchange uint64
+}
+
+// Kind returns the kind of the answer to a ProcessSend.
+func (*ProcessSendAnswer) Kind() Kind { return KindProcessSend.Answer() }
+
+func (m *ProcessSendAnswer) answerFields(c *codec) { c.uint("exchange", &m.Exchange) }
+
+// Audience says to which members of an epoch a request goes.
+type Audience uint8
+
+// It goes to members that it names, to all, or to all but its sender.
+const (
+	ToMembers Audience = 0
+	ToAll     Audience = 1
+	ToOthers  Audience = 2
+)
+
+// String returns the audience as the docs write it.
+func (a Audience) String() string { return nameOf(a, "AUDIENCE", "MEMBERS", "ALL", "OTHERS") }
+
+// ProcessReply answers a request.
+type ProcessReply struct {
+	Mutation
+	NodeID   uint64
+	Name     []byte
+	Part     Part
+	Exchange uint64
+	// Failed: the member could not do what it was asked, and Data is a text that says why.
+	Failed bool
+	Data   []byte
+}
+
+// Kind returns KindProcessReply.
+func (*ProcessReply) Kind() Kind { return KindProcessReply }
+
+func (m *ProcessReply) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+	c.uint("exchange", &m.Exchange)
+	c.bool("failed", &m.Failed)
+	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
+}
+
+// ProcessReplyAnswer answers a ProcessReply.
+type ProcessReplyAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessReply.
+func (*ProcessReplyAnswer) Kind() Kind { return KindProcessReply.Answer() }
+
+func (*ProcessReplyAnswer) answerFields(*codec) {}
+
+// InboxAck frees what the member has handled of its inbox.
+type InboxAck struct {
+	Mutation
+	NodeID   uint64
+	Name     []byte
+	MemberID uint64
+	Ack      uint64 // up to this seq
+}
+
+// Kind returns KindInboxAck.
+func (*InboxAck) Kind() Kind { return KindInboxAck }
+
+func (m *InboxAck) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.uint("member_id", &m.MemberID)
+	c.uint("ack", &m.Ack)
+}
+
+// InboxAckAnswer answers an InboxAck.
+type InboxAckAnswer struct{}
+
+// Kind returns the kind of the answer to an InboxAck.
+func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
+
+func (*InboxAckAnswer) answerFields(*codec) {}
+
+// InboxOpen has what a member is to handle pushed over this connection, from a seq on: what is in its inbox, and what
+// comes. It goes to the leader of the object's shard, and is asked again of the next one. One connection at a time has
+// a member's inbox: the last that asked.
+type InboxOpen struct {
+	SessionID uint64
+	NodeID    uint64
+	Name      []byte
+	MemberID  uint64
+	// After is the last seq that the client has.
+	After uint64
+}
+
+// Kind returns KindInboxOpen.
+func (*InboxOpen) Kind() Kind { return KindInboxOpen }
+
+func (m *InboxOpen) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+	c.uint("after", &m.After)
+}
+
+// InboxOpenAnswer answers an InboxOpen, and comes before what is pushed.
+type InboxOpenAnswer struct {
+	// Acked is up to which seq the inbox was acknowledged, LastSeq the last one that it has had.
+	Acked   uint64
+	LastSeq uint64
+}
+
+// Kind returns the kind of the answer to an InboxOpen.
+func (*InboxOpenAnswer) Kind() Kind { return KindInboxOpen.Answer() }
+
+func (m *InboxOpenAnswer) answerFields(c *codec) {
+	c.uint("acked", &m.Acked)
+	c.uint("last_seq", &m.LastSeq)
+}
+
+// Inbox is pushed: what a member is to handle, in the order of seq. A seq that the client has is passed over.
+type Inbox struct {
+	SessionID uint64
+	NodeID    uint64
+	Name      []byte
+	MemberID  uint64
+	Items     Items
+	// End is a success while more will come over this connection. NOT_FOUND says that the member is none any more, and
+	// why; all others that the client has to open the inbox again.
+	End Result
+}
+
+// Kind returns KindInbox.
+func (*Inbox) Kind() Kind { return KindInbox }
+
+func (m *Inbox) pushFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+	m.Items.list(c, "items")
+	c.result(&m.End)
+}
+
+// Item is one thing that a member is to handle.
+type Item struct {
+	Seq   uint64
+	Kind  ItemKind
+	Epoch uint64
+	// Of ItemPrepare: how many members the epoch has, and the id of the one that coordinates it.
+	Members     uint64
+	Coordinator uint64
+	// Of ItemRequest and ItemEnd: the exchange, and who sent the request.
+	Exchange uint64
+	From     uint64
+	Payload  []byte // of ItemRequest, and the result of ItemComplete
+	// Of ItemEnd: why the exchange ended, and replies in the order in which they came. The last part, of which the Last
+	// flag is set, has how many are missing, and the ids of the first of them.
+	Outcome Outcome
+	Replies Replies
+	Last    bool
+	Missing uint64
+	Missed  OrderIDs
+}
+
+func (i *Item) item(c *codec) { c.record("", i.fields) }
+
+func (i *Item) fields(c *codec) {
+	c.uint("seq", &i.Seq)
+	enum(c, "kind", &i.Kind)
+	c.uint("epoch", &i.Epoch)
+	c.uint("members", &i.Members)
+	c.uint("coordinator", &i.Coordinator)
+	c.uint("exchange", &i.Exchange)
+	c.uint("from", &i.From)
+	c.bytes("payload", &i.Payload, MaxProcessPayloadBytes)
+	enum(c, "outcome", &i.Outcome)
+	i.Replies.list(c, "replies")
+	c.bool("last", &i.Last)
+	c.uint("missing", &i.Missing)
+	i.Missed.list(c, "missed")
+}
+
+// Items is a list of items.
+type Items = List[Item, *Item]
+
+// ItemKind says what a member has to handle.
+type ItemKind uint8
+
+// The kinds of items.
+const (
+	ItemUnknown    ItemKind = 0
+	ItemPrepare    ItemKind = 1 // an epoch opened: confirm with ProcessPrepared
+	ItemCoordinate ItemKind = 2 // all are prepared, and this member coordinates
+	ItemRequest    ItemKind = 3 // a request: answer with ProcessReply
+	ItemEnd        ItemKind = 4 // an exchange of this member ended: its replies, or a part of them
+	ItemComplete   ItemKind = 5 // the round is complete: confirm with ProcessCompleted
+	ItemCancel     ItemKind = 6 // the round is over without having been completed, and each one before it
+)
+
+// String returns the kind as the docs write it.
+func (k ItemKind) String() string {
+	return nameOf(k, "ITEM", "UNKNOWN", "PREPARE", "COORDINATE", "REQUEST", "END", "COMPLETE", "CANCEL")
+}
+
+// Outcome is why an exchange ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeOpen      Outcome = 0 // it has not ended
+	OutcomeAll       Outcome = 1 // all have replied
+	OutcomeLate      Outcome = 2 // some have not replied in time
+	OutcomeCancelled Outcome = 3 // its epoch is over, or its round complete
+)
+
+// String returns the outcome as the docs write it.
+func (o Outcome) String() string { return nameOf(o, "OUTCOME", "OPEN", "ALL", "LATE", "CANCELLED") }
+
+// Reply is what a member replied to a request.
+type Reply struct {
+	From   uint64
+	Failed bool // Data is a text that says why
+	Data   []byte
+}
+
+func (r *Reply) item(c *codec) { c.record("", r.fields) }
+
+func (r *Reply) fields(c *codec) {
+	c.uint("from", &r.From)
+	c.bool("failed", &r.Failed)
+	c.bytes("data", &r.Data, MaxProcessPayloadBytes)
+}
+
+// Replies is a list of replies.
+type Replies = List[Reply, *Reply]

@@ -1,0 +1,178 @@
+package protocol
+
+// ProcessJoin lets the session take part in a process, from its next epoch on. A member that joins again under its name
+// changes its attributes and whether it is a candidate.
+type ProcessJoin struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	// Member is what people know the member by; others may have the same name.
+	Member     []byte
+	Attributes []byte
+	// Candidate: it may coordinate.
+	Candidate bool
+	// Create makes the process by the spec where there is none.
+	Create bool
+	Spec   ProcessSpec
+}
+
+// Kind returns KindProcessJoin.
+func (*ProcessJoin) Kind() Kind { return KindProcessJoin }
+
+func (m *ProcessJoin) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.text("member", &m.Member, MaxProcessTextBytes)
+	c.bytes("attributes", &m.Attributes, MaxProcessAttributeBytes)
+	c.bool("candidate", &m.Candidate)
+	c.bool("create", &m.Create)
+	c.record("spec", m.Spec.fields)
+}
+
+// ProcessJoinAnswer answers a ProcessJoin.
+type ProcessJoinAnswer struct {
+	MemberID uint64 // never given twice
+}
+
+// Kind returns the kind of the answer to a ProcessJoin.
+func (*ProcessJoinAnswer) Kind() Kind { return KindProcessJoin.Answer() }
+
+func (m *ProcessJoinAnswer) answerFields(c *codec) { c.uint("member_id", &m.MemberID) }
+
+// ProcessLeave ends the part of a member.
+type ProcessLeave struct {
+	Mutation
+	NodeID   uint64
+	Name     []byte
+	MemberID uint64
+}
+
+// Kind returns KindProcessLeave.
+func (*ProcessLeave) Kind() Kind { return KindProcessLeave }
+
+func (m *ProcessLeave) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	c.uint("member_id", &m.MemberID)
+}
+
+// ProcessLeaveAnswer answers a ProcessLeave.
+type ProcessLeaveAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessLeave.
+func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
+
+func (*ProcessLeaveAnswer) answerFields(*codec) {}
+
+// Part is who acts in a round, and how far it has read its inbox.
+type Part struct {
+	MemberID uint64
+	Epoch    uint64
+	// Ack is the seq up to which the member has handled its inbox, whatever comes of the rest of the message; 0 says
+	// nothing.
+	Ack uint64
+}
+
+func (p *Part) fields(c *codec) {
+	c.uint("member_id", &p.MemberID)
+	c.uint("epoch", &p.Epoch)
+	c.uint("ack", &p.Ack)
+}
+
+// ProcessPrepared confirms that the member is prepared for the epoch.
+type ProcessPrepared struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Part   Part
+}
+
+// Kind returns KindProcessPrepared.
+func (*ProcessPrepared) Kind() Kind { return KindProcessPrepared }
+
+func (m *ProcessPrepared) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+}
+
+// ProcessPreparedAnswer answers a ProcessPrepared.
+type ProcessPreparedAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessPrepared.
+func (*ProcessPreparedAnswer) Kind() Kind { return KindProcessPrepared.Answer() }
+
+func (*ProcessPreparedAnswer) answerFields(*codec) {}
+
+// ProcessComplete completes the round of the epoch: its coordinator says so.
+type ProcessComplete struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Part   Part
+	Result []byte
+}
+
+// Kind returns KindProcessComplete.
+func (*ProcessComplete) Kind() Kind { return KindProcessComplete }
+
+func (m *ProcessComplete) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+	c.bytes("result", &m.Result, MaxProcessPayloadBytes)
+}
+
+// ProcessCompleteAnswer answers a ProcessComplete.
+type ProcessCompleteAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessComplete.
+func (*ProcessCompleteAnswer) Kind() Kind { return KindProcessComplete.Answer() }
+
+func (*ProcessCompleteAnswer) answerFields(*codec) {}
+
+// ProcessCompleted confirms that the member has handled the completion of the epoch.
+type ProcessCompleted struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Part   Part
+}
+
+// Kind returns KindProcessCompleted.
+func (*ProcessCompleted) Kind() Kind { return KindProcessCompleted }
+
+func (m *ProcessCompleted) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+}
+
+// ProcessCompletedAnswer answers a ProcessCompleted.
+type ProcessCompletedAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessCompleted.
+func (*ProcessCompletedAnswer) Kind() Kind { return KindProcessCompleted.Answer() }
+
+func (*ProcessCompletedAnswer) answerFields(*codec) {}
+
+// ProcessFail gives the round of the epoch up: its coordinator cannot go on, or a member cannot prepare.
+type ProcessFail struct {
+	Mutation
+	NodeID uint64
+	Name   []byte
+	Part   Part
+	Text   []byte
+}
+
+// Kind returns KindProcessFail.
+func (*ProcessFail) Kind() Kind { return KindProcessFail }
+
+func (m *ProcessFail) requestFields(c *codec) {
+	c.object(&m.Mutation, &m.NodeID, &m.Name)
+	m.Part.fields(c)
+	c.text("text", &m.Text, MaxProcessFailureBytes)
+}
+
+// ProcessFailAnswer answers a ProcessFail.
+type ProcessFailAnswer struct{}
+
+// Kind returns the kind of the answer to a ProcessFail.
+func (*ProcessFailAnswer) Kind() Kind { return KindProcessFail.Answer() }
+
+func (*ProcessFailAnswer) answerFields(*codec) {}
