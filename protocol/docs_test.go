@@ -219,6 +219,12 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"VersionSource":  func(n uint8) string { return VersionSource(n).String() },
 		"HaltReason":     func(n uint8) string { return HaltReason(n).String() },
 		"TargetCause":    func(n uint8) string { return TargetCause(n).String() },
+		"OnTimeout":      func(n uint8) string { return OnTimeout(n).String() },
+		"ProcessVerb":    func(n uint8) string { return ProcessVerb(n).String() },
+		"Audience":       func(n uint8) string { return Audience(n).String() },
+		"ItemKind":       func(n uint8) string { return ItemKind(n).String() },
+		"Outcome":        func(n uint8) string { return Outcome(n).String() },
+		"ProcessState":   func(n uint8) string { return ProcessState(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
@@ -247,7 +253,9 @@ func TestDocsListTheLimits(t *testing.T) {
 		"MaxPageItems": MaxPageItems, "MaxWordBytes": MaxWordBytes, "MaxReasonBytes": MaxReasonBytes,
 		"MaxRolloutTextBytes": MaxRolloutTextBytes, "MaxRolloutAttributeBytes": MaxRolloutAttributeBytes,
 		"MaxRolloutPayloadBytes": MaxRolloutPayloadBytes,
-		"MaxTokenBytes":          MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
+		"MaxProcessTextBytes":    MaxProcessTextBytes, "MaxProcessAttributeBytes": MaxProcessAttributeBytes,
+		"MaxProcessFailureBytes": MaxProcessFailureBytes, "MaxProcessPayloadBytes": MaxProcessPayloadBytes,
+		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
 		"MaxVersionBytes": MaxVersionBytes,
 		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
 		"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,

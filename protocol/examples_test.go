@@ -309,6 +309,7 @@ var laterExamples = make(map[string]bool)
 
 func init() {
 	examples = append(examples, rolloutExamples...)
+	examples = append(examples, processExamples...)
 	kinds := knownKinds()
 	examples = slices.DeleteFunc(examples, func(e example) bool {
 		later := !slices.Contains(kinds, e.sample.kind)

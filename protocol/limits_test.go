@@ -109,3 +109,72 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLargestMessagesOfProcessesFitTheirFrames: a host that allows no data takes requests, replies and results, and
+// pushes them.
+func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
+	limits := FrameLimits(0)
+	const most = 1<<64 - 1
+	name, text := bytes.Repeat([]byte("n"), MaxNameBytes), bytes.Repeat([]byte("t"), MaxProcessTextBytes)
+	payload := make([]byte, MaxProcessPayloadBytes)
+	mutation := Mutation{SessionID: most, Number: most, Acknowledged: most - 1}
+	part := Part{MemberID: most, Epoch: most, Ack: most}
+	send := &ProcessSend{
+		Mutation: mutation, NodeID: most, Name: name, Part: part, Payload: payload, TimeoutMillis: most,
+	}
+	for range 2000 {
+		send.To.Append(most)
+	}
+	for _, m := range []RequestMessage{
+		send,
+		&ProcessReply{Mutation: mutation, NodeID: most, Name: name, Part: part, Exchange: most, Data: payload},
+		&ProcessComplete{Mutation: mutation, NodeID: most, Name: name, Part: part, Result: payload},
+		&ProcessJoin{
+			Mutation: mutation, NodeID: most, Name: name, Member: text,
+			Attributes: payload[:MaxProcessAttributeBytes], Candidate: true, Create: true, Spec: exampleProcessSpec(),
+		},
+	} {
+		if n := len(request(most, m).payload()); uint64(n) > limits.RequestFrameBytes {
+			t.Errorf("%s of %d bytes, %d fit", m.Kind(), n, limits.RequestFrameBytes)
+		}
+	}
+	member, result := exampleMember(), exampleResult()
+	member.Name, member.Attributes, result.Payload = text, payload[:MaxProcessAttributeBytes], payload
+	head, why := exampleProcessHead(), exampleProcessReason()
+	head.LastAct.Author, head.LastAct.Reason, head.LastAct.Member = text, text, text
+	why.Text = bytes.Repeat([]byte("w"), MaxReasonBytes)
+	page := &ProcessDescribeAnswer{Revision: most, NowMillis: most, Head: AppendRecord(nil, &head), Next: most}
+	for page.Reasons.Len() < 20 {
+		page.Reasons.Append(why)
+	}
+	for page.Reasons.Size()+page.Rows.Size() < PageBytes-1 {
+		page.Rows.Append(Row{ID: most, Body: AppendRecord(nil, &member)})
+	}
+	page.Rows.Append(Row{ID: most, Body: AppendRecord(nil, &result)})
+	summary := ProcessSummary{Name: name, Coordinator: text, Epoch: most, Since: most}
+	list := &ProcessListAnswer{Next: name, NowMillis: most}
+	for list.Processes.Size() < PageBytes {
+		list.Processes.Append(summary)
+	}
+	for _, m := range []AnswerMessage{page, list} {
+		if n := len(answer(most, m).payload()); uint64(n) > limits.AnswerFrameBytes {
+			t.Errorf("%s of %d bytes, %d fit", m.Kind(), n, limits.AnswerFrameBytes)
+		}
+	}
+	inbox := &Inbox{SessionID: most, NodeID: most, Name: name, MemberID: most}
+	for inbox.Items.Size() < PageBytes-1 {
+		inbox.Items.Append(Item{Seq: most, Kind: ItemRequest, Epoch: most, Exchange: most, From: most})
+	}
+	// What ends a push is an item with as many replies as the rules of processes put into one, or the payload of one.
+	end := Item{Seq: most, Kind: ItemEnd, Epoch: most, Exchange: most, From: most, Last: true, Missing: most}
+	for range 2 {
+		end.Replies.Append(Reply{From: most, Data: payload})
+	}
+	for range 64 {
+		end.Missed.Append(most)
+	}
+	inbox.Items.Append(end)
+	if n := len(push(0, inbox).payload()); uint64(n) > limits.AnswerFrameBytes {
+		t.Errorf("%s of %d bytes, %d fit", inbox.Kind(), n, limits.AnswerFrameBytes)
+	}
+}

@@ -3,9 +3,9 @@ package protocol
 // ProcessSend sends a request to members of the epoch: into the inboxes of all that it is for, or into none.
 type ProcessSend struct {
 	Mutation
-	NodeID   uint64
-	Name     []byte
-	Part     Part
+	NodeID uint64
+	Name   []byte
+	Part
 	Audience Audience
 	// To are the ids of the members that it is for, where it names them.
 	To      OrderIDs
@@ -53,9 +53,9 @@ func (a Audience) String() string { return nameOf(a, "AUDIENCE", "MEMBERS", "ALL
 // ProcessReply answers a request.
 type ProcessReply struct {
 	Mutation
-	NodeID   uint64
-	Name     []byte
-	Part     Part
+	NodeID uint64
+	Name   []byte
+	Part
 	Exchange uint64
 	// Failed: the member could not do what it was asked, and Data is a text that says why.
 	Failed bool
@@ -152,8 +152,8 @@ type Inbox struct {
 	Name      []byte
 	MemberID  uint64
 	Items     Items
-	// End is a success while more will come over this connection. NOT_FOUND says that the member is none any more, and
-	// why; all others that the client has to open the inbox again.
+	// End is a success while more may come over this connection. NOT_FOUND says that the member is none any more, and
+	// why; BAD_SESSION that another connection has the inbox; all others that the client has to open it again.
 	End Result
 }
 

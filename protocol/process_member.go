@@ -82,7 +82,7 @@ type ProcessPrepared struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Part   Part
+	Part
 }
 
 // Kind returns KindProcessPrepared.
@@ -106,7 +106,7 @@ type ProcessComplete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Part   Part
+	Part
 	Result []byte
 }
 
@@ -132,7 +132,7 @@ type ProcessCompleted struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Part   Part
+	Part
 }
 
 // Kind returns KindProcessCompleted.
@@ -156,8 +156,8 @@ type ProcessFail struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Part   Part
-	Text   []byte
+	Part
+	Text []byte
 }
 
 // Kind returns KindProcessFail.

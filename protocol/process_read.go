@@ -243,6 +243,8 @@ type ProcessListAnswer struct {
 	Processes ProcessSummaries
 	// Next is where the next page begins; empty where this is the last one.
 	Next []byte
+	// NowMillis is the time of the shard, which moments are compared with.
+	NowMillis uint64
 }
 
 // Kind returns the kind of the answer to a ProcessList.
@@ -251,6 +253,7 @@ func (*ProcessListAnswer) Kind() Kind { return KindProcessList.Answer() }
 func (m *ProcessListAnswer) answerFields(c *codec) {
 	m.Processes.list(c, "processes")
 	c.text("next", &m.Next, MaxNameBytes)
+	c.uint("now_ms", &m.NowMillis)
 }
 
 // ProcessSummary is a process in a list.
@@ -264,6 +267,7 @@ type ProcessSummary struct {
 	LastResult uint64
 	// Coordinator is the name of the member that coordinates, empty where none does.
 	Coordinator []byte
+	Since       uint64 // moment from which the state is this
 }
 
 func (s *ProcessSummary) item(c *codec) { c.record("", s.fields) }
@@ -277,6 +281,7 @@ func (s *ProcessSummary) fields(c *codec) {
 	c.uint("prepared", &s.Prepared)
 	c.uint("last_result", &s.LastResult)
 	c.text("coordinator", &s.Coordinator, MaxProcessTextBytes)
+	c.uint("since", &s.Since)
 }
 
 // ProcessSummaries is a list of processes.

@@ -16,6 +16,8 @@ var records = []recordCase{
 	recordOf("InstanceCounts", exampleCounts), recordOf("RolloutInstance", exampleInstance),
 	recordOf("TargetRow", exampleTargetRow), recordOf("RolloutActRow", exampleActRow),
 	recordOf("SourceTicket", func() SourceTicket { return SourceTicket{Ticket: 3, SourceID: 12, Opened: 80_001} }),
+	recordOf("ProcessHead", exampleProcessHead), recordOf("ProcessMember", exampleMember),
+	recordOf("ProcessResult", exampleResult), recordOf("ProcessActRow", exampleProcessAct),
 }
 
 type recordCase struct {

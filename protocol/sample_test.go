@@ -18,6 +18,12 @@ type sample struct {
 	message any // a RequestMessage, an AnswerMessage, or a PushMessage; nil in the refusal of an unknown request
 }
 
+// everyPush is for encoders of clients that understand all pushes.
+var everyPush = func() KindSet {
+	kinds := PushKinds()
+	return ReadKinds(&kinds)
+}()
+
 // emptySample returns a sample of a kind with nothing in it.
 func emptySample(t *testing.T, kind Kind) sample {
 	t.Helper()
@@ -43,6 +49,7 @@ func (s sample) frame() []byte { return s.encode(&s.result) }
 func (s sample) encode(result *Result) []byte {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
+	e.Understands(everyPush)
 	switch m := s.message.(type) {
 	case nil:
 		e.Failure(&buf, s.id, s.kind-AnswerOffset, result)

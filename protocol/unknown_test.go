@@ -34,7 +34,7 @@ var unknown = []struct {
 	{"host", "92 ccbf 00", "close", ""},
 	{"host", "92 ce00010000 09", "close", ""},
 	{"client", "93 7f 09 01", "ignore", ""},
-	{"client", "92 cd0100 00", "ignore", ""},
+	{"client", "92 cd0101 00", "ignore", ""},
 	{"client", "94 cd013f 09 90 c3", "ignore", ""},
 	{"client", "92 cd0140 09", "ignore", ""},
 	{"client", "92 cdffff 00", "ignore", ""},

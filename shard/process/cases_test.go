@@ -119,7 +119,7 @@ var cases = []struct{ name, text string }{
 		send a b work
 		reply b 1 done
 		reply b 1 done
-		refused STALE ended
+		refused FENCED ended
 		ack b
 		ack b
 		ack b 1
@@ -186,7 +186,7 @@ var cases = []struct{ name, text string }{
 		inbox a end:1#1=late[a=x,b=y]-c
 		state running
 		reply c 1 z
-		refused STALE ended
+		refused FENCED ended
 		complete a x`},
 	{"23 a cancelled exchange has the replies that had come", three + `
 		send a all work

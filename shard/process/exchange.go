@@ -227,9 +227,9 @@ func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 	case e == nil && (r.Exchange == 0 || r.Exchange > p.lastExchange):
 		return refuse(protocol.StatusNotFound, "there was no exchange %d", r.Exchange)
 	case e == nil || e.outcome != OutcomeOpen:
-		return refuse(protocol.StatusStale, "the exchange %d has ended", r.Exchange)
+		return refuse(protocol.StatusFenced, "the exchange %d has ended", r.Exchange)
 	case !e.waiting.has(seat) && e.repliedBy(m.ID):
-		return refuse(protocol.StatusStale, "the member has replied already")
+		return refuse(protocol.StatusFenced, "the member has replied already")
 	case !e.waiting.has(seat):
 		return refuse(protocol.StatusNotFound, "the request of exchange %d is not for this member", r.Exchange)
 	}

@@ -172,9 +172,9 @@ func (m *model) reply(id uint64, r Answering) protocol.Status {
 	waits := slices.Contains(m.waiting(e), id)
 	switch {
 	case e.outcome != OutcomeOpen && (m.planted != bugStale || !waits):
-		return protocol.StatusStale
+		return protocol.StatusFenced
 	case !waits && slices.Contains(e.to, id) && m.planted != bugTwice:
-		return protocol.StatusStale
+		return protocol.StatusFenced
 	case !waits && !slices.Contains(e.to, id):
 		return protocol.StatusNotFound
 	}

@@ -41,7 +41,7 @@ func TestProcessAgreesWithItsModel(t *testing.T) {
 	for _, event := range []string{
 		"opened", "running", "complete", "cancelled", "failed", "kicked", "late", "loaded", "end all", "end late",
 		"end cancelled", "parts", "send FENCED", "send OVERLOADED", "send PRECONDITION_FAILED", "send NOT_FOUND",
-		"reply STALE", "reply FENCED", "reply NOT_FOUND", "complete FENCED", "complete PRECONDITION_FAILED",
+		"reply FENCED", "reply NOT_FOUND", "complete FENCED", "complete PRECONDITION_FAILED",
 		"prepared FENCED", "completed FENCED", "fail SUCCESS", "fail FENCED", "ack BAD_REQUEST", "kick SUCCESS",
 	} {
 		if tally[event] < 3 {
