@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -13,30 +12,6 @@ import (
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
-
-// actFlags say who does something with a rollout, and why.
-type actFlags struct{ author, reason string }
-
-func (a *actFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&a.author, "author", "", "who does it, `TEXT` that the rollout keeps; USER@MACHINE where it is not given")
-	c.Flags().StringVar(&a.reason, "reason", "", "why, `TEXT` that the rollout keeps")
-}
-
-// by returns who does it, and why.
-func (a *actFlags) by(f *cli.Frame) rollout.By {
-	if a.author != "" {
-		return rollout.By{Author: a.author, Reason: a.reason}
-	}
-	user := f.Variable("USER")
-	if user == "" {
-		user = "user " + strconv.Itoa(os.Getuid())
-	}
-	machine, err := os.Hostname()
-	if err != nil {
-		machine = "unknown"
-	}
-	return rollout.By{Author: user + "@" + machine, Reason: a.reason}
-}
 
 // actCommand is a command for an act of one verb.
 type actCommand struct {
@@ -162,7 +137,7 @@ func (a *actCommand) command(f *cli.Frame) *cobra.Command {
 					return err
 				}
 			}
-			act.By = flags.by(f)
+			act.By = rollout.By(flags.by(f))
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				if err := rollout.Of(box, args[0], args[1]).Act(ctx, act); err != nil {
 					return err
@@ -181,7 +156,7 @@ func (a *actCommand) command(f *cli.Frame) *cobra.Command {
 	if a.fast {
 		addFast(c, &act.Fast)
 	}
-	flags.add(c)
+	flags.add(c, "rollout")
 	return c
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -68,9 +66,9 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				r, err := rollout.Of(box, args[0], args[1]), error(nil)
 				if orAlter {
-					_, err = r.Put(ctx, spec, flags.act.by(f))
+					_, err = r.Put(ctx, spec, rollout.By(flags.act.by(f)))
 				} else {
-					err = r.Create(ctx, spec, flags.act.by(f))
+					err = r.Create(ctx, spec, rollout.By(flags.act.by(f)))
 				}
 				if err != nil {
 					return err
@@ -119,7 +117,8 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 				file = &spec
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				err := rollout.Of(box, args[0], args[1]).Alter(ctx, flags.act.by(f), func(spec *rollout.Spec) error {
+				by := rollout.By(flags.act.by(f))
+				err := rollout.Of(box, args[0], args[1]).Alter(ctx, by, func(spec *rollout.Spec) error {
 					if file != nil {
 						*spec = *file
 					}
@@ -166,8 +165,19 @@ signalbox rollout create --file reads. With -o json it is a line of JSON.`,
 }
 
 func newRolloutDelete(f *cli.Frame) *cobra.Command {
-	var force bool
-	c := &cobra.Command{
+	return deletion[*rollout.Rollout]{
+		kind: "rollout", part: "instance", of: rollout.Of, completion: completeRollouts(f),
+		count: func(ctx context.Context, r *rollout.Rollout) (instances int, err error) {
+			state, err := r.Describe(ctx)
+			if err != nil {
+				return 0, err
+			}
+			for _, l := range state.Locations {
+				instances += l.Instances
+			}
+			return instances, nil
+		},
+	}.command(f, &cobra.Command{
 		Use:   "delete PATH NAME",
 		Short: "Delete a rollout",
 		Long: `Deletes a rollout with its versions and its history. One that instances have joined is
@@ -178,38 +188,5 @@ many they are and asks, unless there is --yes.`,
 
   # though it is in use
   signalbox rollout delete /prod dns --force --yes`,
-		Args:              cli.Arguments("PATH", "NAME"),
-		ValidArgsFunction: f.Complete(f.Paths, completeRollouts(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			remove := func(ctx context.Context, box *client.Client) error {
-				err := rollout.Of(box, args[0], args[1]).Delete(ctx, force)
-				if errors.Is(err, client.ErrPreconditionFailed) && !force {
-					return fmt.Errorf("%w; --force deletes it all the same", err)
-				}
-				if err == nil {
-					f.Say("rollout %s is deleted", cli.Safe(args[1]))
-				}
-				return err
-			}
-			if !force {
-				return f.Ask(c, remove)
-			}
-			describe := func(ctx context.Context, box *client.Client) (string, error) {
-				state, err := rollout.Of(box, args[0], args[1]).Describe(ctx)
-				if err != nil {
-					return "", err
-				}
-				instances := 0
-				for _, l := range state.Locations {
-					instances += l.Instances
-				}
-				return fmt.Sprintf("this deletes rollout %s of node %s with %s", cli.Safe(args[1]), cli.Safe(args[0]),
-					plural(instances, "instance")), nil
-			}
-			return f.AskConfirmed(c, describe, remove)
-		},
-	}
-	c.Flags().BoolVar(&force, "force", false, "delete it though instances have joined")
-	cli.AddYes(c)
-	return c
+	})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// rolloutChanges says what is other in a rollout than before, a line for each thing; before is nil at first.
-func rolloutChanges(before, now *rolloutObject) []string {
-	c := changes{}
+// changes says what is other in a rollout than before, a line for each thing; before is nil at first.
+func (o *rolloutObject) changes(before *rolloutObject) []string {
+	c, now := changes{}, o
 	switch {
 	case before != nil && before.Exists && !now.Exists:
 		c.say(now.Name, "is deleted")

@@ -20,14 +20,14 @@ const reportTime = 5 * time.Second
 
 // followCommand is one run of rollout follow.
 type followCommand struct {
-	rolloutRunner
+	sessionRunner
 	instance   rollout.Instance
 	attributes string
 	leader     bool
 }
 
 func newRolloutFollow(f *cli.Frame) *cobra.Command {
-	w := &followCommand{rolloutRunner: rolloutRunner{commandRunner: commandRunner{Frame: f}}}
+	w := &followCommand{sessionRunner: newRolloutRunner(f)}
 	c := &cobra.Command{
 		Use:   "follow PATH NAME --location LOCATION [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Take part as an instance: run a command for each version",

@@ -19,7 +19,7 @@ var verdictPending = rollout.GatePending.String()
 
 // gateCommand is one run of rollout gate.
 type gateCommand struct {
-	rolloutRunner
+	sessionRunner
 	judgement rollout.Judgement // what is the same in all
 	atOnce    bool
 	again     time.Duration
@@ -39,7 +39,7 @@ var byHand = []struct {
 }
 
 func newRolloutGate(f *cli.Frame) *cobra.Command {
-	g := &gateCommand{rolloutRunner: rolloutRunner{commandRunner: commandRunner{Frame: f}}}
+	g := &gateCommand{sessionRunner: newRolloutRunner(f)}
 	c := &cobra.Command{
 		Use:   "gate PATH NAME --location LOCATION --gate GATE [flags] [-- COMMAND [ARGUMENT...]]",
 		Short: "Check the versions of a location before others get them",
@@ -71,7 +71,7 @@ run. Where the location has another target by now the command ends with code 79.
 				return misuse(c, "--location or --gate is missing")
 			}
 			if g.judgement.By = g.author; g.author == "" {
-				g.judgement.By = (&actFlags{}).by(f).Author
+				g.judgement.By = userAtMachine(f)
 			}
 			given := false
 			for _, way := range byHand {

@@ -175,7 +175,7 @@ func TestChangesAreLines(t *testing.T) {
 		{object(nil), object(func(s *rollout.State) { s.Locations[0].Back = 17 }),
 			[]string{"sas        goes back to version 17 after the location before it"}},
 	} {
-		if got := rolloutChanges(c.before, c.now); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+		if got := c.now.changes(c.before); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}

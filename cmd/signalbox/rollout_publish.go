@@ -65,6 +65,6 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 	c.Flags().StringVar(&label, "label", "", "what people call the version, `TEXT`: a build, a commit, a timestamp")
 	c.Flags().Uint64Var(&expect, "expect", 0, "publish it only if this is the number of the newest `VERSION`; 0 is none at all")
 	c.Flags().Uint64Var(&fence, "fence", 0, "publish it only if no version was published under a higher fencing token than this `NUMBER`")
-	flags.add(c)
+	flags.add(c, "rollout")
 	return c
 }

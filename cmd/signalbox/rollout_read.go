@@ -15,12 +15,17 @@ import (
 // rolloutReader returns a command that reads a rollout. The arguments are PATH, NAME and more.
 func rolloutReader(f *cli.Frame, c *cobra.Command,
 	read func(ctx context.Context, r *rollout.Rollout, more []string) error, more ...cli.Completion) *cobra.Command {
-	names := strings.Fields(c.Use)[1:]
-	c.Args = cli.Arguments(names...)
-	c.ValidArgsFunction = f.Complete(append([]cli.Completion{f.Paths, completeRollouts(f)}, more...)...)
+	return objectReader(f, c, rollout.Of, read, append([]cli.Completion{completeRollouts(f)}, more...)...)
+}
+
+// objectReader returns a command that reads an object, which of returns. The arguments are PATH, NAME and more.
+func objectReader[H any](f *cli.Frame, c *cobra.Command, of func(c *client.Client, path, name string) H,
+	read func(ctx context.Context, handle H, more []string) error, completions ...cli.Completion) *cobra.Command {
+	c.Args = cli.Arguments(strings.Fields(c.Use)[1:]...)
+	c.ValidArgsFunction = f.Complete(append([]cli.Completion{f.Paths}, completions...)...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-			return read(ctx, rollout.Of(box, args[0], args[1]), args[2:])
+			return read(ctx, of(box, args[0], args[1]), args[2:])
 		})
 	}
 	return c

@@ -16,13 +16,13 @@ import (
 
 // sourceCommand is one run of rollout source.
 type sourceCommand struct {
-	rolloutRunner
+	sessionRunner
 	source string
 	label  string
 }
 
 func newRolloutSource(f *cli.Frame) *cobra.Command {
-	w := &sourceCommand{rolloutRunner: rolloutRunner{commandRunner: commandRunner{Frame: f}}}
+	w := &sourceCommand{sessionRunner: newRolloutRunner(f)}
 	c := &cobra.Command{
 		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Make versions when the rollout asks for them",
@@ -49,7 +49,7 @@ There can be several sources: the next one is asked when the one before is gone.
 				return err
 			}
 			if w.source == "" {
-				w.source = (&actFlags{}).by(f).Author
+				w.source = userAtMachine(f)
 			}
 			return w.serve(c, w.answer)
 		},

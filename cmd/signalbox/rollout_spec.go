@@ -37,7 +37,7 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail without a re-election, `LOCATION=NUMBER,...`")
 	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "codes of errors for which a target is given up at once: `CODE,...`")
 	fs.StringVar(&s.file, "file", "", "a `FILE` that says all of this, or - for standard input; flags go before it")
-	s.act.add(c)
+	s.act.add(c, "rollout")
 	_ = c.MarkFlagFilename("file", "yaml", "yml", "json")
 	const whole = cobra.ShellCompDirectiveNoFileComp
 	_ = c.RegisterFlagCompletionFunc("delay-from",
@@ -89,13 +89,7 @@ func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 	file := newSpecFile(*spec)
 	single := pflag.NewFlagSet("", pflag.ContinueOnError)
 	file.bind(single)
-	var err error
-	c.Flags().Visit(func(given *pflag.Flag) {
-		if single.Lookup(given.Name) != nil {
-			err = cmp.Or(err, single.Set(given.Name, given.Value.String()))
-		}
-	})
-	if err != nil {
+	if err := copyGiven(c.Flags(), single); err != nil {
 		return err
 	}
 	if c.Flags().Changed("reelect-codes") {
@@ -128,7 +122,19 @@ func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 		}
 		l.MaxFailing = s.maxFailing[name]
 	}
+	var err error
 	*spec, err = file.spec()
+	return err
+}
+
+// copyGiven sets flags to what was given for those of the same names.
+func copyGiven(given, to *pflag.FlagSet) error {
+	var err error
+	given.Visit(func(f *pflag.Flag) {
+		if to.Lookup(f.Name) != nil {
+			err = cmp.Or(err, to.Set(f.Name, f.Value.String()))
+		}
+	})
 	return err
 }
 

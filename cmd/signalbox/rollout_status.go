@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"sync"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,14 +10,6 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-)
-
-const (
-	// reasonsEvery is how often a watch reads the reasons anew where nothing else changes: what they say of instances
-	// can be other by then.
-	reasonsEvery = 5 * time.Second
-	// screenEvery is how often a screen shows ages anew.
-	screenEvery = time.Second
 )
 
 func newRolloutStatus(f *cli.Frame) *cobra.Command {
@@ -55,14 +45,7 @@ what changes, a line each; with -o json each change is an object on a line.`,
 					return showRollout(ctx, f, box, path, name)
 				})
 			}
-			w := rolloutWatch{f: f, path: path, name: name}
-			if f.JSON() || !cli.IsTerminal(f.Out) {
-				return f.Follow(c, w.lines)
-			}
-			w.screen, w.notes = newScreen(f, false), &lastNote{}
-			f.Err = w.notes
-			defer w.screen.restore()
-			return f.Follow(c, w.show)
+			return rolloutWatch(f, path, name).run(c)
 		},
 	}
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow what happens, until interrupted")
@@ -84,40 +67,16 @@ func showRollout(ctx context.Context, f *cli.Frame, box *client.Client, path, na
 }
 
 // rolloutWatch shows a rollout as it changes.
-type rolloutWatch struct {
-	f          *cli.Frame
-	path, name string
-
-	// Of a terminal.
-	screen *screen
-	notes  *lastNote
-}
-
-// lines prints what changes: a line for each thing, or objects.
-func (w *rolloutWatch) lines(ctx context.Context, _ *cli.Connection, box *client.Client) error {
-	var before *rolloutObject
-	for s, err := range rollout.Of(box, w.path, w.name).Watch(ctx, reasonsEvery) {
-		if err != nil {
-			return err
-		}
-		now := newRolloutObject(w.path, w.name, s, 0)
-		switch {
-		case before != nil && before.sameAs(now):
-		case w.f.JSON():
-			err = w.f.Object(now)
-		default:
-			var b bytes.Buffer
-			for _, line := range rolloutChanges(before, now) {
-				b.WriteString(line + "\n")
-			}
-			err = w.f.Write(b.Bytes())
-		}
-		if err != nil {
-			return err
-		}
-		before = now
+func rolloutWatch(f *cli.Frame, path, name string) *objectWatch[*rollout.State, *rolloutObject] {
+	return &objectWatch[*rollout.State, *rolloutObject]{
+		f: f,
+		states: func(ctx context.Context, box *client.Client) iter.Seq2[*rollout.State, error] {
+			return rollout.Of(box, path, name).Watch(ctx, reasonsEvery)
+		},
+		object: func(s *rollout.State, elapsed time.Duration) *rolloutObject {
+			return newRolloutObject(path, name, s, elapsed)
+		},
 	}
-	return nil
 }
 
 // sameAs reports whether nothing but ages is other.
@@ -128,74 +87,4 @@ func (o *rolloutObject) sameAs(other *rolloutObject) bool {
 		same = o.Reasons[i].Code == other.Reasons[i].Code && o.Reasons[i].Location == other.Reasons[i].Location
 	}
 	return same
-}
-
-// stateRead is a state, and when it was read.
-type stateRead struct {
-	*rollout.State
-	at  time.Time
-	err error
-}
-
-// show keeps the rollout on the screen.
-func (w *rolloutWatch) show(ctx context.Context, _ *cli.Connection, box *client.Client) error {
-	ctx, stop := context.WithCancel(ctx)
-	states, done := make(chan stateRead), make(chan struct{})
-	defer func() { stop(); <-done }()
-	go func() {
-		defer close(done)
-		for s, err := range rollout.Of(box, w.path, w.name).Watch(ctx, reasonsEvery) {
-			select {
-			case states <- stateRead{s, time.Now(), err}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	tick := time.NewTicker(screenEvery)
-	defer tick.Stop()
-	var now stateRead
-	for {
-		select {
-		case now = <-states:
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if now.err != nil {
-			return now.err
-		}
-		if now.State == nil {
-			continue // nothing was read yet
-		}
-		columns, _, _ := w.f.TerminalSize()
-		page := newRolloutObject(w.path, w.name, now.State, time.Since(now.at)).page(w.f, columns)
-		if err := w.screen.show(page + w.notes.line()); err != nil {
-			return err
-		}
-	}
-}
-
-// lastNote keeps the last line that is written for people, for a screen to show.
-type lastNote struct {
-	mu   sync.Mutex
-	last string
-}
-
-// Write implements io.Writer.
-func (l *lastNote) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = string(text)
-	return len(text), nil
-}
-
-// line is the last line below an empty one, or nothing.
-func (l *lastNote) line() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last == "" {
-		return ""
-	}
-	return fmt.Sprintf("\n%s", l.last)
 }

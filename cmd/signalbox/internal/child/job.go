@@ -68,6 +68,14 @@ func startJob(cmd *exec.Cmd, onChange func(Change)) (*job, error) {
 	return j, nil
 }
 
+// startApart starts a command without job control: it has no terminal, and no signal is watched for it.
+func startApart(cmd *exec.Cmd) (*job, error) {
+	j := &job{terminal: &terminal{fd: -1}}
+	var err error
+	j.process, err = start(cmd, j.terminal, false)
+	return j, err
+}
+
 // watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from
 // its start stay ignored, for the command as well.
 func watchJob(onChange func(Change)) *job {
@@ -89,7 +97,9 @@ func (j *job) close() {
 	case j.wants: // it got the foreground, and could not be started
 		j.terminal.move(j.terminal.foreground(), j.terminal.own)
 	}
-	signal.Reset(j.watched...)
+	if len(j.watched) > 0 { // without any all signals would be reset
+		signal.Reset(j.watched...)
+	}
 	j.terminal.close()
 }
 

@@ -19,6 +19,9 @@ type Task struct {
 	KillAfter time.Duration
 	// OnChange, if it is set, is called when something has happened to the command that users should know.
 	OnChange func(Change)
+	// Background keeps the command away from the terminal and from job control, of which one command at a time can be
+	// the subject: so several run at once. Where this process is stopped they run on.
+	Background bool
 }
 
 // Run starts a command and returns when it has ended. The signals that come meanwhile are passed on to it. Where the
@@ -28,7 +31,7 @@ func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	if lost := context.Cause(t.Purpose); lost != nil {
 		return Outcome{Lost: lost, NotRun: true}, nil
 	}
-	j, err := startJob(cmd, t.OnChange)
+	j, err := t.start(cmd)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -59,4 +62,12 @@ func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 			return out, nil
 		}
 	}
+}
+
+// start starts the command.
+func (t Task) start(cmd *exec.Cmd) (*job, error) {
+	if t.Background {
+		return startApart(cmd)
+	}
+	return startJob(cmd, t.OnChange)
 }

@@ -26,7 +26,7 @@ type tasked struct {
 	out     Outcome
 }
 
-func runTask(t *testing.T, killAfter time.Duration, script string) *tasked {
+func runTask(t *testing.T, task Task, script string) *tasked {
 	t.Helper()
 	s := &tasked{t: t, signals: make(chan os.Signal, 1), done: make(chan struct{})}
 	ctx, end := context.WithCancelCause(context.Background())
@@ -41,7 +41,8 @@ func runTask(t *testing.T, killAfter time.Duration, script string) *tasked {
 	go func() {
 		defer close(s.done)
 		var err error
-		if s.out, err = (Task{Purpose: ctx, KillAfter: killAfter}).Run(cmd, s.signals); err != nil {
+		task.Purpose = ctx
+		if s.out, err = task.Run(cmd, s.signals); err != nil {
 			t.Error(err)
 		}
 		w.Close()
@@ -73,10 +74,10 @@ func (t *tasked) outcome() Outcome {
 }
 
 func TestATaskEndsWithItsCommand(t *testing.T) {
-	if out := runTask(t, time.Hour, "exit 7").outcome(); out != (Outcome{Status: 7}) {
+	if out := runTask(t, Task{KillAfter: time.Hour}, "exit 7").outcome(); out != (Outcome{Status: 7}) {
 		t.Errorf("%+v", out)
 	}
-	s := runTask(t, time.Hour, `trap 'exit 5' USR1; echo ready; while :; do sleep 0.01; done`)
+	s := runTask(t, Task{KillAfter: time.Hour}, `trap 'exit 5' USR1; echo ready; while :; do sleep 0.01; done`)
 	s.await("ready")
 	s.signals <- syscall.SIGUSR1
 	if out := s.outcome(); out != (Outcome{Status: 5}) {
@@ -97,12 +98,33 @@ func TestACommandWithoutAPurposeIsStopped(t *testing.T) {
 		"that leaves a process behind": {`trap 'exit 0' TERM; sh -c 'trap "" TERM; echo ready; sleep 600' & wait`,
 			time.Hour, Outcome{Lost: errSuperseded}},
 	} {
-		s := runTask(t, c.killAfter, c.script)
-		s.await("ready")
-		s.end(errSuperseded)
-		if out := s.outcome(); out != c.want {
-			t.Errorf("a command %s: %+v, want %+v", name, out, c.want)
+		for _, background := range []bool{false, true} {
+			s := runTask(t, Task{KillAfter: c.killAfter, Background: background}, c.script)
+			s.await("ready")
+			s.end(errSuperseded)
+			if out := s.outcome(); out != c.want {
+				t.Errorf("a command %s, in the background %t: %+v, want %+v", name, background, out, c.want)
+			}
 		}
+	}
+}
+
+// TestTasksInTheBackgroundRunAtOnce: each gets its own signals, and the end of one is no matter to the other.
+func TestTasksInTheBackgroundRunAtOnce(t *testing.T) {
+	const script = `trap 'echo asked' USR1; trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done`
+	task := Task{KillAfter: time.Hour, Background: true}
+	one, other := runTask(t, task, script), runTask(t, task, script)
+	one.await("ready")
+	other.await("ready")
+	one.signals <- syscall.SIGTERM
+	if out := one.outcome(); out != (Outcome{Status: 4}) {
+		t.Errorf("the first: %+v", out)
+	}
+	other.signals <- syscall.SIGUSR1
+	other.await("asked")
+	other.end(errSuperseded)
+	if out := other.outcome(); out != (Outcome{Status: 4, Lost: errSuperseded}) {
+		t.Errorf("the second: %+v", out)
 	}
 }
 

@@ -75,5 +75,13 @@ func NewPayload(data []byte) Payload {
 	return Payload{Base64: data}
 }
 
+// Bytes returns the data.
+func (p *Payload) Bytes() []byte {
+	if p.Data != nil {
+		return []byte(*p.Data)
+	}
+	return p.Base64
+}
+
 // Millis is a duration as it is printed in JSON, in fields whose names end with _ms.
 func Millis(d time.Duration) int64 { return d.Milliseconds() }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -23,18 +24,6 @@ import (
 // exitAgain is the code by which a command says that it cannot do it now: EX_TEMPFAIL of sysexits.h.
 const exitAgain = 75
 
-// The variables that a command of a rollout finds in its environment, beside that of the node.
-const (
-	rolloutVariable    = "SIGNALBOX_ROLLOUT"
-	locationVariable   = "SIGNALBOX_LOCATION"
-	instanceVariable   = "SIGNALBOX_INSTANCE"
-	gateVariable       = "SIGNALBOX_GATE"
-	versionVariable    = "SIGNALBOX_VERSION"
-	generationVariable = "SIGNALBOX_GENERATION"
-	labelVariable      = "SIGNALBOX_LABEL"
-	attemptVariable    = "SIGNALBOX_ATTEMPT"
-)
-
 // outputDelay is for how long the output of a command is read on that has ended, where what it has started keeps it
 // open.
 const outputDelay = time.Second
@@ -42,29 +31,30 @@ const outputDelay = time.Second
 // errStopping: a signal has ended this program before the command was run.
 var errStopping = errors.New("this program is stopping")
 
-// rolloutRunner runs a command again and again for a rollout, with a session: what follow, gate and source have in
-// common.
-type rolloutRunner struct {
+// sessionRunner runs commands again and again for an object in which a session takes part: what rollout follow, gate and
+// source and process run have in common.
+type sessionRunner struct {
 	commandRunner
-	session   sessionFlags
-	killAfter time.Duration
-	path      string
-	name      string
+	session      sessionFlags
+	killAfter    time.Duration
+	path         string
+	name         string
+	nameVariable string // of the environment, for the name
 
 	ctx context.Context // ends with a signal
 	end func()          // ends what is served
 
 	mu      sync.Mutex
-	running bool // a command runs
+	running map[chan os.Signal]bool // commands that run, by the channels on which they get signals
 }
 
-// runnerHelp says what commands of rollouts get, for the help of the commands that run them.
+// runnerHelp says what such a command gets, for the help of those that run one.
 const runnerHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAND, and end this program when
 COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
 SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
 
 // addFlags adds the flags that such commands have in common.
-func (r *rolloutRunner) addFlags(c *cobra.Command) {
+func (r *sessionRunner) addFlags(c *cobra.Command) {
 	r.session.add(c)
 	c.Flags().DurationVar(&r.killAfter, "kill-after", 10*time.Second, "how long COMMAND has between SIGTERM and SIGKILL where there is no need for it any more: `DURATION`")
 	r.addQuiet(c)
@@ -72,10 +62,15 @@ func (r *rolloutRunner) addFlags(c *cobra.Command) {
 
 // prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and COMMAND
 // with its own.
-func (r *rolloutRunner) prepare(c *cobra.Command, args []string) error {
+func (r *sessionRunner) prepare(c *cobra.Command, args []string) error {
 	if err := r.takeCommand(c, args, "PATH", "NAME"); err != nil {
 		return err
 	}
+	return r.check(c, args)
+}
+
+// check checks what is the same for all commands. The arguments begin with PATH and NAME.
+func (r *sessionRunner) check(c *cobra.Command, args []string) error {
 	if r.killAfter < 0 {
 		return misuse(c, "--kill-after %v is below zero", r.killAfter)
 	}
@@ -85,7 +80,7 @@ func (r *rolloutRunner) prepare(c *cobra.Command, args []string) error {
 
 // serve starts a session, which is renewed, and calls do until a signal comes, which is a success. The context of do
 // ends then as soon as no command runs.
-func (r *rolloutRunner) serve(
+func (r *sessionRunner) serve(
 	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
 ) error {
 	ctx, stop := r.watchSignals()
@@ -112,6 +107,7 @@ func (r *rolloutRunner) serve(
 	defer cleanUp(ctx, r.Frame, "end the session", s.Close)
 	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
+	go r.passSignals(serving)
 	r.ctx, r.end = ctx, func() { end(context.Cause(ctx)) }
 	defer context.AfterFunc(ctx, r.endIdle)()
 	if err := do(serving, s, k); !cli.WasInterrupted(ctx) {
@@ -120,33 +116,60 @@ func (r *rolloutRunner) serve(
 	return nil
 }
 
+// passSignals gives the signals that come to all commands that run.
+func (r *sessionRunner) passSignals(ctx context.Context) {
+	for {
+		select {
+		case s := <-r.signals:
+			r.mu.Lock()
+			for signals := range r.running {
+				select {
+				case signals <- s:
+				default: // a command that is sent so many at once has had its share
+				}
+			}
+			r.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // endIdle ends what is served, unless a command runs.
-func (r *rolloutRunner) endIdle() {
+func (r *sessionRunner) endIdle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.running {
+	if len(r.running) == 0 {
 		r.end()
 	}
 }
 
-// begin reports whether a command may be run, which is over when finish is called.
-func (r *rolloutRunner) begin() bool {
+// begin returns the channel on which a command gets signals, until finish is called; nil where none may be run any
+// more.
+func (r *sessionRunner) begin() chan os.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running = r.ctx.Err() == nil
-	return r.running
+	if r.ctx.Err() != nil {
+		return nil
+	}
+	if r.running == nil {
+		r.running = make(map[chan os.Signal]bool)
+	}
+	signals := make(chan os.Signal, cap(r.signals))
+	r.running[signals] = true
+	return signals
 }
 
-func (r *rolloutRunner) finish() {
+func (r *sessionRunner) finish(signals chan os.Signal) {
 	r.mu.Lock()
-	r.running = false
+	delete(r.running, signals)
 	r.mu.Unlock()
 	if r.ctx.Err() != nil {
 		r.endIdle()
 	}
 }
 
-// ending is how a command of a rollout ended.
+// ending is how a command ended.
 type ending struct {
 	child.Outcome
 	last string // line that it wrote to standard error, or else to standard output
@@ -165,27 +188,40 @@ func (e *ending) err() error {
 
 // run runs the command for as long as its purpose lasts. The payload is its standard input. The error says that it
 // could not be started, or was not because a signal came.
-func (r *rolloutRunner) run(
+func (r *sessionRunner) run(
 	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
 ) (ending, error) {
-	if !r.begin() {
+	signals := r.begin()
+	if signals == nil {
 		return ending{}, errStopping
 	}
-	defer r.finish()
-	environment := []string{nodeVariable + "=" + r.path, rolloutVariable + "=" + r.name}
-	for name, text := range variables {
-		environment = append(environment, name+"="+text)
-	}
-	cmd, printed, said := r.cmd(environment...), &lastLine{}, &lastLine{}
-	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(payload), outputDelay
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, printed), io.MultiWriter(r.Err, said)
+	defer r.finish(signals)
 	task := child.Task{Purpose: purpose, KillAfter: r.killAfter, OnChange: r.reportChange}
-	outcome, err := task.Run(cmd, r.signals)
+	return r.carryOut(task, r.cmd(r.environment(variables)...), bytes.NewReader(payload), out, signals)
+}
+
+// environment is what a command finds in its environment, as lines NAME=TEXT.
+func (r *sessionRunner) environment(variables map[string]string) []string {
+	lines := []string{nodeVariable + "=" + r.path, r.nameVariable + "=" + r.name}
+	for name, text := range variables {
+		lines = append(lines, name+"="+text)
+	}
+	return lines
+}
+
+// carryOut runs a command as a task.
+func (r *sessionRunner) carryOut(
+	task child.Task, cmd *exec.Cmd, in io.Reader, out io.Writer, signals chan os.Signal,
+) (ending, error) {
+	printed, said := &lastLine{}, &lastLine{}
+	cmd.Stdin, cmd.WaitDelay = in, outputDelay
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, printed), io.MultiWriter(r.Err, said)
+	outcome, err := task.Run(cmd, signals)
 	return ending{outcome, cmp.Or(said.text(), printed.text())}, r.notRun(err)
 }
 
 // reportChange says what has happened to the command.
-func (r *rolloutRunner) reportChange(c child.Change) {
+func (r *sessionRunner) reportChange(c child.Change) {
 	switch c {
 	case child.Suspended:
 		r.note("the command is stopped, and so is this process")
@@ -196,19 +232,14 @@ func (r *rolloutRunner) reportChange(c child.Change) {
 	}
 }
 
-// targetVariables are the variables that say which target a command is for.
-func targetVariables(location string, seq uint64, label string) map[string]string {
-	return map[string]string{locationVariable: location, versionVariable: fmt.Sprint(seq), labelVariable: label}
-}
-
 // lastLine keeps the last line that is written to it and is not empty.
 type lastLine struct {
 	open []byte // what was written since the last end of a line
 	last string
 }
 
-// lineMost is how much of a line is kept: what a rollout keeps of a text.
-const lineMost = protocol.MaxRolloutTextBytes
+// lineMost is how much of a line is kept: what a rollout keeps of a text, and a process of a failure.
+const lineMost = min(protocol.MaxRolloutTextBytes, protocol.MaxProcessFailureBytes)
 
 // Write implements io.Writer.
 func (l *lastLine) Write(text []byte) (int, error) {
