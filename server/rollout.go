@@ -32,7 +32,7 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 		return
 	}
 	name := string(m.Name)
-	o := shard.RolloutOptions{
+	o := shard.PartOptions{
 		Part: string(m.Part), After: m.After, Limit: itemLimit(m.Limit), Why: m.Why && m.After == 0,
 	}
 	rp := h.set.Of(shard.SlotOf(id, m.Name))
@@ -42,14 +42,14 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 
 // describeRollout answers with a page.
 func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.NodeID, name string,
-	o shard.RolloutOptions) {
+	o shard.PartOptions) {
 	var page shard.RolloutDescription
 	o.Now = rp.EstimatedTime()
 	switch rp.Machine.DescribeRollout(id, name, o, &page) {
 	case shard.FoundNothing:
 		c.Fail(request, protocol.KindRolloutDescribe, &noSuchRollout)
 		return
-	case shard.FoundRollout:
+	case shard.FoundObject:
 		c.Fail(request, protocol.KindRolloutDescribe, &noSuchPart)
 		return
 	}

@@ -1,6 +1,12 @@
 package shard
 
-import "sort"
+import (
+	"sort"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
 
 // An answer may have a body: what its command answers beside the fields that all answers have, in the form of its kind.
 // Few answers have one. Bodies stand apart, so that answers stay small and have no pointers, which the collector would
@@ -105,4 +111,17 @@ func (m *Machine) dropBodies(s *session) {
 		m.bodies.release(s.bodies)
 		s.bodies = 0
 	}
+}
+
+// mostRefusal is the longest text for people that the answer to a refused command has.
+const mostRefusal = 1024
+
+// refuse answers with a text for people.
+func (m *Machine) refuse(status protocol.Status, text string) *Effect {
+	if len(text) > mostRefusal {
+		text = strings.Clone(form.Cut(text, mostRefusal))
+	}
+	e := m.answer(status)
+	e.Body = text
+	return e
 }

@@ -71,10 +71,12 @@ const (
 	FlagForce CommandFlags = 1 << 1
 	// FlagOperator on session end: an operator ends it, not its client.
 	FlagOperator CommandFlags = 1 << 2
+	// FlagFailed on a reply: who replies could not do what it was asked, and Data is a text that says why.
+	FlagFailed CommandFlags = 1 << 3
 )
 
 // flagNames are the names of the flags in the table of levels, by bit.
-var flagNames = [...]string{"ephemeral", "force", "operator"}
+var flagNames = [...]string{"ephemeral", "force", "operator", "failed"}
 
 // Command is one decoded operation. Which fields count depends on Kind. Name, Data, Key, Client, Body and the lists are
 // views into the bytes that the command was decoded from; the machine copies what it keeps.

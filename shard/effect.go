@@ -22,7 +22,8 @@ const (
 	// EffectTimedOut: the waiting acquire (Session, Number) was not granted in time.
 	EffectTimedOut EffectKind = 4
 	// EffectLost: Session owned the semaphore, with Order, or had a part in the object of the kind Object, and it was
-	// deleted by force.
+	// deleted by force, or the part was ended by another. Body is a text for people that says why, where the kind has
+	// one.
 	EffectLost EffectKind = 5
 	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
 	// FlagDeleted, FlagLimit, and the new Revision. Object is its kind.
@@ -35,6 +36,9 @@ const (
 	// EffectNodeSeen: Node got its first session or object here. The leader asks the meta shard
 	// whether it still exists.
 	EffectNodeSeen EffectKind = 9
+	// EffectInbox: Session, by its link with Order to the object of the kind Object, has something to read in its
+	// inbox that it has not acknowledged. Who leads the shard pushes it.
+	EffectInbox EffectKind = 10
 )
 
 // EffectFlags refine an effect.
@@ -83,7 +87,8 @@ type Effect struct {
 	// Timeout is the time that a queued acquire may wait, in milliseconds or Forever, so that the
 	// leader can set its timer.
 	Timeout uint64
-	// Body is what a Result answers in the form of the command's kind. It is kept with the answer.
+	// Body is what a Result answers in the form of the command's kind, which is kept with the answer; or why the
+	// session has Lost.
 	Body string
 }
 
@@ -126,6 +131,7 @@ var effectNames = [...]string{
 	EffectSessionEnded: "session-ended",
 	EffectSessionSeen:  "session-seen",
 	EffectNodeSeen:     "node-seen",
+	EffectInbox:        "inbox",
 }
 
 // String returns the kind as logs and golden scripts write it.

@@ -46,9 +46,6 @@ const (
 	CmdRolloutGate CommandKind = 59
 )
 
-// mostRefusal is the longest text for people that the answer to a refused command of a rollout has.
-const mostRefusal = 1024
-
 func init() {
 	addKind(KindRollout, kindRow{
 		name: "rollout", level: level.Of(level.Object, "rollout"), newStore: newRollouts,

@@ -106,7 +106,7 @@ func BenchmarkRolloutWhy(b *testing.B) {
 	}
 	for b.Loop() {
 		var d RolloutDescription
-		t.m.DescribeRollout(1, "dns", RolloutOptions{Part: "source", Why: true}, &d)
+		t.m.DescribeRollout(1, "dns", PartOptions{Part: "source", Why: true}, &d)
 		if len(d.Reasons) == 0 || d.Reasons[0].Waiting != 1 {
 			b.Fatalf("%v", d.Reasons)
 		}

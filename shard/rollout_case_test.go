@@ -41,7 +41,7 @@ func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
 	if man, vla := b.target(t, "man").Seq, b.target(t, "vla").Seq; man != 1 || vla != 1 {
 		t.Errorf("man is at %d, vla at %d", man, vla)
 	}
-	d := b.describeRollout(t, RolloutOptions{Why: true})
+	d := b.describeRollout(t, PartOptions{Why: true})
 	if d.Phase != rollout.PhaseBlocked || !slices.ContainsFunc(d.Reasons, func(re rollout.Reason) bool {
 		return re.Code == rollout.CodeNoLeaders && re.Location == "man"
 	}) {
@@ -66,7 +66,7 @@ func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 		t.Fatalf("man has no instance, and waits until %d", at)
 	}
 	var history protocol.TargetRow
-	if err := protocol.ReadRecord(b.describeRollout(t, RolloutOptions{Part: "history/sas"}).Rows[0].Body,
+	if err := protocol.ReadRecord(b.describeRollout(t, PartOptions{Part: "history/sas"}).Rows[0].Body,
 		&history); err != nil || history.Reached != 101 {
 		t.Errorf("%+v %v", history, err)
 	}

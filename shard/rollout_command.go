@@ -12,15 +12,15 @@ func (ro *rollouts) put(m *Machine, c *Command, t *target) {
 	p, err := rollout.ParsePut(c.Body)
 	switch {
 	case err != nil:
-		m.refuseRollout(protocol.StatusBadRequest, err.Error())
+		m.refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0 && p.Mode == rollout.PutCreate:
-		m.refuseRollout(protocol.StatusAlreadyExists, "there is a rollout of this name")
+		m.refuse(protocol.StatusAlreadyExists, "there is a rollout of this name")
 	case t.object != 0:
 		ro.alter(m, &p, t)
 	case p.Mode == rollout.PutAlter:
-		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
 	case p.ExpectedRevision != 0:
-		m.refuseRollout(protocol.StatusPreconditionFailed, "there is no spec in force")
+		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
 	default:
 		ro.create(m, c, &p, t)
 	}
@@ -34,13 +34,13 @@ func putMakes(c *Command) bool {
 
 func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
 	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
-		m.refuseRollout(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
+		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
 	ro.work.out.Reset()
 	r, a := rollout.New(ro.now(m), p.Spec, p.Author, p.Reason)
 	if a.Status != protocol.StatusSuccess {
-		m.refuseRollout(a.Status, a.Text)
+		m.refuse(a.Status, a.Text)
 		return
 	}
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+r.Size()) {
@@ -59,7 +59,7 @@ func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
 func (ro *rollouts) alter(m *Machine, p *rollout.Put, t *target) {
 	w := ro.begin(m, t.object, t.session)
 	if p.ExpectedRevision != 0 && p.ExpectedRevision != w.staged.SpecRevision() {
-		m.refuseRollout(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
+		m.refuse(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
 			w.staged.SpecRevision(), p.ExpectedRevision))
 		return
 	}
@@ -73,12 +73,12 @@ func (ro *rollouts) alter(m *Machine, p *rollout.Put, t *target) {
 
 func (ro *rollouts) delete(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
-		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
 	a := ro.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
-		m.refuseRollout(a.Status, a.Text)
+		m.refuse(a.Status, a.Text)
 		return
 	}
 	ro.remove(m, t.object)

@@ -272,7 +272,7 @@ func (r *rolloutRun) checkViews(m *Machine) error {
 			cut := strings.LastIndexByte(shown, ' ')
 			view = shown[:cut]
 			fmt.Sscan(shown[cut+1:], &row)
-			if m.DescribeRollout(1, name, RolloutOptions{Part: view}, &d) != FoundPart {
+			if m.DescribeRollout(1, name, PartOptions{Part: view}, &d) != FoundPart {
 				return fmt.Errorf("%s has no part %q", name, view)
 			}
 			k := slices.IndexFunc(d.Rows, func(at Row) bool { return at.ID == row })

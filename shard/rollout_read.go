@@ -9,10 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// The parts of a rollout that are described and not watched. Those of a location or of a version stand before its name
-// or its seq.
+// The parts of a rollout that are described and not watched, beside its acts. Those of a location or of a version stand
+// before its name or its seq.
 const (
-	actsPart    = "acts"
 	historyPart = "history/"
 	versionPart = "version/"
 )
@@ -21,41 +20,15 @@ const (
 // each.
 const maxRolloutPage = 100
 
-// RolloutOptions say what DescribeRollout gives.
-type RolloutOptions struct {
-	Part  string // a view, or one of the other parts
-	After uint64 // only rows behind this one: where the page before ended
-	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
-	Why   bool   // why the rollout does not move
-	// Now is the time of the shard as its leader estimates it, where that is known: what the log has said of it can be
-	// seconds ago where nothing happens.
-	Now uint64
-}
-
 // RolloutDescription is one page of what there is to say of a part of a rollout.
 type RolloutDescription struct {
-	// Revision is that of the part, where it is a view, else that of the rollout.
-	Revision Revision
-	Now      uint64 // the time of the shard
-	Phase    rollout.Phase
-	Head     []byte // in the record of the part; empty for parts that have none
-	Rows     []Row
-	More     bool // there is another page behind the last row
-	Reasons  []rollout.Reason
+	PartPage
+	Phase   rollout.Phase
+	Reasons []rollout.Reason
 }
 
-// Found says what a read of a rollout came upon.
-type Found uint8
-
-// There is no rollout of the name, or it has no such part, or both are there.
-const (
-	FoundNothing Found = iota
-	FoundRollout
-	FoundPart
-)
-
 // DescribeRollout fills d with a part of a rollout.
-func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *RolloutDescription) Found {
+func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *RolloutDescription) Found {
 	*d = RolloutDescription{}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -74,24 +47,17 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o RolloutOptions, d *Ro
 		})
 	}
 	if v, ok := ro.view(m, object, o.Part); ok {
-		ro.describePart(m, object, v, &o, d)
+		d.describeView(m, object, v, &o)
 		return FoundPart
 	}
 	if !st.describeRest(&o, d) {
-		return FoundRollout
+		return FoundObject
 	}
 	return FoundPart
 }
 
-// describePart describes a part that is a view.
-func (ro *rollouts) describePart(m *Machine, object handle, v view, o *RolloutOptions, d *RolloutDescription) {
-	var of Description
-	ro.describe(m, object, v, &DescribeOptions{Rows: true, After: OrderID(o.After), Limit: o.Limit}, &of)
-	d.Revision, d.Head, d.Rows, d.More = v.revision, []byte(of.Data), of.Rows, of.More
-}
-
 // describeRest describes a part that is no view; it returns false where there is no such part.
-func (st *stagedRollout) describeRest(o *RolloutOptions, d *RolloutDescription) bool {
+func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) bool {
 	if o.Part == actsPart {
 		acts := st.Audit()
 		d.fill(o, len(acts), func(k int) (uint64, protocol.Record) {
@@ -121,24 +87,6 @@ func (st *stagedRollout) describeRest(o *RolloutOptions, d *RolloutDescription) 
 	r.Payload = v.Payload
 	d.Head = protocol.AppendRecord(nil, &r)
 	return true
-}
-
-// fill appends a page of count rows that stand in the order of their numbers.
-func (d *RolloutDescription) fill(o *RolloutOptions, count int, row func(k int) (uint64, protocol.Record)) {
-	limit, bytes := pageLimit(o.Limit), 0
-	for k := range count {
-		number, r := row(k)
-		if number <= o.After {
-			continue
-		}
-		if len(d.Rows) == limit || bytes >= MaxRowBytes {
-			d.More = true
-			return
-		}
-		body := protocol.AppendRecord(nil, r)
-		bytes += len(body)
-		d.Rows = append(d.Rows, Row{ID: number, Body: body})
-	}
 }
 
 // instances are those of a location, in the order in which they joined.

@@ -28,7 +28,7 @@ func readBed(t *testing.T) *bed {
 	return b
 }
 
-func (b *bed) describeRollout(t *testing.T, o RolloutOptions) (d RolloutDescription) {
+func (b *bed) describeRollout(t *testing.T, o PartOptions) (d RolloutDescription) {
 	t.Helper()
 	if b.m.DescribeRollout(1, "dns", o, &d) != FoundPart {
 		t.Fatalf("there is no part %q", o.Part)
@@ -51,7 +51,7 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 		"acts":          {nil, []uint64{1}, ""},
 		"version/2":     {&protocol.RolloutVersion{}, nil, "two"},
 	} {
-		d := b.describeRollout(t, RolloutOptions{Part: part})
+		d := b.describeRollout(t, PartOptions{Part: part})
 		var rows []uint64
 		all := string(d.Head)
 		for _, row := range d.Rows {
@@ -75,11 +75,11 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 	}
 	var d RolloutDescription
 	for _, part := range []string{"location/vla", "history/vla", "version/3", "version/x", "version", "sas"} {
-		if found := b.m.DescribeRollout(1, "dns", RolloutOptions{Part: part}, &d); found != FoundRollout {
+		if found := b.m.DescribeRollout(1, "dns", PartOptions{Part: part}, &d); found != FoundObject {
 			t.Errorf("part %q: %d", part, found)
 		}
 	}
-	if found := b.m.DescribeRollout(1, "other", RolloutOptions{}, &d); found != FoundNothing {
+	if found := b.m.DescribeRollout(1, "other", PartOptions{}, &d); found != FoundNothing {
 		t.Errorf("a rollout that is not there: %d", found)
 	}
 }
@@ -88,11 +88,11 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 func TestPartsOfARolloutComeInPages(t *testing.T) {
 	b := readBed(t)
 	for _, part := range []string{"", "instances/sas", "history/sas", "acts", "source"} {
-		whole := b.describeRollout(t, RolloutOptions{Part: part}).Rows
+		whole := b.describeRollout(t, PartOptions{Part: part}).Rows
 		var rows []Row
 		after := uint64(0)
 		for more := len(whole) > 0; more; {
-			d := b.describeRollout(t, RolloutOptions{Part: part, After: after, Limit: 1})
+			d := b.describeRollout(t, PartOptions{Part: part, After: after, Limit: 1})
 			rows, more = append(rows, d.Rows...), d.More
 			after = rows[len(rows)-1].ID
 			if len(d.Rows) != 1 || len(rows) > len(whole) {
@@ -109,7 +109,7 @@ func TestPartsOfARolloutComeInPages(t *testing.T) {
 
 func TestWhyNamesTheInstancesOfItsLocation(t *testing.T) {
 	b := readBed(t)
-	reasons := b.describeRollout(t, RolloutOptions{Why: true}).Reasons
+	reasons := b.describeRollout(t, PartOptions{Why: true}).Reasons
 	want := "sas waits for 2 of 2 leaders: a.sas (updating 0 s, attempt 1), b.sas (has not heard of generation 2)"
 	if len(reasons) == 0 || reasons[0].String() != want {
 		t.Errorf("%v", reasons)
@@ -117,7 +117,7 @@ func TestWhyNamesTheInstancesOfItsLocation(t *testing.T) {
 	if r := reasons[0].Record(); string(r.Text) != want || r.Waiting != 2 || r.Named.Len() != 2 {
 		t.Errorf("%+v", r)
 	}
-	later := b.describeRollout(t, RolloutOptions{Why: true, Now: b.m.Time() + 41_001}).Reasons
+	later := b.describeRollout(t, PartOptions{Why: true, Now: b.m.Time() + 41_001}).Reasons
 	if text := later[0].String(); !strings.Contains(text, "a.sas (updating 41 s, attempt 1)") {
 		t.Errorf("by the estimate of the leader: %s", text)
 	}
@@ -152,7 +152,7 @@ func TestRolloutsAreListedByName(t *testing.T) {
 func TestWhatIsDueByTheEstimateIsWaitedFor(t *testing.T) {
 	b := readBed(t)
 	for _, now := range []uint64{0, 4000, 60_000} {
-		d := b.describeRollout(t, RolloutOptions{Why: true, Now: now})
+		d := b.describeRollout(t, PartOptions{Why: true, Now: now})
 		if d.Now != now || d.Phase != rollout.PhaseRolling || !strings.Contains(fmt.Sprint(d.Reasons), "delay") {
 			t.Errorf("at %d: %d %v %v", now, d.Now, d.Phase, d.Reasons)
 		}

@@ -1,9 +1,6 @@
 package shard
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -30,7 +27,7 @@ type rolloutWork struct {
 // run carries out a command on a rollout that is there.
 func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWork, *Command) rollout.Answer) {
 	if t.object == 0 {
-		m.refuseRollout(protocol.StatusNotFound, "there is no rollout of this name")
+		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
 		return
 	}
 	w := ro.begin(m, t.object, t.session)
@@ -68,23 +65,11 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 	switch {
 	case a.Status == protocol.StatusQuotaExceeded:
 	case a.Status != protocol.StatusSuccess:
-		w.m.refuseRollout(a.Status, a.Text)
+		w.m.refuse(a.Status, a.Text)
 	default:
 		e := w.m.answer(protocol.StatusSuccess)
 		e.Order, e.Body = OrderID(a.Number), w.body
 	}
-}
-
-// refuseRollout answers with a text for people.
-func (m *Machine) refuseRollout(status protocol.Status, text string) {
-	if len(text) > mostRefusal {
-		end := mostRefusal
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = strings.Clone(text[:end])
-	}
-	m.answer(status).Body = text
 }
 
 // finish reports what the command has changed: to the quotas, to the alarm, and to the readers of views.

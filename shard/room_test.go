@@ -11,7 +11,7 @@ import (
 )
 
 // rooms are the beginnings of the names of the files in which a kind of objects lives.
-var rooms = []string{"semaphore", "rollout"}
+var rooms = []string{"semaphore", "rollout", "process"}
 
 // coreMayName are what users know of one kind and the core has a place for.
 var coreMayName = []string{

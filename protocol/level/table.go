@@ -116,6 +116,12 @@ var rows = []struct {
 		"rollout-put", "rollout-delete", "rollout-publish", "rollout-source", "rollout-offer", "rollout-join",
 		"rollout-leave", "rollout-role", "rollout-report", "rollout-ask", "rollout-act", "rollout-gate",
 	}},
+	{4, Object, []string{"process"}},
+	{4, Flag, []string{"failed"}},
+	{4, Command, []string{
+		"process-put", "process-delete", "process-join", "process-leave", "process-prepared", "process-send",
+		"process-reply", "process-complete", "process-completed", "process-fail", "inbox-ack", "process-act",
+	}},
 	{4, Rule, []string{
 		// What a mutation's own answer may make the kept answers of its session count for more than so many bytes
 		// refuses it.

@@ -30,6 +30,7 @@ func (v Verb) String() string { return verbNames[v] }
 
 // Audit is an act that was carried out.
 type Audit struct {
+	Number         uint64 // of the act in this process, from 1 on
 	Verb           Verb
 	At             uint64 // moment
 	Wall           uint64 // the same by the wall clock
@@ -44,6 +45,7 @@ func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.Author) + len
 // remember writes an act down.
 func (p *Process) remember(at At, a Audit) {
 	a.At, a.Wall, a.Epoch = clock.Moment(at.Now), at.Wall, p.epoch
+	a.Number = p.lastActNumber() + 1
 	if len(p.audit) >= MaxAudit {
 		p.grow(at, -p.audit[0].size())
 		p.audit = slices.Delete(p.audit, 0, 1)
@@ -51,6 +53,13 @@ func (p *Process) remember(at At, a Audit) {
 	p.audit = append(p.audit, a)
 	p.grow(at, a.size())
 	p.changeHead(at)
+}
+
+func (p *Process) lastActNumber() uint64 {
+	if n := len(p.audit); n > 0 {
+		return p.audit[n-1].Number
+	}
+	return 0
 }
 
 func checkAct(spec *Spec, author, reason string) Answer {

@@ -118,11 +118,15 @@ func (p *Process) open(at At) {
 	if epoch <= p.epoch {
 		panic("process: an epoch is not above the one before it")
 	}
+	before := p.epoch
 	p.epoch, p.coordinator, p.opened = epoch, p.candidate().ID, clock.Moment(at.Now)
 	p.setState(at, StatePreparing)
 	p.view = make([]uint64, len(p.members))
 	for k, m := range p.members {
 		p.view[k] = m.ID
+		if m.ID > before {
+			p.changeMember(at, m) // its row says that it is of an epoch
+		}
 		p.put(at, m, item{kind: ItemPrepare, epoch: epoch})
 	}
 	at.event(Event{Kind: EventOpened, Epoch: epoch})

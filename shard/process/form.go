@@ -35,32 +35,28 @@ func ParsePut(src []byte) (p Put, err error) {
 	return p, err
 }
 
-// AppendJoining appends the form of a Joining.
-func AppendJoining(dst []byte, j Joining) []byte { return appendForm(dst, j.code) }
-
-// ParseJoining reads a Joining.
-func ParseJoining(src []byte) (j Joining, err error) {
-	err = parseForm(src, "joining", j.code)
-	return j, err
+// Arrival is the command by which a session joins a process, or makes one by joining where there is none of the name.
+type Arrival struct {
+	Joining
+	Create bool
+	Spec   Spec // of the process that it makes
 }
 
-// AppendRequest appends the form of a request without its payload.
-func AppendRequest(dst []byte, r Request) []byte { return appendForm(dst, r.code) }
+// AppendArrival appends the form of an Arrival.
+func AppendArrival(dst []byte, a Arrival) []byte { return appendForm(dst, a.code) }
 
-// ParseRequest reads a request, which gets the payload.
-func ParseRequest(src, payload []byte) (r Request, err error) {
-	err = parseForm(src, "request", r.code)
-	r.Payload = payload
-	return r, err
+// ParseArrival reads an Arrival.
+func ParseArrival(src []byte) (a Arrival, err error) {
+	err = parseForm(src, "joining", a.code)
+	return a, err
 }
 
-// AppendAnswering appends the form of a reply without its data.
-func AppendAnswering(dst []byte, r Answering) []byte { return appendForm(dst, r.code) }
+// AppendReceivers appends the form of what a request says of those that it is for.
+func AppendReceivers(dst []byte, r Request) []byte { return appendForm(dst, r.codeReceivers) }
 
-// ParseAnswering reads a reply, which gets the data.
-func ParseAnswering(src, data []byte) (r Answering, err error) {
-	err = parseForm(src, "reply", r.code)
-	r.Data = data
+// ParseReceivers reads a request, of which the form has no more than that.
+func ParseReceivers(src []byte) (r Request, err error) {
+	err = parseForm(src, "request", r.codeReceivers)
 	return r, err
 }
 
@@ -95,21 +91,19 @@ func (p *Put) code(c *form.Coder) {
 	c.Text(&p.Reason, MaxText)
 }
 
-func (j *Joining) code(c *form.Coder) {
-	c.Text(&j.Name, MaxText)
-	c.Text(&j.Attributes, MaxAttributes)
-	c.Flag(&j.Candidate)
+func (a *Arrival) code(c *form.Coder) {
+	c.Text(&a.Name, MaxText)
+	c.Text(&a.Attributes, MaxAttributes)
+	c.Flag(&a.Candidate)
+	c.Flag(&a.Create)
+	if a.Create {
+		a.Spec.code(c)
+	}
 }
 
-func (r *Request) code(c *form.Coder) {
-	c.Numbers(&r.Epoch, &r.Timeout)
+func (r *Request) codeReceivers(c *form.Coder) {
 	form.Enum(c, &r.Audience, audiences)
 	form.List(c, &r.To, MaxMembers, func(id *uint64) { c.Number(id) })
-}
-
-func (a *Answering) code(c *form.Coder) {
-	c.Numbers(&a.Epoch, &a.Exchange)
-	c.Flag(&a.Failed)
 }
 
 func (a *Act) code(c *form.Coder) {

@@ -9,12 +9,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// TestFormsOfCommands: what is written is read, whatever stands beside it; anything else is refused.
+// TestFormsOfCommands: what is written is read; anything else is refused.
 func TestFormsOfCommands(t *testing.T) {
 	put := Put{Mode: PutEither, ExpectedRevision: 7, Spec: DefaultSpec(), Author: "op", Reason: "why"}
-	joining := Joining{Name: "a", Attributes: "zone=1", Candidate: true}
-	request := Request{Epoch: 9, Audience: ToOthers, To: []uint64{1, 2}, Timeout: 5, Payload: []byte("p")}
-	answering := Answering{Epoch: 9, Exchange: 3, Failed: true, Data: []byte("d")}
+	joining := Arrival{Joining: Joining{Name: "a", Attributes: "zone=1", Candidate: true}}
+	creating := Arrival{Joining: Joining{Name: "a"}, Create: true, Spec: DefaultSpec()}
+	receivers := Request{Audience: ToOthers, To: []uint64{1, 2}}
 	act := Act{Verb: VerbKick, Member: 4, Author: "op", Reason: "why"}
 	for _, c := range []struct {
 		name string
@@ -23,11 +23,10 @@ func TestFormsOfCommands(t *testing.T) {
 		read func(src []byte) (any, error)
 	}{
 		{"put", put, AppendPut(nil, put), func(src []byte) (any, error) { return ParsePut(src) }},
-		{"joining", joining, AppendJoining(nil, joining), func(src []byte) (any, error) { return ParseJoining(src) }},
-		{"request", request, AppendRequest(nil, request),
-			func(src []byte) (any, error) { return ParseRequest(src, []byte("p")) }},
-		{"reply", answering, AppendAnswering(nil, answering),
-			func(src []byte) (any, error) { return ParseAnswering(src, []byte("d")) }},
+		{"joining", joining, AppendArrival(nil, joining), func(src []byte) (any, error) { return ParseArrival(src) }},
+		{"creating", creating, AppendArrival(nil, creating), func(src []byte) (any, error) { return ParseArrival(src) }},
+		{"receivers", receivers, AppendReceivers(nil, receivers),
+			func(src []byte) (any, error) { return ParseReceivers(src) }},
 		{"act", act, AppendAct(nil, act), func(src []byte) (any, error) { return ParseAct(src) }},
 	} {
 		if got, err := c.read(c.form); err != nil || !reflect.DeepEqual(got, c.want) {

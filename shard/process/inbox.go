@@ -93,6 +93,18 @@ func (p *Process) Inbox(m *Member, after uint64, most int, dst []Delivery) []Del
 	return dst
 }
 
+// Ahead is how many bytes of the inbox, up to a seq, are not acknowledged.
+func (p *Process) Ahead(m *Member, upTo uint64) (bytes int) {
+	for k := range m.items {
+		i := &m.items[k]
+		for seq := i.firstSeq(); seq <= min(i.seq, upTo); seq++ {
+			d := p.deliver(i, seq)
+			bytes += d.size()
+		}
+	}
+	return bytes
+}
+
 func (p *Process) deliver(i *item, seq uint64) Delivery {
 	d := Delivery{Seq: seq, Kind: i.kind, Epoch: i.epoch}
 	switch i.kind {
@@ -122,6 +134,11 @@ func (p *Process) put(at At, m *Member, i item) {
 	p.refer(m, &i)
 	at.Out.Changed = true
 	at.Out.Grown += itemBytes
+	m.list(at)
+}
+
+// list reports that there is something to read in the inbox.
+func (m *Member) list(at At) {
 	if !m.listed {
 		m.listed = true
 		at.Out.Inbox = append(at.Out.Inbox, m)
@@ -188,7 +205,9 @@ func (p *Process) ackTo(at At, m *Member, seq uint64) {
 		n++
 	}
 	p.releaseItems(at, m, n)
-	m.keepItems(m.items[n:])
+	if m.keepItems(m.items[n:]); len(m.items) > 0 {
+		m.list(at)
+	}
 }
 
 // keptItems is for how many items an empty inbox keeps its place.

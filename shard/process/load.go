@@ -36,8 +36,11 @@ func (p *Process) check(c *form.Coder) {
 	c.Must(ascending(p.results, func(r *Result) uint64 { return r.Epoch }), "the results are out of order")
 	c.Must(uint64(len(p.results)) <= p.spec.KeepResults, "there are more results than are kept")
 	c.Must(p.lastResult() <= p.epoch, "there is a result of a later epoch")
+	act := uint64(0)
 	for k := range p.audit {
 		a := &p.audit[k]
+		c.Must(a.Number > act && a.Number < end, "the acts are out of order")
+		act = a.Number
 		c.Must(a.Verb != 0 && a.At != 0 && form.FitText(MaxText, a.Name, a.Author, a.Reason), "an act is none")
 	}
 	c.Must(ascending(p.exchanges, func(e *Exchange) uint64 { return e.id }), "the exchanges are out of order")

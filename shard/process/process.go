@@ -91,7 +91,8 @@ type Effects struct {
 	Changed bool
 	// Rows are the rows of views that changed or are gone.
 	Rows []uint64
-	// Inbox are the members that have something new in their inboxes, each once.
+	// Inbox are the members that have something new in their inboxes, or room for what stands there behind what they
+	// have acknowledged, each once.
 	Inbox []*Member
 	// Removed are those that were put out: they are members no more, and the caller forgets them.
 	Removed []*Member
@@ -159,7 +160,7 @@ func New(at At, spec Spec, author, reason string) (*Process, Answer) {
 		return nil, a
 	}
 	p := &Process{spec: spec, since: clock.Moment(at.Now), size: Bytes}
-	p.revisions.spec = at.Revision
+	p.revisions.spec, p.revisions.results = at.Revision, at.Revision
 	p.remember(at, Audit{Verb: VerbCreate, Author: author, Reason: reason})
 	return p, Answer{}
 }

@@ -73,7 +73,7 @@ func (s *Spec) code(c *form.Coder) {
 
 func (a *Audit) code(c *form.Coder) {
 	form.Enum(c, &a.Verb, verbs)
-	c.Numbers(&a.At, &a.Wall, &a.Epoch, &a.Member)
+	c.Numbers(&a.Number, &a.At, &a.Wall, &a.Epoch, &a.Member)
 	c.Text(&a.Name, MaxText)
 	c.Text(&a.Author, MaxText)
 	c.Text(&a.Reason, MaxText)

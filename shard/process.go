@@ -1,0 +1,145 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// KindProcess is the kind of coordination processes. Their rules are in package process; the files of this package that
+// begin with "process" give each a place in a node, its members their sessions, and its views their history.
+const KindProcess ObjectKind = 4
+
+// The commands of processes. Their Body, where they have one, is a form of package process. Numbers up to 79 are
+// reserved for them.
+//
+// Those of a member, from leave on, use Order: its id. Those that are about an epoch use Term: the epoch; and Count: the
+// seq up to which the member has handled its inbox, which is acknowledged after the command whatever came of it, 0 for
+// none.
+const (
+	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a process.Put.
+	CmdProcessPut CommandKind = 64
+	// CmdProcessDelete deletes a process. Uses the mutation fields, Node, Name, and FlagForce.
+	CmdProcessDelete CommandKind = 65
+	// CmdProcessJoin makes the session a member. Uses the mutation fields, Node, Name, and Body: a process.Arrival.
+	CmdProcessJoin CommandKind = 66
+	// CmdProcessLeave ends that. Uses the mutation fields, Node, Name, and Order.
+	CmdProcessLeave CommandKind = 67
+	// CmdProcessPrepared says that the member is prepared. Uses the mutation fields, Node, Name, Order, Term and Count.
+	CmdProcessPrepared CommandKind = 68
+	// CmdProcessSend sends a request. Uses what CmdProcessPrepared does, Timeout: for how long the sender waits, 0 for
+	// the whole round, Body: the receivers of a process.Request, and Data: its payload.
+	CmdProcessSend CommandKind = 69
+	// CmdProcessReply answers a request. Uses what CmdProcessPrepared does, Timeout: the exchange, Data, and FlagFailed.
+	CmdProcessReply CommandKind = 70
+	// CmdProcessComplete completes the round. Uses what CmdProcessPrepared does, and Data: the result.
+	CmdProcessComplete CommandKind = 71
+	// CmdProcessCompleted says that the member has handled that. Uses what CmdProcessPrepared does.
+	CmdProcessCompleted CommandKind = 72
+	// CmdProcessFail gives the round up. Uses what CmdProcessPrepared does, and Data: a text that says why.
+	CmdProcessFail CommandKind = 73
+	// CmdInboxAck frees what the member has handled. Uses the mutation fields, Node, Name, Order and Count.
+	CmdInboxAck CommandKind = 74
+	// CmdProcessAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a process.Act.
+	CmdProcessAct CommandKind = 75
+)
+
+func init() {
+	addKind(KindProcess, kindRow{
+		name: "process", level: level.Of(level.Object, "process"), newStore: newProcesses,
+	}, []kindCommand{
+		{
+			kind: CmdProcessPut, name: "process-put", timed: true,
+			mutation: mutation{run: runProcessPut, anonymous: true, makes: processPutMakes, mostBody: mostRefusal},
+		},
+		{
+			kind: CmdProcessDelete, name: "process-delete", timed: true,
+			mutation: mutation{run: runProcessDelete, anonymous: true, frees: true, mostBody: mostRefusal},
+		},
+		{
+			kind: CmdProcessJoin, name: "process-join", timed: true,
+			mutation: mutation{run: runProcessJoin, makes: arrivalMakes, mostBody: mostRefusal},
+		},
+		freeing(forMembers(CmdProcessLeave, "process-leave", (*processWork).leave)),
+		forMembers(CmdProcessPrepared, "process-prepared", (*processWork).prepared),
+		forMembers(CmdProcessSend, "process-send", (*processWork).send),
+		forMembers(CmdProcessReply, "process-reply", (*processWork).reply),
+		writtenDown(forMembers(CmdProcessComplete, "process-complete", (*processWork).complete)),
+		forMembers(CmdProcessCompleted, "process-completed", (*processWork).completed),
+		writtenDown(forMembers(CmdProcessFail, "process-fail", (*processWork).fail)),
+		forMembers(CmdInboxAck, "inbox-ack", (*processWork).acknowledge),
+		{
+			kind: CmdProcessAct, name: "process-act", timed: true,
+			mutation: mutation{run: runProcessAct, anonymous: true, mostBody: mostRefusal},
+		},
+	})
+}
+
+// forMembers is the row of a command that a member of a process gives.
+func forMembers(k CommandKind, name string,
+	does func(*processWork, *Command, *process.Member) process.Answer) kindCommand {
+	run := func(m *Machine, c *Command, t *target) { m.processes().runMember(m, c, t, does) }
+	return kindCommand{kind: k, name: name, mutation: mutation{run: run, mostBody: mostRefusal}}
+}
+
+// writtenDown is for commands that a process remembers, with the time of day.
+func writtenDown(c kindCommand) kindCommand {
+	c.timed = true
+	return c
+}
+
+func runProcessPut(m *Machine, c *Command, t *target) { m.processes().put(m, c, t) }
+
+func runProcessDelete(m *Machine, c *Command, t *target) { m.processes().delete(m, c, t) }
+
+func runProcessJoin(m *Machine, c *Command, t *target) { m.processes().join(m, c, t) }
+
+func runProcessAct(m *Machine, c *Command, t *target) { m.processes().act(m, c, t) }
+
+func (m *Machine) processes() *processes { return m.kinds[KindProcess].(*processes) }
+
+// processes is the store of the kind. Its slab has the processes.
+type processes struct {
+	slab[hostedProcess]
+	members slab[processMember]
+
+	work   processWork // of the command under way
+	counts ProcessCounts
+}
+
+// hostedProcess is what the store keeps of one process.
+type hostedProcess struct {
+	*process.Process
+	object         handle
+	alarm          uint64 // the one that its object has
+	whole, results viewTrack
+}
+
+// processMember is a session that has joined: the body of its link, which its Ref is.
+type processMember struct {
+	process.Member
+	of      handle // its process
+	touched uint64 // number of the work that has touched its link
+}
+
+func newProcesses() kind { return &processes{} }
+
+func (ps *processes) bodySize(body handle) int { return ps.at(body).Size() }
+
+func (ps *processes) free(body handle) { ps.release(body) }
+
+func (ps *processes) linkSize(body handle) int { return ps.members.at(body).Size() }
+
+func (ps *processes) freeLink(body handle) { ps.members.release(body) }
+
+func (ps *processes) role(l *link) string {
+	m := ps.members.at(l.body)
+	p := ps.at(m.of)
+	switch _, round := p.View(p.Epoch()); {
+	case round && p.Coordinator() == m.ID:
+		return "coordinator"
+	case m.Candidate:
+		return "candidate"
+	default:
+		return "observer"
+	}
+}

@@ -1,0 +1,84 @@
+package shard
+
+import "github.com/signalbox/signalbox/shard/process"
+
+// ProcessCounts are what has happened in the processes of a machine since it was made or restored. They are no part of
+// its state.
+type ProcessCounts struct {
+	Epochs    uint64 // that opened
+	Completed uint64 // rounds
+	Cancelled uint64 // epochs that ended before their round was complete
+	Failed    uint64 // rounds that a member gave up
+	Kicked    uint64 // members that were put out
+	Late      uint64 // how often members had not answered within the reply timeout
+}
+
+// ProcessCounts returns what has happened.
+func (m *Machine) ProcessCounts() ProcessCounts {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.processes().counts
+}
+
+// count counts what a command has caused.
+func (c *ProcessCounts) count(events []process.Event) {
+	for i := range events {
+		switch events[i].Kind {
+		case process.EventOpened:
+			c.Epochs++
+		case process.EventComplete:
+			c.Completed++
+		case process.EventCancelled:
+			c.Cancelled++
+		case process.EventFailed:
+			c.Failed++
+		case process.EventKicked:
+			c.Kicked++
+		case process.EventLate:
+			c.Late++
+		}
+	}
+}
+
+// ProcessView is a process as one sees it who watches over all of them.
+type ProcessView struct {
+	Node    NodeID
+	Name    string
+	Now     uint64 // the time of the shard, as its leader estimates it where that is known
+	State   process.State
+	Epoch   uint64
+	Members int
+	// Reasons are why the round does not move.
+	Reasons []process.Reason
+}
+
+const (
+	// processesInOneGo is how many places of processes a walk looks at while the machine stands still, membersInOneGo
+	// how many members it may have looked at before the last of them.
+	processesInOneGo = 100
+	membersInOneGo   = 2000
+)
+
+// WalkProcesses calls fn for processes, some at a time, and returns where to go on and whether the walk is over.
+// Processes that are made during the walk may be missed. estimate is the leader's of the time, 0 where it is not known.
+// fn must not call the machine.
+func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView)) (next Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	ps := m.processes()
+	h := max(handle(at), 1)
+	members := 0
+	for end := min(h+processesInOneGo, ps.used); h < end && members < membersInOneGo; h++ {
+		p := ps.at(h)
+		if p.object == 0 || m.objects.at(p.object).deleting {
+			continue
+		}
+		members += len(p.Members())
+		o := m.objects.at(p.object)
+		fn(&ProcessView{
+			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.State(), Epoch: p.Epoch(),
+			Members: len(p.Members()), Reasons: p.Why(),
+		})
+	}
+	return Cursor(h), h >= ps.used
+}

@@ -1,0 +1,81 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// This file has the forms of a process outside of the machine's memory.
+
+func (ps *processes) save(dst []byte, body handle, _ level.Level) []byte {
+	return ps.at(body).Save(dst)
+}
+
+func (ps *processes) load(src []byte, _ level.Level) (handle, bool) {
+	p, err := process.Load(src)
+	if err != nil {
+		return 0, false
+	}
+	h := ps.alloc()
+	*ps.at(h) = hostedProcess{Process: p}
+	return h, true
+}
+
+func (ps *processes) saveLink(dst []byte, body handle, _ level.Level) []byte {
+	return ps.members.at(body).Save(dst)
+}
+
+func (ps *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
+	h := ps.members.alloc()
+	return h, ps.members.at(h).Load(src) == nil
+}
+
+// linked puts the members back into their process, and makes its tracks and its alarm again. A process that is deleted
+// has members that nothing will be done with any more.
+func (ps *processes) linked(m *Machine, object handle) error {
+	o := m.objects.at(object)
+	p := ps.at(o.body)
+	p.object = object
+	switch {
+	case o.pending && !o.deleting:
+		return badSnapshot("process %q is pending", o.name)
+	case p.WholeRevision() > uint64(o.revision):
+		return badSnapshot("process %q is of revision %d, and has changed at %d", o.name, o.revision, p.WholeRevision())
+	case p.Epoch() > uint64(m.lastOrder):
+		return badSnapshot("process %q is in epoch %d, and the last order id is %d", o.name, p.Epoch(), m.lastOrder)
+	}
+	p.whole = restoredView(Revision(p.WholeRevision()))
+	p.whole.head = Revision(p.HeadRevision())
+	p.results = restoredView(Revision(p.ResultsRevision()))
+	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
+		l := m.links.at(h)
+		if l.body == 0 || !l.owner {
+			return badSnapshot("process %q: order id %d is no member", o.name, l.order)
+		}
+		member := ps.members.at(l.body)
+		member.ID, member.Ref, member.of = uint64(l.order), uint64(h), o.body
+		if o.deleting {
+			continue
+		}
+		if err := p.Attach(&member.Member); err != nil {
+			return badSnapshot("process %q: %v", o.name, err)
+		}
+	}
+	if o.deleting {
+		return nil
+	}
+	if err := p.Attached(); err != nil {
+		return badSnapshot("process %q: %v", o.name, err)
+	}
+	p.alarm, _ = p.NextDue()
+	m.setAlarm(object, p.alarm)
+	return nil
+}
+
+// state writes out what the store keeps.
+func (ps *processes) state(m *Machine, object handle, s *State) {
+	p := ps.at(m.objects.at(object).body)
+	s.Objects = append(s.Objects, m.objectState(object, p.Describe(), func(l *link) string {
+		return ps.members.at(l.body).Describe()
+	}))
+}

@@ -1,0 +1,163 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// runMember carries out a command of a member, and the acknowledgement that it brings along.
+func (ps *processes) runMember(m *Machine, c *Command, t *target,
+	does func(*processWork, *Command, *process.Member) process.Answer) {
+	if t.object == 0 {
+		m.refuse(protocol.StatusNotFound, noProcess)
+		return
+	}
+	w := ps.begin(m, t.object, t.session)
+	var a process.Answer
+	if member := w.member(c.Order); member == nil {
+		a = w.hosted.Gone(uint64(c.Order))
+	} else {
+		a = does(w, c, member)
+		if c.Count != 0 && w.gone == 0 {
+			w.hosted.Ack(w.at, member, c.Count)
+		}
+	}
+	if e := w.answer(a); a.Exchange != 0 {
+		e.Order = OrderID(a.Exchange)
+	}
+	w.finish(0)
+}
+
+// findLink returns the link of the session that gives the command, zero where it has none.
+func (w *processWork) findLink() handle {
+	if w.session == 0 {
+		return 0
+	}
+	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
+}
+
+// member returns the session's member, where it has this id.
+func (w *processWork) member(id OrderID) *process.Member {
+	h := w.findLink()
+	if h == 0 || w.m.links.at(h).order != id {
+		return nil
+	}
+	return &w.members.at(w.m.links.at(h).body).Member
+}
+
+// admit lets the session join, which link is to follow. It refuses where the session may have no more links.
+func (w *processWork) admit(j process.Joining) (member handle, a process.Answer) {
+	if !w.m.mayAddLink(w.session) {
+		return 0, process.Answer{
+			Status: protocol.StatusPreconditionFailed, Text: "the session has as many links as it may have",
+		}
+	}
+	member = w.members.alloc()
+	pm := w.members.at(member)
+	pm.ID, pm.of = uint64(w.m.lastOrder)+1, w.body
+	w.fresh += LinkBytes
+	if a = w.hosted.Join(w.at, &pm.Member, j); a.Status != protocol.StatusSuccess {
+		w.members.release(member)
+		return 0, a
+	}
+	return member, a
+}
+
+// link gives a member its link.
+func (w *processWork) link(member handle, c *Command) {
+	if member == 0 {
+		return
+	}
+	h := w.m.addLink(w.session, w.object, &Command{Number: c.Number, Time: c.Time}, true)
+	w.m.setBody(h, member)
+	w.members.at(member).Ref = uint64(h)
+}
+
+// orderOf returns the id of a member, 0 for none.
+func (w *processWork) orderOf(member handle) OrderID {
+	if member == 0 {
+		return 0
+	}
+	return OrderID(w.members.at(member).ID)
+}
+
+func (w *processWork) leave(_ *Command, m *process.Member) process.Answer {
+	a := w.hosted.Leave(w.at, m)
+	w.gone = handle(m.Ref)
+	return a
+}
+
+func (w *processWork) prepared(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Prepared(w.at, m, c.Term)
+}
+
+func (w *processWork) send(c *Command, m *process.Member) process.Answer {
+	r, err := process.ParseReceivers(c.Body)
+	if err != nil {
+		return process.Answer{Status: protocol.StatusBadRequest, Text: err.Error()}
+	}
+	r.Epoch, r.Timeout, r.Payload = c.Term, c.Timeout, c.Data
+	return w.hosted.Send(w.at, m, r)
+}
+
+func (w *processWork) reply(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Reply(w.at, m, process.Answering{
+		Epoch: c.Term, Exchange: c.Timeout, Failed: c.Flags&FlagFailed != 0, Data: c.Data,
+	})
+}
+
+func (w *processWork) complete(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Complete(w.at, m, c.Term, c.Data)
+}
+
+func (w *processWork) completed(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Completed(w.at, m, c.Term)
+}
+
+func (w *processWork) fail(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Fail(w.at, m, c.Term, string(c.Data))
+}
+
+func (w *processWork) acknowledge(c *Command, m *process.Member) process.Answer {
+	return w.hosted.Ack(w.at, m, c.Count)
+}
+
+// releaseLink ends the part of a session that is over.
+func (ps *processes) releaseLink(m *Machine, h handle) {
+	object := m.links.at(h).object
+	if o := m.objects.at(object); o.deleting {
+		m.removeLink(h)
+		if o.linkCount == 0 {
+			m.removeObject(object)
+		}
+		return
+	}
+	w := ps.begin(m, object, m.links.at(h).session)
+	w.leave(nil, &ps.members.at(m.links.at(h).body).Member)
+	w.finish(0)
+}
+
+// remove deletes a process, and notifies its sessions.
+func (ps *processes) remove(m *Machine, object handle) {
+	o := m.objects.at(object)
+	if !o.deleting {
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
+	}
+	for o.linkCount > 0 && m.left > 0 {
+		h := m.links.byObject.first(o.links)
+		e := m.emitFor(EffectLost, h)
+		e.Object, e.Body = KindProcess, "the process was deleted"
+		m.removeLink(h)
+	}
+	if o.linkCount == 0 {
+		m.removeObject(object)
+		return
+	}
+	o.deleting = true
+	m.deferObject(object)
+}
+
+// resume is for kinds whose commands leave work with objects that are not deleted.
+func (ps *processes) resume(*Machine, handle) {
+	assert(false, "a process is never pending but for its end")
+}

@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// ProcessDescription is one page of what there is to say of a part of a process: a view, or "acts".
+type ProcessDescription struct {
+	PartPage
+	Reasons []process.Reason // why the round does not move
+}
+
+// DescribeProcess fills d with a part of a process.
+func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *ProcessDescription) Found {
+	*d = ProcessDescription{}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindProcess, n, []byte(name))
+	if object == 0 {
+		return FoundNothing
+	}
+	ps := m.processes()
+	p := ps.at(m.objects.at(object).body)
+	d.Now, d.Revision = max(o.Now, m.clock.Now), m.objects.at(object).revision
+	if o.Why {
+		d.Reasons = p.Why()
+	}
+	if v, ok := ps.view(m, object, o.Part); ok {
+		d.describeView(m, object, v, &o)
+		return FoundPart
+	}
+	if o.Part != actsPart {
+		return FoundObject
+	}
+	acts := p.Audit()
+	d.fill(&o, len(acts), func(k int) (uint64, protocol.Record) {
+		r := acts[k].Record()
+		return acts[k].Number, &r
+	})
+	return FoundPart
+}
+
+// ListProcesses appends processes of the node whose names begin with prefix and come behind after, in order of name. It
+// appends at most limit and looks at no more than MaxPage objects; last is the last name looked at, the after of the
+// next call where there is more.
+func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst []protocol.ProcessSummary) (
+	_ []protocol.ProcessSummary, last string, more bool) {
+	ps := m.processes()
+	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
+		if o.kind != KindProcess {
+			return false
+		}
+		s := ps.at(o.body).Summary()
+		s.Name, s.Revision = []byte(o.name), uint64(o.revision)
+		dst = append(dst, s)
+		return true
+	})
+	return dst, last, more
+}
+
+// InboxPlace is how far the inbox of a member is.
+type InboxPlace struct {
+	Acked   uint64 // the member has acknowledged all up to here
+	LastSeq uint64 // the last that there was
+}
+
+// Inbox appends what a member has to handle behind a seq, which is the last that it was sent: as much as makes about so
+// many bytes together with what it was sent before and has not acknowledged; one item at least where there is nothing
+// of that. What it returns shares its bytes with the machine, and is for reading. Where the session is no such member
+// the answer is a refusal that says why.
+func (m *Machine) Inbox(n NodeID, name []byte, s SessionID, member OrderID, after uint64, most int,
+	dst []process.Delivery) (_ []process.Delivery, at InboxPlace, a process.Answer) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindProcess, n, name)
+	if object == 0 {
+		return dst, at, process.Answer{Status: protocol.StatusNotFound, Text: noProcess}
+	}
+	ps, o := m.processes(), m.objects.at(object)
+	p := ps.at(o.body)
+	link := handle(0)
+	if session := m.sessions.alive(s); session != 0 {
+		link = m.links.find(o, object, session)
+	}
+	if link == 0 || m.links.at(link).order != member {
+		return dst, at, p.Gone(uint64(member))
+	}
+	to := &ps.members.at(m.links.at(link).body).Member
+	at = InboxPlace{Acked: to.Acked(), LastSeq: to.LastSeq()}
+	if ahead := p.Ahead(to, after); ahead == 0 || ahead < most {
+		dst = p.Inbox(to, after, most-ahead, dst)
+	}
+	return dst, at, a
+}

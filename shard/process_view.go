@@ -1,0 +1,71 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// What a view of a process shows: the number of the view.
+const (
+	showsProcess uint32 = iota
+	showsResults
+)
+
+// resultsView is the name of the view of the results.
+const resultsView = "results"
+
+func (ps *processes) view(m *Machine, object handle, name string) (view, bool) {
+	p := ps.at(m.objects.at(object).body)
+	switch name {
+	case "":
+		return view{track: &p.whole.track, number: showsProcess}, true
+	case resultsView:
+		return view{track: &p.results.track, number: showsResults}, true
+	}
+	return view{}, false
+}
+
+func (ps *processes) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+	describeRows(ps, m, object, v, o, d)
+}
+
+func (ps *processes) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
+	head := Revision(0) // the results have none
+	if v.number == showsProcess {
+		head = ps.at(m.objects.at(object).body).whole.head
+	}
+	return changeRows(ps, m, object, v, head, since, d)
+}
+
+func (ps *processes) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
+	if v.number == showsResults {
+		return dst
+	}
+	h := ps.at(m.objects.at(object).body).Head()
+	r := h.Record()
+	return protocol.AppendRecord(dst, &r)
+}
+
+func (ps *processes) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
+	p := ps.at(m.objects.at(object).body)
+	id, of := row>>process.RowBits, row&(1<<process.RowBits-1)
+	if of == process.RowOfResult {
+		result := p.Result(id)
+		if result == nil {
+			return dst, false
+		}
+		r := result.Record(v.number == showsResults)
+		return protocol.AppendRecord(dst, &r), true
+	}
+	member := p.Member(id)
+	if member == nil || v.number == showsResults {
+		return dst, false
+	}
+	r := p.MemberRecord(member, uint64(m.sessions.at(m.links.at(handle(member.Ref)).session).id))
+	return protocol.AppendRecord(dst, &r), true
+}
+
+// nextRow goes through the members and results in the order of their rows' numbers.
+func (ps *processes) nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool) {
+	return ps.at(m.objects.at(object).body).NextRow(v.number == showsResults, after)
+}

@@ -1,0 +1,148 @@
+package shard
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// processWork is one command on one process, from its beginning to what it changed. There is one at a time. It is the
+// Caller of the rules.
+type processWork struct {
+	*processes
+	m       *Machine
+	node    *node  // nil where it is not known yet
+	session handle // zero where none gives the command
+	object  handle
+	body    handle
+	hosted  *hostedProcess
+	at      process.At
+
+	// What comes with the process or the member that is being made, besides what the rules ask for.
+	objects, fresh int
+
+	number  uint64
+	touched int    // links of members, each once, but for those that are removed
+	gone    handle // link of the member that has left
+
+	out process.Effects
+}
+
+// start prepares a command. It must be ended by finish where it may have changed something.
+func (ps *processes) start(m *Machine, n *node, session handle) *processWork {
+	w := &ps.work
+	w.out.Reset()
+	*w = processWork{processes: ps, m: m, node: n, session: session, number: w.number + 1, out: w.out}
+	w.at = process.At{
+		Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Caller: w, Out: &w.out,
+	}
+	return w
+}
+
+// begin prepares a command on a process that is there, whose record is preserved first.
+func (ps *processes) begin(m *Machine, object, session handle) *processWork {
+	m.touchObject(object)
+	o := m.objects.at(object)
+	w := ps.start(m, o.node, session)
+	w.object, w.body = object, o.body
+	w.hosted = ps.at(o.body)
+	return w
+}
+
+// NextOrder gives an order id, as links have them.
+func (w *processWork) NextOrder() uint64 {
+	w.m.lastOrder++
+	return uint64(w.m.lastOrder)
+}
+
+// Touch preserves the record of a member's link. A member that is being made has none.
+func (w *processWork) Touch(m *process.Member) {
+	if m.Ref == 0 {
+		return
+	}
+	h := handle(m.Ref)
+	w.m.preserveLink(h)
+	if pm := w.members.at(w.m.links.at(h).body); pm.touched != w.number {
+		pm.touched = w.number
+		w.touched++
+	}
+}
+
+// MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.
+func (w *processWork) MayGrow(bytes int) bool { return w.m.mayGrow(w.node, w.objects, bytes+w.fresh) }
+
+// answer answers the command, unless that has been done.
+func (w *processWork) answer(a process.Answer) *Effect {
+	switch a.Status {
+	case protocol.StatusQuotaExceeded:
+		return nil
+	case protocol.StatusSuccess:
+		return w.m.answer(protocol.StatusSuccess)
+	default:
+		return w.m.refuse(a.Status, a.Text)
+	}
+}
+
+// finish reports what the command has changed: to the quotas, to the alarm, to the readers of views, and to members.
+func (w *processWork) finish(flags EffectFlags) {
+	m, p := w.m, w.hosted
+	m.charge(w.node, w.out.Grown)
+	if due, _ := p.NextDue(); due != p.alarm {
+		m.setAlarm(w.object, due)
+		p.alarm = due
+	}
+	if w.reportViews() || flags != 0 {
+		m.changed(w.object, flags|FlagData|FlagOwners)
+	}
+	for _, member := range w.out.Inbox {
+		m.emitFor(EffectInbox, handle(member.Ref)).Object = KindProcess
+	}
+	for _, member := range w.out.Removed {
+		e := m.emitFor(EffectLost, handle(member.Ref))
+		e.Object, e.Body = KindProcess, p.Gone(member.ID).Text
+		w.unlink(handle(member.Ref))
+	}
+	if w.gone != 0 {
+		w.unlink(w.gone)
+	}
+	m.touched += w.touched
+	w.counts.count(w.out.Events)
+	w.out.Reset()
+	w.hosted = nil
+}
+
+// unlink removes the link of a member that is none any more, which counts as touching it.
+func (w *processWork) unlink(h handle) {
+	w.touched--
+	w.m.removeLink(h)
+}
+
+// reportViews notes which heads and rows of views have changed, and says whether any has.
+func (w *processWork) reportViews() bool {
+	m, p := w.m, w.hosted
+	if p.HeadRevision() == w.at.Revision {
+		m.headChanged(&p.whole)
+	}
+	for _, row := range w.out.Rows {
+		m.rowChanged(&p.whole, row)
+		if row&(1<<process.RowBits-1) == process.RowOfResult {
+			m.rowChanged(&p.results, row)
+		}
+	}
+	return p.WholeRevision() == w.at.Revision
+}
+
+// due does what time has brought about. It touches all members at the most: where the command has done so much that
+// this may be more than it may do, the process stays due.
+func (ps *processes) due(m *Machine, object handle) {
+	p := ps.at(m.objects.at(object).body)
+	if done := m.bounds.Work - m.left - 1; done > 0 && len(p.Members()) > m.left+1 {
+		m.setAlarm(object, p.alarm)
+		m.left = 0
+		return
+	}
+	w := ps.begin(m, object, 0)
+	p.alarm = 0
+	p.Due(w.at)
+	w.finish(0)
+	m.left -= w.touched
+}
