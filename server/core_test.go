@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -12,7 +13,7 @@ func TestALockGoesFromOneSessionToTheNext(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a, b := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 
 	_, first := a.acquire("lock", protocol.Exclusive, 0, true)
 	want(t, "first", first.Outcome, protocol.Acquired)
@@ -27,38 +28,42 @@ func TestALockGoesFromOneSessionToTheNext(t *testing.T) {
 }
 
 func TestAWaiterTimesOut(t *testing.T) {
-	c := servertest.Start(t)
-	s := speak(t, c, 1)
-	s.node("/jobs")
-	a, b := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
-	a.acquire("lock", 1, 0, true)
-	id, answer := b.acquire("lock", protocol.Exclusive, 100*time.Millisecond, true)
-	want(t, "outcome", answer.Outcome, protocol.Queued)
-	s.await(id, protocol.KindTimedOut)
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		s := speak(t, c, 1)
+		s.node("/jobs")
+		a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
+		a.acquire("lock", 1, 0, true)
+		id, answer := b.acquire("lock", protocol.Exclusive, 100*time.Millisecond, true)
+		want(t, "outcome", answer.Outcome, protocol.Queued)
+		s.await(id, protocol.KindTimedOut)
+	})
 }
 
 func TestASilentSessionExpiresAndItsLockGoesOn(t *testing.T) {
-	c := servertest.Start(t)
-	silent, alive := speak(t, c, 1), speak(t, c, 1)
-	silent.node("/jobs")
-	a, b := silent.session("/jobs", 300*time.Millisecond), alive.session("/jobs", 10*time.Second)
-	a.acquire("lock", 1, 0, true)
-	id, answer := b.acquire("lock", protocol.Exclusive, -1, true)
-	want(t, "outcome", answer.Outcome, protocol.Queued)
-	alive.await(id, protocol.KindGranted)
-	silent.await(0, protocol.KindSessionDetached)
-	ended := silent.await(0, protocol.KindSessionEnded).SessionEnded
-	want(t, "reason", ended.Reason, protocol.EndExpired)
-	want(t, "session", ended.SessionID, a.id)
-	again := silent.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key")})
-	want(t, "attach", again.Result.Status, protocol.StatusSessionExpired)
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		silent, alive := speak(t, c, 1), speak(t, c, 1)
+		silent.node("/jobs")
+		a, b := silent.session("/jobs", 300*time.Millisecond), alive.session("/jobs", time.Minute)
+		a.acquire("lock", 1, 0, true)
+		id, answer := b.acquire("lock", protocol.Exclusive, -1, true)
+		want(t, "outcome", answer.Outcome, protocol.Queued)
+		alive.await(id, protocol.KindGranted)
+		silent.await(0, protocol.KindSessionDetached)
+		ended := silent.await(0, protocol.KindSessionEnded).SessionEnded
+		want(t, "reason", ended.Reason, protocol.EndExpired)
+		want(t, "session", ended.SessionID, a.id)
+		again := silent.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key")})
+		want(t, "attach", again.Result.Status, protocol.StatusSessionExpired)
+	})
 }
 
 func TestASessionOutlivesItsConnection(t *testing.T) {
 	c := servertest.Start(t)
 	first := speak(t, c, 1)
 	first.node("/jobs")
-	a := first.session("/jobs", 5*time.Second)
+	a := first.session("/jobs", time.Minute)
 	_, held := a.acquire("lock", 1, 0, true)
 	_ = first.conn.Close()
 
@@ -78,22 +83,25 @@ func TestASessionOutlivesItsConnection(t *testing.T) {
 }
 
 func TestPingsAreAnsweredAndKeepSessionsAlive(t *testing.T) {
-	c := servertest.Start(t)
-	s := speak(t, c, 1)
-	s.node("/jobs")
-	a := s.session("/jobs", 200*time.Millisecond)
-	for until := time.Now().Add(700 * time.Millisecond); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		s.must(s.ask(&protocol.Ping{}))
-	}
-	_, answer := a.acquire("lock", 1, 0, true)
-	want(t, "outcome", answer.Outcome, protocol.Acquired)
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		s := speak(t, c, 1)
+		s.node("/jobs")
+		a := s.session("/jobs", 200*time.Millisecond)
+		for range 14 {
+			s.must(s.ask(&protocol.Ping{}))
+			time.Sleep(50 * time.Millisecond)
+		}
+		_, answer := a.acquire("lock", 1, 0, true)
+		want(t, "outcome", answer.Outcome, protocol.Acquired)
+	})
 }
 
 func TestStoppingASessionReleasesWhatItHas(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(4))
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a, b := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 	// Enough names to own something in every shard.
 	for i := range 20 {
 		a.acquire(string(name("lock-%d", i)), protocol.Exclusive, 0, true)
@@ -114,7 +122,7 @@ func TestOneShotWatchesSayWhatChangedOnce(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("config"), Limit: 1}))
 	describe := func(owners bool) uint64 {
 		id := s.say(&protocol.SemaphoreDescribe{
@@ -141,7 +149,7 @@ func TestADroppedNodeTakesItsSessionsAndSemaphoresAlong(t *testing.T) {
 	c := servertest.Start(t, servertest.Shards(2))
 	s := speak(t, c, 1)
 	first := s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	for i := range 10 {
 		a.acquire(string(name("lock-%d", i)), 1, 0, true)
 	}

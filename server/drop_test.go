@@ -14,7 +14,7 @@ func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a, b := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second)
+	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	waiting, _ := b.acquire("lock", protocol.Exclusive, -1, true)
 	s.must(s.ask(&protocol.NodeDrop{Path: []byte("/jobs")}))

@@ -18,7 +18,7 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 	operator.must(operator.ask(&protocol.NodeCreate{
 		Path: []byte("/jobs"), Config: protocol.NodeConfig{AttachConsistency: protocol.ConsistencyRelaxed},
 	}))
-	a := operator.session("/jobs", 20*time.Second)
+	a := operator.session("/jobs", time.Minute)
 	rounds := 300
 	if testing.Short() {
 		rounds = 50
@@ -43,7 +43,7 @@ func TestOfTwoConnectionsThatFightForASessionOneHasIt(t *testing.T) {
 			for i, s := range sides {
 				id := s.say(&protocol.Ping{})
 				for pong := false; !pong; {
-					payload, err := s.read(10 * time.Second)
+					payload, err := s.read(patience)
 					if err != nil {
 						t.Fatal(err)
 					}

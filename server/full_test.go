@@ -23,7 +23,7 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 	}))
 	s := speak(t, c, 1)
 	node := s.node("/jobs")
-	a, b := s.session("/jobs", time.Second), s.session("/jobs", 10*time.Second)
+	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("config"), Limit: 1, Data: []byte("old")}))
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	waits, _ := b.acquire("lock", protocol.Exclusive, -1, true)

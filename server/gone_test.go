@@ -46,7 +46,7 @@ func TestASessionThatIsOverIsExpiredForEveryRequest(t *testing.T) {
 		"stopped": func(a *started) { a.s.must(a.s.ask(&protocol.SessionStop{SessionID: a.id})) },
 	} {
 		t.Run(how, func(t *testing.T) {
-			a := speak(t, c, leader).session("/jobs", 30*time.Second)
+			a := speak(t, c, leader).session("/jobs", time.Minute)
 			elsewhere := speak(t, c, leader%3+1)
 			elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")}))
 			end(a)

@@ -17,7 +17,7 @@ func TestASessionActsInNoNodeButItsOwn(t *testing.T) {
 	s := speak(t, c, 1)
 	s.node("/jobs")
 	other := s.node("/other")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	asked := map[bool]int{}
 	for i := range 32 {
 		sem := name("lock-%d", i)
@@ -60,7 +60,7 @@ func TestASessionOfNoTimeoutEndsWithItsConnection(t *testing.T) {
 	c := servertest.Start(t)
 	first, second := speak(t, c, 1), speak(t, c, 1)
 	first.node("/jobs")
-	a, b := first.session("/jobs", 0), second.session("/jobs", 10*time.Second)
+	a, b := first.session("/jobs", 0), second.session("/jobs", time.Minute)
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	id, queued := b.acquire("lock", protocol.Exclusive, -1, true)
 	want(t, "outcome", queued.Outcome, protocol.Queued)
@@ -72,7 +72,7 @@ func TestOnlyTheConnectionOfASessionEndsIt(t *testing.T) {
 	c := servertest.Start(t)
 	first, second := speak(t, c, 1), speak(t, c, 1)
 	first.node("/jobs")
-	a := first.session("/jobs", 10*time.Second)
+	a := first.session("/jobs", time.Minute)
 	stop := func(s *speaker) protocol.Status { return s.ask(&protocol.SessionStop{SessionID: a.id}).Result.Status }
 	bind := func(key string) protocol.Status {
 		return second.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte(key)}).Result.Status

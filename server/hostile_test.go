@@ -55,7 +55,7 @@ func TestGarbageClosesTheConnectionWithAReason(t *testing.T) {
 		if _, err := s.conn.Write(x.data); err != nil {
 			t.Fatal(err)
 		}
-		if status := s.closed(5 * time.Second); status != protocol.StatusBadRequest {
+		if status := s.closed(patience); status != protocol.StatusBadRequest {
 			t.Errorf("%s: the last word was %v", x.name, status)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAnUnknownRequestIsAnsweredAndTheConnectionStays(t *testing.T) {
 	if _, err := s.conn.Write(frame); err != nil {
 		t.Fatal(err)
 	}
-	payload, err := s.read(5 * time.Second)
+	payload, err := s.read(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTooManyRequestsAreRefusedAndNothingIsLost(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	const requests = 30_000
 	go func() {
 		for range requests {
@@ -128,7 +128,7 @@ func TestTooManyRequestsAreRefusedAndNothingIsLost(t *testing.T) {
 	}()
 	answers := map[protocol.Status]int{}
 	for range requests {
-		payload, err := s.read(20 * time.Second)
+		payload, err := s.read(patience)
 		if err != nil {
 			t.Fatalf("after %v: %v", answers, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -59,7 +58,7 @@ func TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock(t *testing.T) {
 	if _, err := s.conn.Write(vectorFrame(t, "hello")); err != nil {
 		t.Fatal(err)
 	}
-	welcome, err := s.read(5 * time.Second)
+	welcome, err := s.read(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +67,7 @@ func TestAClientThatAnnouncesNothingGetsOnlyTheFirstBlock(t *testing.T) {
 	c.Host(1).Broadcast(later{&protocol.RoutingChanged{Version: 77}})
 	s.next = 1
 	s.sayRaw(vectorFrame(t, "ping")[protocol.FrameHeaderBytes:])
-	payload, err := s.read(5 * time.Second)
+	payload, err := s.read(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestAClientGetsThePushesThatItAnnounced(t *testing.T) {
 	other := stranger(t, c)
 	other.must(other.ask(hello))
 	c.Host(1).Broadcast(later{&protocol.RoutingChanged{Version: 77}})
-	payload, err := other.read(5 * time.Second)
+	payload, err := other.read(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +115,10 @@ func TestUnknownKindsAtAHost(t *testing.T) {
 			s := speak(t, c, 1)
 			s.sayRaw(unhex(t, v.Payload))
 			if v.Then == "close" {
-				want(t, "the last word", s.closed(5*time.Second), protocol.StatusBadRequest)
+				want(t, "the last word", s.closed(patience), protocol.StatusBadRequest)
 				return
 			}
-			payload, err := s.read(5 * time.Second)
+			payload, err := s.read(patience)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ func TestAnAttachThatWasOvertakenChangesNothing(t *testing.T) {
 	c := servertest.Start(t)
 	first, second := speak(t, c, 1), speak(t, c, 1)
 	first.node("/jobs")
-	a := first.session("/jobs", 10*time.Second)
+	a := first.session("/jobs", time.Minute)
 	attach := func(s *speaker, sequence uint64, timeout time.Duration) protocol.Status {
 		return s.ask(&protocol.SessionAttach{
 			SessionID: a.id, Key: []byte("key"), AttachSequence: sequence,

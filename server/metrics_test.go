@@ -19,7 +19,7 @@ func TestMetricsCountSemaphoresAsTheNodeAsks(t *testing.T) {
 	} {
 		s.must(s.ask(&protocol.NodeCreate{Path: []byte(path),
 			Config: protocol.NodeConfig{RateLimiterCountersMode: mode}}))
-		a := s.session(path, 10*time.Second)
+		a := s.session(path, time.Minute)
 		a.acquire("a \"lock\"\n", 3, 0, true)
 		s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: []byte("slots"),
 			Limit: 5}))
@@ -63,7 +63,7 @@ func TestSeriesOfSemaphoresAreBoundedAndThoseAskedForComeFirst(t *testing.T) {
 	s.must(s.ask(&protocol.NodeCreate{Path: []byte("/zoo"),
 		Config: protocol.NodeConfig{RateLimiterCountersMode: protocol.CountersDetailed}}))
 	s.node("/a")
-	asked, plain := s.session("/zoo", 10*time.Second), s.session("/a", 10*time.Second)
+	asked, plain := s.session("/zoo", time.Minute), s.session("/a", time.Minute)
 	const semaphores = 1500
 	for _, x := range []*started{plain, asked} {
 		for i := range semaphores {

@@ -14,7 +14,7 @@ func TestWhatCanNeverBeIsABadRequest(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	node := s.node("/jobs")
-	a := s.session("/jobs", 30*time.Second)
+	a := s.session("/jobs", time.Minute)
 	for _, m := range []protocol.RequestMessage{
 		&protocol.SemaphoreCreate{NodeID: node, Limit: 1},
 		&protocol.SemaphoreCreate{NodeID: node, Name: []byte("a")}, // a limit of 0

@@ -65,7 +65,7 @@ func TestAnOwnerIsNotifiedOnceOfWhatItLost(t *testing.T) {
 	c := servertest.Start(t)
 	first, second, operator := speak(t, c, 1), speak(t, c, 1), speak(t, c, 1)
 	node := first.node("/jobs")
-	a := first.session("/jobs", 10*time.Second)
+	a := first.session("/jobs", time.Minute)
 	first.must(first.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: node, Name: []byte("sem"),
 		Limit: 1}))
 	a.acquire("sem", 1, 0, false)

@@ -12,7 +12,7 @@ import (
 func TestARefusalSaysWhy(t *testing.T) {
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	box := []byte("box")
 	s.must(s.ask(&protocol.SemaphoreCreate{Mutation: a.mutation(), NodeID: a.node, Name: box, Limit: 1,
 		Data: []byte("v1")}))

@@ -23,8 +23,7 @@ func TestAHigherLimitGrantsThoseWhoWait(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs",
-		10*time.Second)
+	a, b, d := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 	made := s.must(s.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte("slots"), Limit: 2})).SemaphoreCreate
 	_, owner := a.acquire("slots", 2, 0, false)
 	want(t, "outcome", owner.Outcome, protocol.Acquired)
@@ -61,8 +60,7 @@ func TestALowerLimitTakesNothingAndAbortsWhoAsksForMore(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a, b, d := s.session("/jobs", 10*time.Second), s.session("/jobs", 10*time.Second), s.session("/jobs",
-		10*time.Second)
+	a, b, d := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
 	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte("slots"), Limit: 3}))
 	a.acquire("slots", 3, 0, false)
 	first, _ := b.acquire("slots", 2, -1, false)
@@ -83,7 +81,7 @@ func TestAResizeThatCannotBeSaysWhy(t *testing.T) {
 	needsResize(t)
 	s := speak(t, servertest.Start(t), 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	a.acquire("lock", 1, 0, true)
 	for _, c := range []struct {
 		name   string

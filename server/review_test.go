@@ -112,13 +112,13 @@ func TestASessionThatEndsWhileItIsBoundIsNotBound(t *testing.T) {
 	c := servertest.Start(t)
 	owner, other := speak(t, c, 1), speak(t, c, 1)
 	owner.node("/jobs")
-	a := owner.session("/jobs", 10*time.Second)
+	a := owner.session("/jobs", time.Minute)
 	between, goOn := make(chan struct{}), make(chan struct{})
 	c.Host(1).AfterBind(func() { close(between); <-goOn })
 	bind := other.say(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")})
 	select {
 	case <-between:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the session was not bound")
 	}
 	owner.must(owner.ask(&protocol.SessionStop{SessionID: a.id}))
@@ -136,7 +136,7 @@ func TestALimitedTokenDoesNotLearnWhatExists(t *testing.T) {
 	admin, app := enter(t, c, "admin"), enter(t, c, "app")
 	jobs := app.node("/jobs")
 	node := admin.node("/hidden")
-	hidden := admin.session("/hidden", 10*time.Second)
+	hidden := admin.session("/hidden", time.Minute)
 	hidden.acquire("sem", 1, 0, true)
 	const nowhere = 1 << 40
 	absent := hidden.id + 1<<20 // of the same slot's shard; no session has it

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -11,10 +12,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// moment is a stretch of the wall clock in which something was done.
+// moment is a stretch of the clock in which something was done.
 type moment struct{ from, to time.Time }
 
+// during does something when the moment before is over, by the time of day of every host too.
 func during(do func()) moment {
+	time.Sleep(2 * aTurn)
 	from := time.Now()
 	do()
 	return moment{from, time.Now()}
@@ -56,45 +59,47 @@ func (st *started) described(name string) (owners []protocol.Owner, waiters []pr
 
 func TestOwnersWaitersAndSessionsSaySinceWhenAndWhoseTheyAre(t *testing.T) {
 	needsTime(t)
-	s := speak(t, servertest.Start(t), 1)
-	s.node("/jobs")
-	var a, b *started
-	started := during(func() { a = s.session("/jobs", 10*time.Second) })
-	b = s.session("/jobs", 10*time.Second)
-	var queued uint64
-	owned := during(func() { a.acquire("lock", protocol.Exclusive, 0, true) })
-	waited := during(func() { queued, _ = b.acquire("lock", protocol.Exclusive, -1, true) })
+	synctest.Test(t, func(t *testing.T) {
+		s := speak(t, servertest.Start(t), 1)
+		s.node("/jobs")
+		var a, b *started
+		started := during(func() { a = s.session("/jobs", time.Minute) })
+		b = s.session("/jobs", time.Minute)
+		var queued uint64
+		owned := during(func() { a.acquire("lock", protocol.Exclusive, 0, true) })
+		waited := during(func() { queued, _ = b.acquire("lock", protocol.Exclusive, -1, true) })
 
-	session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
-	started.wantIn(t, "the session", session.SinceMillis)
-	want(t, "client", string(session.Client.Name), "speaker")
-	want(t, "version", string(session.Client.Version), "7.1")
-	address := string(session.Client.Address)
-	if address == "" {
-		t.Error("the session has no address")
-	}
-	owners, waiters := a.described("lock")
-	owned.wantIn(t, "the owner", owners[0].SinceMillis)
-	waited.wantIn(t, "the waiter", waiters[0].SinceMillis)
-	for _, c := range []protocol.ClientInfo{owners[0].Client, waiters[0].Client} {
-		if string(c.Name) != "speaker" || string(c.Version) != "7.1" || string(c.Address) != address {
-			t.Errorf("client %q %q from %q", c.Name, c.Version, c.Address)
+		session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
+		started.wantIn(t, "the session", session.SinceMillis)
+		want(t, "client", string(session.Client.Name), "speaker")
+		want(t, "version", string(session.Client.Version), "7.1")
+		address := string(session.Client.Address)
+		if address == "" {
+			t.Error("the session has no address")
 		}
-	}
-	granted := during(func() { a.release("lock"); s.await(queued, protocol.KindGranted) })
-	owners, _ = b.described("lock")
-	granted.wantIn(t, "who was granted", owners[0].SinceMillis)
-	var held []protocol.Holding
-	for id := range uint64(2) {
-		if l := s.ask(&protocol.SessionHoldings{SessionID: b.id, ShardID: id +
-			1}); l.Result.Status == protocol.StatusSuccess {
-			for h := range l.SessionHoldings.Holdings.All() {
-				held = append(held, h)
+		owners, waiters := a.described("lock")
+		owned.wantIn(t, "the owner", owners[0].SinceMillis)
+		waited.wantIn(t, "the waiter", waiters[0].SinceMillis)
+		for _, c := range []protocol.ClientInfo{owners[0].Client, waiters[0].Client} {
+			if string(c.Name) != "speaker" || string(c.Version) != "7.1" || string(c.Address) != address {
+				t.Errorf("client %q %q from %q", c.Name, c.Version, c.Address)
 			}
 		}
-	}
-	want(t, "holdings", len(held), 1)
-	granted.wantIn(t, "the holding", held[0].SinceMillis)
+		granted := during(func() { a.release("lock"); s.await(queued, protocol.KindGranted) })
+		owners, _ = b.described("lock")
+		granted.wantIn(t, "who was granted", owners[0].SinceMillis)
+		var held []protocol.Holding
+		for id := range uint64(2) {
+			if l := s.ask(&protocol.SessionHoldings{SessionID: b.id, ShardID: id +
+				1}); l.Result.Status == protocol.StatusSuccess {
+				for h := range l.SessionHoldings.Holdings.All() {
+					held = append(held, h)
+				}
+			}
+		}
+		want(t, "holdings", len(held), 1)
+		granted.wantIn(t, "the holding", held[0].SinceMillis)
+	})
 }
 
 // TestADetachedSessionSaysWhoMadeIt: of a session that is attached nowhere, a host knows what the log says.
@@ -103,7 +108,7 @@ func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	reader := speak(t, c, 1)
 	was := reader.must(reader.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
@@ -122,7 +127,7 @@ func TestADetachedSessionSaysWhoMadeIt(t *testing.T) {
 func TestBelowTheLevelNoCommandCarriesATime(t *testing.T) {
 	s := speak(t, servertest.Start(t, servertest.Config(func(c *server.Config) { c.Level = level.First })), 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	session := s.must(s.ask(&protocol.SessionDescribe{SessionID: a.id})).SessionDescribe.Session
 	want(t, "since", session.SinceMillis, 0)

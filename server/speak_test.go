@@ -14,6 +14,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
+// patience is how long anything may take that must come some time.
+const patience = time.Minute
+
 // speaker is a client that speaks the protocol by hand: what it sends and what it gets, nothing else.
 type speaker struct {
 	t       *testing.T
@@ -55,7 +58,7 @@ func (s *speaker) say(m protocol.RequestMessage) uint64 {
 	buf := bytebufferpool.Get()
 	defer bytebufferpool.Put(buf)
 	s.encoder.Request(buf, s.next, m)
-	_ = s.conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
+	_ = s.conn.SetWriteDeadline(time.Now().Add(patience))
 	if _, err := s.conn.Write(buf.B); err != nil {
 		s.t.Fatal(err)
 	}
@@ -71,7 +74,7 @@ func (s *speaker) ask(m protocol.RequestMessage) *protocol.Answer {
 // await waits for a message of that id and kind; others are kept.
 func (s *speaker) await(id uint64, kind protocol.Kind) *protocol.Answer {
 	s.t.Helper()
-	return s.awaitFor(id, kind, 10*time.Second)
+	return s.awaitFor(id, kind, patience)
 }
 
 // awaitFor is await with a limit of its own.

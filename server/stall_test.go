@@ -45,17 +45,18 @@ func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 	s := dial()
 	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1}))
 	node := s.node("/jobs")
-	a := s.session("/jobs", time.Second)
+	const timeout = 2 * time.Second
+	a := s.session("/jobs", timeout)
 	_, held := a.acquire("lock", protocol.Exclusive, 0, true)
 	elsewhere := speak(t, c, 1) // on no event loop
-	elsewhere.session("/jobs", time.Second)
+	elsewhere.session("/jobs", timeout)
 
 	dial().say(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte("slow")})
 	<-keeper.stopped
 	// A session that nothing stands in the way of ends meanwhile: expiry goes on.
 	elsewhere.await(0, protocol.KindSessionEnded)
 	last := uint64(0)
-	for stopped := time.Now(); time.Since(stopped) < 1500*time.Millisecond; time.Sleep(100 * time.Millisecond) {
+	for stopped := time.Now(); time.Since(stopped) < timeout*3/2; time.Sleep(100 * time.Millisecond) {
 		last = s.say(&protocol.Ping{})
 	}
 	close(keeper.door)

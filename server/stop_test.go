@@ -17,7 +17,7 @@ func TestNothingIsAcquiredBehindAStop(t *testing.T) {
 	s, other := speak(t, c, 1), speak(t, c, 1)
 	node := s.node("/jobs")
 	const locks = 32 // enough for some in every shard
-	a := s.session("/jobs", 30*time.Second)
+	a := s.session("/jobs", time.Minute)
 	asked := []protocol.RequestMessage{&protocol.SessionStop{SessionID: a.id}}
 	shards := make(map[shard.Slot]bool)
 	for i := range locks {

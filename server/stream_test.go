@@ -12,7 +12,7 @@ func TestAStreamingWatchShowsTheStateAndThenEveryChange(t *testing.T) {
 	c := servertest.Start(t)
 	s := speak(t, c, 1)
 	s.node("/jobs")
-	a := s.session("/jobs", 10*time.Second)
+	a := s.session("/jobs", time.Minute)
 	id := s.say(&protocol.Watch{NodeID: a.node, Name: []byte("endpoints"), Owners: true, Data: true})
 	s.must(s.await(id, protocol.KindWatch.Answer()))
 	nothing := s.await(id, protocol.KindWatchSnapshot).WatchSnapshot
