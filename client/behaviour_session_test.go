@@ -103,11 +103,11 @@ func TestASessionThatComesBackInTimeKeepsItsLeases(t *testing.T) {
 func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		var states stateLog
-		timeout := either(10*time.Second, 2*time.Second)
+		timeout := either(10*time.Second, 5*time.Second)
 		s := session(t, c, client.SessionTimeout(timeout), states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		ctx := lease.Context()
-		time.Sleep(2 * timeout) // pings keep it
+		time.Sleep(timeout * 3 / 2) // pings keep it
 		check(t, lease.Err())
 		for i := range st.size() {
 			st.take(i)
@@ -118,7 +118,7 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 			t.Errorf("detached: %v, %v, %v", lease.Err(), s.State(), s.Err())
 		}
 		<-ctx.Done()
-		if after := time.Since(down); after < timeout/2 || inBubble && after > timeout*9/10 {
+		if after := time.Since(down); inBubble && (after < timeout/2 || after > timeout*9/10) {
 			t.Errorf("given up after %v", after)
 		}
 		cause := context.Cause(ctx)
@@ -142,7 +142,7 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 func TestAnExpiredSessionIsRenewed(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
 		var states stateLog
-		s := session(t, c, client.SessionTimeout(2*time.Second), client.Renew(), states.option())
+		s := session(t, c, client.SessionTimeout(either(2*time.Second, 5*time.Second)), client.Renew(), states.option())
 		old := s.ID()
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		st.take(0)

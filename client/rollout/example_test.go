@@ -42,13 +42,13 @@ func Example() {
 			return
 		}
 		for t, err := range m.Targets(ctx) {
-			if err == nil {
-				err = m.Reached(ctx, t)
-			}
 			if err != nil {
 				return
 			}
 			uses <- fmt.Sprintf("%s uses %s: %s", location, t.Label, t.Payload)
+			if err := m.Reached(ctx, t); err != nil {
+				return
+			}
 		}
 	}
 	for _, location := range []string{"SAS", "MAN", "VLA"} {

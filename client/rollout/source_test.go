@@ -63,6 +63,16 @@ func (s *source) question(t *testing.T) context.Context {
 	}
 }
 
+// ended waits until a question is void.
+func ended(t *testing.T, question context.Context) {
+	t.Helper()
+	select {
+	case <-question.Done():
+	case <-time.After(never):
+		t.Fatal("the question that is void goes on")
+	}
+}
+
 // answer answers the next question.
 func (s *source) answer(t *testing.T, payload string, err error) {
 	t.Helper()
@@ -179,9 +189,7 @@ func TestTheNextSourceIsAsked(t *testing.T) {
 				c.end(g, s, first)
 				second.answer(t, "zone", nil)
 				sas.reach(t, 1)
-				if question.Err() == nil {
-					t.Error("the question of the first goes on")
-				}
+				ended(t, question)
 				if first.end(t) == nil {
 					t.Error("the first ends without an error")
 				}
@@ -200,11 +208,7 @@ func TestASourceOutlivesItsSession(t *testing.T) {
 		sas.reach(t, 1)
 		question := src.question(t)
 		g.Destroy(s)
-		select {
-		case <-question.Done():
-		case <-time.After(never):
-			t.Fatal("the question that is void goes on")
-		}
+		ended(t, question)
 		src.answer(t, "zone 2", nil)
 		sas.reach(t, 2)
 	})
@@ -218,7 +222,7 @@ func TestAQuestionEndsThatIsVoid(t *testing.T) {
 		question := src.question(t)
 		_, err := g.rollout.Put(t.Context(), spec(), by)
 		clienttest.Check(t, err)
-		synctest.Wait()
+		ended(t, question)
 		if cause := context.Cause(question); cause != rollout.ErrSuperseded {
 			t.Errorf("it ended by %v", cause)
 		}

@@ -257,7 +257,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 
 func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c",
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "3s", "--", "sh", "-c",
 		"trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
 	s.says("in")
 	s.pause()
@@ -272,7 +272,7 @@ func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 
 func TestTheCommandDiesWithItsLock(t *testing.T) {
 	p, server, _ := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "1s", "--", "sh", "-c", "echo in $$; exec sleep 600")
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "3s", "--", "sh", "-c", "echo in $$; exec sleep 600")
 	s.says("in")
 	s.awaitOutput("it has said all", func() bool { return strings.HasSuffix(s.Output(), "\n") })
 	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(s.Output(), "in ")))

@@ -120,7 +120,14 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 	d := newDesk(t, p.Client)
 	d.types("signalbox lock /jobs x -- sh -c 'read line; echo got $line' &\n")
 	d.says("the command is stopped, and so is this process")
-	d.hasPrompt("meanwhile")
+	// It says so before it stops. The shell continues a job only where it has heard that it is stopped, and says that
+	// before a prompt.
+	prompts := 0
+	d.await("the shell says that the job is stopped", func() bool {
+		prompts++
+		d.hasPrompt(fmt.Sprint("meanwhile-", prompts, "."))
+		return strings.Contains(d.Output(), "  Stopped  ")
+	})
 	d.types("fg\n")
 	// It has the terminal when it echoes what the shell would have taken for a command.
 	d.types("hello\n")

@@ -161,13 +161,13 @@ func TestALossEndsTheCommandInPeaceWhereItGoes(t *testing.T) {
 }
 
 func TestACommandThatIgnoresSIGTERMIsKilledBeforeTheReserveIsOver(t *testing.T) {
-	s := run(t, 4*time.Second, `trap '' TERM; sh -c 'trap "" TERM; sleep 600' & echo ready; wait`)
+	const timeout = 40 * time.Second // of which a tenth is the reserve: time enough for a slow machine
+	s := run(t, timeout, `trap '' TERM; sh -c 'trap "" TERM; sleep 600' & echo ready; wait`)
 	s.line()
 	began := time.Now()
 	s.lease.end(silence)
 	s.rest() // ends when no process is left that could write
-	if took, reserve := time.Since(began), Reserve(4*time.Second); took >= reserve ||
-		took < DefaultKillAfter(4*time.Second) {
+	if took, reserve := time.Since(began), Reserve(timeout); took >= reserve || took < DefaultKillAfter(timeout) {
 		t.Errorf("it was dead after %v, with a reserve of %v", took, reserve)
 	}
 	if out := s.outcome(); !out.Killed || out.Status != 128+9 {
