@@ -11,7 +11,7 @@ DURATION ?= 10m
 SEED ?= 0
 ACT ?= 0
 
-.PHONY: list run test check race fuzz fuzz-short bench bench-peers soak chaos
+.PHONY: list run test check race fuzz fuzz-short bench bench-peers engine soak chaos
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -50,6 +50,9 @@ bench: ## the benchmarks, in a form that benchstat reads
 
 bench-peers: ## the race against etcd and ZooKeeper, half an hour; flags in BENCH_PEERS
 	cd bench && $(GO) build -o ../bin/bench . && ../bin/bench run $(BENCH_PEERS)
+
+engine: ## after a change of the engine's version: what is set in it from outside must still be there
+	$(GO) test ./shard/raftlog -run 'TestTheEngine|TestABatchTakesLittleMemory' -count 1 -v
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v

@@ -46,11 +46,12 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	_ = c.Close()
 	s.stop()
 	found = find(snapshots)
-	current := find("CURRENT")
-	if len(found) == 0 || len(current) == 0 {
-		t.Fatalf("the snapshots are %v, the stores %v", found, current)
+	segments := find("*.wal")
+	if len(found) == 0 || len(segments) == 0 {
+		t.Fatalf("the snapshots are %v, the segments %v", found, segments)
 	}
-	for _, path := range append(found[len(found)-1:], current[0], filepath.Join(p.Dir, identity.LogName, "host.json")) {
+	record := filepath.Join(p.Dir, identity.LogName, "host.json")
+	for _, path := range []string{found[len(found)-1], segments[0], record} {
 		away := filepath.Join(t.TempDir(), "away")
 		if err := os.Rename(path, away); err != nil {
 			t.Fatal(err)

@@ -12,37 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cockroachdb/pebble/sstable"
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/lni/vfs"
 )
-
-const tableSuffix = ".sst"
-
-func isTable(name string) bool { return filepath.Ext(name) == tableSuffix }
-
-// verifyTable compares all blocks of a table with their checksums. The store does that for each block when it first
-// needs it, which may be long after it was opened, and stops the process where they differ. An error is an ErrDamaged.
-func verifyTable(disk vfs.FS, name string) (err error) {
-	file, err := disk.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if panicked := recover(); panicked != nil { // the reader follows a damaged length
-			err = damagedFile(name, 0, fmt.Errorf("%v", panicked))
-		}
-	}()
-	table, err := sstable.NewReader(file, sstable.ReaderOptions{})
-	if err != nil {
-		return damagedFile(name, 0, err)
-	}
-	defer table.Close()
-	if err := table.ValidateBlockChecksums(); err != nil {
-		return damagedFile(name, 0, err)
-	}
-	return nil
-}
 
 // A snapshot is a file of the engine: length of the head (8 bytes), head, zeros up to a KiB; blocks of 2 MiB, each with
 // its CRC32 (4); the length of all blocks (8); 8 bytes that are always the same. The engine reads it when it starts the

@@ -17,17 +17,6 @@ import (
 
 const testShard = 7
 
-// testOwnStore makes all hosts of tests use the log store of package logdb. Processes that tests start inherit it.
-var testOwnStore = os.Getenv("RAFTLOG_TEST_STORE") == "logdb"
-
-// onlyEngineStore skips what is about files that only the engine's own log store has.
-func onlyEngineStore(t *testing.T) {
-	t.Helper()
-	if testOwnStore {
-		t.Skip("about files of the engine's own log store")
-	}
-}
-
 // member is a host of a test cluster, closed or open.
 type member struct {
 	t       testing.TB
@@ -48,7 +37,7 @@ func newCluster(t testing.TB, hosts int, change func(*Config)) []*member {
 	for _, id := range slices.Sorted(maps.Keys(addresses)) {
 		config := Config{
 			Host: id, DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
-			Members: addresses, Deployment: 42, Logger: testLogger(t), ownStore: testOwnStore,
+			Members: addresses, Deployment: 42, Logger: testLogger(t),
 			// A machine that is busy with other tests must not look like one that has failed.
 			ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}

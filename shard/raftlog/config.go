@@ -35,7 +35,7 @@ const (
 	DefaultSnapshotEntries = 50_000
 	// DefaultKeepEntries is what a host may miss in a restart without being sent a snapshot.
 	DefaultKeepEntries = 10_000
-	// DefaultWorkers shares one fsync between all shards of a host.
+	// DefaultWorkers steps all shards of a host in one goroutine.
 	DefaultWorkers = 1
 )
 
@@ -114,15 +114,13 @@ type Config struct {
 	// KeepEntries is how many batches before a snapshot stay in the log, for followers that lag.
 	KeepEntries int
 
-	// Workers is how many goroutines step the shards, each with a log store of its own: shards of one worker share
-	// fsyncs. It is fixed when the data directory is first used.
+	// Workers is how many goroutines step the shards. All shards of one stand still while it syncs; workers that save
+	// at the same time share a sync. It is fixed when the data directory is first used.
 	Workers int
 
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
 	Synced func(time.Duration)
 
-	// ownStore makes the engine use the log store of package logdb. Only tests set it.
-	ownStore bool
 	// Transfers is notified, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
 	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as

@@ -17,10 +17,11 @@ import (
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
-	// recordFormat is that of the record and of all that the directory holds. 2: marks and seals. 3: what the log holds
-	// has levels.
-	recordFormat       = 3
-	formatBeforeLevels = 2
+	// recordFormat is that of the record and of all that the directory holds. Formats 2 and 3 had the log in the
+	// engine's own store. 4: it is in that of package logdb.
+	recordFormat = 4
+	// oldestFormat is the oldest that has had a record. What is older than recordFormat cannot be read any more.
+	oldestFormat = 2
 )
 
 // directoryRecord says which host a data directory belongs to. The engine checks some of it too, but only after it has
@@ -118,7 +119,10 @@ func checkDirectory(c Config) error {
 // compare returns an error where a directory with this record is not that of a host whose record is want.
 func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	switch {
-	case d.Format != want.Format && d.Format != formatBeforeLevels:
+	case d.Format >= oldestFormat && d.Format < want.Format:
+		return fmt.Errorf("%w: %s has format %d of an earlier version, which kept the log in another way; this "+
+			"version has format %d. Nothing in it was changed: %s", ErrFormat, dir, d.Format, want.Format, moveAdvice)
+	case d.Format != want.Format:
 		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
 			ErrFormat, dir, d.Format, want.Format)
 	case d.Deployment != want.Deployment:
@@ -142,15 +146,11 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	return nil
 }
 
-// record writes the record of the directory, once the engine has accepted it. A directory of the format before levels
-// gets the record of this format: from then on an earlier version refuses it.
+// record writes the record of the directory, once the engine has accepted it, unless there is one.
 func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
-	if text, err := os.ReadFile(path); err == nil {
-		var found directoryRecord
-		if json.Unmarshal(text, &found) == nil && found.Format == recordFormat {
-			return nil
-		}
+	if _, err := os.Stat(path); err == nil {
+		return nil
 	}
 	hostname, err := os.Hostname()
 	if err != nil {

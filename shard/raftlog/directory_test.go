@@ -54,35 +54,48 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 	one.open() // it is as it was
 }
 
-// TestADirectoryOfTheFormatBeforeLevelsIsAccepted: the version that filled the directory refuses it from then on.
-func TestADirectoryOfTheFormatBeforeLevelsIsAccepted(t *testing.T) {
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone: the error says what it is and what to do.
+func TestADirectoryOfAnEarlierLogIsRefusedAndLeftAlone(t *testing.T) {
 	one := newCluster(t, 1, nil)[0]
-	one.open()
-	one.close()
-	path := filepath.Join(one.config.DataDir, recordFile)
-	format := func() (found directoryRecord) {
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &found)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	before := format()
-	before.Format = formatBeforeLevels
-	text, err := json.Marshal(before)
-	if err == nil {
-		err = os.WriteFile(path, text, 0o640)
-	}
+	hostname, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	one.open()
-	one.close()
-	if got := format().Format; got != recordFormat {
-		t.Errorf("the record has format %d, want %d", got, recordFormat)
+	record := recordOf(one.config.withDefaults(), hostname)
+	for format := oldestFormat; format < recordFormat; format++ {
+		record.Format = format
+		text, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{
+			lockFile: "", recordFile: string(text), "machine/1/logdb-0/CURRENT": "MANIFEST-000001\n",
+		}
+		for name, text := range want {
+			path := filepath.Join(one.config.DataDir, name)
+			err := os.MkdirAll(filepath.Dir(path), 0o750)
+			if err := errors.Join(err, os.WriteFile(path, []byte(text), 0o640)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused(t, one.config, ErrFormat)
+		if _, err := Open(one.config); !strings.Contains(err.Error(), moveAdvice) {
+			t.Errorf("it does not say how to go on: %v", err)
+		}
+		found := make(map[string]string)
+		for _, path := range named(t, one.config.DataDir, isFile) {
+			text, _ := os.ReadFile(path)
+			name, _ := filepath.Rel(one.config.DataDir, path)
+			found[name] = string(text)
+		}
+		if !maps.Equal(found, want) {
+			t.Errorf("it has %q, had %q", found, want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 var (
@@ -44,10 +46,8 @@ var engineOpenErrors = []struct {
 	{"hard setting changed", ErrWorkersChanged, "set the number of workers back"},
 	{"settings changed", ErrWorkersChanged,
 		"set the number of workers back, and remove dragonboat-hard-settings.json from the working directory"},
-	{"logdb type changed", ErrFormat, "use the version that filled the directory"},
-	{"incompatible LogDB data format", ErrFormat, "use the version that filled the directory"},
-	{"using new LogDB on existing Raft Log", ErrFormat, "use the version that filled the directory"},
-	{"is damaged", ErrDamaged, repairAdvice},
+	{"logdb type changed", ErrFormat, moveAdvice},
+	{"incompatible LogDB data format", ErrFormat, moveAdvice},
 	{"malformed", ErrDamaged, repairAdvice},
 	{"corrupt", ErrDamaged, repairAdvice},
 	{"checksum", ErrDamaged, repairAdvice},
@@ -56,6 +56,9 @@ var engineOpenErrors = []struct {
 
 // explainOpen turns an error of the engine into one that says what to do.
 func explainOpen(c Config, err error) error {
+	if d, ok := errors.AsType[*wal.DamageError](err); ok {
+		err = damageOf(d)
+	}
 	if errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
 	}
@@ -70,10 +73,12 @@ func explainOpen(c Config, err error) error {
 // ErrDamaged is returned by Open for a data directory in which a file is not what was written.
 var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
 
+// moveAdvice is what to do with a directory that another version filled.
+const moveAdvice = "use the version that filled it; see \"Upgrading\" in docs/operating.md"
+
 const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
 
-// damage is an ErrDamaged that names the file. It wraps no other error, because it passes through the engine's store,
-// which drops the text of errors that wrap others.
+// damage is an ErrDamaged that names the file.
 type damage struct {
 	file  string
 	at    int   // -1: it is missing
@@ -84,6 +89,14 @@ type damage struct {
 func missingFile(name string) error { return &damage{file: name, at: -1} }
 
 func damagedFile(name string, at int, cause error) error { return &damage{name, at, cause} }
+
+// damageOf is the damage of a file of the log.
+func damageOf(d *wal.DamageError) error {
+	if d.Missing {
+		return missingFile(d.File)
+	}
+	return damagedFile(d.File, int(d.Offset), nil)
+}
 
 // Error implements error.
 func (d *damage) Error() string {

@@ -13,6 +13,7 @@ import (
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/statemachine"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
 // Host is the replicas of one process: the logs of all its shards. Its methods may be called from any goroutine.
@@ -22,7 +23,7 @@ type Host struct {
 	engine *dragonboat.NodeHost
 	lock   *directoryLock
 	events *events
-	disk   *files
+	store  *logdb.DB
 	// followers is filled by the transport.
 	followers *followers
 
@@ -45,15 +46,10 @@ func Open(config Config) (*Host, error) {
 		return nil, err
 	}
 	config.Members = maps.Clone(config.Members) // read by many goroutines from now on
-	return open(config, newFiles(int64(config.storeBuffer()), config.Synced))
+	return open(config, systemDisk())
 }
 
-func open(c Config, disk *files) (_ *Host, err error) {
-	defer func() {
-		if err != nil {
-			disk.close()
-		}
-	}()
+func open(c Config, disk *disk) (_ *Host, err error) {
 	factory := &transportFactory{config: &c, followers: newFollowers()}
 	if c.TLS != nil {
 		if factory.tls, err = c.TLS.load(); err != nil {
@@ -87,14 +83,20 @@ func open(c Config, disk *files) (_ *Host, err error) {
 		}()
 	}
 	routeEngineLog(c.Logger)
+	reportEntrySlices(c.Logger)
 	h := &Host{
-		config: c, tls: factory.tls, followers: factory.followers, lock: lock, disk: disk,
+		config: c, tls: factory.tls, followers: factory.followers, lock: lock,
 		logs: make(map[uint64]*Log), stop: make(chan struct{}),
 	}
 	factory.runs = func(shardID uint64) bool { return h.log(shardID) != nil }
 	h.events = newEvents(h)
 	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
-	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, h.disk))
+	store := disk.store(c)
+	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, disk, store))
+	h.store = store.db
+	if store.err != nil {
+		err = store.err
+	}
 	if err == nil && h.engine == nil {
 		// The engine swallows a panic of its own whose value is no error.
 		err = errors.New(lastEnginePanic())
@@ -206,7 +208,6 @@ func (h *Host) Close() error {
 		close(h.stop)
 		h.running.Wait()
 		h.engine.Close()
-		h.disk.close()
 		h.lock.release()
 	})
 	return nil

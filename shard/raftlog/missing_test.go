@@ -24,6 +24,8 @@ func named(t *testing.T, dir string, is func(path string) bool) (found []string)
 	return found
 }
 
+func isSegment(path string) bool { return filepath.Ext(path) == ".wal" }
+
 // refusedWithout takes a file away, and checks that the host names it and opens again when it is back.
 func refusedWithout(t *testing.T, one *member, path string) {
 	t.Helper()
@@ -51,24 +53,20 @@ func TestAHostNamesWhatIsMissing(t *testing.T) {
 	one.config.Used = true
 	refusedWithout(t, one, filepath.Join(one.config.DataDir, recordFile))
 	one.close()
-	first := isCurrent
-	if testOwnStore {
-		first = func(path string) bool { return filepath.Ext(path) == ".wal" }
-	}
-	refusedWithout(t, one, named(t, one.config.DataDir, first)[0])
+	refusedWithout(t, one, named(t, one.config.DataDir, isSegment)[0])
 	one.machine.awaitBatches(t, want)
 }
 
 func TestASnapshotThatIsMissingIsNamedBeforeTheEngineStops(t *testing.T) {
-	f, name := filesIn(t)
+	d, dir := systemDisk(), t.TempDir()
 	var told error
-	f.damaged = func(err error) { told = err }
-	path := name("snapshot-0000000000000010/snapshot-0000000000000010" + snapshotSuffix)
-	_, err := f.Open(path)
+	d.damaged = func(err error) { told = err }
+	path := filepath.Join(dir, "snapshot-0000000000000010", "snapshot-0000000000000010"+snapshotSuffix)
+	_, err := d.Open(path)
 	if !errors.Is(err, ErrDamaged) || told != err || !strings.Contains(err.Error(), path+" is missing") {
 		t.Errorf("have %v, told of %v", err, told)
 	}
-	if _, err := f.Open(name("other")); !errors.Is(err, fs.ErrNotExist) || told == err {
+	if _, err := d.Open(filepath.Join(dir, "other")); !errors.Is(err, fs.ErrNotExist) || told == err {
 		t.Errorf("have %v of a file that may be missing", err)
 	}
 }

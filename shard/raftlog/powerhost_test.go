@@ -16,7 +16,26 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
 )
 
-var powerHosts = flag.Int("power.hosts", 24, "how many images of power failures a whole host is opened on")
+var (
+	powerHosts = flag.Int("power.hosts", 24, "how many images of power failures a whole host is opened on")
+	powerSeed  = flag.Uint64("power.seed", 0,
+		"the seed of what is written and where the power fails; 0: another one each time")
+)
+
+func powerRandom(t *testing.T) *rand.Rand {
+	seed := *powerSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-power.seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// recordedDisk is the disk of a host whose files are recorded, and those of the log short.
+func recordedDisk(r *outage.Recorder) *disk {
+	openData := func(name string) (direct.File, error) { return r.OpenData(name) }
+	return &disk{FS: r, openData: openData, segmentBytes: 1 << 20}
+}
 
 // firstOpening is how many things are done to files, about, until a host is open for the first time.
 const firstOpening = 150
@@ -49,9 +68,7 @@ func (p *powerHost) live(batches int, forget func(string) bool) *outage.Recordin
 		outage.NewDisk(p.root))
 	r.Forget = forget
 	for range 2 {
-		disk := newFiles(1<<20, nil)
-		disk.FS, disk.open = r, openRecorded(r)
-		host, err := open(p.config, disk)
+		host, err := open(p.config, recordedDisk(r))
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	cut := func(b []byte) []byte { return b[:len(b)/2] }
 	flip := func(at int) func([]byte) []byte {
 		return func(b []byte) []byte {
-			written := len(bytes.TrimRight(b, "\x00")) // log files and manifests are longer than what is in them
+			written := len(bytes.TrimRight(b, "\x00")) // segments of the log are longer than what is in them
 			b[written/at] ^= 0x10
 			return b
 		}
@@ -68,9 +68,8 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	}{
 		{"identity.json", "cut", cut}, {"identity.json", "changed", flip(2)},
 		{"host.json", "cut", cut}, {"host.json", "changed", flip(2)},
-		{"CURRENT", "cut", cut}, {"CURRENT", "changed", flip(2)},
-		{"MANIFEST-", "cut", cut}, {"MANIFEST-", "changed", flip(100)},
-		{".log", "changed", flip(20)},
+		{"dragonboat.ds", "cut", cut}, {"NODEHOST.ID", "changed", flip(2)},
+		{".wal", "cut", cut}, {".wal", "changed", flip(2)},
 	} {
 		t.Run(broken.kind+" "+broken.how, func(t *testing.T) {
 			copied := filepath.Join(filepath.Dir(whole), "copy")

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
 	pb "github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Factory opens the store for an engine. It implements config.LogDBFactory.
+// Factory opens the store. What embeds it and has Create is a config.LogDBFactory.
 type Factory struct {
 	Disk wal.Disk
 	// SegmentBytes is the size that the log's files grow to, wal.DefaultSegmentBytes where it is 0.
@@ -38,17 +37,8 @@ const (
 	logDir = "log"
 )
 
-// Name implements config.LogDBFactory.
+// Name is the name of the store.
 func (*Factory) Name() string { return storeName }
-
-// Create implements config.LogDBFactory.
-func (f *Factory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, dirs, _ []string) (raftio.ILogDB, error) {
-	db, err := f.Open(dirs[0])
-	if err != nil {
-		return nil, err // without a type
-	}
-	return db, nil
-}
 
 // Open opens the store below a directory.
 func (f *Factory) Open(dir string) (*DB, error) {

@@ -54,7 +54,8 @@ func (s span) noted(note any) span {
 // era is a time in which a store ran, from an opening to a power failure or a kill.
 type era struct {
 	recording *outage.Recording
-	states    []*model // after each step
+	closed    *outage.Recording // the same, and how the store was closed
+	states    []*model          // after each step
 	texts     []string
 	begin     span
 }
@@ -116,6 +117,7 @@ func (p *power) live(disk *outage.Disk, states []*model, begin span, steps int) 
 	defer func() {
 		e.recording = r.Recording()
 		err = errors.Join(err, db.Close())
+		e.closed = r.Recording()
 	}()
 	now, err := e.find(db, begin)
 	if err != nil {

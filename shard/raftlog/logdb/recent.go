@@ -16,6 +16,9 @@ type recent struct {
 	mu    sync.Mutex
 	used  int64
 	queue []*chunk // oldest first
+	// What the next chunks are made of: most are of one short entry, and two allocations for each would show.
+	chunks []chunk
+	spare  []pb.Entry
 }
 
 // chunk is the entries of one record.
@@ -24,18 +27,26 @@ type chunk struct {
 	bytes   int64
 }
 
-// chunkBytes is about what a chunk takes beside its entries.
-const chunkBytes = 128
+const (
+	// chunkBytes is about what a chunk takes beside its entries.
+	chunkBytes = 128
+	// allocatedTogether is for how many chunks, or entries, memory is allocated at once. It is free when none of them
+	// is kept, so long entries have their own.
+	allocatedTogether = 32
+	longEntries       = 16 << 10
+)
 
 // add keeps the entries of a record, and no longer those that were kept for the longest time. The commands are shared
 // with the engine, which does not change them.
 func (r *recent) add(entries []pb.Entry) *chunk {
-	c := &chunk{entries: slices.Clone(entries), bytes: chunkBytes}
+	bytes := int64(chunkBytes)
 	for i := range entries {
-		c.bytes += int64(unsafe.Sizeof(entries[i])) + int64(len(entries[i].Cmd))
+		bytes += int64(unsafe.Sizeof(entries[i])) + int64(len(entries[i].Cmd))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	c := r.newChunk()
+	c.entries, c.bytes = r.clone(entries, bytes), bytes
 	r.queue = append(r.queue, c)
 	r.used += c.bytes
 	for r.used > r.limit {
@@ -46,6 +57,31 @@ func (r *recent) add(entries []pb.Entry) *chunk {
 		old.entries = nil
 	}
 	return c
+}
+
+// newChunk returns an empty chunk. The lock is held.
+func (r *recent) newChunk() *chunk {
+	if len(r.chunks) == 0 {
+		r.chunks = make([]chunk, allocatedTogether)
+	}
+	c := &r.chunks[0]
+	r.chunks = r.chunks[1:]
+	return c
+}
+
+// clone copies entries of that many bytes. The lock is held.
+func (r *recent) clone(entries []pb.Entry, bytes int64) []pb.Entry {
+	if bytes > longEntries {
+		return slices.Clone(entries)
+	}
+	n := len(entries)
+	if n > len(r.spare) {
+		r.spare = make([]pb.Entry, max(n, allocatedTogether))
+	}
+	cloned := r.spare[:n:n]
+	copy(cloned, entries)
+	r.spare = r.spare[n:]
+	return cloned
 }
 
 // entries returns the entries of a chunk, nil where they are not kept.

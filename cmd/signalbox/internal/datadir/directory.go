@@ -18,9 +18,9 @@ import (
 
 // What is in a data directory, by name.
 const (
-	lockFile   = "lock"
-	recordFile = "host.json"
-	logPrefix  = "logdb-"
+	lockFile      = "lock"
+	recordFile    = "host.json"
+	segmentSuffix = ".wal"
 )
 
 // Directory is a data directory that is inspected.
@@ -118,7 +118,7 @@ func (d *Directory) scan() error {
 		file := File{inside, info.Size()}
 		if s, ok := snapshotOf(file, info.ModTime()); ok {
 			d.Snapshots = append(d.Snapshots, s)
-		} else if strings.HasPrefix(filepath.Base(filepath.Dir(path)), logPrefix) {
+		} else if filepath.Ext(path) == segmentSuffix {
 			d.Logs = append(d.Logs, file)
 		}
 		return nil

@@ -104,7 +104,7 @@ func TestSnapshotsAreFoundByTheirNames(t *testing.T) {
 		folder + "snapshot-12-3/snapshot-00000000000000AF" + file:             {Shard: 12, Index: 0xAF},
 		folder + "snapshot-1-3/snapshot-00000000000000AF-1.generating" + file: nil,
 		folder + "snapshot-1-3/snapshot-00000000000000AF/snapshot.message":    nil,
-		"raft/vm/1/logdb-0/000002.log":                                        nil,
+		"raft/vm/1/log/000000000002.wal":                                      nil,
 	} {
 		got, ok := snapshotOf(File{Path: path}, time.Time{})
 		if ok != (want != nil) || ok && (got.Shard != want.Shard || got.Index != want.Index) {

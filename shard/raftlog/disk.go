@@ -1,0 +1,72 @@
+package raftlog
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/lni/dragonboat/v4/config"
+	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// disk is the file system of a host. The log store has it as it is; for what the engine keeps beside the log it
+// completes two things: a power failure leaves no half of a file that the engine expects to be whole (wholefile.go),
+// and a snapshot that is missing is named.
+type disk struct {
+	vfs.FS
+	openData func(name string) (direct.File, error) // a file of the log
+	// damaged, where set, is called with a snapshot that is missing when the engine needs it. The engine removes no
+	// snapshot that a record of the log still refers to, so another program has removed it.
+	damaged func(error)
+	// segmentBytes is the size that files of the log grow to; 0: that of the store.
+	segmentBytes int64
+}
+
+func systemDisk() *disk { return &disk{FS: vfs.Default, openData: direct.Open} }
+
+// store returns what opens the log store of a host.
+func (d *disk) store(c Config) *storeFactory {
+	return &storeFactory{Factory: logdb.Factory{
+		Disk: wal.Disk{FS: d.FS, OpenData: d.openData}, SegmentBytes: d.segmentBytes,
+		Existing: c.Used, Synced: c.Synced,
+	}}
+}
+
+// storeFactory opens the log store for the engine, and keeps what the engine hides: the store, and the error.
+type storeFactory struct {
+	logdb.Factory
+	db  *logdb.DB
+	err error
+}
+
+// Create implements config.LogDBFactory.
+func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, dirs, _ []string) (
+	raftio.ILogDB, error) {
+	if s.db, s.err = s.Open(dirs[0]); s.err != nil {
+		return nil, s.err
+	}
+	return s.db, nil
+}
+
+// Create implements vfs.FS.
+func (d *disk) Create(name string) (vfs.File, error) {
+	if isWhole(name) {
+		return createWhole(d.FS, name)
+	}
+	return d.FS.Create(name)
+}
+
+// Open implements vfs.FS.
+func (d *disk) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
+	file, err := d.FS.Open(name, options...)
+	if isSnapshot(name) && errors.Is(err, fs.ErrNotExist) {
+		err = missingFile(name)
+		if d.damaged != nil {
+			d.damaged(err)
+		}
+	}
+	return file, err
+}

@@ -1,0 +1,150 @@
+package logdb
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+var powerFlips = flag.Int("logdb.flips", 1000, "how many bits are flipped in the files of a store, one at a time")
+
+// flipped is a store in whose files bits are flipped.
+type flipped struct {
+	era     *era
+	allowed span
+	image   *outage.Disk
+	random  *rand.Rand
+	refused int
+	opened  int
+}
+
+// newFlipped fills a store, and closes it or kills it.
+func newFlipped(t *testing.T, closed bool) *flipped {
+	t.Helper()
+	p := &power{random: testRandom(t)}
+	e, err := p.live(outage.NewDisk(testDir), []*model{newModel()}, span{}, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &flipped{era: e, random: p.random}
+	var safes []int
+	e.recording.Replay(func(_ int, d *outage.Disk, note any) bool {
+		if n, ok := note.(safe); ok {
+			safes = append(safes, n.state)
+		}
+		f.image = d
+		return true
+	})
+	f.allowed = span{safes[len(safes)-2], len(e.states) - 1} // nothing says that what was synced last was synced
+	if closed {
+		f.allowed.low = f.allowed.high
+		e.closed.Replay(func(_ int, d *outage.Disk, _ any) bool {
+			f.image = d
+			return true
+		})
+	}
+	return f
+}
+
+// put makes the files of the store in a file system of their own.
+func (f *flipped) put() (roomy, error) {
+	fs := newMemory()
+	return fs, f.image.Put(testDir, fs, testDir)
+}
+
+// files returns the content of the files of the log.
+func (f *flipped) files(t *testing.T) map[string][]byte {
+	t.Helper()
+	fs, err := f.put()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(testDir, logDir)
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string][]byte)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		file, err := fs.Open(path)
+		if err == nil {
+			files[path], err = io.ReadAll(file)
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// flip opens the store with one bit of a file that is not what it was.
+func (f *flipped) flip(name string, data []byte, at int) error {
+	fs, err := f.put()
+	if err != nil {
+		return err
+	}
+	bad := bytes.Clone(data)
+	bad[at] ^= 1 << f.random.IntN(8)
+	if err := overwrite(fs, name, bad); err != nil {
+		return err
+	}
+	db, err := openOn(memoryDisk(fs))
+	if err != nil {
+		f.refused++
+		if !errors.Is(err, wal.ErrDamaged) || !strings.Contains(err.Error(), name) {
+			return fmt.Errorf("it is not called damaged, or the file is not named: %w", err)
+		}
+		return nil
+	}
+	f.opened++
+	_, err = f.era.find(db, f.allowed)
+	return errors.Join(err, db.Close())
+}
+
+func overwrite(fs vfs.FS, name string, data []byte) error {
+	file, err := fs.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
+}
+
+// TestNothingWrongIsReadFromAFlippedStore flips bits all over the files of a store, most of them where a file holds
+// something. Either they do not matter, or the store is refused, and the file is named.
+func TestNothingWrongIsReadFromAFlippedStore(t *testing.T) {
+	for name, closed := range map[string]bool{"closed": true, "killed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFlipped(t, closed)
+			files := f.files(t)
+			for name, data := range files {
+				end := len(bytes.TrimRight(data, "\x00"))
+				for range *powerFlips / 2 / len(files) {
+					at := f.random.IntN(len(data))
+					if f.random.IntN(20) > 0 {
+						at = f.random.IntN(end)
+					}
+					if err := f.flip(name, data, at); err != nil {
+						t.Fatalf("%s, byte %d of %d: %v", name, at, len(data), err)
+					}
+				}
+			}
+			t.Logf("%d files: refused %d times, opened %d times", len(files), f.refused, f.opened)
+			if f.refused < *powerFlips/8 {
+				t.Errorf("it was refused %d times only", f.refused)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package raftlog
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/lni/vfs"
+)
+
+// wholeNames are the files that the engine makes in a new directory, and which it takes for damaged for ever where a
+// power failure left half of one. Here they have another name until they are complete.
+var wholeNames = map[string]bool{"dragonboat.ds": true, "NODEHOST.ID": true}
+
+const wholeSuffix = ".new"
+
+func isWhole(name string) bool { return wholeNames[filepath.Base(name)] }
+
+// wholeFile gets its final name when it is closed, if it was synced after the last write.
+type wholeFile struct {
+	vfs.File
+	fs       vfs.FS
+	name     string
+	complete bool // it was synced, and not written since
+}
+
+func createWhole(fs vfs.FS, name string) (vfs.File, error) {
+	file, err := fs.Create(name + wholeSuffix)
+	if err != nil {
+		return nil, err
+	}
+	return &wholeFile{File: file, fs: fs, name: name}, nil
+}
+
+// Write implements vfs.File.
+func (w *wholeFile) Write(p []byte) (int, error) {
+	w.complete = false
+	return w.File.Write(p)
+}
+
+// Sync implements vfs.File.
+func (w *wholeFile) Sync() error {
+	err := w.File.Sync()
+	w.complete = err == nil
+	return err
+}
+
+// Close implements vfs.File.
+func (w *wholeFile) Close() error {
+	if err := w.File.Close(); err != nil || !w.complete {
+		return err
+	}
+	return w.fs.Rename(w.name+wholeSuffix, w.name)
+}
+
+func readFile(fs vfs.FS, name string) ([]byte, error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	text := make([]byte, info.Size())
+	_, err = io.ReadFull(file, text)
+	return text, errors.Join(err, file.Close())
+}
+
+// writeDurably writes a file so that a power failure leaves either all of it or none.
+func writeDurably(fs vfs.FS, name string, text []byte) error {
+	file, err := createWhole(fs, name)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return syncDirectory(fs, filepath.Dir(name))
+}
+
+// syncDirectory makes the names in a directory durable.
+func syncDirectory(fs vfs.FS, dir string) error {
+	directory, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
