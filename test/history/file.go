@@ -22,6 +22,11 @@ type line struct {
 	Request *Request      `json:"request,omitempty"`
 	Target  *Target       `json:"target,omitempty"`
 	Rollout *RolloutFinal `json:"rollout,omitempty"`
+
+	Call     *ProcessCall   `json:"call,omitempty"`
+	Exchange *Exchange      `json:"exchange,omitempty"`
+	Change   *ProcessChange `json:"change,omitempty"`
+	Process  *ProcessFinal  `json:"process,omitempty"`
 }
 
 // Save writes the history as lines of JSON: its title first, then each thing that was recorded.
@@ -44,6 +49,10 @@ func (h *History) Save(w io.Writer) error {
 	putAll(put, h.Requests, func(r *Request) line { return line{Request: r} })
 	putAll(put, h.Targets, func(t *Target) line { return line{Target: t} })
 	putAll(put, h.Rollouts, func(f *RolloutFinal) line { return line{Rollout: f} })
+	putAll(put, h.Calls, func(c *ProcessCall) line { return line{Call: c} })
+	putAll(put, h.Exchanges, func(x *Exchange) line { return line{Exchange: x} })
+	putAll(put, h.Changes, func(c *ProcessChange) line { return line{Change: c} })
+	putAll(put, h.Processes, func(f *ProcessFinal) line { return line{Process: f} })
 	if err == nil {
 		err = out.Flush()
 	}
@@ -100,7 +109,8 @@ func (h *History) add(l *line) bool {
 	return addTo(&h.Operations, l.Operation) || addTo(&h.Holds, l.Hold) || addTo(&h.Writes, l.Write) ||
 		addTo(&h.Views, l.View) || addTo(&h.Sessions, l.Session) || addTo(&h.Faults, l.Fault) ||
 		addTo(&h.Finals, l.Final) || addTo(&h.Requests, l.Request) || addTo(&h.Targets, l.Target) ||
-		addTo(&h.Rollouts, l.Rollout)
+		addTo(&h.Rollouts, l.Rollout) || addTo(&h.Calls, l.Call) || addTo(&h.Exchanges, l.Exchange) ||
+		addTo(&h.Changes, l.Change) || addTo(&h.Processes, l.Process)
 }
 
 // addTo adds a thing to its list, where there is one.

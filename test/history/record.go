@@ -201,6 +201,11 @@ type History struct {
 	Requests []Request      `json:"-"`
 	Targets  []Target       `json:"-"`
 	Rollouts []RolloutFinal `json:"-"`
+	// Calls, Exchanges, Changes and Processes are about coordination processes.
+	Calls     []ProcessCall   `json:"-"`
+	Exchanges []Exchange      `json:"-"`
+	Changes   []ProcessChange `json:"-"`
+	Processes []ProcessFinal  `json:"-"`
 	// Notes are the findings of those that recorded.
 	Notes []string `json:"notes,omitempty"`
 }

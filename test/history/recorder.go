@@ -44,6 +44,11 @@ type Entry struct {
 	Target    *Target    `json:"target,omitempty"`
 	// Joined says that an instance has joined, or takes part no more where it has no session.
 	Joined *Joined `json:"joined,omitempty"`
+
+	Call     *ProcessCall   `json:"call,omitempty"`
+	Exchange *Exchange      `json:"exchange,omitempty"`
+	Change   *ProcessChange `json:"change,omitempty"`
+	Part     *ProcessPart   `json:"part,omitempty"`
 }
 
 // Note is a finding of a client itself.
@@ -59,6 +64,9 @@ type entryKey struct {
 	client int
 	number uint64
 }
+
+// neverReported is the error of what a client began and did not end.
+const neverReported = "its client never reported the outcome"
 
 // own is the client of operations that the test itself carries out.
 const own = -1
@@ -95,6 +103,7 @@ type Recorder struct {
 	last       map[int]View // of each watcher
 	lastOwn    uint64
 	rollouts   rolloutRecord
+	processes  processRecord
 }
 
 // NewRecorder begins to record.
@@ -102,7 +111,7 @@ func NewRecorder(title string, c *Clock) *Recorder {
 	return &Recorder{
 		Clock: c, title: title, operations: make(map[entryKey]Operation), sessions: make(map[entryKey]Session),
 		holds: make(map[entryKey]Hold), store: make(Store), last: make(map[int]View),
-		rollouts: newRolloutRecord(),
+		rollouts: newRolloutRecord(), processes: newProcessRecord(),
 	}
 }
 
@@ -129,10 +138,10 @@ func (r *Recorder) Add(e Entry) {
 		r.last[e.View.Watcher] = *e.View
 	case e.Fault != nil:
 		r.faults = append(r.faults, *e.Fault)
-	case e.Note == nil:
-		r.rollouts.add(k, &e)
-	default:
+	case e.Note != nil:
 		r.notes = append(r.notes, *e.Note)
+	case !r.processes.add(k, &e):
+		r.rollouts.add(k, &e)
 	}
 }
 
@@ -206,6 +215,7 @@ func (r *Recorder) ClientDied(client int, at Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rollouts.clientDied(client)
+	r.processes.clientDied(client)
 	for k, s := range r.sessions {
 		if k.client == client && s.To == Never {
 			s.To, s.End, s.Detail = max(at, s.From), Closed, why
@@ -302,7 +312,7 @@ func (r *Recorder) History() *History {
 	}
 	for _, o := range r.operations {
 		if o.Outcome == "" {
-			o.Outcome, o.Error, o.Returned = Unknown, "its client never reported the outcome", now
+			o.Outcome, o.Error, o.Returned = Unknown, neverReported, now
 		}
 		h.Operations = append(h.Operations, o)
 	}
@@ -325,6 +335,7 @@ func (r *Recorder) History() *History {
 	slices.SortStableFunc(h.Writes, func(a, b Write) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(h.Views, func(a, b View) int { return cmp.Compare(a.At, b.At) })
 	r.rollouts.addTo(h, now)
+	r.processes.addTo(h, now)
 	return h
 }
 

@@ -15,10 +15,10 @@ type Rollout struct {
 // String returns both names.
 func (r Rollout) String() string { return r.Node + " " + r.Name }
 
-// findings are where a rule about rollouts is broken.
+// findings are where a rule about rollouts or processes is broken.
 type findings []string
 
-func (f *findings) add(of Rollout, format string, args ...any) {
+func (f *findings) add(of fmt.Stringer, format string, args ...any) {
 	*f = append(*f, fmt.Sprintf("%v: %s", of, fmt.Sprintf(format, args...)))
 }
 

@@ -61,7 +61,7 @@ func (r *rolloutRecord) clientDied(client int) {
 func (r *rolloutRecord) addTo(h *History, now Time) {
 	for _, x := range r.requests {
 		if x.Outcome == "" {
-			x.Outcome, x.Error, x.Returned = Unknown, "its client never reported the outcome", now
+			x.Outcome, x.Error, x.Returned = Unknown, neverReported, now
 		}
 		h.Requests = append(h.Requests, x)
 	}

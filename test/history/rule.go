@@ -27,6 +27,11 @@ var Rules = []Rule{
 	{"pauses", Pauses},
 	{"reached", Reached},
 	{"converged", Converged},
+	{"handlers", Handlers},
+	{"exchanges", Exchanges},
+	{"epochs", Epochs},
+	{"causes", Causes},
+	{"rounds", Rounds},
 }
 
 // Finding is where a history breaks a rule.

@@ -1,0 +1,144 @@
+package history
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Causes checks that no epoch opens without a cause: between an epoch and the next one somebody joined, left or was
+// put out, a session ended, a round was given up, or an operator did something. Each cause is one for one epoch at the
+// most, so a reconnect or a change of leader that opened one would be noticed.
+func Causes(h *History) []string {
+	var found findings
+	causes, earliest := causesOf(h), earliestOf(h)
+	for process, opened := range openedOf(viewsOf(h)) {
+		free := slices.Clone(causes[process])
+		after := Time(-1) // what caused the next epoch happened later
+		for i, c := range opened {
+			// Of those that fit the one is taken that fits later epochs least.
+			best, bestLast := -1, uint64(0)
+			for k := range free {
+				if x := &free[k]; x.fits(c, after) {
+					if last := x.lastOf(opened[i:], earliest); best < 0 || last < bestLast {
+						best, bestLast = k, last
+					}
+				}
+			}
+			if best < 0 {
+				found.add(process, "epoch %d opened by %v, and nothing caused that since %v", c.Epoch, c.Began, after)
+			} else {
+				free = slices.Delete(free, best, best+1)
+			}
+			after = max(after, earliest[c.epoch()])
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// cause is a time in which something happened that opens an epoch: one above a number, and up to another one.
+type cause struct {
+	from, to    Time
+	above, upTo uint64
+}
+
+// fits reports whether it may have caused an epoch, when what caused that happened later than a moment.
+func (x *cause) fits(c *ProcessCall, after Time) bool {
+	return x.from < c.Began && x.to > after && c.Epoch > x.above && c.Epoch <= x.upTo
+}
+
+// lastOf returns the last of some epochs, of which it fits the first, that it fits.
+func (x *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint64 {
+	for i, c := range opened[:len(opened)-1] {
+		if !x.fits(opened[i+1], earliest[c.epoch()]) {
+			return c.Epoch
+		}
+	}
+	return opened[len(opened)-1].Epoch
+}
+
+// causesOf returns all that may have opened an epoch of each process. A member has joined before the first epoch that it
+// prepared for, and has gone after the last.
+func causesOf(h *History) map[Process][]cause {
+	causes, ends := make(map[Process][]cause), removedBy(h)
+	first, last := make(map[memberKey]uint64), make(map[memberKey]uint64)
+	for k := range preparedOf(h) {
+		m := memberKey{k.process, k.member}
+		if e, ok := first[m]; !ok || k.epoch < e {
+			first[m] = k.epoch
+		}
+		last[m] = max(last[m], k.epoch)
+	}
+	for i := range h.Changes {
+		c := &h.Changes[i]
+		if c.Kind == MemberCompletes || c.Outcome != Done && c.Outcome != Unknown {
+			continue
+		}
+		m := memberKey{c.Process, c.Member}
+		x := cause{c.Called, c.Returned, 0, math.MaxUint64}
+		if c.Outcome == Unknown {
+			x.to = Never
+		}
+		switch c.Kind {
+		case MemberJoins:
+			if e, ok := first[m]; ok {
+				x.upTo = e
+			}
+			if end, ok := ends[c.Session]; ok {
+				end.above = last[m]
+				causes[c.Process] = append(causes[c.Process], end)
+			}
+		case MemberLeaves, MemberIsOut, OperatorKicks:
+			x.above = last[m]
+		case MemberFails:
+			x.above = c.Epoch
+		}
+		causes[c.Process] = append(causes[c.Process], x)
+	}
+	return causes
+}
+
+// removedBy returns when sessions that have ended may have ended for their hosts.
+func removedBy(h *History) map[uint64]cause {
+	ends := make(map[uint64]cause)
+	for i := range h.Sessions {
+		switch s := &h.Sessions[i]; s.End {
+		case "":
+		case Expired, Ended: // a host said so
+			ends[s.ID] = cause{s.From, s.To, 0, math.MaxUint64}
+		default: // its host ends it when it hears of that, or has not heard from it for long
+			ends[s.ID] = cause{s.To, Never, 0, math.MaxUint64}
+		}
+	}
+	return ends
+}
+
+// earliestOf returns for each epoch a moment at which it certainly had not opened: when something of an earlier one was
+// sent that was accepted, or when one of its members began to join.
+func earliestOf(h *History) map[epochKey]Time {
+	joined, accepted := joinsOf(h), make(map[Process][]acceptance)
+	members := make(map[epochKey]Time) // when the last of those that were seen began to join
+	for k := range preparedOf(h) {
+		if join := joined[memberKey{k.process, k.member}]; join != nil {
+			members[k.epochKey] = max(members[k.epochKey], join.Called)
+		}
+	}
+	for _, a := range acceptedOf(h) {
+		accepted[a.process] = append(accepted[a.process], a)
+	}
+	earliest := make(map[epochKey]Time)
+	for process, opened := range openedOf(viewsOf(h)) {
+		list := accepted[process]
+		slices.SortFunc(list, func(a, b acceptance) int { return cmp.Compare(a.epoch, b.epoch) })
+		at, next := Time(-1), 0
+		for _, c := range opened {
+			for ; next < len(list) && list[next].epoch < c.Epoch; next++ {
+				at = max(at, list[next].called)
+			}
+			at = max(at, members[c.epoch()])
+			earliest[c.epoch()] = at
+		}
+	}
+	return earliest
+}

@@ -1,0 +1,51 @@
+package history
+
+import "slices"
+
+// Rounds checks that in the end, when all faults are over and nothing fails any more, the round of each process is
+// complete, its members are those that believe so, and each has handled the completion.
+func Rounds(h *History) []string {
+	var found findings
+	calls := callsOf(h)
+	for i := range h.Processes {
+		f := &h.Processes[i]
+		if len(f.Parts) > 0 && (f.State != StateComplete || len(f.Results) == 0 ||
+			f.Results[len(f.Results)-1].Epoch != f.Epoch) {
+			found.add(f.Process, "in the end epoch %d is %s, with %d members and the results %v", f.Epoch, f.State,
+				len(f.Members), f.Results)
+		}
+		found = append(found, checkParts(f)...)
+		for _, p := range f.Parts {
+			list := calls[memberKey{f.Process, p.Member}]
+			ended := func(c *ProcessCall) bool {
+				return c.Kind == CallComplete && c.Epoch == f.Epoch && c.Ended != 0
+			}
+			if !slices.ContainsFunc(list, ended) {
+				found.add(f.Process, "in the end member %d has not handled that epoch %d is complete", p.Member, f.Epoch)
+			}
+		}
+	}
+	return found
+}
+
+// checkParts compares the members of a process with those that believe to be some.
+func checkParts(f *ProcessFinal) (found findings) {
+	joined := make(map[uint64]bool)
+	for _, p := range f.Parts {
+		joined[p.Member] = true
+		if !slices.ContainsFunc(f.Members, func(m FinalMember) bool { return m.Member == p.Member }) {
+			found.add(f.Process, "in the end %d of session %x believes that it is a member, and is none", p.Member,
+				p.Session)
+		}
+	}
+	for _, m := range f.Members {
+		if !joined[m.Member] {
+			found.add(f.Process, "in the end %d of session %x is a member, and does not know it", m.Member, m.Session)
+		}
+		if m.Completed != f.Epoch {
+			found.add(f.Process, "in the end member %d has confirmed the completion of epoch %d, and the last is %d",
+				m.Member, m.Completed, f.Epoch)
+		}
+	}
+	return found
+}
