@@ -12,7 +12,9 @@ func init() {
 	door.OfNode = func(n any) door.Node { return nodeDoor{n.(*Node)} }
 }
 
-func (c *Client) door() door.Client { return door.Client{Cluster: c.cluster, Watches: c.watches} }
+func (c *Client) door() door.Client {
+	return door.Client{Cluster: c.cluster, Watches: c.watches, Log: c.config.log}
+}
 
 // sessionDoor is a Session as packages of kinds of objects see it: it implements door.Session.
 type sessionDoor struct{ session *Session }

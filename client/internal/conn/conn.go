@@ -28,6 +28,8 @@ type Session interface {
 	Detached(from *Conn, result *protocol.Result)
 	Ended(reason protocol.EndReason)
 	HoldingLost(push *protocol.HoldingLost)
+	// Inbox gets what is good for the call only.
+	Inbox(from *Conn, push *protocol.Inbox)
 	// ConnectionLost says that the connection is down, with a *failure.Transport.
 	ConnectionLost(from *Conn, err error)
 }

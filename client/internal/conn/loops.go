@@ -149,6 +149,10 @@ func (c *Conn) pushed(a *protocol.Answer) {
 		if s := c.session(a.HoldingLost.SessionID); s != nil {
 			s.HoldingLost(&a.HoldingLost)
 		}
+	case protocol.KindInbox:
+		if s := c.session(a.Inbox.SessionID); s != nil {
+			s.Inbox(c, &a.Inbox)
+		}
 	case protocol.KindRoutingChanged:
 		c.owner.RoutingChanged(c, a.RoutingChanged.Version)
 	case protocol.KindGoingAway:

@@ -4,6 +4,7 @@ package door
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
@@ -14,6 +15,7 @@ import (
 type Client struct {
 	Cluster *cluster.Cluster
 	Watches *view.Watches
+	Log     *slog.Logger
 }
 
 // Session is a *client.Session.

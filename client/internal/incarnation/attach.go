@@ -49,9 +49,7 @@ func (in *Incarnation) attachUntilDone() {
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, errSlow) {
-			err = &failure.Transport{Address: h.Address(), Err: errSlow}
-		}
+		err = slowly(err, h)
 		if reason, final := attachFailure(err); final {
 			in.End(reason, failure.Message(err))
 			return
@@ -75,6 +73,14 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 		err = &failure.Transport{Address: addressOf(h), Err: err}
 	}
 	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
+}
+
+// slowly is the error of a try that a host did not answer in time.
+func slowly(err error, h *cluster.Host) error {
+	if errors.Is(err, errSlow) {
+		return &failure.Transport{Address: addressOf(h), Err: errSlow}
+	}
+	return err
 }
 
 func addressOf(h *cluster.Host) string {

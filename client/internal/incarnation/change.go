@@ -62,15 +62,32 @@ func (in *Incarnation) Mutate(
 	return in.change(ctx, name, func(m *mutation) { m.message, m.numbers, m.read = message, numbers, read })
 }
 
+// MutateBeside is Mutate for a change that may be under way beside others of the same object, in any order. Where it is
+// impatient a host that is overloaded has refused it.
+func (in *Incarnation) MutateBeside(
+	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
+	read func(a *protocol.Answer), impatient bool,
+) error {
+	return in.changeIn(ctx, &keyQueue{name: name, busy: true}, func(m *mutation) {
+		m.message, m.numbers, m.read, m.impatient = message, numbers, read, impatient
+	})
+}
+
 // change sends a mutation that needs no undoing: where it is given up, it has taken effect or not.
 func (in *Incarnation) change(ctx context.Context, name string, use func(m *mutation)) error {
 	q, err := in.begin(ctx, name)
 	if err != nil {
 		return err
 	}
+	return in.changeIn(ctx, q, use)
+}
+
+// changeIn is change for a mutation that has its place in a queue.
+func (in *Incarnation) changeIn(ctx context.Context, q *keyQueue, use func(m *mutation)) error {
 	m := in.mutation(q)
 	use(m)
-	if err = m.sendUntilAnswered(ctx); err == nil {
+	err := m.sendUntilAnswered(ctx)
+	if err == nil {
 		in.finish(q)
 		m.recycle()
 		return nil

@@ -83,6 +83,11 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 			in.notify(n, false, false)
 		}
 	}
+	for _, b := range in.inboxes {
+		if b.conn == from {
+			b.lost()
+		}
+	}
 	in.gaps++
 	in.verifyLeases()
 	if from == in.home {

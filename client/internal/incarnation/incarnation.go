@@ -99,6 +99,7 @@ type Incarnation struct {
 	room    chan struct{} // closed when a number may be given again
 	queues  map[string]*keyQueue
 	notices map[*notice]struct{}
+	inboxes map[string]*Inbox // by process
 }
 
 // ID returns the id of the session.

@@ -1,6 +1,7 @@
 package incarnation
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -33,8 +34,10 @@ type mutation struct {
 	in      *Incarnation
 	queue   *keyQueue
 	message protocol.RequestMessage // one of messages
-	numbers *protocol.Mutation      // of the message
-	wake    chan struct{}           // something has happened to it; holds one
+	// impatient: it is not sent again to a host that is overloaded.
+	impatient bool
+	numbers   *protocol.Mutation // of the message
+	wake      chan struct{}      // something has happened to it; holds one
 	messages
 
 	// read copies what is wanted out of the answer of a success; nil for nothing. Guarded as what follows is.
@@ -96,13 +99,27 @@ func (m *mutation) at() phase {
 // refusal, or why it was given up: the context's cause, or that of the end of the session. After those two the outcome
 // may be open: the caller, whose place in the queue it is, must resolve it.
 func (m *mutation) sendUntilAnswered(ctx context.Context) error {
-	return m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	var refused error
+	err := m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
 		to, h, err := m.sendOnce(ctx, tried)
-		if failure.Refusal(err) == protocol.StatusSessionExpired {
+		switch failure.Refusal(err) {
+		case protocol.StatusSessionExpired:
 			m.in.End(Unknown, "")
+		case protocol.StatusOverloaded:
+			if m.impatient && !m.isDoubtful() {
+				refused, err = err, nil
+			}
 		}
 		return to, h, err
 	})
+	return cmp.Or(err, refused)
+}
+
+// isDoubtful reports whether some try may have been carried out though it was not answered.
+func (m *mutation) isDoubtful() bool {
+	m.in.mu.Lock()
+	defer m.in.mu.Unlock()
+	return m.doubt
 }
 
 // repeat calls try until it succeeds or fails with an error that is final, or the context or the session ends.

@@ -111,7 +111,7 @@ func (s *stop) tryOnce(ctx context.Context) (again, answered bool) {
 	defer cancel()
 	over, err := s.try(limited)
 	if errors.Is(err, errSlow) {
-		over, err = false, &failure.Transport{Address: addressOf(s.tried), Err: errSlow}
+		over, err = false, slowly(err, s.tried)
 	}
 	switch {
 	case over:

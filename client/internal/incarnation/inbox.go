@@ -1,0 +1,200 @@
+package incarnation
+
+import (
+	"context"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// InboxReader gets what comes into the inbox of a member. Its methods are called by goroutines that read connections,
+// with no lock held: they must not block.
+type InboxReader interface {
+	// Received returns the last seq that it has.
+	Received() uint64
+	// Take gets items, which are good for the call only. Those of before may be among them.
+	Take(items *protocol.Items)
+	// Removed is called once, when a host says that the member is none any more.
+	Removed(why error)
+}
+
+// Inbox is that of one member of a process, which the session is. It is opened at the leader of the process's shard, and
+// again wherever that ends. While it is open it has no goroutine.
+type Inbox struct {
+	in     *Incarnation
+	name   string
+	reader InboxReader
+
+	// Guarded by the lock of the incarnation.
+	member  uint64     // 0 until it is opened
+	conn    *conn.Conn // over which it is open, or being opened; nil for none
+	opening bool       // a goroutine opens it
+	opened  scope.Instant
+	short   int // openings in a row that did not last
+}
+
+// AddInbox makes the inbox of a name. It returns nil where there is one: a session is one member of a process.
+func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.inboxes[name] != nil {
+		return nil
+	}
+	if in.inboxes == nil {
+		in.inboxes = make(map[string]*Inbox)
+	}
+	b := &Inbox{in: in, name: name, reader: reader}
+	in.inboxes[name] = b
+	return b
+}
+
+// Open opens the inbox of a member, and keeps it open.
+func (b *Inbox) Open(member uint64) {
+	b.in.mu.Lock()
+	defer b.in.mu.Unlock()
+	b.member = member
+	b.reopen()
+}
+
+// Close ends the inbox. What is on its way may reach the reader yet.
+func (b *Inbox) Close() {
+	b.in.mu.Lock()
+	defer b.in.mu.Unlock()
+	b.remove()
+}
+
+// remove is Close with the lock held, here and below. It returns false where that has happened before.
+func (b *Inbox) remove() bool {
+	if b.in.inboxes[b.name] != b {
+		return false
+	}
+	delete(b.in.inboxes, b.name)
+	return true
+}
+
+// reopen starts to open the inbox.
+func (b *Inbox) reopen() {
+	if b.needed() && !b.opening {
+		b.opening = b.in.group.scope.Go(b.openUntilDone)
+	}
+}
+
+// needed reports whether the inbox is to be opened.
+func (b *Inbox) needed() bool {
+	return b.member != 0 && b.conn == nil && b.in.cause == nil && b.in.inboxes[b.name] == b
+}
+
+// lost notes that the inbox is not open any more.
+func (b *Inbox) lost() {
+	b.conn = nil
+	if b.short++; b.in.group.scope.Now().Sub(b.opened) > retry.Requests.Most {
+		b.short = 0
+	}
+	b.reopen()
+}
+
+// openUntilDone runs until the inbox is open, or closed.
+func (b *Inbox) openUntilDone() {
+	in := b.in
+	var r retry.Retries
+	for {
+		in.mu.Lock()
+		b.opening = b.needed()
+		opening, short := b.opening, b.short
+		in.mu.Unlock()
+		if !opening || short > 1 && !in.sleep(retry.Requests.Pause(short-2)) {
+			return
+		}
+		err := in.repeat(in.ctx, b.open)
+		switch {
+		case err == nil:
+			r = retry.Retries{}
+		case failure.Refusal(err) == protocol.StatusNotFound:
+			b.removed(err)
+			return
+		case failure.Refusal(err) == protocol.StatusSessionExpired:
+			in.End(Unknown, "")
+			return
+		case in.ctx.Err() != nil || !in.pauseAfter(&r, err, nil, nil):
+			return
+		}
+	}
+}
+
+// sleep waits for a time. It returns false where the incarnation has ended.
+func (in *Incarnation) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-in.ctx.Done():
+		return false
+	}
+}
+
+// open asks once for the inbox.
+func (b *Inbox) open(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	in := b.in
+	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
+	defer cancel()
+	to, h, err := in.connTo(ctx, in.slot(b.name), tried)
+	if err != nil {
+		return to, h, slowly(err, h)
+	}
+	in.mu.Lock()
+	b.conn, b.opened = to, in.group.scope.Now()
+	m := &protocol.InboxOpen{
+		SessionID: in.id, NodeID: in.nodeID, Name: protocol.View(b.name), MemberID: b.member,
+		After: b.reader.Received(),
+	}
+	in.mu.Unlock()
+	if err = to.RoundTrip(ctx, m, nil); err != nil {
+		in.mu.Lock()
+		if b.conn == to {
+			b.conn = nil
+		}
+		in.mu.Unlock()
+	}
+	return to, h, slowly(err, h)
+}
+
+// Inbox implements conn.Session.
+func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
+	in.mu.Lock()
+	b := in.inboxes[string(p.Name)]
+	known := b != nil && b.member == p.MemberID && p.NodeID == in.nodeID && in.cause == nil
+	in.mu.Unlock()
+	if !known {
+		return
+	}
+	if p.Items.Len() > 0 {
+		b.reader.Take(&p.Items)
+	}
+	switch p.End.Status {
+	case protocol.StatusSuccess:
+	case protocol.StatusNotFound:
+		b.removed(p.End.Err())
+	default:
+		in.mu.Lock()
+		if b.conn == from {
+			b.lost()
+		}
+		in.mu.Unlock()
+	}
+}
+
+// removed ends the inbox of a member that is none any more.
+func (b *Inbox) removed(why error) {
+	b.in.mu.Lock()
+	was := b.remove()
+	b.in.mu.Unlock()
+	if was {
+		b.reader.Removed(why)
+	}
+}

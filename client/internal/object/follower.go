@@ -1,0 +1,122 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Follower has the newest view of a part of an object, and ends the work on what a view showed once a newer one shows
+// something else.
+type Follower struct {
+	superseded error // with which work ends
+	cancel     context.CancelFunc
+	done       chan struct{} // closed when the goroutine that follows has ended
+	wake       chan struct{} // there may be something new; holds one
+
+	mu   sync.Mutex // guards what follows
+	view *view.View
+	err  error
+	work *work
+}
+
+// work is what is done about a view.
+type work struct {
+	same func(v *view.View) bool // a view does not change what it is about
+	end  context.CancelCauseFunc
+}
+
+// Follow follows a part of the object, until Stop. Work on what a newer view does not show ends with superseded.
+func (o *Object) Follow(ctx context.Context, kind protocol.ObjectKind, part string, superseded error) *Follower {
+	f := &Follower{superseded: superseded, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	ctx, f.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(f.done)
+		key, err := o.ViewKey(ctx, kind, part)
+		if err != nil {
+			f.show(nil, err)
+			return
+		}
+		for v, err := range o.Node.Client().Watches.Views(ctx, key) {
+			f.show(v, err)
+		}
+	}()
+	return f
+}
+
+// show makes a view the newest.
+func (f *Follower) show(v *view.View, err error) {
+	f.mu.Lock()
+	f.view, f.err = v, err
+	if w := f.work; w != nil && (err != nil || !w.same(v)) {
+		f.work = nil
+		w.end(f.superseded)
+	}
+	f.mu.Unlock()
+	f.WakeUp()
+}
+
+// WakeUp has the loop of Next look again.
+func (f *Follower) WakeUp() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stop ends the following.
+func (f *Follower) Stop() {
+	f.cancel()
+	<-f.done
+}
+
+// Next waits for a view that it has not returned, for a WakeUp, or until a time has passed, if it is not negative. It
+// returns the newest view, nil where there is none yet.
+func (f *Follower) Next(ctx context.Context, atMost time.Duration) (*view.View, error) {
+	var timeout <-chan time.Time
+	if atMost >= 0 {
+		timer := time.NewTimer(atMost)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-f.wake:
+	case <-timeout:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view, f.err
+}
+
+// Begin returns a context for work on what a view shows. It ends with ctx, by end, and when a view is not the same.
+func (f *Follower) Begin(
+	ctx context.Context, same func(v *view.View) bool,
+) (worked context.Context, end context.CancelCauseFunc) {
+	worked, end = context.WithCancelCause(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil || !same(f.view) {
+		end(f.superseded)
+	} else {
+		f.work = &work{same, end}
+	}
+	return worked, end
+}
+
+// Head reads the head of a view. It stays as it is where there is none.
+func Head(v *view.View, into protocol.Record) error {
+	if !v.Exists || len(v.Data) == 0 {
+		return nil
+	}
+	if err := protocol.ReadRecord(v.Data, into); err != nil {
+		return fmt.Errorf("%w: a view that cannot be read: %w", client.ErrInternal, err)
+	}
+	return nil
+}

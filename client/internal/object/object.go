@@ -1,0 +1,90 @@
+package object
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Object is a name in a node, which need not exist. It is safe for use by many goroutines.
+type Object struct {
+	Name    string
+	Node    door.Node
+	Session door.Session // nil where it is used without one
+}
+
+// Of returns the object of that name in the node of that path, for use without a session.
+func Of(c *client.Client, path, name string) Object {
+	return Object{Name: name, Node: door.OfNode(c.Node(path))}
+}
+
+// In returns the object of that name in the session's node.
+func In(s *client.Session, name string) Object {
+	session := door.OfSession(s)
+	return Object{Name: name, Node: session.Node(), Session: session}
+}
+
+// Key names an object in a message.
+type Key struct {
+	Node uint64
+	Name []byte
+}
+
+// Slot is where the object is.
+func (k Key) Slot() uint16 { return protocol.SemaphoreSlot(k.Node, k.Name) }
+
+// KeyOf names an object of a session's node.
+func KeyOf(in *incarnation.Incarnation, name string) Key {
+	return Key{in.NodeID(), protocol.View(name)}
+}
+
+// Mutation makes a request that changes the object, and returns the numbers within it.
+type Mutation func(Key) (protocol.RequestMessage, *protocol.Mutation)
+
+// Change carries a change out: by the session, where there is one. read copies what is wanted out of the answer.
+func (o *Object) Change(
+	ctx context.Context, operation client.OperationKind, message Mutation, read func(a *protocol.Answer),
+) error {
+	if o.Session != nil {
+		return o.Session.Do(ctx, string(operation), o.Name,
+			func(ctx context.Context, in *incarnation.Incarnation) error {
+				return Mutate(ctx, in, o.Name, message, read)
+			})
+	}
+	return o.Node.Do(ctx, string(operation), o.Name, func(ctx context.Context, node uint64) error {
+		k := Key{node, protocol.View(o.Name)}
+		m, _ := message(k)
+		return o.Node.Client().Cluster.DoOnce(ctx, cluster.LeaderAt(k.Slot()), m, read)
+	})
+}
+
+// Mutate carries a change out by an incarnation.
+func Mutate(
+	ctx context.Context, in *incarnation.Incarnation, name string, message Mutation, read func(a *protocol.Answer),
+) error {
+	m, numbers := message(KeyOf(in, name))
+	return in.Mutate(ctx, name, m, numbers, read)
+}
+
+// Read carries a request out that changes nothing, at the leader of the object's shard where that can be reached: it
+// has what this client and others have changed a moment ago.
+func (o *Object) Read(
+	ctx context.Context, operation client.OperationKind, message func(Key) protocol.RequestMessage,
+	read func(a *protocol.Answer),
+) error {
+	return o.Node.Do(ctx, string(operation), o.Name, func(ctx context.Context, node uint64) error {
+		k := Key{node, protocol.View(o.Name)}
+		return o.Node.Client().Cluster.Do(ctx, cluster.NearLeader(k.Slot()), message(k), read)
+	})
+}
+
+// ViewKey is what a watch of a part of the object is for.
+func (o *Object) ViewKey(ctx context.Context, kind protocol.ObjectKind, part string) (view.Key, error) {
+	id, err := o.Node.ID(ctx)
+	return view.Key{Node: id, Name: o.Name, Kind: kind, View: part}, err
+}

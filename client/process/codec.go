@@ -1,0 +1,88 @@
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/signalbox/signalbox/client/internal/failure"
+)
+
+// Codec turns what members say to each other into bytes. All members of a process have the same.
+type Codec interface {
+	Marshal(v any) ([]byte, error)
+	Unmarshal(data []byte, v any) error
+}
+
+// The codecs that come with the package. Raw takes bytes and texts as they are: []byte and string, and pointers to them
+// to read into.
+var (
+	MsgPack Codec = msgPack{}
+	JSON    Codec = jsonCodec{}
+	Raw     Codec = rawCodec{}
+)
+
+type msgPack struct{}
+
+func (msgPack) Marshal(v any) ([]byte, error)      { return msgpack.Marshal(v) }
+func (msgPack) Unmarshal(data []byte, v any) error { return msgpack.Unmarshal(data, v) }
+
+type jsonCodec struct{}
+
+func (jsonCodec) Marshal(v any) ([]byte, error)      { return json.Marshal(v) }
+func (jsonCodec) Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }
+
+type rawCodec struct{}
+
+func (rawCodec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case []byte:
+		return v, nil
+	case string:
+		return []byte(v), nil
+	}
+	return nil, fmt.Errorf("the codec Raw takes []byte and string, not %T", v)
+}
+
+func (rawCodec) Unmarshal(data []byte, v any) error {
+	switch v := v.(type) {
+	case *[]byte:
+		*v = data
+	case *string:
+		*v = string(data)
+	default:
+		return fmt.Errorf("the codec Raw reads into *[]byte and *string, not %T", v)
+	}
+	return nil
+}
+
+// encode returns the bytes of a value: none for nil.
+func encode(c Codec, v any) ([]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	data, err := c.Marshal(v)
+	if err != nil {
+		return nil, failure.BadRequest(fmt.Sprintf("what a member says cannot be encoded: %v", err))
+	}
+	return data, nil
+}
+
+// Payload is what a member said: of a request, a reply or a result.
+type Payload struct {
+	data  []byte
+	codec Codec
+}
+
+// Bytes returns it as it came. It is shared and must not be changed.
+func (p *Payload) Bytes() []byte { return p.data }
+
+// Decode reads it into what v points to, by the codec of the member. Where nothing was said, which is what nil is sent
+// as, v stays as it is.
+func (p *Payload) Decode(v any) error {
+	if len(p.data) == 0 {
+		return nil
+	}
+	return p.codec.Unmarshal(p.data, v)
+}

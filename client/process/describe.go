@@ -1,0 +1,169 @@
+package process
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// describeTries is how often a process is read again that changes between its pages.
+const describeTries = 5
+
+// ReadOption sets how a process is read.
+type ReadOption func(*protocol.ProcessDescribe)
+
+// Consistency asks for more, or less, than the node's config does.
+func Consistency(mode client.Consistency) ReadOption {
+	return func(m *protocol.ProcessDescribe) { m.Consistency = protocol.Consistency(mode) }
+}
+
+// WithReasons asks why the round does not move. It takes the host a look at every member.
+func WithReasons() ReadOption { return func(m *protocol.ProcessDescribe) { m.Why = true } }
+
+// Describe returns the whole process, without its acts and the payloads of its results.
+func (p *Process) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
+	for try := 1; ; try++ {
+		var s State
+		whole, err := p.pages(ctx, "", options, func(d *protocol.ProcessDescribeAnswer, first bool) error {
+			return s.add(d, first)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if whole || try == describeTries {
+			return &s, nil
+		}
+	}
+}
+
+// add takes a page of the whole process in.
+func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
+	now := object.Clock(d.NowMillis)
+	if first {
+		var head protocol.ProcessHead
+		if err := protocol.ReadRecord(d.Head, &head); err != nil {
+			return err
+		}
+		s.Exists = true
+		s.readHead(&head, now)
+		for m := range d.Reasons.All() {
+			s.Reasons = append(s.Reasons, reasonOf(&m, now))
+		}
+	}
+	s.Revision = d.Revision
+	for row := range d.Rows.All() {
+		if row.ID%2 == 0 {
+			var m protocol.ProcessMember
+			if err := protocol.ReadRecord(row.Body, &m); err != nil {
+				return err
+			}
+			s.Members = append(s.Members, memberStateOf(row.ID/2, &m, now))
+			continue
+		}
+		var m protocol.ProcessResult
+		if err := protocol.ReadRecord(row.Body, &m); err != nil {
+			return err
+		}
+		s.Results = append(s.Results, resultOf(&m, now))
+	}
+	return nil
+}
+
+// Members returns the members of the process by id, which is the order in which they joined.
+func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberState, error) {
+	s, err := p.Describe(ctx, options...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Members, nil
+}
+
+// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads them as MsgPack.
+func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
+	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
+		return object.Records(&d.Rows, func(_ uint64, m *protocol.ProcessResult) {
+			list = append(list, resultOf(m, object.Clock(d.NowMillis)))
+		})
+	})
+	return list, err
+}
+
+// Acts returns what was done to the process, the oldest that is kept first.
+func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastAct, err error) {
+	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
+		return object.Records(&d.Rows, func(id uint64, m *protocol.ProcessActRow) {
+			list = append(list, pastActOf(id, m, object.Clock(d.NowMillis)))
+		})
+	})
+	return list, err
+}
+
+// pages reads a part of the process. whole says that all pages were of one moment.
+func (p *Process) pages(
+	ctx context.Context, part string, options []ReadOption,
+	add func(d *protocol.ProcessDescribeAnswer, first bool) error,
+) (whole bool, err error) {
+	m := &protocol.ProcessDescribe{Part: protocol.View(part)}
+	for _, o := range options {
+		o(m)
+	}
+	var revision uint64
+	whole = true
+	for more := true; more && err == nil; more = m.After != 0 {
+		var bad error
+		err = p.object.Read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
+			m.NodeID, m.Name = k.Node, k.Name
+			return m
+		}, func(a *protocol.Answer) {
+			d := &a.ProcessDescribe
+			first := m.After == 0
+			bad = add(d, first)
+			whole = whole && (first || d.Revision == revision)
+			revision, m.After, m.Why = d.Revision, d.Next, false
+		})
+		err = cmp.Or(err, bad)
+	}
+	return whole, failed(OpDescribe, p.Name(), err)
+}
+
+// readMembers reads the members of a round's epoch.
+func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
+	p := &Process{r.part.member.object}
+	for {
+		s, err := p.Describe(ctx, Consistency(client.Strict))
+		if err != nil {
+			return nil, err
+		}
+		// The members of the epoch have not changed while it was read, if it is the epoch that it is still.
+		head, err := p.head(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case head.Epoch > r.epoch:
+			<-ctx.Done() // the end of the round is on its way
+			return nil, context.Cause(ctx)
+		case s.Epoch == r.epoch:
+			peers := make([]*Peer, 0, s.Of)
+			for i := range s.Members {
+				if m := &s.Members[i]; m.Of {
+					peers = append(peers, &m.Peer)
+				}
+			}
+			return peers, nil
+		}
+	}
+}
+
+// head reads how the process is, without its members.
+func (p *Process) head(ctx context.Context) (*State, error) {
+	s, m := &State{}, &protocol.ProcessDescribe{Limit: 1, Consistency: protocol.ConsistencyStrict}
+	var bad error
+	err := p.object.Read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
+		m.NodeID, m.Name = k.Node, k.Name
+		return m
+	}, func(a *protocol.Answer) { bad = s.add(&a.ProcessDescribe, true) })
+	return s, cmp.Or(err, bad)
+}

@@ -1,0 +1,125 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
+)
+
+// What this package says by itself, to be tested for with errors.Is. Refusals of a host are errors of package client.
+var (
+	// ErrNotFound: there is no process of that name, or no such member of it. It is client.ErrNotFound too.
+	ErrNotFound = errors.New("there is no such process, or no such member of it")
+	// ErrJoined: the session is a member of the process already.
+	ErrJoined = errors.New("the session is a member already")
+	// ErrLeft: the member has left.
+	ErrLeft = errors.New("the member has left")
+	// ErrRemoved: the member was kicked, or its process deleted; the error says by whom and why. It may join again.
+	ErrRemoved = errors.New("the member was removed")
+	// ErrCancelled: the epoch is over. A *Cancelled is it too.
+	ErrCancelled = errors.New("the epoch is over")
+	// ErrLate: not all have replied in time. A *Late is it too.
+	ErrLate = errors.New("not all have replied in time")
+	// ErrReplied: the request has its reply.
+	ErrReplied = errors.New("the request has its reply")
+)
+
+// Partial is what is known of a request that not all have replied to.
+type Partial struct {
+	Epoch uint64
+	// Replies are those that came, in the order in which they did.
+	Replies Replies
+	// Missing is how many did not come, Missed the first of the members that they were to come from. Both are unknown, 0
+	// and none, where the membership ended before a host could say so.
+	Missing int
+	Missed  []uint64
+}
+
+// Cancelled is the error of a request whose epoch ended before all had replied.
+type Cancelled struct {
+	Partial
+	// Cause is that of the round's context: ErrCancelled, or why the membership ended.
+	Cause error
+}
+
+// Error says how far it came.
+func (c *Cancelled) Error() string {
+	return fmt.Sprintf("epoch %d: %v; %d replies came", c.Epoch, c.Cause, len(c.Replies))
+}
+
+// Is makes errors.Is see ErrCancelled.
+func (c *Cancelled) Is(target error) bool { return target == ErrCancelled }
+
+// Unwrap returns the cause.
+func (c *Cancelled) Unwrap() error { return c.Cause }
+
+// Late is the error of a request that not all have replied to in time. The round goes on.
+type Late struct{ Partial }
+
+// Error names those that are late.
+func (l *Late) Error() string {
+	names := make([]string, 0, len(l.Missed))
+	for _, id := range l.Missed {
+		names = append(names, strconv.FormatUint(id, 10))
+	}
+	return fmt.Sprintf("%v: %d replies came, %d are missing, of the members %s", ErrLate, len(l.Replies), l.Missing,
+		strings.Join(names, ", "))
+}
+
+// Is makes errors.Is see ErrLate.
+func (l *Late) Is(target error) bool { return target == ErrLate }
+
+// Failed is the error of a request that all have replied to, some of them that they could not do what they were asked.
+type Failed struct {
+	Epoch uint64
+	// Replies are all, in the order in which they came. Those that failed have an Err.
+	Replies Replies
+}
+
+// Error has the texts of the first that failed.
+func (f *Failed) Error() string {
+	failed := f.Replies.Failures()
+	text := fmt.Sprintf("%d of %d members failed", len(failed), len(f.Replies))
+	for i, reply := range failed {
+		if i == failuresNamed {
+			return text + "; and others"
+		}
+		text += "; " + reply.Err.Error()
+	}
+	return text
+}
+
+const failuresNamed = 3
+
+// Failure is what a member replied that could not do what it was asked.
+type Failure struct {
+	From uint64
+	Text string
+}
+
+// Error names the member.
+func (f *Failure) Error() string { return fmt.Sprintf("member %d: %s", f.From, f.Text) }
+
+// failed names the operation and its subject in front of an error.
+func failed(operation client.OperationKind, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) &&
+		!errors.Is(err, ErrNotFound) && !errors.Is(err, ErrRemoved) {
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return failure.Of("process", strings.TrimPrefix(string(operation), "process_"), strconv.Quote(name), err)
+}
+
+// isFinal reports whether joining again is of no use.
+func isFinal(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrUnauthorized) ||
+		errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrNotFound) ||
+		errors.Is(err, client.ErrClosed) || errors.Is(err, ErrJoined)
+}

@@ -1,0 +1,244 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Exchange is a request that was sent, and its replies.
+type Exchange struct {
+	round *Round
+	done  chan struct{} // closed when it has ended
+
+	// Guarded by the lock of the part until done is closed.
+	outcome protocol.Outcome
+	replies Replies
+	missing int
+	missed  []uint64
+}
+
+// Send sends a request to one member and waits for the reply, whose Err is the error too. client.ErrNotFound says that
+// the member is not one of the epoch. Otherwise errors are as those of Broadcast.
+func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendOption) (*Reply, error) {
+	replies, err := r.Broadcast(ctx, v, append(slices.Clone(options), To(member))...)
+	if len(replies) > 0 && replies[0].Err != nil {
+		return replies[0], failed(OpSend, r.part.member.Name(), replies[0].Err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return replies[0], nil
+}
+
+// Broadcast sends a request to all members, the sender too, or to those that the options say, and waits for all replies.
+// Either all of them get it, once, or none.
+//
+// The error is a *Cancelled where the epoch has ended before all replied, a *Late where the time was over, both with the
+// replies that came, and a *Failed where all have replied and some failed. client.ErrOverloaded says that a receiver has
+// too much that it has not handled; none has got it then.
+func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Replies, error) {
+	x, err := r.Start(ctx, v, options...)
+	if err != nil {
+		return nil, err
+	}
+	return x.Wait(ctx)
+}
+
+// Start is Broadcast that does not wait for replies: it returns when hosts have the request. What one goroutine starts
+// reaches each receiver in the order of starting. A member has at most 256 exchanges at a time.
+func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exchange, err error) {
+	Yield(ctx, func() { x, err = r.start(ctx, v, options) })
+	return x, failed(OpSend, r.part.member.Name(), err)
+}
+
+func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchange, error) {
+	var c sendConfig
+	for _, o := range options {
+		o(&c)
+	}
+	payload, err := encode(r.part.member.config.codec, v)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Value(preparing{}) == r {
+		return nil, errPreparing
+	}
+	ctx, cancel := within(ctx, r.ctx)
+	defer cancel()
+	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: object.Millis(c.timeout)}
+	receivers, err := r.address(ctx, m, &c)
+	if err == nil && receivers == 0 && r.ctx.Err() == nil {
+		x := &Exchange{round: r, done: make(chan struct{}), outcome: protocol.OutcomeAll}
+		close(x.done)
+		return x, nil
+	}
+	var x *Exchange
+	if err == nil {
+		x, err = r.sendPrepared(ctx, m)
+	}
+	return x, r.errorOf(err)
+}
+
+var errPreparing = failure.BadRequest("Prepare cannot send: requests go when it has returned on all members")
+
+// address writes into a request to whom it goes, and returns to how many.
+func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendConfig) (receivers int, err error) {
+	switch {
+	case !c.named && c.matching == nil && c.others:
+		m.Audience = protocol.ToOthers
+		return r.size - 1, nil
+	case !c.named && c.matching == nil:
+		m.Audience = protocol.ToAll
+		return r.size, nil
+	}
+	ids := c.to
+	if c.matching != nil {
+		if ids, err = r.matching(ctx, c); err != nil {
+			return 0, err
+		}
+	}
+	m.Audience = protocol.ToMembers
+	for _, id := range ids {
+		if !c.others || id != r.part.id {
+			m.To.Append(protocol.OrderID(id))
+		}
+	}
+	return m.To.Len(), nil
+}
+
+// matching returns the ids of the members that are to get a request.
+func (r *Round) matching(ctx context.Context, c *sendConfig) (ids []uint64, err error) {
+	peers, err := r.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, peer := range peers {
+		if (!c.named || slices.Contains(c.to, peer.ID)) && c.matching(peer) {
+			ids = append(ids, peer.ID)
+		}
+	}
+	return ids, nil
+}
+
+// sendPrepared sends a request once all members are prepared: a member that does not coordinate is not notified of that.
+func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exchange, error) {
+	select {
+	case <-r.prepared:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for tries := 0; ; tries++ {
+		x := &Exchange{round: r, done: make(chan struct{})}
+		err := r.part.send(ctx, r, m, x)
+		switch {
+		case err == nil:
+			return x, nil
+		case errors.Is(err, client.ErrFenced):
+			return nil, r.fenced(ctx, err)
+		case !errors.Is(err, client.ErrPreconditionFailed):
+			return nil, err
+		}
+		if err := pause(ctx, retry.Requests.Pause(tries)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fenced waits until the member hears how its round ended, after a host has said that it is over.
+func (r *Round) fenced(ctx context.Context, err error) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.completed:
+		return fmt.Errorf("%w: the round is complete", err)
+	}
+}
+
+// Wait waits for the end of the exchange. The replies and the error are those of Broadcast.
+func (x *Exchange) Wait(ctx context.Context) (Replies, error) {
+	Yield(ctx, func() {
+		select {
+		case <-x.done:
+		case <-ctx.Done():
+		case <-x.round.ctx.Done():
+		}
+	})
+	replies, err := x.result(ctx)
+	return replies, failed(OpSend, x.round.part.member.Name(), err)
+}
+
+// result is what the exchange ended with, or why it is not waited for any more. The end of an exchange stands in the
+// inbox before the end of its epoch.
+func (x *Exchange) result(ctx context.Context) (Replies, error) {
+	r := x.round
+	if !isClosed(x.done) {
+		if r.ctx.Err() == nil {
+			return nil, context.Cause(ctx)
+		}
+		r.part.mu.Lock()
+		defer r.part.mu.Unlock()
+		return x.replies, &Cancelled{Partial: x.partial(), Cause: context.Cause(r.ctx)}
+	}
+	switch x.outcome {
+	case protocol.OutcomeLate:
+		return x.replies, &Late{x.partial()}
+	case protocol.OutcomeCancelled:
+		cause := context.Cause(r.ctx)
+		if cause == nil {
+			cause = ErrCancelled
+		}
+		return x.replies, &Cancelled{Partial: x.partial(), Cause: cause}
+	}
+	if len(x.replies.Failures()) > 0 {
+		return x.replies, &Failed{Epoch: r.epoch, Replies: x.replies}
+	}
+	return x.replies, nil
+}
+
+func (x *Exchange) partial() Partial {
+	return Partial{Epoch: x.round.epoch, Replies: x.replies, Missing: x.missing, Missed: x.missed}
+}
+
+// ending is what came of the end of an exchange.
+type ending struct {
+	exchange *Exchange // nil while it is not known
+	epoch    uint64
+	outcome  protocol.Outcome
+	replies  Replies
+	missing  int
+	missed   []uint64
+	last     bool // all parts have come
+}
+
+// add takes a part in.
+func (e *ending) add(m *protocol.Item, codec Codec) {
+	e.epoch, e.outcome = m.Epoch, m.Outcome
+	for reply := range m.Replies.All() {
+		reply.Data = bytes.Clone(reply.Data)
+		e.replies = append(e.replies, replyOf(&reply, codec))
+	}
+	if m.Last {
+		e.last, e.missing = true, int(m.Missing)
+		for id := range m.Missed.All() {
+			e.missed = append(e.missed, uint64(id))
+		}
+	}
+}
+
+// end gives an exchange what came of it. The lock of the part is held.
+func (e *ending) end(x *Exchange) {
+	x.replies = e.replies
+	if e.last {
+		x.outcome, x.missing, x.missed = e.outcome, e.missing, e.missed
+		close(x.done)
+	}
+}

@@ -1,0 +1,250 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// preparing is set in the context of Prepare, which cannot send: it would wait for itself.
+type preparing struct{}
+
+// handlerOf is set in the contexts of all functions of a handler: to the member.
+type handlerOf struct{}
+
+// handleAll handles items, one after the other, until there are none.
+func (p *part) handleAll() {
+	for it := p.next(); it != nil; it = p.next() {
+		p.handle(it)
+		p.finish(it)
+	}
+}
+
+// next takes the next item. It returns nil, and the goroutine that handles items ends, where there is none.
+func (p *part) next() *item {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		p.queue, p.running = nil, false
+		return nil
+	}
+	it := p.queue[0]
+	p.queue[0] = nil
+	p.queue = p.queue[1:]
+	p.handling = it
+	return it
+}
+
+// finish notes that an item was handled. What is sent after that acknowledges it.
+func (p *part) finish(it *item) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.handling == it {
+		p.handling = nil
+		p.count(it.bytes)
+	}
+}
+
+func (p *part) handle(it *item) {
+	switch {
+	case it.over:
+		p.terminate()
+	case it.kind == protocol.ItemCancel:
+		if p.current != nil && p.current.epoch <= it.epoch {
+			p.cancel()
+		}
+	case it.round == nil: // of an epoch that the member was not prepared for
+	case it.kind == protocol.ItemPrepare:
+		p.prepare(it)
+	case it.round != p.current: // it is over
+	case it.kind == protocol.ItemCoordinate:
+		p.startCoordinate(it)
+	case it.kind == protocol.ItemRequest:
+		p.process(it)
+	case it.kind == protocol.ItemComplete:
+		p.handleComplete(it)
+	}
+}
+
+// prepare begins a round, unless it is over before that.
+func (p *part) prepare(it *item) {
+	r := it.round
+	p.cancel()
+	if r.ctx.Err() != nil {
+		return
+	}
+	p.current = r
+	var err error
+	if f := p.member.handler.Prepare; f != nil {
+		ctx := context.WithValue(p.mark(r.ctx), preparing{}, r)
+		err = p.call("Prepare", func() error { return f(ctx, r) })
+	}
+	p.finish(it)
+	if r.ctx.Err() != nil {
+		return
+	}
+	p.post(func(ctx context.Context) error {
+		if err != nil {
+			return p.fail(ctx, r, err)
+		}
+		err := p.prepared(ctx, r)
+		if err == nil {
+			close(r.prepared)
+			p.member.notify()
+		}
+		return err
+	})
+}
+
+// cancel ends the round that was begun and not completed, where there is one.
+func (p *part) cancel() {
+	r := p.current
+	if r == nil {
+		return
+	}
+	r.end(ErrCancelled)
+	p.awaitCoordinate()
+	p.current = nil
+	if f := p.member.handler.Cancel; f != nil {
+		_ = p.call("Cancel", func() error {
+			f(r)
+			return nil
+		})
+	}
+}
+
+// awaitCoordinate waits until Coordinate has returned, where it was called.
+func (p *part) awaitCoordinate() {
+	if p.coordinating != nil {
+		<-p.coordinating
+		p.coordinating = nil
+	}
+}
+
+// startCoordinate has the round coordinated, while the items that follow are handled.
+func (p *part) startCoordinate(it *item) {
+	p.finish(it)
+	if it.round.ctx.Err() != nil || p.coordinating != nil {
+		return
+	}
+	done := make(chan struct{})
+	p.coordinating = done
+	go func() {
+		defer close(done)
+		p.coordinate(it.round)
+	}()
+}
+
+func (p *part) coordinate(r *Round) {
+	ctx, h := p.turn.hold(p.mark(r.ctx))
+	var result any
+	err := p.guard("Coordinate", func() (err error) {
+		defer h.end()
+		result, err = p.member.handler.Coordinate(ctx, r)
+		return err
+	})
+	data, bad := encode(p.member.config.codec, result)
+	if err == nil {
+		err = bad
+	}
+	if r.ctx.Err() != nil {
+		return
+	}
+	p.post(func(ctx context.Context) error {
+		failure := err
+		if failure == nil {
+			refused := p.complete(ctx, r, data)
+			if !errors.Is(refused, client.ErrBadRequest) {
+				return refused
+			}
+			failure = fmt.Errorf("its result was refused: %w", refused)
+		}
+		return p.fail(ctx, r, failure)
+	})
+}
+
+// process handles a request.
+func (p *part) process(it *item) {
+	r, q := it.round, it.request
+	if r.ctx.Err() != nil {
+		return
+	}
+	var reply any
+	err := errNoProcess
+	if f := p.member.handler.Process; f != nil {
+		ctx := p.mark(r.ctx)
+		err = p.call("Process", func() (err error) {
+			reply, err = f(ctx, r, q)
+			return err
+		})
+	}
+	p.finish(it)
+	if err == nil && q.deferred.Load() || r.ctx.Err() != nil || q.replied.Swap(true) {
+		return
+	}
+	data, bad := encode(q.codec, reply)
+	if err == nil {
+		err = bad
+	}
+	p.post(func(ctx context.Context) error { return q.reply(ctx, data, err) })
+}
+
+var errNoProcess = errors.New("this member handles no requests")
+
+// handleComplete handles the completion of a round.
+func (p *part) handleComplete(it *item) {
+	r := it.round
+	p.awaitCoordinate()
+	p.current = nil
+	if f := p.member.handler.Complete; f != nil {
+		ctx := p.mark(p.ctx)
+		_ = p.call("Complete", func() error {
+			f(ctx, r, it.result)
+			return nil
+		})
+	}
+	p.finish(it)
+	p.member.completed(it.result)
+	p.post(func(ctx context.Context) error { return p.completed(ctx, r) })
+}
+
+// terminate ends the membership on this side.
+func (p *part) terminate() {
+	p.cancel()
+	if f := p.member.handler.Terminate; f != nil {
+		_ = p.call("Terminate", func() error {
+			f()
+			return nil
+		})
+	}
+	p.posts.all.Wait()
+	p.member.partOver(p)
+}
+
+// mark makes a context one of a function of the handler.
+func (p *part) mark(ctx context.Context) context.Context {
+	return context.WithValue(ctx, handlerOf{}, p.member)
+}
+
+// call calls a function of the handler while no other one runs.
+func (p *part) call(name string, f func() error) error {
+	p.turn.take()
+	defer p.turn.give()
+	return p.guard(name, f)
+}
+
+// guard makes a panic an error.
+func (p *part) guard(name string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s has panicked: %v", name, v)
+			p.member.object.Session.Client().Log.Error("a handler of a process has panicked",
+				"process", p.member.Name(), "function", name, "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	return f()
+}

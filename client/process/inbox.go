@@ -1,0 +1,107 @@
+package process
+
+import (
+	"bytes"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Take implements incarnation.InboxReader: ends of exchanges go to those that wait for them, all else into the queue.
+// The contexts of a round end here, however long what is before it in the queue takes.
+func (p *part) Take(items *protocol.Items) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for m := range items.All() {
+		if m.Seq > p.received && p.ctx.Err() == nil {
+			p.received = m.Seq
+			p.take(&m)
+		}
+	}
+	p.wakeUp()
+}
+
+// take takes an item. The lock is held, here and below.
+func (p *part) take(m *protocol.Item) {
+	it := &item{seq: m.Seq, kind: m.Kind, epoch: m.Epoch, bytes: len(m.Payload), round: p.roundOf(m.Epoch)}
+	codec := p.member.config.codec
+	switch m.Kind {
+	case protocol.ItemPrepare:
+		p.endRounds(m.Epoch - 1)
+		p.newest = newRound(p, m)
+		it.round = p.newest
+	case protocol.ItemCancel:
+		p.endRounds(m.Epoch)
+	case protocol.ItemRequest:
+		it.request = &Request{
+			From: m.From, Payload: payloadOf(m.Payload, codec), round: it.round, exchange: m.Exchange,
+		}
+	case protocol.ItemComplete:
+		it.result = &Result{Epoch: m.Epoch, Size: len(m.Payload), Payload: payloadOf(m.Payload, codec)}
+		if it.round != nil && !it.round.isComplete() {
+			close(it.round.completed)
+		}
+	case protocol.ItemEnd:
+		p.takeEnd(m)
+		p.count(endBytes(m))
+		return
+	}
+	p.queue = append(p.queue, it)
+}
+
+func payloadOf(data []byte, codec Codec) Payload { return Payload{bytes.Clone(data), codec} }
+
+func endBytes(m *protocol.Item) int { return m.Replies.Size() }
+
+// roundOf returns the round of an epoch, nil where the member has it not.
+func (p *part) roundOf(epoch uint64) *Round {
+	if p.newest != nil && p.newest.epoch == epoch {
+		return p.newest
+	}
+	return nil
+}
+
+// endRounds ends the rounds up to an epoch, and forgets exchanges of theirs that no call waits for.
+func (p *part) endRounds(epoch uint64) {
+	if r := p.newest; r != nil && r.epoch <= epoch {
+		r.end(ErrCancelled)
+	}
+	for id, e := range p.endings {
+		if e.exchange == nil && e.epoch <= epoch {
+			delete(p.endings, id)
+		}
+	}
+}
+
+// takeEnd takes a part of the end of an exchange. It can come before the answer that says which exchange it is.
+func (p *part) takeEnd(m *protocol.Item) {
+	e := p.endings[m.Exchange]
+	if e == nil {
+		e = &ending{}
+		p.endings[m.Exchange] = e
+	}
+	e.add(m, p.member.config.codec)
+	p.settle(m.Exchange, e)
+}
+
+// register gives the exchange of an id what has come of it, and what comes. The lock is not held.
+func (p *part) register(id uint64, x *Exchange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.endings[id]
+	if e == nil {
+		e = &ending{}
+		p.endings[id] = e
+	}
+	e.exchange = x
+	p.settle(id, e)
+}
+
+func (p *part) settle(id uint64, e *ending) {
+	if e.exchange == nil {
+		return
+	}
+	e.end(e.exchange)
+	if e.last {
+		delete(p.endings, id)
+	}
+}

@@ -1,0 +1,75 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Summary is a process in a list.
+type Summary struct {
+	Name       string
+	Revision   uint64
+	Epoch      uint64
+	Phase      Phase
+	Members    int
+	Prepared   int // how many members of the epoch are prepared
+	LastResult uint64
+	// Coordinator is the name of the member that coordinates, empty where none does.
+	Coordinator string
+}
+
+// ListOption sets what a list contains.
+type ListOption func(*protocol.ProcessList)
+
+// Prefix asks for those processes only whose names begin with it, byte by byte.
+func Prefix(prefix string) ListOption {
+	return func(m *protocol.ProcessList) { m.Prefix = protocol.View(prefix) }
+}
+
+// ListConsistency asks for more, or less, than the node's config does.
+func ListConsistency(mode client.Consistency) ListOption {
+	return func(m *protocol.ProcessList) { m.Consistency = protocol.Consistency(mode) }
+}
+
+// List lists the processes of the node of that path, in the order of their names. Pages are not one moment: what comes
+// or goes while the list is read may be in it or not.
+func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
+	return func(yield func(*Summary, error) bool) {
+		all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
+			return summaries(node, shard, options)
+		}, func(s *Summary) string { return s.Name })
+		for s, err := range all {
+			if !yield(s, failure.Of("process", "list processes of", path, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// summaries is the list of one shard.
+func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] {
+	m := &protocol.ProcessList{NodeID: node, ShardID: shard}
+	for _, o := range options {
+		o(m)
+	}
+	return object.Pages[*Summary]{Message: m, Shard: shard, Read: func(a *protocol.Answer) (page []*Summary, more bool) {
+		for s := range a.ProcessList.Processes.All() {
+			page = append(page, summaryOf(&s))
+		}
+		m.After = bytes.Clone(a.ProcessList.Next)
+		return page, len(m.After) > 0
+	}}
+}
+
+func summaryOf(m *protocol.ProcessSummary) *Summary {
+	return &Summary{
+		Name: string(m.Name), Revision: m.Revision, Epoch: m.Epoch, Phase: Phase(m.State), Members: int(m.Members),
+		Prepared: int(m.Prepared), LastResult: m.LastResult, Coordinator: string(m.Coordinator),
+	}
+}

@@ -1,0 +1,214 @@
+package process
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// part is one membership: from a join to its end, by one incarnation of the session. While there is nothing to handle it
+// has no goroutine.
+//
+// Locks are taken in this order: that of the incarnation, that of a part.
+type part struct {
+	member *Member
+	in     *incarnation.Incarnation
+	inbox  *incarnation.Inbox
+	id     uint64
+	ctx    context.Context // ends with the membership, with its cause
+	end    context.CancelCauseFunc
+	turn   turn
+	posts  posts
+
+	// For the goroutine that handles items.
+	current      *Round        // that was begun, and is neither cancelled nor completed
+	coordinating chan struct{} // closed when Coordinate has returned; nil where it was not called
+
+	mu       sync.Mutex // guards what follows
+	newest   *Round     // whose prepare came last
+	received uint64     // the last seq
+	queue    []*item    // to be handled
+	handling *item      // that is being handled; nil for none
+	running  bool       // a goroutine handles items
+	endings  map[uint64]*ending
+	acks     acks
+}
+
+// item is one thing to be handled.
+type item struct {
+	seq     uint64
+	kind    protocol.ItemKind
+	over    bool // the membership is over
+	epoch   uint64
+	round   *Round
+	request *Request
+	result  *Result
+	bytes   int
+}
+
+// newPart returns the part of a member in an incarnation that is to join.
+func newPart(m *Member, in *incarnation.Incarnation) *part {
+	p := &part{member: m, in: in, turn: newTurn(), endings: make(map[uint64]*ending)}
+	p.ctx, p.end = context.WithCancelCause(context.Background())
+	p.posts.places = make(chan struct{}, postsAtOnce)
+	return p
+}
+
+// begin begins the membership, once the session has joined.
+func (p *part) begin(id uint64) {
+	p.id = id
+	context.AfterFunc(p.ctx, p.over)
+	context.AfterFunc(p.in.Context(), func() { p.end(context.Cause(p.in.Context())) })
+	context.AfterFunc(p.member.ctx, func() { p.end(context.Cause(p.member.ctx)) })
+	p.inbox.Open(id)
+}
+
+// over has the end of the membership handled, instead of all that is not handled yet.
+func (p *part) over() {
+	p.inbox.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = []*item{{over: true}}
+	p.wakeUp()
+}
+
+// wakeUp has items handled. The lock is held.
+func (p *part) wakeUp() {
+	if !p.running && len(p.queue) > 0 {
+		p.running = true
+		go p.handleAll()
+	}
+}
+
+// Received implements incarnation.InboxReader.
+func (p *part) Received() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.received
+}
+
+// Removed implements incarnation.InboxReader.
+func (p *part) Removed(why error) { p.end(removed(why)) }
+
+// mutation makes a command of the member, with its part in it.
+type mutation func(object.Key, protocol.Part) (protocol.RequestMessage, *protocol.Mutation)
+
+// mutate carries a command of the member out, beside others, and has what was handled acknowledged along with it.
+func (p *part) mutate(
+	ctx context.Context, operation client.OperationKind, epoch uint64, message mutation,
+	read func(a *protocol.Answer), impatient bool,
+) error {
+	name := p.member.Name()
+	ack := p.takeAck()
+	err := p.member.object.Session.Do(ctx, string(operation), name,
+		func(ctx context.Context, in *incarnation.Incarnation) error {
+			if in != p.in {
+				return context.Cause(p.in.Context())
+			}
+			m, numbers := message(object.KeyOf(in, name), protocol.Part{MemberID: p.id, Epoch: epoch, Ack: ack})
+			return in.MutateBeside(ctx, name, m, numbers, read, impatient)
+		})
+	if err != nil {
+		p.ackLost(ack)
+	}
+	return err
+}
+
+// send sends a request, and lets the exchange know what comes of it.
+func (p *part) send(ctx context.Context, r *Round, m *protocol.ProcessSend, x *Exchange) error {
+	return p.mutate(ctx, OpSend, r.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m.NodeID, m.Name, m.Part = k.Node, k.Name, by
+			return m, &m.Mutation
+		}, func(a *protocol.Answer) { p.register(a.ProcessSend.Exchange, x) }, true)
+}
+
+// reply replies to a request.
+func (p *part) reply(ctx context.Context, q *Request, failed bool, data []byte) error {
+	return p.mutate(ctx, OpReply, q.round.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m := &protocol.ProcessReply{
+				NodeID: k.Node, Name: k.Name, Part: by, Exchange: q.exchange, Failed: failed, Data: data,
+			}
+			return m, &m.Mutation
+		}, nil, false)
+}
+
+// prepared confirms that the member is prepared for a round.
+func (p *part) prepared(ctx context.Context, r *Round) error {
+	return p.mutate(ctx, OpPrepared, r.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m := &protocol.ProcessPrepared{NodeID: k.Node, Name: k.Name, Part: by}
+			return m, &m.Mutation
+		}, nil, false)
+}
+
+// complete completes a round.
+func (p *part) complete(ctx context.Context, r *Round, result []byte) error {
+	return p.mutate(ctx, OpComplete, r.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m := &protocol.ProcessComplete{NodeID: k.Node, Name: k.Name, Part: by, Result: result}
+			return m, &m.Mutation
+		}, nil, false)
+}
+
+// completed confirms that the member has handled the completion of a round.
+func (p *part) completed(ctx context.Context, r *Round) error {
+	return p.mutate(ctx, OpCompleted, r.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m := &protocol.ProcessCompleted{NodeID: k.Node, Name: k.Name, Part: by}
+			return m, &m.Mutation
+		}, nil, false)
+}
+
+// fail gives a round up.
+func (p *part) fail(ctx context.Context, r *Round, why error) error {
+	return p.mutate(ctx, OpFail, r.epoch,
+		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
+			m := &protocol.ProcessFail{NodeID: k.Node, Name: k.Name, Part: by, Text: failureText(why)}
+			return m, &m.Mutation
+		}, nil, false)
+}
+
+// leave ends the membership at hosts.
+func (p *part) leave(ctx context.Context) error {
+	return p.member.object.Change(ctx, OpLeave, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.ProcessLeave{NodeID: k.Node, Name: k.Name, MemberID: p.id}
+		return m, &m.Mutation
+	}, nil)
+}
+
+// postsAtOnce is how many commands that no function waits for are under way for a member.
+const postsAtOnce = 64
+
+// posts are commands that no function waits for.
+type posts struct {
+	places chan struct{}
+	all    sync.WaitGroup
+}
+
+// post carries a command out in the background. It waits while too many are under way.
+func (p *part) post(send func(ctx context.Context) error) {
+	p.posts.places <- struct{}{}
+	p.posts.all.Go(func() {
+		defer func() { <-p.posts.places }()
+		_ = send(p.in.Context()) // what a host refuses comes too late; the inbox says what goes on
+	})
+}
+
+// pause waits for a time.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

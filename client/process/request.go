@@ -1,0 +1,92 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Request is what another member asks, or the member itself.
+type Request struct {
+	// From is the member that asks.
+	From uint64
+	Payload
+
+	round    *Round
+	exchange uint64
+	deferred atomic.Bool
+	replied  atomic.Bool
+}
+
+// Deferred is a request whose reply comes later. It is safe for use by many goroutines.
+type Deferred struct{ request *Request }
+
+// Defer leaves the reply to Deferred.Reply: Process returns without waiting for what takes long, and the next request is
+// handled. What Process returns after it is not used, unless it is an error.
+func (q *Request) Defer() *Deferred {
+	q.deferred.Store(true)
+	return &Deferred{q}
+}
+
+// Reply replies to the request. ErrReplied says that it has its reply; client.ErrFenced, or a *Cancelled, that the round
+// is over.
+func (d *Deferred) Reply(ctx context.Context, v any) error {
+	data, err := encode(d.request.codec, v)
+	if err == nil {
+		err = d.request.send(ctx, data, nil)
+	}
+	return failed(OpReply, d.request.round.part.member.Name(), err)
+}
+
+// Fail replies that the member could not do what it was asked.
+func (d *Deferred) Fail(ctx context.Context, why error) error {
+	return failed(OpReply, d.request.round.part.member.Name(), d.request.send(ctx, nil, why))
+}
+
+// send replies, once.
+func (q *Request) send(ctx context.Context, data []byte, why error) error {
+	if q.replied.Swap(true) {
+		return ErrReplied
+	}
+	ctx, cancel := within(ctx, q.round.ctx)
+	defer cancel()
+	return q.round.errorOf(q.reply(ctx, data, why))
+}
+
+// reply sends the reply, or that there is none. One that hosts do not take is a failure too: the sender waits for it.
+func (q *Request) reply(ctx context.Context, data []byte, why error) error {
+	if why != nil {
+		return q.round.part.reply(ctx, q, true, failureText(why))
+	}
+	err := q.round.part.reply(ctx, q, false, data)
+	if errors.Is(err, client.ErrBadRequest) {
+		text := failureText(fmt.Errorf("its reply was refused: %w", err))
+		if again := q.round.part.reply(ctx, q, true, text); again != nil {
+			return again
+		}
+	}
+	return err
+}
+
+// failureText is the text of an error as hosts take it.
+func failureText(err error) []byte { return []byte(cut(err.Error(), protocol.MaxProcessFailureBytes)) }
+
+// cut makes a text one for people, of so many bytes at the most, and not empty.
+func cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if text == "" {
+		return "no reason was given"
+	}
+	for end := most; len(text) > end; end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
+		}
+	}
+	return text
+}
