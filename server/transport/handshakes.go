@@ -84,7 +84,7 @@ func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time
 	// An address that has its share, of which none is silent, goes on as long as there is room at all.
 	if own == nil || own.Len() < ha.options.HalfOpenPerAddress || !ha.evictFrom(own, now) {
 		if ha.order.Len() >= ha.options.HalfOpen && !ha.evictFrom(&ha.order, now) {
-			return nil, halfOpenSilence / 4
+			return nil, ha.options.silence / 4
 		}
 	}
 	if own = ha.addresses[address]; own == nil {
@@ -108,7 +108,7 @@ func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time
 func (ha *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	for e := connections.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*handshake)
-		if h.silent.IsZero() || now.Sub(h.silent) < halfOpenSilence {
+		if h.silent.IsZero() || now.Sub(h.silent) < ha.options.silence {
 			continue
 		}
 		h.evicted = true

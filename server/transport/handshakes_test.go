@@ -49,7 +49,9 @@ func TestSilentConnectionsShutNoClientOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stats Stats
-	listener, _ := listenTLS(t, TLSOptions{Config: localhost.serverConfig(), Stats: &stats})
+	listener, _ := listenTLS(t, TLSOptions{
+		Config: localhost.serverConfig(), Stats: &stats, HandshakeTimeout: patience,
+	})
 	silent := min(5000, limit/4)
 	openSilent(t, listener, silent)
 	worst := time.Duration(0)
@@ -64,8 +66,9 @@ func TestSilentConnectionsShutNoClientOut(t *testing.T) {
 	}
 	t.Logf("beside %d silent connections, of which %d were closed, a client was served within %v", silent,
 		stats.EvictedHandshakes.Load(), worst)
-	if worst > time.Second {
-		t.Errorf("beside %d silent connections a client was served after %v", silent, worst)
+	if worst > patience/2 {
+		t.Errorf("beside %d silent connections, each of which may be so for %v, a client was served after %v", silent,
+			patience, worst)
 	}
 }
 
@@ -77,8 +80,8 @@ func TestASilentConnectionMakesRoomForOthersOfItsAddressFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.close()
-	table := newHandshakes(a.closing, TLSOptions{HalfOpen: 3, HalfOpenPerAddress: 2, HandshakeTimeout: time.Hour,
-		Handshakes: 1})
+	options := TLSOptions{HalfOpen: 3, HalfOpenPerAddress: 2, HandshakeTimeout: time.Hour, Handshakes: 1}
+	table := newHandshakes(a.closing, options.withDefaults(100))
 	now := time.Now()
 	admit := func(address string, at time.Time) *handshake {
 		t.Helper()
@@ -126,10 +129,12 @@ func TestAddressesOfOneNetworkOfVersion6ShareTheirRoom(t *testing.T) {
 }
 
 // TestACrowdOfClientsIsServedThoughThereIsLittleRoom connects many more valid clients at once than may be half-open.
+// They compute in this process too: on a slow machine the listener waits for them long.
 func TestACrowdOfClientsIsServedThoughThereIsLittleRoom(t *testing.T) {
 	var stats Stats
 	listener, _ := listenTLS(t, TLSOptions{
 		Config: localhost.serverConfig(), Stats: &stats, HalfOpen: 8, HalfOpenPerAddress: 2, HandshakeTimeout: patience,
+		silence: patience,
 	})
 	var clients sync.WaitGroup
 	for range 100 {

@@ -30,6 +30,8 @@ type TLSOptions struct {
 	Stats *Stats
 	// Logger takes what is worth a line; nil is the default logger.
 	Logger *slog.Logger
+
+	silence time.Duration // after which a half-open connection makes room for others; 0 means halfOpenSilence
 }
 
 // ErrNoTLSConfig: ListenTLS was called without a configuration.
@@ -87,6 +89,9 @@ func (o TLSOptions) withDefaults(connections int) TLSOptions {
 	}
 	if o.HalfOpen <= 0 {
 		o.HalfOpen = max(min(HalfOpen, connections/2), 1)
+	}
+	if o.silence <= 0 {
+		o.silence = halfOpenSilence
 	}
 	if o.HalfOpenPerAddress <= 0 {
 		o.HalfOpenPerAddress = max(o.HalfOpen/(HalfOpen/HalfOpenPerAddress), 1)
