@@ -12,7 +12,7 @@ import (
 )
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
-// ends sessions, and what operators do with rollouts. Each is logged with its outcome on the host that answered. So are
+// ends sessions, and what operators do with rollouts and processes. Each is logged with its outcome on the host that answered. So are
 // refused attempts, but not all where they are many: the client that makes them could fill a disk with lines.
 type act struct {
 	verb, object string
@@ -39,7 +39,10 @@ func (c *conn) actOf(r *protocol.Request) *act {
 			return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}
 		}
 	}
-	return c.rolloutActOf(r)
+	if a := c.rolloutActOf(r); a != nil {
+		return a
+	}
+	return c.processActOf(r)
 }
 
 // rolloutActOf is actOf for rollouts.
@@ -50,11 +53,7 @@ func (c *conn) rolloutActOf(r *protocol.Request) *act {
 		return &act{"put rollout", c.objectText(m.NodeID, m.Name), whoDetails(m.Author, m.Reason)}
 	case protocol.KindRolloutDelete:
 		m := &r.RolloutDelete
-		verb := "delete rollout"
-		if m.Force {
-			verb += " by force"
-		}
-		return &act{verb: verb, object: c.objectText(m.NodeID, m.Name)}
+		return &act{verb: deleteVerb("rollout", m.Force), object: c.objectText(m.NodeID, m.Name)}
 	case protocol.KindRolloutAct:
 		m := &r.RolloutAct
 		a := &act{verb: strings.ToLower(m.Act.Verb.String()) + " rollout", object: c.objectText(m.NodeID, m.Name)}
@@ -72,6 +71,34 @@ func (c *conn) rolloutActOf(r *protocol.Request) *act {
 		return a
 	}
 	return nil
+}
+
+// processActOf is actOf for processes.
+func (c *conn) processActOf(r *protocol.Request) *act {
+	switch r.Kind {
+	case protocol.KindProcessPut:
+		m := &r.ProcessPut
+		return &act{"put process", c.objectText(m.NodeID, m.Name), whoDetails(m.Author, m.Reason)}
+	case protocol.KindProcessDelete:
+		m := &r.ProcessDelete
+		return &act{verb: deleteVerb("process", m.Force), object: c.objectText(m.NodeID, m.Name)}
+	case protocol.KindProcessAct:
+		m := &r.ProcessAct
+		a := &act{verb: strings.ToLower(m.Verb.String()) + " process", object: c.objectText(m.NodeID, m.Name)}
+		if m.MemberID != 0 {
+			a.details = append(a.details, "member", m.MemberID)
+		}
+		a.details = append(a.details, whoDetails(m.Author, m.Reason)...)
+		return a
+	}
+	return nil
+}
+
+func deleteVerb(kind string, force bool) string {
+	if force {
+		return "delete " + kind + " by force"
+	}
+	return "delete " + kind
 }
 
 // whoDetails are who an operator's act is done by, and why, as far as that is said.

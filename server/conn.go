@@ -34,6 +34,7 @@ type conn struct {
 	rights     Rights
 	name       string
 	client     shard.ClientState // set by HELLO; does not change where the connection has a session
+	pushes     protocol.KindSet  // of the second block that the client understands; set by HELLO
 	describing describe
 	body       []byte // of the command that is being made
 

@@ -74,6 +74,9 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindRolloutDescribe:   (*conn).rolloutDescribe,
 	protocol.KindRolloutList:       (*conn).rolloutList,
 	protocol.KindRolloutPlan:       (*conn).rolloutPlan,
+	protocol.KindProcessDescribe:   (*conn).processDescribe,
+	protocol.KindProcessList:       (*conn).processList,
+	protocol.KindInboxOpen:         (*conn).inboxOpen,
 }
 
 // failure answers a request that the host refuses, with a message for people.
@@ -115,8 +118,9 @@ func (c *conn) hello(r *protocol.Request) bool {
 		c.client.Address = clipAddress(from.String())
 	}
 	c.source = pipeline.NewSource(name, from, len(h.replicas))
+	c.pushes = protocol.ReadKinds(&r.Hello.PushKinds)
 	c.mu.Lock()
-	c.encoder.Understands(protocol.ReadKinds(&r.Hello.PushKinds))
+	c.encoder.Understands(c.pushes)
 	c.mu.Unlock()
 	h.metrics.Greeted.Inc()
 	routing := h.meta.RoutingVersion()

@@ -150,6 +150,7 @@ func (h *Host) eachConn(fn func(*conn)) {
 func (h *Host) drained(c *conn) {
 	for _, r := range h.replicas {
 		r.Hub.Drained(c)
+		r.Inboxes.Drained(c)
 	}
 }
 

@@ -46,6 +46,23 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	})
 }
 
+// actsFor reports whether the session of a request acts over this connection in a node, and answers where it does not;
+// the request is answered later where the session is being stopped.
+func (c *conn) actsFor(r *protocol.Request, session shard.SessionID, node shard.NodeID) bool {
+	b, held := c.bindingOf(r, session)
+	switch {
+	case held:
+		return false
+	case b == nil:
+		c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
+		return false
+	case b.node != node:
+		c.failure(r, protocol.StatusBadSession, "the session is of another node")
+		return false
+	}
+	return true
+}
+
 // mutate queues a change of an object at its shard.
 func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
@@ -56,16 +73,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	}
 	rp := h.set.Of(shard.SlotOf(id, command.Name))
 	if session := command.Session; session != 0 {
-		b, held := c.bindingOf(r, session)
-		if held {
-			return
-		}
-		if b == nil {
-			c.refuseSession(r, session, "the session is neither attached over nor bound to this connection")
-			return
-		}
-		if b.node != id {
-			c.failure(r, protocol.StatusBadSession, "the session is of another node")
+		if !c.actsFor(r, session, id) {
 			return
 		}
 	} else if alive := h.meta.Machine.NodeAlive(id); alive == meta.NodeLater {

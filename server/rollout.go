@@ -9,72 +9,28 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// knowsRollouts answers a request about rollouts where the cluster has not reached the level that brings them.
-func (c *conn) knowsRollouts(r *protocol.Request) bool {
-	needs, _ := shard.LevelOfKind(shard.KindRollout)
-	if needs <= c.host.meta.Machine.Level() {
-		return true
-	}
-	c.Fail(r.ID, r.Kind, c.host.aboveLevel(needs))
-	return false
-}
-
-// noSuchRollout is the answer about a rollout that is not there, noSuchPart about one that has no such part.
-var (
-	noSuchRollout = protocol.Result{Status: protocol.StatusNotFound, Message: "no rollout of this name"}
-	noSuchPart    = protocol.Result{Status: protocol.StatusNotFound, Message: "the rollout has no such part"}
-)
-
 func (c *conn) rolloutDescribe(r *protocol.Request) {
-	h, m := c.host, &r.RolloutDescribe
-	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) || !c.hasName(r, m.Name) || !c.knowsRollouts(r) {
-		return
-	}
-	name := string(m.Name)
-	o := shard.PartOptions{
-		Part: string(m.Part), After: m.After, Limit: itemLimit(m.Limit), Why: m.Why && m.After == 0,
-	}
-	rp := h.set.Of(shard.SlotOf(id, m.Name))
-	request := r.ID
-	c.read(r, rp, h.consistency(m.Consistency, id), func() { c.describeRollout(rp, request, id, name, o) })
+	m := &r.RolloutDescribe
+	c.describePart(r, partRequest{
+		kind: shard.KindRollout, node: m.NodeID, name: m.Name, part: m.Part, after: m.After, limit: m.Limit, why: m.Why,
+		consistency: m.Consistency,
+	}, func(on *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage) {
+		var page shard.RolloutDescription
+		return on.DescribeRollout(of.Node, of.Name, o, &page), rolloutPage(&page, o)
+	})
 }
 
-// describeRollout answers with a page.
-func (c *conn) describeRollout(rp *replica.Replica, request uint64, id shard.NodeID, name string,
-	o shard.PartOptions) {
-	var page shard.RolloutDescription
-	o.Now = rp.EstimatedTime()
-	switch rp.Machine.DescribeRollout(id, name, o, &page) {
-	case shard.FoundNothing:
-		c.Fail(request, protocol.KindRolloutDescribe, &noSuchRollout)
-		return
-	case shard.FoundObject:
-		c.Fail(request, protocol.KindRolloutDescribe, &noSuchPart)
-		return
-	}
-	if o.After != 0 {
-		page.Head = nil
-	}
-	c.Answer(request, pageOf(&page))
-}
-
-// pageOf returns a page as clients get it. Reasons and rows share its bytes, so that it fits in a frame whatever the
-// reasons say.
-func pageOf(page *shard.RolloutDescription) *protocol.RolloutDescribeAnswer {
+// rolloutPage returns a page as clients get it. Reasons and rows share its bytes, so that it fits in a frame whatever
+// the reasons say.
+func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
-		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: protocol.RolloutPhase(page.Phase), Head: page.Head,
+		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: protocol.RolloutPhase(page.Phase),
+		Head: headOf(&page.PartPage, o),
 	}
 	for i := range page.Reasons {
 		a.Reasons.Append(reasonRecord(&page.Reasons[i]))
 	}
-	for i, row := range page.Rows {
-		a.Rows.Append(protocol.Row{ID: row.ID, Body: row.Body})
-		if endsPage(a.Reasons.Size()+a.Rows.Size(), i, len(page.Rows), page.More) {
-			a.Next = row.ID
-			break
-		}
-	}
+	a.Next = appendRows(&a.Rows, &page.PartPage, a.Reasons.Size())
 	return a
 }
 
@@ -92,37 +48,34 @@ func reasonRecord(re *rollout.Reason) protocol.Reason {
 }
 
 func (c *conn) rolloutList(r *protocol.Request) {
-	m := r.RolloutList
-	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) || !c.knowsRollouts(r) {
-		return
-	}
-	rp := c.shardToList(r, m.ShardID)
-	if rp == nil {
-		return
-	}
-	prefix, after, request := string(m.Prefix), string(m.After), r.ID
-	c.read(r, rp, c.host.consistency(m.Consistency, id), func() {
-		page, last, more := rp.Machine.ListRollouts(id, prefix, after, itemLimit(m.Limit), nil)
+	m := &r.RolloutList
+	c.listObjects(r, listRequest{
+		kind: shard.KindRollout, node: m.NodeID, shard: m.ShardID, prefix: m.Prefix, after: m.After, limit: m.Limit,
+		consistency: m.Consistency,
+	}, func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage {
+		page, last, more := rp.Machine.ListRollouts(n, prefix, after, limit, nil)
 		var a protocol.RolloutListAnswer
-		for i := range page {
-			a.Rollouts.Append(page[i])
-			if a.Rollouts.Size() >= protocol.PageBytes && i < len(page)-1 {
-				last, more = string(page[i].Name), true
-				break
-			}
+		return listPage{
+			n: len(page), last: last, more: more,
+			add: func(i int) ([]byte, int) {
+				a.Rollouts.Append(page[i])
+				return page[i].Name, a.Rollouts.Size()
+			},
+			done: func(next []byte) protocol.AnswerMessage {
+				a.Next = next
+				return &a
+			},
 		}
-		if more {
-			a.Next = []byte(last)
-		}
-		c.Answer(request, &a)
 	})
 }
+
+// noSuchRollout is the answer about a rollout that is not there.
+var noSuchRollout = protocol.Result{Status: protocol.StatusNotFound, Message: "no rollout of this name"}
 
 func (c *conn) rolloutPlan(r *protocol.Request) {
 	h, m := c.host, &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) || !c.hasName(r, m.Name) || !c.knowsRollouts(r) {
+	if !c.authorizeIn(r, id) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindRollout) {
 		return
 	}
 	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, cloneAct(&m.Act)

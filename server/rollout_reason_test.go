@@ -40,7 +40,7 @@ func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
 	for id := range uint64(shard.MaxPage) {
 		page.Rows = append(page.Rows, shard.Row{ID: id + 1, Body: make([]byte, 2048)})
 	}
-	a := pageOf(&page)
+	a := rolloutPage(&page, shard.PartOptions{})
 	if a.Rows.Len() == 0 || a.Next != uint64(a.Rows.Len()) {
 		t.Errorf("the page has %d rows, and goes on behind %d", a.Rows.Len(), a.Next)
 	}

@@ -131,6 +131,7 @@ func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 	c.holder.Close(now)
 	for _, r := range h.replicas {
 		r.Hub.Gone(c)
+		r.Inboxes.Gone(c)
 		if c.source != nil {
 			r.Pipeline.Remove(c.source)
 		}

@@ -34,6 +34,8 @@ type Conn interface {
 	Review(session shard.SessionID, node shard.NodeID, home *Replica)
 	// Ended counts off a watch.
 	Ended(watch uint64)
+	// Pending is how many bytes were flushed and are not sent yet.
+	Pending() int
 }
 
 // flushes are connections that something was appended to. Each is flushed once, however much that is.

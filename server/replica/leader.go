@@ -82,6 +82,7 @@ func (t *leaderTasks) end() {
 	result := r.set.Moved(r)
 	r.Pipeline.Abandon(result)
 	r.redirectWaiters(result)
+	r.Inboxes.End(result)
 	r.endLeases(result)
 }
 

@@ -23,7 +23,7 @@ type mutation struct {
 
 // mutations are those of all kinds of objects.
 var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
-	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations} {
+	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations, processMutations} {
 		for kind, m := range of {
 			all[kind] = m
 		}
@@ -35,6 +35,7 @@ var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
 type answers struct {
 	semaphoreAnswers
 	rolloutAnswers
+	processAnswers
 }
 
 // IsMutation reports whether requests of the kind change an object.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/inbox"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
@@ -28,6 +29,7 @@ type Replica struct {
 	Leases   *lease.Table
 	fresh    *freshness
 	Hub      *hub.Hub
+	Inboxes  *inbox.Table
 	leader   leaderTasks
 	digests  digests
 
@@ -77,6 +79,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.Hub = hub.New(m, hub.Options{
 		Budget: s.config.Watches, Halt: func(err error) { _ = s.halt(r.broken(err)) },
 	})
+	r.Inboxes = inbox.New(inbox.Config{Machine: m})
 	r.waiters.init()
 	r.timers.init()
 	window := pipeline.Alone
@@ -169,6 +172,8 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
 				r.leader.recheck() // the leader gives the shard what came with the level
+			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdProcessLeave:
+				r.Inboxes.Lost(command.Order, "the member left")
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -180,7 +185,13 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut:
 			r.completeWait(e)
 		case shard.EffectLost:
+			if e.Object == shard.KindProcess {
+				r.Inboxes.Lost(e.Order, e.Body)
+				break
+			}
 			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
+		case shard.EffectInbox:
+			r.Inboxes.Note(e.Order)
 		case shard.EffectChanged:
 			r.notifyWatches(e)
 		case shard.EffectSessionEnded:
@@ -207,6 +218,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 		return r.broken(err)
 	}
 	r.flushDirty()
+	r.Inboxes.Deliver()
 	return differs
 }
 
@@ -320,6 +332,8 @@ func (r *Replica) Restore(from io.Reader) error {
 	r.noteLevel()
 	r.forgetWatches()
 	r.redirectWaiters(protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "this host's copy of the shard was replaced"})
+	r.Inboxes.End(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "this host's copy of the shard was replaced"})
 	r.reportMissedEnds()
 	r.Hub.Restored(time.Now())

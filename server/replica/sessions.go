@@ -20,6 +20,7 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 // sessionEnded notifies the connections of a session that it is over.
 func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.forgetSession(e.Session)
+	r.Inboxes.NoteSession(e.Session)
 	if !r.slots.Has(e.Session.Slot()) {
 		return
 	}
@@ -58,6 +59,7 @@ func (r *Replica) reportEnd(id shard.SessionID, c Conn) {
 func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 	for _, r := range s.Replicas {
 		r.forgetWaits(id, c)
+		r.Inboxes.Forget(id, c)
 		r.forgetSessionWatches(id, c)
 	}
 }

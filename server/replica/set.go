@@ -133,6 +133,7 @@ func (s *Set) Close() {
 	s.digesting.Wait()
 	for _, r := range s.Replicas {
 		r.Hub.Close()
+		r.Inboxes.Wait()
 	}
 }
 

@@ -67,7 +67,7 @@ func (re *Reason) Record(now uint64) protocol.ProcessReason {
 func (p *Process) Summary() protocol.ProcessSummary {
 	out := protocol.ProcessSummary{
 		Epoch: p.epoch, State: protocol.ProcessState(p.state), Members: uint64(len(p.members)),
-		Prepared: uint64(p.prepared), LastResult: p.lastResult(),
+		Prepared: uint64(p.prepared), LastResult: p.lastResult(), Since: p.since,
 	}
 	if m := p.Member(p.coordinator); m != nil && p.state != StateForming {
 		out.Coordinator = []byte(m.Name)

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// knowsKind answers a request about objects of a kind where the cluster has not reached the level that brings it.
+func (c *conn) knowsKind(r *protocol.Request, kind shard.ObjectKind) bool {
+	needs, _ := shard.LevelOfKind(kind)
+	if needs <= c.host.meta.Machine.Level() {
+		return true
+	}
+	c.Fail(r.ID, r.Kind, c.host.aboveLevel(needs))
+	return false
+}
+
+// partRequest asks for a part of an object, and a page of its rows.
+type partRequest struct {
+	kind         shard.ObjectKind
+	node         uint64
+	name, part   []byte
+	after, limit uint64
+	why          bool
+	consistency  protocol.Consistency
+}
+
+// describePart has a part described when the replica is as fresh as asked for. What describe returns is answered by it
+// where the part was found.
+func (c *conn) describePart(r *protocol.Request, q partRequest,
+	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
+	of := shard.Ref{Kind: q.kind, Node: shard.NodeID(q.node), Name: string(q.name)}
+	if !c.authorizeIn(r, of.Node) || !c.hasName(r, q.name) || !c.knowsKind(r, q.kind) {
+		return
+	}
+	o := shard.PartOptions{
+		Part: string(q.part), After: q.after, Limit: itemLimit(q.limit), Why: q.why && q.after == 0,
+	}
+	rp := c.host.set.Of(shard.SlotOf(of.Node, q.name))
+	request, kind := r.ID, r.Kind
+	c.read(r, rp, c.host.consistency(q.consistency, of.Node), func() {
+		o.Now = rp.EstimatedTime()
+		found, answer := describe(rp.Machine, of, o)
+		if found == shard.FoundPart {
+			c.Answer(request, answer)
+			return
+		}
+		why := "no " + of.Kind.String() + " of this name"
+		if found == shard.FoundObject {
+			why = "the " + of.Kind.String() + " has no such part"
+		}
+		c.Fail(request, kind, &protocol.Result{Status: protocol.StatusNotFound, Message: why})
+	})
+}
+
+// appendRows appends the rows of a page, of which other things take so many bytes, and returns where the next page
+// begins. The head is on the first page only.
+func appendRows(to *protocol.Rows, page *shard.PartPage, taken int) (next uint64) {
+	for i, row := range page.Rows {
+		to.Append(protocol.Row{ID: row.ID, Body: row.Body})
+		if endsPage(taken+to.Size(), i, len(page.Rows), page.More) {
+			return row.ID
+		}
+	}
+	return 0
+}
+
+// headOf is the head of a page: the first page has it.
+func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
+	if o.After != 0 {
+		return nil
+	}
+	return page.Head
+}
+
+// listRequest asks for a page of the objects of a kind that one shard holds.
+type listRequest struct {
+	kind          shard.ObjectKind
+	node, shard   uint64
+	prefix, after []byte
+	limit         uint64
+	consistency   protocol.Consistency
+}
+
+// listPage is a page of a list: n objects, how much is read by then, and each as it is added to the answer.
+type listPage struct {
+	n    int
+	last string // the last name looked at
+	more bool
+	// add appends an object to the answer, which has so many bytes then.
+	add  func(i int) (name []byte, bytes int)
+	done func(next []byte) protocol.AnswerMessage
+}
+
+// listObjects lists them when the replica is as fresh as asked for.
+func (c *conn) listObjects(r *protocol.Request, q listRequest,
+	list func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage) {
+	id := shard.NodeID(q.node)
+	if !c.authorizeIn(r, id) || !c.knowsKind(r, q.kind) {
+		return
+	}
+	rp := c.shardToList(r, q.shard)
+	if rp == nil {
+		return
+	}
+	prefix, after, limit, request := string(q.prefix), string(q.after), itemLimit(q.limit), r.ID
+	c.read(r, rp, c.host.consistency(q.consistency, id), func() {
+		p := list(rp, id, prefix, after, limit)
+		next := []byte(nil)
+		for i := range p.n {
+			name, bytes := p.add(i)
+			if bytes >= protocol.PageBytes && i < p.n-1 {
+				p.last, p.more = string(name), true
+				break
+			}
+		}
+		if p.more {
+			next = []byte(p.last)
+		}
+		c.Answer(request, p.done(next))
+	})
+}

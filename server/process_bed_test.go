@@ -1,0 +1,248 @@
+package server_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// processBed is a cluster with a node that is about to have the process "cache", in virtual time.
+type processBed struct {
+	t    *testing.T
+	c    *servertest.Cluster
+	s    *speaker // an operator, at the leader of the data shard
+	node uint64
+}
+
+var cache = []byte("cache")
+
+// playProcesses plays with a cluster that knows processes.
+func playProcesses(t *testing.T, play func(t *testing.T, b *processBed), options ...servertest.Option) {
+	t.Helper()
+	if !protocol.KindProcessPut.IsKnown() {
+		t.Skip("this build has no processes")
+	}
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		time.Sleep(time.Second) // for the shards to rise too
+		node := nodeAt(t, c, "/prod")
+		play(t, &processBed{t: t, c: c, s: speak(t, c, c.Leader(1)), node: node})
+	}, options...)
+}
+
+// connect connects to a host as a client that understands every push.
+func (b *processBed) connect(host shard.HostID) *speaker {
+	b.t.Helper()
+	conn, err := b.c.Dial(context.Background(), servertest.Address(host))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := speakOver(b.t, conn)
+	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, PushKinds: protocol.PushKinds()}))
+	return s
+}
+
+// put makes the process, and returns the revision of its spec.
+func (b *processBed) put(spec protocol.ProcessSpec) uint64 {
+	b.t.Helper()
+	return b.s.must(b.s.ask(&protocol.ProcessPut{NodeID: b.node, Name: cache, Spec: spec})).ProcessPut.Revision
+}
+
+// act carries out an operator's act.
+func (b *processBed) act(verb protocol.ProcessVerb, member uint64, reason string) {
+	b.t.Helper()
+	b.s.must(b.s.ask(&protocol.ProcessAct{
+		NodeID: b.node, Name: cache, Verb: verb, MemberID: member, Author: []byte("ann"), Reason: []byte(reason),
+	}))
+}
+
+// describe describes a part.
+func (b *processBed) describe(part string) *protocol.ProcessDescribeAnswer {
+	b.t.Helper()
+	s := speak(b.t, b.c, b.c.Leader(1))
+	a := s.must(s.ask(&protocol.ProcessDescribe{
+		NodeID: b.node, Name: cache, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
+	})).ProcessDescribe
+	return &a
+}
+
+func (b *processBed) head() (h protocol.ProcessHead) {
+	b.t.Helper()
+	readRecord(b.t, b.describe("").Head, &h)
+	return h
+}
+
+// attendant is a session that has joined the process, and has its inbox open.
+type attendant struct {
+	*started
+	b      *processBed
+	member uint64
+	epoch  uint64 // that it has prepared for
+	acked  uint64
+	inbox  []protocol.Item
+	end    *protocol.Result // of the inbox
+}
+
+// join makes a session that joins at the leader, over a connection of its own, and opens its inbox.
+func (b *processBed) join(name string, change ...func(*protocol.ProcessJoin)) *attendant {
+	b.t.Helper()
+	a := b.joinOver(b.connect(b.c.Leader(1)), name, change...)
+	a.open(0)
+	return a
+}
+
+// joinOver is join over a connection that is there, without the opening.
+func (b *processBed) joinOver(s *speaker, name string, change ...func(*protocol.ProcessJoin)) *attendant {
+	b.t.Helper()
+	a := &attendant{started: s.session("/prod", 10*time.Second), b: b}
+	m := &protocol.ProcessJoin{
+		Mutation: a.mutation(), NodeID: b.node, Name: cache, Member: []byte(name), Candidate: true, Create: true,
+	}
+	for _, f := range change {
+		f(m)
+	}
+	a.member = s.must(s.ask(m)).ProcessJoin.MemberID
+	return a
+}
+
+// opening is the request that opens the member's inbox.
+func (a *attendant) opening(after uint64) *protocol.InboxOpen {
+	return &protocol.InboxOpen{SessionID: a.id, NodeID: a.b.node, Name: cache, MemberID: a.member, After: after}
+}
+
+// open opens the inbox over the connection of the session.
+func (a *attendant) open(after uint64) protocol.InboxOpenAnswer {
+	a.b.t.Helper()
+	return a.s.must(a.s.ask(a.opening(after))).InboxOpen
+}
+
+// receive waits for the next push of the inbox.
+func (a *attendant) receive() {
+	a.b.t.Helper()
+	for {
+		push := a.s.await(0, protocol.KindInbox).Inbox
+		if push.MemberID != a.member {
+			continue
+		}
+		for i := range push.Items.All() {
+			a.inbox = append(a.inbox, i)
+		}
+		if push.End != (protocol.Result{}) {
+			a.end = &push.End
+		}
+		return
+	}
+}
+
+// next waits for the next item, and handles it by its kind where that is PREPARE.
+func (a *attendant) next(kind protocol.ItemKind) protocol.Item {
+	a.b.t.Helper()
+	for len(a.inbox) == 0 {
+		if a.end != nil {
+			a.b.t.Fatalf("the inbox of %d has ended: %v", a.member, a.end)
+		}
+		a.receive()
+	}
+	i := a.inbox[0]
+	a.inbox = a.inbox[1:]
+	if i.Kind != kind {
+		a.b.t.Fatalf("member %d gets %v of epoch %d, want %v", a.member, i.Kind, i.Epoch, kind)
+	}
+	a.acked = i.Seq
+	return i
+}
+
+// ended waits for the end of the inbox.
+func (a *attendant) ended() protocol.Result {
+	a.b.t.Helper()
+	for a.end == nil {
+		a.receive()
+	}
+	return *a.end
+}
+
+func (a *attendant) part() protocol.Part {
+	return protocol.Part{MemberID: a.member, Epoch: a.epoch, Ack: a.acked}
+}
+
+// prepare waits for an epoch, and prepares for it.
+func (a *attendant) prepare() uint64 {
+	a.b.t.Helper()
+	a.epoch = a.next(protocol.ItemPrepare).Epoch
+	a.s.must(a.s.ask(&protocol.ProcessPrepared{
+		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
+	}))
+	return a.epoch
+}
+
+func (a *attendant) sending(payload string, to ...uint64) *protocol.ProcessSend {
+	m := &protocol.ProcessSend{
+		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(), Payload: []byte(payload),
+	}
+	for _, id := range to {
+		m.To.Append(protocol.OrderID(id))
+	}
+	return m
+}
+
+// broadcast sends a request to all, and returns its exchange.
+func (a *attendant) broadcast(payload string) uint64 {
+	a.b.t.Helper()
+	m := a.sending(payload)
+	m.Audience = protocol.ToAll
+	return a.s.must(a.s.ask(m)).ProcessSend.Exchange
+}
+
+// send sends a request to members, and returns its exchange.
+func (a *attendant) send(payload string, to ...uint64) uint64 {
+	a.b.t.Helper()
+	return a.s.must(a.s.ask(a.sending(payload, to...))).ProcessSend.Exchange
+}
+
+func (a *attendant) replying(exchange uint64, data string) *protocol.ProcessReply {
+	return &protocol.ProcessReply{
+		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(), Exchange: exchange, Data: []byte(data),
+	}
+}
+
+// answer waits for a request, and replies to it.
+func (a *attendant) answer(data string) protocol.Item {
+	a.b.t.Helper()
+	i := a.next(protocol.ItemRequest)
+	a.s.must(a.s.ask(a.replying(i.Exchange, data)))
+	return i
+}
+
+func (a *attendant) complete(result string) {
+	a.b.t.Helper()
+	a.s.must(a.s.ask(&protocol.ProcessComplete{
+		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(), Result: []byte(result),
+	}))
+}
+
+// finish waits for the completion, and confirms it.
+func (a *attendant) finish() protocol.Item {
+	a.b.t.Helper()
+	i := a.next(protocol.ItemComplete)
+	a.s.must(a.s.ask(&protocol.ProcessCompleted{
+		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
+	}))
+	return i
+}
+
+// run has members join and prepare, so that the first of them coordinates.
+func (b *processBed) run(names ...string) []*attendant {
+	b.t.Helper()
+	var all []*attendant
+	for _, name := range names {
+		all = append(all, b.join(name))
+	}
+	for _, a := range all {
+		a.prepare()
+	}
+	all[0].next(protocol.ItemCoordinate)
+	return all
+}

@@ -1,0 +1,177 @@
+package replica
+
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// processMutations are those of coordination processes. What their commands say in the form of processes refers to the
+// request until it is written.
+var processMutations = map[protocol.Kind]mutation{
+	protocol.KindProcessPut: {
+		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessPut
+			*body = process.AppendPut((*body)[:0], process.Put{
+				Mode: process.PutMode(m.Mode), ExpectedRevision: m.ExpectedRevision, Spec: processSpecOf(&m.Spec),
+				Author: protocol.Text(m.Author), Reason: protocol.Text(m.Reason),
+			})
+			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessPut, Body: *body}
+		},
+		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
+			r.processPut = protocol.ProcessPutAnswer{
+				Revision: uint64(e.Revision), Created: e.Flags&shard.FlagCreated != 0,
+			}
+			return &r.processPut
+		},
+	},
+	protocol.KindProcessDelete: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessDelete
+			return &m.Mutation, m.NodeID, m.Name, shard.Command{
+				Kind: shard.CmdProcessDelete, Flags: flagIf(m.Force, shard.FlagForce),
+			}
+		},
+		answer: always(&protocol.ProcessDeleteAnswer{}),
+	},
+	protocol.KindProcessAct: {
+		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessAct
+			*body = process.AppendAct((*body)[:0], process.Act{
+				Verb: process.Verb(m.Verb), Member: m.MemberID, Author: protocol.Text(m.Author),
+				Reason: protocol.Text(m.Reason),
+			})
+			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessAct, Body: *body}
+		},
+		answer: always(&protocol.ProcessActAnswer{}),
+	},
+	protocol.KindProcessJoin: {
+		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessJoin
+			a := process.Arrival{
+				Joining: process.Joining{
+					Name: protocol.Text(m.Member), Attributes: protocol.Text(m.Attributes), Candidate: m.Candidate,
+				},
+				Create: m.Create,
+			}
+			if a.Create {
+				a.Spec = processSpecOf(&m.Spec)
+			}
+			*body = process.AppendArrival((*body)[:0], a)
+			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessJoin, Body: *body}
+		},
+		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
+			r.processJoined.MemberID = uint64(e.Order)
+			return &r.processJoined
+		},
+	},
+	protocol.KindProcessLeave: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessLeave
+			return &m.Mutation, m.NodeID, m.Name, shard.Command{
+				Kind: shard.CmdProcessLeave, Order: shard.OrderID(m.MemberID),
+			}
+		},
+		answer: always(&protocol.ProcessLeaveAnswer{}),
+		frees:  true,
+	},
+	protocol.KindProcessPrepared: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessPrepared
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessPrepared, &m.Part)
+		},
+		answer: always(&protocol.ProcessPreparedAnswer{}),
+	},
+	protocol.KindProcessSend: {
+		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessSend
+			to := process.Request{Audience: process.Audience(m.Audience)}
+			for id := range m.To.All() {
+				to.To = append(to.To, uint64(id))
+			}
+			*body = process.AppendReceivers((*body)[:0], to)
+			c := partCommand(shard.CmdProcessSend, &m.Part)
+			c.Timeout, c.Body, c.Data = m.TimeoutMillis, *body, m.Payload
+			return &m.Mutation, m.NodeID, m.Name, c
+		},
+		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
+			r.processSent.Exchange = uint64(e.Order)
+			return &r.processSent
+		},
+	},
+	protocol.KindProcessReply: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessReply
+			c := partCommand(shard.CmdProcessReply, &m.Part)
+			c.Timeout, c.Flags, c.Data = m.Exchange, flagIf(m.Failed, shard.FlagFailed), m.Data
+			return &m.Mutation, m.NodeID, m.Name, c
+		},
+		answer: always(&protocol.ProcessReplyAnswer{}),
+	},
+	protocol.KindProcessComplete: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessComplete
+			c := partCommand(shard.CmdProcessComplete, &m.Part)
+			c.Data = m.Result
+			return &m.Mutation, m.NodeID, m.Name, c
+		},
+		answer: always(&protocol.ProcessCompleteAnswer{}),
+	},
+	protocol.KindProcessCompleted: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessCompleted
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessCompleted, &m.Part)
+		},
+		answer: always(&protocol.ProcessCompletedAnswer{}),
+	},
+	protocol.KindProcessFail: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.ProcessFail
+			c := partCommand(shard.CmdProcessFail, &m.Part)
+			c.Data = m.Text
+			return &m.Mutation, m.NodeID, m.Name, c
+		},
+		answer: always(&protocol.ProcessFailAnswer{}),
+	},
+	protocol.KindInboxAck: {
+		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
+			m := &r.InboxAck
+			part := protocol.Part{MemberID: m.MemberID, Ack: m.Ack}
+			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdInboxAck, &part)
+		},
+		answer: always(&protocol.InboxAckAnswer{}),
+	},
+}
+
+// processAnswers are those to mutations of processes that say something.
+type processAnswers struct {
+	processPut    protocol.ProcessPutAnswer
+	processJoined protocol.ProcessJoinAnswer
+	processSent   protocol.ProcessSendAnswer
+}
+
+// partCommand is the command of a member in a round.
+func partCommand(k shard.CommandKind, p *protocol.Part) shard.Command {
+	return shard.Command{Kind: k, Order: shard.OrderID(p.MemberID), Term: p.Epoch, Count: p.Ack}
+}
+
+// processSpecOf returns a spec as processes have it, with the defaults for what the message leaves out.
+func processSpecOf(m *protocol.ProcessSpec) process.Spec {
+	s := process.DefaultSpec()
+	s.ReplyTimeout, s.OnTimeout = m.ReplyMillis, process.OnTimeout(m.OnTimeout)
+	for _, field := range []struct {
+		to   *uint64
+		said uint64
+	}{
+		{&s.OpenDelay, m.OpenMillis}, {&s.MinMembers, m.MinMembers}, {&s.Payload, m.PayloadBytes},
+		{&s.KeepResults, m.KeepResults},
+	} {
+		if field.said != 0 {
+			*field.to = field.said
+		}
+	}
+	if s.MaxOpenDelay = max(s.MaxOpenDelay, s.OpenDelay); m.OpenMostMillis != 0 {
+		s.MaxOpenDelay = m.OpenMostMillis
+	}
+	return s
+}
