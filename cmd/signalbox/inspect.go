@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,16 +22,17 @@ func newInspect(f *cli.Frame) *cobra.Command {
 		Use:   "inspect DIR",
 		Short: "Look into the data directory of a host that does not run",
 		Long: `Shows what is in a data directory: which host of which cluster it belongs to, the
-size of its log, its snapshots, and what is in the newest of them: nodes, and how
-many sessions, semaphores, owners and waiters each has. What was changed after a
-snapshot is in the log, and not shown. Nothing is written, and no host can start on
-the directory meanwhile.
+size of its log and which entries of each shard are in it, its snapshots, and what is
+in the newest of them: nodes, and how many sessions, semaphores, owners and waiters
+each has. What was changed after a snapshot is in the log, and not shown. Every file
+is compared with its checksums, and what is damaged or missing is named. Nothing is
+written, and no host can start on the directory meanwhile.
 
-Where a host runs on the directory, the snapshots are listed and not read: signalbox
-status asks the host.
+Where a host runs on the directory, the log and the snapshots are listed and not read:
+signalbox status asks the host.
 
-Exit codes: 65 the directory cannot be used, or a snapshot is damaged; 64 the command
-line is wrong. signalbox help exit-codes has the others.`,
+Exit codes: 65 the directory cannot be used, or something in it is damaged or missing;
+64 the command line is wrong. signalbox help exit-codes has the others.`,
 		Example: `  signalbox inspect ./signalbox-data
 
   # every snapshot, and not only the newest
@@ -60,6 +63,7 @@ type directoryObject struct {
 	Hosts     []memberObject    `json:"hosts"`
 	LogBytes  int64             `json:"log_bytes"`
 	LogFiles  int               `json:"log_files"`
+	Replicas  []replicaObject   `json:"replicas"`
 	Snapshots []snapshotObject  `json:"snapshots"`
 	Nodes     []contentsObject  `json:"nodes"`
 	Problems  []inspectedObject `json:"problems"`
@@ -70,6 +74,18 @@ type memberObject struct {
 	ID   uint64 `json:"id"`
 	Name string `json:"name"`
 	Raft string `json:"raft"`
+}
+
+// replicaObject is what the log has of a replica: which entries follow its newest snapshot. There are none where the
+// last is less than the first.
+type replicaObject struct {
+	Shard      uint64 `json:"shard"`
+	Host       uint64 `json:"host"`
+	Term       uint64 `json:"term"`
+	Commit     uint64 `json:"commit"`
+	FirstEntry uint64 `json:"first_entry"`
+	LastEntry  uint64 `json:"last_entry"`
+	Snapshot   uint64 `json:"snapshot"`
 }
 
 // snapshotObject is a snapshot as JSON.
@@ -92,7 +108,7 @@ type contentsObject struct {
 	Waiters    int    `json:"waiters"`
 }
 
-// inspectedObject is a snapshot that cannot be read.
+// inspectedObject is a file that is damaged or missing.
 type inspectedObject struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem"`
@@ -107,18 +123,21 @@ func inspect(f *cli.Frame, path string) error {
 	defer d.Close()
 	o := newDirectoryObject(d)
 	if d.InUse == "" {
+		if err := readLog(d, &o); err != nil {
+			return cli.Errorf(cli.ExitData, "inspect: %w", err)
+		}
 		readContents(f, d, &o)
 	}
 	if err := showDirectory(f, &o); err != nil {
 		return err
 	}
 	if n := len(o.Problems); n > 0 {
-		return cli.Errorf(cli.ExitData, "inspect: %s: %d of the newest snapshots cannot be read; a host that starts "+
+		return cli.Errorf(cli.ExitData, "inspect: %s: %d files are damaged or missing; a host that starts "+
 			"on the directory ends; put the directory back from a backup, or give the host an empty one and a new name",
 			cli.Safe(path), n)
 	}
 	if d.InUse != "" {
-		f.Say("signalbox: %s runs on the directory: its snapshots were not read", d.InUse)
+		f.Say("signalbox: %s runs on the directory: its log and its snapshots were not read", d.InUse)
 	}
 	return nil
 }
@@ -130,8 +149,8 @@ func newDirectoryObject(d *datadir.Directory) directoryObject {
 		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
 		LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
-		Hosts: []memberObject{}, Snapshots: []snapshotObject{}, Nodes: []contentsObject{},
-		Problems: []inspectedObject{},
+		Hosts: []memberObject{}, Replicas: []replicaObject{}, Snapshots: []snapshotObject{},
+		Nodes: []contentsObject{}, Problems: []inspectedObject{},
 	}
 	for _, h := range id.FirstHosts {
 		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft})
@@ -145,12 +164,38 @@ func newDirectoryObject(d *datadir.Directory) directoryObject {
 	return o
 }
 
+// readLog reads the log, and verifies all files.
+func readLog(d *datadir.Directory, o *directoryObject) error {
+	log, err := d.ReadLog()
+	if err != nil {
+		return err
+	}
+	for _, r := range log.Replicas {
+		o.Replicas = append(o.Replicas, replicaObject{
+			r.Shard, uint64(r.Host), r.Term, r.Commit, r.First, r.Last, r.Snapshot,
+		})
+	}
+	for _, p := range log.Problems {
+		file := p.File
+		if inside, err := filepath.Rel(d.Path, file); err == nil {
+			file = inside
+		}
+		o.Problems = append(o.Problems, inspectedObject{file, p.Err.Error()})
+	}
+	return nil
+}
+
+// hasProblem reports whether something is wrong with a file.
+func (o *directoryObject) hasProblem(path string) bool {
+	return slices.ContainsFunc(o.Problems, func(p inspectedObject) bool { return p.Path == path })
+}
+
 // readContents reads the newest snapshot of each shard.
 func readContents(f *cli.Frame, d *datadir.Directory, o *directoryObject) {
 	var content datadir.Content
 	bar := newProgress(f)
 	for _, s := range d.Snapshots {
-		if newest, _ := d.Newest(s.Shard); newest != s {
+		if newest, _ := d.Newest(s.Shard); newest != s || o.hasProblem(s.Path) {
 			continue
 		}
 		err := d.Read(s, &content, func(s datadir.Snapshot, read int64) {
@@ -187,9 +232,16 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 		{Name: "created", Cell: o.Created + " by version " + o.CreatedBy}, {Name: "machine", Cell: o.Machine},
 		{Name: "in use", Cell: inUse}, {Name: "log", Cell: log}, {Name: "snapshots", Cell: len(o.Snapshots)},
 	}
-	var hosts, snapshots, nodes, problems [][]any
+	var hosts, replicas, snapshots, nodes, problems [][]any
 	for _, h := range o.Hosts {
 		hosts = append(hosts, []any{h.ID, h.Name, h.Raft})
+	}
+	for _, r := range o.Replicas {
+		entries := "none"
+		if r.LastEntry >= r.FirstEntry {
+			entries = fmt.Sprintf("%d to %d", r.FirstEntry, r.LastEntry)
+		}
+		replicas = append(replicas, []any{r.Shard, r.Term, r.Snapshot, entries, r.Commit})
 	}
 	for _, s := range o.Snapshots {
 		if s.Newest || f.Wide() {
@@ -205,10 +257,12 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 	return errors.Join(
 		f.Fields(o, fields...),
 		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS"}, hosts),
+		f.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER IT", "COMMITTED#"},
+			replicas),
 		f.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
 		f.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#", "WAITERS#"},
 			nodes),
-		f.Section("Snapshots that cannot be read", []string{"PATH", "PROBLEM"}, problems),
+		f.Section("Damaged or missing", []string{"PATH", "PROBLEM"}, problems),
 	)
 }
 

@@ -105,7 +105,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	}
 	x := newTool(t, p.Client)
 	r := x.run("inspect", p.Dir)
-	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its snapshots were not read") ||
+	if r.code != 0 || !strings.Contains(r.err, " runs on the directory: its log and its snapshots were not read") ||
 		!strings.Contains(r.out, "in use      process ") {
 		t.Errorf("while a host runs: %+v", r)
 	}
@@ -120,6 +120,12 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 ||
 		len(o.Hosts) != 1 || len(o.Problems) != 0 {
 		t.Errorf("%+v", o)
+	}
+	if len(o.Replicas) != 2 || o.Replicas[0].Shard != 0 {
+		t.Fatalf("of the log it says %+v", o.Replicas)
+	}
+	if r := o.Replicas[1]; r.LastEntry < all || r.Commit < all || r.FirstEntry != r.Snapshot+1 {
+		t.Errorf("of the log it says %+v", o.Replicas)
 	}
 	newest := 0
 	for _, s := range o.Snapshots {
@@ -166,7 +172,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 		}
 	}
 	if r := x.run("inspect", p.Dir); r.code != cli.ExitData ||
-		!strings.Contains(r.out, "it is damaged: the checksum of a block is wrong") {
+		!strings.Contains(r.out, "is damaged: "+p.Dir) || !strings.Contains(r.out, ", from byte 1024 on") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -191,5 +197,6 @@ func TestInspectOfANewDirectory(t *testing.T) {
 	text = regexp.MustCompile(`[0-9a-f]{24}`).ReplaceAllString(text, "CLUSTER")
 	text = regexp.MustCompile(`machine  .*`).ReplaceAllString(text, "machine     NAME")
 	text = regexp.MustCompile(`log  .*`).ReplaceAllString(text, "log         SIZE")
+	text = regexp.MustCompile(`(?m)^    ([01])  .* to .*$`).ReplaceAllString(text, "    $1   ENTRIES")
 	golden(t, "inspect.txt", strings.ReplaceAll(text, programVersion(), "VERSION"))
 }

@@ -116,15 +116,32 @@ func checkDirectory(c Config) error {
 	return found.compare(recordOf(c, hostname), c.DataDir)
 }
 
+// engineDirectory is where the engine keeps what is below a data directory: the log and the snapshots.
+func (d directoryRecord) engineDirectory(dir string) string {
+	const unnamed = 1 // what the engine has for no deployment
+	return filepath.Join(dir, d.Hostname, fmt.Sprintf("%020d", max(d.Deployment, unnamed)))
+}
+
+// checkFormat returns an error where a directory has another format than this version.
+func (d directoryRecord) checkFormat(dir string) error {
+	switch {
+	case d.Format >= oldestFormat && d.Format < recordFormat:
+		return fmt.Errorf("%w: %s has format %d of an earlier version, which kept the log in another way; this "+
+			"version has format %d. Nothing in it was changed: %s", ErrFormat, dir, d.Format, recordFormat, moveAdvice)
+	case d.Format != recordFormat:
+		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
+			ErrFormat, dir, d.Format, recordFormat)
+	default:
+		return nil
+	}
+}
+
 // compare returns an error where a directory with this record is not that of a host whose record is want.
 func (d directoryRecord) compare(want directoryRecord, dir string) error {
+	if err := d.checkFormat(dir); err != nil {
+		return err
+	}
 	switch {
-	case d.Format >= oldestFormat && d.Format < want.Format:
-		return fmt.Errorf("%w: %s has format %d of an earlier version, which kept the log in another way; this "+
-			"version has format %d. Nothing in it was changed: %s", ErrFormat, dir, d.Format, want.Format, moveAdvice)
-	case d.Format != want.Format:
-		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
-			ErrFormat, dir, d.Format, want.Format)
 	case d.Deployment != want.Deployment:
 		return fmt.Errorf("%w: %s is of deployment %d, this host of %d: give this host a directory of its own",
 			ErrOtherDeployment, dir, d.Deployment, want.Deployment)

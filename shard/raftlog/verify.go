@@ -19,6 +19,7 @@ func verifyFiles(disk vfs.FS, dir string) error {
 	return nil
 }
 
+// verifyBelow verifies the files below a directory up to the first that is damaged, and syncs the directories.
 func verifyBelow(disk vfs.FS, dir string) error {
 	names, err := disk.List(dir)
 	if err != nil {

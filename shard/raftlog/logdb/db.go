@@ -75,7 +75,7 @@ func (db *DB) forget() {
 
 // DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use it at the same time.
 type DB struct {
-	log    *wal.Log
+	log    *wal.Log // nil while a log is inspected
 	recent recent
 
 	mu       sync.RWMutex
@@ -126,6 +126,13 @@ func (db *DB) existing(shardID, replicaID uint64) *replica {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return db.replicas[wal.Key{Shard: shardID, Replica: replicaID}]
+}
+
+// need is wal.Log.Need. Of a log that is inspected nothing is needed.
+func (db *DB) need(segment uint64, bytes int64) {
+	if db.log != nil {
+		db.log.Need(segment, bytes)
+	}
 }
 
 func (db *DB) all() (all []*replica) {

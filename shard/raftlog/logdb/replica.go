@@ -40,17 +40,17 @@ const stateBytes = 32
 // move says that something is needed at another place from now on.
 func (r *replica) move(u *use, at wal.Place, bytes int) {
 	if u.bytes > 0 {
-		r.db.log.Need(u.segment, -u.bytes)
+		r.db.need(u.segment, -u.bytes)
 	}
 	*u = use{at.Segment, int64(bytes)}
 	if bytes > 0 {
-		r.db.log.Need(u.segment, u.bytes)
+		r.db.need(u.segment, u.bytes)
 	}
 }
 
 // count is called by runs for the place of a run that changes.
 func (r *replica) count(changed run, runs int) {
-	r.db.log.Need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
+	r.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 	if runs < 0 {
 		r.db.recent.drop(changed.recent)
 	}

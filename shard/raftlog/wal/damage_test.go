@@ -188,7 +188,7 @@ func TestDamageIsRefusedAndNamed(t *testing.T) {
 			if !strings.Contains(err.Error(), Advice) || !strings.Contains(err.Error(), c.file) {
 				t.Errorf("the error does not say what to do: %v", err)
 			}
-			report, err := Inspect(before, testDir)
+			report, err := Inspect(before, testDir, visitNone)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestDamageIsRefusedAndNamed(t *testing.T) {
 			}
 		})
 	}
-	report, err := Inspect(fs, testDir)
+	report, err := Inspect(fs, testDir, visitNone)
 	if err != nil || len(report.Damage) != 0 || len(report.Segments) != len(numbers) {
 		t.Errorf("Inspect reports of a log that is whole: %+v, %v", report, err)
 	}
@@ -223,6 +223,8 @@ func imageContent(t *testing.T, fs vfs.FS, name string) content {
 
 func visitNothing(Place, head, []byte) error { return nil }
 
+func visitNone(Place, Key, Kind, []byte) error { return nil }
+
 // TestATornTailIsCut: what was not durable yet may be torn, and what comes after it is not read, now or later.
 func TestATornTailIsCut(t *testing.T) {
 	fs := newMemory()
@@ -247,7 +249,7 @@ func TestATornTailIsCut(t *testing.T) {
 	data[torn.Offset+headBytes] ^= 1
 	put(t, killed, name, data)
 
-	report, err := Inspect(killed, testDir)
+	report, err := Inspect(killed, testDir, visitNone)
 	if err != nil || len(report.Damage) != 0 || report.Segments[0].End != int64(torn.Offset) {
 		t.Errorf("Inspect reports %+v, %v", report, err)
 	}

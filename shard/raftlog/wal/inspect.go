@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 )
@@ -26,10 +27,17 @@ type SegmentReport struct {
 	Sealed  bool
 }
 
-// Inspect reads all segments of a directory, and changes nothing. It returns an error only where it cannot read.
-func Inspect(disk FS, dir string) (*Report, error) {
+// Visit is called with each record that is whole, oldest first. It must not keep data.
+type Visit func(at Place, key Key, kind Kind, data []byte) error
+
+// Inspect reads all segments of a directory that had a log, and changes nothing. It returns an error only where it
+// cannot read, and that of visit.
+func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	r := new(Report)
 	numbers, err := listSegments(disk, dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(numbers) == 0 {
+		return &Report{Damage: []error{missing(segmentName(dir, 1))}}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("wal: inspect the log: %w", err)
 	}
@@ -44,7 +52,7 @@ func Inspect(disk FS, dir string) (*Report, error) {
 		}
 	}
 	slices.Sort(r.Partial)
-	if err := r.readAll(disk, dir, numbers); err != nil {
+	if err := r.readAll(disk, dir, numbers, visit); err != nil {
 		return nil, fmt.Errorf("wal: inspect the log: %w", err)
 	}
 	return r, nil
@@ -59,7 +67,7 @@ func (r *Report) damage(err error) error {
 	return err
 }
 
-func (r *Report) readAll(disk FS, dir string, numbers []uint64) error {
+func (r *Report) readAll(disk FS, dir string, numbers []uint64, visit Visit) error {
 	var memory []byte
 	var last *image
 	var before content
@@ -74,7 +82,7 @@ func (r *Report) readAll(disk FS, dir string, numbers []uint64) error {
 			continue
 		}
 		memory = m.data[:0]
-		c, err := m.read(func(Place, head, []byte) error { return nil })
+		c, err := m.read(func(at Place, h head, data []byte) error { return visit(at, h.key, h.kind, data) })
 		if err := r.damage(err); err != nil {
 			return err
 		}
@@ -86,7 +94,7 @@ func (r *Report) readAll(disk FS, dir string, numbers []uint64) error {
 		}
 		first, last, before = max(first, c.first), m, c
 	}
-	if len(numbers) > 0 && first < numbers[0] && first > 0 {
+	if first < numbers[0] && first > 0 {
 		r.Damage = append(r.Damage, missing(segmentName(dir, first)))
 	}
 	if last != nil {

@@ -208,7 +208,8 @@ func TestWhatAKilledProcessWasMakingIsRemoved(t *testing.T) {
 	for _, name := range []string{partialName, reuseName} {
 		put(t, fs, filepath.Join(testDir, name), []byte("something"))
 	}
-	if report, err := Inspect(fs, testDir); err != nil || len(report.Partial) != 2 || len(report.Damage) != 0 {
+	report, err := Inspect(fs, testDir, visitNone)
+	if err != nil || len(report.Partial) != 2 || len(report.Damage) != 0 {
 		t.Errorf("Inspect reports %+v, %v", report, err)
 	}
 	if got, err := openCopy(t, fs); err != nil || got != want {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
 // What is in a data directory, by name.
@@ -98,9 +99,7 @@ func (d *Directory) scan() error {
 		Hostname string `json:"hostname"`
 	}
 	if text, err := os.ReadFile(filepath.Join(top, recordFile)); err == nil {
-		if err := json.Unmarshal(text, &record); err != nil {
-			return fmt.Errorf("%s: %w", recordFile, err)
-		}
+		_ = json.Unmarshal(text, &record) // ReadLog says what is wrong with it
 		d.Machine = record.Hostname
 	}
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
@@ -133,6 +132,14 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// ReadLog reads the log and verifies all that the host has beside it. No host may run on the directory.
+func (d *Directory) ReadLog() (*raftlog.Inspection, error) {
+	if !d.Identity.Started && d.Machine == "" {
+		return new(raftlog.Inspection), nil // no host has had a log there
+	}
+	return raftlog.Inspect(filepath.Join(d.Path, identity.LogName))
 }
 
 // LogBytes is the size of the log.

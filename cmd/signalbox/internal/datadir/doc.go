@@ -4,5 +4,6 @@
 // what is safe is read: the identity, and the names and sizes of files. A host that runs replaces its snapshots
 // at any time.
 //
-// What was changed after the newest snapshot of a shard is in the log, which only the host itself reads.
+// What was changed after the newest snapshot of a shard is in the log. ReadLog says which entries that has of each
+// replica, and whether anything is damaged or missing; what is in them only the host itself reads.
 package datadir

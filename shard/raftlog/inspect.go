@@ -1,0 +1,115 @@
+package raftlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// Inspection is what Inspect has found in a data directory.
+type Inspection struct {
+	// Hostname is the name of the machine that the directory was filled on.
+	Hostname string
+	// Replicas are what the log has, by shard. There are none where the log is damaged.
+	Replicas []ReplicaContent
+	// Problems are why a host would not open on the directory, or end when it starts a replica.
+	Problems []Problem
+}
+
+// ReplicaContent is what the log has of a replica.
+type ReplicaContent struct {
+	Shard        uint64
+	Host         shard.HostID
+	Term, Commit uint64
+	// First and Last are the entries after the snapshot; there are none where Last is less than First.
+	First, Last uint64
+	Snapshot    uint64 // the last entry of the newest snapshot, 0: there is none
+}
+
+// Problem is a file that is damaged, missing or of another version.
+type Problem struct {
+	File string
+	Err  error
+}
+
+// Inspect reads what a host that was opened before has left in its data directory, and changes nothing. No host may
+// run on the directory. An error says that it could not be read.
+func Inspect(dir string) (*Inspection, error) {
+	i := new(Inspection)
+	path := filepath.Join(dir, recordFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		i.add(path, missingFile(path))
+		return i, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: inspect %s: %w", dir, err)
+	}
+	var record directoryRecord
+	if err := json.Unmarshal(text, &record); err != nil {
+		i.add(path, fmt.Errorf("%w: %w", ErrFormat, err))
+		return i, nil
+	}
+	i.Hostname = record.Hostname
+	if err := record.checkFormat(dir); err != nil {
+		i.add(path, err)
+		return i, nil
+	}
+	if err := errors.Join(i.readFiles(dir), i.readLog(record.engineDirectory(dir))); err != nil {
+		return nil, fmt.Errorf("raftlog: inspect %s: %w", dir, err)
+	}
+	return i, nil
+}
+
+func (i *Inspection) add(file string, err error) { i.Problems = append(i.Problems, Problem{file, err}) }
+
+// readFiles verifies what the engine keeps beside the log.
+func (i *Inspection) readFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if err := verifyFile(vfs.Default, path); err != nil {
+			i.add(path, err)
+		}
+		return nil
+	})
+}
+
+// readLog reads the log in the directory of the engine, and looks for the snapshots that it names.
+func (i *Inspection) readLog(dir string) error {
+	found, err := logdb.Inspect(vfs.Default, dir)
+	if err != nil {
+		return err
+	}
+	for _, err := range found.Damage {
+		if d, ok := errors.AsType[*wal.DamageError](err); ok {
+			i.add(d.File, damageOf(d))
+		}
+	}
+	for _, r := range found.Replicas {
+		i.Replicas = append(i.Replicas, ReplicaContent{
+			Shard: r.Shard, Host: shard.HostID(r.Replica), Term: r.Term, Commit: r.Commit,
+			First: r.First, Last: r.Last, Snapshot: r.Snapshot,
+		})
+		if r.Snapshot == 0 {
+			continue
+		}
+		// The directory may be a copy: only what is below the engine's directory counts.
+		_, inside, ok := strings.Cut(r.SnapshotFile, filepath.Base(dir)+string(filepath.Separator))
+		path := filepath.Join(dir, inside)
+		if _, err := os.Stat(path); !ok || errors.Is(err, fs.ErrNotExist) {
+			i.add(path, missingFile(path))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package logdb
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// Report is what Inspect has found in the log of a host.
+type Report struct {
+	wal.Report
+	// Replicas are those that the log has, by shard. There are none where the log is damaged.
+	Replicas []ReplicaReport
+}
+
+// ReplicaReport is what the log has of a replica.
+type ReplicaReport struct {
+	wal.Key
+	Term, Vote, Commit uint64
+	// First and Last are the entries that follow one another after the snapshot; none where Last is less than First.
+	First, Last uint64
+	// Snapshot is the last entry of the newest snapshot, 0 where there is none, and SnapshotFile its file when it was
+	// saved.
+	Snapshot     uint64
+	SnapshotFile string
+}
+
+// Inspect reads the log below a directory, and changes nothing. It returns an error only where it cannot read.
+func Inspect(disk wal.FS, dir string) (*Report, error) {
+	db := &DB{replicas: make(map[wal.Key]*replica)}
+	found, err := wal.Inspect(disk, filepath.Join(dir, logDir), owner{db}.Replay)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Report: *found}
+	if len(r.Damage) > 0 {
+		return r, nil
+	}
+	for _, replica := range db.all() {
+		if !replica.forget() {
+			r.Replicas = append(r.Replicas, replica.report())
+		}
+	}
+	slices.SortFunc(r.Replicas, func(a, b ReplicaReport) int {
+		return slices.Compare([]uint64{a.Shard, a.Replica}, []uint64{b.Shard, b.Replica})
+	})
+	return r, nil
+}
+
+func (r *replica) report() ReplicaReport {
+	first, count := r.entries.extent(r.snapshot.Index + 1)
+	report := ReplicaReport{
+		Key: r.key, First: first, Last: first + count - 1,
+		Snapshot: r.snapshot.Index, SnapshotFile: r.snapshot.Filepath,
+	}
+	if state, err := r.raftState(r.snapshot.Index); err == nil {
+		report.Term, report.Vote, report.Commit = state.State.Term, state.State.Vote, state.State.Commit
+	}
+	return report
+}
