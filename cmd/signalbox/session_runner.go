@@ -31,8 +31,8 @@ const outputDelay = time.Second
 // errStopping: a signal has ended this program before the command was run.
 var errStopping = errors.New("this program is stopping")
 
-// sessionRunner runs commands again and again for an object in which a session takes part: what rollout follow, gate and
-// source and process run have in common.
+// sessionRunner runs commands again and again for an object in which a session takes part: what rollout follow, gate
+// and source and process run have in common.
 type sessionRunner struct {
 	commandRunner
 	session      sessionFlags
@@ -191,13 +191,30 @@ func (e *ending) err() error {
 func (r *sessionRunner) run(
 	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
 ) (ending, error) {
+	task := child.Task{Purpose: purpose, KillAfter: r.killAfter, OnChange: r.reportChange}
+	return r.runTask(task, r.cmd(r.environment(variables)...), payload, out)
+}
+
+// runTask runs a command as a task, with the payload as its standard input.
+func (r *sessionRunner) runTask(task child.Task, cmd *exec.Cmd, payload []byte, out io.Writer) (ending, error) {
+	printed := &lastLine{}
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(payload), io.MultiWriter(out, printed)
+	e, err := r.runWithin(task, cmd)
+	e.last = cmp.Or(e.last, printed.text())
+	return e, err
+}
+
+// runWithin runs a command, which has its standard input and output, unless this program is stopping.
+func (r *sessionRunner) runWithin(task child.Task, cmd *exec.Cmd) (ending, error) {
 	signals := r.begin()
 	if signals == nil {
 		return ending{}, errStopping
 	}
 	defer r.finish(signals)
-	task := child.Task{Purpose: purpose, KillAfter: r.killAfter, OnChange: r.reportChange}
-	return r.carryOut(task, r.cmd(r.environment(variables)...), bytes.NewReader(payload), out, signals)
+	said := &lastLine{}
+	cmd.Stderr, cmd.WaitDelay = io.MultiWriter(r.Err, said), outputDelay
+	outcome, err := task.Run(cmd, signals)
+	return ending{outcome, said.text()}, r.notRun(err)
 }
 
 // environment is what a command finds in its environment, as lines NAME=TEXT.
@@ -207,17 +224,6 @@ func (r *sessionRunner) environment(variables map[string]string) []string {
 		lines = append(lines, name+"="+text)
 	}
 	return lines
-}
-
-// carryOut runs a command as a task.
-func (r *sessionRunner) carryOut(
-	task child.Task, cmd *exec.Cmd, in io.Reader, out io.Writer, signals chan os.Signal,
-) (ending, error) {
-	printed, said := &lastLine{}, &lastLine{}
-	cmd.Stdin, cmd.WaitDelay = in, outputDelay
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, printed), io.MultiWriter(r.Err, said)
-	outcome, err := task.Run(cmd, signals)
-	return ending{outcome, cmp.Or(said.text(), printed.text())}, r.notRun(err)
 }
 
 // reportChange says what has happened to the command.
