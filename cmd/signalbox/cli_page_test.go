@@ -34,7 +34,8 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	}
 	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable,
 		sessionVariable, countVariable, rolloutVariable, locationVariable, instanceVariable, gateVariable,
-		versionVariable, generationVariable, labelVariable, attemptVariable) {
+		versionVariable, generationVariable, labelVariable, attemptVariable, processVariable, epochVariable,
+		memberVariable, coordinatorVariable, fromVariable) {
 		if !strings.Contains(page, name) {
 			t.Errorf("%s says nothing of the variable %s", path, name)
 		}
@@ -169,6 +170,13 @@ var jsonOutputs = []struct {
 	{"rollout plan", stepObject{}},
 	{"rollout publish", publishedObject{}},
 	{"rollout spec", specObject{}},
+	{"process create, alter, status, watch", processObject{}},
+	{"process list", processSummaryObject{}},
+	{"process why", processReasonObject{}},
+	{"process members", processMemberObject{}},
+	{"process results", processResultObject{}},
+	{"process acts", processActObject{}},
+	{"process send", processReplyObject{}},
 	{"context list", contextObject{}},
 	{"context show", settingObject{}},
 	{"status", statusObject{}},
@@ -356,6 +364,7 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](#lock) and [elect](#elect) run: what it holds, and as whom |
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
 | ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
+| ` + "`SIGNALBOX_PROCESS`, `SIGNALBOX_EPOCH`, `SIGNALBOX_MEMBER`, `SIGNALBOX_COORDINATOR`, `SIGNALBOX_FROM`" + ` | set for what [process run](#process-run) runs |
 `
 
 const pageOutput = `

@@ -70,20 +70,22 @@ NO_COLOR is set.`,
     1   any failure without a code of its own
    64   the command line or a setting is wrong, or a request breaks a rule
    65   serve, inspect: the data directory cannot be used
-   66   not found: there is no such node, semaphore, rollout, session or context
+   66   not found: there is no such node, semaphore, rollout, process, session or
+        context
    69   unavailable: no host could be asked in time, the outcome is not known, or the
         hosts cannot do it now (overloaded, disk full); serve: an address is taken
    73   what was to be created exists
-   75   not acquired in time
+   75   not in time: not acquired; process send: not all have replied
    77   no right: the token is wrong, or does not allow it
    79   the state forbids it: in use, changed meanwhile, fenced, a quota used up
-   80   lost: what was held, a lock or a session, is not held any more
+   80   lost: what was held, a lock, a session or a part in a process, is not held any
+        more
    81   check: something should be looked at
    82   check: something is wrong
   128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
 
-lock and elect end with the code of the command that they run; their help tells how the
-two are told apart. rollout follow, gate and source do not. Code 2 is left to the Go runtime: the program crashed.`,
+lock and elect end with the code of the command that they run; their help tells
+how the two are told apart. rollout follow, gate and source and process run do not. Code 2 is left to the Go runtime: the program crashed.`,
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
@@ -16,13 +17,13 @@ const (
 	ExitFailed      = 1  // any failure that has no code of its own
 	ExitUsage       = 64 // the command line or the settings are wrong
 	ExitData        = 65 // the data directory cannot be used
-	ExitNotFound    = 66 // no such node, semaphore, rollout, session or context
+	ExitNotFound    = 66 // no such node, semaphore, rollout, process, session or context
 	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
 	ExitExists      = 73 // what was to be created is there already
 	ExitNotAcquired = 75 // not acquired in time
 	ExitNoRight     = 77 // the token is wrong, or does not give the right
 	ExitState       = 79 // the state forbids it: in use, fenced, of another version, a quota exceeded
-	ExitLost        = 80 // what was held is lost: the lease, or the session
+	ExitLost        = 80 // what was held is lost: the lease, the session, the part in a process
 	ExitSignal      = 128
 )
 
@@ -56,6 +57,7 @@ var codeOf = []struct {
 	code int
 }{
 	{client.ErrNotAcquired, ExitNotAcquired},
+	{process.ErrRemoved, ExitLost},
 	{client.ErrLeaseLost, ExitLost},
 	{client.ErrSessionExpired, ExitLost},
 	{client.ErrBadSession, ExitLost},
@@ -64,6 +66,7 @@ var codeOf = []struct {
 	{client.ErrUnauthorized, ExitNoRight},
 	{client.ErrNotFound, ExitNotFound},
 	{rollout.ErrNotFound, ExitNotFound},
+	{process.ErrNotFound, ExitNotFound},
 	{client.ErrPreconditionFailed, ExitState},
 	{client.ErrQuotaExceeded, ExitState},
 	{client.ErrAlreadyExists, ExitExists},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -34,11 +35,13 @@ func explain(err error) string {
 // where the host or the client says in words what they mean.
 func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "client: ", "")
-	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: ", "rollout: "} {
+	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: ", "process: ", "rollout: "} {
 		text = strings.TrimPrefix(text, recipe)
 	}
-	if errors.Is(err, rollout.ErrNotFound) {
-		text = strings.Replace(text, rollout.ErrNotFound.Error()+": ", "", 1) // what follows says what there is not
+	for _, missing := range []error{rollout.ErrNotFound, process.ErrNotFound} {
+		if errors.Is(err, missing) {
+			text = strings.Replace(text, missing.Error()+": ", "", 1) // what follows says what there is not
+		}
 	}
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newProcess returns the commands about coordination processes.
+func newProcess(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "process",
+		Short: "Rounds of coordination: run, send, status, why, restart and more",
+		Long: `The members of a process agree, epoch by epoch, on who they are. In each epoch one of
+them coordinates: it sends requests to the others and gets their replies, until it
+completes the round, or until the next epoch ends it. Who joins, leaves or dies causes
+another epoch; who only reconnects does not.
+
+Members are programs that use package client/process, or signalbox process run.`,
+	}, newProcessCreate(f), newProcessAlter(f), newProcessDelete(f), newProcessList(f), newProcessStatus(f),
+		newProcessWhy(f), newProcessWatch(f), newProcessMembers(f), newProcessResults(f), newProcessActs(f),
+		newProcessRestart(f), newProcessKick(f), newProcessSend(f), newProcessRun(f)))
+}
+
+// completeProcesses completes the name of a process in the node that the first argument is the path of.
+func completeProcesses(f *cli.Frame) cli.Completion {
+	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, begun string,
+		add func(text string) bool) {
+		for s, err := range process.List(ctx, box, args[0], process.Prefix(begun)) {
+			if err != nil || !add(s.Name) {
+				return
+			}
+		}
+	})
+}
+
+// completeMembers completes the name of a member of the process that the first two arguments name.
+func completeMembers(f *cli.Frame) cli.Completion {
+	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string,
+		add func(text string) bool) {
+		if len(args) < 2 {
+			return
+		}
+		members, _ := process.Of(box, args[0], args[1]).Members(ctx)
+		for i := range members {
+			if !add(members[i].Name) {
+				return
+			}
+		}
+	})
+}
+
+func newProcessList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PATH] [PREFIX]",
+		Short: "List the processes of a node, or of all",
+		Long: `Lists the processes of a node whose names begin with PREFIX, letter by letter; all
+without it. Without PATH it lists those of all nodes that you may see. PREPARED says how
+many members of the epoch are prepared, RESULT which epoch was completed last.`,
+		Example: `  signalbox process list /prod
+  signalbox process list
+
+  # those whose members are not all prepared
+  signalbox process list -o json | jq 'select(.phase == "preparing") | .name'`,
+		Args:              cli.Arguments("[PATH]", "[PREFIX]"),
+		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
+		RunE: func(c *cobra.Command, args []string) error {
+			var options []process.ListOption
+			if len(args) > 1 {
+				options = append(options, process.Prefix(args[1]))
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				node := "+NODE"
+				if len(args) == 0 {
+					node = "NODE"
+				}
+				rows := f.Rows(node, "NAME", "PHASE", "EPOCH#", "MEMBERS#", "PREPARED#", "COORDINATOR", "RESULT#")
+				processes := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*process.Summary, error] {
+					return process.List(ctx, box, n.Path(), options...)
+				})
+				return cli.AddAll(rows, processes, func(p inNode[*process.Summary]) error {
+					o := newProcessSummaryObject(p.path, p.thing)
+					return rows.Add(o, o.Path, o.Name, o.Phase, orNothing(o.Epoch), o.Members, o.Prepared,
+						o.Coordinator, orNothing(o.LastResult))
+				})
+			})
+		},
+	}
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// toAll is the word for all members but the one that sends.
+const toAll = "all"
+
+// sendCommand is one run of process send.
+type sendCommand struct {
+	*cli.Frame
+	session sessionFlags
+	member  string
+	to      []string
+	wait    time.Duration
+
+	path, name string
+	payload    []byte
+}
+
+func newProcessSend(f *cli.Frame) *cobra.Command {
+	w := &sendCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "send PATH NAME DATA",
+		Short: "Send a request to members, and print their replies",
+		Long: `Sends a request to the members of a process, and prints their replies: a line for each,
+in the order in which they came. It joins as an observer for that, waits for the epoch
+that has it, and leaves when it is done. Joining and leaving open an epoch each: the
+round that there is begins anew, with cancel and prepare, twice.
+
+If some reply that they could not do it the command ends with code 1; if not all have
+replied within --wait with code 75, and it says which; if another epoch opens meanwhile
+with code 79. What was sent is never sent twice.
+
+` + cli.DataHelp,
+		Example: `  signalbox process send /prod counter value
+  signalbox process send /prod counter reload --to a.example,b.example --wait 30s
+
+  # who did not do it?
+  signalbox process send /prod counter reload -o json | jq 'select(.failed) | .member'`,
+		Args:              cli.Arguments("PATH", "NAME", "DATA"),
+		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
+		RunE: func(c *cobra.Command, args []string) error {
+			if w.wait <= 0 {
+				return misuse(c, "--wait %v is not above zero", w.wait)
+			}
+			var err error
+			if w.payload, err = f.Data(args[2]); err != nil {
+				return err
+			}
+			if w.member == "" {
+				w.member = userAtMachine(f)
+			}
+			w.path, w.name = args[0], args[1]
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				s, err := w.session.open(ctx, k, box, w.path, c.CommandPath()+" "+w.name)
+				if err != nil {
+					return err
+				}
+				defer cleanUp(ctx, f, "end the session", s.Close)
+				return w.send(ctx, s)
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&w.to, "to", []string{toAll}, "the `MEMBERS` that it is for, by name or id, or all; may be repeated")
+	c.Flags().DurationVar(&w.wait, "wait", 10*time.Second, "how long to wait for an epoch, and for the replies: `DURATION`")
+	c.Flags().StringVar(&w.member, "name", "", "the `NAME` that others see; USER@MACHINE where it is not given")
+	_ = c.RegisterFlagCompletionFunc("to", completeMembers(f))
+	w.session.add(c)
+	return c
+}
+
+// send joins, sends the request and prints the replies.
+func (w *sendCommand) send(ctx context.Context, s *client.Session) error {
+	within, cancel := context.WithTimeoutCause(ctx, w.wait, cli.Errorf(cli.ExitNotAcquired,
+		"within %v there was no round in which all are prepared; signalbox process why says why", w.wait))
+	defer cancel()
+	m, err := process.Join(within, s, w.name, process.Handler{}, process.As(w.member), process.Observer(),
+		process.Existing(), process.Encoding(process.Raw))
+	if err != nil {
+		return cli.EndedBy(within, err)
+	}
+	defer cleanUp(ctx, w.Frame, "leave the process", m.Leave)
+	for {
+		r, err := m.Round(within)
+		if err != nil {
+			return cli.EndedBy(within, err)
+		}
+		if again, err := w.sendIn(within, r); !again {
+			return cli.EndedBy(within, err)
+		}
+	}
+}
+
+// sendIn sends the request in a round, and prints the replies. again reports that the round was over before that, and
+// no member has the request.
+func (w *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool, err error) {
+	peers, err := r.Members(ctx)
+	if errors.Is(err, process.ErrCancelled) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	end, _ := ctx.Deadline()
+	options := []process.SendOption{process.Timeout(max(time.Until(end), time.Millisecond))}
+	if len(w.to) == 1 && w.to[0] == toAll {
+		options = append(options, process.Others())
+	} else {
+		ids, err := receivers(peers, w.to)
+		if err != nil {
+			return false, err
+		}
+		options = append(options, process.To(ids...))
+	}
+	x, err := r.Start(ctx, w.payload, options...)
+	if errors.Is(err, process.ErrCancelled) || errors.Is(err, client.ErrFenced) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// The replies that there are come from the leader when the time is over.
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Until(end)+cleanUpTime)
+	defer cancel()
+	replies, err := x.Wait(waiting)
+	return false, errors.Join(w.print(peers, replies), w.explain(peers, err))
+}
+
+// receivers are the ids of the members that a request is for.
+func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
+	for _, text := range to {
+		id := uint64(0)
+		for _, peer := range peers {
+			if peer.Name == text || strconv.FormatUint(peer.ID, 10) == text {
+				id = peer.ID
+				ids = append(ids, id)
+			}
+		}
+		if id == 0 {
+			return nil, cli.Errorf(cli.ExitNotFound, "there is no member %s; signalbox process members shows those "+
+				"that there are", cli.Safe(text))
+		}
+	}
+	return ids, nil
+}
+
+// print prints replies.
+func (w *sendCommand) print(peers []*process.Peer, replies process.Replies) error {
+	rows := w.Rows("MEMBER", "+ID#", "REPLY")
+	for _, reply := range replies {
+		o := newProcessReplyObject(peers, reply)
+		if err := rows.Add(o, o.Member, o.ID, o.text()); err != nil {
+			return err
+		}
+	}
+	return rows.EndBroken()
+}
+
+// text is a reply as tables show it.
+func (o *processReplyObject) text() any {
+	if o.Failed {
+		return "failed: " + string(o.Bytes())
+	}
+	return o.Bytes()
+}
+
+// explain says with which code a request ends that not all have replied to as they should.
+func (w *sendCommand) explain(peers []*process.Peer, err error) error {
+	late, isLate := errors.AsType[*process.Late](err)
+	failed, isFailed := errors.AsType[*process.Failed](err)
+	cancelled, isCancelled := errors.AsType[*process.Cancelled](err)
+	switch {
+	case isLate:
+		var names []string
+		for _, id := range late.Missed {
+			names = append(names, cli.Safe(peerName(peers, id)))
+		}
+		if more := late.Missing - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		return cli.Errorf(cli.ExitNotAcquired, "%s did not reply within %v", strings.Join(names, ", "), w.wait)
+	case isFailed:
+		return cli.Errorf(cli.ExitFailed, "%d of %s failed", len(failed.Replies.Failures()),
+			plural(len(failed.Replies), "member"))
+	case isCancelled:
+		return cli.Errorf(cli.ExitState, "epoch %d was over before all had replied", cancelled.Epoch)
+	}
+	return err
+}
+
+// peerName is the name of a member of a round, or its id where it has gone.
+func peerName(peers []*process.Peer, id uint64) string {
+	for _, peer := range peers {
+		if peer.ID == id {
+			return peer.Name
+		}
+	}
+	return strconv.FormatUint(id, 10)
+}
