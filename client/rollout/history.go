@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -71,17 +72,8 @@ func pastActOf(m *protocol.RolloutActRow, now clock) PastAct {
 	return PastAct{Act: actOf(&m.Act), Number: m.Number, At: now.moment(m.Moment, m.WallMillis)}
 }
 
-// Moment is when something happened.
-type Moment struct {
-	// Happened reports whether it has; where not, the rest is zero.
-	Happened bool
-	// Ago is how long ago it happened, by the time of the shard, which only goes on while a leader is there.
-	Ago time.Duration
-	// Time is when, by the time of the shard since it began: it orders moments of different answers.
-	Time time.Duration
-	// Wall is when, by the wall clock of a host, for people; the zero time where that is not known.
-	Wall time.Time
-}
+// Moment is when something happened, by the time of the rollout's shard.
+type Moment = client.Moment
 
 // clock is the time of a shard at which something was read.
 type clock uint64
