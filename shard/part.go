@@ -2,7 +2,7 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// An object has parts that are described: its views, and others that nobody can watch.
+// An object has parts that are described: its views, and others that are not watched.
 
 // actsPart is the part that has what operators did.
 const actsPart = "acts"

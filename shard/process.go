@@ -12,9 +12,8 @@ const KindProcess ObjectKind = 4
 // The commands of processes. Their Body, where they have one, is a form of package process. Numbers up to 79 are
 // reserved for them.
 //
-// Those of a member, from leave on, use Order: its id. Those that are about an epoch use Term: the epoch; and Count: the
-// seq up to which the member has handled its inbox, which is acknowledged after the command whatever came of it, 0 for
-// none.
+// Those of a member, from leave on, use Order: its id. Those about an epoch use Term: the epoch; and Count: the seq up to
+// which the member has handled its inbox. That is acknowledged after the command, whatever came of it; 0 says nothing.
 const (
 	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a process.Put.
 	CmdProcessPut CommandKind = 64
@@ -29,7 +28,7 @@ const (
 	// CmdProcessSend sends a request. Uses what CmdProcessPrepared does, Timeout: for how long the sender waits, 0 for
 	// the whole round, Body: the receivers of a process.Request, and Data: its payload.
 	CmdProcessSend CommandKind = 69
-	// CmdProcessReply answers a request. Uses what CmdProcessPrepared does, Timeout: the exchange, Data, and FlagFailed.
+	// CmdProcessReply answers a request. Uses what CmdProcessPrepared does, Timeout: the exchange, Data, FlagFailed.
 	CmdProcessReply CommandKind = 70
 	// CmdProcessComplete completes the round. Uses what CmdProcessPrepared does, and Data: the result.
 	CmdProcessComplete CommandKind = 71
@@ -123,17 +122,17 @@ type processMember struct {
 
 func newProcesses() kind { return &processes{} }
 
-func (ps *processes) bodySize(body handle) int { return ps.at(body).Size() }
+func (pr *processes) bodySize(body handle) int { return pr.at(body).Size() }
 
-func (ps *processes) free(body handle) { ps.release(body) }
+func (pr *processes) free(body handle) { pr.release(body) }
 
-func (ps *processes) linkSize(body handle) int { return ps.members.at(body).Size() }
+func (pr *processes) linkSize(body handle) int { return pr.members.at(body).Size() }
 
-func (ps *processes) freeLink(body handle) { ps.members.release(body) }
+func (pr *processes) freeLink(body handle) { pr.members.release(body) }
 
-func (ps *processes) role(l *link) string {
-	m := ps.members.at(l.body)
-	p := ps.at(m.of)
+func (pr *processes) role(l *link) string {
+	m := pr.members.at(l.body)
+	p := pr.at(m.of)
 	switch _, round := p.View(p.Epoch()); {
 	case round && p.Coordinator() == m.ID:
 		return "coordinator"

@@ -10,7 +10,7 @@ import (
 const noProcess = "there is no process of this name"
 
 // put makes a process, or alters the one that is there.
-func (ps *processes) put(m *Machine, c *Command, t *target) {
+func (pr *processes) put(m *Machine, c *Command, t *target) {
 	p, err := process.ParsePut(c.Body)
 	switch {
 	case err != nil:
@@ -18,13 +18,13 @@ func (ps *processes) put(m *Machine, c *Command, t *target) {
 	case t.object != 0 && p.Mode == process.PutCreate:
 		m.refuse(protocol.StatusAlreadyExists, "there is a process of this name")
 	case t.object != 0:
-		ps.alter(m, &p, t)
+		pr.alter(m, &p, t)
 	case p.Mode == process.PutAlter:
 		m.refuse(protocol.StatusNotFound, noProcess)
 	case p.ExpectedRevision != 0:
 		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
 	default:
-		ps.create(m, c, t, &p, nil)
+		pr.create(m, c, t, &p, nil)
 	}
 }
 
@@ -40,19 +40,19 @@ func arrivalMakes(c *Command) bool {
 }
 
 // create makes a process, with a first member where one joins. Where that is refused there is none.
-func (ps *processes) create(m *Machine, c *Command, t *target, put *process.Put, first *process.Joining) {
+func (pr *processes) create(m *Machine, c *Command, t *target, put *process.Put, first *process.Joining) {
 	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
 		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
-	w := ps.start(m, t.node, t.session)
+	w := pr.start(m, t.node, t.session)
 	p, a := process.New(w.at, put.Spec, put.Author, put.Reason)
 	if a.Status != protocol.StatusSuccess {
 		w.answer(a)
 		return
 	}
-	w.body = ps.alloc()
-	w.hosted = ps.at(w.body)
+	w.body = pr.alloc()
+	w.hosted = pr.at(w.body)
 	*w.hosted = hostedProcess{Process: p, whole: m.newView(), results: m.newView()}
 	w.objects, w.fresh = 1, ObjectBytes+len(c.Name)+p.Size()
 	member := handle(0)
@@ -63,7 +63,7 @@ func (ps *processes) create(m *Machine, c *Command, t *target, put *process.Put,
 	}
 	if a.Status != protocol.StatusSuccess {
 		w.answer(a)
-		ps.release(w.body)
+		pr.release(w.body)
 		return
 	}
 	w.object = m.addObject(KindProcess, t, c.Node, string(c.Name), w.body)
@@ -75,8 +75,8 @@ func (ps *processes) create(m *Machine, c *Command, t *target, put *process.Put,
 	w.finish(FlagCreated)
 }
 
-func (ps *processes) alter(m *Machine, put *process.Put, t *target) {
-	w := ps.begin(m, t.object, t.session)
+func (pr *processes) alter(m *Machine, put *process.Put, t *target) {
+	w := pr.begin(m, t.object, t.session)
 	var a process.Answer
 	if is := w.hosted.SpecRevision(); put.ExpectedRevision != 0 && put.ExpectedRevision != is {
 		a.Status = protocol.StatusPreconditionFailed
@@ -90,41 +90,41 @@ func (ps *processes) alter(m *Machine, put *process.Put, t *target) {
 	w.finish(0)
 }
 
-func (ps *processes) delete(m *Machine, c *Command, t *target) {
+func (pr *processes) delete(m *Machine, c *Command, t *target) {
 	if t.object == 0 {
 		m.refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	a := ps.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
+	a := pr.at(m.objects.at(t.object).body).Deletable(c.Flags&FlagForce != 0)
 	if a.Status != protocol.StatusSuccess {
 		m.refuse(a.Status, a.Text)
 		return
 	}
-	ps.remove(m, t.object)
+	pr.remove(m, t.object)
 	m.answer(protocol.StatusSuccess)
 }
 
 // join makes the session a member, and the process before that where it is asked to.
-func (ps *processes) join(m *Machine, c *Command, t *target) {
+func (pr *processes) join(m *Machine, c *Command, t *target) {
 	a, err := process.ParseArrival(c.Body)
 	switch {
 	case err != nil:
 		m.refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0:
-		ps.joinThis(m, c, t, a.Joining)
+		pr.joinThis(m, c, t, a.Joining)
 	case a.Create:
-		ps.create(m, c, t, &process.Put{Spec: a.Spec, Author: a.Name, Reason: "joined"}, &a.Joining)
+		pr.create(m, c, t, &process.Put{Spec: a.Spec, Author: a.Name, Reason: "joined"}, &a.Joining)
 	default:
 		m.refuse(protocol.StatusNotFound, noProcess)
 	}
 }
 
-func (ps *processes) joinThis(m *Machine, c *Command, t *target, j process.Joining) {
-	w := ps.begin(m, t.object, t.session)
+func (pr *processes) joinThis(m *Machine, c *Command, t *target, j process.Joining) {
+	w := pr.begin(m, t.object, t.session)
 	member, a := handle(0), process.Answer{}
 	if h := w.findLink(); h != 0 {
 		member = m.links.at(h).body
-		a = w.hosted.Join(w.at, &ps.members.at(member).Member, j)
+		a = w.hosted.Join(w.at, &pr.members.at(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {
 		w.link(member, c)
 	}
@@ -135,7 +135,7 @@ func (ps *processes) joinThis(m *Machine, c *Command, t *target, j process.Joini
 }
 
 // act does what an operator says.
-func (ps *processes) act(m *Machine, c *Command, t *target) {
+func (pr *processes) act(m *Machine, c *Command, t *target) {
 	act, err := process.ParseAct(c.Body)
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (ps *processes) act(m *Machine, c *Command, t *target) {
 	case t.object == 0:
 		m.refuse(protocol.StatusNotFound, noProcess)
 	default:
-		w := ps.begin(m, t.object, t.session)
+		w := pr.begin(m, t.object, t.session)
 		w.answer(w.hosted.Act(w.at, act))
 		w.finish(0)
 	}

@@ -65,11 +65,11 @@ const (
 func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	ps := m.processes()
+	pr := m.processes()
 	h := max(handle(at), 1)
 	members := 0
-	for end := min(h+processesInOneGo, ps.used); h < end && members < membersInOneGo; h++ {
-		p := ps.at(h)
+	for end := min(h+processesInOneGo, pr.used); h < end && members < membersInOneGo; h++ {
+		p := pr.at(h)
 		if p.object == 0 || m.objects.at(p.object).deleting {
 			continue
 		}
@@ -80,5 +80,5 @@ func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView
 			Members: len(p.Members()), Reasons: p.Why(),
 		})
 	}
-	return Cursor(h), h >= ps.used
+	return Cursor(h), h >= pr.used
 }

@@ -1,40 +1,43 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
 // This file has the forms of a process outside of the machine's memory.
 
-func (ps *processes) save(dst []byte, body handle, _ level.Level) []byte {
-	return ps.at(body).Save(dst)
+func (pr *processes) save(dst []byte, body handle, _ level.Level) []byte {
+	p := pr.at(body)
+	return p.Save(slices.Grow(dst, p.Size()))
 }
 
-func (ps *processes) load(src []byte, _ level.Level) (handle, bool) {
+func (pr *processes) load(src []byte, _ level.Level) (handle, bool) {
 	p, err := process.Load(src)
 	if err != nil {
 		return 0, false
 	}
-	h := ps.alloc()
-	*ps.at(h) = hostedProcess{Process: p}
+	h := pr.alloc()
+	*pr.at(h) = hostedProcess{Process: p}
 	return h, true
 }
 
-func (ps *processes) saveLink(dst []byte, body handle, _ level.Level) []byte {
-	return ps.members.at(body).Save(dst)
+func (pr *processes) saveLink(dst []byte, body handle, _ level.Level) []byte {
+	return pr.members.at(body).Save(dst)
 }
 
-func (ps *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
-	h := ps.members.alloc()
-	return h, ps.members.at(h).Load(src) == nil
+func (pr *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
+	h := pr.members.alloc()
+	return h, pr.members.at(h).Load(src) == nil
 }
 
 // linked puts the members back into their process, and makes its tracks and its alarm again. A process that is deleted
 // has members that nothing will be done with any more.
-func (ps *processes) linked(m *Machine, object handle) error {
+func (pr *processes) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
-	p := ps.at(o.body)
+	p := pr.at(o.body)
 	p.object = object
 	switch {
 	case o.pending && !o.deleting:
@@ -52,7 +55,7 @@ func (ps *processes) linked(m *Machine, object handle) error {
 		if l.body == 0 || !l.owner {
 			return badSnapshot("process %q: order id %d is no member", o.name, l.order)
 		}
-		member := ps.members.at(l.body)
+		member := pr.members.at(l.body)
 		member.ID, member.Ref, member.of = uint64(l.order), uint64(h), o.body
 		if o.deleting {
 			continue
@@ -73,9 +76,9 @@ func (ps *processes) linked(m *Machine, object handle) error {
 }
 
 // state writes out what the store keeps.
-func (ps *processes) state(m *Machine, object handle, s *State) {
-	p := ps.at(m.objects.at(object).body)
+func (pr *processes) state(m *Machine, object handle, s *State) {
+	p := pr.at(m.objects.at(object).body)
 	s.Objects = append(s.Objects, m.objectState(object, p.Describe(), func(l *link) string {
-		return ps.members.at(l.body).Describe()
+		return pr.members.at(l.body).Describe()
 	}))
 }

@@ -6,13 +6,13 @@ import (
 )
 
 // runMember carries out a command of a member, and the acknowledgement that it brings along.
-func (ps *processes) runMember(m *Machine, c *Command, t *target,
+func (pr *processes) runMember(m *Machine, c *Command, t *target,
 	does func(*processWork, *Command, *process.Member) process.Answer) {
 	if t.object == 0 {
 		m.refuse(protocol.StatusNotFound, noProcess)
 		return
 	}
-	w := ps.begin(m, t.object, t.session)
+	w := pr.begin(m, t.object, t.session)
 	var a process.Answer
 	if member := w.member(c.Order); member == nil {
 		a = w.hosted.Gone(uint64(c.Order))
@@ -123,7 +123,7 @@ func (w *processWork) acknowledge(c *Command, m *process.Member) process.Answer 
 }
 
 // releaseLink ends the part of a session that is over.
-func (ps *processes) releaseLink(m *Machine, h handle) {
+func (pr *processes) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
 	if o := m.objects.at(object); o.deleting {
 		m.removeLink(h)
@@ -132,13 +132,13 @@ func (ps *processes) releaseLink(m *Machine, h handle) {
 		}
 		return
 	}
-	w := ps.begin(m, object, m.links.at(h).session)
-	w.leave(nil, &ps.members.at(m.links.at(h).body).Member)
+	w := pr.begin(m, object, m.links.at(h).session)
+	w.leave(nil, &pr.members.at(m.links.at(h).body).Member)
 	w.finish(0)
 }
 
 // remove deletes a process, and notifies its sessions.
-func (ps *processes) remove(m *Machine, object handle) {
+func (pr *processes) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
 	if !o.deleting {
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
@@ -158,6 +158,6 @@ func (ps *processes) remove(m *Machine, object handle) {
 }
 
 // resume is for kinds whose commands leave work with objects that are not deleted.
-func (ps *processes) resume(*Machine, handle) {
+func (pr *processes) resume(*Machine, handle) {
 	assert(false, "a process is never pending but for its end")
 }

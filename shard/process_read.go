@@ -20,13 +20,13 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 	if object == 0 {
 		return FoundNothing
 	}
-	ps := m.processes()
-	p := ps.at(m.objects.at(object).body)
+	pr := m.processes()
+	p := pr.at(m.objects.at(object).body)
 	d.Now, d.Revision = max(o.Now, m.clock.Now), m.objects.at(object).revision
 	if o.Why {
 		d.Reasons = p.Why()
 	}
-	if v, ok := ps.view(m, object, o.Part); ok {
+	if v, ok := pr.view(m, object, o.Part); ok {
 		d.describeView(m, object, v, &o)
 		return FoundPart
 	}
@@ -46,12 +46,12 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 // next call where there is more.
 func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst []protocol.ProcessSummary) (
 	_ []protocol.ProcessSummary, last string, more bool) {
-	ps := m.processes()
+	pr := m.processes()
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
 		if o.kind != KindProcess {
 			return false
 		}
-		s := ps.at(o.body).Summary()
+		s := pr.at(o.body).Summary()
 		s.Name, s.Revision = []byte(o.name), uint64(o.revision)
 		dst = append(dst, s)
 		return true
@@ -77,8 +77,8 @@ func (m *Machine) Inbox(n NodeID, name []byte, s SessionID, member OrderID, afte
 	if object == 0 {
 		return dst, at, process.Answer{Status: protocol.StatusNotFound, Text: noProcess}
 	}
-	ps, o := m.processes(), m.objects.at(object)
-	p := ps.at(o.body)
+	pr, o := m.processes(), m.objects.at(object)
+	p := pr.at(o.body)
 	link := handle(0)
 	if session := m.sessions.alive(s); session != 0 {
 		link = m.links.find(o, object, session)
@@ -86,7 +86,7 @@ func (m *Machine) Inbox(n NodeID, name []byte, s SessionID, member OrderID, afte
 	if link == 0 || m.links.at(link).order != member {
 		return dst, at, p.Gone(uint64(member))
 	}
-	to := &ps.members.at(m.links.at(link).body).Member
+	to := &pr.members.at(m.links.at(link).body).Member
 	at = InboxPlace{Acked: to.Acked(), LastSeq: to.LastSeq()}
 	if ahead := p.Ahead(to, after); ahead == 0 || ahead < most {
 		dst = p.Inbox(to, after, most-ahead, dst)

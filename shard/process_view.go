@@ -14,8 +14,8 @@ const (
 // resultsView is the name of the view of the results.
 const resultsView = "results"
 
-func (ps *processes) view(m *Machine, object handle, name string) (view, bool) {
-	p := ps.at(m.objects.at(object).body)
+func (pr *processes) view(m *Machine, object handle, name string) (view, bool) {
+	p := pr.at(m.objects.at(object).body)
 	switch name {
 	case "":
 		return view{track: &p.whole.track, number: showsProcess}, true
@@ -25,29 +25,29 @@ func (ps *processes) view(m *Machine, object handle, name string) (view, bool) {
 	return view{}, false
 }
 
-func (ps *processes) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
-	describeRows(ps, m, object, v, o, d)
+func (pr *processes) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
+	describeRows(pr, m, object, v, o, d)
 }
 
-func (ps *processes) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
+func (pr *processes) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
 	head := Revision(0) // the results have none
 	if v.number == showsProcess {
-		head = ps.at(m.objects.at(object).body).whole.head
+		head = pr.at(m.objects.at(object).body).whole.head
 	}
-	return changeRows(ps, m, object, v, head, since, d)
+	return changeRows(pr, m, object, v, head, since, d)
 }
 
-func (ps *processes) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
+func (pr *processes) appendHead(dst []byte, m *Machine, object handle, v view) []byte {
 	if v.number == showsResults {
 		return dst
 	}
-	h := ps.at(m.objects.at(object).body).Head()
+	h := pr.at(m.objects.at(object).body).Head()
 	r := h.Record()
 	return protocol.AppendRecord(dst, &r)
 }
 
-func (ps *processes) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
-	p := ps.at(m.objects.at(object).body)
+func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
+	p := pr.at(m.objects.at(object).body)
 	id, of := row>>process.RowBits, row&(1<<process.RowBits-1)
 	if of == process.RowOfResult {
 		result := p.Result(id)
@@ -66,6 +66,6 @@ func (ps *processes) appendRow(dst []byte, m *Machine, object handle, v view, ro
 }
 
 // nextRow goes through the members and results in the order of their rows' numbers.
-func (ps *processes) nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool) {
-	return ps.at(m.objects.at(object).body).NextRow(v.number == showsResults, after)
+func (pr *processes) nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool) {
+	return pr.at(m.objects.at(object).body).NextRow(v.number == showsResults, after)
 }

@@ -28,10 +28,10 @@ type processWork struct {
 }
 
 // start prepares a command. It must be ended by finish where it may have changed something.
-func (ps *processes) start(m *Machine, n *node, session handle) *processWork {
-	w := &ps.work
+func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
+	w := &pr.work
 	w.out.Reset()
-	*w = processWork{processes: ps, m: m, node: n, session: session, number: w.number + 1, out: w.out}
+	*w = processWork{processes: pr, m: m, node: n, session: session, number: w.number + 1, out: w.out}
 	w.at = process.At{
 		Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Caller: w, Out: &w.out,
 	}
@@ -39,12 +39,12 @@ func (ps *processes) start(m *Machine, n *node, session handle) *processWork {
 }
 
 // begin prepares a command on a process that is there, whose record is preserved first.
-func (ps *processes) begin(m *Machine, object, session handle) *processWork {
+func (pr *processes) begin(m *Machine, object, session handle) *processWork {
 	m.touchObject(object)
 	o := m.objects.at(object)
-	w := ps.start(m, o.node, session)
+	w := pr.start(m, o.node, session)
 	w.object, w.body = object, o.body
-	w.hosted = ps.at(o.body)
+	w.hosted = pr.at(o.body)
 	return w
 }
 
@@ -96,10 +96,11 @@ func (w *processWork) finish(flags EffectFlags) {
 	for _, member := range w.out.Inbox {
 		m.emitFor(EffectInbox, handle(member.Ref)).Object = KindProcess
 	}
-	for _, member := range w.out.Removed {
-		e := m.emitFor(EffectLost, handle(member.Ref))
-		e.Object, e.Body = KindProcess, p.Gone(member.ID).Text
-		w.unlink(handle(member.Ref))
+	for k := range w.out.Removed {
+		removed := &w.out.Removed[k]
+		e := m.emitFor(EffectLost, handle(removed.Ref))
+		e.Object, e.Body = KindProcess, removed.Text()
+		w.unlink(handle(removed.Ref))
 	}
 	if w.gone != 0 {
 		w.unlink(w.gone)
@@ -133,14 +134,14 @@ func (w *processWork) reportViews() bool {
 
 // due does what time has brought about. It touches all members at the most: where the command has done so much that
 // this may be more than it may do, the process stays due.
-func (ps *processes) due(m *Machine, object handle) {
-	p := ps.at(m.objects.at(object).body)
+func (pr *processes) due(m *Machine, object handle) {
+	p := pr.at(m.objects.at(object).body)
 	if done := m.bounds.Work - m.left - 1; done > 0 && len(p.Members()) > m.left+1 {
 		m.setAlarm(object, p.alarm)
 		m.left = 0
 		return
 	}
-	w := ps.begin(m, object, 0)
+	w := pr.begin(m, object, 0)
 	p.alarm = 0
 	p.Due(w.at)
 	w.finish(0)

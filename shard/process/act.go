@@ -124,6 +124,6 @@ func (p *Process) Act(at At, act Act) Answer {
 func (p *Process) kick(at At, m *Member, author, reason string) {
 	p.remember(at, Audit{Verb: VerbKick, Member: m.ID, Name: m.Name, Author: author, Reason: reason})
 	p.remove(at, m)
-	at.Out.Removed = append(at.Out.Removed, m)
+	at.Out.Removed = append(at.Out.Removed, Removal{m, author, reason})
 	at.event(Event{Kind: EventKicked, Epoch: p.epoch, Member: m.ID, Text: reason})
 }

@@ -200,7 +200,7 @@ func (b *bed) playDue() error {
 func (b *bed) forgetRemoved() {
 	for _, gone := range b.out.Removed {
 		for name, m := range b.sessions {
-			if m == gone {
+			if m == gone.Member {
 				delete(b.sessions, name)
 			}
 		}

@@ -23,8 +23,10 @@ func TestFormsOfCommands(t *testing.T) {
 		read func(src []byte) (any, error)
 	}{
 		{"put", put, AppendPut(nil, put), func(src []byte) (any, error) { return ParsePut(src) }},
-		{"joining", joining, AppendArrival(nil, joining), func(src []byte) (any, error) { return ParseArrival(src) }},
-		{"creating", creating, AppendArrival(nil, creating), func(src []byte) (any, error) { return ParseArrival(src) }},
+		{"joining", joining, AppendArrival(nil, joining),
+			func(src []byte) (any, error) { return ParseArrival(src) }},
+		{"creating", creating, AppendArrival(nil, creating),
+			func(src []byte) (any, error) { return ParseArrival(src) }},
 		{"receivers", receivers, AppendReceivers(nil, receivers),
 			func(src []byte) (any, error) { return ParseReceivers(src) }},
 		{"act", act, AppendAct(nil, act), func(src []byte) (any, error) { return ParseAct(src) }},

@@ -92,7 +92,8 @@ func (p *Process) Leave(at At, m *Member) Answer {
 func (p *Process) Gone(id uint64) Answer {
 	for k := len(p.audit) - 1; k >= 0; k-- {
 		if a := &p.audit[k]; a.Verb == VerbKick && a.Member == id {
-			return refuse(protocol.StatusNotFound, "kicked by %s: %s; join again", a.Author, a.Reason)
+			r := Removal{Author: a.Author, Reason: a.Reason}
+			return Answer{Status: protocol.StatusNotFound, Text: r.Text()}
 		}
 	}
 	return refuse(protocol.StatusNotFound, "the session is no member %d: join again", id)

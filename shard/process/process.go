@@ -95,11 +95,22 @@ type Effects struct {
 	// have acknowledged, each once.
 	Inbox []*Member
 	// Removed are those that were put out: they are members no more, and the caller forgets them.
-	Removed []*Member
+	Removed []Removal
 	Events  []Event
 	// Grown is how many bytes the process and its members count for more than before. It leaves out what a member that
 	// has joined or that is gone counts for as such, Member.Size.
 	Grown int
+}
+
+// Removal is a member that was put out, by whom and why.
+type Removal struct {
+	*Member
+	Author, Reason string
+}
+
+// Text says that to the member.
+func (r *Removal) Text() string {
+	return fmt.Sprintf("kicked by %s: %s; join again", r.Author, r.Reason)
 }
 
 // Reset empties it for the next command.

@@ -107,7 +107,8 @@ func TestGoneSaysWhy(t *testing.T) {
 		kick b misbehaves`)
 	id := s.out.Removed[0].ID
 	gone := s.Gone(id)
-	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "kicked by op: misbehaves") {
+	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "kicked by op: misbehaves") ||
+		gone.Text != s.out.Removed[0].Text() {
 		t.Errorf("%+v", gone)
 	}
 	if a := s.Gone(s.member("a").ID); strings.Contains(a.Text, "kicked") {

@@ -1,0 +1,187 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// heavyProcess makes a process with as many members as there may be, and returns a command that has to do with all of
+// them.
+type heavyProcess struct {
+	name  string
+	spec  func(*process.Spec)
+	make  func(r *round) Command
+	lost  int // how many members are told that they are none any more
+	inbox int // how many have something new to handle
+}
+
+var heavyProcesses = []heavyProcess{
+	{
+		name: "a request to all", inbox: process.MaxMembers,
+		make: func(r *round) Command { return r.requestToAll(1024) },
+	}, {
+		name: "the end of a round with a request to each", inbox: process.MaxMembers,
+		make: func(r *round) Command {
+			r.fillInboxes()
+			r.restart()
+			return r.dueIn(10)
+		},
+	}, {
+		name: "the completion of such a round", inbox: process.MaxMembers,
+		make: func(r *round) Command {
+			r.fillInboxes()
+			return r.next(0, Command{
+				Kind: CmdProcessComplete, Name: []byte("p"), Order: r.members[0], Term: r.epoch(),
+				Data: make([]byte, process.MaxPayload),
+			})
+		},
+	}, {
+		name: "as many members as there may be do not reply", lost: process.MaxMembers - 1,
+		spec: func(s *process.Spec) { s.ReplyTimeout, s.OnTimeout = 1000, process.TimeoutKick },
+		make: func(r *round) Command {
+			r.reply(0, r.broadcast(0, process.ToAll, ""), "")
+			return r.dueIn(1100)
+		},
+	}, {
+		name: "the deletion", lost: MaxWork,
+		make: func(r *round) Command {
+			return Command{Kind: CmdProcessDelete, Node: 1, Name: []byte("p"), Flags: FlagForce}
+		},
+	}, {
+		name: "the end of all their sessions",
+		make: func(r *round) Command {
+			return Command{Kind: CmdSessionsExpire, Term: 1, Sessions: r.ids}
+		},
+	}, {
+		name: "the last reply of all, whose sender gets it in parts", inbox: 1,
+		make: func(r *round) Command {
+			exchange, last := r.broadcast(0, process.ToAll, ""), len(r.members)-1
+			for i := range last {
+				r.reply(i, exchange, strings.Repeat("r", 4000))
+			}
+			return r.next(last, Command{
+				Kind: CmdProcessReply, Name: []byte("p"), Order: r.members[last], Term: r.epoch(), Timeout: exchange,
+			})
+		},
+	},
+}
+
+func (r *round) requestToAll(bytes int) Command {
+	body := process.AppendReceivers(nil, process.Request{Audience: process.ToAll})
+	return r.bed.next(0, Command{
+		Kind: CmdProcessSend, Name: []byte("p"), Body: body, Order: r.members[0], Term: r.epoch(),
+		Data: make([]byte, bytes),
+	})
+}
+
+// fillInboxes sends so many requests to all that nearly as many wait as may, and takes nearly as many bytes.
+func (r *round) fillInboxes() {
+	for range process.MaxRequests / process.MaxMembers {
+		r.do(r.requestToAll(process.MaxPayload))
+	}
+}
+
+// dueIn lets time pass, and returns the command that carries out what is due.
+func (r *round) dueIn(millis uint64) Command {
+	r.now += millis
+	r.one.Stamp.Elapsed = r.now
+	return Command{Kind: CmdDue, Term: 1}
+}
+
+func (h *heavyProcess) prepare(t testing.TB) (*round, Command) {
+	spec := processSpec
+	if h.spec != nil {
+		h.spec(&spec)
+	}
+	r := running(t, process.MaxMembers, spec)
+	c := h.make(r)
+	c.Level = r.at
+	return r, c
+}
+
+// TestNoCommandOnAProcessTouchesMoreLinksThanItMay: with as many members as there may be, also in a shard in which
+// other processes are due in the same command.
+func TestNoCommandOnAProcessTouchesMoreLinksThanItMay(t *testing.T) {
+	for _, h := range heavyProcesses {
+		t.Run(h.name, func(t *testing.T) {
+			r, c := h.prepare(t)
+			r.do(c)
+			if r.m.touched > MaxTouched || r.m.touched < h.lost+h.inbox {
+				t.Errorf("%d links are touched", r.m.touched)
+			}
+			if e := r.result(); e.Status != protocol.StatusSuccess {
+				t.Errorf("%v %s", e.Status, e.Body)
+			}
+			if lost, inbox := len(r.effects(EffectLost)), len(r.effects(EffectInbox)); lost != h.lost ||
+				inbox != h.inbox {
+				t.Errorf("%d have lost, %d have something to handle", lost, inbox)
+			}
+			for _, e := range r.out.List {
+				if e.Kind == EffectLost && (e.Object != KindProcess || e.Body == "") {
+					t.Fatalf("%+v", e)
+				}
+			}
+		})
+	}
+}
+
+// TestProcessesThatAreDueAreSharedOut: what one command would touch too much for is left to the next one.
+func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
+	const processes, members = 5, 900
+	r := &round{bed: newestBed(members), t: t}
+	r.do(Command{Kind: CmdLead, Term: 1})
+	for k := range processes {
+		for i := range members {
+			r.as(i, Command{
+				Kind: CmdProcessJoin, Name: fmt.Appendf(nil, "p%d", k),
+				Body: process.AppendArrival(nil, process.Arrival{
+					Joining: process.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
+				}),
+			})
+		}
+	}
+	var opened []int
+	for c := r.dueIn(10); ; {
+		r.do(c)
+		opened = append(opened, len(r.effects(EffectInbox))/members)
+		if r.m.touched > MaxTouched {
+			t.Errorf("%d links are touched", r.m.touched)
+		}
+		if r.result().Flags&FlagMore == 0 {
+			break
+		}
+	}
+	if !slices.Equal(opened, []int{2, 2, 1}) || r.m.ProcessCounts().Epochs != processes {
+		t.Errorf("in each command so many epochs open: %v", opened)
+	}
+}
+
+// BenchmarkWorstProcessCommands: how long the machine stands still, also while a snapshot is saved, for which all of it
+// is written aside.
+func BenchmarkWorstProcessCommands(b *testing.B) {
+	for _, h := range heavyProcesses {
+		for _, saved := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/saved=%v", strings.ReplaceAll(h.name, ",", ""), saved), func(b *testing.B) {
+				worst := time.Duration(0)
+				for b.Loop() {
+					b.StopTimer()
+					r, c := h.prepare(b)
+					if saved {
+						prepare(b, r.m)
+					}
+					b.StartTimer()
+					began := time.Now()
+					r.do(c)
+					worst = max(worst, time.Since(began))
+				}
+				b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
+			})
+		}
+	}
+}
