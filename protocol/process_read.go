@@ -117,7 +117,7 @@ type ProcessMember struct {
 	Of         bool   // it is of the epoch, else it waits for the next one
 	Prepared   uint64 // the last epoch for which it is prepared
 	Completed  uint64 // the last epoch whose completion it has handled
-	Unread     uint64 // items that it has not acknowledged
+	Unread     uint64 // items that it has not acknowledged; 0 in a watch
 	Attributes []byte
 }
 

@@ -27,6 +27,9 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 		d.Reasons = p.Why()
 	}
 	if v, ok := pr.view(m, object, o.Part); ok {
+		if v.number == showsProcess {
+			v.number = showsInboxes
+		}
 		d.describeView(m, object, v, &o)
 		return FoundPart
 	}

@@ -5,10 +5,12 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// What a view of a process shows: the number of the view.
+// What a view of a process shows: the number of the view. The last one is no view that is watched: inboxes change with
+// every message, without a revision.
 const (
 	showsProcess uint32 = iota
 	showsResults
+	showsInboxes
 )
 
 // resultsView is the name of the view of the results.
@@ -62,6 +64,9 @@ func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, ro
 		return dst, false
 	}
 	r := p.MemberRecord(member, uint64(m.sessions.at(m.links.at(handle(member.Ref)).session).id))
+	if v.number == showsInboxes {
+		r.Unread = uint64(member.Unread())
+	}
 	return protocol.AppendRecord(dst, &r), true
 }
 

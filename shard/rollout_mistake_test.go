@@ -103,12 +103,12 @@ func TestMistakesOfRolloutsAreNoticed(t *testing.T) {
 	rolloutBed(t, 0)
 	play := func(seed uint64, moment string, mistake func(r *rolloutRun)) error {
 		r := newRolloutRun(seed, make(map[string]int))
-		r.tamper = func(r *rolloutRun, at string) {
+		r.tamper = func(at string) {
 			if at == moment {
 				mistake(r)
 			}
 		}
-		return runRollouts(r, rolloutSteps)
+		return r.play(CmdRolloutPut, rolloutSteps)
 	}
 	for _, c := range rolloutMistakes {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/rollout"
@@ -14,13 +15,8 @@ import (
 // what that counts for, what waits for a time, and what readers of a view see. The rules of one rollout are those of
 // package rollout, which has a model of its own.
 type rolloutModel struct {
-	now      uint64
-	wall     uint64
-	order    OrderID
-	revision Revision
-	limit    uint64 // of bytes
+	*modelShard
 	rollouts map[string]*modelRollout
-	sessions map[SessionID]*modelMutator
 
 	effects rollout.Effects
 	fresh   int // bytes that a new link brings
@@ -43,16 +39,8 @@ type modelPart struct {
 	source   bool
 }
 
-// modelMutator is a session, with the length of the body of its last answer.
-type modelMutator struct {
-	number uint64
-	body   int
-}
-
 func newRolloutModel() *rolloutModel {
-	return &rolloutModel{
-		limit: DefaultNodeBytes, rollouts: map[string]*modelRollout{}, sessions: map[SessionID]*modelMutator{},
-	}
+	return &rolloutModel{modelShard: newModelShard(), rollouts: map[string]*modelRollout{}}
 }
 
 func (mr *modelRollout) part(id SessionID) *modelPart {
@@ -103,7 +91,9 @@ func (mr *modelRollout) show() map[string]string {
 }
 
 // MayGrow is the quota.
-func (mo *rolloutModel) MayGrow(bytes int) bool { return mo.bytes()+uint64(bytes+mo.fresh) <= mo.limit }
+func (mo *rolloutModel) MayGrow(bytes int) bool {
+	return mo.bytes()+mo.size()+uint64(bytes+mo.fresh) <= mo.limit
+}
 
 func (mo *rolloutModel) at() rollout.At {
 	mo.effects.Reset()
@@ -261,17 +251,8 @@ func firstDue(mr *modelRollout) uint64 {
 	return at
 }
 
-// bytes is what all of it counts for in quotas.
-func (mo *rolloutModel) bytes() (n uint64) {
-	for _, s := range mo.sessions {
-		n += SessionBytes
-		if s.number > 0 {
-			n += AnswerBytes
-		}
-		if s.body > 0 {
-			n += uint64(AnswerBodyBytes + s.body)
-		}
-	}
+// size is what they count for in quotas.
+func (mo *rolloutModel) size() (n uint64) {
 	for name, mr := range mo.rollouts {
 		n += uint64(ObjectBytes + len(name) + mr.rules.Size())
 		for _, p := range mr.parts {
@@ -279,6 +260,15 @@ func (mo *rolloutModel) bytes() (n uint64) {
 		}
 	}
 	return n
+}
+
+func (mo *rolloutModel) alarms() (list []uint64) {
+	for _, mr := range mo.rollouts {
+		if at, waits := mr.rules.NextDue(); waits {
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // objects are the rollouts as a State has them.
@@ -297,4 +287,26 @@ func (mo *rolloutModel) objects() (list []ObjectState) {
 		list = append(list, state)
 	}
 	return list
+}
+
+// view reads all rollouts, and their parts, as the model shows them.
+func (mo *rolloutModel) view(m *Machine) error {
+	for name, mr := range mo.rollouts {
+		var d RolloutDescription
+		for shown, body := range mr.shown {
+			var view string
+			var row uint64
+			cut := strings.LastIndexByte(shown, ' ')
+			view = shown[:cut]
+			fmt.Sscan(shown[cut+1:], &row)
+			if m.DescribeRollout(1, name, PartOptions{Part: view}, &d) != FoundPart {
+				return fmt.Errorf("%s has no part %q", name, view)
+			}
+			k := slices.IndexFunc(d.Rows, func(at Row) bool { return at.ID == row })
+			if row == 0 && string(d.Head) != body || row != 0 && (k < 0 || string(d.Rows[k].Body) != body) {
+				return fmt.Errorf("%s shows %q in another way", name, shown)
+			}
+		}
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
 	mr := r.model.rollouts[name]
 	if mr == nil || r.IntN(25) == 0 {
 		p := rollout.Put{
-			Mode: pick(r, rollout.PutCreate, rollout.PutAlter, rollout.PutEither, rollout.PutEither),
+			Mode: pick(r.Rand, rollout.PutCreate, rollout.PutAlter, rollout.PutEither, rollout.PutEither),
 			Spec: r.randomSpec(), Author: "op", Reason: strings.Repeat("r", r.IntN(9)),
 		}
 		if mr != nil && r.IntN(4) == 0 {
@@ -29,7 +29,7 @@ func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
 		return c, func() rollout.Answer { return r.model.put(name, p) }
 	}
 	if r.IntN(60) == 0 { // a body that is none
-		kind := pick(r, CmdRolloutPublish, CmdRolloutSource, CmdRolloutOffer, CmdRolloutJoin, CmdRolloutReport,
+		kind := pick(r.Rand, CmdRolloutPublish, CmdRolloutSource, CmdRolloutOffer, CmdRolloutJoin, CmdRolloutReport,
 			CmdRolloutAsk, CmdRolloutAct, CmdRolloutGate)
 		c := Command{Kind: kind, Body: []byte{9}}
 		return c, func() rollout.Answer { return rollout.Answer{Status: protocol.StatusBadRequest} }
@@ -41,7 +41,7 @@ func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
 	if r.IntN(30) == 0 {
 		draws = []func(*modelRollout, SessionID) (Command, does){r.deletes}
 	}
-	return pick(r, draws...)(mr, id)
+	return pick(r.Rand, draws...)(mr, id)
 }
 
 func (r *rolloutRun) publish(mr *modelRollout, _ SessionID) (Command, does) {
@@ -62,7 +62,7 @@ func (r *rolloutRun) publish(mr *modelRollout, _ SessionID) (Command, does) {
 
 func (r *rolloutRun) joins(mr *modelRollout, id SessionID) (Command, does) {
 	j := rollout.Joining{
-		Instance: pick(r, "i", "j", "k", "l", "m", "n"), Location: pick(r, "a", "a", "b", "c"),
+		Instance: pick(r.Rand, "i", "j", "k", "l", "m", "n"), Location: pick(r.Rand, "a", "a", "b", "c"),
 		Attributes: strings.Repeat("x", r.IntN(40)),
 	}
 	c := Command{Kind: CmdRolloutJoin, Body: rollout.AppendJoining(nil, j)}
@@ -83,7 +83,7 @@ func (r *rolloutRun) leaves(mr *modelRollout, id SessionID) (Command, does) {
 }
 
 func (r *rolloutRun) leads(mr *modelRollout, id SessionID) (Command, does) {
-	role := pick[uint64](r, 1, 1, 1, 0)
+	role := pick[uint64](r.Rand, 1, 1, 1, 0)
 	return Command{Kind: CmdRolloutRole, Count: role}, func() rollout.Answer {
 		return mr.rules.SetRole(r.model.at(), mr.instanceOf(id), rollout.Role(role))
 	}
@@ -110,7 +110,7 @@ func (r *rolloutRun) drawReport(mr *modelRollout, id SessionID) rollout.Report {
 		report.Generation = uint64(r.IntN(int(mr.rules.Generation()) + 2))
 	}
 	if r.IntN(3) == 0 {
-		report.Status, report.Code = rollout.StatusFailed, pick(r, "bad", "", "other")
+		report.Status, report.Code = rollout.StatusFailed, pick(r.Rand, "bad", "", "other")
 		report.Text = strings.Repeat("t", r.IntN(60))
 	}
 	return report
@@ -178,7 +178,7 @@ func (r *rolloutRun) acts(mr *modelRollout, _ SessionID) (Command, does) {
 		a.Verb = rollout.VerbResume
 	}
 	if r.IntN(2) == 0 {
-		a.Locations = []string{pick(r, "a", "b", "c", "unknown")}
+		a.Locations = []string{pick(r.Rand, "a", "b", "c", "unknown")}
 	}
 	c := Command{Kind: CmdRolloutAct, Body: rollout.AppendAct(nil, a)}
 	return c, func() rollout.Answer { return mr.rules.Act(r.model.at(), a) }
@@ -186,7 +186,7 @@ func (r *rolloutRun) acts(mr *modelRollout, _ SessionID) (Command, does) {
 
 func (r *rolloutRun) judges(mr *modelRollout, _ SessionID) (Command, does) {
 	g := rollout.GateVerdict{
-		Location: pick(r, "a", "b", "c"), Gate: "g", Verdict: pick(r, rollout.VerdictPassed, rollout.VerdictPassed,
+		Location: pick(r.Rand, "a", "b", "c"), Gate: "g", Verdict: pick(r.Rand, rollout.VerdictPassed, rollout.VerdictPassed,
 			rollout.VerdictFailed), By: "checker", Text: strings.Repeat("t", r.IntN(30)),
 	}
 	if l := mr.rules.Find(g.Location); l != nil && l.Target() != nil && r.IntN(5) > 0 {

@@ -138,6 +138,9 @@ func (m *Member) Acked() uint64 { return m.acked }
 // LastSeq is the last seq that the inbox has had.
 func (m *Member) LastSeq() uint64 { return m.lastSeq }
 
+// Unread is how many items the member has not acknowledged.
+func (m *Member) Unread() int { return len(m.items) }
+
 // Describe returns the member in a line, for tests and people.
 func (m *Member) Describe() string {
 	text := fmt.Sprintf("%q attributes %q candidate %v, joined at %d, prepared %d, completed %d, inbox %d to %d:",

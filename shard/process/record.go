@@ -31,11 +31,12 @@ func (a *Audit) Record() protocol.ProcessActRow {
 	}
 }
 
-// MemberRecord returns a member as readers see it. The session is that which it belongs to.
+// MemberRecord returns a member as watches see it: without what changes with every message. The session is that which it
+// belongs to.
 func (p *Process) MemberRecord(m *Member, session uint64) protocol.ProcessMember {
 	return protocol.ProcessMember{
 		Name: []byte(m.Name), SessionID: session, Candidate: m.Candidate, Joined: m.Joined, Of: m.ID < p.epoch,
-		Prepared: m.Prepared, Completed: m.Completed, Unread: uint64(len(m.items)), Attributes: []byte(m.Attributes),
+		Prepared: m.Prepared, Completed: m.Completed, Attributes: []byte(m.Attributes),
 	}
 }
 
