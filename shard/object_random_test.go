@@ -72,6 +72,7 @@ type objectRun struct {
 	tally     map[string]int
 	mutate    func(id SessionID) error // carries a command of a session out
 	applied   func(list []Effect)      // sees what commands bring about
+	after     func() error             // looks at the machine after each step
 	tamper    func(moment string)      // a mistake
 	saved     *objectSave
 }
@@ -86,7 +87,7 @@ type objectSave struct {
 func newObjectRun(seed, stream uint64, base *modelShard, model objectModel, tally map[string]int) *objectRun {
 	r := &objectRun{
 		bed: newBed(0), Rand: rand.New(rand.NewPCG(seed, stream)), base: base, objects: model, tally: tally,
-		applied: func([]Effect) {}, tamper: func(string) {},
+		applied: func([]Effect) {}, after: func() error { return nil }, tamper: func(string) {},
 	}
 	r.m = New(Options{History: 64, Bounds: Bounds{Work: 3}})
 	return r
@@ -113,6 +114,9 @@ func (r *objectRun) play(early CommandKind, steps int) (err error) {
 		}
 		r.tamper("step")
 		if err := r.check(r.m); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if err := r.after(); err != nil {
 			return fmt.Errorf("step %d: %w", i, err)
 		}
 		for _, f := range r.followers {

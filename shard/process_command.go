@@ -138,10 +138,10 @@ func (pr *processes) joinThis(m *Machine, c *Command, t *target, j process.Joini
 func (pr *processes) act(m *Machine, c *Command, t *target) {
 	act, err := process.ParseAct(c.Body)
 	switch {
-	case err != nil:
-		m.refuse(protocol.StatusBadRequest, err.Error())
 	case t.object == 0:
 		m.refuse(protocol.StatusNotFound, noProcess)
+	case err != nil:
+		m.refuse(protocol.StatusBadRequest, err.Error())
 	default:
 		w := pr.begin(m, t.object, t.session)
 		w.answer(w.hosted.Act(w.at, act))

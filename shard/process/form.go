@@ -31,7 +31,7 @@ func AppendPut(dst []byte, p Put) []byte { return appendForm(dst, p.code) }
 
 // ParsePut reads a Put.
 func ParsePut(src []byte) (p Put, err error) {
-	err = parseForm(src, "put", p.code)
+	err = parseForm(src, "a put", p.code)
 	return p, err
 }
 
@@ -47,7 +47,7 @@ func AppendArrival(dst []byte, a Arrival) []byte { return appendForm(dst, a.code
 
 // ParseArrival reads an Arrival.
 func ParseArrival(src []byte) (a Arrival, err error) {
-	err = parseForm(src, "joining", a.code)
+	err = parseForm(src, "a joining", a.code)
 	return a, err
 }
 
@@ -56,7 +56,7 @@ func AppendReceivers(dst []byte, r Request) []byte { return appendForm(dst, r.co
 
 // ParseReceivers reads a request, of which the form has no more than that.
 func ParseReceivers(src []byte) (r Request, err error) {
-	err = parseForm(src, "request", r.codeReceivers)
+	err = parseForm(src, "a request", r.codeReceivers)
 	return r, err
 }
 
@@ -65,7 +65,7 @@ func AppendAct(dst []byte, a Act) []byte { return appendForm(dst, a.code) }
 
 // ParseAct reads an operator's act.
 func ParseAct(src []byte) (a Act, err error) {
-	err = parseForm(src, "act", a.code)
+	err = parseForm(src, "an act", a.code)
 	return a, err
 }
 
@@ -80,7 +80,7 @@ func parseForm(src []byte, name string, code func(*form.Coder)) error {
 	c := form.Reader(src)
 	c.Form(formNumber)
 	code(c)
-	return c.Finish("process: read a " + name)
+	return c.Finish("process: read " + name)
 }
 
 func (p *Put) code(c *form.Coder) {
