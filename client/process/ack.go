@@ -103,7 +103,8 @@ func (p *part) ackAlone() {
 	go p.sendAck()
 }
 
-// sendAck sends an acknowledgement, and another one where there was more to acknowledge meanwhile. The lock is not held.
+// sendAck sends an acknowledgement, and another one where there was more to acknowledge meanwhile. The lock is not
+// held.
 func (p *part) sendAck() {
 	_ = p.mutate(p.ctx, OpAck, 0, func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.InboxAck{NodeID: k.Node, Name: k.Name, MemberID: by.MemberID, Ack: by.Ack}

@@ -81,7 +81,8 @@ func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberS
 	return s.Members, nil
 }
 
-// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads them as MsgPack.
+// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads them as
+// MsgPack.
 func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
 	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
 		return object.Records(&d.Rows, func(_ uint64, m *protocol.ProcessResult) {

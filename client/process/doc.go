@@ -26,9 +26,9 @@
 //	...
 //	result, err := m.Await(ctx) // the first round with this member
 //
-// The functions of a Handler run one at a time for each member, and their contexts end with the epoch. A request reaches
-// its receivers once, over lost connections and changes of leader, in the epoch in which it was sent or not at all. What
-// members say is encoded by MsgPack, or by the codec that Encoding names; Typed gives it types.
+// The functions of a Handler run one at a time for each member, and their contexts end with the epoch. A request
+// reaches its receivers once, over lost connections and changes of leader, in the epoch in which it was sent or not at
+// all. What members say is encoded by MsgPack, or by the codec that Encoding names; Typed gives it types.
 //
 // Of and In return a handle for operators, who kick members, restart rounds, and ask why nothing moves.
 //

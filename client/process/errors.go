@@ -34,8 +34,8 @@ type Partial struct {
 	Epoch uint64
 	// Replies are those that came, in the order in which they did.
 	Replies Replies
-	// Missing is how many did not come, Missed the first of the members that they were to come from. Both are unknown, 0
-	// and none, where the membership ended before a host could say so.
+	// Missing is how many did not come, Missed the first of the members that they were to come from. Both are unknown,
+	// 0 and none, where the membership ended before a host could say so.
 	Missing int
 	Missed  []uint64
 }

@@ -39,12 +39,12 @@ func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendO
 	return replies[0], nil
 }
 
-// Broadcast sends a request to all members, the sender too, or to those that the options say, and waits for all replies.
-// Either all of them get it, once, or none.
+// Broadcast sends a request to all members, the sender too, or to those that the options say, and waits for all
+// replies. Either all of them get it, once, or none.
 //
-// The error is a *Cancelled where the epoch has ended before all replied, a *Late where the time was over, both with the
-// replies that came, and a *Failed where all have replied and some failed. client.ErrOverloaded says that a receiver has
-// too much that it has not handled; none has got it then.
+// The error is a *Cancelled where the epoch has ended before all replied, a *Late where the time was over, both with
+// the replies that came, and a *Failed where all have replied and some failed. client.ErrOverloaded says that a
+// receiver has too much that it has not handled; none has got it then.
 func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Replies, error) {
 	x, err := r.Start(ctx, v, options...)
 	if err != nil {
@@ -129,7 +129,8 @@ func (r *Round) matching(ctx context.Context, c *sendConfig) (ids []uint64, err 
 	return ids, nil
 }
 
-// sendPrepared sends a request once all members are prepared: a member that does not coordinate is not notified of that.
+// sendPrepared sends a request once all members are prepared: a member that does not coordinate is not notified of
+// that.
 func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exchange, error) {
 	select {
 	case <-r.prepared:

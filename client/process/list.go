@@ -58,13 +58,14 @@ func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] 
 	for _, o := range options {
 		o(m)
 	}
-	return object.Pages[*Summary]{Message: m, Shard: shard, Read: func(a *protocol.Answer) (page []*Summary, more bool) {
+	read := func(a *protocol.Answer) (page []*Summary, more bool) {
 		for s := range a.ProcessList.Processes.All() {
 			page = append(page, summaryOf(&s))
 		}
 		m.After = bytes.Clone(a.ProcessList.Next)
 		return page, len(m.After) > 0
-	}}
+	}
+	return object.Pages[*Summary]{Message: m, Shard: shard, Read: read}
 }
 
 func summaryOf(m *protocol.ProcessSummary) *Summary {

@@ -127,9 +127,9 @@ func (p *part) round() *Round {
 	return nil
 }
 
-// Leave ends the membership: contexts end, and when the functions of the handler have returned and Terminate was called,
-// the others get their next epoch. Called by a function of the handler, with its context, it does not wait for that.
-// The error says that no host could be reached in time; the membership ends with the session then.
+// Leave ends the membership: contexts end, and when the functions of the handler have returned and Terminate was
+// called, the others get their next epoch. Called by a function of the handler, with its context, it does not wait for
+// that. The error says that no host could be reached in time; the membership ends with the session then.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
 	if ctx.Value(handlerOf{}) == m {
@@ -145,8 +145,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return failed(OpLeave, m.Name(), m.left)
 }
 
-// Done returns a channel that is closed when the member is over for good: it has left, was removed, or its session ended
-// and is not renewed. Terminate was called then. Err says which.
+// Done returns a channel that is closed when the member is over for good: it has left, was removed, or its session
+// ended and is not renewed. Terminate was called then. Err says which.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Err returns nil while the session is a member, why not while it joins again, and after Done why it is over: ErrLeft,

@@ -80,7 +80,7 @@ func Matching(matches func(*Peer) bool) SendOption {
 // Others leaves the sender out.
 func Others() SendOption { return func(c *sendConfig) { c.others = true } }
 
-// Timeout is for how long replies are waited for; then the error is a *Late with those that came, and the round goes on.
-// It is counted by the leader of the process's shard. Without it replies are waited for until the epoch ends, unless the
-// spec has a reply timeout.
+// Timeout is for how long replies are waited for; then the error is a *Late with those that came, and the round goes
+// on. It is counted by the leader of the process's shard. Without it replies are waited for until the epoch ends,
+// unless the spec has a reply timeout.
 func Timeout(d time.Duration) SendOption { return func(c *sendConfig) { c.timeout = d } }

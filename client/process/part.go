@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// part is one membership: from a join to its end, by one incarnation of the session. While there is nothing to handle it
-// has no goroutine.
+// part is one membership: from a join to its end, by one incarnation of the session. While there is nothing to handle
+// it has no goroutine.
 //
 // Locks are taken in this order: that of the incarnation, that of a part.
 type part struct {

@@ -13,8 +13,8 @@ import (
 // again is the backoff between tries to join again: what has thrown one member out has mostly thrown out many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
-// Process is a process as operators use it: a name, which need not exist. Making one asks no host. It is safe for use by
-// many goroutines.
+// Process is a process as operators use it: a name, which need not exist. Making one asks no host. It is safe for use
+// by many goroutines.
 type Process struct{ object object.Object }
 
 // Of returns the process of that name in the node of that path, for use without a session. Its changes are not

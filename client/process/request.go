@@ -27,15 +27,15 @@ type Request struct {
 // Deferred is a request whose reply comes later. It is safe for use by many goroutines.
 type Deferred struct{ request *Request }
 
-// Defer leaves the reply to Deferred.Reply: Process returns without waiting for what takes long, and the next request is
-// handled. What Process returns after it is not used, unless it is an error.
+// Defer leaves the reply to Deferred.Reply: Process returns without waiting for what takes long, and the next request
+// is handled. What Process returns after it is not used, unless it is an error.
 func (q *Request) Defer() *Deferred {
 	q.deferred.Store(true)
 	return &Deferred{q}
 }
 
-// Reply replies to the request. ErrReplied says that it has its reply; client.ErrFenced, or a *Cancelled, that the round
-// is over.
+// Reply replies to the request. ErrReplied says that it has its reply; client.ErrFenced, or a *Cancelled, that the
+// round is over.
 func (d *Deferred) Reply(ctx context.Context, v any) error {
 	data, err := encode(d.request.codec, v)
 	if err == nil {

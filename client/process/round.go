@@ -62,9 +62,9 @@ func (r *Round) IsCoordinator() bool { return r.coordinator == r.part.id }
 // Size returns how many members the epoch has.
 func (r *Round) Size() int { return r.size }
 
-// Members returns the members of the epoch by id, which is the order in which they joined; not those that are gone. They
-// are read when they are asked for first: a round that broadcasts only does without. They are shared and must not be
-// changed.
+// Members returns the members of the epoch by id, which is the order in which they joined; not those that are gone.
+// They are read when they are asked for first: a round that broadcasts only does without. They are shared and must not
+// be changed.
 func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	r.mu.Lock()
 	peers := r.peers

@@ -54,8 +54,8 @@ func (h *holding) comeBack() {
 	<-h.lock
 }
 
-// Yield calls wait, which waits for something that other functions of the handler do, and lets them run meanwhile. It is
-// for Coordinate, with its context; called with another one it only calls wait.
+// Yield calls wait, which waits for something that other functions of the handler do, and lets them run meanwhile. It
+// is for Coordinate, with its context; called with another one it only calls wait.
 func Yield(ctx context.Context, wait func()) {
 	h, _ := ctx.Value(holdingKey{}).(*holding)
 	if h == nil {

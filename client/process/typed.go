@@ -16,8 +16,8 @@ type Answer[R any] struct {
 	Value R
 }
 
-// Process makes a Handler.Process of a function that takes and returns values of the types. A request of another type is
-// a failure.
+// Process makes a Handler.Process of a function that takes and returns values of the types. A request of another type
+// is a failure.
 func (Messages[Q, R]) Process(
 	f func(ctx context.Context, r *Round, q *Request, v Q) (R, error),
 ) func(context.Context, *Round, *Request) (any, error) {

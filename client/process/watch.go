@@ -60,8 +60,8 @@ func (p *Process) stateOf(ctx context.Context, v *view.View) (*State, error) {
 }
 
 // WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: those
-// that are kept first, and then each that comes. A loop that is slow misses those that are not kept any more. The process
-// need not exist. Result.Decode reads them as MsgPack.
+// that are kept first, and then each that comes. A loop that is slow misses those that are not kept any more. The
+// process need not exist. Result.Decode reads them as MsgPack.
 //
 // The loop ends with an error as that of Watch does.
 func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {

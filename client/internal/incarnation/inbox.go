@@ -23,8 +23,8 @@ type InboxReader interface {
 	Removed(why error)
 }
 
-// Inbox is that of one member of a process, which the session is. It is opened at the leader of the process's shard, and
-// again wherever that ends. While it is open it has no goroutine.
+// Inbox is that of one member of a process, which the session is. It is opened at the leader of the process's shard,
+// and again wherever that ends. While it is open it has no goroutine.
 type Inbox struct {
 	in     *Incarnation
 	name   string
