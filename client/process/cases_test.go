@@ -1,0 +1,359 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// The numbers are those of the cases in the documents: see shard/process/cases_test.go.
+
+// TestCase01OneMember: it prepares, coordinates and completes once each, in that order, and its result can be read.
+func TestCase01OneMember(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		a := g.join("a", process.Handler{
+			Coordinate: func(context.Context, *process.Round) (any, error) { return "done", nil },
+		})
+		r := a.awaitResult()
+		a.checkSeen("prepare 1", "coordinate 1", "complete 1")
+		var text string
+		if err := r.Decode(&text); err != nil || text != "done" || r.Epoch != a.epochs[0] {
+			t.Errorf("the result is %q of epoch %d, %v", text, r.Epoch, err)
+		}
+		kept, err := g.process.Results(t.Context())
+		if err != nil || len(kept) != 1 || kept[0].Epoch != r.Epoch || !slices.Equal(kept[0].Bytes(), r.Bytes()) {
+			t.Errorf("hosts keep %+v, %v", kept, err)
+		}
+	})
+}
+
+// counter is a member of the seed's test: each round puts one more than the largest value into all members.
+type counter struct{ value int }
+
+type counterRequest struct {
+	Get bool
+	Put int
+}
+
+var counters = process.Typed[counterRequest, int]()
+
+func (c *counter) handler() process.Handler {
+	return process.Handler{
+		Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+			answers, err := counters.Broadcast(ctx, r, counterRequest{Get: true})
+			if err != nil {
+				return nil, err
+			}
+			most := 0
+			for _, a := range answers {
+				most = max(most, a.Value)
+			}
+			_, err = counters.Broadcast(ctx, r, counterRequest{Put: most + 1})
+			return most + 1, err
+		},
+		Process: counters.Process(
+			func(_ context.Context, _ *process.Round, _ *process.Request, q counterRequest) (int, error) {
+				if !q.Get {
+					c.value = q.Put
+				}
+				return c.value, nil
+			}),
+	}
+}
+
+// TestCase02Counter: of three that join one after the other all show 1, 2, 3.
+func TestCase02Counter(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		var counts []*counter
+		var all []*actor
+		for i, name := range []string{"a", "b", "c"} {
+			c := &counter{}
+			counts = append(counts, c)
+			all = append(all, g.join(name, c.handler()))
+			for _, a := range all {
+				a.until("the round is complete", func() bool { return a.count("complete") == i+1-slices.Index(all, a) })
+			}
+			synctest.Wait()
+			for _, c := range counts {
+				if c.value != i+1 {
+					t.Errorf("after %d members a value is %d", i+1, c.value)
+				}
+			}
+		}
+	})
+}
+
+// TestCase04BroadcastToAll: every member gets it once, the sender too, and its reply is known by it.
+func TestCase04BroadcastToAll(t *testing.T) { testBroadcast(t, 3) }
+
+// TestCase05BroadcastToOthers: the coordinator's Process is not called.
+func TestCase05BroadcastToOthers(t *testing.T) { testBroadcast(t, 2, process.Others()) }
+
+// TestCase07BroadcastToNone ends at once, and no member is asked.
+func TestCase07BroadcastToNone(t *testing.T) {
+	testBroadcast(t, 0, process.Matching(func(*process.Peer) bool { return false }))
+	testBroadcast(t, 0, process.To())
+}
+
+func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		g.create(process.Spec{MinMembers: 3})
+		all := make(map[uint64]*actor)
+		for _, name := range []string{"a", "b", "c"} {
+			a := g.join(name, process.Handler{
+				Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+					return nil, checkReplies(t, r, all, receivers)(r.Broadcast(ctx, "hello", options...))
+				},
+				Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
+					var text string
+					if err := q.Decode(&text); err != nil || text != "hello" || q.From != r.Coordinator() {
+						t.Errorf("got %q from %d, %v", text, q.From, err)
+					}
+					return r.Self(), nil
+				},
+			})
+			all[a.ID()] = a
+		}
+		asked := 0
+		for _, a := range all {
+			a.awaitResult()
+			asked += a.count("process")
+			if a.count("process") > 1 {
+				t.Errorf("%s is asked more than once", a.name)
+			}
+		}
+		if asked != receivers {
+			t.Errorf("%d members are asked", asked)
+		}
+	})
+}
+
+func checkReplies(
+	t *testing.T, r *process.Round, all map[uint64]*actor, receivers int,
+) func(process.Replies, error) error {
+	return func(replies process.Replies, err error) error {
+		if len(replies) != receivers {
+			t.Errorf("%d replies", len(replies))
+		}
+		for id := range all {
+			reply := replies.Of(id)
+			if reply == nil {
+				if receivers == 3 || receivers == 2 && id != r.Self() {
+					t.Errorf("there is no reply of %d", id)
+				}
+				continue
+			}
+			var said uint64
+			if err := reply.Decode(&said); err != nil || said != id || reply.Err != nil {
+				t.Errorf("the reply of %d is %d: %v, %v", id, said, err, reply.Err)
+			}
+		}
+		return err
+	}
+}
+
+// TestCase08ManyJoinAtOnce: they cause an epoch or two, and all await their first round.
+func TestCase08ManyJoinAtOnce(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		var all []*actor
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			all = append(all, g.join(name, process.Handler{}))
+		}
+		for _, a := range all {
+			a.awaitResult()
+			if n := a.count("prepare"); n < 1 || n > 2 {
+				t.Errorf("%s is prepared for %d epochs", a.name, n)
+			}
+		}
+	})
+}
+
+// TestCase10CoordinatorLeaves in the middle: the rest get cancel before prepare, the next oldest coordinates.
+func TestCase10CoordinatorLeaves(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		g.create(process.Spec{MinMembers: 2})
+		var all []*actor
+		for _, name := range []string{"a", "b", "c"} {
+			all = append(all, g.join(name, process.Handler{
+				Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+					if r.Size() < 3 {
+						return nil, nil
+					}
+					<-ctx.Done()
+					return nil, context.Cause(ctx)
+				},
+			}))
+		}
+		all[0].await("coordinate 1")
+		clienttest.Check(t, all[0].Leave(t.Context()))
+		all[0].checkSeen("prepare 1", "coordinate 1", "cancel 1", "terminate")
+		all[1].awaitResult()
+		all[2].awaitResult()
+		all[1].checkSeen("prepare 1", "cancel 1", "prepare 2", "coordinate 2", "complete 2")
+		all[2].checkSeen("prepare 1", "cancel 1", "prepare 2", "complete 2")
+		if err := all[0].Err(); !errors.Is(err, process.ErrLeft) {
+			t.Errorf("who has left is over by %v", err)
+		}
+	})
+}
+
+// TestCase13Await waits for the first completion, and returns at once after it, for later calls too.
+func TestCase13Await(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		goOn := make(chan struct{})
+		a := g.join("a", process.Handler{Coordinate: func(context.Context, *process.Round) (any, error) {
+			<-goOn
+			return 7, nil
+		}})
+		awaited := make(chan *process.Result, 1)
+		go func() {
+			r, err := a.Await(t.Context())
+			clienttest.Check(t, err)
+			awaited <- r
+		}()
+		a.await("coordinate 1")
+		synctest.Wait()
+		if len(awaited) > 0 {
+			t.Fatal("nothing is complete, and Await has returned")
+		}
+		close(goOn)
+		first := receive(t, awaited)
+		done, stop := context.WithCancel(t.Context())
+		stop()
+		for range 2 {
+			if r, err := a.Await(done); err != nil || r != first {
+				t.Errorf("later it returns %+v, %v", r, err)
+			}
+		}
+	})
+}
+
+// TestCase14AwaitOfAMemberThatIsOver fails.
+func TestCase14AwaitOfAMemberThatIsOver(t *testing.T) {
+	ended := &client.SessionEnd{}
+	for _, c := range []struct {
+		name string
+		end  func(g *stage, s *client.Session, a *actor)
+		is   func(error) bool
+	}{
+		{"it leaves", func(g *stage, _ *client.Session, a *actor) { _ = a.Leave(g.T.Context()) },
+			func(err error) bool { return errors.Is(err, process.ErrLeft) }},
+		{"its session ends", func(g *stage, s *client.Session, _ *actor) { g.Destroy(s) },
+			func(err error) bool { return errors.As(err, &ended) }},
+		{"its client is closed", func(g *stage, _ *client.Session, _ *actor) { _ = g.Client.Close() },
+			func(err error) bool { return errors.As(err, &ended) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			play(t, 1, func(t *testing.T, g *stage) {
+				s := g.Session()
+				a := g.joinBy(s, "a", process.Handler{
+					Coordinate: func(ctx context.Context, _ *process.Round) (any, error) {
+						<-ctx.Done()
+						return nil, context.Cause(ctx)
+					},
+				})
+				failed := make(chan error, 1)
+				go func() {
+					_, err := a.Await(t.Context())
+					failed <- err
+				}()
+				a.await("coordinate 1")
+				c.end(g, s, a)
+				if err := receive(t, failed); !c.is(err) {
+					t.Errorf("Await returns %v", err)
+				}
+				receive(t, a.Done())
+				a.checkSeen("prepare 1", "coordinate 1", "cancel 1", "terminate")
+				if err := a.Err(); !c.is(err) {
+					t.Errorf("the member is over by %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestCase16AHandlerThatFailsNowAndThen: the sender sees it, and sends again; no request is handled twice.
+func TestCase16AHandlerThatFailsNowAndThen(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		const rounds = 3
+		sent, calls, failures, value := 0, 0, 0, 0
+		a := g.join("a", process.Handler{
+			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+				for {
+					sent++
+					_, err := r.Send(ctx, r.Self(), "more")
+					if failure := (*process.Failure)(nil); errors.As(err, &failure) {
+						failures++
+						continue
+					}
+					return value, err
+				}
+			},
+			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+				if calls++; calls%3 == 0 {
+					return nil, errors.New("it is the third")
+				}
+				value++
+				return value, nil
+			},
+		})
+		for i := range rounds {
+			a.await("complete " + string(rune('1'+i)))
+			if i < rounds-1 {
+				clienttest.Check(t, g.process.Restart(t.Context(), by))
+			}
+		}
+		synctest.Wait()
+		if value != rounds || calls != sent || failures != calls/3 {
+			t.Errorf("%d requests of which %d failed, %d calls, the value is %d", sent, failures, calls, value)
+		}
+	})
+}
+
+// TestCase28ObserversOnly: no epoch opens, and the process says why.
+func TestCase28ObserversOnly(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		a := g.join("a", process.Handler{}, process.Observer())
+		time.Sleep(never)
+		s := g.state()
+		if len(s.Reasons) != 1 || s.Reasons[0].Code != process.ReasonNoCandidate || s.Phase != process.Forming {
+			t.Errorf("the process is %v: %+v", s.Phase, s.Reasons)
+		}
+		a.checkSeen()
+	})
+}
+
+// TestCase31TwoProcessesOfASession have epochs of their own, and a slow handler of one does not delay the other.
+func TestCase31TwoProcessesOfASession(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		s := g.Session()
+		stuck := g.joinBy(s, "a", process.Handler{Prepare: func(ctx context.Context, _ *process.Round) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}})
+		stuck.await("prepare 1")
+		goOn := make(chan struct{})
+		m, err := process.Join(t.Context(), s, "other", process.Handler{
+			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+				_, err := r.Broadcast(ctx, nil)
+				return nil, err
+			},
+			Process: func(context.Context, *process.Round, *process.Request) (any, error) {
+				close(goOn)
+				return nil, nil
+			},
+		})
+		clienttest.Check(t, err)
+		receive(t, goOn)
+		_, err = m.Await(t.Context())
+		clienttest.Check(t, err)
+		stuck.checkSeen("prepare 1")
+	})
+}
