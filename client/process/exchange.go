@@ -54,7 +54,8 @@ func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Re
 }
 
 // Start is Broadcast that does not wait for replies: it returns when hosts have the request. What one goroutine starts
-// reaches each receiver in the order of starting. A member has at most 256 exchanges at a time.
+// reaches each receiver in the order of starting. A member has at most 256 exchanges at a time, and in one call of
+// Process: their ends are acknowledged after the request that is being handled. One that sends more defers its reply.
 func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exchange, err error) {
 	Yield(ctx, func() { x, err = r.start(ctx, v, options) })
 	return x, failed(OpSend, r.part.member.Name(), err)

@@ -133,14 +133,14 @@ func (p *part) startCoordinate(it *item) {
 	}
 	done := make(chan struct{})
 	p.coordinating = done
+	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that it is called before the functions that come next
 	go func() {
 		defer close(done)
-		p.coordinate(it.round)
+		p.coordinate(ctx, h, it.round)
 	}()
 }
 
-func (p *part) coordinate(r *Round) {
-	ctx, h := p.turn.hold(p.mark(r.ctx))
+func (p *part) coordinate(ctx context.Context, h *holding, r *Round) {
 	var result any
 	err := p.guard("Coordinate", func() (err error) {
 		defer h.end()

@@ -123,7 +123,7 @@ func (p *part) mutate(
 func (p *part) send(ctx context.Context, r *Round, m *protocol.ProcessSend, x *Exchange) error {
 	return p.mutate(ctx, OpSend, r.epoch,
 		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m.NodeID, m.Name, m.Part = k.Node, k.Name, by
+			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // it may be another try
 			return m, &m.Mutation
 		}, func(a *protocol.Answer) { p.register(a.ProcessSend.Exchange, x) }, true)
 }

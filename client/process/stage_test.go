@@ -54,10 +54,11 @@ type actor struct {
 	t    testing.TB
 	name string
 
-	mu     sync.Mutex // guards what follows
-	epochs []uint64   // in the order in which it was prepared for them
-	events []string
-	more   chan struct{} // closed when there is another event
+	mu        sync.Mutex // guards what follows
+	epochs    []uint64   // in the order in which it was prepared for them
+	events    []string
+	completed uint64        // the epoch of the last completion
+	more      chan struct{} // closed when there is another event
 }
 
 // join lets a session of its own take part under a name.
@@ -106,6 +107,9 @@ func (a *actor) keep(h process.Handler) process.Handler {
 			return h.Process(ctx, r, q)
 		},
 		Complete: func(ctx context.Context, r *process.Round, result *process.Result) {
+			a.mu.Lock()
+			a.completed = r.Epoch()
+			a.mu.Unlock()
 			a.event("complete", r)
 			if h.Complete != nil {
 				h.Complete(ctx, r, result)
@@ -212,6 +216,13 @@ func (a *actor) awaitResult() *process.Result {
 	r, err := a.Await(ctx)
 	clienttest.Check(a.t, err)
 	return r
+}
+
+// last returns the epoch of the newest round that was completed, 0 for none.
+func (a *actor) last() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.completed
 }
 
 // state returns the process as it is.
