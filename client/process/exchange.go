@@ -73,7 +73,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 	if ctx.Value(preparing{}) == r {
 		return nil, errPreparing
 	}
-	ctx, cancel := within(ctx, r.ctx)
+	ctx, cancel := object.Within(ctx, r.ctx)
 	defer cancel()
 	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: object.Millis(c.timeout)}
 	receivers, err := r.address(ctx, m, &c)

@@ -2,12 +2,10 @@ package process
 
 import (
 	"context"
-	"errors"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/protocol"
-
 	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // Create makes the process. client.ErrAlreadyExists says that there is an object of that name. Members that join make
@@ -25,24 +23,18 @@ func (p *Process) Put(ctx context.Context, spec Spec, by By) (created bool, err 
 // Alter changes the spec from what it is to what change makes of it, so that no change of another operator gets lost:
 // it is called again, with the newer spec, where another was faster. What it returns ends Alter. The round goes on.
 func (p *Process) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
-	for {
+	return object.Alter(func() (Spec, uint64, error) {
 		state, err := p.Describe(ctx, Consistency(client.Strict))
 		if err != nil {
-			return err
+			return Spec{}, 0, err
 		}
-		spec := state.Spec
-		if err := change(&spec); err != nil {
-			return failed(OpPut, p.Name(), err)
-		}
-		_, err = p.put(ctx, protocol.PutAlter, &spec, by, state.SpecRevision)
-		if !errors.Is(err, client.ErrPreconditionFailed) {
-			return err
-		}
-		now, readErr := p.Describe(ctx, Consistency(client.Strict))
-		if readErr != nil || now.SpecRevision == state.SpecRevision {
-			return err // it was not another operator
-		}
-	}
+		return state.Spec, state.SpecRevision, nil
+	}, func(spec *Spec) error {
+		return failed(OpPut, p.Name(), change(spec))
+	}, func(spec *Spec, revision uint64) error {
+		_, err := p.put(ctx, protocol.PutAlter, spec, by, revision)
+		return err
+	})
 }
 
 func (p *Process) put(

@@ -1,14 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -54,7 +54,7 @@ func (q *Request) send(ctx context.Context, data []byte, why error) error {
 	if q.replied.Swap(true) {
 		return ErrReplied
 	}
-	ctx, cancel := within(ctx, q.round.ctx)
+	ctx, cancel := object.Within(ctx, q.round.ctx)
 	defer cancel()
 	return q.round.errorOf(q.reply(ctx, data, why))
 }
@@ -75,18 +75,7 @@ func (q *Request) reply(ctx context.Context, data []byte, why error) error {
 }
 
 // failureText is the text of an error as hosts take it.
-func failureText(err error) []byte { return []byte(cut(err.Error(), protocol.MaxProcessFailureBytes)) }
-
-// cut makes a text one for people, of so many bytes at the most, and not empty.
-func cut(text string, most int) string {
-	text = strings.ToValidUTF8(text, "?")
-	if text == "" {
-		return "no reason was given"
-	}
-	for end := most; len(text) > end; end-- {
-		if utf8.RuneStart(text[end]) {
-			return text[:end]
-		}
-	}
-	return text
+func failureText(err error) []byte {
+	text := object.Cut(err.Error(), protocol.MaxProcessFailureBytes)
+	return []byte(cmp.Or(text, "no reason was given"))
 }

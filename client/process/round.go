@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -72,7 +73,7 @@ func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	if peers != nil {
 		return slices.Clone(peers), nil
 	}
-	ctx, cancel := within(ctx, r.ctx)
+	ctx, cancel := object.Within(ctx, r.ctx)
 	defer cancel()
 	peers, err := r.readMembers(ctx)
 	if err != nil {
@@ -119,14 +120,4 @@ func (r *Round) errorOf(err error) error {
 		return &Cancelled{Partial: Partial{Epoch: r.epoch}, Cause: context.Cause(r.ctx)}
 	}
 	return err
-}
-
-// within returns a context that ends with another one too, with its cause.
-func within(ctx, other context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }

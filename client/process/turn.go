@@ -55,8 +55,8 @@ func (h *holding) comeBack() {
 }
 
 // Yield calls wait, which waits for something that other functions of the handler do, and lets them run meanwhile. It
-// is for Coordinate, with its context; called with another one it only calls wait. Those that run meanwhile must not wait
-// for Coordinate themselves.
+// is for Coordinate, with its context; called with another one it only calls wait. Those that run meanwhile must not
+// wait for Coordinate themselves.
 func Yield(ctx context.Context, wait func()) {
 	h, _ := ctx.Value(holdingKey{}).(*holding)
 	if h == nil {

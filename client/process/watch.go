@@ -2,17 +2,13 @@ package process
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
-
-// watchGap is at least between two states of a Watch: each is read, and a round changes a process often.
-const watchGap = 100 * time.Millisecond
 
 // Watch returns the states of the process, for a screen: the present one first, and then the newest whenever it has
 // changed, with the reasons why the round does not move, and at least so often, because time alone changes reasons and
@@ -21,42 +17,27 @@ const watchGap = 100 * time.Millisecond
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections do
 // not end it.
 func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*State, error] {
+	states := object.States[State]{
+		Read: func(ctx context.Context, mode ...client.Consistency) (*State, uint64, error) {
+			options := []ReadOption{WithReasons()}
+			for _, m := range mode {
+				options = append(options, Consistency(m))
+			}
+			s, err := p.Describe(ctx, options...)
+			if err != nil {
+				return nil, 0, err
+			}
+			return s, s.Revision, nil
+		},
+		None: func(revision uint64) *State { return &State{Revision: revision} },
+	}
 	return func(yield func(*State, error) bool) {
-		f := p.object.Follow(ctx, protocol.ObjectProcess, "", ErrCancelled)
-		defer f.Stop()
-		if every <= 0 {
-			every = -1
-		}
-		for {
-			v, err := f.Next(ctx, every)
-			if v == nil && err == nil {
-				continue
-			}
-			var s *State
-			if err == nil {
-				s, err = p.stateOf(ctx, v)
-			}
-			if !yield(s, failed("watch", p.Name(), err)) || err != nil {
+		for s, err := range object.Watch(ctx, &p.object, protocol.ObjectProcess, every, states) {
+			if !yield(s, failed("watch", p.Name(), err)) {
 				return
 			}
-			_ = pause(ctx, watchGap)
 		}
 	}
-}
-
-// stateOf reads the state that a view shows, or a newer one.
-func (p *Process) stateOf(ctx context.Context, v *view.View) (*State, error) {
-	if !v.Exists {
-		return &State{Revision: v.Revision}, nil
-	}
-	s, err := p.Describe(ctx, WithReasons())
-	if err == nil && s.Revision < v.Revision {
-		s, err = p.Describe(ctx, WithReasons(), Consistency(client.Strict))
-	}
-	if errors.Is(err, ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
-		return &State{Revision: v.Revision}, nil
-	}
-	return s, err
 }
 
 // WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: those

@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -37,12 +38,12 @@ const (
 )
 
 // String returns the verb in a word.
-func (v Verb) String() string { return inWords(protocol.RolloutVerb(v).String()) }
+func (v Verb) String() string { return object.InWords(protocol.RolloutVerb(v).String()) }
 
 // Act carries an act out. The methods that follow are the same, one for each verb.
 func (r *Rollout) Act(ctx context.Context, act Act) error {
-	return r.change(ctx, OpAct, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutAct{NodeID: o.node, Name: o.name, Act: act.message()}
+	return r.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act.message()}
 		return m, &m.Mutation
 	}, nil)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -119,15 +120,15 @@ func (r *Rollout) page(
 	ctx context.Context, m *protocol.RolloutDescribe, add func(page) error,
 ) (revision uint64, err error) {
 	var bad error
-	err = r.read(ctx, OpDescribe, func(o object) protocol.RequestMessage {
-		m.NodeID, m.Name = o.node, o.name
+	err = r.read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
+		m.NodeID, m.Name = k.Node, k.Name
 		return m
 	}, func(a *protocol.Answer) {
 		d := &a.RolloutDescribe
 		bad = add(page{d, clock(d.NowMillis), m.After == 0})
 		revision, m.After, m.Why = d.Revision, d.Next, false
 	})
-	return revision, cmp.Or(err, failed(OpDescribe, r.name, bad))
+	return revision, cmp.Or(err, failed(OpDescribe, r.Name(), bad))
 }
 
 // pages reads a part of the rollout. whole says that all pages were of one moment.
@@ -153,29 +154,11 @@ func newDescribe(part string, options []ReadOption) *protocol.RolloutDescribe {
 }
 
 // rows reads the rows of a part, each of which is one record.
-func rows[M any, T any, P record[M]](
+func rows[M any, T any, P object.Record[M]](
 	ctx context.Context, r *Rollout, part string, options []ReadOption, of func(m *M, now clock) T,
 ) (list []T, err error) {
 	_, err = r.pages(ctx, part, options, func(p page) error {
-		return records[M, P](p, func(m *M) { list = append(list, of(m, p.now)) })
+		return object.Records[M, P](&p.answer.Rows, func(_ uint64, m *M) { list = append(list, of(m, p.now)) })
 	})
 	return list, err
-}
-
-// record is a pointer to a record.
-type record[M any] interface {
-	*M
-	protocol.Record
-}
-
-// records reads the rows of a page, each of which is one record.
-func records[M any, P record[M]](p page, add func(m *M)) error {
-	for row := range p.answer.Rows.All() {
-		var m M
-		if err := protocol.ReadRecord(row.Body, P(&m)); err != nil {
-			return err
-		}
-		add(&m)
-	}
-	return nil
 }

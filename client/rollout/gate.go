@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -30,7 +31,7 @@ const (
 )
 
 // String returns the result in a word.
-func (r Result) String() string { return inWords(protocol.Verdict(r).String()) }
+func (r Result) String() string { return object.InWords(protocol.Verdict(r).String()) }
 
 // Judgement is a verdict, and what it is about.
 type Judgement struct {
@@ -45,9 +46,9 @@ type Judgement struct {
 
 // Judge passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
 func (r *Rollout) Judge(ctx context.Context, j Judgement) error {
-	return r.change(ctx, OpGate, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+	return r.change(ctx, OpGate, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutGate{
-			NodeID: o.node, Name: o.name, Location: protocol.View(j.Location), Gate: protocol.View(j.Gate), Seq: j.Seq,
+			NodeID: k.Node, Name: k.Name, Location: protocol.View(j.Location), Gate: protocol.View(j.Gate), Seq: j.Seq,
 			Generation: j.Generation, Verdict: protocol.Verdict(j.Verdict.Result), By: protocol.View(j.By),
 			Text: protocol.View(cut(j.Verdict.Text)),
 		}
@@ -80,7 +81,7 @@ func Gate(
 	for _, o := range options {
 		o(c)
 	}
-	ctx, cancel := within(ctx, s)
+	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
 	err := c.exists(ctx)
 	if err == nil {
@@ -104,10 +105,10 @@ func (c *checker) exists(ctx context.Context) error {
 
 func (c *checker) run(ctx context.Context) error {
 	f := c.rollout.follow(ctx, "location/"+c.judgement.Location)
-	defer f.stop()
+	defer f.Stop()
 	var judged *Target
 	for {
-		v, err := f.next(ctx, -1)
+		v, err := f.Next(ctx, -1)
 		if err != nil {
 			return err
 		}
@@ -129,9 +130,9 @@ func (c *checker) run(ctx context.Context) error {
 }
 
 // judge checks a target, and passes the verdict on until a host has it, or the location has another target.
-func (c *checker) judge(ctx context.Context, f *follower, t *Target) error {
+func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) error {
 	whole := ctx
-	ctx, end := f.begin(ctx, t.isIn)
+	ctx, end := f.Begin(ctx, t.isIn)
 	defer end(nil)
 	j := c.judgement
 	j.Seq, j.Generation = t.Seq, t.Generation

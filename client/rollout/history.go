@@ -2,10 +2,9 @@ package rollout
 
 import (
 	"context"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -39,7 +38,7 @@ const (
 )
 
 // String returns the cause in a word.
-func (c Cause) String() string { return inWords(protocol.TargetCause(c).String()) }
+func (c Cause) String() string { return object.InWords(protocol.TargetCause(c).String()) }
 
 // PastAct is an act that was carried out.
 type PastAct struct {
@@ -61,34 +60,18 @@ func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, e
 func rowOf(m *protocol.TargetRow, now clock) Row {
 	return Row{
 		Seq: m.Seq, Generation: m.Generation,
-		Assigned:  now.moment(m.Assigned, m.AssignedWallMillis),
-		Reached:   now.moment(m.Reached, m.ReachedWallMillis),
-		Abandoned: now.moment(m.Abandoned, m.AbandonedWallMillis),
+		Assigned:  now.Moment(m.Assigned, m.AssignedWallMillis),
+		Reached:   now.Moment(m.Reached, m.ReachedWallMillis),
+		Abandoned: now.Moment(m.Abandoned, m.AbandonedWallMillis),
 		Cause:     Cause(m.Cause), Waived: m.Waived, Note: string(m.Note),
 	}
 }
 
 func pastActOf(m *protocol.RolloutActRow, now clock) PastAct {
-	return PastAct{Act: actOf(&m.Act), Number: m.Number, At: now.moment(m.Moment, m.WallMillis)}
+	return PastAct{Act: actOf(&m.Act), Number: m.Number, At: now.Moment(m.Moment, m.WallMillis)}
 }
 
 // Moment is when something happened, by the time of the rollout's shard.
 type Moment = client.Moment
 
-// clock is the time of a shard at which something was read.
-type clock uint64
-
-// moment is one of the shard, and of the wall clock.
-func (c clock) moment(at, wallMillis uint64) (m Moment) {
-	if at == 0 {
-		return Moment{}
-	}
-	m = Moment{Happened: true, Ago: conn.Millis(uint64(c) - min(uint64(c), at)), Time: conn.Millis(at)}
-	if wallMillis != 0 {
-		m.Wall = time.UnixMilli(int64(wallMillis))
-	}
-	return m
-}
-
-// until is how long it is to a time of the shard, 0 where that has come.
-func (c clock) until(at uint64) time.Duration { return conn.Millis(at - min(at, uint64(c))) }
+type clock = object.Clock

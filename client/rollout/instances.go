@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -51,7 +52,7 @@ const (
 )
 
 // String returns the status in a word.
-func (s Status) String() string { return inWords(protocol.InstanceStatus(s).String()) }
+func (s Status) String() string { return object.InWords(protocol.InstanceStatus(s).String()) }
 
 func reportOf(m *protocol.InstanceReport) Report {
 	return Report{
@@ -63,8 +64,8 @@ func reportOf(m *protocol.InstanceReport) Report {
 func instanceStateOf(m *protocol.RolloutInstance, location string, now clock) *InstanceState {
 	return &InstanceState{
 		Instance:  Instance{Name: string(m.Name), Location: location, Attributes: bytes.Clone(m.Attributes)},
-		SessionID: m.SessionID, Leader: m.Leader, Report: reportOf(&m.Report), Since: now.moment(m.Since, 0),
-		Sent: m.Sent, Received: now.moment(m.Received, 0),
+		SessionID: m.SessionID, Leader: m.Leader, Report: reportOf(&m.Report), Since: now.Moment(m.Since, 0),
+		Sent: m.Sent, Received: now.Moment(m.Received, 0),
 	}
 }
 
@@ -78,7 +79,7 @@ func (r *Rollout) Instances(
 		for more := true; more; more = m.After != 0 {
 			var list []*InstanceState
 			_, err := r.page(ctx, m, func(p page) error {
-				return records(p, func(i *protocol.RolloutInstance) {
+				return object.Records(&p.answer.Rows, func(_ uint64, i *protocol.RolloutInstance) {
 					list = append(list, instanceStateOf(i, location, p.now))
 				})
 			})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -93,7 +94,7 @@ func (m *Member) send(
 	if m.ctx.Err() != nil {
 		return context.Cause(m.ctx)
 	}
-	err := m.rollout.session.Do(ctx, string(operation), m.rollout.name,
+	err := m.rollout.object.Session.Do(ctx, string(operation), m.rollout.Name(),
 		func(ctx context.Context, in *incarnation.Incarnation) error {
 			err := m.joinAnd(ctx, in, f)
 			if errors.Is(err, client.ErrNotFound) && m.lost(in) {
@@ -146,9 +147,9 @@ func (m *Member) raiseDoubt() {
 
 // join joins by an incarnation.
 func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
-	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		r := &protocol.RolloutJoin{
-			NodeID: o.node, Name: o.name, Instance: protocol.View(m.instance.Name),
+			NodeID: k.Node, Name: k.Name, Instance: protocol.View(m.instance.Name),
 			Location: protocol.View(m.instance.Location), Attributes: m.instance.Attributes,
 		}
 		return r, &r.Mutation
@@ -198,8 +199,8 @@ func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) er
 	if known {
 		return nil
 	}
-	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutReport{NodeID: o.node, Name: o.name, Report: report.message()}
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		r := &protocol.RolloutReport{NodeID: k.Node, Name: k.Name, Report: report.message()}
 		return r, &r.Mutation
 	}, nil)
 	if err == nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrFenced) {
@@ -222,8 +223,8 @@ func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) erro
 	if known {
 		return nil
 	}
-	err := mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutRole{NodeID: o.node, Name: o.name, Leader: leader}
+	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		r := &protocol.RolloutRole{NodeID: k.Node, Name: k.Name, Leader: leader}
 		return r, &r.Mutation
 	}, nil)
 	if err == nil {
@@ -234,8 +235,8 @@ func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) erro
 	return err
 }
 
-func leaveMessage(o object) (protocol.RequestMessage, *protocol.Mutation) {
-	r := &protocol.RolloutLeave{NodeID: o.node, Name: o.name}
+func leaveMessage(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+	r := &protocol.RolloutLeave{NodeID: k.Node, Name: k.Name}
 	return r, &r.Mutation
 }
 

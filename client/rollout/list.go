@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/door"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -44,101 +41,31 @@ func ListConsistency(mode client.Consistency) ListOption {
 // or goes while the list is read may be in it or not.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
-		node := door.OfNode(c.Node(path))
-		id, err := node.ID(ctx)
-		if err != nil {
-			yield(nil, failedList(path, err))
-			return
-		}
-		var lists []*shardList
-		defer func() {
-			for _, l := range lists {
-				l.stop()
-			}
-		}()
-		for _, shard := range node.Client().Cluster.DataShards() {
-			m := &protocol.RolloutList{NodeID: id, ShardID: shard}
-			for _, o := range options {
-				o(m)
-			}
-			lists = append(lists, newShardList(summaries(ctx, node.Client().Cluster, m)))
-		}
-		for item, err := range merge(lists) {
-			if !yield(item, failedList(path, err)) || err != nil {
+		all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
+			return summaries(node, shard, options)
+		}, func(s *Summary) string { return s.Name })
+		for s, err := range all {
+			if !yield(s, failure.Of("rollout", "list rollouts of", path, err)) || err != nil {
 				return
 			}
-		}
-	}
-}
-
-func failedList(path string, err error) error {
-	return failure.Of("rollout", "list rollouts of", path, err)
-}
-
-// shardList is the list of one shard, and its first item that was not taken.
-type shardList struct {
-	first *Summary // nil at the end
-	err   error
-	next  func() (*Summary, error, bool)
-	stop  func()
-}
-
-func newShardList(all iter.Seq2[*Summary, error]) *shardList {
-	l := &shardList{}
-	l.next, l.stop = iter.Pull2(all)
-	l.advance()
-	return l
-}
-
-func (l *shardList) advance() { l.first, l.err, _ = l.next() }
-
-// merge makes one list in the order of names out of those of shards, which are in that order.
-func merge(lists []*shardList) iter.Seq2[*Summary, error] {
-	return func(yield func(*Summary, error) bool) {
-		for {
-			for _, l := range lists {
-				if l.err != nil {
-					yield(nil, l.err)
-					return
-				}
-			}
-			lists = slices.DeleteFunc(slices.Clone(lists), func(l *shardList) bool { return l.first == nil })
-			if len(lists) == 0 {
-				return
-			}
-			least := slices.MinFunc(lists, func(a, b *shardList) int {
-				return strings.Compare(a.first.Name, b.first.Name)
-			})
-			if !yield(least.first, nil) {
-				return
-			}
-			least.advance()
 		}
 	}
 }
 
 // summaries is the list of one shard.
-func summaries(ctx context.Context, c *cluster.Cluster, m *protocol.RolloutList) iter.Seq2[*Summary, error] {
-	return func(yield func(*Summary, error) bool) {
-		for more := true; more; more = len(m.After) > 0 {
-			var page []*Summary
-			err := c.Do(ctx, cluster.NearShardLeader(m.ShardID), m, func(a *protocol.Answer) {
-				for s := range a.RolloutList.Rollouts.All() {
-					page = append(page, summaryOf(&s))
-				}
-				m.After = bytes.Clone(a.RolloutList.Next)
-			})
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-			}
-		}
+func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] {
+	m := &protocol.RolloutList{NodeID: node, ShardID: shard}
+	for _, o := range options {
+		o(m)
 	}
+	read := func(a *protocol.Answer) (page []*Summary, more bool) {
+		for s := range a.RolloutList.Rollouts.All() {
+			page = append(page, summaryOf(&s))
+		}
+		m.After = bytes.Clone(a.RolloutList.Next)
+		return page, len(m.After) > 0
+	}
+	return object.Pages[*Summary]{Message: m, Shard: shard, Read: read}
 }
 
 func summaryOf(m *protocol.RolloutSummary) *Summary {

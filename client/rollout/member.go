@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
@@ -35,11 +36,11 @@ type Member struct {
 	about  *Target  // what the report is about, nil for none
 	asked  *Target  // that Ask answered last
 	endAsk context.CancelCauseFunc
-	first  bool      // a target was reached, or the role set by hand: success does not make it a leader any more
-	failed int       // attempts at the target of the report
-	retry  time.Time // when it is to be tried again; zero where it is not
-	loop   *follower // of Targets; nil where none runs
-	err    error     // of the latest try to send
+	first  bool             // a target was reached, or the role set by hand: success does not make it a leader any more
+	failed int              // attempts at the target of the report
+	retry  time.Time        // when it is to be tried again; zero where it is not
+	loop   *object.Follower // of Targets; nil where none runs
+	err    error            // of the latest try to send
 	over   bool
 }
 
@@ -130,7 +131,7 @@ func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) 
 	m.mu.Lock()
 	if t.Generation < m.wanted.report.Generation && m.about != nil {
 		m.mu.Unlock()
-		return failed(OpReport, m.rollout.name, ErrSuperseded)
+		return failed(OpReport, m.rollout.Name(), ErrSuperseded)
 	}
 	if !t.same(m.about) {
 		m.about, m.failed, m.retry = t, 0, time.Time{}
@@ -139,10 +140,10 @@ func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) 
 	change(&r)
 	m.wanted.report = r
 	if m.loop != nil {
-		m.loop.wakeUp()
+		m.loop.WakeUp()
 	}
 	m.mu.Unlock()
-	return failed(OpReport, m.rollout.name, m.sync(ctx, OpReport))
+	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
 // Lead makes the instance a leader: the location reaches a target only when its leaders have.
@@ -155,7 +156,7 @@ func (m *Member) setRole(ctx context.Context, leader bool) error {
 	m.mu.Lock()
 	m.first, m.wanted.leader = true, leader
 	m.mu.Unlock()
-	return failed(OpReport, m.rollout.name, m.sync(ctx, OpReport))
+	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
 // Leave ends the instance's part. From the call on nothing is sent of it any more. The error says that no host could be
@@ -172,17 +173,17 @@ func (m *Member) Leave(ctx context.Context) error {
 	if in == nil || in.Context().Err() != nil {
 		return nil
 	}
-	err := m.rollout.session.Do(ctx, string(OpLeave), m.rollout.name,
+	err := m.rollout.object.Session.Do(ctx, string(OpLeave), m.rollout.Name(),
 		func(ctx context.Context, now *incarnation.Incarnation) error {
 			if now != in {
 				return nil
 			}
-			return mutate(ctx, in, m.rollout.name, leaveMessage, nil)
+			return object.Mutate(ctx, in, m.rollout.Name(), leaveMessage, nil)
 		})
 	if errors.Is(err, client.ErrNotFound) || in.Context().Err() != nil {
 		return nil
 	}
-	return failed(OpLeave, m.rollout.name, err)
+	return failed(OpLeave, m.rollout.Name(), err)
 }
 
 // Done returns a channel that is closed when the member is over for good: left, or its session ended and is not

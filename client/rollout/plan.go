@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -30,9 +31,9 @@ type Step struct {
 // Plan is a dry run, which changes nothing: who would get what when, if every leader reached each target in the time
 // that it takes, every gate passed then, and nothing else happened.
 func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
-	err = r.read(ctx, OpPlan, func(o object) protocol.RequestMessage {
+	err = r.read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
 		m := &protocol.RolloutPlan{
-			NodeID: o.node, Name: o.name, TakesMillis: millis(dry.Takes), Publish: dry.Publish,
+			NodeID: k.Node, Name: k.Name, TakesMillis: object.Millis(dry.Takes), Publish: dry.Publish,
 			Consistency: protocol.Consistency(dry.Consistency),
 		}
 		if dry.Act != nil {
@@ -44,7 +45,7 @@ func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
 		now := clock(a.RolloutPlan.NowMillis)
 		for s := range a.RolloutPlan.Steps.All() {
 			steps = append(steps, Step{
-				After: now.until(s.AtMillis), Location: string(s.Location), Seq: s.Seq, Cause: Cause(s.Cause),
+				After: now.Until(s.AtMillis), Location: string(s.Location), Seq: s.Seq, Cause: Cause(s.Cause),
 			})
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -59,11 +60,11 @@ func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...Publis
 	}
 	fence, err := p.fence()
 	if err != nil {
-		return 0, failed(OpPublish, r.name, err)
+		return 0, failed(OpPublish, r.Name(), err)
 	}
-	err = r.change(ctx, OpPublish, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+	err = r.change(ctx, OpPublish, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutPublish{
-			NodeID: o.node, Name: o.name, Payload: payload, Label: protocol.View(p.label),
+			NodeID: k.Node, Name: k.Name, Payload: payload, Label: protocol.View(p.label),
 			Author: protocol.View(p.by.Author), Reason: protocol.View(p.by.Reason),
 			Compare: p.compare, ExpectedSeq: p.last, Fence: fence,
 		}
@@ -102,7 +103,7 @@ func versionOf(m *protocol.RolloutVersion, now clock) Version {
 	return Version{
 		Seq: m.Seq, Payload: bytes.Clone(m.Payload), Label: string(m.Label),
 		By:        By{string(m.Author), string(m.Reason)},
-		Published: now.moment(m.Published, m.WallMillis), Withdrawn: m.Withdrawn, PayloadBytes: int(m.PayloadBytes),
+		Published: now.Moment(m.Published, m.WallMillis), Withdrawn: m.Withdrawn, PayloadBytes: int(m.PayloadBytes),
 		AbandonedIn: texts(&m.AbandonedIn),
 	}
 }

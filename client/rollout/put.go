@@ -2,9 +2,9 @@ package rollout
 
 import (
 	"context"
-	"errors"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -28,35 +28,29 @@ func (r *Rollout) Put(ctx context.Context, spec Spec, by By) (created bool, err 
 //
 // No target changes by it. Locations are known by their names: one that is left out is gone with its history.
 func (r *Rollout) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
-	for {
+	return object.Alter(func() (Spec, uint64, error) {
 		state, err := r.Describe(ctx, Consistency(client.Strict))
 		if err != nil {
-			return err
+			return Spec{}, 0, err
 		}
-		spec := state.Spec
-		if err := change(&spec); err != nil {
-			return failed(OpPut, r.name, err)
-		}
-		_, _, err = r.put(ctx, protocol.PutAlter, &spec, by, state.SpecRevision)
-		if !errors.Is(err, client.ErrPreconditionFailed) {
-			return err
-		}
-		now, readErr := r.Describe(ctx, Consistency(client.Strict))
-		if readErr != nil || now.SpecRevision == state.SpecRevision {
-			return err // it was not another operator
-		}
-	}
+		return state.Spec, state.SpecRevision, nil
+	}, func(spec *Spec) error {
+		return failed(OpPut, r.Name(), change(spec))
+	}, func(spec *Spec, revision uint64) error {
+		_, _, err := r.put(ctx, protocol.PutAlter, spec, by, revision)
+		return err
+	})
 }
 
 func (r *Rollout) put(
 	ctx context.Context, mode protocol.PutMode, spec *Spec, by By, expected uint64,
 ) (revision uint64, created bool, err error) {
 	if err := spec.check(); err != nil {
-		return 0, false, failed(OpPut, r.name, err)
+		return 0, false, failed(OpPut, r.Name(), err)
 	}
-	err = r.change(ctx, OpPut, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
+	err = r.change(ctx, OpPut, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutPut{
-			NodeID: o.node, Name: o.name, Mode: mode, ExpectedRevision: expected, Spec: spec.message(),
+			NodeID: k.Node, Name: k.Name, Mode: mode, ExpectedRevision: expected, Spec: spec.message(),
 			Author: protocol.View(by.Author), Reason: protocol.View(by.Reason),
 		}
 		return m, &m.Mutation
@@ -67,8 +61,8 @@ func (r *Rollout) put(
 // Delete deletes the rollout. client.ErrPreconditionFailed says that instances have joined; force deletes it
 // nevertheless, and they are notified.
 func (r *Rollout) Delete(ctx context.Context, force bool) error {
-	return r.change(ctx, OpDelete, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutDelete{NodeID: o.node, Name: o.name, Force: force}
+	return r.change(ctx, OpDelete, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.RolloutDelete{NodeID: k.Node, Name: k.Name, Force: force}
 		return m, &m.Mutation
 	}, nil)
 }

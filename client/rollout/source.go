@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -26,7 +27,7 @@ type source struct {
 	rollout  *Rollout
 	name     string
 	generate func(context.Context) (Version, error)
-	views    *follower
+	views    *object.Follower
 
 	in   *incarnation.Incarnation // that has the role; nil where none has
 	id   uint64                   // under which it is asked
@@ -51,23 +52,13 @@ func Source(
 		o(src)
 	}
 	whole := ctx
-	ctx, cancel := within(ctx, s)
+	ctx, cancel := object.Within(ctx, s.Context())
 	defer cancel()
 	src.views = src.rollout.follow(ctx, "source")
-	defer src.views.stop()
+	defer src.views.Stop()
 	err := src.run(ctx)
 	src.resign(context.WithoutCancel(whole))
 	return failed(OpSource, name, err)
-}
-
-// within returns a context that ends with that of the session too.
-func within(ctx context.Context, s *client.Session) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.Context(), func() { cancel(context.Cause(s.Context())) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // run answers questions until the context ends.
@@ -84,7 +75,7 @@ func (s *source) run(ctx context.Context) error {
 		default:
 			failures = 0
 		}
-		v, err := s.views.next(ctx, wait)
+		v, err := s.views.Next(ctx, wait)
 		if err != nil {
 			return err
 		}
@@ -93,11 +84,11 @@ func (s *source) run(ctx context.Context) error {
 		}
 		if endsParts(before, v) {
 			s.in = nil // the sources of the one before are gone with it
-			s.views.wakeUp()
+			s.views.WakeUp()
 		}
 		before = v
 		var ticket protocol.SourceTicket
-		if err := head(v, &ticket); err != nil {
+		if err := object.Head(v, &ticket); err != nil {
 			return err
 		}
 		if ticket.Ticket != 0 && ticket.Ticket != s.done && s.in != nil && ticket.SourceID == s.id {
@@ -111,22 +102,22 @@ func (s *source) takeRole(ctx context.Context) error {
 	if s.in != nil && s.in.Context().Err() == nil {
 		return nil
 	}
-	return s.rollout.session.Do(ctx, string(OpSource), s.rollout.name,
+	return s.rollout.object.Session.Do(ctx, string(OpSource), s.rollout.Name(),
 		func(ctx context.Context, in *incarnation.Incarnation) error {
 			var id uint64
-			err := mutate(ctx, in, s.rollout.name, s.roleMessage(false),
+			err := object.Mutate(ctx, in, s.rollout.Name(), s.roleMessage(false),
 				func(a *protocol.Answer) { id = a.RolloutSource.SourceID })
 			if err == nil {
 				s.in, s.id, s.done = in, id, 0
-				context.AfterFunc(in.Context(), s.views.wakeUp)
+				context.AfterFunc(in.Context(), s.views.WakeUp)
 			}
 			return err
 		})
 }
 
-func (s *source) roleMessage(off bool) mutation {
-	return func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutSource{NodeID: o.node, Name: o.name, Off: off, Source: protocol.View(s.name)}
+func (s *source) roleMessage(off bool) object.Mutation {
+	return func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		m := &protocol.RolloutSource{NodeID: k.Node, Name: k.Name, Off: off, Source: protocol.View(s.name)}
 		return m, &m.Mutation
 	}
 }
@@ -138,15 +129,15 @@ func (s *source) resign(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	_ = mutate(ctx, s.in, s.rollout.name, s.roleMessage(true), nil) // else it ends with the session
+	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // else it ends with the session
 }
 
 // answer answers a question, once.
 func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
 	s.done = ticket.Ticket
-	ctx, end := s.views.begin(ctx, func(v *view.View) bool {
+	ctx, end := s.views.Begin(ctx, func(v *view.View) bool {
 		var now protocol.SourceTicket
-		return head(v, &now) == nil && now.Ticket == ticket.Ticket
+		return object.Head(v, &now) == nil && now.Ticket == ticket.Ticket
 	})
 	defer end(nil)
 	version, err := s.generate(ctx)
@@ -166,19 +157,19 @@ func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		s.in = nil
-		s.views.wakeUp()
+		s.views.WakeUp()
 	}
 }
 
 // offer sends the answer to a question by the incarnation that was asked.
 func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error {
-	return s.rollout.session.Do(ctx, string(OpOffer), s.rollout.name,
+	return s.rollout.object.Session.Do(ctx, string(OpOffer), s.rollout.Name(),
 		func(ctx context.Context, in *incarnation.Incarnation) error {
 			if in != s.in {
 				return client.ErrFenced // another incarnation was asked
 			}
-			return mutate(ctx, in, s.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-				offer.NodeID, offer.Name = o.node, o.name
+			return object.Mutate(ctx, in, s.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+				offer.NodeID, offer.Name = k.Node, k.Name
 				return offer, &offer.Mutation
 			}, nil)
 		})

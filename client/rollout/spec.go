@@ -1,11 +1,11 @@
 package rollout
 
 import (
-	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -66,7 +66,7 @@ const (
 )
 
 // String returns it in a word.
-func (d DelayFrom) String() string { return inWords(protocol.DelayFrom(d).String()) }
+func (d DelayFrom) String() string { return object.InWords(protocol.DelayFrom(d).String()) }
 
 // VersionSource says where versions come from.
 type VersionSource uint8
@@ -78,15 +78,7 @@ const (
 )
 
 // String returns it in a word.
-func (v VersionSource) String() string { return inWords(protocol.VersionSource(v).String()) }
-
-// inWords makes a name of the protocol one for people.
-func inWords(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", " ")) }
-
-// millis is a time as hosts count it: a fraction of a millisecond is a whole one.
-func millis(d time.Duration) uint64 {
-	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
-}
+func (v VersionSource) String() string { return object.InWords(protocol.VersionSource(v).String()) }
 
 // check refuses what would be another number on its way to a host.
 func (s *Spec) check() error {
@@ -104,16 +96,16 @@ func (s *Spec) check() error {
 func (s *Spec) message() protocol.RolloutSpec {
 	m := protocol.RolloutSpec{
 		DelayFrom: protocol.DelayFrom(s.DelayFrom), Versions: protocol.VersionSource(s.Versions),
-		ProgressMillis: millis(s.ProgressDeadline), HaltMillis: millis(s.HaltDeadline),
-		KeepVersions: uint64(s.KeepVersions), AskMillis: millis(s.AskInterval),
+		ProgressMillis: object.Millis(s.ProgressDeadline), HaltMillis: object.Millis(s.HaltDeadline),
+		KeepVersions: uint64(s.KeepVersions), AskMillis: object.Millis(s.AskInterval),
 		Reelect: protocol.ReelectSpec{
-			Codes: words(s.Reelect.Codes), AfterMillis: millis(s.Reelect.After), Attempts: uint64(s.Reelect.Attempts),
-			IntervalMillis: millis(s.Reelect.Interval), Most: uint64(s.Reelect.Most),
+			Codes: words(s.Reelect.Codes), AfterMillis: object.Millis(s.Reelect.After), Attempts: uint64(s.Reelect.Attempts),
+			IntervalMillis: object.Millis(s.Reelect.Interval), Most: uint64(s.Reelect.Most),
 		},
 	}
 	for _, l := range s.Locations {
 		m.Locations.Append(protocol.LocationSpec{
-			Name: protocol.View(l.Name), DelayMillis: millis(l.Delay), Require: uint64(l.Require),
+			Name: protocol.View(l.Name), DelayMillis: object.Millis(l.Delay), Require: uint64(l.Require),
 			MaxFailing: uint64(l.MaxFailing), Gates: words(l.Gates),
 		})
 	}

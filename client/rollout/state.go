@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -46,7 +47,7 @@ const (
 )
 
 // String returns the phase in words.
-func (p Phase) String() string { return inWords(protocol.RolloutPhase(p).String()) }
+func (p Phase) String() string { return object.InWords(protocol.RolloutPhase(p).String()) }
 
 // Stop is why a rollout stands still: it was paused, or it halted.
 type Stop struct {
@@ -69,7 +70,7 @@ const (
 )
 
 // String returns the reason in a word.
-func (h HaltReason) String() string { return inWords(protocol.HaltReason(h).String()) }
+func (h HaltReason) String() string { return object.InWords(protocol.HaltReason(h).String()) }
 
 // LocationState is a location of a rollout.
 type LocationState struct {
@@ -114,7 +115,7 @@ func (s *State) readHead(h *protocol.RolloutHead, now clock) {
 
 func stopOf(m *protocol.RolloutStop, now clock) Stop {
 	return Stop{
-		Since: now.moment(m.Since, 0), Reason: HaltReason(m.Reason), Location: string(m.Location),
+		Since: now.Moment(m.Since, 0), Reason: HaltReason(m.Reason), Location: string(m.Location),
 		By: By{string(m.Author), string(m.Text)},
 	}
 }
@@ -129,7 +130,7 @@ func locationStateOf(m *protocol.RolloutLocation, now clock) LocationState {
 	for g := range m.Gates.All() {
 		l.Gates = append(l.Gates, GateState{
 			Name: string(g.Name), Verdict: Verdict{Result(g.Verdict), string(g.Text)}, By: string(g.By),
-			Since: now.moment(g.Since, 0),
+			Since: now.Moment(g.Since, 0),
 		})
 	}
 	return l

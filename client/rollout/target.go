@@ -3,9 +3,8 @@ package rollout
 import (
 	"bytes"
 	"context"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -46,7 +45,7 @@ func (t *Target) same(u *Target) bool {
 // targetIn reads the target that a view shows, nil where there is none.
 func targetIn(v *view.View) (*Target, error) {
 	var m protocol.RolloutTarget
-	err := head(v, &m)
+	err := object.Head(v, &m)
 	return targetOf(&m), err
 }
 
@@ -57,12 +56,4 @@ func (t *Target) isIn(v *view.View) bool {
 }
 
 // cut makes a text one for people as a rollout takes it.
-func cut(text string) string {
-	text = strings.ToValidUTF8(text, "?")
-	for end := protocol.MaxRolloutTextBytes; len(text) > end; end-- {
-		if utf8.RuneStart(text[end]) {
-			return text[:end]
-		}
-	}
-	return text
-}
+func cut(text string) string { return object.Cut(text, protocol.MaxRolloutTextBytes) }

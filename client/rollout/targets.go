@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
+	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -23,7 +24,7 @@ func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
 	return func(yield func(*Target, error) bool) {
 		err := m.loopOver(ctx, func(t *Target) bool { return yield(t, nil) })
 		if err != nil {
-			yield(nil, failure.Of("rollout", "follow the targets of", m.rollout.name, err))
+			yield(nil, failure.Of("rollout", "follow the targets of", m.rollout.Name(), err))
 		}
 	}
 }
@@ -35,7 +36,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 	stop := context.AfterFunc(m.ctx, func() { cancel(context.Cause(m.ctx)) })
 	defer stop()
 	f := m.rollout.follow(ctx, "location/"+m.instance.Location)
-	defer f.stop()
+	defer f.Stop()
 	if err := m.startLoop(f); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 	var before *view.View
 	var last *Target // that was yielded
 	for {
-		v, err := f.next(ctx, m.untilRetry(last))
+		v, err := f.Next(ctx, m.untilRetry(last))
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 			continue
 		}
 		last = t
-		work, end := f.begin(ctx, t.isIn)
+		work, end := f.Begin(ctx, t.isIn)
 		t.ctx = work
 		more := yield(t)
 		end(nil)
@@ -73,7 +74,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 }
 
 // startLoop makes a loop the one of the member.
-func (m *Member) startLoop(f *follower) error {
+func (m *Member) startLoop(f *object.Follower) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loop != nil {
@@ -142,7 +143,7 @@ func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.
 	})
 	if err != nil {
 		m.raiseDoubt()
-		return nil, 0, failed(OpAsk, m.rollout.name, err)
+		return nil, 0, failed(OpAsk, m.rollout.Name(), err)
 	}
 	return t, next, nil
 }
@@ -211,8 +212,8 @@ func (m *Member) askFor(
 ) (t *Target, next time.Duration, err error) {
 	for range askTries {
 		gone := false
-		err = mutate(ctx, in, m.rollout.name, func(o object) (protocol.RequestMessage, *protocol.Mutation) {
-			r := &protocol.RolloutAsk{NodeID: o.node, Name: o.name, Report: report.message()}
+		err = object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+			r := &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: report.message()}
 			return r, &r.Mutation
 		}, func(a *protocol.Answer) {
 			t, next = targetOf(&a.RolloutAsk.Target), conn.Millis(a.RolloutAsk.NextInMillis)

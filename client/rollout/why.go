@@ -57,7 +57,7 @@ func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]StopReason,
 func reasonOf(m *protocol.Reason, now clock) StopReason {
 	r := StopReason{
 		Code: string(m.Code), Text: string(m.Text), Location: string(m.Location), Blocked: m.Blocked, Seq: m.Seq,
-		Waiting: int(m.Waiting), Of: int(m.Of), Since: now.moment(m.Since, 0), Left: now.until(m.Until),
+		Waiting: int(m.Waiting), Of: int(m.Of), Since: now.Moment(m.Since, 0), Left: now.Until(m.Until),
 	}
 	for name := range m.Named.All() {
 		r.Named = append(r.Named, string(name))

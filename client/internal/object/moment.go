@@ -1,7 +1,6 @@
 package object
 
 import (
-	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -31,9 +30,6 @@ func (c Clock) Until(at uint64) time.Duration { return conn.Millis(at - min(at, 
 func Millis(d time.Duration) uint64 {
 	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
-
-// InWords makes a name of the protocol one for people.
-func InWords(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", " ")) }
 
 // Record is a pointer to a record.
 type Record[M any] interface {

@@ -1,4 +1,4 @@
-package rollout
+package object
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -21,11 +22,11 @@ func TestListsOfShardsBecomeOneInTheOrderOfNames(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		for s, err := range merge(shardLists(t, shards, nil)) {
+		for s, err := range merge(shardLists(t, shards, nil), strings.Clone) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, s.Name)
+			got = append(got, s)
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("seed %d: got %v, want %v", seed, got, want)
@@ -38,9 +39,9 @@ func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 	cut := errors.New("cut off")
 	var names []string
 	var last error
-	for s, err := range merge(shardLists(t, [][]string{{"a", "d"}, {"b"}}, cut)) {
+	for s, err := range merge(shardLists(t, [][]string{{"a", "d"}, {"b"}}, cut), strings.Clone) {
 		if last = err; err == nil {
-			names = append(names, s.Name)
+			names = append(names, s)
 		}
 	}
 	if !slices.Equal(names, []string{"a", "b"}) || last != cut {
@@ -49,17 +50,17 @@ func TestAListEndsWithTheErrorOfAShard(t *testing.T) {
 }
 
 // shardLists are lists of shards of which the last one ends with an error, if it is not nil.
-func shardLists(t *testing.T, shards [][]string, last error) (lists []*shardList) {
+func shardLists(t *testing.T, shards [][]string, last error) (lists []*shardList[string]) {
 	for i, names := range shards {
 		slices.Sort(names)
-		var all iter.Seq2[*Summary, error] = func(yield func(*Summary, error) bool) {
+		var all iter.Seq2[string, error] = func(yield func(string, error) bool) {
 			for _, name := range names {
-				if !yield(&Summary{Name: name}, nil) {
+				if !yield(name, nil) {
 					return
 				}
 			}
 			if last != nil && i == len(shards)-1 {
-				yield(nil, last)
+				yield("", last)
 			}
 		}
 		l := newShardList(all)

@@ -1,0 +1,69 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// watchGap is at least between two states of a Watch: each is read, and an object can change often.
+const watchGap = 100 * time.Millisecond
+
+// States reads states of an object.
+type States[S any] struct {
+	// Read reads the state that there is, with reasons, and its revision. A strict one has all that was shown before.
+	Read func(ctx context.Context, options ...client.Consistency) (s *S, revision uint64, err error)
+	// None is that of an object that does not exist.
+	None func(revision uint64) *S
+}
+
+// Watch returns the states of an object: the present one first, and then the newest whenever it has changed, and at
+// least so often; 0 leaves that out.
+func Watch[S any](
+	ctx context.Context, o *Object, kind protocol.ObjectKind, every time.Duration, states States[S],
+) iter.Seq2[*S, error] {
+	return func(yield func(*S, error) bool) {
+		f := o.Follow(ctx, kind, "", nil)
+		defer f.Stop()
+		if every <= 0 {
+			every = -1
+		}
+		for {
+			v, err := f.Next(ctx, every)
+			if v == nil && err == nil {
+				continue
+			}
+			var s *S
+			if err == nil {
+				s, err = states.of(ctx, v)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+			select {
+			case <-time.After(watchGap):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// of reads the state that a view shows, or a newer one.
+func (st *States[S]) of(ctx context.Context, v *view.View) (*S, error) {
+	if !v.Exists {
+		return st.None(v.Revision), nil
+	}
+	s, revision, err := st.Read(ctx)
+	if err == nil && revision < v.Revision {
+		s, _, err = st.Read(ctx, client.Strict)
+	}
+	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
+		return st.None(v.Revision), nil
+	}
+	return s, err
+}
