@@ -55,20 +55,28 @@ func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	}
 	s.Revision = d.Revision
 	for row := range d.Rows.All() {
-		if row.ID%2 == 0 {
-			var m protocol.ProcessMember
-			if err := protocol.ReadRecord(row.Body, &m); err != nil {
-				return err
-			}
-			s.Members = append(s.Members, memberStateOf(row.ID/2, &m, now))
-			continue
-		}
-		var m protocol.ProcessResult
-		if err := protocol.ReadRecord(row.Body, &m); err != nil {
+		if err := s.readRow(row.ID, row.Body, now); err != nil {
 			return err
 		}
-		s.Results = append(s.Results, resultOf(&m, now))
 	}
+	return nil
+}
+
+// readRow takes a row in: that of a member or of a result.
+func (s *State) readRow(id uint64, body []byte, now object.Clock) error {
+	if id%2 == 0 {
+		var m protocol.ProcessMember
+		if err := protocol.ReadRecord(body, &m); err != nil {
+			return err
+		}
+		s.Members = append(s.Members, memberStateOf(id/2, &m, now))
+		return nil
+	}
+	var m protocol.ProcessResult
+	if err := protocol.ReadRecord(body, &m); err != nil {
+		return err
+	}
+	s.Results = append(s.Results, resultOf(&m, now))
 	return nil
 }
 

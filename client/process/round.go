@@ -51,6 +51,9 @@ func (r *Round) Epoch() uint64 { return r.epoch }
 // That of a round that is complete ends when the next epoch opens.
 func (r *Round) Context() context.Context { return r.ctx }
 
+// Membership returns the membership of this member: what it does from round to round goes by it.
+func (r *Round) Membership() *Membership { return (*Membership)(r.part) }
+
 // Self returns the id of this member.
 func (r *Round) Self() uint64 { return r.part.id }
 

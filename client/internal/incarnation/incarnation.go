@@ -111,6 +111,14 @@ func (in *Incarnation) NodeID() uint64 { return in.nodeID }
 // Context returns a context that ends with the incarnation, with its cause.
 func (in *Incarnation) Context() context.Context { return in.ctx }
 
+// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of its end after that.
+func (in *Incarnation) Err() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.alive() // ends it if it is time
+	return in.cause
+}
+
 // Age returns how long ago the incarnation began.
 func (in *Incarnation) Age() time.Duration { return in.group.scope.Now().Sub(in.born) }
 

@@ -1,0 +1,55 @@
+package process
+
+import (
+	"context"
+	"iter"
+
+	"github.com/signalbox/signalbox/client/internal/object"
+	"github.com/signalbox/signalbox/client/internal/view"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Follow returns the states of the process for a program that waits for one: the present one first, and then the newest
+// whenever it has changed, at once and without asking a host again. They have no reasons, no moments and no payloads.
+// The process need not exist.
+//
+// A host that is behind shows states of the past, also that there is no process; those of one loop go forward only.
+//
+// The loop ends with an error as that of Watch does.
+func (p *Process) Follow(ctx context.Context) iter.Seq2[*State, error] {
+	return func(yield func(*State, error) bool) {
+		key, err := p.object.ViewKey(ctx, protocol.ObjectProcess, "")
+		if err != nil {
+			yield(nil, failed("watch", p.Name(), err))
+			return
+		}
+		for v, err := range p.object.Node.Client().Watches.Views(ctx, key) {
+			var s *State
+			if err == nil {
+				s, err = shownBy(v)
+			}
+			if !yield(s, failed("watch", p.Name(), err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// shownBy reads the state that a view shows.
+func shownBy(v *view.View) (*State, error) {
+	s := &State{Revision: v.Revision, Exists: v.Exists}
+	if !v.Exists {
+		return s, nil
+	}
+	var head protocol.ProcessHead
+	if err := protocol.ReadRecord(v.Data, &head); err != nil {
+		return nil, err
+	}
+	s.readHead(&head, object.Clock(0))
+	for row := range v.Rows.All() {
+		if err := s.readRow(row.ID, row.Body, object.Clock(0)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
