@@ -1,0 +1,123 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// ErrLost: the party was inside, and its session is over, or it was put out by an operator. The next generation may be
+// inside.
+var ErrLost = errors.New("the place in the barrier was lost")
+
+// MaxParties is for how many parties a barrier can be.
+const MaxParties = 2000
+
+// farewell bounds how long Do waits for the others when the function has returned because its context has ended. Leaving
+// goes on after it.
+const farewell = time.Second
+
+// A round begins as soon as enough have come: what it would wait for is over a millisecond later.
+const (
+	openDelay     = time.Millisecond
+	mostOpenDelay = 100 * time.Millisecond
+)
+
+// Barrier is one that a session enters. It is safe for use by many goroutines, of which one can be inside at a time.
+type Barrier struct {
+	session *client.Session
+	process *process.Process
+	name    string
+	parties int
+	member  []process.JoinOption
+	checked atomic.Bool
+}
+
+// Option sets how a barrier is entered.
+type Option func(*Barrier)
+
+// As is what people know the party by. Without it that is the name of the host.
+func As(name string) Option {
+	return func(b *Barrier) { b.member = append(b.member, process.As(name)) }
+}
+
+// New returns the barrier of that name in the session's node, for so many parties: 1 to MaxParties.
+func New(s *client.Session, name string, parties int, options ...Option) *Barrier {
+	b := &Barrier{session: s, process: process.In(s, name), name: name, parties: parties}
+	for _, o := range options {
+		o(b)
+	}
+	return b
+}
+
+// Enter waits until as many parties have entered as the barrier is for. Where the context ends first, or the session,
+// this one has not entered; a session with client.Renew goes on waiting by its next incarnation.
+//
+// client.ErrPreconditionFailed says that the barrier is for another number of parties, process.ErrJoined that another
+// goroutine has entered by this session.
+func (b *Barrier) Enter(ctx context.Context) (*Entry, error) {
+	e, err := b.enter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("barrier: enter %q: %w", b.name, err)
+	}
+	return e, nil
+}
+
+func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
+	if b.parties < 1 || b.parties > MaxParties {
+		return nil, fmt.Errorf("%w: a barrier is for 1 to %d parties, not for %d", client.ErrBadRequest, MaxParties,
+			b.parties)
+	}
+	p := &party{barrier: b, decided: make(chan struct{})}
+	options := append(slices.Clone(b.member), process.Encoding(process.JSON), process.Create(process.Spec{
+		OpenDelay: openDelay, MaxOpenDelay: mostOpenDelay, MinMembers: b.parties,
+	}))
+	m, err := process.Join(ctx, b.session, b.name, p.handler(), options...)
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.await(ctx, m)
+	if err != nil {
+		p.finish()
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		_ = m.Leave(bye) // it goes on by itself
+	}
+	return e, err
+}
+
+// checkParties refuses a barrier that was made for another number of parties. It is checked once: what is let in is
+// checked each time.
+func (b *Barrier) checkParties(ctx context.Context) error {
+	if b.checked.Load() {
+		return nil
+	}
+	d, err := b.process.Describe(ctx, process.Consistency(client.Strict))
+	if err == nil && d.Spec.MinMembers != b.parties {
+		err = otherNumber(d.Spec.MinMembers, b.parties)
+	}
+	b.checked.Store(err == nil)
+	return err
+}
+
+func otherNumber(is, want int) error {
+	return fmt.Errorf("%w: it is for %d parties, not for %d; use another name", client.ErrPreconditionFailed, is, want)
+}
+
+// Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the barrier
+// is lost, with ErrLost in its cause. The error is that of entering, else that of the function, else that of leaving.
+//
+// Where ctx has ended when the function returns, the others are not waited for.
+func (b *Barrier) Do(ctx context.Context, fn func(ctx context.Context, e *Entry) error) error {
+	e, err := b.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	return e.do(ctx, fn)
+}

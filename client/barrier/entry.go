@@ -1,0 +1,146 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// Entry is the place of a party that is inside, from Enter to Leave. It is safe for use by many goroutines.
+type Entry struct {
+	party      *party
+	membership *process.Membership
+	self       uint64
+	generation uint64
+	index      int
+	inside     []uint64 // all of the generation
+	ctx        context.Context
+	end        context.CancelCauseFunc
+}
+
+func newEntry(p *party, r *process.Round, d decision, index int) *Entry {
+	e := &Entry{
+		party: p, membership: r.Membership(), self: r.Self(), generation: d.Generation, index: index, inside: d.Inside,
+	}
+	e.ctx, e.end = context.WithCancelCause(context.Background())
+	context.AfterFunc(e.membership.Context(), e.lose)
+	return e
+}
+
+// Generation returns the number of those who were let in together. It is above those of all generations before, and is
+// the fencing token.
+func (e *Entry) Generation() uint64 { return e.generation }
+
+// Index returns which of the generation's parties this one is, from 0 on, in the order in which they have entered.
+func (e *Entry) Index() int { return e.index }
+
+// Context returns a context that ends when the place is lost, with ErrLost in its cause, and when the party leaves.
+//
+// It ends before the next generation is let in, as long as this process runs. A process that was stopped meanwhile may
+// see it end too late; Err looks at the clock.
+func (e *Entry) Context() context.Context { return e.ctx }
+
+// Err returns nil while the party is inside, by the clock of this moment, ErrLost where the place is lost, and
+// process.ErrLeft after Leave.
+func (e *Entry) Err() error {
+	if lost := e.membership.Err(); lost != nil {
+		e.end(fmt.Errorf("%w: %w", ErrLost, lost))
+	}
+	if e.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("barrier: be inside %q: %w", e.party.barrier.name, context.Cause(e.ctx))
+}
+
+// lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing. Where
+// Enter has not returned it leaves.
+func (e *Entry) lose() {
+	e.end(fmt.Errorf("%w: %w", ErrLost, e.membership.Err()))
+	e.party.mu.Lock()
+	m := e.party.member
+	e.party.mu.Unlock()
+	if m != nil {
+		_ = m.Leave(context.Background())
+	}
+}
+
+// Leave leaves, and waits until all of the generation have left, or have died. Where the context ends first the party has
+// left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
+func (e *Entry) Leave(ctx context.Context) error {
+	err := e.leave(ctx)
+	if err == nil {
+		err = e.awaitOthers(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("barrier: leave %q: %w", e.party.barrier.name, err)
+	}
+	return nil
+}
+
+// leave ends the party's part.
+func (e *Entry) leave(ctx context.Context) error {
+	e.party.finish()
+	lost := e.Err()
+	e.end(process.ErrLeft)
+	if errors.Is(lost, ErrLost) {
+		return context.Cause(e.ctx)
+	}
+	return e.party.member.Leave(ctx)
+}
+
+// awaitOthers waits until no one of the generation is a member. What is followed may be at a host that is behind: it
+// counts where it shows the epoch of the generation, or a later one. Who is not a member then has left for good.
+func (e *Entry) awaitOthers(ctx context.Context) error {
+	p := e.party.barrier.process
+	for state, err := range p.Follow(ctx) {
+		if err == nil && state.Epoch < e.generation {
+			state, err = p.Describe(ctx, process.Consistency(client.Strict))
+		}
+		switch {
+		case errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound):
+			return nil // it was deleted, and all of its members with it
+		case err != nil:
+			return err
+		case !e.hasOthers(state):
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// hasOthers reports whether one of the generation is a member.
+func (e *Entry) hasOthers(s *process.State) bool {
+	return slices.ContainsFunc(e.inside, func(id uint64) bool { return s.Member(id) != nil })
+}
+
+// do runs a function and leaves.
+func (e *Entry) do(ctx context.Context, fn func(ctx context.Context, e *Entry) error) error {
+	running, end := context.WithCancelCause(ctx)
+	unbind := context.AfterFunc(e.ctx, func() { end(context.Cause(e.ctx)) })
+	leave := func() error {
+		unbind()
+		end(nil)
+		if ctx.Err() == nil {
+			return e.Leave(ctx)
+		}
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		return e.leave(bye)
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			_ = leave() // the function panics
+		}
+	}()
+	err := fn(running, e)
+	returned = true
+	if left := leave(); err == nil || errors.Is(left, ErrLost) && !errors.Is(err, ErrLost) {
+		err = errors.Join(err, left)
+	}
+	return err
+}
