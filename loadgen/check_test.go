@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/barrier"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -127,6 +128,39 @@ func TestReportsFindAnInstanceOfWhichTheRolloutKnowsSomethingElse(t *testing.T) 
 	w.instances[1].last = rollout.Failed
 	check(t, w.check(t.Context()))
 	wantBroken(t, r, "instance 1 has reported last that it is failed, and the rollout knows updating")
+}
+
+func TestBarriersFindOneThatIsPassedTooEarly(t *testing.T) {
+	for _, c := range []struct {
+		come, gone int32 // of the others
+		says       string
+	}{
+		{parties - 2, parties - 1, "was let into a barrier when 2 of 3 had come"},
+		{parties - 1, parties - 2, "was let out of a barrier when 2 of 3 had gone"},
+	} {
+		w, r := prepared[*barriers](t, of("barrier"))
+		m := w.all[0]
+		session, err := r.session(t.Context(), 0)
+		check(t, err)
+		m.parties[0] = barrier.New(session, r.name("too-small", 0), 1) // which lets each in at once
+		var counts roundCounts
+		counts.come.Store(c.come)
+		counts.gone.Store(c.gone)
+		_, err = w.pass(t.Context(), m, 0, &counts)
+		check(t, err)
+		wantBroken(t, r, c.says)
+	}
+}
+
+func TestBarriersFindGenerationsThatGoBack(t *testing.T) {
+	w, r := prepared[*barriers](t, of("barrier"))
+	check(t, w.caller(0)(t.Context()))
+	if list := r.broken.list(); len(list) > 0 {
+		t.Errorf("all is well, and found is %q", list)
+	}
+	w.all[0].generation = 1 << 62
+	check(t, w.caller(0)(t.Context()))
+	wantBroken(t, r, "that entered together are of the generations")
 }
 
 func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {

@@ -59,7 +59,7 @@ func init() {
 func everyKind() []*kind {
 	return []*kind{
 		echoKind, lockKind, handoffKind, countingKind, readRelaxedKind, readStrictKind, sessionKind, idleKind,
-		watchKind, discoveryKind, configKind, rolloutTargetsKind, rolloutReportsKind, mixedKind,
+		watchKind, discoveryKind, configKind, rolloutTargetsKind, rolloutReportsKind, barrierKind, mixedKind,
 	}
 }
 

@@ -1,0 +1,132 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/barrier"
+	"github.com/signalbox/signalbox/loadgen/report"
+)
+
+// parties is how many a barrier has.
+const parties = 3
+
+var barrierKind = &kind{
+	Info: Info{
+		Name: "barrier",
+		Summary: fmt.Sprintf("double barriers of %d parties, each in a session of its own: "+
+			"all enter at the same time, and leave when all are in; each caller has a barrier", parties),
+		Operation: "one round of a barrier",
+		Checks: "that no party is in before all have come, or out before all have gone, that all of a round are of one " +
+			"generation, that generations grow",
+	},
+	make: func() workload { return &barriers{} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Connections, min(parties*c.Callers, 10))
+	},
+}
+
+type barriers struct {
+	plain
+	run    *run
+	all    []*meeting
+	stages *stages
+}
+
+// meeting is the parties of a barrier.
+type meeting struct {
+	number     int
+	parties    []*barrier.Barrier
+	generation uint64 // of the latest round
+}
+
+func (b *barriers) prepare(ctx context.Context, r *run) error {
+	b.run, b.stages = r, newStages(r.config.Callers, "enter", "leave")
+	sessions, err := r.sessions(ctx, parties*r.config.Callers)
+	if err != nil {
+		return err
+	}
+	for i := range r.config.Callers {
+		b.all = append(b.all, newMeeting(i, r.name("barrier", i), sessions[i*parties:(i+1)*parties]))
+	}
+	return each(ctx, len(b.all), func(ctx context.Context, i int) error { return b.meet(ctx, b.all[i]) })
+}
+
+func newMeeting(number int, name string, sessions []*client.Session) *meeting {
+	m := &meeting{number: number}
+	for k, s := range sessions {
+		m.parties = append(m.parties, barrier.New(s, name, len(sessions), barrier.As(fmt.Sprintf("party-%d", k))))
+	}
+	return m
+}
+
+func (b *barriers) caller(i int) operation {
+	return func(ctx context.Context) error { return b.meet(ctx, b.all[i]) }
+}
+
+// roundCounts are the parties that have come and gone in a round.
+type roundCounts struct{ come, gone atomic.Int32 }
+
+// meet has all parties go through a round. Where one fails the others are given up: what they wait for does not come.
+func (b *barriers) meet(ctx context.Context, m *meeting) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var counts roundCounts
+	generations, failed := make([]uint64, len(m.parties)), make([]error, len(m.parties))
+	ended := make(chan struct{}, len(m.parties))
+	for k := range m.parties {
+		go func() {
+			if generations[k], failed[k] = b.pass(ctx, m, k, &counts); failed[k] != nil {
+				giveUp()
+			}
+			ended <- struct{}{}
+		}()
+	}
+	for range m.parties {
+		<-ended
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if slices.Min(generations) != slices.Max(generations) || generations[0] <= m.generation {
+		b.run.broken.addf("parties that entered together are of the generations %v, after %d", generations, m.generation)
+	}
+	m.generation = generations[0]
+	return nil
+}
+
+// pass has a party enter and leave.
+func (b *barriers) pass(ctx context.Context, m *meeting, k int, counts *roundCounts) (generation uint64, err error) {
+	all, began := int32(len(m.parties)), time.Now()
+	counts.come.Add(1)
+	entry, err := m.parties[k].Enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n := counts.come.Load(); n != all {
+		b.run.broken.addf("a party was let into a barrier when %d of %d had come", n, all)
+	}
+	if k == 0 {
+		began = b.stages.since(began, m.number, 0)
+	}
+	counts.gone.Add(1)
+	if err := entry.Leave(ctx); err != nil {
+		return 0, err
+	}
+	if n := counts.gone.Load(); n != all {
+		b.run.broken.addf("a party was let out of a barrier when %d of %d had gone", n, all)
+	}
+	if k == 0 {
+		b.stages.since(began, m.number, 1)
+	}
+	return entry.Generation(), nil
+}
+
+func (b *barriers) begin()                   { b.stages.begin() }
+func (b *barriers) report(to *report.Report) { b.stages.report(to) }
