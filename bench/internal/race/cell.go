@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/results"
 )
 
@@ -70,6 +71,10 @@ func Matrix() []Cell {
 		sized("echo", 64, alone),
 		sized("read-relaxed", 64, everybody),
 		sized("session", 64, everybody),
+		{
+			Name: "barrier-1", Workload: "barrier", Callers: 1, Connections: load.Parties, Hosts: both,
+			Contestants: everybody,
+		},
 		watch(1_000),
 		watch(10_000),
 		{

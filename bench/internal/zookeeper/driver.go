@@ -28,6 +28,7 @@ var workloads = map[string]func(*Driver, context.Context) (*report.Report, error
 	"read-strict":  (*Driver).readStrict,
 	"read-relaxed": (*Driver).readRelaxed,
 	"session":      (*Driver).session,
+	"barrier":      (*Driver).barrier,
 }
 
 // Drive runs one workload on an ensemble.
