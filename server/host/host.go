@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Options are what a host is started with.
@@ -60,7 +61,7 @@ type Host struct {
 	logSyncs     *server.SyncTimes
 	logSnapshots *server.SnapshotTransfers
 	raftSecret   []byte // nil: there is none
-	raftRefused  [raftlog.Refusals]atomic.Uint64
+	raftRefused  [rafttransport.Refusals]atomic.Uint64
 	raft         *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
 	core atomic.Pointer[server.Host]
@@ -152,13 +153,13 @@ func (h *Host) openLog() (err error) {
 		Host: h.identity.HostID, DataDir: h.directory.LogPath(), Members: h.identity.Members(),
 		Deployment: h.identity.Deployment(), ListenAddress: s.RaftListen, Secret: h.raftSecret,
 		Used: h.identity.Started, Damaged: h.halt,
-		Refused: func(reason raftlog.Refusal) { h.raftRefused[reason].Add(1) },
+		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if s.RaftTLSCert != "" {
-		config.TLS = &raftlog.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
+		config.TLS = &rafttransport.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
 	}
 	if h.options.AdjustLog != nil {
 		h.options.AdjustLog(&config)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/admin"
-	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Host is what the admin server shows.
@@ -56,7 +56,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_accept_errors_total %d\n", h.stats.AcceptErrors.Load())
 	fmt.Fprintf(w, "signalbox_failed_handshakes_total %d\n", h.stats.FailedHandshakes.Load())
 	fmt.Fprintf(w, "signalbox_evicted_handshakes_total %d\n", h.stats.EvictedHandshakes.Load())
-	for reason := range raftlog.Refusals {
+	for reason := range transport.Refusals {
 		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), h.raftRefused[reason].Load())
 	}
 	var dropped uint64

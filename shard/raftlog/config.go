@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Defaults of a Config. DESIGN.md has the figures behind them.
@@ -41,13 +40,13 @@ const (
 
 // Limits of a Config.
 const (
-	MaxHosts   = 31
+	MaxHosts   = transport.MaxHosts
 	MaxHostID  = math.MaxUint32
 	MaxWorkers = 16
 	// MinSecretBytes is the shortest secret: from a recorded handshake a shorter one could be guessed.
 	MinSecretBytes = 16
-	// MaxBatchBytes is the largest batch that can be proposed. Dragonboat sends up to 64 MiB at once.
-	MaxBatchBytes = 16 << 20
+	// MaxBatchBytes is the largest batch that can be proposed.
+	MaxBatchBytes = transport.MaxBatchBytes
 
 	minTick = time.Millisecond
 	maxTick = time.Second
@@ -55,15 +54,6 @@ const (
 
 // ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
-
-// TLS names the files with which hosts authenticate each other: both ends of every connection show a certificate that
-// CAFile signed. The certificate must name the host part of the address that this host has in Members. Files are read
-// when a host opens.
-type TLS struct {
-	CAFile   string
-	CertFile string
-	KeyFile  string
-}
 
 // Config is what a host needs to take part in its shards' logs. Host and DataDir have no default.
 type Config struct {
@@ -85,8 +75,8 @@ type Config struct {
 	// ListenAddress is what this host listens on where that is not its address in Members. A host that is the only
 	// member listens on nothing.
 	ListenAddress string
-	// TLS is used between hosts where set.
-	TLS *TLS
+	// TLS is used between hosts where set. Its files are read when a host opens.
+	TLS *transport.TLS
 	// Secret is shared by all hosts and known to no other program, and has at least MinSecretBytes. Every frame between
 	// hosts has a MAC under a key that is drawn from it. With neither a secret nor TLS any program that reaches the
 	// port can write to the log.
@@ -128,7 +118,7 @@ type Config struct {
 	Damaged func(error)
 	// Refused is called, if set, for everything that came over connections between hosts and was kept from the engine.
 	// It must not block, and is called from many goroutines.
-	Refused func(Refusal)
+	Refused func(transport.Refusal)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
@@ -201,7 +191,7 @@ func (c Config) validateMembers() error {
 			return fmt.Errorf("%w: member id %d: want 1 to %d", ErrConfig, id, uint64(MaxHostID))
 		}
 		address := c.Members[id]
-		if err := validateAddress(address); err != nil {
+		if err := transport.ValidateAddress(address); err != nil {
 			return fmt.Errorf("%w: member %d: %w", ErrConfig, id, err)
 		}
 		if other, taken := addresses[address]; taken {
@@ -210,23 +200,9 @@ func (c Config) validateMembers() error {
 		addresses[address] = id
 	}
 	if c.ListenAddress != "" {
-		if err := validateAddress(c.ListenAddress); err != nil {
+		if err := transport.ValidateAddress(c.ListenAddress); err != nil {
 			return fmt.Errorf("%w: listen address: %w", ErrConfig, err)
 		}
-	}
-	return nil
-}
-
-func validateAddress(address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("address %q: %w", address, err)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > math.MaxUint16 {
-		return fmt.Errorf("address %q: want a port from 1 to %d", address, math.MaxUint16)
-	}
-	if host == "" {
-		return fmt.Errorf("address %q: want a host name or an IP address before the port", address)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 func TestAHostNeedsAnIDAndADirectoryOnly(t *testing.T) {
@@ -38,7 +39,7 @@ func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 		"port by name":            members("b.example:http"),
 		"two at one address":      members("a.example:1"),
 		"bad listen address":      func(c *Config) { c.ListenAddress = "nowhere" },
-		"TLS without key":         func(c *Config) { c.TLS = &TLS{CAFile: "ca", CertFile: "cert"} },
+		"TLS without key":         func(c *Config) { c.TLS = &transport.TLS{CAFile: "ca", CertFile: "cert"} },
 		"tick of microseconds":    func(c *Config) { c.Tick = 1500 * time.Microsecond },
 		"tick too long":           func(c *Config) { c.Tick = time.Minute },
 		"negative tick":           func(c *Config) { c.Tick = -time.Millisecond },

@@ -20,5 +20,5 @@
 //   - It needs flock(2), and so a Unix.
 //
 // Start reading at host.go and log.go. What reaches the state machine is in machine.go, what goes between hosts in
-// transport.go, and what the disk holds in packages logdb and wal.
+// package transport, and what the disk holds in packages logdb and wal.
 package raftlog

@@ -14,12 +14,13 @@ import (
 	"github.com/lni/dragonboat/v4/statemachine"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Host is the replicas of one process: the logs of all its shards. Its methods may be called from any goroutine.
 type Host struct {
 	config Config
-	tls    *tlsConfigs // nil: plain TCP
+	tls    *transport.TLSConfigs // nil: plain TCP
 	engine *dragonboat.NodeHost
 	lock   *directoryLock
 	events *events
@@ -50,12 +51,15 @@ func Open(config Config) (*Host, error) {
 }
 
 func open(c Config, disk *disk) (_ *Host, err error) {
-	factory := &transportFactory{config: &c, followers: newFollowers()}
+	h := &Host{
+		config: c, followers: newFollowers(), logs: make(map[uint64]*Log), stop: make(chan struct{}),
+	}
 	if c.TLS != nil {
-		if factory.tls, err = c.TLS.load(); err != nil {
+		if h.tls, err = loadTLS(c.TLS); err != nil {
 			return nil, err
 		}
 	}
+	factory := h.transport()
 	lock, err := claimDirectory(c, disk.FS)
 	if err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		if failed != nil {
 			return nil, fmt.Errorf("raftlog: listen for other hosts: %w", failed)
 		}
-		factory.listener = listener
+		factory.Listener = listener
 		defer func() {
 			if err != nil {
 				listener.Close()
@@ -84,11 +88,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	}
 	routeEngineLog(c.Logger)
 	reportEntrySlices(c.Logger)
-	h := &Host{
-		config: c, tls: factory.tls, followers: factory.followers, lock: lock,
-		logs: make(map[uint64]*Log), stop: make(chan struct{}),
-	}
-	factory.runs = func(shardID uint64) bool { return h.log(shardID) != nil }
+	h.lock = lock
 	h.events = newEvents(h)
 	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
 	store := disk.store(c)
@@ -110,6 +110,28 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	}
 	h.running.Go(func() { h.events.run(h.stop) })
 	return h, nil
+}
+
+// transport returns what makes the transport of the host, without a listener.
+func (h *Host) transport() *transport.Factory {
+	c := &h.config
+	return &transport.Factory{Config: transport.Config{
+		Host: c.Host, Members: c.Members, Deployment: c.Deployment, Secret: c.Secret, TLS: h.tls,
+		Runs:     func(shardID uint64) bool { return h.log(shardID) != nil },
+		Received: h.followers.note, Refused: c.Refused, Logger: c.Logger,
+	}}
+}
+
+// loadTLS reads the files of TLS.
+func loadTLS(files *transport.TLS) (*transport.TLSConfigs, error) {
+	configs, err := files.Load()
+	if errors.Is(err, transport.ErrNoAuthority) {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: %w", err)
+	}
+	return configs, nil
 }
 
 // Start starts this host's replica of a shard, or starts it again. The members are the hosts with a replica of the
@@ -157,7 +179,7 @@ func (h *Host) CertificateExpires() time.Time {
 	if h.tls == nil {
 		return time.Time{}
 	}
-	return h.tls.expires()
+	return h.tls.Expires()
 }
 
 // register makes the log of a shard known, so that it gets every event of leadership.

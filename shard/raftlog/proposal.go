@@ -10,6 +10,7 @@ import (
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/client"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // ErrBatchTooLarge is returned by Propose and Forward for a batch of more than MaxBatchBytes.
@@ -133,10 +134,6 @@ func outcomeOf(result dragonboat.RequestResult) shard.Outcome {
 	return shard.OutcomeUnknown
 }
 
-// forwarderID marks the entries of Forward, the only batches that hosts send each other before they are in the log. The
-// engine draws the ids of all other sessions at random from 64 bits.
-const forwarderID = 1
-
 // forwards are the batches of Forward that the engine has not finished.
 type forwards struct {
 	session *client.Session
@@ -153,7 +150,9 @@ type forwarded struct {
 }
 
 func newForwards(shardID uint64) *forwards {
-	return &forwards{session: &client.Session{ShardID: shardID, ClientID: forwarderID, SeriesID: client.NoOPSeriesID}}
+	return &forwards{session: &client.Session{
+		ShardID: shardID, ClientID: transport.ForwarderID, SeriesID: client.NoOPSeriesID,
+	}}
 }
 
 // Forward hands a batch to the engine, which appends it to the log here or sends it to the leader that this host knows.

@@ -1,4 +1,4 @@
-package raftlog
+package transport
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 // forwards because another host leads by now. Forwarded, the batch could be applied after later ones of the same
 // proposer, so it is not sent; its outcome is unknown.
 func isEngineForward(e raftpb.Entry) bool {
-	return e.ClientID != forwarderID
+	return e.ClientID != ForwarderID
 }
 
 func hasEngineForward(m raftpb.Message) bool {

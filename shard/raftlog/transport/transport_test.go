@@ -1,21 +1,12 @@
-package raftlog
+package transport
 
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -26,6 +17,22 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard"
 )
+
+const (
+	testShard = 7
+	// patience is for what a slow machine does in a moment.
+	patience = 60 * time.Second
+)
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("no ", what)
+		}
+	}
+}
 
 // endpoint is a transport without an engine, of host 1.
 type endpoint struct {
@@ -41,13 +48,13 @@ type endpoint struct {
 var testMembers = map[shard.HostID]string{1: "a.example:1", 2: "b.example:1"}
 
 // newDialer returns the transport of host 2, with what else host 1 has.
-func newDialer(of *Config, configs *tlsConfigs, changes ...func(*Config)) *transport {
+func newDialer(of *Config, changes ...func(*Config)) *transport {
 	c := *of
 	c.Host = 2
 	for _, change := range changes {
 		change(&c)
 	}
-	f := transportFactory{config: &c, tls: configs, followers: newFollowers()}
+	f := Factory{c}
 	return f.Create(config.NodeHostConfig{}, nil, nil).(*transport)
 }
 
@@ -61,7 +68,7 @@ func (e *endpoint) GetSnapshotConnection(ctx context.Context, target string) (ra
 	return e.peer.GetSnapshotConnection(ctx, target)
 }
 
-func newEndpoint(t *testing.T, configs *tlsConfigs, changes ...func(*Config)) *endpoint {
+func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,20 +78,18 @@ func newEndpoint(t *testing.T, configs *tlsConfigs, changes ...func(*Config)) *e
 		address: listener.Addr().String(), log: new(bytes.Buffer),
 		batches: make(chan raftpb.MessageBatch, 10), chunks: make(chan raftpb.Chunk, 10),
 	}
-	f := transportFactory{
-		config: &Config{Host: 1, Deployment: 42, Members: testMembers,
-			Logger: slog.New(slog.NewTextHandler(e.log, nil))},
-		listener: listener, tls: configs, followers: newFollowers(),
-		runs: func(shardID uint64) bool { return shardID == testShard },
-	}
+	f := Factory{Config{
+		Host: 1, Deployment: 42, Members: testMembers, Logger: slog.New(slog.NewTextHandler(e.log, nil)),
+		Listener: listener, Runs: func(shardID uint64) bool { return shardID == testShard },
+	}}
 	for _, change := range changes {
-		change(f.config)
+		change(&f.Config)
 	}
-	f.config.Refused = func(r Refusal) { e.refused[r].Add(1) }
+	f.Refused = func(r Refusal) { e.refused[r].Add(1) }
 	e.transport = f.Create(config.NodeHostConfig{},
 		func(b raftpb.MessageBatch) { e.batches <- b },
 		func(c raftpb.Chunk) bool { e.chunks <- c; return c.ChunkId < 5 }).(*transport)
-	e.peer = newDialer(f.config, configs)
+	e.peer = newDialer(&f.Config)
 	if err := e.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +117,7 @@ func awaitEnd(t *testing.T, conn net.Conn) {
 }
 
 func TestMessagesArriveWholeAndInOrder(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	conn, err := e.GetConnection(context.Background(), e.address)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +136,7 @@ func TestMessagesArriveWholeAndInOrder(t *testing.T) {
 }
 
 func TestChunksArriveUntilOneIsRefused(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	conn, err := e.GetSnapshotConnection(context.Background(), e.address)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +164,7 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 		"our own id":         func(b *raftpb.MessageBatch) { b.Requests[0].From = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil)
+			e := newEndpoint(t)
 			conn, err := e.GetConnection(context.Background(), e.address)
 			if err != nil {
 				t.Fatal(err)
@@ -185,7 +190,7 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 }
 
 func TestGarbageEndsItsConnectionOnly(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	good, err := e.GetConnection(context.Background(), e.address)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +233,7 @@ func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 }
 
 func TestTooManyConnectionsAreTurnedAway(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", e.address)
 		if err != nil {
@@ -250,168 +255,6 @@ func TestTooManyConnectionsAreTurnedAway(t *testing.T) {
 	awaitEnd(t, dial())
 	first.Close()
 	eventually(t, "room", func() bool { return open() < maxConnections })
-}
-
-// certificates writes a CA's certificate, and one that it signed, to files.
-func certificates(t *testing.T) *TLS {
-	t.Helper()
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	make := func(serial int64, ca bool, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte,
-		*ecdsa.PrivateKey) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		template := &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-			IsCA: ca, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-			KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		}
-		if parent == nil {
-			parent, signer = template, key
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der, key
-	}
-	caDER, caKey := make(1, true, nil, nil)
-	ca, err := x509.ParseCertificate(caDER)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, key := make(2, false, ca, caKey)
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &TLS{
-		CAFile:   write("ca.pem", "CERTIFICATE", caDER),
-		CertFile: write("cert.pem", "CERTIFICATE", der),
-		KeyFile:  write("key.pem", "EC PRIVATE KEY", keyDER),
-	}
-}
-
-func TestHostsWorkOverMutualTLS(t *testing.T) {
-	files := certificates(t)
-	all, leader := openThree(t, func(c *Config) { c.TLS = files })
-	want := leader.mustPropose(0, 10)
-	for _, m := range all {
-		m.machine.awaitBatches(t, want)
-	}
-	text, err := os.ReadFile(files.CertFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, _ := pem.Decode(text)
-	shown, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := leader.host.CertificateExpires(); !got.Equal(shown.NotAfter) {
-		t.Errorf("the host says that its certificate ends at %v, and it ends at %v", got, shown.NotAfter)
-	}
-}
-
-func TestHostsWorkOverIPv6(t *testing.T) {
-	listener, err := net.Listen("tcp", "[::1]:0")
-	if err != nil {
-		t.Skip(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
-	all := newCluster(t, 3, nil)
-	for _, m := range all {
-		m.config.Members[2] = address // they share the map
-	}
-	openAll(all)
-	want := leaderOf(t, all).mustPropose(0, 3)
-	for _, m := range all {
-		m.machine.awaitBatches(t, want)
-	}
-}
-
-func TestStrangersAreTurnedAwayByTLS(t *testing.T) {
-	configs, err := certificates(t).load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	others, err := certificates(t).load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := newEndpoint(t, configs)
-	silent, err := net.Dial("tcp", e.address) // it must not keep other hosts out
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	for name, dial := range map[string]func() (net.Conn, error){
-		"no TLS": func() (net.Conn, error) { return net.Dial("tcp", e.address) },
-		"no certificate": func() (net.Conn, error) {
-			return tls.Dial("tcp", e.address, &tls.Config{RootCAs: configs.client.RootCAs})
-		},
-		"another CA's certificate": func() (net.Conn, error) {
-			return tls.Dial("tcp", e.address, &tls.Config{RootCAs: configs.client.RootCAs,
-				Certificates: others.client.Certificates})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn, err := dial()
-			if err != nil {
-				return // turned away at once
-			}
-			defer conn.Close()
-			s := &sender{conn: conn}
-			s.SendMessageBatch(goodBatch("x"))
-			awaitEnd(t, conn)
-		})
-	}
-	good, err := e.GetConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer good.Close()
-	if err := good.SendMessageBatch(goodBatch("known")); err != nil {
-		t.Fatal(err)
-	}
-	if got := <-e.batches; string(got.Requests[0].Entries[0].Cmd) != "known" || len(e.batches) != 0 {
-		t.Errorf("the engine was given %v", got)
-	}
-	if conn, err := newEndpoint(t, others).GetConnection(context.Background(), e.address); err == nil {
-		conn.Close()
-		t.Error("a host took one whose certificate its CA did not sign for another host")
-	}
-}
-
-func TestTLSFilesThatDoNotFitAreNamed(t *testing.T) {
-	good := certificates(t)
-	one := newCluster(t, 1, nil)[0]
-	for name, files := range map[string]*TLS{
-		"no file":            {CAFile: good.CAFile, CertFile: "/nowhere/cert.pem", KeyFile: good.KeyFile},
-		"no CA file":         {CAFile: "/nowhere/ca.pem", CertFile: good.CertFile, KeyFile: good.KeyFile},
-		"CA file without CA": {CAFile: good.KeyFile, CertFile: good.CertFile, KeyFile: good.KeyFile},
-		"key of another":     {CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: certificates(t).KeyFile},
-	} {
-		t.Run(name, func(t *testing.T) {
-			config := one.config
-			config.TLS = files
-			if host, err := Open(config); err == nil {
-				host.Close()
-				t.Error("opened")
-			}
-		})
-	}
 }
 
 // memoryConn is the reading end of a connection that is all in memory.

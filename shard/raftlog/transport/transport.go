@@ -1,4 +1,4 @@
-package raftlog
+package transport
 
 import (
 	"context"
@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,15 +35,33 @@ const (
 	acceptPause = 50 * time.Millisecond
 )
 
-// transport sends and receives the engine's messages between hosts. It replaces the engine's own, for the reasons in
-// DESIGN.md. The engine calls Start and Close once each, and dials from goroutines of its own.
+// MaxHosts is how many hosts a cluster may have, for which there is room for connections.
+const MaxHosts = 31
+
+// Config is what a transport needs of its host.
+type Config struct {
+	Host       shard.HostID
+	Members    map[shard.HostID]string // all hosts, with the addresses at which they reach each other
+	Deployment uint64
+	// Secret is shared by all hosts; frames have a MAC where it is set.
+	Secret []byte
+	// Listener is where other hosts connect; nil: none can.
+	Listener net.Listener
+	TLS      *TLSConfigs // nil: plain TCP
+	// Runs reports whether a shard runs on this host.
+	Runs func(shardID uint64) bool
+	// Received is called, if set, with the messages of a peer before the engine gets them.
+	Received func([]raftpb.Message)
+	// Refused is called, if set, for everything that is kept from the engine. It must not block.
+	Refused func(Refusal)
+	Logger  *slog.Logger
+}
+
+// transport sends and receives the engine's messages between hosts. The engine calls Start and Close once each, and
+// dials from goroutines of its own.
 type transport struct {
 	config     *Config
-	listener   net.Listener // nil: no host can connect
-	tls        *tlsConfigs  // nil: plain TCP
-	followers  *followers
 	refusals   *refusals
-	runs       func(shardID uint64) bool
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
 
@@ -51,35 +72,44 @@ type transport struct {
 	closed   bool
 }
 
-// transportFactory makes the transport when the engine asks for it.
-type transportFactory struct {
-	config    *Config
-	listener  net.Listener
-	tls       *tlsConfigs
-	followers *followers
-	// runs reports whether a shard runs on this host. It is set before the engine is made.
-	runs func(shardID uint64) bool
+// Factory makes the transport when the engine asks for it. It implements config.TransportFactory.
+type Factory struct {
+	Config
 }
 
 // Create is called once by the engine.
-func (t *transportFactory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler,
+func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler,
 	chunks raftio.ChunkHandler) raftio.ITransport {
 	return &transport{
-		config: t.config, listener: t.listener, tls: t.tls, followers: t.followers, runs: t.runs,
-		refusals:   &refusals{config: t.config},
+		config: &f.Config, refusals: &refusals{config: &f.Config},
 		onMessages: messages, onChunk: chunks, accepted: make(map[net.Conn]struct{}),
 	}
 }
 
 // Validate is called by the engine for every address that it is given.
-func (*transportFactory) Validate(address string) bool { return validateAddress(address) == nil }
+func (*Factory) Validate(address string) bool { return ValidateAddress(address) == nil }
+
+// ValidateAddress returns an error that says what is wrong with an address, host:port, if something is.
+func ValidateAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", address, err)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > math.MaxUint16 {
+		return fmt.Errorf("address %q: want a port from 1 to %d", address, math.MaxUint16)
+	}
+	if host == "" {
+		return fmt.Errorf("address %q: want a host name or an IP address before the port", address)
+	}
+	return nil
+}
 
 // Name is the name of the transport in the engine's log.
 func (*transport) Name() string { return "signalbox" }
 
 // Start accepts connections of other hosts from now on.
 func (t *transport) Start() error {
-	if t.listener != nil {
+	if t.config.Listener != nil {
 		t.running.Go(t.accept)
 	}
 	return nil
@@ -88,10 +118,10 @@ func (t *transport) Start() error {
 // Close ends the connections that other hosts opened. The engine closes those that it dialled. It returns no error,
 // because the engine would stop the process for one.
 func (t *transport) Close() error {
-	if t.listener == nil {
+	if t.config.Listener == nil {
 		return nil
 	}
-	if err := t.listener.Close(); err != nil {
+	if err := t.config.Listener.Close(); err != nil {
 		t.config.Logger.Error("stop listening for other hosts", "error", err)
 	}
 	t.mu.Lock()
@@ -106,7 +136,7 @@ func (t *transport) Close() error {
 
 func (t *transport) accept() {
 	for {
-		conn, err := t.listener.Accept()
+		conn, err := t.config.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -149,8 +179,8 @@ func (t *transport) remove(conn net.Conn) {
 
 // serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
 func (t *transport) serve(conn net.Conn) error {
-	if t.tls != nil {
-		secured := tls.Server(conn, t.tls.server)
+	if t.config.TLS != nil {
+		secured := tls.Server(conn, t.config.TLS.server)
 		if err := handshake(context.Background(), secured); err != nil {
 			return err
 		}
@@ -191,7 +221,9 @@ func (t *transport) handle(peer shard.HostID, kind byte, payload []byte) error {
 			return err
 		}
 		if len(batch.Requests) > 0 {
-			t.followers.note(batch.Requests)
+			if t.config.Received != nil {
+				t.config.Received(batch.Requests)
+			}
 			t.onMessages(batch)
 		}
 	case frameChunk:
@@ -249,8 +281,8 @@ func (t *transport) dial(ctx context.Context, target string) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.tls != nil {
-		secured := tls.Client(conn, t.tls.clientFor(target))
+	if t.config.TLS != nil {
+		secured := tls.Client(conn, t.config.TLS.clientFor(target))
 		if err := handshake(ctx, secured); err != nil {
 			conn.Close()
 			return nil, err

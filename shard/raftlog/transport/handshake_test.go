@@ -1,4 +1,4 @@
-package raftlog
+package transport
 
 import (
 	"bytes"
@@ -17,20 +17,6 @@ var testSecret = []byte("a secret that is long enough")
 
 func withSecret(secret []byte) func(*Config) { return func(c *Config) { c.Secret = secret } }
 
-func TestHostsWithASecretWorkAndRestart(t *testing.T) {
-	all, leader := openThree(t, withSecret(testSecret))
-	want := leader.mustPropose(0, 10)
-	for _, m := range all {
-		m.machine.awaitBatches(t, want)
-	}
-	leader.close()
-	leader.open()
-	want = append(want, leaderOf(t, all).mustPropose(10, 13)...)
-	for _, m := range all {
-		m.machine.awaitBatches(t, want)
-	}
-}
-
 func TestAHostWithoutTheSecretIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		of     func(*Config)
@@ -43,8 +29,8 @@ func TestAHostWithoutTheSecretIsRefused(t *testing.T) {
 		"no member's id":     {func(c *Config) { c.Host = 9 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil, withSecret(testSecret))
-			dialer := newDialer(e.config, nil, test.of)
+			e := newEndpoint(t, withSecret(testSecret))
+			dialer := newDialer(e.config, test.of)
 			conn, err := dialer.GetConnection(context.Background(), e.address)
 			if err == nil {
 				conn.Close()
@@ -60,15 +46,15 @@ func TestAHostWithoutTheSecretIsRefused(t *testing.T) {
 
 // TestNothingIsSentToWhoDoesNotHaveTheSecret: a program without the secret listens at the address of a host.
 func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
-	impostor := newEndpoint(t, nil, withSecret([]byte("a secret that was guessed")))
-	dialer := newDialer(impostor.config, nil, withSecret(testSecret))
+	impostor := newEndpoint(t, withSecret([]byte("a secret that was guessed")))
+	dialer := newDialer(impostor.config, withSecret(testSecret))
 	if _, err := dialer.GetConnection(context.Background(), impostor.address); !errors.Is(err, errRefused) {
 		t.Errorf("have %v, want a refusal", err)
 	}
 }
 
 func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	conn, err := net.Dial("tcp", e.address)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +96,7 @@ func TestFramesAreNeitherChangedNorRepeatedOnTheWay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil, withSecret(testSecret))
+			e := newEndpoint(t, withSecret(testSecret))
 			conn, err := e.GetConnection(context.Background(), e.address)
 			if err != nil {
 				t.Fatal(err)
@@ -149,13 +135,6 @@ type discardConn struct {
 }
 
 func (c discardConn) Write(p []byte) (int, error) { return c.to.Write(p) }
-
-func TestAShortSecretIsRefused(t *testing.T) {
-	one := newCluster(t, 1, withSecret([]byte("short")))[0]
-	if err := one.config.Validate(); !errors.Is(err, ErrConfig) {
-		t.Errorf("have %v", err)
-	}
-}
 
 func BenchmarkSendingWithAndWithoutAMAC(b *testing.B) {
 	for _, size := range []int{6 << 10, 1 << 20} {

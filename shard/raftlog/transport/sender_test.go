@@ -1,16 +1,18 @@
-package raftlog
+package transport
 
 import (
 	"context"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/dragonboat/v4/raftpb"
 )
 
 func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	conn, err := e.GetConnection(context.Background(), e.address)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +30,7 @@ func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 }
 
 func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
-	e := newEndpoint(t, nil)
+	e := newEndpoint(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -64,5 +66,31 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	if conn, err = e.GetConnection(ctx, "127.0.0.1:1"); err == nil {
 		conn.Close()
 		t.Fatal("a connection to nobody")
+	}
+}
+
+func TestOnlyForwardedBatchesPassBetweenHosts(t *testing.T) {
+	stray := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: 123456789, Cmd: []byte("stray")}
+	meant := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: ForwarderID, Cmd: []byte("forwarded")}
+	change := raftpb.Entry{Type: raftpb.ConfigChangeEntry} // is proposed where the leader is
+	committed := raftpb.Message{Type: raftpb.Replicate, Entries: []raftpb.Entry{stray, meant, change}}
+	given := []raftpb.Message{
+		{Type: raftpb.Heartbeat},
+		{Type: raftpb.Propose, Entries: []raftpb.Entry{stray}},
+		committed,
+		{Type: raftpb.Propose, Entries: []raftpb.Entry{stray, meant, stray, change}},
+	}
+	if i := slices.IndexFunc(given, hasEngineForward); i != 1 {
+		t.Errorf("the first message with a stray batch is %d, want 1", i)
+	}
+	kept := withoutEngineForwards(given)
+	if len(kept) != 3 || kept[0].Type != raftpb.Heartbeat || len(kept[1].Entries) != 3 {
+		t.Fatalf("kept %v", kept)
+	}
+	if e := kept[2].Entries; len(e) != 1 || string(e[0].Cmd) != "forwarded" {
+		t.Errorf("kept %v of a mixed message", e)
+	}
+	if string(given[3].Entries[0].Cmd) != "stray" || len(given[3].Entries) != 4 {
+		t.Error("the given messages were changed")
 	}
 }

@@ -1,31 +1,17 @@
-package raftlog
+package transport
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"github.com/lni/dragonboat/v4/client"
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-func TestAHostAloneOpensNoPort(t *testing.T) {
-	one := newCluster(t, 1, nil)[0]
-	one.config.ListenAddress = freeAddress(t)
-	one.open()
-	leaderOf(t, []*member{one}).mustPropose(0, 1)
-	for _, address := range []string{one.config.address(), one.config.ListenAddress} {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			conn.Close()
-			t.Errorf("it listens at %s", address)
-		}
-	}
-}
-
 func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 	propose := func(change func(*raftpb.Entry)) func(*raftpb.Message) {
 		return func(m *raftpb.Message) {
-			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: forwarderID, SeriesID: client.NoOPSeriesID,
+			e := raftpb.Entry{Type: raftpb.EncodedEntry, ClientID: ForwarderID, SeriesID: client.NoOPSeriesID,
 				Cmd: []byte("\x00batch")}
 			change(&e)
 			m.Type, m.Entries = raftpb.Propose, []raftpb.Entry{e}
@@ -56,7 +42,7 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 			RefusedMessage},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil)
+			e := newEndpoint(t)
 			conn, err := e.GetConnection(context.Background(), e.address)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +76,7 @@ func TestChunksThatNoPeerSendsEndTheConnection(t *testing.T) {
 		"above its directory":    func(c *raftpb.Chunk) { c.Filepath = "x/.." },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil)
+			e := newEndpoint(t)
 			conn, err := e.GetSnapshotConnection(context.Background(), e.address)
 			if err != nil {
 				t.Fatal(err)

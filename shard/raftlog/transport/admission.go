@@ -1,4 +1,4 @@
-package raftlog
+package transport
 
 import (
 	"errors"
@@ -96,7 +96,7 @@ func (t *transport) classify(m *raftpb.Message) (_ Refusal, good bool) {
 	switch {
 	case shard.HostID(m.To) != t.config.Host:
 		return RefusedReplica, false
-	case !t.runs(m.ShardID):
+	case !t.config.Runs(m.ShardID):
 		return RefusedShard, false
 	case m.Type < 0 || int(m.Type) >= len(sentByPeers) || !sentByPeers[m.Type]:
 		return RefusedMessage, false
@@ -110,11 +110,18 @@ func (t *transport) classify(m *raftpb.Message) (_ Refusal, good bool) {
 // an entry of the log that it cannot decode, and does so again at every start.
 func isForwarded(entries []raftpb.Entry) bool {
 	plain := func(e raftpb.Entry) bool {
-		return e.ClientID == forwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
+		return e.ClientID == ForwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
 			len(e.Cmd) > 1 && len(e.Cmd) <= MaxBatchBytes+1 && e.Cmd[0] == uncompressedEntry
 	}
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e raftpb.Entry) bool { return !plain(e) })
 }
+
+// ForwarderID marks the entries of Forward, the only batches that hosts send each other before they are in the log. The
+// engine draws the ids of all other sessions at random from 64 bits.
+const ForwarderID = 1
+
+// MaxBatchBytes is the largest batch that can be proposed. The engine sends up to 64 MiB at once.
+const MaxBatchBytes = 16 << 20
 
 // uncompressedEntry is the first byte of an encoded entry that is not compressed, which is what a host proposes.
 const uncompressedEntry = 0
@@ -126,7 +133,7 @@ func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
 		return refuse(RefusedSender, "host %d sent a snapshot in the name of host %d", peer, chunk.From)
 	case shard.HostID(chunk.ReplicaID) != t.config.Host:
 		return refuse(RefusedReplica, "host %d sent a snapshot to replica %d", peer, chunk.ReplicaID)
-	case !t.runs(chunk.ShardID):
+	case !t.config.Runs(chunk.ShardID):
 		return refuse(RefusedShard, "host %d sent a snapshot of shard %d, which does not run here", peer, chunk.ShardID)
 	case base == "." || base == ".." || base == string(filepath.Separator):
 		return refuse(RefusedFrame, "host %d sent a snapshot whose file is %q", peer, chunk.Filepath)
