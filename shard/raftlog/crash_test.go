@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		crashByRefusing()
 	case "propose":
 		crashWhileProposing("")
+	case "act":
+		actUntilKilled()
 	case "fill":
 		crashWhileProposing(padding)
 	default:

@@ -1,0 +1,289 @@
+package raftlog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/statemachine"
+	"github.com/lni/dragonboat/v4/tools"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// actor is a process that does what it reads from its standard input, one act a line, and says when it is done. It is
+// killed between acts. Its arguments are a directory, the id of its host, and the addresses of all hosts.
+type actor struct {
+	config   Config
+	host     *Host
+	logs     map[uint64]shard.Log
+	machines map[uint64]*recorder
+}
+
+func actUntilKilled() {
+	id, err := strconv.ParseUint(os.Args[2], 10, 32)
+	if err != nil {
+		panic(err)
+	}
+	a := &actor{
+		config: Config{
+			Host: shard.HostID(id), DataDir: os.Args[1], Members: make(map[shard.HostID]string), Deployment: 42,
+			SnapshotEntries: 20, KeepEntries: 5, ProposalTimeout: patience, BarrierTimeout: patience / 3,
+		}.withDefaults(),
+		logs: make(map[uint64]shard.Log), machines: make(map[uint64]*recorder),
+	}
+	for i, address := range os.Args[3:] {
+		a.config.Members[shard.HostID(i+1)] = address
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if err := a.do(strings.Fields(lines.Text())); err != nil {
+			fmt.Println("error:", err)
+			continue
+		}
+		fmt.Println("done")
+	}
+}
+
+// do does an act: its name, and mostly a shard and what else it needs.
+func (a *actor) do(act []string) (err error) {
+	number := func(i int) uint64 {
+		n, failed := strconv.ParseUint(act[i], 10, 64)
+		err = errors.Join(err, failed)
+		return n
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	switch act[0] {
+	case "open":
+		a.host, err = Open(a.config)
+	case "close":
+		err = a.host.Close()
+	case "start":
+		a.machines[number(1)] = newRecorder()
+		a.logs[number(1)], err = a.host.Start(number(1), a.machines[number(1)], 1)
+	case "join":
+		err = a.join(number(1))
+	case "stop":
+		err = a.logs[number(1)].Close()
+	case "propose":
+		for i := number(2); i < number(3); i++ {
+			for proposeTo(a.logs[number(1)], fmt.Sprint(i)) != shard.OutcomeApplied {
+			}
+		}
+	case "has":
+		err = a.has(ctx, number(1), number(2))
+	case "remove":
+		err = a.host.engine.SyncRemoveData(ctx, number(1), uint64(a.config.Host))
+	case "lacks":
+		if a.host.engine.HasNodeInfo(number(1), uint64(a.config.Host)) {
+			err = errors.New("it is still there")
+		}
+	case "learner", "voter":
+		err = a.add(ctx, act[0], number(1), number(2))
+	case "export":
+		err = a.export(ctx, number(1), act[2])
+	case "import":
+		err = a.importFrom(act[1])
+	default:
+		err = errors.New("no such act")
+	}
+	return err
+}
+
+// has waits until the replica has applied the batches before a number, and nothing else.
+func (a *actor) has(ctx context.Context, shardID, batches uint64) error {
+	machine := a.machines[shardID]
+	for uint64(len(machine.applied())) < batches {
+		if ctx.Err() != nil {
+			return fmt.Errorf("it has %d batches of %d", len(machine.applied()), batches)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for i, batch := range machine.applied() {
+		if batch != fmt.Sprint(i) || uint64(i) >= batches {
+			return fmt.Errorf("batch %d of %d is %q", i, batches, batch)
+		}
+	}
+	return nil
+}
+
+// join starts a replica that the others have added as a learner, or that was started so before.
+func (a *actor) join(shardID uint64) error {
+	machine := newRecorder()
+	a.machines[shardID] = machine
+	l, err := a.host.register(shardID, a.config.memberIDs(), machine)
+	if err != nil {
+		return err
+	}
+	a.logs[shardID] = l
+	replica := a.config.replicaConfig(shardID)
+	replica.IsNonVoting = true
+	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
+	known := a.host.engine.HasNodeInfo(shardID, uint64(a.config.Host))
+	if err := a.host.engine.StartConcurrentReplica(nil, !known, create, replica); err != nil {
+		return err
+	}
+	l.start()
+	return nil
+}
+
+// add makes another host a learner or a voter of a shard, unless it is one.
+func (a *actor) add(ctx context.Context, role string, shardID, host uint64) error {
+	address := a.config.Members[shard.HostID(host)]
+	for {
+		now, err := a.host.engine.SyncGetShardMembership(ctx, shardID)
+		if err == nil && role == "learner" && now.NonVotings[host] != "" || err == nil && now.Nodes[host] != "" {
+			return nil
+		}
+		if err == nil && role == "learner" {
+			err = a.host.engine.SyncRequestAddNonVoting(ctx, shardID, host, address, now.ConfigChangeID)
+		} else if err == nil {
+			err = a.host.engine.SyncRequestAddReplica(ctx, shardID, host, address, now.ConfigChangeID)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// export saves a snapshot in a directory. The engine refuses while it saves one for itself, and while
+// no host leads.
+func (a *actor) export(ctx context.Context, shardID uint64, dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
+	for {
+		_, err := a.host.engine.SyncRequestSnapshot(ctx, shardID, option)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// importFrom replaces what the closed host has of a shard by a snapshot that was exported.
+func (a *actor) importFrom(dir string) error {
+	found, err := filepath.Glob(filepath.Join(dir, "snapshot-*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("exported snapshots: %v, %w", found, err)
+	}
+	disk := systemDisk()
+	c := a.config.engineConfig(nil, nil, disk, disk.store(a.config))
+	return tools.ImportSnapshot(c, found[0], map[uint64]string{1: a.config.address()}, uint64(a.config.Host))
+}
+
+// act is something that one of the processes is asked to do.
+type act struct {
+	who   int // the host
+	what  string
+	until string // the act after which a new process does not do this one again; "once": none ever does
+}
+
+// performance plays acts, with new processes after one of them.
+type performance struct {
+	t         *testing.T
+	acts      []act
+	dir       string
+	addresses []string
+	running   map[int]*performer
+}
+
+type performer struct {
+	cmd   *exec.Cmd
+	in    io.Writer
+	lines *bufio.Reader
+}
+
+// perform plays the acts in order, and kills all processes after some of them.
+func perform(t *testing.T, dir string, hosts int, acts []act, killAfter int) {
+	p := &performance{t: t, acts: acts, dir: dir, running: make(map[int]*performer)}
+	for range hosts {
+		p.addresses = append(p.addresses, freeAddress(t))
+	}
+	t.Cleanup(p.kill)
+	for i, a := range acts {
+		if i == killAfter {
+			p.kill()
+			p.resume(i)
+		}
+		p.do(a)
+	}
+}
+
+func (p *performance) kill() {
+	for _, r := range p.running {
+		_ = r.cmd.Process.Kill()
+		_ = r.cmd.Wait()
+	}
+	clear(p.running)
+}
+
+// resume does again what each process does at its start: those of the first acts that have not come to their end.
+func (p *performance) resume(count int) {
+	for i, a := range p.acts[:count] {
+		over := a.until == "once"
+		for _, later := range p.acts[i:count] {
+			over = over || later.who == a.who && later.what == a.until
+		}
+		if !over {
+			p.do(a)
+		}
+	}
+}
+
+func (p *performance) do(a act) {
+	p.t.Helper()
+	r := p.running[a.who]
+	if r == nil {
+		r = p.begin(a.who)
+	}
+	if _, err := fmt.Fprintln(r.in, a.what); err != nil {
+		p.t.Fatal(err)
+	}
+	for {
+		line, err := r.lines.ReadString('\n')
+		switch {
+		case line == "done\n":
+			return
+		case err != nil || strings.HasPrefix(line, "error:"):
+			p.t.Fatalf("host %d, %s: %s %v %s", a.who, a.what, line, err, r.cmd.Stderr)
+		}
+	}
+}
+
+func (p *performance) begin(who int) *performer {
+	p.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	dir := filepath.Join(p.dir, fmt.Sprint("host", who))
+	r := &performer{cmd: exec.Command(program, append([]string{dir, fmt.Sprint(who)}, p.addresses...)...)}
+	r.cmd.Env = append(os.Environ(), crashRole+"=act")
+	r.cmd.Stderr = new(strings.Builder)
+	out, err := r.cmd.StdoutPipe()
+	if err == nil {
+		r.in, err = r.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = r.cmd.Start()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.lines = bufio.NewReader(out)
+	p.running[who] = r
+	return r
+}

@@ -1,0 +1,72 @@
+package raftlog
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+const once = "once"
+
+// TestReplicasComeAndGoThoughTheirProcessesAreKilled kills all processes between any two acts. Each goes on with what
+// was acknowledged, and the end is the same.
+func TestReplicasComeAndGoThoughTheirProcessesAreKilled(t *testing.T) {
+	for name, play := range map[string]func(dir string) (hosts int, acts []act){
+		"the data of a replica are removed":     removedReplica,
+		"a snapshot is exported and imported":   importedSnapshot,
+		"a learner joins and becomes a voter":   promotedLearner,
+		"a learner that needs a snapshot joins": learnerWithSnapshot,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, acts := play("")
+			for killAfter := 1; killAfter < len(acts); killAfter++ {
+				if testing.Short() && killAfter%3 != 0 {
+					continue
+				}
+				t.Run(fmt.Sprint("killed after ", acts[killAfter-1].what), func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					hosts, acts := play(dir)
+					perform(t, dir, hosts, acts, killAfter)
+				})
+			}
+		})
+	}
+}
+
+func removedReplica(string) (hosts int, acts []act) {
+	return 1, []act{
+		{1, "open", ""}, {1, "start 7", ""}, {1, "start 8", "stop 8"},
+		{1, "propose 7 0 30", once}, {1, "propose 8 0 30", once},
+		{1, "stop 8", once}, {1, "remove 8", once}, {1, "lacks 8", once},
+		{1, "propose 7 30 60", once}, {1, "has 7 60", once}, {1, "lacks 8", once},
+	}
+}
+
+func importedSnapshot(dir string) (hosts int, acts []act) {
+	exported := filepath.Join(dir, "exported")
+	return 1, []act{
+		{1, "open", "close"}, {1, "start 7", "close"}, {1, "propose 7 0 30", once},
+		{1, "export 7 " + exported, once}, {1, "propose 7 30 60", once}, {1, "close", once},
+		{1, "import " + exported, once},
+		{1, "open", ""}, {1, "start 7", ""}, {1, "has 7 30", once}, // the others were after the snapshot
+		{1, "propose 7 30 40", once}, {1, "has 7 40", once},
+	}
+}
+
+func promotedLearner(string) (hosts int, acts []act) {
+	return 2, []act{
+		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 10", once}, {1, "learner 7 2", once},
+		{2, "open", ""}, {2, "join 7", ""}, {2, "has 7 10", once}, {1, "propose 7 10 15", once},
+		{2, "has 7 15", once}, {1, "voter 7 2", once}, {1, "propose 7 15 20", once}, {2, "has 7 20", once},
+		{1, "has 7 20", once},
+	}
+}
+
+func learnerWithSnapshot(string) (hosts int, acts []act) {
+	return 2, []act{
+		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 100", once}, {1, "learner 7 2", once},
+		{2, "open", ""}, {2, "join 7", ""}, {2, "has 7 100", once}, {1, "voter 7 2", once},
+		{1, "propose 7 100 110", once}, {2, "has 7 110", once}, {1, "has 7 110", once},
+	}
+}
