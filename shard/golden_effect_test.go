@@ -18,9 +18,12 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	switch e.Kind {
 	case shard.EffectResult:
 		line = st.drawResult(c, &rest)
-	case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost:
+	case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost, shard.EffectInbox:
 		line = fmt.Sprintf("%v %s#%d %s order=%d", e.Kind, st.name(e.Session), e.Number, drawName(e.Node, e.Name),
 			e.Order)
+		if e.Object == shard.KindProcess {
+			line, rest.Object, rest.Body = line+drawText("why", e.Body), 0, ""
+		}
 		if e.Kind == shard.EffectAborted {
 			line += " " + e.Abort.String()
 		}
@@ -28,7 +31,7 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 	case shard.EffectChanged:
 		line = fmt.Sprintf("changed %s%s rev=%d", drawName(e.Node, e.Name), drawChange(e.Flags), e.Revision)
 		rest.Node, rest.Name, rest.Flags, rest.Revision = 0, "", 0, 0
-		if e.Object == shard.KindSemaphore {
+		if e.Object == shard.KindSemaphore || e.Object == shard.KindProcess {
 			rest.Object = 0
 		}
 	case shard.EffectSessionEnded:
@@ -89,7 +92,7 @@ func drawAnswer(a *shard.AnswerState) string {
 		word string
 	}{
 		{shard.FlagAcquired, "acquired"}, {shard.FlagQueued, "queued"}, {shard.FlagReleased, "released"},
-		{shard.FlagData | shard.FlagLimit, "exchanged"},
+		{shard.FlagData | shard.FlagLimit, "exchanged"}, {shard.FlagCreated, "created"},
 	} {
 		if a.Flags&f.flag == f.flag {
 			words, odd = append(words, f.word), odd&^f.flag
@@ -178,7 +181,7 @@ func (st *goldenStage) drawBrief(commands []shard.Command, effects []shard.Effec
 			kind += " " + drawName(e.Node, e.Name) + drawChange(e.Flags)
 		case shard.EffectSessionEnded:
 			kind += " " + e.End.String()
-		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost:
+		case shard.EffectGranted, shard.EffectAborted, shard.EffectTimedOut, shard.EffectLost, shard.EffectInbox:
 			kind += " " + drawName(e.Node, e.Name)
 		}
 		if counts[kind]++; counts[kind] == 1 {

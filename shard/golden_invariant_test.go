@@ -133,6 +133,9 @@ func (f *goldenFaults) nodes(s *shard.State) {
 	for i := range s.Semaphores {
 		inUse[s.Semaphores[i].Node] = true
 	}
+	for i := range s.Objects {
+		inUse[s.Objects[i].Node] = true
+	}
 	for _, n := range s.Nodes {
 		f.must(inUse[n.ID] || n.Dropping || n.ObjectLimit+n.ByteLimit > 0, "node %d is known for nothing", n.ID)
 		delete(inUse, n.ID)
@@ -142,8 +145,8 @@ func (f *goldenFaults) nodes(s *shard.State) {
 
 func (f *goldenFaults) count(got shard.Counts, s *shard.State) {
 	want := shard.Counts{
-		Nodes: len(s.Nodes), Objects: len(s.Semaphores), LastOrder: s.LastOrder, LastRevision: s.LastRevision,
-		LastSession: s.LastSession, Term: s.Term,
+		Nodes: len(s.Nodes), Objects: len(s.Semaphores) + len(s.Objects),
+		LastOrder: s.LastOrder, LastRevision: s.LastRevision, LastSession: s.LastSession, Term: s.Term,
 	}
 	want.OfKind[shard.KindSemaphore] = len(s.Semaphores)
 	for i := range s.Sessions {
@@ -160,6 +163,10 @@ func (f *goldenFaults) count(got shard.Counts, s *shard.State) {
 				want.Waiters++
 			}
 		}
+	}
+	for i := range s.Objects {
+		want.OfKind[s.Objects[i].Kind]++
+		want.Links += len(s.Objects[i].Links)
 	}
 	f.must(got == want, "counted %+v, there are %+v", got, want)
 }
@@ -179,6 +186,11 @@ func (f *goldenFaults) reads(m *shard.Machine, s *shard.State) {
 		}
 	}
 	owns, waits, gone := make(map[shard.SessionID]int), make(map[shard.SessionID]int), make(map[shard.SessionID]int)
+	for i := range s.Objects {
+		for _, l := range s.Objects[i].Links {
+			owns[l.Session]++
+		}
+	}
 	for i := range s.Semaphores {
 		x := &s.Semaphores[i]
 		if deleted(s, x) {

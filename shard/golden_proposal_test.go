@@ -78,6 +78,19 @@ func init() {
 		"update":  (*goldenStage).update,
 
 		"exchange": (*goldenStage).exchange,
+
+		"ack":            memberVerb(shard.CmdInboxAck),
+		"act":            (*goldenStage).actOnProcess,
+		"complete":       memberVerb(shard.CmdProcessComplete),
+		"completed":      memberVerb(shard.CmdProcessCompleted),
+		"delete-process": (*goldenStage).deleteProcess,
+		"fail":           memberVerb(shard.CmdProcessFail),
+		"join":           (*goldenStage).joinProcess,
+		"leave":          memberVerb(shard.CmdProcessLeave),
+		"prepared":       memberVerb(shard.CmdProcessPrepared),
+		"put-process":    (*goldenStage).putProcess,
+		"reply":          (*goldenStage).replyToRequest,
+		"send":           (*goldenStage).sendRequest,
 	}
 }
 

@@ -12,8 +12,9 @@ const KindProcess ObjectKind = 4
 // The commands of processes. Their Body, where they have one, is a form of package process. Numbers up to 79 are
 // reserved for them.
 //
-// Those of a member, from leave on, use Order: its id. Those about an epoch use Term: the epoch; and Count: the seq up to
-// which the member has handled its inbox. That is acknowledged after the command, whatever came of it; 0 says nothing.
+// Those of a member, from leave on, use Order: its id. Those about an epoch use Term: the epoch; and Count: the seq up
+// to which the member has handled its inbox. That is acknowledged after the command, whatever came of it; 0 says
+// nothing.
 const (
 	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a process.Put.
 	CmdProcessPut CommandKind = 64

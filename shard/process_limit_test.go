@@ -17,7 +17,7 @@ type heavyProcess struct {
 	name  string
 	spec  func(*process.Spec)
 	make  func(r *round) Command
-	lost  int // how many members are told that they are none any more
+	lost  int // how many members are notified that they are none any more
 	inbox int // how many have something new to handle
 }
 

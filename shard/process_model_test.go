@@ -11,8 +11,8 @@ import (
 )
 
 // processModel says in the plainest way what processes of a shard should be after a command: who is a member of which,
-// what that counts for, what waits for a time, who is notified, and what readers of a view see. The rules of one process
-// are those of package process, which has a model of its own.
+// what that counts for, what waits for a time, who is notified, and what readers of a view see. The rules of one
+// process are those of package process, which has a model of its own.
 type processModel struct {
 	*modelShard
 	processes map[string]*modelProcess

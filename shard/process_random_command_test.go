@@ -214,7 +214,9 @@ func (r *processRun) sends(mp *modelProcess, c *Command) func(process.At, *proce
 
 func (r *processRun) replies(mp *modelProcess, m *modelParty,
 	c *Command) func(process.At, *process.Member) process.Answer {
-	a := process.Answering{Epoch: c.Term, Exchange: uint64(r.IntN(int(r.exchange) + 2)), Failed: r.IntN(4) == 0, Data: c.Data}
+	a := process.Answering{
+		Epoch: c.Term, Exchange: uint64(r.IntN(int(r.exchange) + 2)), Failed: r.IntN(4) == 0, Data: c.Data,
+	}
 	if m != nil {
 		if reader := r.reader(m); len(reader.requests) > 0 && r.IntN(8) > 0 {
 			k := r.IntN(len(reader.requests))

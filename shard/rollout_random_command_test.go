@@ -186,8 +186,9 @@ func (r *rolloutRun) acts(mr *modelRollout, _ SessionID) (Command, does) {
 
 func (r *rolloutRun) judges(mr *modelRollout, _ SessionID) (Command, does) {
 	g := rollout.GateVerdict{
-		Location: pick(r.Rand, "a", "b", "c"), Gate: "g", Verdict: pick(r.Rand, rollout.VerdictPassed, rollout.VerdictPassed,
-			rollout.VerdictFailed), By: "checker", Text: strings.Repeat("t", r.IntN(30)),
+		Location: pick(r.Rand, "a", "b", "c"), Gate: "g",
+		Verdict: pick(r.Rand, rollout.VerdictPassed, rollout.VerdictPassed, rollout.VerdictFailed),
+		By:      "checker", Text: strings.Repeat("t", r.IntN(30)),
 	}
 	if l := mr.rules.Find(g.Location); l != nil && l.Target() != nil && r.IntN(5) > 0 {
 		g.Seq = l.Target().Seq

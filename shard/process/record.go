@@ -31,8 +31,8 @@ func (a *Audit) Record() protocol.ProcessActRow {
 	}
 }
 
-// MemberRecord returns a member as watches see it: without what changes with every message. The session is that which it
-// belongs to.
+// MemberRecord returns a member as watches see it: without what changes with every message. The session is the one that
+// has joined.
 func (p *Process) MemberRecord(m *Member, session uint64) protocol.ProcessMember {
 	return protocol.ProcessMember{
 		Name: []byte(m.Name), SessionID: session, Candidate: m.Candidate, Joined: m.Joined, Of: m.ID < p.epoch,

@@ -1,0 +1,314 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// The cases below are those of the rules that rest on sessions, links and objects. Their numbers are those of the page
+// that shard/process has the others of.
+
+// refused fails the test where the last command was not refused so, with a text that has these words.
+func (r *round) refused(status protocol.Status, words string) {
+	r.t.Helper()
+	if e := r.result(); e.Status != status || !strings.Contains(e.Body, words) {
+		r.t.Errorf("answered %v %q, not %v %q", e.Status, e.Body, status, words)
+	}
+}
+
+func (r *round) opensNext() {
+	r.t.Helper()
+	before := r.epoch()
+	if r.pass(r.hosted().Spec().MaxOpenDelay + 1); r.epoch() <= before {
+		r.t.Fatalf("epoch %d does not end", before)
+	}
+}
+
+// TestCase10And11ACoordinatorThatIsGone: it leaves, or its session expires, in the middle of a round. The others cancel
+// the round before they prepare for the next one, which the next oldest coordinates.
+func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
+	for name, ends := range map[string]func(r *round){
+		"leaves":  func(r *round) { r.in(0, CmdProcessLeave, Command{}) },
+		"expires": func(r *round) { r.expire(r.ids[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := running(t, 3, processSpec)
+			exchange := r.broadcast(1, process.ToAll, "work")
+			epoch := r.epoch()
+			ends(r)
+			if owned := r.m.Count().Links; owned != 2 {
+				t.Errorf("%d links are left", owned)
+			}
+			r.in(1, CmdProcessSend, Command{Body: process.AppendReceivers(nil, process.Request{})})
+			r.refused(protocol.StatusFenced, "epoch")
+			r.reply(2, exchange, "done")
+			r.opensNext()
+			r.expect(1, "end cancelled done", "cancel", "prepare")
+			r.expect(2, "cancel", "prepare")
+			if is := r.hosted().Coordinator(); is != uint64(r.members[1]) || r.epoch() <= epoch {
+				t.Errorf("%d coordinates epoch %d", is, r.epoch())
+			}
+		})
+	}
+}
+
+// TestCase19OnlyTheEndOfASessionOpensAnEpoch: not that nothing is heard of it, and not that another replica leads.
+func TestCase19OnlyTheEndOfASessionOpensAnEpoch(t *testing.T) {
+	r := running(t, 3, processSpec)
+	epoch := r.epoch()
+	r.m = restored(t, save(t, prepare(t, r.m)))
+	r.pass(100_000)
+	if r.epoch() != epoch || len(r.effects(EffectInbox)) != 0 {
+		t.Errorf("epoch %d, and %v have something to handle", r.epoch(), r.effects(EffectInbox))
+	}
+	r.expire(r.ids[1])
+	r.opensNext()
+	epoch = r.epoch()
+	r.pass(100_000)
+	if r.epoch() != epoch {
+		t.Errorf("another epoch opened")
+	}
+}
+
+// TestCase20RequestsOfOneMemberStandInOrder: 1,000 of them, which the receiver acknowledges as it goes on.
+func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
+	r := running(t, 3, processSpec)
+	to := process.AppendReceivers(nil, process.Request{To: []uint64{uint64(r.members[2])}})
+	after := r.hosted().Member(uint64(r.members[2])).LastSeq()
+	for n, got := 0, 0; got < 1000; {
+		for ; n < min(got+200, 1000); n++ {
+			if e := r.in(1, CmdProcessSend, Command{Body: to, Data: fmt.Append(nil, n)}); e.Status !=
+				protocol.StatusSuccess {
+				t.Fatalf("request %d: %v %s", n, e.Status, e.Body)
+			}
+		}
+		list, _, _ := r.m.Inbox(1, []byte("p"), r.ids[2], r.members[2], after, 4000, nil)
+		for _, d := range list {
+			if string(d.Payload) != fmt.Sprint(got) || d.From != uint64(r.members[1]) {
+				t.Fatalf("request %d is %q of %d", got, d.Payload, d.From)
+			}
+			after, got = d.Seq, got+1
+			r.in(2, CmdProcessReply, Command{Timeout: d.Exchange, Count: after})
+		}
+		r.ack(1)
+	}
+}
+
+// TestCase22AMemberThatDoesNotReply: it is named, put out, or its exchange ends without it.
+func TestCase22AMemberThatDoesNotReply(t *testing.T) {
+	for on, check := range map[process.OnTimeout]func(r *round){
+		process.TimeoutWait: func(r *round) {
+			var d ProcessDescription
+			r.m.DescribeProcess(1, "p", PartOptions{Why: true, Now: r.now + 500}, &d)
+			k := slices.IndexFunc(d.Reasons, func(re process.Reason) bool { return re.Code == process.CodeReply })
+			if k < 0 || !d.Reasons[k].Late || d.Reasons[k].Members[0].Name != "m2" || d.Now != r.now+500 {
+				r.t.Errorf("at %d: %+v", d.Now, d.Reasons)
+			}
+		},
+		process.TimeoutKick: func(r *round) {
+			if lost := r.effects(EffectLost); !slices.Equal(lost, []int{2}) {
+				r.t.Errorf("%v are put out", lost)
+			}
+			r.opensNext()
+			r.expect(0, "end cancelled a b", "cancel", "prepare")
+		},
+		process.TimeoutFail: func(r *round) { r.expect(0, "coordinate", "request work", "end late a b") },
+	} {
+		t.Run(on.String(), func(t *testing.T) {
+			spec := processSpec
+			spec.ReplyTimeout, spec.OnTimeout = 1000, on
+			r := newRound(t, 3, spec)
+			r.prepareAll()
+			exchange := r.broadcast(0, process.ToAll, "work")
+			r.reply(0, exchange, "a")
+			r.reply(1, exchange, "b")
+			r.pass(1001)
+			check(r)
+		})
+	}
+}
+
+// TestCase26WhatIsTooMuchIsRefused: a payload that is too long; and the 257th request that a member has not
+// acknowledged, which hurts its sender alone.
+func TestCase26WhatIsTooMuchIsRefused(t *testing.T) {
+	r := running(t, 3, processSpec)
+	toAll := process.AppendReceivers(nil, process.Request{Audience: process.ToAll})
+	r.in(0, CmdProcessSend, Command{Body: toAll, Data: make([]byte, process.MaxPayload+1)})
+	r.refused(protocol.StatusBadRequest, "65536")
+	to := process.AppendReceivers(nil, process.Request{To: []uint64{uint64(r.members[2])}})
+	for range process.MaxUnread {
+		if e := r.in(1, CmdProcessSend, Command{Body: to}); e.Status != protocol.StatusSuccess {
+			t.Fatalf("%v %s", e.Status, e.Body)
+		}
+	}
+	before := r.m.Usage(1)
+	r.in(0, CmdProcessSend, Command{Body: toAll})
+	r.refused(protocol.StatusOverloaded, "m2")
+	if len(r.effects(EffectInbox)) != 0 || r.m.Usage(1).Bytes < before.Bytes {
+		t.Errorf("something was delivered")
+	}
+	r.broadcastTo(0, 1)
+	r.expect(1, "request ")
+}
+
+// broadcastTo sends a request to one member.
+func (r *round) broadcastTo(i, to int) {
+	r.t.Helper()
+	body := process.AppendReceivers(nil, process.Request{To: []uint64{uint64(r.members[to])}})
+	if e := r.in(i, CmdProcessSend, Command{Body: body}); e.Status != protocol.StatusSuccess {
+		r.t.Fatalf("%v %s", e.Status, e.Body)
+	}
+}
+
+// TestCase28WithoutACandidateNoEpochOpens: until one of them becomes a candidate.
+func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
+	r := newRound(t, 1, processSpec)
+	observer := process.Arrival{Joining: process.Joining{Name: "m0"}}
+	joins := func(a process.Arrival) {
+		r.as(0, Command{Kind: CmdProcessJoin, Name: []byte("p"), Body: process.AppendArrival(nil, a)})
+	}
+	joins(observer)
+	r.restart()
+	r.pass(10)
+	var d ProcessDescription
+	r.m.DescribeProcess(1, "p", PartOptions{Why: true}, &d)
+	if len(d.Reasons) != 1 || d.Reasons[0].Code != process.CodeNoCandidate || !d.Reasons[0].Blocked {
+		t.Errorf("%+v", d.Reasons)
+	}
+	if h, _ := r.m.ListHoldings(r.ids[0], 0, 0, nil); len(h) != 1 || h[0].Role != "observer" {
+		t.Errorf("%+v", h)
+	}
+	observer.Candidate = true
+	joins(observer)
+	r.opensNext()
+	if h, _ := r.m.ListHoldings(r.ids[0], 0, 0, nil); len(h) != 1 || h[0].Role != "coordinator" {
+		t.Errorf("%+v", h)
+	}
+}
+
+// TestCase31ProcessesOfOneSessionAreIndependent: the round of one goes on while another has the next epoch.
+func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
+	r := running(t, 2, processSpec)
+	epoch := r.epoch()
+	for i := range 2 {
+		r.as(i, Command{Kind: CmdProcessJoin, Name: []byte("q"), Body: process.AppendArrival(nil, process.Arrival{
+			Joining: process.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
+		})})
+	}
+	r.pass(10)
+	var page []protocol.ProcessSummary
+	if page, _, _ = r.m.ListProcesses(1, "", "", 0, page); len(page) != 2 || page[0].Epoch != epoch ||
+		page[0].State != protocol.ProcessIsRunning || page[1].State != protocol.ProcessIsPreparing ||
+		string(page[1].Coordinator) != "m" {
+		t.Errorf("%+v", page)
+	}
+	r.broadcastTo(0, 1)
+	r.expect(1, "request ")
+}
+
+// TestCase34APayloadIsInTheLogOnce: a request to 1,000 members is hardly longer than its payload there; and a reply is
+// short.
+func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
+	r := running(t, 1000, processSpec)
+	r.do(r.requestToAll(1024))
+	bytes := func() int { return len(AppendBatch(nil, &r.one)) }
+	if n := bytes(); n > 1024+80 {
+		t.Errorf("a request takes %d bytes", n)
+	}
+	r.in(700, CmdProcessReply, Command{Timeout: uint64(r.result().Order), Count: 3, Data: make([]byte, 100)})
+	if n := bytes(); n > 100+70 {
+		t.Errorf("a reply takes %d bytes", n)
+	}
+}
+
+// TestCase35AMemberIsKicked: it hears why, also where it asks for something, and may join again.
+func TestCase35AMemberIsKicked(t *testing.T) {
+	r := running(t, 2, processSpec)
+	act := process.Act{Verb: process.VerbKick, Member: uint64(r.members[1]), Author: "op", Reason: "misbehaves"}
+	r.do(Command{Kind: CmdProcessAct, Node: 1, Name: []byte("p"), Body: process.AppendAct(nil, act)})
+	const why = "kicked by op: misbehaves; join again"
+	lost := slices.IndexFunc(r.out.List, func(e Effect) bool { return e.Kind == EffectLost })
+	if e := r.out.List[lost]; e.Object != KindProcess || e.Body != why || e.Session != r.ids[1] ||
+		e.Order != r.members[1] || e.Name != "p" {
+		t.Errorf("%+v", e)
+	}
+	r.expect(1, why)
+	r.in(1, CmdProcessPrepared, Command{})
+	r.refused(protocol.StatusNotFound, why)
+	before := r.members[1]
+	if e := r.join(1, process.Arrival{}); e.Status != protocol.StatusSuccess || e.Order <= before {
+		t.Errorf("%v %s", e.Status, e.Body)
+	}
+	r.opensNext()
+	r.expect(1, "prepare")
+	var d ProcessDescription
+	if r.m.DescribeProcess(1, "p", PartOptions{Part: "acts", After: 1, Limit: 1}, &d); len(d.Rows) != 1 || d.More {
+		t.Fatalf("%+v", d)
+	}
+	var row protocol.ProcessActRow
+	if err := protocol.ReadRecord(d.Rows[0].Body, &row); err != nil || row.Verb != protocol.ProcessKick ||
+		string(row.Member) != "m1" || d.Rows[0].ID != 2 {
+		t.Errorf("%+v %v", row, err)
+	}
+}
+
+// TestAProcessIsDeleted: with members only by force. Who watches and who asks hears of it.
+func TestAProcessIsDeleted(t *testing.T) {
+	r := running(t, 2, processSpec)
+	remove := Command{Kind: CmdProcessDelete, Node: 1, Name: []byte("p")}
+	r.do(remove)
+	r.refused(protocol.StatusPreconditionFailed, "force")
+	remove.Flags = FlagForce
+	r.do(remove)
+	if lost := r.effects(EffectLost); r.result().Status != protocol.StatusSuccess || !slices.Equal(lost, []int{0, 1}) {
+		t.Errorf("%v, and %v have lost", r.result().Status, lost)
+	}
+	var delta Delta
+	if kind := r.m.Changes(Ref{Kind: KindProcess, Node: 1, Name: "p", View: "results"}, 1, &delta); kind !=
+		DeltaAbsent {
+		t.Errorf("who watches results is reported %d", kind)
+	}
+	r.expect(1, noProcess)
+	r.in(1, CmdInboxAck, Command{Term: 1, Count: 1})
+	r.refused(protocol.StatusNotFound, noProcess)
+	if u := r.m.Count(); u.Links != 0 || u.OfKind[KindProcess] != 0 || level.Newest == 0 {
+		t.Errorf("%+v", u)
+	}
+}
+
+// TestAnInboxIsSentAsFarAsItIsAcknowledged: what is on its way counts, and one item goes however long it is.
+func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
+	r := running(t, 2, processSpec)
+	for range 4 {
+		r.broadcast(0, process.ToOthers, strings.Repeat("x", 1000))
+	}
+	reads := func(after uint64, most, want int) {
+		t.Helper()
+		list, _, a := r.m.Inbox(1, []byte("p"), r.ids[1], r.members[1], after, most, nil)
+		if len(list) != want || a.Status != protocol.StatusSuccess {
+			t.Errorf("%d items are sent behind %d, %v", len(list), after, a)
+		}
+	}
+	acked := r.hosted().Member(uint64(r.members[1])).Acked()
+	reads(acked, 1, 1)
+	reads(acked, 2500, 2)
+	reads(acked+2, 2000, 0)
+	reads(acked+2, 2500, 1)
+	r.in(1, CmdInboxAck, Command{Count: acked + 2})
+	if to := r.effects(EffectInbox); !slices.Equal(to, []int{1}) {
+		t.Errorf("that there is room is reported to %v", to)
+	}
+	reads(acked+2, 2500, 2)
+	if r.in(1, CmdInboxAck, Command{Count: acked + 4}); len(r.effects(EffectInbox)) != 0 {
+		t.Error("an empty inbox is reported")
+	}
+	if _, _, a := r.m.Inbox(1, []byte("p"), r.ids[0], r.members[1], 0, 1, nil); a.Status != protocol.StatusNotFound {
+		t.Errorf("the inbox of another session's member: %v", a)
+	}
+}
