@@ -33,8 +33,8 @@ func (t *trial) recordFinalState(ctx context.Context) {
 	t.expect(ctx, t.checkSessions)
 	t.expect(ctx, t.checkDropped)
 	t.expect(ctx, t.checkStaticData)
-	if t.rollouts != nil {
-		t.rollouts.ReadEnd(ctx)
+	for _, o := range t.operators {
+		o.ReadEnd(ctx)
 	}
 	t.checkCounters()
 }

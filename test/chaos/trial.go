@@ -35,7 +35,7 @@ type trial struct {
 	// finalTimeout is how long it may take, when all faults are over and no program works any more, until all clients
 	// know the final state.
 	finalTimeout time.Duration
-	rollouts     *workload.RolloutOperator // nil where there are none
+	operators    []workload.Operator // of rollouts and processes; none where residents work
 	lies         map[Kind]func(*trial, Fault) func()
 
 	mu          sync.Mutex // guards what follows
@@ -62,7 +62,7 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 		random := t.act.random(10 + i)
 		a := Assignment{
 			Think:    workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
-			Rollouts: true,
+			Crews: true,
 		}
 		for range 4 + random.IntN(4) {
 			a.Timeouts = append(a.Timeouts, workload.Pick(random, timeouts...))
@@ -74,9 +74,11 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	var work sync.WaitGroup
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	t.rollouts = t.newRolloutOperator()
+	t.operators = t.newOperators()
 	work.Go(func() { t.operate(working) })
-	work.Go(func() { t.rollouts.Operate(working) })
+	for _, o := range t.operators {
+		work.Go(func() { o.Operate(working) })
+	}
 	if t.act.Batches > 0 { // otherwise hosts save hardly any snapshots
 		work.Go(func() { t.killInSnapshots(working) })
 	}
@@ -107,7 +109,7 @@ func (t *trial) close(ctx context.Context) (stopped history.Time) {
 		}
 	}
 	stopped = t.record.Now()
-	t.finishRollouts(ctx)
+	t.finishOperators(ctx)
 	t.recordFinalState(ctx)
 	for _, c := range t.clients {
 		if err := c.close(); err != nil {

@@ -30,8 +30,8 @@ type Assignment struct {
 	Watched     []string          `json:"watched"`
 	Think       time.Duration     `json:"think"`
 	Grace       time.Duration     `json:"grace"` // of the node
-	// Rollouts: the client works with the rollouts of the node besides.
-	Rollouts bool `json:"rollouts"`
+	// Crews: the client works with the rollouts and processes of the node besides.
+	Crews bool `json:"crews"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
 }
@@ -57,16 +57,21 @@ func startWorkers(a Assignment, to workload.Collector) *workers {
 			return rand.New(rand.NewPCG(a.Seed, uint64(a.Client*1000+a.Incarnation*100+program)))
 		},
 	}}
-	if a.Rollouts {
-		w.Rollouts = &workload.RolloutWorkers{
-			Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: rolloutThink, Pace: rolloutPace,
-			Random: func(worker int) *rand.Rand {
-				return rand.New(rand.NewPCG(a.Seed, uint64(1_000_000+a.Client*1000+a.Incarnation*100+worker)))
-			},
-		}
+	if a.Crews {
+		w.Rollouts, w.Processes = newCrew(a, r, 1_000_000), newCrew(a, r, 2_000_000)
 	}
 	w.Start()
 	return w
+}
+
+// newCrew returns what works with rollouts or with processes, and draws from the parts behind a number.
+func newCrew(a Assignment, r *recorder, part int) *workload.Crew {
+	return &workload.Crew{
+		Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: crewThink, Pace: crewPace,
+		Random: func(worker int) *rand.Rand {
+			return rand.New(rand.NewPCG(a.Seed, uint64(part+a.Client*1000+a.Incarnation*100+worker)))
+		},
+	}
 }
 
 // dialer connects by routes.

@@ -32,6 +32,8 @@ type Plan struct {
 	Faults  []Fault
 	// Rollouts is the pace of rollouts that clients work with; 0 for none.
 	Rollouts time.Duration
+	// Processes is the pace of coordination processes that clients work with; 0 for none.
+	Processes time.Duration
 	// Operator: there is an operator, who ends sessions, alters nodes and drops them.
 	Operator bool
 	// Recovery is how long after the end of all faults the final state is recorded.
@@ -105,15 +107,21 @@ func Draw(seed uint64) Plan {
 	}
 	p.Faults = drawFaults(random, &p,
 		workload.Pick(random, noFaults, fewFaults, fewFaults, manyFaults, manyFaults, manyFaults), pace)
-	if seed%3 == 0 && p.Quotas == (shard.Limits{}) {
-		p.Rollouts = 1
+	if p.Quotas == (shard.Limits{}) {
+		objects := time.Duration(1)
 		if p.LongDay() {
-			p.Rollouts = 5
+			objects = 5
+		}
+		switch seed % 3 {
+		case 0:
+			p.Rollouts = objects
+		case 1:
+			p.Processes = objects
 		}
 	}
 	// The longest timeout and grace by the slowest clock, the sweep that finds what every message missed, and
 	// the time in which clients find their hosts again.
-	p.Recovery = 75*time.Second + 30*p.Rollouts*time.Second
+	p.Recovery = 75*time.Second + 30*(p.Rollouts+p.Processes)*time.Second
 	return p
 }
 

@@ -28,8 +28,8 @@ type process struct {
 	sessions []uint64 // that have not ended, for the operator to end
 }
 
-// leastRolloutThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
-const leastRolloutThink = 200 * time.Millisecond
+// leastCrewThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
+const leastCrewThink = 200 * time.Millisecond
 
 // start starts the process, unless it runs.
 func (p *process) start() {
@@ -54,17 +54,24 @@ func (p *process) start() {
 		Random:       func(program int) *rand.Rand { return p.world.random(part + 10_000*(program+1)) },
 		FirstWatcher: p.id*10_000 + p.starts*100,
 	}
-	if pace := p.world.plan.Rollouts; pace != 0 {
-		p.workers.Rollouts = &workload.RolloutWorkers{
-			Recorder: p.workers.Recorder, Node: path, Number: p.id, Timeout: p.plan.Timeouts[0], Pace: pace,
-			Think:  min(max(p.plan.Think, leastRolloutThink), pace*time.Second),
-			Random: func(worker int) *rand.Rand { return p.world.random(part + 1_000_000*worker) },
-		}
-	}
+	p.workers.Rollouts = p.crew(p.world.plan.Rollouts, part, 1_000_000)
+	p.workers.Processes = p.crew(p.world.plan.Processes, part, 3_000_000)
 	for range p.plan.Watchers {
 		p.workers.Watched = append(p.workers.Watched, workload.Pick(random, targets...).Name)
 	}
 	p.workers.Start()
+}
+
+// crew returns what works with rollouts or processes at a pace, nil for 0.
+func (p *process) crew(pace time.Duration, part, step int) *workload.Crew {
+	if pace == 0 {
+		return nil
+	}
+	return &workload.Crew{
+		Recorder: p.workers.Recorder, Node: path, Number: p.id, Timeout: p.plan.Timeouts[0], Pace: pace,
+		Think:  min(max(p.plan.Think, leastCrewThink), pace*time.Second),
+		Random: func(worker int) *rand.Rand { return p.world.random(part + step*worker) },
+	}
 }
 
 // running returns the workers, nil while the process does not run.

@@ -37,17 +37,17 @@ const realTimeLimit = 5 * time.Minute
 // totals is what worlds amounted to.
 type totals struct {
 	worlds, operations, views atomic.Int64
-	targets                   atomic.Int64 // that instances of rollouts were shown
+	targets, calls            atomic.Int64 // that instances of rollouts were shown; of handlers of processes
 	simulated                 atomic.Int64
 	undecided                 atomic.Int64
 }
 
 func (t *totals) String() string {
-	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d targets, " +
+	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d targets, %d calls, " +
 		"%d of %d semaphores' orders undecided"
 	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
-		t.targets.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
+		t.targets.Load(), t.calls.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
 }
 
 // run plays a plan and returns its history.
@@ -76,6 +76,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	sum.operations.Add(int64(len(h.Operations)))
 	sum.views.Add(int64(len(h.Views)))
 	sum.targets.Add(int64(len(h.Targets)))
+	sum.calls.Add(int64(len(h.Calls)))
 	return h
 }
 

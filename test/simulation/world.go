@@ -32,8 +32,9 @@ type world struct {
 	times      *times
 	network    *network
 	clients    []*process
-	rollouts   *workload.RolloutOperator // nil where there are none
-	background sync.WaitGroup            // the operators and the faults
+	operators  []workload.Operator // of rollouts and processes
+	desks      []*client.Client    // of operators
+	background sync.WaitGroup      // the operators and the faults
 	began      time.Time
 
 	mu   sync.Mutex // guards what follows
@@ -163,7 +164,7 @@ func (w *world) work() {
 	for _, c := range w.clients {
 		c.start()
 	}
-	w.startRollouts(ctx)
+	w.startOperators(ctx)
 	if w.plan.Operator {
 		w.background.Go(func() { w.operate(ctx, w.random(500)) })
 	}
@@ -182,7 +183,7 @@ func (w *world) work() {
 	}
 	w.background.Wait()
 	w.cluster.Net().HealAll()
-	w.finishRollouts()
+	w.finishOperators()
 	time.Sleep(w.plan.Recovery)
 }
 
@@ -267,7 +268,7 @@ func (w *world) end() {
 		w.record.Final(o.Semaphore, *o.Found, watchers, false)
 	}
 	w.checkSessions(ctx, c)
-	w.readRollouts()
+	w.readOperators()
 	for _, p := range w.clients {
 		p.checkOneShotWatches(revisions)
 		p.close()

@@ -31,6 +31,9 @@ type Recorder interface {
 	Target(t history.Target)
 	// Joined records that an instance has joined a rollout, or takes part no more where it has no session.
 	Joined(j history.Joined)
+	// Report records something besides, and returns the number of its entry. Replace replaces what has a number.
+	Report(e history.Entry) (number uint64)
+	Replace(number uint64, e history.Entry)
 	// Note records a finding.
 	Note(format string, args ...any)
 }

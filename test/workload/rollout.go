@@ -2,11 +2,7 @@ package workload
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -44,105 +40,25 @@ func Rollouts(pace time.Duration) map[string]rollout.Spec {
 // maxKept is the most versions that a rollout keeps.
 const maxKept = 1024
 
-// RolloutWorkers are what works with rollouts in one client process, with sessions of its own. The exported fields are
-// set before Start.
-type RolloutWorkers struct {
-	Client   *client.Client
-	Recorder Recorder
-	Node     string
-	Number   int           // of the client
-	Timeout  time.Duration // of sessions
-	Think    time.Duration // the mean pause between two things that a worker does
-	Pace     time.Duration // that of Rollouts
-	// Random returns what the worker of an index draws from.
-	Random func(worker int) *rand.Rand
-
-	calm  atomic.Bool // nothing fails any more, and no version comes
-	stop  context.CancelFunc
-	group sync.WaitGroup
-}
-
-// Start begins the work, for the rollouts that there are or will be.
-func (w *RolloutWorkers) Start() {
-	var ctx context.Context
-	ctx, w.stop = context.WithCancel(context.Background())
-	n := 0
-	next := func() worker {
-		n++
-		return worker{RolloutWorkers: w, random: w.Random(n), number: n}
-	}
+// StartRollouts begins the work with the rollouts that there are or will be.
+func (c *Crew) StartRollouts() {
+	c.begin()
 	for _, name := range []string{"published", "asked"} {
-		locations := Rollouts(w.Pace)[name].Locations
+		locations := Rollouts(c.Pace)[name].Locations
 		for i := range 2 { // so that two clients have instances everywhere
-			instance := &instance{worker: next(), polls: (w.Number+i)%3 == 0}
-			instance.name, instance.location = name, locations[(2*w.Number+i)%len(locations)].Name
-			w.group.Go(func() { instance.run(ctx) })
+			instance := &instance{worker: c.next(name), polls: (c.Number+i)%3 == 0}
+			instance.location = locations[(2*c.Number+i)%len(locations)].Name
+			c.run(instance.run)
 		}
 	}
-	publisher, source, checker := next(), next(), next()
-	publisher.name, source.name, checker.name = "published", "asked", "published"
-	w.group.Go(func() { publisher.publish(ctx) })
-	w.group.Go(func() { source.offer(ctx) })
-	w.group.Go(func() { checker.check(ctx) })
-}
-
-// Calm ends what stands in the way of versions: from now on nothing fails, and no version is published or made.
-// Instances, sources and checkers stay.
-func (w *RolloutWorkers) Calm() { w.calm.Store(true) }
-
-// Close ends the work, before the client ends.
-func (w *RolloutWorkers) Close() {
-	w.stop()
-	w.group.Wait()
-}
-
-// worker is one goroutine that works with a rollout.
-type worker struct {
-	*RolloutWorkers
-	random *rand.Rand
-	number int
-	name   string // of the rollout
-	marks  int
+	publisher, source, checker := c.next("published"), c.next("asked"), c.next("published")
+	c.run(publisher.publish)
+	c.run(source.offer)
+	c.run(checker.check)
 }
 
 // of names the rollout in the history.
 func (w *worker) of() history.Rollout { return history.Rollout{Node: w.Node, Name: w.name} }
-
-// inSessions works in one session after the other, until the context ends.
-func (w *worker) inSessions(ctx context.Context, work func(ctx context.Context, s *client.Session)) {
-	for ctx.Err() == nil {
-		s, err := w.Client.Session(ctx, w.Node, client.SessionTimeout(w.Timeout))
-		if err != nil {
-			w.pause(ctx)
-			continue
-		}
-		closed := w.Recorder.Session(s, history.Session{ID: s.ID(), Node: w.Node, Timeout: w.Timeout})
-		working, cancel := context.WithCancel(ctx)
-		end := context.AfterFunc(s.Context(), cancel)
-		work(working, s)
-		end()
-		cancel()
-		if ctx.Err() != nil {
-			return // the session ends with its client
-		}
-		closed()
-		closing, cancel := context.WithTimeout(ctx, time.Second)
-		_ = s.Close(closing) // one that reaches no host leaves the session to its timeout
-		cancel()
-	}
-}
-
-// pause waits for a while, and reports whether the context let it.
-func (w *worker) pause(ctx context.Context) bool { return Sleep(ctx, UpTo(w.random, 2*w.Think)) }
-
-// one reports whether something happens that happens one time of so many, while it is not calm.
-func (w *worker) one(of int) bool { return w.random.IntN(of) == 0 && !w.calm.Load() }
-
-// mark is what is published or done once.
-func (w *worker) mark(s *client.Session, kind string) string {
-	w.marks++
-	return fmt.Sprintf("%s-%x-%d", kind, s.ID(), w.marks)
-}
 
 // What marks of versions begin with that cannot be used, or that no gate lets through.
 const (

@@ -9,28 +9,19 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// ReadEnd records what the rollouts have decided, as soon as all is as it has to be in the end, or when the context
-// ends.
+// ReadEnd implements Operator.
 func (o *RolloutOperator) ReadEnd(ctx context.Context) {
 	for _, name := range rolloutNames {
 		of := history.Rollout{Node: o.Node, Name: name}
-		for {
-			asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), operatorTimeout)
-			f, err := o.read(asked, name)
-			cancel()
+		err := readUntil(ctx, func(ctx context.Context) error {
+			f, err := o.read(ctx, name)
 			if err == nil {
 				o.Record.Rollout(f)
 			}
-			if err == nil && len(o.Record.NotConverged(of)) == 0 {
-				break
-			}
-			if Sleep(ctx, retryPause) {
-				continue
-			}
-			if err != nil {
-				o.Record.Note("in the end %v cannot be read: %v", of, err)
-			}
-			break
+			return err
+		}, func() bool { return len(o.Record.NotConverged(of)) > 0 })
+		if err != nil {
+			o.Record.Note("in the end %v cannot be read: %v", of, err)
 		}
 	}
 }

@@ -2,9 +2,7 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -12,44 +10,28 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// RolloutOperator makes the rollouts of a test, acts on them, and reads in the end what they have decided.
-type RolloutOperator struct {
-	Client *client.Client
-	Record *history.Recorder
-	Node   string
-	Pace   time.Duration // that of Rollouts
-	Random *rand.Rand
-	acts   int
-}
+// RolloutOperator is the Operator of rollouts.
+type RolloutOperator struct{ Desk }
+
+var _ Operator = (*RolloutOperator)(nil)
 
 // rolloutNames are those of Rollouts in an order that does not change.
 var rolloutNames = []string{"published", "asked"}
 
-// operatorTimeout is that of an operator's requests, operatorSession that of its sessions.
-const (
-	operatorTimeout = 20 * time.Second
-	operatorSession = 5 * time.Second
-)
-
-// Make makes the rollouts, however often that has to be tried. It returns false where the context ends before.
+// Make implements Operator.
 func (o *RolloutOperator) Make(ctx context.Context) bool {
 	specs := Rollouts(o.Pace)
 	for _, name := range rolloutNames {
-		err := client.ErrUnavailable
-		for err != nil && !errors.Is(err, client.ErrAlreadyExists) {
-			if ctx.Err() != nil {
-				return false
-			}
-			try, cancel := context.WithTimeout(ctx, operatorTimeout)
-			err = rollout.Of(o.Client, o.Node, name).Create(try, specs[name], rollout.By{Reason: "made"})
-			cancel()
-			Sleep(ctx, retryPause)
+		if !o.made(ctx, func(ctx context.Context) error {
+			return rollout.Of(o.Client, o.Node, name).Create(ctx, specs[name], rollout.By{Reason: "made"})
+		}) {
+			return false
 		}
 	}
 	return true
 }
 
-// Operate acts on the rollouts now and then, until the context ends.
+// Operate implements Operator.
 func (o *RolloutOperator) Operate(ctx context.Context) {
 	if !o.Make(ctx) {
 		return
@@ -117,21 +99,15 @@ func (o *RolloutOperator) request(
 	ctx context.Context, name string, r history.Request,
 	make func(context.Context, *rollout.Rollout, *history.Request) error,
 ) bool {
-	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
-	defer cancel()
-	s, err := o.Client.Session(ctx, o.Node, client.SessionTimeout(operatorSession))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = s.Close(ctx) }() // or it ends by itself
-	r.Rollout, r.Session, r.Called = history.Rollout{Node: o.Node, Name: name}, s.ID(), o.Record.Now()
-	r.Outcome, r.Error = OutcomeOf(make(ctx, rollout.In(s, name), &r))
-	o.Record.Request(r)
+	o.inSession(ctx, func(ctx context.Context, s *client.Session) {
+		r.Rollout, r.Session, r.Called = history.Rollout{Node: o.Node, Name: name}, s.ID(), o.Record.Now()
+		r.Outcome, r.Error = OutcomeOf(make(ctx, rollout.In(s, name), &r))
+		o.Record.Request(r)
+	})
 	return r.Outcome == history.Done
 }
 
-// Finish takes away whatever holds the rollouts up, and publishes a last version of each. It returns false where the
-// context ends before. The faults are over by then, and the workers calm.
+// Finish implements Operator. What it begins last is a version of each rollout.
 func (o *RolloutOperator) Finish(ctx context.Context) bool {
 	if !o.Make(ctx) {
 		return false
@@ -142,17 +118,13 @@ func (o *RolloutOperator) Finish(ctx context.Context) bool {
 		for _, l := range specs[name].Locations {
 			all = append(all, l.Name)
 		}
-		for _, step := range []func() bool{
+		if !untilDone(ctx,
 			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Unbypass, Locations: all}) },
 			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Resume}) },
 			func() bool { return o.do(ctx, name, rollout.Act{Verb: rollout.Promote}) },
 			func() bool { return o.publishLast(ctx, name) },
-		} {
-			for !step() {
-				if !Sleep(ctx, retryPause) {
-					return false
-				}
-			}
+		) {
+			return false
 		}
 	}
 	return true

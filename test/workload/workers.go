@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +27,9 @@ type Workers struct {
 	// Watched are the semaphores that are followed, by a watcher each. Watchers are numbered from FirstWatcher on.
 	Watched      []string
 	FirstWatcher int
-	// Rollouts, if it is set, works with rollouts besides. Its Client is set when there is one.
-	Rollouts *RolloutWorkers
+	// Rollouts and Processes, if they are set, work with rollouts and processes besides. Their Client is set when there is
+	// one.
+	Rollouts, Processes *Crew
 
 	stopPrograms context.CancelFunc
 	stopWatchers context.CancelFunc // watchers go on after the programs have ended
@@ -63,9 +65,14 @@ func (w *Workers) run(work, watch context.Context) {
 		w.programs = append(w.programs, p)
 		w.working.Go(func() { p.Run(work) })
 	}
+	for _, crew := range w.crews() {
+		crew.Client = c
+	}
 	if w.Rollouts != nil {
-		w.Rollouts.Client = c
-		w.Rollouts.Start()
+		w.Rollouts.StartRollouts()
+	}
+	if w.Processes != nil {
+		w.Processes.StartProcesses()
 	}
 	for i, name := range w.Watched {
 		of := history.Semaphore{Node: w.Node, Name: name}
@@ -73,22 +80,27 @@ func (w *Workers) run(work, watch context.Context) {
 	}
 }
 
-// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and calm instances of
-// rollouts.
+// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and crews, which become
+// calm.
 func (w *Workers) StopPrograms() {
 	w.stopPrograms()
 	w.working.Wait()
-	if w.Rollouts != nil {
-		w.Rollouts.Calm()
+	for _, crew := range w.crews() {
+		crew.Calm()
 	}
+}
+
+// crews are those that there are.
+func (w *Workers) crews() []*Crew {
+	return slices.DeleteFunc([]*Crew{w.Rollouts, w.Processes}, func(c *Crew) bool { return c == nil })
 }
 
 // Close ends the watchers and the client, after StopPrograms.
 func (w *Workers) Close() (err error) {
 	w.stopWatchers()
 	if c := w.Client(); c != nil {
-		if w.Rollouts != nil {
-			w.Rollouts.Close()
+		for _, crew := range w.crews() {
+			crew.Close()
 		}
 		err = c.Close()
 	}

@@ -1,0 +1,40 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+const (
+	// crewPace is that of the rollouts and processes of a node: their delays are about a second.
+	crewPace = 1
+	// crewThink is the mean pause of those that work with them.
+	crewThink = 150 * time.Millisecond
+)
+
+// newOperators returns the operators of the rollouts and the processes of the act.
+func (t *trial) newOperators() []workload.Operator {
+	desk := func(part int) workload.Desk {
+		return workload.Desk{
+			Client: t.direct, Record: t.record, Node: t.node, Pace: crewPace, Random: t.act.random(part),
+		}
+	}
+	return []workload.Operator{
+		&workload.RolloutOperator{Desk: desk(5)}, &workload.ProcessOperator{Desk: desk(6)},
+	}
+}
+
+// finishOperators has operators take away what holds rollouts and processes up, and begin something last.
+func (t *trial) finishOperators(ctx context.Context) {
+	for _, o := range t.operators {
+		finishing, cancel := withRunningTime(ctx, t.finalTimeout)
+		if !o.Finish(finishing) {
+			t.record.Note("no program works any more, and %T could not finish in %v", o, t.finalTimeout)
+		}
+		cancel()
+	}
+}

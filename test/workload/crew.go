@@ -1,0 +1,100 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// Crew is what works with rollouts, or with processes, in one client process, with sessions of its own. The exported
+// fields are set before it starts.
+type Crew struct {
+	Client   *client.Client
+	Recorder Recorder
+	Node     string
+	Number   int           // of the client
+	Timeout  time.Duration // of sessions
+	Think    time.Duration // the mean pause between two things that a worker does
+	Pace     time.Duration // that of Rollouts or Processes
+	// Random returns what the worker of an index draws from.
+	Random func(worker int) *rand.Rand
+
+	calm    atomic.Bool // nothing fails any more, and nothing new begins
+	ctx     context.Context
+	stop    context.CancelFunc
+	group   sync.WaitGroup
+	workers int
+}
+
+// begin is called before the first worker starts.
+func (c *Crew) begin() { c.ctx, c.stop = context.WithCancel(context.Background()) }
+
+// next returns the next worker, with an object of a name.
+func (c *Crew) next(name string) worker {
+	c.workers++
+	return worker{Crew: c, random: c.Random(c.workers), number: c.workers, name: name}
+}
+
+// run has a worker work, until Close.
+func (c *Crew) run(work func(ctx context.Context)) { c.group.Go(func() { work(c.ctx) }) }
+
+// Calm ends what stands in the way: from now on nothing fails, no version is published or made, and no member leaves.
+// Instances, sources, checkers and members stay.
+func (c *Crew) Calm() { c.calm.Store(true) }
+
+// Close ends the work, before the client ends.
+func (c *Crew) Close() {
+	c.stop()
+	c.group.Wait()
+}
+
+// worker is one goroutine that works with an object.
+type worker struct {
+	*Crew
+	random *rand.Rand
+	number int
+	name   string // of the object
+	marks  int
+}
+
+// inSessions works in one session after the other, until the context ends.
+func (w *worker) inSessions(ctx context.Context, work func(ctx context.Context, s *client.Session)) {
+	for ctx.Err() == nil {
+		s, err := w.Client.Session(ctx, w.Node, client.SessionTimeout(w.Timeout))
+		if err != nil {
+			w.pause(ctx)
+			continue
+		}
+		closed := w.Recorder.Session(s, history.Session{ID: s.ID(), Node: w.Node, Timeout: w.Timeout})
+		working, cancel := context.WithCancel(ctx)
+		end := context.AfterFunc(s.Context(), cancel)
+		work(working, s)
+		end()
+		cancel()
+		if ctx.Err() != nil {
+			return // the session ends with its client
+		}
+		closed()
+		closing, cancel := context.WithTimeout(ctx, time.Second)
+		_ = s.Close(closing) // one that reaches no host leaves the session to its timeout
+		cancel()
+	}
+}
+
+// pause waits for a while, and reports whether the context let it.
+func (w *worker) pause(ctx context.Context) bool { return Sleep(ctx, UpTo(w.random, 2*w.Think)) }
+
+// one reports whether something happens that happens one time of so many, while it is not calm.
+func (w *worker) one(of int) bool { return w.random.IntN(of) == 0 && !w.calm.Load() }
+
+// mark is what is published, sent or done once.
+func (w *worker) mark(s *client.Session, kind string) string {
+	w.marks++
+	return fmt.Sprintf("%s-%x-%d", kind, s.ID(), w.marks)
+}
