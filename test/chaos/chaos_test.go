@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/servertest/process"
+	"github.com/signalbox/signalbox/test/history"
 )
 
 var (
@@ -166,6 +167,10 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	}
 	if r.Summary.Targets < 100 {
 		t.Errorf("instances of rollouts were shown %d targets: nothing moved", r.Summary.Targets)
+	}
+	if r.Summary.Calls < 100 || r.Summary.Exchanges[history.Done] < 10 {
+		t.Errorf("%d handlers of processes were called, and exchanges are %v: nothing moved", r.Summary.Calls,
+			r.Summary.Exchanges)
 	}
 	if r.Summary.Saved == 0 || r.Summary.Loads == 0 {
 		t.Errorf("%d snapshots were seen while they were saved, and %d starts had one to load",

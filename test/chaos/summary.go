@@ -23,6 +23,8 @@ type Summary struct {
 	Sessions   map[history.End]int // how they ended
 	Requests   map[history.RequestKind]map[history.Outcome]int
 	Targets    int // that instances of rollouts were shown
+	Calls      int // of handlers of processes
+	Exchanges  map[history.Outcome]int
 	Holds      int
 	Writes     int
 	Views      int
@@ -59,8 +61,8 @@ type FaultSum struct {
 func newSummary() *Summary {
 	return &Summary{
 		Operations: make(map[history.Kind]map[history.Outcome]int), Sessions: make(map[history.End]int),
-		Requests: make(map[history.RequestKind]map[history.Outcome]int),
-		Faults:   make(map[Kind]*FaultSum), Stalls: make(map[string]*StallSum),
+		Requests: make(map[history.RequestKind]map[history.Outcome]int), Exchanges: make(map[history.Outcome]int),
+		Faults: make(map[Kind]*FaultSum), Stalls: make(map[string]*StallSum),
 	}
 }
 
@@ -80,6 +82,10 @@ func (s *Summary) add(h *history.History) {
 	}
 	s.Checked += len(semaphores)
 	s.Targets += len(h.Targets)
+	s.Calls += len(h.Calls)
+	for _, x := range h.Exchanges {
+		s.Exchanges[x.Outcome]++
+	}
 	for i := range h.Requests {
 		r := &h.Requests[i]
 		if s.Requests[r.Kind] == nil {
@@ -188,6 +194,7 @@ func (s *Summary) Print(out io.Writer) {
 		fmt.Fprintf(w, "%s\t%s\n", kind, counts(s.Requests[kind]))
 	}
 	fmt.Fprintf(w, "targets\t%d shown to instances of rollouts\n", s.Targets)
+	fmt.Fprintf(w, "calls\t%d of handlers of processes\nexchanges\t%s\n", s.Calls, counts(s.Exchanges))
 	fmt.Fprintf(w, "sessions\t%s\n\nfault\ttimes\tnot possible\tlongest time without an operation done\n",
 		counts(s.Sessions))
 	for _, kind := range slices.Sorted(maps.Keys(s.Faults)) {

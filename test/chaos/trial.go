@@ -61,7 +61,7 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	for i := range clients {
 		random := t.act.random(10 + i)
 		a := Assignment{
-			Think:    workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
+			Think: workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
 			Crews: true,
 		}
 		for range 4 + random.IntN(4) {

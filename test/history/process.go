@@ -87,8 +87,8 @@ type ChangeKind string
 const (
 	MemberJoins  ChangeKind = "join"
 	MemberLeaves ChangeKind = "leave"
-	// MemberFails and MemberCompletes are what a coordinator returned, or that a member could not prepare. What became of
-	// that it does not hear.
+	// MemberFails and MemberCompletes are what a coordinator returned, or that a member could not prepare. What became
+	// of that it does not hear.
 	MemberFails      ChangeKind = "fail"
 	MemberCompletes  ChangeKind = "complete"
 	MemberIsOut      ChangeKind = "out" // it hears that it was put out

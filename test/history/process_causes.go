@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Causes checks that no epoch opens without a cause: between an epoch and the next one somebody joined, left or was
+// Causes checks that no epoch opens without a cause: between an epoch and the next one a member joined, left or was
 // put out, a session ended, a round was given up, or an operator did something. Each cause is one for one epoch at the
 // most, so a reconnect or a change of leader that opened one would be noticed.
 func Causes(h *History) []string {
@@ -58,8 +58,8 @@ func (x *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint64
 	return opened[len(opened)-1].Epoch
 }
 
-// causesOf returns all that may have opened an epoch of each process. A member has joined before the first epoch that it
-// prepared for, and has gone after the last.
+// causesOf returns all that may have opened an epoch of each process. A member has joined before the first epoch that
+// it prepared for, and has gone after the last.
 func causesOf(h *History) map[Process][]cause {
 	causes, ends := make(map[Process][]cause), removedBy(h)
 	first, last := make(map[memberKey]uint64), make(map[memberKey]uint64)

@@ -14,14 +14,15 @@ func Rounds(h *History) []string {
 			found.add(f.Process, "in the end epoch %d is %s, with %d members and the results %v", f.Epoch, f.State,
 				len(f.Members), f.Results)
 		}
-		found = append(found, checkParts(f)...)
+		found = append(found, checkParts(h, f)...)
 		for _, p := range f.Parts {
 			list := calls[memberKey{f.Process, p.Member}]
 			ended := func(c *ProcessCall) bool {
 				return c.Kind == CallComplete && c.Epoch == f.Epoch && c.Ended != 0
 			}
 			if !slices.ContainsFunc(list, ended) {
-				found.add(f.Process, "in the end member %d has not handled that epoch %d is complete", p.Member, f.Epoch)
+				found.add(f.Process, "in the end member %d has not handled that epoch %d is complete", p.Member,
+					f.Epoch)
 			}
 		}
 	}
@@ -29,7 +30,14 @@ func Rounds(h *History) []string {
 }
 
 // checkParts compares the members of a process with those that believe to be some.
-func checkParts(f *ProcessFinal) (found findings) {
+func checkParts(h *History, f *ProcessFinal) (found findings) {
+	for i := range h.Changes {
+		kicked := func(m FinalMember) bool { return m.Member == h.Changes[i].Member }
+		if c := &h.Changes[i]; c.Kind == OperatorKicks && c.Process == f.Process && c.Outcome == Done &&
+			slices.ContainsFunc(f.Members, kicked) {
+			found.add(f.Process, "in the end %d is a member, and was kicked by %v", c.Member, c.Returned)
+		}
+	}
 	joined := make(map[uint64]bool)
 	for _, p := range f.Parts {
 		joined[p.Member] = true

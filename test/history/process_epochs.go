@@ -137,7 +137,8 @@ func checkKept(h *History, returned map[epochKey]*ProcessChange, shown map[epoch
 		for _, r := range f.Results {
 			kept[r.Epoch] = true
 			if c := returned[epochKey{f.Process, r.Epoch}]; c == nil || c.Mark != r.Mark {
-				found.add(f.Process, "the result of epoch %d is %q, and its coordinator returned %+v", r.Epoch, r.Mark, c)
+				found.add(f.Process, "the result of epoch %d is %q, and its coordinator returned %+v", r.Epoch, r.Mark,
+					c)
 			}
 		}
 		for k, c := range shown {

@@ -56,8 +56,8 @@ func checkRequest(c *ProcessCall, x *Exchange) (found findings) {
 	case x == nil:
 		found.add(c.Process, "member %d handled %q of %d, which no member sent", c.Member, c.Mark, c.From)
 	case x.Epoch != c.Epoch || x.Member != c.From || !x.isFor(c.Member) || x.Called > c.Began:
-		found.add(c.Process, "member %d handled %q of %d in epoch %d at %v; %d sent it in epoch %d at %v to %v", c.Member,
-			c.Mark, c.From, c.Epoch, c.Began, x.Member, x.Epoch, x.Called, x.To)
+		found.add(c.Process, "member %d handled %q of %d in epoch %d at %v; %d sent it in epoch %d at %v to %v",
+			c.Member, c.Mark, c.From, c.Epoch, c.Began, x.Member, x.Epoch, x.Called, x.To)
 	case x.Outcome != Done && x.Outcome != Unknown:
 		found.add(c.Process, "member %d handled %q, which was refused at %v: %s", c.Member, c.Mark, x.Returned, x.Error)
 	}
@@ -76,8 +76,8 @@ func checkReplies(x *Exchange, handled map[handledKey]*ProcessCall) (found findi
 			found.add(x.Process, "%q got the reply %q of member %d, which never handled it", x.Mark, r.Text, r.From)
 		case c.Failed != r.Failed || c.Reply != r.Text && !(r.Failed && strings.Contains(r.Text, c.Reply)) ||
 			c.Began > x.Returned:
-			found.add(x.Process, "%q got the reply %q, failed %v, of member %d at %v, which replied %q, failed %v, at %v",
-				x.Mark, r.Text, r.Failed, r.From, x.Returned, c.Reply, c.Failed, c.Began)
+			found.add(x.Process, "%q got the reply %q, failed %v, of member %d at %v, which replied %q, failed %v, "+
+				"at %v", x.Mark, r.Text, r.Failed, r.From, x.Returned, c.Reply, c.Failed, c.Began)
 		}
 		from[r.From] = true
 	}

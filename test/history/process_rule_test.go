@@ -41,7 +41,8 @@ func coordinated(alter func(*history.History)) *history.History {
 			Members: []history.FinalMember{{older, inOlder, secondEpoch}, {newer, inNewer, secondEpoch}},
 			Results: []history.FinalResult{{firstEpoch, "r10"}, {secondEpoch, "r20"}},
 			Parts: []history.ProcessPart{
-				{Process: workers, Member: older, Session: inOlder}, {Process: workers, Member: newer, Session: inNewer},
+				{Process: workers, Member: older, Session: inOlder},
+				{Process: workers, Member: newer, Session: inNewer},
 			},
 		}},
 	}
@@ -55,7 +56,9 @@ func coordinated(alter func(*history.History)) *history.History {
 // addRound adds a round in which the coordinator sends a request to both members, and the newer one to the coordinator.
 func addRound(h *history.History, epoch uint64, at, done history.Time, result string) {
 	for _, m := range []uint64{older, newer} {
-		prepare := history.ProcessCall{Kind: history.CallPrepare, Coordinator: older, Size: 2, View: []uint64{older, newer}}
+		prepare := history.ProcessCall{
+			Kind: history.CallPrepare, Coordinator: older, Size: 2, View: []uint64{older, newer},
+		}
 		call(h, m, epoch, at+history.Time(m), prepare)
 	}
 	call(h, older, epoch, at+10, history.ProcessCall{Kind: history.CallCoordinate})
@@ -75,7 +78,8 @@ func addRound(h *history.History, epoch uint64, at, done history.Time, result st
 		}
 		h.Exchanges = append(h.Exchanges, x)
 	}
-	completes := changed(history.MemberCompletes, done, history.ProcessChange{Member: older, Epoch: epoch, Mark: result})
+	completes := changed(history.MemberCompletes, done,
+		history.ProcessChange{Member: older, Epoch: epoch, Mark: result})
 	completes.Outcome = history.Unknown
 	h.Changes = append(h.Changes, completes)
 	for _, m := range []uint64{older, newer} {
@@ -147,7 +151,8 @@ func TestRulesOfProcesses(t *testing.T) {
 			prepare.Place, request.Place = request.Place, prepare.Place
 		}},
 		{"a request comes after the end of its round", "handlers", func(h *history.History) {
-			request, end := callOf(h, history.CallRequest, newer, firstEpoch), callOf(h, history.CallComplete, newer, firstEpoch)
+			request := callOf(h, history.CallRequest, newer, firstEpoch)
+			end := callOf(h, history.CallComplete, newer, firstEpoch)
 			request.Place, end.Place = end.Place, request.Place
 		}},
 		{"two handlers run at once", "handlers", func(h *history.History) {
@@ -182,7 +187,7 @@ func TestRulesOfProcesses(t *testing.T) {
 			callOf(h, history.CallPrepare, older, firstEpoch).View = []uint64{newer, 3}
 		}},
 		{"an older candidate does not coordinate", "handlers", func(h *history.History) {
-			h.Changes = append(h.Changes, changed(history.MemberJoins, 50, history.ProcessChange{Member: 0, Candidate: true}))
+			h.Changes = append(h.Changes, changed(history.MemberJoins, 50, history.ProcessChange{Candidate: true}))
 			for _, m := range []uint64{older, newer} {
 				callOf(h, history.CallPrepare, m, firstEpoch).Size = 3
 			}
@@ -265,7 +270,9 @@ func TestRulesOfProcesses(t *testing.T) {
 		{"a result that is too old is not kept", "", func(h *history.History) {
 			h.Processes[0].Results, h.Processes[0].Kept = h.Processes[0].Results[1:], 1
 		}},
-		{"a round is cancelled for some and complete for others", "epochs", func(h *history.History) { cancelled(h, newer) }},
+		{"a round is cancelled for some and complete for others", "epochs", func(h *history.History) {
+			cancelled(h, newer)
+		}},
 		{"a round is cancelled for who leaves, and complete for others", "", func(h *history.History) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c history.ProcessCall) bool {
 				return c.Member == newer && c.Epoch == secondEpoch
@@ -307,6 +314,9 @@ func TestRulesOfProcesses(t *testing.T) {
 		}},
 		{"a member is none any more", "rounds", func(h *history.History) {
 			h.Processes[0].Members = h.Processes[0].Members[:1]
+		}},
+		{"a member that was kicked is one still", "rounds", func(h *history.History) {
+			h.Changes = append(h.Changes, changed(history.OperatorKicks, 3000, history.ProcessChange{Member: newer}))
 		}},
 		{"a completion is not confirmed", "rounds", func(h *history.History) {
 			h.Processes[0].Members[1].Completed = firstEpoch

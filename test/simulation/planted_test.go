@@ -23,7 +23,7 @@ var planted = []struct {
 	make func() *simulation.Bug
 	// shape, if it is set, makes a world of the plan in which it matters.
 	shape func(*simulation.Plan)
-	// rule, if it is set, is the one that must notice it: in worlds with rollouts.
+	// rule, if it is set, is the one that must notice it: in worlds with rollouts or processes.
 	rule string
 }{
 	{name: "a barrier passes without a quorum", seed: 2, make: freshnessOff},
@@ -86,6 +86,25 @@ var planted = []struct {
 	{name: "the session of an instance that is over counts", seed: 1, make: func() *simulation.Bug {
 		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
 	}, shape: rolloutsElsewhere, rule: "converged"},
+
+	{name: "an acknowledgement opens an epoch", seed: 1, make: restartsByAcks, shape: processes, rule: "causes"},
+	{name: "a kick is a restart", seed: 1, make: kicksRestart, shape: processes, rule: "rounds"},
+	{name: "a candidate is none", seed: 1, make: observersByChance, shape: processes, rule: "handlers"},
+	{name: "a reply is that of another request", seed: 1, make: previousData(shard.CmdProcessReply, 5),
+		shape: processes, rule: "exchanges"},
+	{name: "a result is that of another round", seed: 1, make: previousData(shard.CmdProcessComplete, 2),
+		shape: processes, rule: "epochs"},
+	{name: "the session of a member that is over counts", seed: 1, make: func() *simulation.Bug {
+		return withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
+	}, shape: processesElsewhere, rule: "rounds"},
+	{name: "an item is not pushed", seed: 1, make: lostItems(3), shape: processes, rule: "rounds"},
+	{name: "an item is pushed in the place of another", seed: 1, make: repeatedItems, shape: processes,
+		rule: "exchanges"},
+	{name: "members hear of two coordinators", seed: 1, make: otherCoordinators, shape: processes, rule: "handlers"},
+	{name: "a member hears in vain that it is none", seed: 1, make: falseEnds, shape: processes, rule: "handlers"},
+	{name: "a failure is a reply", seed: 1, make: failuresAreReplies, shape: processes, rule: "exchanges"},
+	{name: "a broadcast leaves its sender out", seed: 1, make: broadcastsLeaveOneOut, shape: processes,
+		rule: "exchanges"},
 }
 
 // isolations cuts off one of three hosts after the other, each for long. Its clients still reach it, and nothing
@@ -122,7 +141,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 				return
 			}
 			if testing.Short() && x.rule != "" {
-				t.Skip("worlds with rollouts take minutes under the race detector")
+				t.Skip("worlds with rollouts or processes take minutes under the race detector")
 			}
 			for range tries {
 				if f := noticedBy(noticed(t, x.seed, x.make(), x.shape), x.rule); f != nil {

@@ -37,7 +37,8 @@ const realTimeLimit = 5 * time.Minute
 // totals is what worlds amounted to.
 type totals struct {
 	worlds, operations, views atomic.Int64
-	targets, calls            atomic.Int64 // that instances of rollouts were shown; of handlers of processes
+	targets                   atomic.Int64 // that instances of rollouts were shown
+	calls                     atomic.Int64 // of handlers of processes
 	simulated                 atomic.Int64
 	undecided                 atomic.Int64
 }
@@ -158,7 +159,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 }
 
 func TestWorlds(t *testing.T) {
-	long := 40 * time.Second
+	long := 25 * time.Second
 	if testing.Short() {
 		long = 5 * time.Second
 	}

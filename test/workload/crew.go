@@ -29,6 +29,7 @@ type Crew struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	group   sync.WaitGroup
+	ending  sync.WaitGroup // what ends after the client has: members, and what their handlers began
 	workers int
 }
 
@@ -53,6 +54,9 @@ func (c *Crew) Close() {
 	c.stop()
 	c.group.Wait()
 }
+
+// Await waits, when the client has ended, for what ends with it.
+func (c *Crew) Await() { c.ending.Wait() }
 
 // worker is one goroutine that works with an object.
 type worker struct {

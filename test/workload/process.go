@@ -16,8 +16,8 @@ const (
 // processNames are those of Processes in an order that does not change.
 var processNames = []string{waiting, kicking}
 
-// Processes returns the specs of the processes of a test, by their names. A test in which less happens has a larger pace
-// than 1, and longer times.
+// Processes returns the specs of the processes of a test, by their names. A test in which less happens has a larger
+// pace than 1, and longer times.
 func Processes(pace time.Duration) map[string]process.Spec {
 	spec := process.Spec{
 		OpenDelay: 100 * pace * time.Millisecond, MaxOpenDelay: pace * time.Second, KeepResults: resultsKept,

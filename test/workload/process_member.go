@@ -54,6 +54,7 @@ func (m *member) takePart(ctx context.Context, s *client.Session) (again bool) {
 		return joining.Err() == nil
 	}
 	p.takes(false)
+	p.ending.Go(func() { <-in.Done() })
 	p.chat(ctx, in)
 	if ctx.Err() != nil && s.Context().Err() == nil {
 		return false // the client ends: until then it takes part
@@ -247,7 +248,7 @@ func (p *part) process(ctx context.Context, r *process.Round, q *process.Request
 		return nil, nil
 	case drawn < 30:
 		d := q.Defer()
-		p.group.Go(func() {
+		p.ending.Go(func() {
 			if p.sleep(r.Context(), 5*p.Think) {
 				_ = d.Reply(r.Context(), c.Reply) // where it cannot be sent the round is over
 			}

@@ -27,8 +27,8 @@ type Workers struct {
 	// Watched are the semaphores that are followed, by a watcher each. Watchers are numbered from FirstWatcher on.
 	Watched      []string
 	FirstWatcher int
-	// Rollouts and Processes, if they are set, work with rollouts and processes besides. Their Client is set when there is
-	// one.
+	// Rollouts and Processes, if they are set, work with rollouts and processes besides. Their Client is set when there
+	// is one.
 	Rollouts, Processes *Crew
 
 	stopPrograms context.CancelFunc
@@ -103,6 +103,9 @@ func (w *Workers) Close() (err error) {
 			crew.Close()
 		}
 		err = c.Close()
+		for _, crew := range w.crews() {
+			crew.Await()
+		}
 	}
 	w.watching.Wait()
 	return err

@@ -1,0 +1,234 @@
+package simulation_test
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/process"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// processes makes a world of a minute whose clients are members of processes, from the beginning.
+func processes(p *simulation.Plan) {
+	p.Rollouts, p.Processes, p.Operator = 0, 1, true
+	p.Upgrades, p.Quotas, p.Length = nil, shard.Limits{}, time.Minute
+}
+
+// processesElsewhere makes a world with processes in another shard than the sessions of some members, who die.
+func processesElsewhere(p *simulation.Plan) {
+	processes(p)
+	p.Shards, p.Faults = 2, nil
+	for at := 5 * time.Second; at < p.Length; at += 5 * time.Second {
+		p.Faults = append(p.Faults, simulation.Fault{
+			Kind: simulation.ClientDeath, At: at, For: time.Second, Client: len(p.Faults) % len(p.Clients),
+		})
+	}
+}
+
+// altered changes one of so many commands of a kind.
+func altered(kind shard.CommandKind, one int, alter func(*shard.Command)) func() *simulation.Bug {
+	return func() *simulation.Bug {
+		var mu sync.Mutex
+		count := 0
+		return withCommand(kind, func(c *shard.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			if count++; count%one == 0 {
+				alter(c)
+			}
+		})
+	}
+}
+
+// restartsByAcks makes one of so many acknowledgements a restart.
+func restartsByAcks() *simulation.Bug {
+	return altered(shard.CmdInboxAck, 20, func(c *shard.Command) {
+		c.Kind, c.Order, c.Count = shard.CmdProcessAct, 0, 0
+		c.Body = process.AppendAct(nil, process.Act{Verb: process.VerbRestart, Author: "none", Reason: "none"})
+	})()
+}
+
+// kicksRestart makes kicks restarts.
+func kicksRestart() *simulation.Bug {
+	return withCommand(shard.CmdProcessAct, func(c *shard.Command) {
+		if a, err := process.ParseAct(c.Body); err == nil && a.Verb == process.VerbKick {
+			a.Verb, a.Member = process.VerbRestart, 0
+			c.Body = process.AppendAct(nil, a)
+		}
+	})
+}
+
+// observersByChance makes one of three candidates an observer.
+func observersByChance() *simulation.Bug {
+	return altered(shard.CmdProcessJoin, 3, func(c *shard.Command) {
+		if a, err := process.ParseArrival(c.Body); err == nil {
+			a.Candidate = false
+			c.Body = process.AppendArrival(nil, a)
+		}
+	})()
+}
+
+// previousData gives one of so many commands of a kind what the one before had.
+func previousData(kind shard.CommandKind, one int) func() *simulation.Bug {
+	return func() *simulation.Bug {
+		var mu sync.Mutex
+		var before []byte
+		count := 0
+		return withCommand(kind, func(c *shard.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			old := before
+			before = bytes.Clone(c.Data)
+			if count++; count%one == 0 && old != nil {
+				c.Data = old
+			}
+		})
+	}
+}
+
+// pushEncoder encodes all pushes.
+func pushEncoder() *protocol.Encoder {
+	e, kinds := protocol.NewEncoder(), protocol.PushKinds()
+	e.Understands(protocol.ReadKinds(&kinds))
+	return e
+}
+
+// onInboxes changes items that hosts push. A function that returns false loses the push.
+func onInboxes(change func(m *protocol.Inbox, items []protocol.Item) (on bool)) *simulation.Bug {
+	return withInterceptor(func() *interceptor {
+		encoder := pushEncoder()
+		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
+			if a.Kind != protocol.KindInbox || a.Inbox.End.Status != protocol.StatusSuccess {
+				return frame
+			}
+			push := a.Inbox
+			var items []protocol.Item
+			for i := range push.Items.All() {
+				items = append(items, i)
+			}
+			if !change(&push, items) {
+				return nil
+			}
+			push.Items = protocol.Items{}
+			for _, i := range items {
+				push.Items.Append(i)
+			}
+			var buf bytebufferpool.ByteBuffer
+			encoder.Push(&buf, a.ID, &push)
+			return buf.B
+		}}
+	})
+}
+
+// lostItems loses one of so many pushes.
+func lostItems(one int) func() *simulation.Bug {
+	return func() *simulation.Bug {
+		var mu sync.Mutex
+		count := 0
+		return onInboxes(func(*protocol.Inbox, []protocol.Item) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			count++
+			return count%one != 0
+		})
+	}
+}
+
+// repeatedItems gives a member the request before once more in place of the next one of the same epoch, now and then.
+func repeatedItems() *simulation.Bug {
+	var mu sync.Mutex
+	before, count := make(map[uint64]protocol.Item), 0 // by member
+	return onInboxes(func(m *protocol.Inbox, items []protocol.Item) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for k := range items {
+			i := &items[k]
+			if i.Kind != protocol.ItemRequest {
+				continue
+			}
+			old, ok := before[m.MemberID]
+			if count++; ok && old.Epoch == i.Epoch && count%10 == 0 {
+				old.Seq = i.Seq
+				*i = old
+			}
+			old = *i
+			old.Payload = bytes.Clone(i.Payload)
+			before[m.MemberID] = old
+		}
+		return true
+	})
+}
+
+// otherCoordinators lets every third prepare name the member itself as the coordinator.
+func otherCoordinators() *simulation.Bug {
+	return onInboxes(func(m *protocol.Inbox, items []protocol.Item) bool {
+		for k := range items {
+			if i := &items[k]; i.Kind == protocol.ItemPrepare && m.MemberID%3 == 0 {
+				i.Coordinator = m.MemberID
+			}
+		}
+		return true
+	})
+}
+
+// falseEnds lets a member believe now and then that it is none any more.
+func falseEnds() *simulation.Bug {
+	var mu sync.Mutex
+	count := 0
+	return withInterceptor(func() *interceptor {
+		encoder := pushEncoder()
+		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
+			mu.Lock()
+			defer mu.Unlock()
+			if a.Kind != protocol.KindInbox {
+				return frame
+			}
+			if count++; count%50 != 0 {
+				return frame
+			}
+			push := a.Inbox
+			push.Items, push.End.Status = protocol.Items{}, protocol.StatusNotFound
+			var buf bytebufferpool.ByteBuffer
+			encoder.Push(&buf, a.ID, &push)
+			return buf.B
+		}}
+	})
+}
+
+// failuresAreReplies lets a client send failures as replies.
+func failuresAreReplies() *simulation.Bug {
+	return onRequests(protocol.KindProcessReply, func(r *protocol.Request) protocol.RequestMessage {
+		m := r.ProcessReply
+		m.Failed = false
+		return &m
+	})
+}
+
+// broadcastsLeaveOneOut lets a client send what is for all to all others.
+func broadcastsLeaveOneOut() *simulation.Bug {
+	return onRequests(protocol.KindProcessSend, func(r *protocol.Request) protocol.RequestMessage {
+		m := r.ProcessSend
+		if m.Audience == protocol.ToAll {
+			m.Audience = protocol.ToOthers
+		}
+		return &m
+	})
+}
+
+// onRequests changes what clients ask for.
+func onRequests(kind protocol.Kind, change func(*protocol.Request) protocol.RequestMessage) *simulation.Bug {
+	return withInterceptor(func() *interceptor {
+		encoder := protocol.NewEncoder()
+		return &interceptor{request: func(r *protocol.Request, frame []byte) (on, back []byte) {
+			if r.Kind != kind {
+				return frame, nil
+			}
+			return encodeRequest(encoder, r.ID, change(r)), nil
+		}}
+	})
+}
