@@ -67,7 +67,8 @@ type Config struct {
 	Hold time.Duration
 	// Sessions is how many the workload idle holds.
 	Sessions int
-	// Watchers is how many watch: in watch, config and discovery, and the instances in rollout-targets.
+	// Watchers is how many watch: in watch, config and discovery, the instances in rollout-targets,
+	// and the members in process-broadcast and process-epoch.
 	Watchers int
 	// Workers is how many are registered in discovery.
 	Workers int

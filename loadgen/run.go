@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/loadgen/report"
 )
@@ -180,6 +181,12 @@ func (r *run) tidy() {
 			return
 		}
 		_ = rollout.Of(c, r.node, x.Name).Delete(ctx, true)
+	}
+	for x, err := range process.List(ctx, c, r.node, process.Prefix(r.prefix)) {
+		if err != nil {
+			return
+		}
+		_ = process.Of(c, r.node, x.Name).Delete(ctx, true)
 	}
 }
 

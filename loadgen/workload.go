@@ -59,7 +59,8 @@ func init() {
 func everyKind() []*kind {
 	return []*kind{
 		echoKind, lockKind, handoffKind, countingKind, readRelaxedKind, readStrictKind, sessionKind, idleKind,
-		watchKind, discoveryKind, configKind, rolloutTargetsKind, rolloutReportsKind, barrierKind, mixedKind,
+		watchKind, discoveryKind, configKind, rolloutTargetsKind, rolloutReportsKind, barrierKind,
+		processBroadcastKind, processEpochKind, processRoundsKind, mixedKind,
 	}
 }
 

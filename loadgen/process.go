@@ -1,0 +1,297 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/loadgen/report"
+)
+
+// epochDelay is how long a process of a run waits for further changes before an epoch opens: as short as it can be.
+const epochDelay = time.Millisecond
+
+// cast is a process with its members. The first of them coordinates.
+type cast struct {
+	run     *run
+	process *process.Process
+	members []*process.Member
+	// began is called when all are prepared for an epoch, on the coordinator. What it returns completes the round.
+	began func(ctx context.Context, r *process.Round) (any, error)
+	// prepared and completed are called on each member.
+	prepared, completed func(epoch uint64)
+}
+
+// castSizes deals members out to callers: how many each one's process has.
+func castSizes(members, callers int) []int {
+	sizes := make([]int, callers)
+	for i := range sizes {
+		sizes[i] = max(members/callers, 1)
+		if i < members%callers && members > callers {
+			sizes[i]++
+		}
+	}
+	return sizes
+}
+
+// newCast makes the process of a caller, and has its members join.
+func newCast(ctx context.Context, r *run, caller, size int, c *cast) error {
+	c.run, c.members = r, make([]*process.Member, size)
+	name := r.name("process", caller)
+	join := func(ctx context.Context, i int, options ...process.JoinOption) error {
+		s, err := r.session(ctx, i)
+		if err != nil {
+			return err
+		}
+		options = append(options, process.As(instanceName(i)), process.Encoding(process.Raw), process.Existing())
+		c.members[i], err = process.Join(ctx, s, name, c.handler(), options...)
+		return err
+	}
+	s, err := r.session(ctx, 0)
+	if err != nil {
+		return err
+	}
+	c.process = process.In(s, name)
+	spec := process.Spec{OpenDelay: epochDelay, MaxOpenDelay: epochDelay, MinMembers: size}
+	if err := c.process.Create(ctx, spec, process.By{Author: "loadgen"}); err != nil {
+		return err
+	}
+	if err := join(ctx, 0); err != nil {
+		return err
+	}
+	return each(ctx, size-1, func(ctx context.Context, i int) error { return join(ctx, i+1, process.Observer()) })
+}
+
+func (c *cast) handler() process.Handler {
+	return process.Handler{
+		Prepare: func(_ context.Context, r *process.Round) error {
+			c.prepared(r.Epoch())
+			return nil
+		},
+		Coordinate: func(ctx context.Context, r *process.Round) (any, error) { return c.began(ctx, r) },
+		Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+			return marked(minMark, markOf(q.Bytes())), nil
+		},
+		Complete: func(_ context.Context, r *process.Round, _ *process.Result) { c.completed(r.Epoch()) },
+	}
+}
+
+// ignore is for what a workload does not look at.
+func ignore(uint64) {}
+
+// broadcast sends a request to all members, and checks that each has replied once, to this one.
+func (c *cast) broadcast(ctx context.Context, r *process.Round, payload []byte) error {
+	replies, err := r.Broadcast(ctx, payload)
+	if err != nil {
+		return err
+	}
+	from := make(map[uint64]bool, len(replies))
+	for _, reply := range replies {
+		if from[reply.From] || markOf(reply.Bytes()) != markOf(payload) {
+			c.run.broken.addf("member %d of %q replied twice, or to another request", reply.From, c.process.Name())
+		}
+		from[reply.From] = true
+	}
+	if len(from) != len(c.members) {
+		c.run.broken.addf("%d of %d members of %q replied", len(from), len(c.members), c.process.Name())
+	}
+	return nil
+}
+
+var processBroadcastKind = &kind{
+	Info: Info{
+		Name: "process-broadcast",
+		Summary: "the coordinator of a process sends a request to all members, who reply at once; each caller " +
+			"coordinates a process with its share of the members",
+		Operation: "one request to all members, with all replies",
+		Checks:    "that each member replies once, to the request that was sent",
+		Settings:  []string{"watchers", "payload"},
+	},
+	make: func() workload { return &processBroadcast{} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Watchers, 100)
+		orElse(&c.Connections, min(c.Watchers, 10))
+	},
+}
+
+// processBroadcast is exchanges in one round that lasts.
+type processBroadcast struct {
+	plain
+	run   *run
+	casts []*cast
+}
+
+func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
+	pb.run = r
+	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
+		c := &cast{prepared: ignore, completed: ignore, began: untilOver}
+		pb.casts = append(pb.casts, c)
+		if err := newCast(ctx, r, i, size, c); err != nil {
+			return err
+		}
+		if err := pb.caller(i)(ctx); err != nil { // the round begins with it
+			return err
+		}
+	}
+	return nil
+}
+
+// untilOver keeps a round running.
+func untilOver(ctx context.Context, _ *process.Round) (any, error) {
+	process.Yield(ctx, func() { <-ctx.Done() })
+	return nil, context.Cause(ctx)
+}
+
+func (pb *processBroadcast) caller(i int) operation {
+	c, number, payload := pb.casts[i], uint64(0), marked(pb.run.config.Payload, 0)
+	return func(ctx context.Context) error {
+		r, err := c.members[0].Round(ctx)
+		if err != nil {
+			return err
+		}
+		number++
+		mark(payload, number)
+		return c.broadcast(ctx, r, payload)
+	}
+}
+
+func (pb *processBroadcast) report(to *report.Report) { to.Watchers = pb.run.config.Watchers }
+
+var processEpochKind = &kind{
+	Info: Info{
+		Name: "process-epoch",
+		Summary: "epochs of a process follow each other: each caller restarts a process with its share of the " +
+			"members, which opens an epoch after a millisecond",
+		Operation: "one epoch for which all members are prepared",
+		Checks:    "that epochs grow, that every member is prepared for each",
+		Settings:  []string{"watchers"},
+	},
+	make: func() workload { return &processEpochs{} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		orElse(&c.Watchers, 100)
+		orElse(&c.Connections, min(c.Watchers, 10))
+	},
+}
+
+var processRoundsKind = &kind{
+	Info: Info{
+		Name: "process-rounds",
+		Summary: "rounds of a process of three members follow each other: each caller restarts one, whose " +
+			"coordinator sends a request to all and completes the round",
+		Operation: "one round: prepared by all, a request to all with all replies, completed on all",
+		Checks:    "those of process-epoch and process-broadcast, and that the round is complete on every member",
+		Settings:  []string{"payload"},
+	},
+	make: func() workload { return &processEpochs{complete: true} },
+	defaults: func(c *Config) {
+		orElse(&c.Callers, 1)
+		c.Watchers = roundMembers * c.Callers
+	},
+}
+
+// roundMembers is how many members the processes of process-rounds have.
+const roundMembers = 3
+
+// processEpochs is epochs, or whole rounds.
+type processEpochs struct {
+	plain
+	complete bool
+	run      *run
+	callers  []*epochCaller
+}
+
+// epochCaller opens the epochs of one process.
+type epochCaller struct {
+	cast
+	complete bool
+	prepared atomic.Int64
+	ends     atomic.Int64
+	done     chan uint64 // the epoch
+	last     uint64
+	payload  []byte
+}
+
+func (pe *processEpochs) prepare(ctx context.Context, r *run) error {
+	pe.run = r
+	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
+		c := &epochCaller{complete: pe.complete, done: make(chan uint64, 16), payload: marked(r.config.Payload, 1)}
+		c.cast.began, c.cast.prepared, c.cast.completed = c.begin, c.count, c.end
+		pe.callers = append(pe.callers, c)
+		if err := newCast(ctx, r, i, size, &c.cast); err != nil {
+			return err
+		}
+		if err := c.await(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *epochCaller) count(uint64) { e.prepared.Add(1) }
+
+// begin is called when all members are prepared.
+func (e *epochCaller) begin(ctx context.Context, r *process.Round) (any, error) {
+	if n := e.prepared.Swap(0); n != int64(len(e.members)) {
+		e.run.broken.addf("%d members were prepared for epoch %d of %q, which has %d", n, r.Epoch(), e.process.Name(),
+			len(e.members))
+	}
+	if !e.complete {
+		e.done <- r.Epoch()
+		return untilOver(ctx, r)
+	}
+	return nil, e.broadcast(ctx, r, e.payload)
+}
+
+// end is called on each member when the round is complete.
+func (e *epochCaller) end(epoch uint64) {
+	if e.ends.Add(1) == int64(len(e.members)) {
+		e.ends.Store(0)
+		e.done <- epoch
+	}
+}
+
+// await waits for an epoch or a round.
+func (e *epochCaller) await(ctx context.Context) error {
+	select {
+	case epoch := <-e.done:
+		if epoch <= e.last {
+			e.run.broken.addf("epoch %d of %q comes after %d", epoch, e.process.Name(), e.last)
+		}
+		e.last = epoch
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the epoch after %d: %w", e.last, context.Cause(ctx))
+	}
+}
+
+func (pe *processEpochs) caller(i int) operation {
+	e := pe.callers[i]
+	return func(ctx context.Context) error {
+		if err := e.process.Restart(ctx, process.By{Author: "loadgen"}); err != nil {
+			return err
+		}
+		return e.await(ctx)
+	}
+}
+
+// check compares what the callers saw last with what the processes know.
+func (pe *processEpochs) check(ctx context.Context) error {
+	for _, e := range pe.callers {
+		s, err := e.process.Describe(ctx, process.Consistency(client.Strict))
+		if err != nil {
+			return err
+		}
+		if s.Epoch != e.last || len(s.Members) != len(e.members) {
+			e.run.broken.addf("%q has epoch %d and %d members, and the last that was seen is %d with %d",
+				e.process.Name(), s.Epoch, len(s.Members), e.last, len(e.members))
+		}
+	}
+	return nil
+}
+
+func (pe *processEpochs) report(to *report.Report) { to.Watchers = pe.run.config.Watchers }
