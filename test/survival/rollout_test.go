@@ -71,15 +71,19 @@ func (c *client) ask(name string, report protocol.InstanceReport) (protocol.Roll
 	return t, nil
 }
 
-// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them: by a
-// host that can follow that level, which names it, or by one of a build that does not know the message.
+// checkRolloutsRefused returns why rollouts are not refused as they have to be below the level that brought them.
 func (c *client) checkRolloutsRefused() error {
-	err := c.putRollout("too-early", "sas")
+	return checkRefused("a rollout", c.putRollout("too-early", "sas"))
+}
+
+// checkRefused returns why something is not refused as it has to be below its level: by a host that can follow that
+// level, which names it, or by one of a build that does not know the message.
+func checkRefused(what string, err error) error {
 	switch {
 	case !errors.Is(err, protocol.ErrUnsupported):
-		return fmt.Errorf("a rollout below its level: %w", err)
+		return fmt.Errorf("%s below its level: %w", what, err)
 	case !strings.Contains(err.Error(), "feature level") && !strings.Contains(err.Error(), "not known here"):
-		return fmt.Errorf("the refusal of a rollout does not say why: %w", err)
+		return fmt.Errorf("the refusal of %s does not say why: %w", what, err)
 	}
 	return nil
 }

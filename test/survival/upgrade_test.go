@@ -66,13 +66,13 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err := c.create("first", ""); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest level brought, such as rollouts, is refused by hosts of both builds until the level has risen.
+	// What the newest level brought, such as rollouts and processes, is refused by hosts of both builds until the level has risen.
 	refused := func() {
 		t.Helper()
 		if err := c.quota(1, 1); !errors.Is(err, protocol.ErrUnsupported) {
 			t.Fatalf("a numbered change at level %d: %v", before, err)
 		}
-		if err := c.checkRolloutsRefused(); err != nil {
+		if err := errors.Join(c.checkRolloutsRefused(), c.checkProcessesRefused()); err != nil {
 			t.Fatalf("level %d: %v", before, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err := errors.Join(c.quota(1000, 2), c.quota(1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.rollOut("dns", "sas", "the first version"); err != nil {
+	if err := errors.Join(c.rollOut("dns", "sas", "the first version"), c.coordinate("jobs", "done")); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 20 { // the first change took effect once: it has not undone the second

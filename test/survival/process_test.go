@@ -1,0 +1,74 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// joinProcess joins a process, which is made where there is none, and returns the id of the member.
+func (c *client) joinProcess(name string) (id uint64, err error) {
+	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
+		return &protocol.ProcessJoin{
+			Mutation: m, NodeID: c.node, Name: []byte(name), Member: []byte("one"), Candidate: true, Create: true,
+			Spec: protocol.ProcessSpec{OpenMillis: 1},
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return a.ProcessJoin.MemberID, nil
+}
+
+// coordinate completes a round of a process as its only member.
+func (c *client) coordinate(name, result string) error {
+	id, err := c.joinProcess(name)
+	if err != nil {
+		return err
+	}
+	head, err := c.processHead(name)
+	for err == nil && head.Epoch == 0 { // until its first epoch opens
+		head, err = c.processHead(name)
+	}
+	if err != nil {
+		return err
+	}
+	part := protocol.Part{MemberID: id, Epoch: head.Epoch}
+	_, prepareErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
+		return &protocol.ProcessPrepared{Mutation: m, NodeID: c.node, Name: []byte(name), Part: part}
+	})
+	_, completeErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
+		return &protocol.ProcessComplete{
+			Mutation: m, NodeID: c.node, Name: []byte(name), Part: part, Result: []byte(result),
+		}
+	})
+	if err := errors.Join(prepareErr, completeErr); err != nil {
+		return err
+	}
+	if head, err = c.processHead(name); err == nil && head.LastResult != part.Epoch {
+		err = fmt.Errorf("epoch %d of %s was completed, and the last is %d", part.Epoch, name, head.LastResult)
+	}
+	return err
+}
+
+// processHead reads the head of a process.
+func (c *client) processHead(name string) (head protocol.ProcessHead, err error) {
+	a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage {
+		return &protocol.ProcessDescribe{
+			NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict,
+		}
+	})
+	if err == nil {
+		err = protocol.ReadRecord(a.ProcessDescribe.Head, &head)
+	}
+	return head, err
+}
+
+// checkProcessesRefused returns why processes are not refused as they have to be below the level that brought them.
+func (c *client) checkProcessesRefused() error {
+	_, err := c.joinProcess("too-early")
+	return checkRefused("a process", err)
+}
