@@ -34,6 +34,9 @@ const (
 	DefaultSnapshotEntries = 50_000
 	// DefaultKeepEntries is what a host may miss in a restart without being sent a snapshot.
 	DefaultKeepEntries = 10_000
+	// DefaultSnapshotBytes and DefaultKeepBytes keep what a small state takes on the disk below 512 MiB.
+	DefaultSnapshotBytes = 64 << 20
+	DefaultKeepBytes     = 16 << 20
 	// DefaultWorkers steps all shards of a host in one goroutine.
 	DefaultWorkers = 1
 )
@@ -98,11 +101,15 @@ type Config struct {
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// SnapshotEntries is after how many batches a replica saves a snapshot and drops the log before it. It bounds what
-	// a restart must apply again, and what the log needs on disk.
+	// SnapshotEntries and SnapshotBytes are after how many batches, and after how many bytes of them, a replica saves a
+	// snapshot and drops the log before it; where the last snapshot has more bytes, after as many. They bound what a
+	// restart must apply again, and what the log needs on disk.
 	SnapshotEntries int
-	// KeepEntries is how many batches before a snapshot stay in the log, for followers that lag.
+	SnapshotBytes   int64
+	// KeepEntries and KeepBytes are how many batches before a snapshot, and how many bytes of them, stay in the log for
+	// followers that lag: whichever is less.
 	KeepEntries int
+	KeepBytes   int64
 
 	// Workers is how many goroutines step the shards. All shards of one stand still while it syncs; workers that save
 	// at the same time share a sync. It is fixed when the data directory is first used.
@@ -169,6 +176,9 @@ func (c Config) Validate() error {
 	if c.SnapshotEntries < 1 || c.KeepEntries < 1 {
 		return bad("a snapshot every %d entries, %d kept: want at least 1 of each", c.SnapshotEntries, c.KeepEntries)
 	}
+	if c.SnapshotBytes < 1 || c.KeepBytes < 1 {
+		return bad("a snapshot every %d bytes, %d kept: want at least 1 of each", c.SnapshotBytes, c.KeepBytes)
+	}
 	if c.Workers < 1 || c.Workers > MaxWorkers {
 		return bad("%d workers: want 1 to %d", c.Workers, MaxWorkers)
 	}
@@ -220,6 +230,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxInFlightBytes, DefaultMaxInFlightBytes)
 	setDefault(&c.SnapshotEntries, DefaultSnapshotEntries)
 	setDefault(&c.KeepEntries, DefaultKeepEntries)
+	setDefault(&c.SnapshotBytes, DefaultSnapshotBytes)
+	setDefault(&c.KeepBytes, DefaultKeepBytes)
 	setDefault(&c.Workers, DefaultWorkers)
 	if c.Logger == nil {
 		c.Logger = slog.Default()

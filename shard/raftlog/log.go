@@ -14,7 +14,8 @@ import (
 
 // Log is one host's end of a shard's log. It implements shard.Log.
 //
-// One of its goroutines delivers the outcomes of proposals, and barrierRounds run barriers. Close ends them.
+// One of its goroutines delivers the outcomes of proposals, one takes snapshots, and barrierRounds run barriers. Close
+// ends them.
 type Log struct {
 	host    *Host
 	shardID uint64
@@ -46,7 +47,9 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 		session: h.engine.GetNoOPSession(shardID),
 		stop:    make(chan struct{}),
 	}
-	l.machine = newMachine(shardID, target, h.config.Logger, l.newestSnapshot)
+	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
+		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
+	l.machine = newMachine(shardID, target, h.config.Logger, growth, l.newestSnapshot)
 	l.leadership.Store(new(shard.Leadership))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
 	l.forwards = newForwards(shardID)
@@ -57,6 +60,7 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 // start starts the log's goroutines.
 func (l *Log) start() {
 	l.running.Go(l.deliverOutcomes)
+	l.running.Go(l.takeSnapshots)
 	for range barrierRounds {
 		l.running.Go(l.barriers.run)
 	}

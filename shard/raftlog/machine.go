@@ -20,6 +20,7 @@ type machine struct {
 	shardID uint64
 	target  shard.StateMachine
 	logger  *slog.Logger
+	growth  *growth
 
 	// newest returns the index of the newest snapshot in the log, false where that is not known.
 	newest func() (index uint64, known bool)
@@ -45,21 +46,24 @@ type preparedSnapshot struct{ shard.Snapshot }
 var errAssertion = errors.New("assertion failed")
 
 func newMachine(
-	shardID uint64, target shard.StateMachine, logger *slog.Logger, newest func() (uint64, bool),
+	shardID uint64, target shard.StateMachine, logger *slog.Logger, growth *growth, newest func() (uint64, bool),
 ) *machine {
-	return &machine{shardID: shardID, target: target, logger: logger, newest: newest, closed: make(chan struct{})}
+	return &machine{
+		shardID: shardID, target: target, logger: logger, growth: growth, newest: newest, closed: make(chan struct{}),
+	}
 }
 
 // Update applies entries. An error stops the process: a replica that cannot apply what the others applied must not
 // serve its state.
 func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, error) {
-	entries, last := m.entries[:0], m.applied.Load()
+	entries, last, bytes := m.entries[:0], m.applied.Load(), 0
 	for i := range committed {
 		if committed[i].Index <= last {
 			return nil, m.stop("refused committed entries",
 				fmt.Errorf("%w: entry %d comes after entry %d", errAssertion, committed[i].Index, last))
 		}
 		last = committed[i].Index
+		bytes += len(committed[i].Cmd)
 		entries = append(entries, shard.Entry{Index: last, Data: committed[i].Cmd})
 	}
 	if err := m.target.Apply(entries); err != nil {
@@ -67,6 +71,9 @@ func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, 
 			fmt.Errorf("apply entries %d to %d: %w", entries[0].Index, last, err))
 	}
 	m.applied.Store(last)
+	if len(entries) > 0 {
+		m.growth.add(entries[0].Index, last, bytes)
+	}
 	clear(entries)
 	m.entries = entries
 	return committed, nil
@@ -91,6 +98,7 @@ func (m *machine) PrepareSnapshot() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("raftlog: shard %d: prepare a snapshot: %w", m.shardID, err)
 	}
+	m.growth.prepare()
 	p := &preparedSnapshot{snapshot}
 	m.mu.Lock()
 	m.prepared = p
@@ -111,9 +119,11 @@ func (m *machine) SaveSnapshot(
 		return m.stop("saves a snapshot", fmt.Errorf("%w: it is not the one that was prepared last", errAssertion))
 	}
 	defer m.discard()
-	err := snapshot.Save(w, stop)
+	counted := &countingWriter{w: w}
+	err := snapshot.Save(counted, stop)
 	switch {
 	case err == nil:
+		m.growth.save(counted.bytes)
 		return nil
 	case errors.Is(err, shard.ErrSnapshotStopped):
 		return statemachine.ErrSnapshotStopped
@@ -127,8 +137,10 @@ func (m *machine) SaveSnapshot(
 // must not be older than what is applied, and the state machine must read all of it.
 func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile, stop <-chan struct{}) error {
 	m.restored.Store(false)
-	err := m.recover(&stoppableReader{r: r, stop: stop})
+	reader := &stoppableReader{r: r, stop: stop}
+	err := m.recover(reader)
 	if err == nil {
+		m.growth.restore(reader.bytes)
 		m.restored.Store(true)
 		return nil
 	}
@@ -179,6 +191,8 @@ type stoppableReader struct {
 	r    io.Reader
 	stop <-chan struct{}
 	end  bool
+
+	bytes uint64 // that were read
 }
 
 func (s *stoppableReader) Read(p []byte) (int, error) {
@@ -191,6 +205,19 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := s.r.Read(p)
+	s.bytes += uint64(n)
 	s.end = errors.Is(err, io.EOF)
+	return n, err
+}
+
+// countingWriter counts what is written.
+type countingWriter struct {
+	w     io.Writer
+	bytes uint64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.bytes += uint64(n)
 	return n, err
 }

@@ -26,7 +26,8 @@ func (s shortReader) Restore(r io.Reader) error {
 // newTestMachine returns a machine on a recorder, in whose log the newest snapshot has an index.
 func newTestMachine(t *testing.T, newest uint64) (*machine, *recorder) {
 	r := newRecorder()
-	return newMachine(testShard, r, testLogger(t), func() (uint64, bool) { return newest, newest > 0 }), r
+	g := newGrowth(extent{1, 1}, extent{1, 1})
+	return newMachine(testShard, r, testLogger(t), g, func() (uint64, bool) { return newest, newest > 0 }), r
 }
 
 func entries(indices ...uint64) (all []statemachine.Entry) {

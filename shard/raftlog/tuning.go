@@ -65,8 +65,7 @@ func (c Config) replicaConfig(shardID uint64) config.Config {
 		OrderedConfigChange: true,
 		ElectionRTT:         uint64(c.ElectionTicks),
 		HeartbeatRTT:        uint64(c.HeartbeatTicks),
-		SnapshotEntries:     uint64(c.SnapshotEntries),
-		CompactionOverhead:  uint64(c.KeepEntries),
+		SnapshotEntries:     0, // see takeSnapshots
 		MaxInMemLogSize:     uint64(max(maxUnappliedBytes, 4*c.MaxInFlightBytes)),
 	}
 }

@@ -1,0 +1,114 @@
+package raftlog
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+)
+
+const (
+	// snapshotTimeout ends the wait for a snapshot, which a large state or a slow disk makes long.
+	snapshotTimeout = time.Hour
+	// snapshotPause is waited for after a snapshot that could not be saved.
+	snapshotPause = 10 * time.Second
+	// busyPause is waited for where the engine was busy, or had only just started.
+	busyPause = 100 * time.Millisecond
+)
+
+// errNothingNew is why no snapshot was saved where there is nothing to save.
+var errNothingNew = errors.New("raftlog: nothing was applied since the last snapshot")
+
+// takeSnapshots saves a snapshot whenever one is due, until the log is closed. The engine's own count of entries is
+// switched off: it knows no bytes.
+func (l *Log) takeSnapshots() {
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-l.machine.growth.due:
+		}
+		for l.machine.growth.check() {
+			if !l.wait(l.takeSnapshot()) {
+				return
+			}
+		}
+	}
+}
+
+// takeSnapshot saves a snapshot that is due, and returns after which time another one may be tried.
+func (l *Log) takeSnapshot() time.Duration {
+	err := l.saveSnapshot(compaction(l.machine.growth.compactTo()))
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSnapshot):
+		return snapshotPause
+	default:
+		return busyPause
+	}
+}
+
+// wait waits for a time, and returns false where the log is closed first.
+func (l *Log) wait(d time.Duration) bool {
+	select {
+	case <-l.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// compaction is what the engine is to drop of the log behind a snapshot: what stands before an index, or nothing.
+func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
+	o := dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
+	if compact {
+		o.CompactionIndex = index
+	} else {
+		o.CompactionOverhead = math.MaxUint64
+	}
+	return o
+}
+
+// dropAll drops all that the snapshot has.
+var dropAll = dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
+
+// saveSnapshot has the engine save a snapshot, and waits for that.
+func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
+	request, err := l.host.engine.RequestSnapshot(l.shardID, o, snapshotTimeout)
+	if err != nil {
+		return logError(err)
+	}
+	select {
+	case <-l.stop:
+		return nil
+	case r := <-request.ResultC():
+		switch {
+		case r.Completed():
+			return nil
+		case r.Rejected():
+			return errNothingNew
+		default:
+			return errSnapshot
+		}
+	}
+}
+
+// errSnapshot is why no snapshot was saved where the machine has logged more.
+var errSnapshot = errors.New("raftlog: no snapshot was saved")
+
+// Shrink saves a snapshot of every shard whose log has so many bytes behind its last one, and drops all of the log that
+// the snapshots have, so that a disk that is nearly full gets room. Hosts that lag are sent snapshots then.
+func (h *Host) Shrink(bytes uint64) error {
+	var failed error
+	for _, l := range h.logsByShard() {
+		if l.machine.growth.sinceSnapshot() < bytes {
+			continue
+		}
+		if err := l.saveSnapshot(dropAll); err != nil && !errors.Is(err, errNothingNew) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
