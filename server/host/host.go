@@ -156,6 +156,7 @@ func (h *Host) openLog() (err error) {
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
+		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
 		Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if s.RaftTLSCert != "" {
@@ -176,6 +177,9 @@ func (h *Host) openLog() (err error) {
 // keptBatches is how many batches stay in the log behind a snapshot, where so many lie between two: enough that a host
 // which was away for a moment is not sent a snapshot, and little beside what is dropped.
 func keptBatches(between int) int { return between / 5 }
+
+// keptBytes is the same of bytes.
+func keptBytes(between int64) int64 { return between / 4 }
 
 // coreConfig is what the server is opened with.
 func (h *Host) coreConfig() server.Config {

@@ -21,6 +21,8 @@ func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 		"ping interval":      {settings.DefaultPingInterval, server.DefaultPingInterval},
 		"tick":               {settings.DefaultRaftTick, raftlog.DefaultTick},
 		"snapshots":          {settings.DefaultRaftSnapshotBatches, raftlog.DefaultSnapshotEntries},
+		"snapshot bytes":     {settings.DefaultRaftSnapshotBytes, raftlog.DefaultSnapshotBytes},
+		"bytes kept":         {int(keptBytes(settings.DefaultRaftSnapshotBytes)), raftlog.DefaultKeepBytes},
 		"batches kept":       {keptBatches(settings.DefaultRaftSnapshotBatches), raftlog.DefaultKeepEntries},
 	} {
 		if c.settings != c.limit {

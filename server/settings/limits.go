@@ -58,6 +58,8 @@ const (
 	// apply.
 	minRaftSnapshotBatches = 100
 	maxRaftSnapshotBatches = 1_000_000
+	minRaftSnapshotBytes   = 1 << 20
+	maxRaftSnapshotBytes   = 64 << 30
 )
 
 func (c *checker) checkLimits() {
@@ -80,6 +82,7 @@ func (c *checker) checkLimits() {
 	}
 	c.checkRange("raft-snapshot-batches", int64(s.RaftSnapshotBatches), minRaftSnapshotBatches, maxRaftSnapshotBatches,
 		decimal)
+	c.checkRange("raft-snapshot-bytes", int64(s.RaftSnapshotBytes), minRaftSnapshotBytes, maxRaftSnapshotBytes, inBytes)
 }
 
 func (c *checker) checkRange(setting string, v, least, most int64, show func(int64) string) {

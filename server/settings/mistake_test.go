@@ -178,6 +178,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--raft-tick 1500us: it is not a whole number of milliseconds; round it, such as 20ms"},
 		"snapshots often": {args: []string{"--raft-snapshot-batches", "10"},
 			want: "--raft-snapshot-batches 10: it is out of bounds; give 100 to 1000000"},
+		"snapshots of no bytes": {args: []string{"--raft-snapshot-bytes", "1KiB"},
+			want: "--raft-snapshot-bytes 1KiB: it is out of bounds; give 1MiB to 64GiB"},
 		"snapshots never": {args: []string{"--raft-snapshot-batches", "0"},
 			want: "--raft-snapshot-batches 0: it is out of bounds; give 100 to 1000000"},
 		"log format": {args: []string{"--log-format", "xml"},

@@ -59,6 +59,8 @@ type Settings struct {
 	// RaftSnapshotBatches is after how many batches of its log a shard saves a snapshot and drops what
 	// the log has before it, but for a fifth of as many.
 	RaftSnapshotBatches int `yaml:"raft-snapshot-batches"`
+	// RaftSnapshotBytes is after how many bytes of its log a shard does so, where those are fewer batches.
+	RaftSnapshotBytes Size `yaml:"raft-snapshot-bytes"`
 	// RaftMetrics adds the series of the Raft engine to the metrics.
 	RaftMetrics bool `yaml:"raft-metrics"`
 
@@ -140,6 +142,8 @@ const (
 
 	// DefaultRaftSnapshotBatches is that of the log: see raftlog.DefaultSnapshotEntries.
 	DefaultRaftSnapshotBatches = 50_000
+	// DefaultRaftSnapshotBytes is that of the log: see raftlog.DefaultSnapshotBytes.
+	DefaultRaftSnapshotBytes = 64 << 20
 )
 
 // Off is the address of a listener that is not wanted.
@@ -171,6 +175,7 @@ func Defaults() Settings {
 		LogFormat:           FormatText,
 		LogLevel:            slog.LevelInfo,
 		RaftSnapshotBatches: DefaultRaftSnapshotBatches,
+		RaftSnapshotBytes:   DefaultRaftSnapshotBytes,
 	}
 }
 

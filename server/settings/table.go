@@ -118,6 +118,12 @@ var table = []row{
 		field: func(s *Settings) value { return countValue{&s.RaftSnapshotBatches} },
 	},
 	{
+		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
+		help: "how many bytes of batches lie between two snapshots of a shard, where those are fewer batches; where the " +
+			"last snapshot is larger, as many bytes as that. A quarter of as many stay in the log behind one",
+		field: func(s *Settings) value { return sizeValue{&s.RaftSnapshotBytes} },
+	},
+	{
 		name: "raft-metrics", group: groupRaft,
 		help:  "add the series of the Raft engine to the metrics, about eight for each shard",
 		field: func(s *Settings) value { return switchValue{&s.RaftMetrics} },

@@ -95,7 +95,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"tls-key":       pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
 		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms",
-		"raft-metrics": "true", "raft-snapshot-batches": "1000",
+		"raft-metrics": "true", "raft-snapshot-batches": "1000", "raft-snapshot-bytes": "8MiB",
 		"admin-listen": "127.0.0.1:8", "pprof": "true", "http-names": "box.example.com,box", "data-limit": "128KiB",
 		"connections": "100", "requests-in-flight": "9",
 		"watches": "10", "ping-interval": "5s", "pending-limit": "1GiB", "partial-limit": "16MiB",
