@@ -20,8 +20,10 @@ var ErrFull = errors.New("the disk of the host is nearly full")
 // Config is what a guard is made of. Volume has no default.
 type Config struct {
 	Volume Volume
-	// Low is how many bytes must be free. Zero means DefaultLow of the volume's size.
+	// Low is how many bytes must be free at least. Zero means DefaultLow of the volume's size.
 	Low uint64
+	// Reserve, if set, is the path of a file that holds room while changes are taken.
+	Reserve string
 	// Interval is how often to measure.
 	Interval time.Duration
 	// Log has a line when changes are refused, and when they are accepted again.
@@ -35,6 +37,13 @@ type Guard struct {
 	refusal atomic.Pointer[error]
 	space   atomic.Pointer[Space]
 	blind   bool // the last measurement failed; used by measure alone
+	unheld  bool // the reserve could not be taken; used by measure alone
+
+	log       atomic.Pointer[Log]
+	reserve   reserve
+	shrinking atomic.Bool
+	rested    time.Time    // from when on the log may be shrunk again; used by measure alone
+	rest      atomic.Int64 // for how long it rests after the last time
 
 	closeOnce sync.Once
 	stop      chan struct{}
@@ -49,7 +58,7 @@ func Start(config Config) *Guard {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &Guard{config: config, stop: make(chan struct{})}
+	g := &Guard{config: config, reserve: reserve{config.Reserve}, stop: make(chan struct{})}
 	g.measure()
 	g.watching.Go(func() {
 		ticker := time.NewTicker(config.Interval)
@@ -99,21 +108,27 @@ func (g *Guard) measure() {
 	switch full := g.refusal.Load() != nil; {
 	case !full && space.Free < low:
 		g.refuse(space, low)
-	case full && space.Free >= resume(low):
+		g.makeRoom(space)
+	case full && space.Free >= resume(low)+g.missing(space) && g.hold(space):
 		g.refusal.Store(nil)
-		g.config.Log.Info("there is room on the disk again, changes are taken", "free", mark(space.Free))
+		g.config.Log.Info("there is room on the disk again, changes are taken", "free", size(space.Free))
+	case full:
+		g.makeRoom(space)
+	case space.Free >= resume(low)+g.missing(space):
+		g.hold(space)
 	}
 }
 
 func (g *Guard) refuse(space Space, low uint64) {
-	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads go on. Make room on it, or give it more",
-		ErrFull, mark(space.Free), mark(low))
+	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads, and what frees room, go on. Delete what is not "+
+		"needed, or make room on the disk", ErrFull, size(space.Free), size(low))
 	g.refusal.Store(&err)
 	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
-		"free", mark(space.Free), "low_mark", mark(low), "goes_on_at", mark(resume(low)))
+		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)+g.missing(space)))
 }
 
-func (g *Guard) low(total uint64) uint64 {
+// mark is how much must be free in any case.
+func (g *Guard) mark(total uint64) uint64 {
 	if g.config.Low != 0 {
 		return g.config.Low
 	}
@@ -147,6 +162,7 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_disk_free_bytes %d\n", space.Free)
 	fmt.Fprintf(w, "signalbox_disk_low_mark_bytes %d\n", low)
 	fmt.Fprintf(w, "signalbox_disk_refusing_changes %d\n", refusing)
+	fmt.Fprintf(w, "signalbox_disk_reserve_bytes %d\n", g.reserve.held())
 }
 
 // Space is how much room a file system has, in bytes.
@@ -172,8 +188,8 @@ func DefaultLow(total uint64) uint64 {
 	return min(max(total/20, least), most, total/4)
 }
 
-// mark shows bytes to people.
-func mark(bytes uint64) string {
+// size shows bytes to people.
+func size(bytes uint64) string {
 	switch {
 	case bytes >= 10<<30:
 		return fmt.Sprintf("%d GiB", bytes>>30)

@@ -38,7 +38,7 @@ func TestTheDefaultMarkSuitsTheDisk(t *testing.T) {
 		10 * gib: 512 * mib, 20 * gib: 1 * gib, 100 * gib: 2 * gib, 4096 * gib: 2 * gib,
 	} {
 		if got := DefaultLow(total); got != want {
-			t.Errorf("%s: %s, want %s", mark(total), mark(got), mark(want))
+			t.Errorf("%s: %s, want %s", size(total), size(got), size(want))
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestADiskThatIsFullAtTheStart(t *testing.T) {
 	g := Start(Config{Volume: &tank{space: Space{Total: 100 << 30, Free: 1 << 30}}})
 	defer g.Close()
 	err := g.Guard()
-	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads go on. " +
-		"Make room on it, or give it more"
+	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads, and what frees " +
+		"room, go on. Delete what is not needed, or make room on the disk"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -100,7 +100,7 @@ func TestMetrics(t *testing.T) {
 	var b bytes.Buffer
 	g.WriteMetrics(&b)
 	want := "signalbox_disk_total_bytes 1000\nsignalbox_disk_free_bytes 10\nsignalbox_disk_low_mark_bytes " +
-		"100\nsignalbox_disk_refusing_changes 1\n"
+		"100\nsignalbox_disk_refusing_changes 1\nsignalbox_disk_reserve_bytes 0\n"
 	if b.String() != want {
 		t.Errorf("got %s", b.String())
 	}

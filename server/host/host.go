@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +126,9 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 	return core.Opened(c)
 }
 
+// reserveName is the file in the data directory that holds room on its disk.
+const reserveName = "reserve"
+
 // identify makes sure that the directory belongs to this host, and watches its disk.
 func (h *Host) identify() (err error) {
 	s := &h.settings
@@ -141,6 +145,7 @@ func (h *Host) identify() (err error) {
 	}
 	h.disk = diskguard.Start(diskguard.Config{
 		Volume: diskguard.Directory(s.DataDir), Low: uint64(s.MinFreeDisk), Log: h.log,
+		Reserve: filepath.Join(s.DataDir, reserveName),
 	})
 	return nil
 }
@@ -157,7 +162,8 @@ func (h *Host) openLog() (err error) {
 		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
-		Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
+		Room: h.disk.Room, Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics,
+		Logger: newEngineLog(h.log),
 	}
 	if s.RaftTLSCert != "" {
 		config.TLS = &rafttransport.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
@@ -168,6 +174,7 @@ func (h *Host) openLog() (err error) {
 	if h.raft, err = raftlog.Open(config); err != nil {
 		return &Error{logKind(err), err}
 	}
+	h.disk.Watch(h.raft)
 	if err := h.directory.Started(); err != nil {
 		return &Error{KindOther, err}
 	}

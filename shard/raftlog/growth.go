@@ -90,6 +90,13 @@ func (g *growth) sinceSnapshot() uint64 {
 	return g.last.bytes - g.saved.bytes
 }
 
+// snapshotBytes is how large the last snapshot was.
+func (g *growth) snapshotBytes() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.size
+}
+
 // prepare notes that a snapshot is made of what is applied now.
 func (g *growth) prepare() {
 	g.mu.Lock()

@@ -50,6 +50,9 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
 		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
 	l.machine = newMachine(shardID, target, h.config.Logger, growth, l.newestSnapshot)
+	if h.config.Room != nil {
+		l.machine.room = h.config.Room
+	}
 	l.leadership.Store(new(shard.Leadership))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
 	l.forwards = newForwards(shardID)

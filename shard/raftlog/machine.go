@@ -21,6 +21,7 @@ type machine struct {
 	target  shard.StateMachine
 	logger  *slog.Logger
 	growth  *growth
+	room    func() error // returns why the disk has no room for more of a snapshot
 
 	// newest returns the index of the newest snapshot in the log, false where that is not known.
 	newest func() (index uint64, known bool)
@@ -49,7 +50,8 @@ func newMachine(
 	shardID uint64, target shard.StateMachine, logger *slog.Logger, growth *growth, newest func() (uint64, bool),
 ) *machine {
 	return &machine{
-		shardID: shardID, target: target, logger: logger, growth: growth, newest: newest, closed: make(chan struct{}),
+		shardID: shardID, target: target, logger: logger, growth: growth, newest: newest,
+		room: func() error { return nil }, closed: make(chan struct{}),
 	}
 }
 
@@ -119,7 +121,7 @@ func (m *machine) SaveSnapshot(
 		return m.stop("saves a snapshot", fmt.Errorf("%w: it is not the one that was prepared last", errAssertion))
 	}
 	defer m.discard()
-	counted := &countingWriter{w: w}
+	counted := &snapshotWriter{w: w, room: m.room}
 	err := snapshot.Save(counted, stop)
 	switch {
 	case err == nil:
@@ -210,14 +212,25 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countingWriter counts what is written.
-type countingWriter struct {
+// roomStep is after how many bytes of a snapshot the room for more is looked at.
+const roomStep = 1 << 20
+
+// snapshotWriter counts what is written of a snapshot, and ends it before it takes the room of the log.
+type snapshotWriter struct {
 	w     io.Writer
+	room  func() error
 	bytes uint64
+	next  uint64 // where the room is looked at next
 }
 
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.bytes += uint64(n)
+func (s *snapshotWriter) Write(p []byte) (int, error) {
+	if s.bytes >= s.next {
+		if err := s.room(); err != nil {
+			return 0, err
+		}
+		s.next = s.bytes + roomStep
+	}
+	n, err := s.w.Write(p)
+	s.bytes += uint64(n)
 	return n, err
 }

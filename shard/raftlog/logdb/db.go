@@ -144,6 +144,9 @@ func (db *DB) all() (all []*replica) {
 	return all
 }
 
+// SegmentBytes is how large the file of the log is that is written at the moment.
+func (db *DB) SegmentBytes() int64 { return db.log.SegmentBytes() }
+
 // Name implements raftio.ILogDB.
 func (*DB) Name() string { return storeName }
 

@@ -137,6 +137,13 @@ func Open(options Options) (*Log, error) {
 // current is the segment that is written. The lock is held.
 func (l *Log) current() *segment { return l.segments[len(l.segments)-1] }
 
+// SegmentBytes is how large the segment is that is written at the moment.
+func (l *Log) SegmentBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current().capacity
+}
+
 // Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records that are
 // appended one after the other stand in that order.
 func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {

@@ -1,0 +1,65 @@
+package diskguard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// reserve is a file that holds room on the disk, to be given back when what is to free the disk needs it: a snapshot,
+// with which the log before it can go.
+type reserve struct{ path string }
+
+// held is how large the file is, 0 where there is none.
+func (r reserve) held() uint64 {
+	if r.path == "" {
+		return 0
+	}
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Size())
+}
+
+// take makes the file as large as it is to be. One that is up to twice as large stays.
+func (r reserve) take(want uint64) error {
+	switch held := r.held(); {
+	case want <= held && held/2 <= want:
+		return nil
+	case held > want:
+		if err := r.release(); err != nil {
+			return err
+		}
+	}
+	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("diskguard: hold room in reserve: %w", err)
+	}
+	if err := errors.Join(allocate(file, int64(want)), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("diskguard: hold %s in reserve: %w", size(want), err), r.release())
+	}
+	return nil
+}
+
+// release gives the room back.
+func (r reserve) release() error {
+	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("diskguard: give the reserve back: %w", err)
+	}
+	return nil
+}
+
+// write fills a file up to a size.
+func write(file *os.File, size int64) error {
+	at, err := file.Seek(0, io.SeekEnd)
+	chunk := make([]byte, 1<<20)
+	for err == nil && at < size {
+		var n int
+		n, err = file.Write(chunk[:min(size-at, int64(len(chunk)))])
+		at += int64(n)
+	}
+	return err
+}
