@@ -24,7 +24,10 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 	s := speak(t, c, 1)
 	node := s.node("/jobs")
 	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)
-	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("config"), Limit: 1, Data: []byte("old")}))
+	for _, name := range []string{"config", "unneeded"} {
+		s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte(name), Limit: 1, Data: []byte("old")}))
+	}
+	s.node("/unneeded")
 	a.acquire("lock", protocol.Exclusive, 0, true)
 	waits, _ := b.acquire("lock", protocol.Exclusive, -1, true)
 
@@ -32,14 +35,12 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 	for _, m := range []protocol.RequestMessage{
 		&protocol.SemaphoreCreate{NodeID: node, Name: []byte("new"), Limit: 1},
 		&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("config"), Data: []byte("new")},
-		&protocol.SemaphoreDelete{NodeID: node, Name: []byte("config")},
 		&protocol.Acquire{Mutation: b.mutation(), NodeID: node, Name: []byte("other"), Count: 1, Ephemeral: true},
 		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 1000, Key: []byte("key")},
 		&protocol.SessionAttach{SessionID: b.id, Key: []byte("key"), AttachSequence: 1, Change: true,
 			TimeoutMillis: 5000},
 		&protocol.NodeCreate{Path: []byte("/new")},
 		&protocol.NodeAlter{Path: []byte("/jobs")},
-		&protocol.NodeDrop{Path: []byte("/jobs")},
 	} {
 		want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusStorageFull)
 	}
@@ -53,6 +54,8 @@ func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
 	want(t, "released", a.release("lock"), true)
 	s.await(waits, protocol.KindGranted)
 	s.must(s.ask(&protocol.SessionStop{SessionID: a.id}))
+	s.must(s.ask(&protocol.SemaphoreDelete{NodeID: node, Name: []byte("unneeded")}))
+	s.must(s.ask(&protocol.NodeDrop{Path: []byte("/unneeded")}))
 
 	full.Store(false)
 	s.must(s.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("config"), Data: []byte("new")}))

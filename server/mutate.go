@@ -86,7 +86,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	// What is owned can be released although the disk is full: a little room is kept for that.
+	// What is owned can be released, and what is there deleted, although the disk is full: a little room is kept for that.
 	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
 		return
 	}
@@ -117,7 +117,7 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 // host. It asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	h := c.host
-	if !h.admitsWrites(c, r) {
+	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
 		return
 	}
 	command = command.Clone()

@@ -44,7 +44,7 @@ func (c *conn) metaChange(
 	}
 	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)
-	if !h.admitsWrites(c, r) {
+	if r.Kind != protocol.KindNodeDrop && !h.admitsWrites(c, r) {
 		return
 	}
 	if l := h.meta.Leader(); l.Leader != h.config.ID {

@@ -10,9 +10,13 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often a guard measures. A disk that fills at a gigabyte a second leaves a low mark of 2 GiB
-// two measurements.
-const DefaultInterval = time.Second
+// DefaultInterval is how often a guard measures at least. It does so more often, down to leastInterval, where a disk
+// that fills at fastest bytes a second would be full by then.
+const (
+	DefaultInterval = time.Second
+	leastInterval   = 20 * time.Millisecond
+	fastest         = 2 << 30
+)
 
 // ErrFull is what Guard returns wrapped.
 var ErrFull = errors.New("the disk of the host is nearly full")
@@ -24,7 +28,7 @@ type Config struct {
 	Low uint64
 	// Reserve, if set, is the path of a file that holds room while changes are taken.
 	Reserve string
-	// Interval is how often to measure.
+	// Interval is how often to measure at least.
 	Interval time.Duration
 	// Log has a line when changes are refused, and when they are accepted again.
 	Log *slog.Logger
@@ -61,18 +65,29 @@ func Start(config Config) *Guard {
 	g := &Guard{config: config, reserve: reserve{config.Reserve}, stop: make(chan struct{})}
 	g.measure()
 	g.watching.Go(func() {
-		ticker := time.NewTicker(config.Interval)
-		defer ticker.Stop()
+		timer := time.NewTimer(g.interval())
+		defer timer.Stop()
 		for {
 			select {
 			case <-g.stop:
 				return
-			case <-ticker.C:
+			case <-timer.C:
 				g.measure()
+				timer.Reset(g.interval())
 			}
 		}
 	})
 	return g
+}
+
+// interval is after which time to measure again.
+func (g *Guard) interval() time.Duration {
+	space := g.space.Load()
+	if space == nil {
+		return g.config.Interval
+	}
+	least := min(leastInterval, g.config.Interval)
+	return min(max(least, time.Duration(float64(space.Free)/fastest*float64(time.Second))), g.config.Interval)
 }
 
 // Close stops measuring. What Guard returned last stays.

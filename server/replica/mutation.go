@@ -17,7 +17,7 @@ type mutation struct {
 	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
 	// mayChangeNothing: it says again and again what is known, and need not go into the log then.
 	mayChangeNothing bool
-	// frees: it gives back what its session has, and is let in though the disk is nearly full.
+	// frees: less is held after it than before, and it is let in though the disk is nearly full.
 	frees bool
 }
 
@@ -41,7 +41,7 @@ type answers struct {
 // IsMutation reports whether requests of the kind change an object.
 func IsMutation(k protocol.Kind) bool { return mutations[k].command != nil }
 
-// Frees reports whether requests of the kind give back what their session has.
+// Frees reports whether less is held after a request of the kind than before.
 func Frees(k protocol.Kind) bool { return mutations[k].frees }
 
 // MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.

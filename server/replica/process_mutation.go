@@ -33,6 +33,7 @@ var processMutations = map[protocol.Kind]mutation{
 			}
 		},
 		answer: always(&protocol.ProcessDeleteAnswer{}),
+		frees:  true,
 	},
 	protocol.KindProcessAct: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -140,6 +141,7 @@ var processMutations = map[protocol.Kind]mutation{
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdInboxAck, &part)
 		},
 		answer: always(&protocol.InboxAckAnswer{}),
+		frees:  true,
 	},
 }
 

@@ -33,6 +33,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 			}
 		},
 		answer: always(&protocol.RolloutDeleteAnswer{}),
+		frees:  true,
 	},
 	protocol.KindRolloutPublish: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {

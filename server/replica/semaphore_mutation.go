@@ -53,6 +53,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		answer: func(r *Replica, _ *shard.Command, _ *shard.Effect) protocol.AnswerMessage {
 			return &r.deleted
 		},
+		frees: true,
 	},
 	protocol.KindAcquire: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {

@@ -65,6 +65,13 @@ func (c *client) update(name, data string) error {
 	return err
 }
 
+func (c *client) delete(name string) error {
+	_, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
+		return &protocol.SemaphoreDelete{Mutation: m, NodeID: c.node, Name: []byte(name)}
+	})
+	return err
+}
+
 // quota gives the client's node a quota of semaphores. A number that is not 0 makes it a change that takes effect once.
 func (c *client) quota(objects, number uint64) error {
 	_, _, err := c.request("meta", false, func() protocol.RequestMessage {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -76,9 +77,16 @@ func (s *smallDisk) clear() {
 
 // tryUpdate asks for an update once.
 func (c *client) tryUpdate(name, data string) protocol.Status {
-	a, _, err := c.once("semaphore "+name, false, func() protocol.RequestMessage {
-		return &protocol.SemaphoreUpdate{NodeID: c.node, Name: []byte(name), Data: []byte(data)}
-	})
+	return c.try(&protocol.SemaphoreUpdate{NodeID: c.node, Name: []byte(name), Data: []byte(data)})
+}
+
+// tryCreate asks for a semaphore once.
+func (c *client) tryCreate(name, data string) protocol.Status {
+	return c.try(&protocol.SemaphoreCreate{NodeID: c.node, Name: []byte(name), Limit: 1, Data: []byte(data)})
+}
+
+func (c *client) try(m protocol.RequestMessage) protocol.Status {
+	a, _, err := c.once("semaphore", false, func() protocol.RequestMessage { return m })
 	if err != nil {
 		return protocol.StatusUnavailable
 	}
@@ -182,5 +190,73 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	}
 	if err := c.update("value", "new"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAHostThatHasFilledItsDiskIsEmptiedByDeletes: what fills it is the host's own log and state. The log of changes is
+// dropped by itself; a state that is too large for the disk is not lost, and can be made smaller, also after a restart.
+func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
+	t.Parallel()
+	const bytes = 60_000
+	disk := newSmallDisk(t, "128m")
+	found, err := process.Places(program, disk.dir, []string{"a"}, "--shards", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &place{found[0]}
+	hosts := serveAll(t, []*place{at})
+	newNode(t, hosts, "/full", protocol.NodeConfig{})
+	c, err := start(addresses(hosts), "/full", 10*time.Minute, newRecord(t)) // no session begins on a full disk
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { c.disconnect() }()
+
+	data := strings.Repeat("d", bytes)
+	for n := range 16 {
+		if err := c.create(fmt.Sprint("changed-", n), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 2500 { // 150 MB of changes; those that are refused for a moment are asked for again
+		if err := c.update(fmt.Sprint("changed-", n%16), data); err != nil {
+			t.Fatalf("change %d: %v", n, err)
+		}
+	}
+
+	created := 0
+	var refused time.Time
+	for refused.IsZero() || time.Since(refused) < 6*time.Second {
+		switch status := c.tryCreate(fmt.Sprint("kept-", created), data); status {
+		case protocol.StatusSuccess:
+			created++
+			refused = time.Time{}
+		case protocol.StatusStorageFull:
+			if refused.IsZero() {
+				refused = time.Now()
+			}
+			time.Sleep(100 * time.Millisecond)
+		default:
+			t.Fatalf("create %d: %v", created, status)
+		}
+	}
+	if created < 300 {
+		t.Errorf("%d objects of %d bytes fit on a disk of 128 MiB", created, bytes)
+	}
+	hosts[0].Kill()
+	at.serve(t).awaitReady()
+	if status := c.tryCreate("another", data); status != protocol.StatusStorageFull {
+		t.Errorf("after a restart on the full disk: %v", status)
+	}
+	for n := range created / 3 {
+		if err := c.delete(fmt.Sprint("kept-", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.create("another", data); err != nil { // asks again until it is taken
+		t.Fatalf("a third was deleted: %v", err)
+	}
+	if got, err := c.read(fmt.Sprint("kept-", created-1)); err != nil || got != data {
+		t.Errorf("read %d bytes, %v", len(got), err)
 	}
 }
