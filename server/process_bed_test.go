@@ -78,12 +78,13 @@ func (b *processBed) head() (h protocol.ProcessHead) {
 // attendant is a session that has joined the process, and has its inbox open.
 type attendant struct {
 	*started
-	b      *processBed
-	member uint64
-	epoch  uint64 // that it has prepared for
-	acked  uint64
-	inbox  []protocol.Item
-	end    *protocol.Result // of the inbox
+	b        *processBed
+	attaches uint64
+	member   uint64
+	epoch    uint64 // that it has prepared for
+	acked    uint64
+	inbox    []protocol.Item
+	end      *protocol.Result // of the inbox
 }
 
 // join makes a session that joins at the leader, over a connection of its own, and opens its inbox.
@@ -137,7 +138,23 @@ func (a *attendant) receive() {
 	}
 }
 
-// next waits for the next item, and handles it by its kind where that is PREPARE.
+// receiveAll takes in what is pushed until nothing comes any more.
+func (a *attendant) receiveAll() {
+	a.b.t.Helper()
+	for {
+		payload, err := a.s.read(time.Second)
+		if err != nil {
+			return
+		}
+		if push := a.s.decode(payload); push.Kind == protocol.KindInbox && push.Inbox.MemberID == a.member {
+			for i := range push.Inbox.Items.All() {
+				a.inbox = append(a.inbox, i)
+			}
+		}
+	}
+}
+
+// next waits for the next item.
 func (a *attendant) next(kind protocol.ItemKind) protocol.Item {
 	a.b.t.Helper()
 	for len(a.inbox) == 0 {
