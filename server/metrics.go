@@ -82,6 +82,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	h.writeQuotas(w)
 	newSemaphoreWriter(h, w).write()
 	newRolloutWriter(h, w).write()
+	newProcessWriter(h, w).write()
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is

@@ -46,8 +46,11 @@ type ProcessView struct {
 	Name    string
 	Now     uint64 // the time of the shard, as its leader estimates it where that is known
 	State   process.State
+	Since   uint64 // moment from which the state is this
 	Epoch   uint64
 	Members int
+	// Requests are those in all inboxes that are not acknowledged.
+	Requests int
 	// Reasons are why the round does not move.
 	Reasons []process.Reason
 }
@@ -76,8 +79,8 @@ func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView
 		members += len(p.Members())
 		o := m.objects.at(p.object)
 		fn(&ProcessView{
-			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.State(), Epoch: p.Epoch(),
-			Members: len(p.Members()), Reasons: p.Why(),
+			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.State(),
+			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})
 	}
 	return Cursor(h), h >= pr.used

@@ -185,6 +185,12 @@ func (p *Process) Epoch() uint64 { return p.epoch }
 // State is how the last epoch is.
 func (p *Process) State() State { return p.state }
 
+// Since is the moment from which the state is this.
+func (p *Process) Since() uint64 { return p.since }
+
+// Requests is how many requests there are in all inboxes that are not acknowledged.
+func (p *Process) Requests() int { return p.requests }
+
 // Coordinator is the ID of the epoch's coordinator, which may have left.
 func (p *Process) Coordinator() uint64 { return p.coordinator }
 

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+const (
+	// maxProcessSeries bounds how many series of single processes whose round stands still are written.
+	maxProcessSeries = 1000
+	// maxProcessChecks bounds how many processes are looked at for a page.
+	maxProcessChecks = 20_000
+	// processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One
+	// that is late, or that nobody who is there can do away with, stands still at once.
+	processStill = 1000
+)
+
+// processWriter writes what processes have done, how they are, and where a round stands still.
+type processWriter struct {
+	host   *Host
+	to     io.Writer
+	series int // how many more there may be
+	checks int // how many more processes may be looked at
+}
+
+func newProcessWriter(h *Host, to io.Writer) *processWriter {
+	return &processWriter{host: h, to: to, series: maxProcessSeries, checks: maxProcessChecks}
+}
+
+func (pw *processWriter) write() {
+	for _, r := range pw.host.replicas {
+		pw.counts(r)
+		pw.inboxes(r)
+		if r.Leads() {
+			pw.walk(r)
+		}
+	}
+}
+
+// counts writes what has happened, as this host's copy of the shard has carried it out.
+func (pw *processWriter) counts(r *replica.Replica) {
+	c := r.Machine.ProcessCounts()
+	fmt.Fprintf(pw.to, "signalbox_process_epochs_total{shard=\"%d\"} %d\n", r.ID, c.Epochs)
+	for _, round := range []struct {
+		outcome string
+		n       uint64
+	}{{"completed", c.Completed}, {"cancelled", c.Cancelled}, {"failed", c.Failed}} {
+		fmt.Fprintf(pw.to, "signalbox_process_rounds_total{shard=\"%d\",outcome=%q} %d\n", r.ID, round.outcome, round.n)
+	}
+	fmt.Fprintf(pw.to, "signalbox_process_kicks_total{shard=\"%[1]d\"} %[2]d\n"+
+		"signalbox_process_late_total{shard=\"%[1]d\"} %[3]d\n", r.ID, c.Kicked, c.Late)
+}
+
+// inboxes writes what this host has pushed.
+func (pw *processWriter) inboxes(r *replica.Replica) {
+	c := r.Inboxes.Counts()
+	fmt.Fprintf(pw.to, "signalbox_inboxes_open{shard=\"%[1]d\"} %[2]d\n"+
+		"signalbox_inbox_items_total{shard=\"%[1]d\"} %[3]d\n"+
+		"signalbox_inbox_bytes_total{shard=\"%[1]d\"} %[4]d\n"+
+		"signalbox_inbox_held_total{shard=\"%[1]d\"} %[5]d\n", r.ID, r.Inboxes.Len(), c.Items, c.Bytes, c.Held)
+}
+
+// walk writes how the processes of a shard are, at its leader.
+func (pw *processWriter) walk(r *replica.Replica) {
+	var states [process.StateComplete + 1]int
+	var longest [process.StateComplete + 1]uint64
+	members, unread := 0, 0
+	at, over := shard.Cursor(0), false
+	for !over && pw.checks > 0 {
+		var still []shard.ProcessView
+		at, over = r.Machine.WalkProcesses(at, r.EstimatedTime(), func(v *shard.ProcessView) {
+			pw.checks--
+			states[v.State]++
+			longest[v.State] = max(longest[v.State], v.Now-min(v.Now, v.Since))
+			members += v.Members
+			unread += v.Requests
+			if len(v.Reasons) > 0 && v.Members > 0 {
+				still = append(still, *v)
+			}
+		})
+		for i := range still {
+			pw.still(&still[i])
+		}
+	}
+	for state, n := range states {
+		fmt.Fprintf(pw.to, "signalbox_processes{shard=\"%d\",state=%q} %d\n", r.ID, process.State(state), n)
+	}
+	for _, state := range []process.State{process.StatePreparing, process.StateRunning} {
+		fmt.Fprintf(pw.to, "signalbox_process_longest_seconds{shard=\"%d\",state=%q} %g\n", r.ID, state,
+			float64(longest[state])/1000)
+	}
+	fmt.Fprintf(pw.to, "signalbox_process_members{shard=\"%[1]d\"} %[2]d\n"+
+		"signalbox_process_unread_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
+}
+
+// still writes where a round stands still, for how long, and the first member that it waits for.
+func (pw *processWriter) still(v *shard.ProcessView) {
+	node, ok := pw.host.meta.Machine.NodeByID(v.Node)
+	if !ok {
+		return // it was dropped, and is being cleared
+	}
+	seen := make(map[string]bool)
+	for i := range v.Reasons {
+		re := &v.Reasons[i]
+		waited := v.Now - min(v.Now, re.Since)
+		if re.Code == process.CodeOpening || !re.Late && !re.Blocked && waited < processStill {
+			continue
+		}
+		reason, member := string(re.Code), re.From.Name
+		if re.Late {
+			reason = "late"
+		}
+		if len(re.Members) > 0 {
+			member = re.Members[0].Name
+		}
+		labels := fmt.Sprintf("{node=%s,process=%s,member=%s,reason=%q}", label(node.Path), label(v.Name), label(member),
+			reason)
+		if seen[labels] || pw.series <= 0 {
+			continue // several exchanges that wait for a member are one series: that of the oldest
+		}
+		seen[labels] = true
+		pw.series--
+		fmt.Fprintf(pw.to, "signalbox_process_still_seconds%s %g\n", labels, float64(waited)/1000)
+	}
+}
