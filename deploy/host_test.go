@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
@@ -255,6 +256,7 @@ func use(t *testing.T, address string) {
 	_, err = c.Status(ctx)
 	must(err)
 	useRollouts(t, ctx, c, second)
+	useProcesses(t, ctx, c, second)
 	must(first.Close(ctx))
 }
 
@@ -288,6 +290,61 @@ func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(reasons, isStuck) {
+			return
+		}
+	}
+}
+
+// useProcesses leaves processes of which one waits for members, and two for a member that does not prepare: one of them
+// for longer than its reply timeout. A request of a third one was refused.
+func useProcesses(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
+	t.Helper()
+	never := func(ctx context.Context, _ *process.Round) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	refused := func(ctx context.Context, r *process.Round) (any, error) {
+		_, err := r.Send(ctx, 1<<40, "to nobody")
+		return nil, err
+	}
+	for name, x := range map[string]struct {
+		spec process.Spec
+		process.Handler
+	}{
+		"few":     {process.Spec{MinMembers: 2}, process.Handler{}},
+		"hangs":   {process.Spec{}, process.Handler{Prepare: never}},
+		"late":    {process.Spec{ReplyTimeout: time.Millisecond}, process.Handler{Prepare: never}},
+		"refused": {process.Spec{}, process.Handler{Coordinate: refused}},
+	} {
+		if x.Coordinate == nil {
+			x.Coordinate = func(context.Context, *process.Round) (any, error) { return nil, nil }
+		}
+		if _, err := process.Join(ctx, s, name, x.Handler, process.Create(x.spec)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, is := range map[string]func(process.StopReason) bool{
+		"few":     func(r process.StopReason) bool { return r.Code == process.ReasonFewMembers },
+		"hangs":   func(r process.StopReason) bool { return r.Code == process.ReasonPrepare && r.Since.Ago > time.Second },
+		"late":    func(r process.StopReason) bool { return r.Late },
+		"refused": nil,
+	} {
+		for is != nil {
+			reasons, err := process.Of(c, "/prod/jobs", name).Why(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(reasons, is) {
+				break
+			}
+		}
+	}
+	for {
+		acts, err := process.Of(c, "/prod/jobs", "refused").Acts(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(acts, func(a process.PastAct) bool { return a.Verb == process.VerbFailed }) {
 			return
 		}
 	}
