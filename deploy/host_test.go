@@ -295,57 +295,58 @@ func useRollouts(t *testing.T, ctx context.Context, c *client.Client, s *client.
 	}
 }
 
-// useProcesses leaves processes of which one waits for members, and two for a member that does not prepare: one of them
-// for longer than its reply timeout. A request of a third one was refused.
+// useProcesses leaves processes whose rounds stand still for every reason there is. A request was refused.
 func useProcesses(t *testing.T, ctx context.Context, c *client.Client, s *client.Session) {
 	t.Helper()
-	never := func(ctx context.Context, _ *process.Round) error {
+	never := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	refused := func(ctx context.Context, r *process.Round) (any, error) {
-		_, err := r.Send(ctx, 1<<40, "to nobody")
-		return nil, err
+	silent := process.Handler{
+		Coordinate: func(ctx context.Context, r *process.Round) (any, error) { return r.Broadcast(ctx, "anyone?") },
+		Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+			return nil, never(ctx)
+		},
 	}
-	for name, x := range map[string]struct {
-		spec process.Spec
+	unprepared := process.Handler{
+		Prepare:    func(ctx context.Context, _ *process.Round) error { return never(ctx) },
+		Coordinate: silent.Coordinate,
+	}
+	for _, x := range []struct {
+		reason string // also the name of the process
+		spec   process.Spec
 		process.Handler
 	}{
-		"few":     {process.Spec{MinMembers: 2}, process.Handler{}},
-		"hangs":   {process.Spec{}, process.Handler{Prepare: never}},
-		"late":    {process.Spec{ReplyTimeout: time.Millisecond}, process.Handler{Prepare: never}},
-		"refused": {process.Spec{}, process.Handler{Coordinate: refused}},
+		{process.ReasonFewMembers, process.Spec{MinMembers: 2}, silent},
+		{process.ReasonNoCandidate, process.Spec{}, process.Handler{}},
+		{process.ReasonPrepare, process.Spec{}, unprepared},
+		{process.ReasonReply, process.Spec{}, silent},
+		{process.ReasonComplete, process.Spec{}, process.Handler{
+			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+				_, err := r.Send(ctx, 1<<40, "to nobody")
+				if err == nil {
+					err = errors.New("a request to nobody was sent")
+				}
+				return err.Error(), nil
+			},
+			Complete: func(ctx context.Context, _ *process.Round, _ *process.Result) { _ = never(ctx) },
+		}},
+		{"late", process.Spec{ReplyTimeout: time.Millisecond}, unprepared},
 	} {
-		if x.Coordinate == nil {
-			x.Coordinate = func(context.Context, *process.Round) (any, error) { return nil, nil }
-		}
-		if _, err := process.Join(ctx, s, name, x.Handler, process.Create(x.spec)); err != nil {
+		if _, err := process.Join(ctx, s, x.reason, x.Handler, process.Create(x.spec)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for name, is := range map[string]func(process.StopReason) bool{
-		"few":     func(r process.StopReason) bool { return r.Code == process.ReasonFewMembers },
-		"hangs":   func(r process.StopReason) bool { return r.Code == process.ReasonPrepare && r.Since.Ago > time.Second },
-		"late":    func(r process.StopReason) bool { return r.Late },
-		"refused": nil,
-	} {
-		for is != nil {
-			reasons, err := process.Of(c, "/prod/jobs", name).Why(ctx)
+		stands := func(r process.StopReason) bool {
+			return r.Code == x.reason && (r.Blocked || r.Since.Ago > time.Second) || r.Late
+		}
+		for {
+			reasons, err := process.Of(c, "/prod/jobs", x.reason).Why(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(reasons, is) {
+			if slices.ContainsFunc(reasons, stands) {
 				break
 			}
-		}
-	}
-	for {
-		acts, err := process.Of(c, "/prod/jobs", "refused").Acts(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.ContainsFunc(acts, func(a process.PastAct) bool { return a.Verb == process.VerbFailed }) {
-			return
 		}
 	}
 }
