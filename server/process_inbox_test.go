@@ -262,11 +262,12 @@ func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 			sender := all[2*(k%2)] // one member has at most 256 exchanges
 			sender.send("x", full.member)
 		}
-		got := other.s.ask(other.sending("x", full.member)).Result
-		want(t, "the request 257", got.Status, protocol.StatusOverloaded)
-		broadcast := other.sending("all")
+		refused := other.sending("in time", full.member)
+		want(t, "the request 257", other.s.ask(refused).Result.Status, protocol.StatusOverloaded)
+		want(t, "once more", other.s.ask(refused).Result.Status, protocol.StatusOverloaded)
+		broadcast := a.sending("all")
 		broadcast.Audience = protocol.ToAll
-		want(t, "one to all", other.s.ask(broadcast).Result.Status, protocol.StatusOverloaded)
+		want(t, "one to all", a.s.ask(broadcast).Result.Status, protocol.StatusOverloaded)
 		a.send("only you", other.member)
 		want(t, "what reaches another", string(other.next(protocol.ItemRequest).Payload), "only you")
 		for range 256 {
@@ -275,8 +276,8 @@ func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 		full.s.must(full.s.ask(&protocol.InboxAck{
 			Mutation: full.mutation(), NodeID: b.node, Name: cache, MemberID: full.member, Ack: full.acked,
 		}))
-		other.send("again", full.member)
-		want(t, "after the ack", string(full.next(protocol.ItemRequest).Payload), "again")
+		other.s.must(other.s.ask(refused))
+		want(t, "after the ack, under the same number", string(full.next(protocol.ItemRequest).Payload), "in time")
 		long := a.s.ask(a.sending(strings.Repeat("x", 64<<10+1), other.member)).Result
 		want(t, "a payload that is too long", long.Status, protocol.StatusBadRequest)
 	})

@@ -236,9 +236,16 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.charge(s.node, AnswerBytes*(1-forgotten))
 	}
 	m.touchSession(t.session)
+	before := s.applied
 	s.applied = c.Number
 	m.run(c, mu, t)
 	e := &m.out.List[m.result]
+	if e.Status == protocol.StatusOverloaded {
+		// There may be room later: the number stands for the same command then.
+		s.applied = before
+		m.charge(s.node, -AnswerBytes)
+		return
+	}
 	s.keep(c.Number, e)
 	if e.Body != "" {
 		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
