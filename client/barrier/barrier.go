@@ -19,8 +19,8 @@ var ErrLost = errors.New("the place in the barrier was lost")
 // MaxParties is for how many parties a barrier can be.
 const MaxParties = 2000
 
-// farewell bounds how long Do waits for the others when the function has returned because its context has ended. Leaving
-// goes on after it.
+// farewell bounds how long Do waits for the others when the function has returned because its context has ended.
+// Leaving goes on after it.
 const farewell = time.Second
 
 // A round begins as soon as enough have come: what it would wait for is over a millisecond later.
@@ -110,8 +110,9 @@ func otherNumber(is, want int) error {
 	return fmt.Errorf("%w: it is for %d parties, not for %d; use another name", client.ErrPreconditionFailed, is, want)
 }
 
-// Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the barrier
-// is lost, with ErrLost in its cause. The error is that of entering, else that of the function, else that of leaving.
+// Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the
+// barrier is lost, with ErrLost in its cause. The error is that of entering, else that of the function, else that of
+// leaving.
 //
 // Where ctx has ended when the function returns, the others are not waited for.
 func (b *Barrier) Do(ctx context.Context, fn func(ctx context.Context, e *Entry) error) error {

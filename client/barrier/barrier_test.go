@@ -85,7 +85,8 @@ func TestPartiesEnterAgainAndGenerationsGrow(t *testing.T) {
 	})
 }
 
-// TestMoreThanTheBarrierIsFor: "Count (4) is greater than memberQty (3)" elsewhere. Here the next generation takes them.
+// TestMoreThanTheBarrierIsFor: "Count (4) is greater than memberQty (3)" elsewhere. Here the next generation takes
+// them.
 func TestMoreThanTheBarrierIsFor(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		var all []*party

@@ -68,8 +68,8 @@ func (e *Entry) lose() {
 	}
 }
 
-// Leave leaves, and waits until all of the generation have left, or have died. Where the context ends first the party has
-// left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
+// Leave leaves, and waits until all of the generation have left, or have died. Where the context ends first the party
+// has left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
 func (e *Entry) Leave(ctx context.Context) error {
 	err := e.leave(ctx)
 	if err == nil {

@@ -15,8 +15,8 @@ var errOver = errors.New("the party has left the barrier")
 // party is one that has joined the process of a barrier, from an Enter on.
 //
 // Each coordinator knows by itself who is inside. It is the member that joined first, so those who are inside have
-// joined after it, or are it. They were let in by rounds that were completed while it was a member of them, and a member
-// handles the completion of each of its rounds before anything of a later one.
+// joined after it, or are it. They were let in by rounds that were completed while it was a member of them, and a
+// member handles the completion of each of its rounds before anything of a later one.
 type party struct {
 	barrier *Barrier
 	last    decision      // of the latest round; of the handler alone

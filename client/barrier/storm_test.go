@@ -26,8 +26,8 @@ type storm struct {
 	passes int
 }
 
-// TestStorm: five sessions go through a barrier for two while everything happens to them. Those who are inside at a time
-// are of one generation, and each has a place of its own in it.
+// TestStorm: five sessions go through a barrier for two while everything happens to them. Those who are inside at a
+// time are of one generation, and each has a place of its own in it.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(6) {
 		play(t, 3, func(t *testing.T, g *stage) {

@@ -2,8 +2,8 @@ package process
 
 import "context"
 
-// Membership is a member from a join to the end of it: until it leaves, is removed, or its session is over. A member whose
-// session is renewed has another one then. It is safe for use by many goroutines.
+// Membership is a member from a join to the end of it: until it leaves, is removed, or its session is over. A member
+// whose session is renewed has another one then. It is safe for use by many goroutines.
 type Membership part
 
 // Context returns a context that ends with the membership, with the reason as its cause.

@@ -12,6 +12,7 @@ const module = "github.com/signalbox/signalbox/"
 
 // packages are those that a block may speak of without importing them.
 var packages = map[string]string{
+	"assign":       module + "client/assign",
 	"barrier":      module + "client/barrier",
 	"client":       module + "client",
 	"config":       module + "client/config",

@@ -1,0 +1,144 @@
+package assign
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// Assignment says which part is whose. It was kept when all parts had been handed over.
+type Assignment struct {
+	// Epoch is the one in which it was made; 0 says that there is none.
+	Epoch  uint64
+	Owners []Owner
+	// Free are parts without an owner.
+	Free []string
+}
+
+// Owner is a member, and what it has.
+type Owner struct {
+	ID    uint64
+	Name  string
+	Parts []Part
+}
+
+// Of returns the parts of a member.
+func (a *Assignment) Of(member uint64) []Part {
+	for _, o := range a.Owners {
+		if o.ID == member {
+			return o.Parts
+		}
+	}
+	return nil
+}
+
+// OwnerOf returns whose a part is, nil where it has no owner.
+func (a *Assignment) OwnerOf(part string) (*Owner, Part) {
+	for i, o := range a.Owners {
+		for _, p := range o.Parts {
+			if p.Name == part {
+				return &a.Owners[i], p
+			}
+		}
+	}
+	return nil, Part{}
+}
+
+// kept is how an assignment is kept: parts stand together that have the same token.
+type kept struct {
+	Epoch  uint64      `json:"epoch"`
+	Owners []keptOwner `json:"owners"`
+	Free   []string    `json:"free,omitempty"`
+}
+
+type keptOwner struct {
+	ID    uint64              `json:"id"`
+	Name  string              `json:"name"`
+	Parts map[uint64][]string `json:"parts,omitempty"`
+}
+
+// MarshalJSON writes it as it is kept.
+func (a Assignment) MarshalJSON() ([]byte, error) {
+	k := kept{Epoch: a.Epoch, Free: a.Free, Owners: make([]keptOwner, len(a.Owners))}
+	for i, o := range a.Owners {
+		k.Owners[i] = keptOwner{ID: o.ID, Name: o.Name, Parts: make(map[uint64][]string)}
+		for _, p := range o.Parts {
+			k.Owners[i].Parts[p.Token] = append(k.Owners[i].Parts[p.Token], p.Name)
+		}
+	}
+	return json.Marshal(k)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Parts are ordered by name.
+func (a *Assignment) UnmarshalJSON(data []byte) error {
+	var k kept
+	if err := json.Unmarshal(data, &k); err != nil {
+		return err
+	}
+	*a = Assignment{Epoch: k.Epoch, Free: k.Free}
+	for _, o := range k.Owners {
+		owner := Owner{ID: o.ID, Name: o.Name}
+		for token, parts := range o.Parts {
+			for _, part := range parts {
+				owner.Parts = append(owner.Parts, Part{Name: part, Token: token})
+			}
+		}
+		slices.SortFunc(owner.Parts, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })
+		a.Owners = append(a.Owners, owner)
+	}
+	return nil
+}
+
+// ReadOption sets how Current reads.
+type ReadOption func(*client.Consistency)
+
+// Relaxed saves the round among the hosts that the reading of the present costs. What is read may be of the past by the
+// node's grace period.
+func Relaxed() ReadOption {
+	return func(mode *client.Consistency) { *mode = client.Relaxed }
+}
+
+// Current returns the assignment of that name in the node of that path: the one that was kept last. One whose Epoch
+// is 0 says that none was kept. Parts may be on their way already to where the next one says.
+func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (*Assignment, error) {
+	mode := client.Strict
+	for _, o := range options {
+		o(&mode)
+	}
+	a, err := current(ctx, process.Of(c, path, name), mode)
+	if errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
+		return &Assignment{}, nil // it has had no member
+	}
+	if err != nil {
+		return nil, fmt.Errorf("assign: read %q: %w", name, err)
+	}
+	return a, nil
+}
+
+// Watch returns the assignments of that name in the node of that path: the one that was kept last, and then each that
+// is. A loop that is slow may miss some between. It ends with an error when the context ends, the node is dropped, or
+// the client is closed.
+func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Assignment, error] {
+	return func(yield func(*Assignment, error) bool) {
+		for result, err := range process.Of(c, path, name).WatchResults(ctx) {
+			a := &Assignment{}
+			if err == nil {
+				err = json.Unmarshal(result.Bytes(), a)
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("assign: watch %q: %w", name, err))
+				return
+			}
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}

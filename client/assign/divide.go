@@ -1,0 +1,135 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Parts returns the parts that are divided. The coordinator calls it in every round. It need not return the same on all
+// members: what the coordinator returns counts.
+type Parts = func() ([]string, error)
+
+// Names are parts that have names.
+func Names(parts ...string) Parts {
+	return func() ([]string, error) { return parts, nil }
+}
+
+// Numbers are parts "0" to "n-1".
+func Numbers(n int) Parts {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = strconv.Itoa(i)
+	}
+	return Names(parts...)
+}
+
+// Taker is a member among which parts are divided. Members that are leaving are none.
+type Taker struct {
+	ID         uint64
+	Name       string
+	Attributes []byte
+	// Has are the parts that it works on at present: what it keeps of them it does not stop.
+	Has []string
+	// Had are parts that are free, and were those of a member of this name in the assignment before: of an earlier run
+	// of the same program, say.
+	Had []string
+}
+
+// Divide says which parts each of the takers is to have: the first list is for the first taker. There is at least one
+// taker. A part that is in no list has no owner.
+type Divide func(parts []string, takers []Taker) [][]string
+
+// Balance gives each taker as many parts as the others, or one more, and moves as few as possible for that. What is
+// free goes to those who had it, where they have room.
+func Balance(parts []string, takers []Taker) [][]string {
+	quotas := quotasOf(len(parts), takers)
+	shares := make([][]string, len(takers))
+	given := make(map[string]bool, len(parts))
+	give := func(i int, part string) {
+		if len(shares[i]) < quotas[i] && !given[part] {
+			given[part] = true
+			shares[i] = append(shares[i], part)
+		}
+	}
+	for i, t := range takers {
+		for _, part := range t.Has {
+			give(i, part)
+		}
+	}
+	for i, t := range takers {
+		for _, part := range t.Had {
+			give(i, part)
+		}
+	}
+	next := 0
+	for _, part := range parts {
+		for !given[part] && next < len(takers) {
+			give(next, part)
+			if len(shares[next]) == quotas[next] {
+				next++
+			}
+		}
+	}
+	return shares
+}
+
+// quotasOf returns how many parts each taker is to have. Those that have more than the others can have keep one more.
+func quotasOf(parts int, takers []Taker) []int {
+	least, more := parts/len(takers), parts%len(takers)
+	gain := func(i int) int {
+		switch has, had := len(takers[i].Has), len(takers[i].Had); {
+		case has > least:
+			return 2
+		case has+had > least:
+			return 1
+		}
+		return 0
+	}
+	order := make([]int, len(takers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(gain(b), gain(a)) })
+	quotas := make([]int, len(takers))
+	for at, i := range order {
+		quotas[i] = least
+		if at < more {
+			quotas[i]++
+		}
+	}
+	return quotas
+}
+
+// checkParts refuses parts of which one is there twice.
+func checkParts(parts []string) error {
+	seen := make(map[string]bool, len(parts))
+	for _, part := range parts {
+		if seen[part] {
+			return fmt.Errorf("the part %q is there twice", part)
+		}
+		seen[part] = true
+	}
+	return nil
+}
+
+// checkShares refuses what does not divide the parts among the takers.
+func checkShares(parts []string, takers []Taker, shares [][]string) error {
+	if len(shares) != len(takers) {
+		return fmt.Errorf("parts were divided among %d members, there are %d", len(shares), len(takers))
+	}
+	free := make(map[string]bool, len(parts))
+	for _, part := range parts {
+		free[part] = true
+	}
+	for i, share := range shares {
+		for _, part := range share {
+			if !free[part] {
+				return fmt.Errorf("the part %q of %s was given to another member as well, or is none", part, takers[i].Name)
+			}
+			free[part] = false
+		}
+	}
+	return nil
+}

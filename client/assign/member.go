@@ -1,0 +1,124 @@
+package assign
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// Member is a program that parts are given to, from Join until Leave or the end of its session. It is safe for use by
+// many goroutines.
+type Member struct {
+	member  *process.Member
+	process *process.Process
+	name    string
+	config  config
+	desk    desk
+
+	mu         sync.Mutex          // guards what follows
+	membership *process.Membership // of the latest epoch; nil before the first
+}
+
+// Option sets how a member takes part.
+type Option func(*config)
+
+type config struct {
+	parts   Parts
+	divide  Divide
+	backoff retry.Backoff
+	spec    process.Spec
+	member  []process.JoinOption
+}
+
+// As is what people know the member by, and how it is known again when it starts anew. Without it that is the name of
+// the host.
+func As(name string) Option {
+	return func(c *config) { c.member = append(c.member, process.As(name)) }
+}
+
+// Attributes are up to 1 KiB for a Divide of one's own.
+func Attributes(data []byte) Option {
+	return func(c *config) { c.member = append(c.member, process.Attributes(data)) }
+}
+
+// By divides parts by another function than Balance. All members should have the same.
+func By(divide Divide) Option {
+	return func(c *config) { c.divide = divide }
+}
+
+// Settle sets how long nothing has changed among the members before parts are divided anew, and how long that is waited
+// for at the most: by the first member, for all. Without it that is 100 ms, and 2 s.
+func Settle(quiet, most time.Duration) Option {
+	return func(c *config) { c.spec.OpenDelay, c.spec.MaxOpenDelay = quiet, most }
+}
+
+// Backoff sets how long it takes until a function is called again that has returned by itself: a random part of a time
+// that doubles with each return, from first to most. Without it that is 1 to 30 seconds.
+func Backoff(first, most time.Duration) Option {
+	return func(c *config) { c.backoff = retry.Backoff{First: first, Most: most} }
+}
+
+// keepAssignments is how many are kept, for people. The last one is read in every round.
+const keepAssignments = 4
+
+// Join lets the session take part in the assignment of that name in its node: it is given parts, and works on each by
+// calling the function. A session with client.Renew takes part again after it has been replaced.
+//
+// A session takes part once: process.ErrJoined says that it does already.
+func Join(
+	ctx context.Context, s *client.Session, name string, parts Parts, work Work, options ...Option,
+) (*Member, error) {
+	m := &Member{process: process.In(s, name), name: name, config: config{
+		parts: parts, divide: Balance, backoff: retry.Backoff{First: time.Second, Most: 30 * time.Second},
+		spec: process.Spec{KeepResults: keepAssignments},
+	}}
+	for _, o := range options {
+		o(&m.config)
+	}
+	m.desk = desk{work: work, backoff: m.config.backoff, jobs: make(map[string]*job)}
+	joined, err := process.Join(ctx, s, name, m.handler(),
+		append(m.config.member, process.Encoding(process.JSON), process.Create(m.config.spec))...)
+	if err != nil {
+		return nil, fmt.Errorf("assign: join %q: %w", name, err)
+	}
+	m.member = joined
+	return m, nil
+}
+
+// Held returns the parts that the member works on, ordered by name.
+func (m *Member) Held() []Held {
+	m.mu.Lock()
+	by := m.membership
+	m.mu.Unlock()
+	return m.desk.held(by)
+}
+
+// Done returns a channel that is closed when the member has left, and when its session is over for good.
+func (m *Member) Done() <-chan struct{} { return m.member.Done() }
+
+// Err returns why the member is none any more, nil while it is.
+func (m *Member) Err() error { return m.member.Err() }
+
+// Leave hands over what the member has: it ends the contexts of all parts, waits until their functions have returned,
+// and leaves. Where the context ends before, that goes on by itself. It does not wait for what others do.
+func (m *Member) Leave(ctx context.Context) error {
+	stopped := m.desk.close()
+	err := await(ctx, stopped)
+	if err == nil {
+		err = m.member.Leave(ctx)
+	} else {
+		go func() {
+			_ = await(context.Background(), stopped)
+			_ = m.member.Leave(context.Background())
+		}()
+	}
+	if err != nil {
+		return fmt.Errorf("assign: leave %q: %w", m.name, err)
+	}
+	return nil
+}

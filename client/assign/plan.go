@@ -1,0 +1,109 @@
+package assign
+
+import (
+	"slices"
+)
+
+// plan is how parts come from those who have them to those who are to have them.
+type plan struct {
+	// starts are the parts that no other member has, by the member that is to start them.
+	starts map[uint64][]string
+	// stops are the parts that a member is to stop, by that member.
+	stops map[uint64][]string
+	// moves are those of the stopped ones that others get: by who has them, and then by who is to start them.
+	moves map[uint64]map[uint64][]string
+	// assignment is what the parts come to in the end.
+	assignment Assignment
+}
+
+// reporter is a member with what it has said of itself.
+type reporter struct {
+	id         uint64
+	name       string
+	attributes []byte
+	report
+}
+
+// takersOf returns those of the members that parts are divided among. Parts that no member has are offered to who had
+// them in the assignment before.
+func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
+	var takers []Taker
+	held := make(map[string]bool)
+	for _, m := range members {
+		for part := range m.Held {
+			held[part] = true
+		}
+	}
+	for _, m := range members {
+		if m.Leaving {
+			continue
+		}
+		t := Taker{ID: m.id, Name: m.name, Attributes: m.attributes}
+		for _, part := range parts {
+			if _, has := m.Held[part]; has {
+				t.Has = append(t.Has, part)
+			} else if owner, _ := before.OwnerOf(part); owner != nil && !held[part] && owner.Name == m.name {
+				t.Had = append(t.Had, part)
+			}
+		}
+		takers = append(takers, t)
+	}
+	return takers
+}
+
+// newPlan works out what is to be done so that each taker has its share. A part is started at once only if no other
+// member has it. Tokens are the epoch, but for what a member keeps.
+func newPlan(epoch uint64, parts []string, members []reporter, takers []Taker, shares [][]string) *plan {
+	p := &plan{
+		starts: make(map[uint64][]string), stops: make(map[uint64][]string),
+		moves: make(map[uint64]map[uint64][]string), assignment: Assignment{Epoch: epoch},
+	}
+	holder := make(map[string]*reporter)
+	for i := range members {
+		for part := range members[i].Held {
+			holder[part] = &members[i]
+		}
+	}
+	to := make(map[string]uint64)
+	for i, t := range takers {
+		owner := Owner{ID: t.ID, Name: t.Name}
+		for _, part := range shares[i] {
+			to[part] = t.ID
+			owner.Parts = append(owner.Parts, p.give(part, t.ID, holder[part], epoch))
+		}
+		p.assignment.Owners = append(p.assignment.Owners, owner)
+	}
+	for _, m := range members {
+		for part := range m.Held {
+			if to[part] != m.id {
+				p.stops[m.id] = append(p.stops[m.id], part)
+			}
+		}
+		slices.Sort(p.stops[m.id])
+	}
+	for _, part := range parts {
+		if to[part] == 0 {
+			p.assignment.Free = append(p.assignment.Free, part)
+		}
+	}
+	return p
+}
+
+// give gives a part to a member, and returns it with its token.
+func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Part {
+	given := Part{Name: part, Token: epoch}
+	switch {
+	case holder == nil:
+		p.starts[to] = append(p.starts[to], part)
+	case holder.id != to:
+		if p.moves[holder.id] == nil {
+			p.moves[holder.id] = make(map[uint64][]string)
+		}
+		p.moves[holder.id][to] = append(p.moves[holder.id][to], part)
+	case holder.Stopping[part]:
+		p.starts[to] = append(p.starts[to], part) // it is to have it again
+	default:
+		given.Token = holder.Held[part]
+	}
+	return given
+}

@@ -1,0 +1,196 @@
+package assign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// ErrMoved is the cause of the context of a part that is to be another member's.
+var ErrMoved = errors.New("the part is to be another member's")
+
+// Part is a part that is a member's.
+type Part struct {
+	Name string
+	// Token is the fencing token: it is larger than those of all owners that the part had before.
+	Token uint64
+}
+
+// Work is what a member does with a part. Its context ends when the part moves, with ErrMoved as its cause, when the
+// member leaves, with process.ErrLeft, and when its membership ends, with the reason. The part is handed over when the
+// function has returned.
+//
+// A function that returns earlier is called again, after a pause that grows.
+type Work func(ctx context.Context, p Part) error
+
+// Held is a part that a member works on.
+type Held struct {
+	Part
+	// Stopping: the part was taken away, and the function has not returned.
+	Stopping bool
+	// Ended is how often the function has returned by itself, Err what it returned last.
+	Ended int
+	Err   error
+}
+
+// desk is what a member works on.
+type desk struct {
+	work    Work
+	backoff retry.Backoff
+
+	mu     sync.Mutex // guards what follows
+	jobs   map[string]*job
+	closed bool // no job is begun any more
+}
+
+// membership is a *process.Membership.
+type membership interface {
+	Context() context.Context
+	Err() error
+}
+
+// membershipKey is where the context of a part has the membership by which it was given.
+type membershipKey struct{}
+
+// Err reports by the clock of this moment whether a part is the member's: nil, or why it is not. The context is that of
+// the part, or one made from it.
+//
+// The context ends when the part is another's, but by a timer, and the timers of a program that stood still are late.
+// So ask before something that must not be done without the part, and send its token along all the same.
+func Err(ctx context.Context) error {
+	by, ok := ctx.Value(membershipKey{}).(membership)
+	if !ok {
+		return errNoPart
+	}
+	if err := by.Err(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+var errNoPart = errors.New("the context is not that of a part")
+
+// job is the work on a part, from when it was given until the function has returned for good.
+type job struct {
+	part   Part
+	by     membership // by which it was given
+	ctx    context.Context
+	stop   context.CancelCauseFunc
+	before <-chan struct{} // closed when the job before it is done; nil for none
+	done   chan struct{}
+	ended  int // guarded by the lock of the desk, as what follows
+	err    error
+}
+
+// start begins the work on a part that a membership was given, unless it goes on. Where an earlier job has not ended,
+// of the same part in this program, it begins after that. It returns false where no work is begun any more.
+func (d *desk) start(by membership, p Part) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	j := &job{part: p, by: by, done: make(chan struct{})}
+	if old := d.jobs[p.Name]; old != nil {
+		if old.by == by && old.ctx.Err() == nil {
+			return true
+		}
+		j.before = old.done
+	}
+	j.ctx, j.stop = context.WithCancelCause(context.WithValue(by.Context(), membershipKey{}, by))
+	d.jobs[p.Name] = j
+	go d.run(j)
+	return true
+}
+
+// run calls the function until the job is to end.
+func (d *desk) run(j *job) {
+	if j.before != nil {
+		<-j.before
+	}
+	for j.ctx.Err() == nil {
+		err := d.work(j.ctx, j.part)
+		if j.ctx.Err() != nil {
+			break
+		}
+		d.mu.Lock()
+		pause := d.backoff.Pause(j.ended)
+		j.ended, j.err = j.ended+1, err
+		d.mu.Unlock()
+		select {
+		case <-time.After(pause):
+		case <-j.ctx.Done():
+		}
+	}
+	j.stop(nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.jobs[j.part.Name] == j {
+		delete(d.jobs, j.part.Name)
+	}
+	close(j.done)
+}
+
+// stop has the work on parts end, and returns what is closed as each has.
+func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, part := range parts {
+		if j := d.jobs[part]; j != nil {
+			j.stop(ErrMoved)
+			stopped = append(stopped, j.done)
+		}
+	}
+	return stopped
+}
+
+// close has all work end, and none begin any more. It returns what is closed as each has ended.
+func (d *desk) close() (stopped []<-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, j := range d.jobs {
+		j.stop(process.ErrLeft)
+		stopped = append(stopped, j.done)
+	}
+	return stopped
+}
+
+func (d *desk) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
+// await waits until all are closed, or the context ends.
+func await(ctx context.Context, stopped []<-chan struct{}) error {
+	for _, done := range stopped {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// held returns what a membership has, ordered by name. What an earlier one had is not its any more, even if its work
+// has not ended.
+func (d *desk) held(by membership) []Held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []Held
+	for _, j := range d.jobs {
+		if j.by == by {
+			all = append(all, Held{Part: j.part, Stopping: j.ctx.Err() != nil, Ended: j.ended, Err: j.err})
+		}
+	}
+	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}

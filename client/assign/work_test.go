@@ -1,0 +1,114 @@
+package assign
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/process"
+)
+
+// tenure is a membership.
+type tenure struct{ ctx context.Context }
+
+func (t *tenure) Context() context.Context { return t.ctx }
+func (t *tenure) Err() error               { return context.Cause(t.ctx) }
+
+// TestWorkOnAPart goes through the life of the work on one part.
+func TestWorkOnAPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := make(chan context.Context, 1)
+		returns := make(chan error)
+		running := 0
+		d := &desk{
+			backoff: retry.Backoff{First: time.Second, Most: time.Second}, jobs: make(map[string]*job),
+			work: func(ctx context.Context, _ Part) error {
+				if running++; running != 1 {
+					t.Error("the function runs twice at a time")
+				}
+				defer func() { running-- }()
+				began <- ctx
+				return <-returns
+			},
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		one, two := &tenure{ctx}, &tenure{t.Context()}
+		p := Part{"x", 5}
+		begins := func(what string) context.Context {
+			t.Helper()
+			select {
+			case ctx := <-began:
+				return ctx
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: the function is not called", what)
+				return nil
+			}
+		}
+		holds := func(what string, by membership, want ...Held) {
+			t.Helper()
+			same := func(a, b Held) bool {
+				return a.Part == b.Part && a.Stopping == b.Stopping && a.Ended == b.Ended && errors.Is(a.Err, b.Err)
+			}
+			synctest.Wait()
+			if got := d.held(by); !slices.EqualFunc(got, want, same) {
+				t.Errorf("%s: it holds %v, want %v", what, got, want)
+			}
+		}
+
+		d.start(one, p)
+		begins("started")
+		d.start(one, Part{"x", 6}) // it goes on under its token
+		holds("started", one, Held{Part: p})
+
+		broken := errors.New("broken")
+		returns <- broken
+		begins("it has returned by itself")
+		holds("it has returned by itself", one, Held{Part: p, Ended: 1, Err: broken})
+
+		stopped := d.stop([]string{"x", "y"})
+		brief, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := await(brief, stopped); len(stopped) != 1 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it is stopped before the function has returned: %v", err)
+		}
+		holds("it is stopping", one, Held{Part: p, Stopping: true, Ended: 1, Err: broken})
+
+		d.start(one, Part{"x", 8}) // it is given back
+		holds("given back", one, Held{Part: Part{"x", 8}})
+		returns <- nil
+		second := begins("given back")
+		if err := await(t.Context(), stopped); err != nil {
+			t.Error(err)
+		}
+
+		end(process.ErrRemoved)
+		if !errors.Is(context.Cause(second), process.ErrRemoved) {
+			t.Errorf("the membership is over: %v", context.Cause(second))
+		}
+		d.start(two, Part{"x", 9}) // by the next membership, while the function has not returned
+		holds("what another membership has", one)
+		holds("what the next one has", two, Held{Part: Part{"x", 9}})
+		returns <- nil
+		third := begins("by the next membership")
+		if err := Err(third); err != nil || Err(second) == nil || Err(t.Context()) == nil {
+			t.Errorf("the part is not the member's: %v", err)
+		}
+
+		stopped = d.close()
+		if d.start(two, Part{"z", 9}) || !d.isClosed() {
+			t.Error("work begins on a desk that is closed")
+		}
+		if !errors.Is(context.Cause(third), process.ErrLeft) {
+			t.Errorf("it has left: %v", context.Cause(third))
+		}
+		returns <- nil
+		if err := await(t.Context(), stopped); err != nil {
+			t.Error(err)
+		}
+		holds("closed", two)
+	})
+}
