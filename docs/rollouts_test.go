@@ -21,7 +21,7 @@ func TestTheRecipeOfRolloutsWorksAsTyped(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}
-	commands, prints := rolloutRecipe(t)
+	commands, prints := commandLineRecipe(t, "docs/rollouts.md", 9, 7)
 	create, follow, publish, status, plan := commands[0], commands[1], commands[2], commands[3], commands[4]
 	watch, again, why, back := commands[5], commands[6], commands[7], commands[8]
 	d := newDesk(t)
@@ -57,15 +57,15 @@ func TestTheRecipeOfRolloutsWorksAsTyped(t *testing.T) {
 	}
 }
 
-// rolloutRecipe returns the commands of the recipe, and what it says that they print.
-func rolloutRecipe(t *testing.T) (commands, prints []string) {
+// commandLineRecipe returns the commands of a page's section "On the command line", and what it says that they print.
+func commandLineRecipe(t *testing.T, page string, blocks, texts int) (commands, prints []string) {
 	t.Helper()
-	_, section, ok := strings.Cut(readPage(t, "docs/rollouts.md").text, "\n## On the command line\n")
+	_, section, ok := strings.Cut(readPage(t, page).text, "\n## On the command line\n")
 	if !ok {
-		t.Fatal("the page of rollouts has no section on the command line")
+		t.Fatalf("%s has no section on the command line", page)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, f := range newPage("docs/rollouts.md", section).fences {
+	for _, f := range newPage(page, section).fences {
 		switch f.language {
 		case "sh":
 			commands = append(commands, f.text)
@@ -73,8 +73,8 @@ func rolloutRecipe(t *testing.T) (commands, prints []string) {
 			prints = append(prints, f.text)
 		}
 	}
-	if len(commands) != 9 || len(prints) != 7 {
-		t.Fatalf("the recipe has other blocks than this test knows: %q, %q", commands, prints)
+	if len(commands) != blocks || len(prints) != texts {
+		t.Fatalf("the recipe has other blocks than this test expects: %q, %q", commands, prints)
 	}
 	return commands, prints
 }
@@ -107,7 +107,7 @@ var age = regexp.MustCompile(` +(?:after )?\b[0-9.]+(?:ms|s|m[0-9]+s)\b`)
 func compare(t *testing.T, typed, printed, want string) {
 	t.Helper()
 	normal := func(text string) string {
-		if strings.Contains(typed, "rollout status") {
+		if strings.Contains(typed, " status ") || strings.Contains(typed, " why ") {
 			text = age.ReplaceAllString(text, " AGE")
 			text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 		}

@@ -39,7 +39,7 @@ func (o *processObject) changes(before *processObject) []string {
 				other.alarming()
 		}
 		if r.alarming() && !slices.ContainsFunc(before.Reasons, known) {
-			c.say(o.Name, "%s", r.Text)
+			c.say(o.Name, "%s", r.line())
 		}
 	}
 	return c.lines
@@ -72,23 +72,35 @@ func (c *changes) membership(before, now *processObject) {
 	}
 }
 
-// round says how the last epochs have gone on.
+// round says how the last epochs have gone on. At first what came of epochs before the last is left out.
 func (c *changes) round(before, now *processObject) {
 	another := now.Epoch != before.Epoch
+	complete := func(from, below uint64) {
+		for _, r := range now.Results {
+			if r.Epoch >= from && r.Epoch < below && before.result(r.Epoch) == nil {
+				c.say(now.Name, "epoch %d is complete, with a result of %s", r.Epoch, plural(r.Bytes, "byte"))
+			}
+		}
+	}
+	if before.Exists {
+		complete(before.Epoch, now.Epoch)
+	}
 	if another && now.Of > 0 {
 		c.say(now.Name, "epoch %d opens with %s, coordinated by %s", now.Epoch, plural(now.Of, "member"),
 			now.memberText(now.Coordinator))
 	}
-	newest := uint64(0)
-	for _, r := range before.Results {
-		newest = max(newest, r.Epoch)
-	}
-	for _, r := range now.Results {
-		if r.Epoch > newest {
-			c.say(now.Name, "epoch %d is complete, with a result of %s", r.Epoch, plural(r.Bytes, "byte"))
-		}
-	}
+	complete(now.Epoch, now.Epoch+1)
 	if now.Phase == phaseRunning && (another || before.Phase != phaseRunning) {
 		c.say(now.Name, "epoch %d runs: all are prepared", now.Epoch)
 	}
+}
+
+// result returns the result of an epoch, nil where there is none.
+func (o *processObject) result(epoch uint64) *processResultObject {
+	for i := range o.Results {
+		if o.Results[i].Epoch == epoch {
+			return &o.Results[i]
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ func (o *processObject) page(f *cli.Frame, columns int) string {
 	}
 	var reasons []string
 	for _, r := range o.Reasons {
-		reasons = append(reasons, r.Text)
+		reasons = append(reasons, r.line())
 	}
 	paragraph(reasons)
 	paragraph(o.lastResults())
@@ -93,6 +94,22 @@ func (o *processObject) page(f *cli.Frame, columns int) string {
 		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", ago(a.AgeMS), a.line())})
 	}
 	return b.String()
+}
+
+// hostTime finds how long something has been so, or will be, as hosts say it.
+var hostTime = regexp.MustCompile(`\b(for|in) [0-9]+ ms\b`)
+
+// line is a reason as people read it.
+func (r *processReasonObject) line() string {
+	return hostTime.ReplaceAllStringFunc(r.Text, func(said string) string {
+		switch {
+		case strings.HasPrefix(said, "for") && r.AgeMS != nil:
+			return "for " + shortTime(*r.AgeMS)
+		case strings.HasPrefix(said, "in") && r.EndsMS != nil:
+			return "in " + shortTime(*r.EndsMS)
+		}
+		return said
+	})
 }
 
 // epochText says which epoch there is, and who coordinates it.

@@ -27,11 +27,14 @@ func processState() *process.State {
 		Exists: true, Revision: 9, Epoch: 9, Phase: process.Running, Since: atMoment(12 * time.Second),
 		Opened: atMoment(13 * time.Second), Opening: true, Opens: 1500 * time.Millisecond, Coordinator: 3, Of: 3,
 		LastResult: 7,
-		Members:    []process.MemberState{member(3, "a", 9, 0), member(5, "b", 9, 2), member(6, "c", 7, 1), member(8, "d", 0, 0)},
+		Members: []process.MemberState{
+			member(3, "a", 9, 0), member(5, "b", 9, 2), member(6, "c", 7, 1), member(8, "d", 0, 0),
+		},
 		Results: []process.Result{{Epoch: 2, Size: 1, At: atMoment(time.Hour)}, {Epoch: 4, Size: 1, At: atMoment(time.Hour)},
 			{Epoch: 7, Size: 17, At: atMoment(3 * time.Minute)}},
 		Reasons: []process.StopReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
-			Text: "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged)"}},
+			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7000 ms",
+			Since: atMoment(7 * time.Second)}},
 		LastAct: process.PastAct{Verb: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
 			Member: "e", By: process.By{Author: "ann@box", Reason: "it hangs"}},
 	}
@@ -48,7 +51,7 @@ c         6   candidate     preparing        1     5m1s
 d         8   observer      waits            0     5m1s
 
 a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c
-  (6, 1 not acknowledged)
+  (6, 1 not acknowledged), for 8s
 
 epoch 7 was complete 3m1s ago, with a result of 17 bytes
 epoch 4 was complete 1h0m ago, with a result of 1 byte
@@ -129,9 +132,6 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 			"a          joins as member 3", "b          joins as member 5", "c          joins as member 6",
 			"d          joins as member 8, an observer",
 			"counter    epoch 9 opens with 3 members, coordinated by a (3)",
-			"counter    epoch 2 is complete, with a result of 1 byte",
-			"counter    epoch 4 is complete, with a result of 1 byte",
-			"counter    epoch 7 is complete, with a result of 17 bytes",
 			"counter    epoch 9 runs: all are prepared",
 		}},
 		{object(func(s *process.State) { s.Phase = process.Preparing }), object(nil),
@@ -140,11 +140,12 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 			[]string{"a          leaves, as member 3"}},
 		{object(nil), object(func(s *process.State) {
 			s.Epoch, s.Coordinator, s.Phase = 12, 8, process.Complete
-			s.Results = append(s.Results, process.Result{Epoch: 12, Size: 2})
-		}), []string{"counter    epoch 12 opens with 3 members, coordinated by d (8)",
+			s.Results = append(s.Results, process.Result{Epoch: 9, Size: 1}, process.Result{Epoch: 12, Size: 2})
+		}), []string{"counter    epoch 9 is complete, with a result of 1 byte", "counter    epoch 12 opens with 3 members, coordinated by d (8)",
 			"counter    epoch 12 is complete, with a result of 2 bytes"}},
 		{object(nil), object(func(s *process.State) { s.Reasons[0].Late = true }),
-			[]string{"counter    a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged)"}},
+			[]string{"counter    a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), " +
+				"c (6, 1 not acknowledged), for 7s"}},
 		{object(func(s *process.State) { s.Reasons[0].Late = true }),
 			object(func(s *process.State) { s.Reasons[0].Late, s.Reasons[0].Waiting = true, 1 }), nil},
 		{object(nil), object(func(s *process.State) { s.LastAct.At, s.LastAct.Verb = atMoment(0), process.VerbRestart }),

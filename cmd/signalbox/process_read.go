@@ -36,7 +36,7 @@ the round is complete and all have handled that.`,
 		}
 		for _, reason := range reasons {
 			o := ages{}.processReason(reason)
-			if err := f.Line(o, "%s", cli.Safe(o.Text)); err != nil {
+			if err := f.Line(o, "%s", cli.Safe(o.line())); err != nil {
 				return err
 			}
 		}

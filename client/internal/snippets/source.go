@@ -28,6 +28,7 @@ var packages = map[string]string{
 	"lock":         module + "client/lock",
 	"log":          "log",
 	"os":           "os",
+	"process":      module + "client/process",
 	"rollout":      module + "client/rollout",
 	"servertest":   module + "server/servertest",
 	"settings":     module + "server/settings",

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// member starts a member of the process counter, and waits until it has joined.
+func (t *tool) member(node, name string, flags ...string) *task {
+	t.t.Helper()
+	s := t.start(append([]string{"process", "run", node, "counter", "--name", name}, flags...)...)
+	s.remarks(": " + name + " is member ")
+	return s
+}
+
+// processStatus is what status prints, as far as tests look at it.
+type processStatus struct {
+	Of      int `json:"members_of_epoch"`
+	Members []struct{ Role string }
+	Results []struct{ Epoch uint64 }
+}
+
+// process is what status prints.
+func (t *tool) process(node string) (o processStatus) {
+	t.t.Helper()
+	if err := json.Unmarshal([]byte(t.ok("process", "status", node, "counter", "-o", "json")), &o); err != nil {
+		t.t.Fatal(err)
+	}
+	return o
+}
+
+// asksAll is a command that coordinates: it asks all, and leaves what the members reply as the result.
+const asksAll = `echo all hello
+	until read -r what who how text && [ $what = end ]; do
+		[ "$all" ] && all="$all, "; all="$all$who $how $text"
+	done
+	printf 'result %s: %s\n' "$who" "$all"`
+
+func TestARoundOfCommands(t *testing.T) {
+	x, node := sharedTool(t)
+	first := x.member(node, "a", "--on-prepare", `echo "prepare $SIGNALBOX_MEMBER $SIGNALBOX_COORDINATOR"`,
+		"--on-request", `echo "$(cat) $SIGNALBOX_FROM"`, "--on-coordinate", asksAll,
+		"--on-complete", `echo "complete $(cat)"`, "--on-cancel", "echo cancel")
+	first.says("prepare a a\ncomplete ok: a ok hello a\n")
+	second := x.member(node, "b", "--on-request",
+		`printf 'two\nlines\n'; [ "$SIGNALBOX_PROCESS $SIGNALBOX_NODE" = "counter `+node+`" ]`,
+		"--on-complete", `printf 'complete '; cat; echo`, "--observer")
+	second.says("complete ok: ")
+	if said := second.Output(); !strings.Contains(said, `b ok two\nlines`) || !strings.Contains(said, "a ok hello a") {
+		t.Errorf("the second gets %s", said)
+	}
+	third := x.member(node, "c", "--on-request", "echo cannot >&2; exit 3")
+	first.says("complete failed: ")
+	if said := first.Output(); !strings.Contains(said, "c failed exit status 3: cannot") {
+		t.Errorf("the first gets %s", said)
+	}
+	o := x.process(node)
+	if len(o.Members) != 3 || o.Of != 3 || o.Members[0].Role != roleCoordinator || o.Members[1].Role != roleObserver ||
+		o.Members[2].Role != roleCandidate {
+		t.Errorf("%+v", o.Members)
+	}
+	if last := x.ok("process", "results", node, "counter", lastEpoch); !strings.HasPrefix(last, "failed: ") {
+		t.Errorf("the last result is %s", last)
+	}
+	third.endsBy(syscall.SIGTERM, cli.ExitDone)
+	second.endsBy(os.Interrupt, cli.ExitDone)
+	first.endsBy(os.Interrupt, cli.ExitDone)
+	if strings.Contains(first.Output(), "cancel") {
+		t.Errorf("rounds that were complete are cancelled: %s", first.Output())
+	}
+	if o := x.process(node); len(o.Members) != 0 || len(o.Results) == 0 {
+		t.Errorf("in the end: %+v", o)
+	}
+}
+
+func TestACommandOfARoundThatIsOverIsStopped(t *testing.T) {
+	x, node := sharedTool(t)
+	const hangs = `trap 'echo stopped; exit 9' TERM; echo begins; while :; do sleep 0.01; done`
+	first := x.member(node, "a", "--on-prepare", "", "--on-request", `echo begins >&2; `+hangs, "--on-coordinate",
+		"echo all wait; read -r what", "--on-cancel", "echo cancelled")
+	first.awaitOutput("it handles the request", func() bool { return strings.Contains(first.Errors(), "begins") })
+	if why := x.ok("process", "why", node, "counter"); !strings.Contains(why, "waits for 1 of 1 replies: a (") {
+		t.Errorf("%s", why)
+	}
+	x.ok("process", "restart", node, "counter", "--reason", "it hangs")
+	first.says("cancelled\n")
+	first.awaitOutput("it handles the next request", func() bool {
+		return strings.Count(first.Errors(), "begins") == 2
+	})
+	if acts := x.ok("process", "acts", node, "counter"); !strings.Contains(acts, "it hangs") {
+		t.Errorf("%s", acts)
+	}
+	x.ok("process", "kick", node, "counter", "a", "--reason", "enough")
+	if code := first.wait(patience); code != cli.ExitLost || !strings.Contains(first.Errors(), "enough") {
+		t.Errorf("put out: code %d: %s", code, first.Errors())
+	}
+}
+
+func TestACoordinatorThatCannotGivesTheRoundUp(t *testing.T) {
+	for _, c := range []struct{ coordinate, want string }{
+		{"exit 5", "is given up: exit status 5"},
+		{"echo dance; read -r what", `is given up: the command printed "dance": a line begins with `},
+		{"echo to nobody hello; read -r what", "the command asks nobody, and there is no such member"},
+	} {
+		x, node := sharedTool(t)
+		lines := x.start("process", "watch", node, "counter")
+		s := x.member(node, "a", "--on-coordinate", c.coordinate)
+		s.remarks(c.want)
+		lines.says("counter    failed by a: ")
+		s.endsBy(syscall.SIGTERM, cli.ExitDone)
+	}
+}
+
+func TestARequestIsSentToMembers(t *testing.T) {
+	x, node := sharedTool(t)
+	x.fails(cli.ExitNotFound, "no process of this name", "process", "send", node, "counter", "hello")
+	x.member(node, "a", "--on-request", `echo "$(cat) from $SIGNALBOX_FROM"`)
+	x.member(node, "b", "--on-request", `[ "$(cat)" = hello ] && echo hi`)
+	if said := x.ok("process", "send", node, "counter", "hello", "--name", "me"); !strings.Contains(said, "hello from me") ||
+		!strings.Contains(said, "\nb ") || strings.Count(said, "\n") != 3 {
+		t.Errorf("%s", said)
+	}
+	r := x.runWith("no", "process", "send", node, "counter", "-", "--to", "b", "-o", "json")
+	o := parsed[struct {
+		ID     uint64 `json:"id"`
+		Member string `json:"member"`
+		Failed bool   `json:"failed"`
+		Data   string `json:"data"`
+	}](t, r.out)
+	if r.code != cli.ExitFailed || o.Member != "b" || !o.Failed || o.Data != "exit status 1" ||
+		!strings.Contains(r.err, "1 of 1 member failed") {
+		t.Errorf("code %d: %+v: %s", r.code, o, r.err)
+	}
+	x.fails(cli.ExitNotFound, "there is no member c", "process", "send", node, "counter", "hello", "--to", "c")
+	silent := x.member(node, "c", "--on-request", "sleep 600", "--kill-after", "0s")
+	r = x.run("process", "send", node, "counter", "hello", "--wait", "2s")
+	if r.code != cli.ExitNotAcquired || !strings.Contains(r.err, "c did not reply within 2s") {
+		t.Errorf("code %d: %s%s", r.code, r.out, r.err)
+	}
+	silent.endsBy(syscall.SIGTERM, cli.ExitDone)
+}
+
+func TestAWatchOfAProcessPrintsWhatHappens(t *testing.T) {
+	x, node := sharedTool(t)
+	lines, objects := x.start("process", "watch", node, "counter"), x.start("process", "status", node, "counter", "-w",
+		"-o", "json")
+	lines.says("counter    does not exist\n")
+	results := x.start("process", "results", node, "counter", "--watch")
+	a := x.member(node, "a", "--on-coordinate", "echo result done")
+	lines.says(" is complete, with a result of 4 bytes\n")
+	results.says("   done\n")
+	objects.says(`"phase":"complete"`)
+	x.ok("process", "alter", node, "counter", "--min-members", "2", "--reply-timeout", "5s", "--on-timeout", "kick")
+	x.fails(cli.ExitState, "--force deletes it all the same", "process", "delete", node, "counter")
+	x.ok("process", "restart", node, "counter", "--author", "ann", "--reason", "again")
+	lines.says("counter    restart by ann: again\n")
+	lines.says("counter    1 of 2 members have joined")
+	x.fails(cli.ExitUsage, "this deletes process counter of node "+node+" with 1 member", "process", "delete", node,
+		"counter", "--force")
+	x.ok("process", "delete", node, "counter", "--force", "--yes")
+	lines.says("counter    is deleted\n")
+	if code := a.wait(patience); code != cli.ExitLost {
+		t.Errorf("its process is deleted: code %d: %s", code, a.Errors())
+	}
+	for _, s := range []*task{lines, objects, results} {
+		s.endsBy(os.Interrupt, cli.ExitDone)
+	}
+}
+
+func TestTheShellCompletesProcesses(t *testing.T) {
+	x, node := sharedTool(t)
+	x.member(node, "a")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"process", "status", node, ""}, "counter"},
+		{[]string{"process", "kick", node, "counter", ""}, "a"},
+		{[]string{"process", "send", node, "counter", "--to", ""}, "a"},
+		{[]string{"process", "create", node, "--on-timeout", ""}, "fail kick wait"},
+	} {
+		if got := strings.Join(x.completions(c.args...), " "); got != c.want {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
