@@ -85,8 +85,8 @@ func newCheck(f *cli.Frame) *cobra.Command {
 		Long: `Looks at a cluster, and tells what is well, what is not, and what to do about it:
 
   over the protocol      hosts that answer, leaders, versions, hosts that lag,
-                         rollouts that have halted or are stuck, and when
-                         certificates end
+                         rollouts that have halted or are stuck, rounds of
+                         processes that hang, and when certificates end
   over the admin pages   readiness, room on the disk, how long the log waits for the
                          disk, open files, quotas, pauses, slow watchers, clocks,
                          and when the certificates in use end
@@ -219,6 +219,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 	}
 	judgeCluster(hosts, x)
 	checkRollouts(ctx, box, x)
+	checkProcesses(ctx, box, x)
 }
 
 // manyEntries is a lag that a host does not have in normal operation.

@@ -40,7 +40,8 @@ func newWho(f *cli.Frame) *cobra.Command {
 how long, which session owns it, since when and from where. With NAME-PREFIX only
 semaphores whose names begin with it, letter by letter.
 
-signalbox rollout why shows what a rollout waits for.
+signalbox rollout why shows what a rollout waits for, signalbox process why what the
+round of a process does.
 
 Of several owners the table shows the one that came first; -o json has all. How long
 somebody waits is by the clock of this machine against that of a host. What began
