@@ -35,7 +35,7 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable,
 		sessionVariable, countVariable, rolloutVariable, locationVariable, instanceVariable, gateVariable,
 		versionVariable, generationVariable, labelVariable, attemptVariable, processVariable, epochVariable,
-		memberVariable, coordinatorVariable, fromVariable) {
+		memberVariable, coordinatorVariable, fromVariable, barrierVariable, partyVariable) {
 		if !strings.Contains(page, name) {
 			t.Errorf("%s says nothing of the variable %s", path, name)
 		}
@@ -365,6 +365,7 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
 | ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
 | ` + "`SIGNALBOX_PROCESS`, `SIGNALBOX_EPOCH`, `SIGNALBOX_MEMBER`, `SIGNALBOX_COORDINATOR`, `SIGNALBOX_FROM`" + ` | set for what [process run](#process-run) runs |
+| ` + "`SIGNALBOX_BARRIER`, `SIGNALBOX_PARTY`" + ` | set for what [barrier](#barrier) runs, beside ` + "`SIGNALBOX_FENCE`" + ` |
 `
 
 const pageOutput = `

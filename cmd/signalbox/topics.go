@@ -75,7 +75,8 @@ NO_COLOR is set.`,
    69   unavailable: no host could be asked in time, the outcome is not known, or the
         hosts cannot do it now (overloaded, disk full); serve: an address is taken
    73   what was to be created exists
-   75   not in time: not acquired; process send: not all have replied
+   75   not in time: not acquired; process send: not all have replied; barrier: not all
+        have come
    77   no right: the token is wrong, or does not allow it
    79   the state forbids it: in use, changed meanwhile, fenced, a quota used up
    80   lost: what was held, a lock, a session or a part in a process, is not held any
@@ -84,7 +85,7 @@ NO_COLOR is set.`,
    82   check: something is wrong
   128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
 
-lock and elect end with the code of the command that they run; their help tells
+lock, elect and barrier end with the code of the command that they run; their help tells
 how the two are told apart. rollout follow, gate and source and process run do not. Code 2 is left to the Go runtime: the program crashed.`,
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/barrier"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 )
@@ -58,6 +59,7 @@ var codeOf = []struct {
 }{
 	{client.ErrNotAcquired, ExitNotAcquired},
 	{process.ErrRemoved, ExitLost},
+	{barrier.ErrLost, ExitLost},
 	{client.ErrLeaseLost, ExitLost},
 	{client.ErrSessionExpired, ExitLost},
 	{client.ErrBadSession, ExitLost},
