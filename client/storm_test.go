@@ -144,11 +144,17 @@ func (s *storm) differences(t *testing.T, c *client.Client) (found []string) {
 	return found
 }
 
-const storms = 15
+// storms is how many are played in bubbles of time; shortStorms, where time is short: each takes seconds under the race
+// detector.
+const storms, shortStorms = 15, 5
 
 // playStorm plays one storm for each seed in bubbles of time, and one on real processes.
 func playStorm(t *testing.T, f func(t *testing.T, seed uint64, st stage, c *client.Client)) {
-	for seed := range uint64(storms) {
+	seeds := storms
+	if testing.Short() {
+		seeds = shortStorms
+	}
+	for seed := range uint64(seeds) {
 		playInBubbles(t, 3, 3, func(t *testing.T, st stage, c *client.Client) { f(t, seed, st, c) })
 	}
 	playOnProcesses(t, 3, func(t *testing.T, st stage, c *client.Client) { f(t, storms, st, c) })
