@@ -105,11 +105,12 @@ func TestCase07BroadcastToNone(t *testing.T) {
 func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
 	play(t, 1, func(t *testing.T, g *stage) {
 		g.create(process.Spec{MinMembers: 3})
-		all := make(map[uint64]*actor)
+		var all []*actor
 		for _, name := range []string{"a", "b", "c"} {
-			a := g.join(name, process.Handler{
+			all = append(all, g.join(name, process.Handler{
 				Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
-					return nil, checkReplies(t, r, all, receivers)(r.Broadcast(ctx, "hello", options...))
+					replies, err := r.Broadcast(ctx, "hello", options...)
+					return nil, errors.Join(err, checkReplies(ctx, t, r, replies, receivers))
 				},
 				Process: func(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 					var text string
@@ -118,8 +119,7 @@ func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
 					}
 					return r.Self(), nil
 				},
-			})
-			all[a.ID()] = a
+			}))
 		}
 		asked := 0
 		for _, a := range all {
@@ -135,28 +135,28 @@ func testBroadcast(t *testing.T, receivers int, options ...process.SendOption) {
 	})
 }
 
+// checkReplies checks what the members of a round have replied, all of them, all others or none.
 func checkReplies(
-	t *testing.T, r *process.Round, all map[uint64]*actor, receivers int,
-) func(process.Replies, error) error {
-	return func(replies process.Replies, err error) error {
-		if len(replies) != receivers {
-			t.Errorf("%d replies", len(replies))
-		}
-		for id := range all {
-			reply := replies.Of(id)
-			if reply == nil {
-				if receivers == 3 || receivers == 2 && id != r.Self() {
-					t.Errorf("there is no reply of %d", id)
-				}
-				continue
-			}
-			var said uint64
-			if err := reply.Decode(&said); err != nil || said != id || reply.Err != nil {
-				t.Errorf("the reply of %d is %d: %v, %v", id, said, err, reply.Err)
-			}
-		}
-		return err
+	ctx context.Context, t *testing.T, r *process.Round, replies process.Replies, receivers int,
+) error {
+	if len(replies) != receivers {
+		t.Errorf("%d replies", len(replies))
 	}
+	members, err := r.Members(ctx)
+	for _, m := range members {
+		reply := replies.Of(m.ID)
+		if reply == nil {
+			if receivers == 3 || receivers == 2 && m.ID != r.Self() {
+				t.Errorf("there is no reply of %d", m.ID)
+			}
+			continue
+		}
+		var said uint64
+		if err := reply.Decode(&said); err != nil || said != m.ID || reply.Err != nil {
+			t.Errorf("the reply of %d is %d: %v, %v", m.ID, said, err, reply.Err)
+		}
+	}
+	return err
 }
 
 // TestCase08ManyJoinAtOnce: they cause an epoch or two, and all await their first round.
