@@ -195,6 +195,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		first, second := receive(t, replied), receive(t, replied)
 		c.await("process 1")
 		synctest.Wait()
+		epoch := a.epochs[0] // before another one begins
 		clienttest.Check(t, g.process.Restart(t.Context(), by))
 		cancelled := &process.Cancelled{}
 		err := receive(t, ended)
@@ -202,7 +203,7 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 			t.Fatalf("it ends with %v", err)
 		}
 		if len(cancelled.Replies) != 2 || cancelled.Replies.Of(first) == nil || cancelled.Replies.Of(second) == nil ||
-			cancelled.Missing != 1 || cancelled.Missed[0] != c.ID() || cancelled.Epoch != a.epochs[0] {
+			cancelled.Missing != 1 || cancelled.Missed[0] != c.ID() || cancelled.Epoch != epoch {
 			t.Errorf("it carries %+v", cancelled)
 		}
 	})
