@@ -58,6 +58,20 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	}
 }
 
+// awaken has the loop go round where what was applied has set an alarm that is due before its next turn. It is called by
+// Apply.
+func (r *Replica) awaken() {
+	at, ok := r.nextAlarm()
+	if !ok || at == r.awake {
+		return
+	}
+	now := r.EstimatedTime()
+	if wait := time.Duration(at-min(at, now)) * time.Millisecond; now != 0 && wait < Tick {
+		r.awake = at
+		time.AfterFunc(wait+time.Millisecond, r.set.Wake) // the time of a shard has whole milliseconds
+	}
+}
+
 // nextAlarm returns the time of the shard at which something is due next.
 func (r *Replica) nextAlarm() (at uint64, ok bool) {
 	if probe := r.set.config.NextAlarm; probe != nil {

@@ -42,6 +42,7 @@ type Replica struct {
 	effects shard.Effects
 	dirty   []Conn
 	one     [1]shard.Effect
+	awake   uint64 // the last alarm that the loop was woken for
 	answers
 	pushes
 
@@ -139,6 +140,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			r.Pipeline.Completed(ops)
 		}
 	}
+	r.awaken()
 	return nil
 }
 
