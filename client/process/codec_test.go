@@ -1,0 +1,108 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+func TestCodecs(t *testing.T) {
+	type value struct {
+		Name string
+		N    int
+	}
+	for name, codec := range map[string]Codec{"MsgPack": MsgPack, "JSON": JSON} {
+		data, err := encode(codec, value{"a", 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, got := payloadOf(data, codec), value{}
+		if err := p.Decode(&got); err != nil || got != (value{"a", 7}) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		if err := p.Decode(new(int)); err == nil {
+			t.Errorf("%s: a value is read as another type", name)
+		}
+	}
+	for _, v := range []any{"text", []byte("text")} {
+		data, err := encode(Raw, v)
+		p, text, raw := payloadOf(data, Raw), "", []byte(nil)
+		if err != nil || p.Decode(&text) != nil || text != "text" || p.Decode(&raw) != nil || string(raw) != "text" {
+			t.Errorf("Raw: %T: %q, %q, %v", v, text, raw, err)
+		}
+		if p.Decode(new(int)) == nil {
+			t.Error("Raw: a text is read as a number")
+		}
+	}
+	if _, err := encode(Raw, 7); !errors.Is(err, client.ErrBadRequest) {
+		t.Errorf("Raw: a number is taken: %v", err)
+	}
+}
+
+// TestNothingIsNothing: nil is no bytes, and changes nothing where it is read.
+func TestNothingIsNothing(t *testing.T) {
+	for _, codec := range []Codec{MsgPack, JSON, Raw} {
+		data, err := encode(codec, nil)
+		p, n := payloadOf(data, codec), 7
+		if err != nil || len(data) != 0 || p.Decode(&n) != nil || n != 7 {
+			t.Errorf("%T: %x, %d, %v", codec, data, n, err)
+		}
+	}
+}
+
+func TestSpecsSurviveTheirWay(t *testing.T) {
+	spec := Spec{
+		OpenDelay: time.Second, MaxOpenDelay: 2 * time.Second, MinMembers: 3, ReplyTimeout: 4 * time.Second,
+		OnTimeout: TimeoutFail, MaxPayload: 5, KeepResults: 6,
+	}
+	fields := reflect.ValueOf(spec)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			t.Fatalf("%s is not set", fields.Type().Field(i).Name)
+		}
+	}
+	m := spec.message()
+	record := protocol.AppendRecord(nil, &protocol.ProcessHead{Spec: m})
+	var head protocol.ProcessHead
+	if err := protocol.ReadRecord(record, &head); err != nil || specOf(&head.Spec) != spec {
+		t.Errorf("got %+v, %v", specOf(&head.Spec), err)
+	}
+	for _, bad := range []Spec{{OpenDelay: -1}, {MaxOpenDelay: -1}, {ReplyTimeout: -1}, {MinMembers: -1},
+		{MaxPayload: -1}, {KeepResults: -1}} {
+		if err := bad.check(); !errors.Is(err, client.ErrBadRequest) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+func TestErrorsSayWhatHappened(t *testing.T) {
+	reply := func(from uint64, text string) *Reply {
+		return replyOf(&protocol.Reply{From: from, Failed: text != "", Data: []byte(text)}, MsgPack)
+	}
+	all := Replies{reply(1, ""), reply(2, "no room"), reply(3, "no time"), reply(4, "no way"), reply(5, "no")}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&Failed{7, all}, "4 of 5 members failed; member 2: no room; member 3: no time; member 4: no way; and others"},
+		{&Failed{7, all[:2]}, "1 of 2 members failed; member 2: no room"},
+		{&Late{Partial{7, all, 2, []uint64{8, 9}}},
+			"not all have replied in time: 5 replies came, 2 are missing, of the members 8, 9"},
+		{&Cancelled{Partial{Epoch: 7, Replies: all}, ErrCancelled}, "epoch 7: the epoch is over; 5 replies came"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	if text := failureText(errors.New("")); len(text) == 0 {
+		t.Error("a failure has no text")
+	}
+	if text := failureText(errors.New(string(bytes.Repeat([]byte("x"), 5000)))); len(text) != protocol.MaxProcessFailureBytes {
+		t.Errorf("a text has %d bytes", len(text))
+	}
+}
