@@ -24,7 +24,7 @@ func TestCase01OneMember(t *testing.T) {
 		r := a.awaitResult()
 		a.checkSeen("prepare 1", "coordinate 1", "complete 1")
 		var text string
-		if err := r.Decode(&text); err != nil || text != "done" || r.Epoch != a.epochs[0] {
+		if err := r.Decode(&text); err != nil || text != "done" || r.Epoch != a.first() {
 			t.Errorf("the result is %q of epoch %d, %v", text, r.Epoch, err)
 		}
 		kept, err := g.process.Results(t.Context())

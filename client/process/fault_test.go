@@ -60,7 +60,8 @@ func TestCase19DetachedMember(t *testing.T) {
 				g.create(process.Spec{MinMembers: 2})
 				way, net := g.client()
 				a, b := g.join("a", process.Handler{}), g.join("b", process.Handler{})
-				away := g.joinBy(clienttest.Session(t, way, client.SessionTimeout(10*time.Second)), "c", process.Handler{})
+				s := clienttest.Session(t, way, client.SessionTimeout(10*time.Second))
+				away := g.joinBy(s, "c", process.Handler{})
 				epoch := away.awaitResult().Epoch
 				a.until("c has come", func() bool { return a.last() == epoch })
 				b.until("c has come", func() bool { return b.last() == epoch })
@@ -99,7 +100,8 @@ func TestCase22NoReplyInTime(t *testing.T) {
 		}},
 		{process.TimeoutKick, func(t *testing.T, g *stage, a, slow *actor, _ chan error) {
 			receive(t, slow.Done())
-			if err := slow.Err(); !errors.Is(err, process.ErrRemoved) || !strings.Contains(err.Error(), "reply timeout") {
+			err := slow.Err()
+			if !errors.Is(err, process.ErrRemoved) || !strings.Contains(err.Error(), "reply timeout") {
 				t.Errorf("the slow one is over by %v", err)
 			}
 			slow.checkSeen("prepare 1", "process 1", "cancel 1", "terminate")
@@ -188,10 +190,12 @@ func TestCase23CancelledWithSomeReplies(t *testing.T) {
 		}
 		a := g.join("a", handler)
 		g.join("b", handler)
-		c := g.join("c", process.Handler{Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
-			<-ctx.Done()
-			return nil, context.Cause(ctx)
-		}}, process.Observer())
+		c := g.join("c", process.Handler{
+			Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			},
+		}, process.Observer())
 		first, second := receive(t, replied), receive(t, replied)
 		c.await("process 1")
 		synctest.Wait()
@@ -272,7 +276,8 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 		a := g.join("a", process.Handler{
 			Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
 				_, err := r.Send(ctx, r.Self(), "how long")
-				if failure := (*process.Failure)(nil); !errors.As(err, &failure) || !strings.Contains(failure.Text, "refused") {
+				failure := &process.Failure{}
+				if !errors.As(err, &failure) || !strings.Contains(failure.Text, "refused") {
 					t.Errorf("got %v", err)
 				}
 				if results++; results == 1 {

@@ -218,6 +218,13 @@ func (a *actor) awaitResult() *process.Result {
 	return r
 }
 
+// first returns the first epoch.
+func (a *actor) first() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.epochs[0]
+}
+
 // last returns the epoch of the newest round that was completed, 0 for none.
 func (a *actor) last() uint64 {
 	a.mu.Lock()

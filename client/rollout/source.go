@@ -168,9 +168,10 @@ func (s *source) offer(ctx context.Context, offer *protocol.RolloutOffer) error 
 			if in != s.in {
 				return client.ErrFenced // another incarnation was asked
 			}
-			return object.Mutate(ctx, in, s.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-				offer.NodeID, offer.Name = k.Node, k.Name
-				return offer, &offer.Mutation
-			}, nil)
+			return object.Mutate(ctx, in, s.rollout.Name(),
+				func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+					offer.NodeID, offer.Name = k.Node, k.Name
+					return offer, &offer.Mutation
+				}, nil)
 		})
 }

@@ -99,7 +99,8 @@ func (s *Spec) message() protocol.RolloutSpec {
 		ProgressMillis: object.Millis(s.ProgressDeadline), HaltMillis: object.Millis(s.HaltDeadline),
 		KeepVersions: uint64(s.KeepVersions), AskMillis: object.Millis(s.AskInterval),
 		Reelect: protocol.ReelectSpec{
-			Codes: words(s.Reelect.Codes), AfterMillis: object.Millis(s.Reelect.After), Attempts: uint64(s.Reelect.Attempts),
+			Codes: words(s.Reelect.Codes), AfterMillis: object.Millis(s.Reelect.After),
+			Attempts:       uint64(s.Reelect.Attempts),
 			IntervalMillis: object.Millis(s.Reelect.Interval), Most: uint64(s.Reelect.Most),
 		},
 	}

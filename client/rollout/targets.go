@@ -212,10 +212,11 @@ func (m *Member) askFor(
 ) (t *Target, next time.Duration, err error) {
 	for range askTries {
 		gone := false
-		err = object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
+		ask := func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 			r := &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: report.message()}
 			return r, &r.Mutation
-		}, func(a *protocol.Answer) {
+		}
+		err = object.Mutate(ctx, in, m.rollout.Name(), ask, func(a *protocol.Answer) {
 			t, next = targetOf(&a.RolloutAsk.Target), conn.Millis(a.RolloutAsk.NextInMillis)
 			gone = a.RolloutAsk.Gone
 		})
