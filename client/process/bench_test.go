@@ -63,9 +63,9 @@ func newGroup(b *testing.B, members int, answer func(q *process.Request) (any, e
 }
 
 // do has the coordinator do something in its round.
-func (x *group) do(b *testing.B, work func(ctx context.Context, r *process.Round) error) {
-	x.work <- work
-	clienttest.Check(b, <-x.done)
+func (g *group) do(b *testing.B, work func(ctx context.Context, r *process.Round) error) {
+	g.work <- work
+	clienttest.Check(b, <-g.done)
 }
 
 // BenchmarkBroadcast: a request of 1 KiB to all members, and all replies.

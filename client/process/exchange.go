@@ -166,48 +166,48 @@ func (r *Round) fenced(ctx context.Context, err error) error {
 }
 
 // Wait waits for the end of the exchange. The replies and the error are those of Broadcast.
-func (x *Exchange) Wait(ctx context.Context) (Replies, error) {
+func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 	Yield(ctx, func() {
 		select {
-		case <-x.done:
+		case <-e.done:
 		case <-ctx.Done():
-		case <-x.round.ctx.Done():
+		case <-e.round.ctx.Done():
 		}
 	})
-	replies, err := x.result(ctx)
-	return replies, failed(OpSend, x.round.part.member.Name(), err)
+	replies, err := e.result(ctx)
+	return replies, failed(OpSend, e.round.part.member.Name(), err)
 }
 
 // result is what the exchange ended with, or why it is not waited for any more. The end of an exchange stands in the
 // inbox before the end of its epoch.
-func (x *Exchange) result(ctx context.Context) (Replies, error) {
-	r := x.round
-	if !isClosed(x.done) {
+func (e *Exchange) result(ctx context.Context) (Replies, error) {
+	r := e.round
+	if !isClosed(e.done) {
 		if r.ctx.Err() == nil {
 			return nil, context.Cause(ctx)
 		}
 		r.part.mu.Lock()
 		defer r.part.mu.Unlock()
-		return x.replies, &Cancelled{Partial: x.partial(), Cause: context.Cause(r.ctx)}
+		return e.replies, &Cancelled{Partial: e.partial(), Cause: context.Cause(r.ctx)}
 	}
-	switch x.outcome {
+	switch e.outcome {
 	case protocol.OutcomeLate:
-		return x.replies, &Late{x.partial()}
+		return e.replies, &Late{e.partial()}
 	case protocol.OutcomeCancelled:
 		cause := context.Cause(r.ctx)
 		if cause == nil {
 			cause = ErrCancelled
 		}
-		return x.replies, &Cancelled{Partial: x.partial(), Cause: cause}
+		return e.replies, &Cancelled{Partial: e.partial(), Cause: cause}
 	}
-	if len(x.replies.Failures()) > 0 {
-		return x.replies, &Failed{Epoch: r.epoch, Replies: x.replies}
+	if len(e.replies.Failures()) > 0 {
+		return e.replies, &Failed{Epoch: r.epoch, Replies: e.replies}
 	}
-	return x.replies, nil
+	return e.replies, nil
 }
 
-func (x *Exchange) partial() Partial {
-	return Partial{Epoch: x.round.epoch, Replies: x.replies, Missing: x.missing, Missed: x.missed}
+func (e *Exchange) partial() Partial {
+	return Partial{Epoch: e.round.epoch, Replies: e.replies, Missing: e.missing, Missed: e.missed}
 }
 
 // ending is what came of the end of an exchange.

@@ -29,9 +29,9 @@ type Deferred struct{ request *Request }
 
 // Defer leaves the reply to Deferred.Reply: Process returns without waiting for what takes long, and the next request
 // is handled. What Process returns after it is not used, unless it is an error.
-func (q *Request) Defer() *Deferred {
-	q.deferred.Store(true)
-	return &Deferred{q}
+func (r *Request) Defer() *Deferred {
+	r.deferred.Store(true)
+	return &Deferred{r}
 }
 
 // Reply replies to the request. ErrReplied says that it has its reply; client.ErrFenced, or a *Cancelled, that the
@@ -50,24 +50,24 @@ func (d *Deferred) Fail(ctx context.Context, why error) error {
 }
 
 // send replies, once.
-func (q *Request) send(ctx context.Context, data []byte, why error) error {
-	if q.replied.Swap(true) {
+func (r *Request) send(ctx context.Context, data []byte, why error) error {
+	if r.replied.Swap(true) {
 		return ErrReplied
 	}
-	ctx, cancel := object.Within(ctx, q.round.ctx)
+	ctx, cancel := object.Within(ctx, r.round.ctx)
 	defer cancel()
-	return q.round.errorOf(q.reply(ctx, data, why))
+	return r.round.errorOf(r.reply(ctx, data, why))
 }
 
 // reply sends the reply, or that there is none. One that hosts do not take is a failure too: the sender waits for it.
-func (q *Request) reply(ctx context.Context, data []byte, why error) error {
+func (r *Request) reply(ctx context.Context, data []byte, why error) error {
 	if why != nil {
-		return q.round.part.reply(ctx, q, true, failureText(why))
+		return r.round.part.reply(ctx, r, true, failureText(why))
 	}
-	err := q.round.part.reply(ctx, q, false, data)
+	err := r.round.part.reply(ctx, r, false, data)
 	if errors.Is(err, client.ErrBadRequest) {
 		text := failureText(fmt.Errorf("its reply was refused: %w", err))
-		if again := q.round.part.reply(ctx, q, true, text); again != nil {
+		if again := r.round.part.reply(ctx, r, true, text); again != nil {
 			return again
 		}
 	}

@@ -83,22 +83,22 @@ with code 79. What was sent is never sent twice.
 }
 
 // send joins, sends the request and prints the replies.
-func (w *sendCommand) send(ctx context.Context, s *client.Session) error {
-	within, cancel := context.WithTimeoutCause(ctx, w.wait, cli.Errorf(cli.ExitNotAcquired,
-		"within %v there was no round in which all are prepared; signalbox process why says why", w.wait))
+func (se *sendCommand) send(ctx context.Context, s *client.Session) error {
+	within, cancel := context.WithTimeoutCause(ctx, se.wait, cli.Errorf(cli.ExitNotAcquired,
+		"within %v there was no round in which all are prepared; signalbox process why says why", se.wait))
 	defer cancel()
-	m, err := process.Join(within, s, w.name, process.Handler{}, process.As(w.member), process.Observer(),
+	m, err := process.Join(within, s, se.name, process.Handler{}, process.As(se.member), process.Observer(),
 		process.Existing(), process.Encoding(process.Raw))
 	if err != nil {
 		return cli.EndedBy(within, err)
 	}
-	defer cleanUp(ctx, w.Frame, "leave the process", m.Leave)
+	defer cleanUp(ctx, se.Frame, "leave the process", m.Leave)
 	for {
 		r, err := m.Round(within)
 		if err != nil {
 			return cli.EndedBy(within, err)
 		}
-		if again, err := w.sendIn(within, r); !again {
+		if again, err := se.sendIn(within, r); !again {
 			return cli.EndedBy(within, err)
 		}
 	}
@@ -106,7 +106,7 @@ func (w *sendCommand) send(ctx context.Context, s *client.Session) error {
 
 // sendIn sends the request in a round, and prints the replies. again reports that the round was over before that, and
 // no member has the request.
-func (w *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool, err error) {
+func (s *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool, err error) {
 	peers, err := r.Members(ctx)
 	if errors.Is(err, process.ErrCancelled) {
 		return true, nil
@@ -116,16 +116,16 @@ func (w *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool,
 	}
 	end, _ := ctx.Deadline()
 	options := []process.SendOption{process.Timeout(max(time.Until(end), time.Millisecond))}
-	if len(w.to) == 1 && w.to[0] == toAll {
+	if len(s.to) == 1 && s.to[0] == toAll {
 		options = append(options, process.Others())
 	} else {
-		ids, err := receivers(peers, w.to)
+		ids, err := receivers(peers, s.to)
 		if err != nil {
 			return false, err
 		}
 		options = append(options, process.To(ids...))
 	}
-	x, err := r.Start(ctx, w.payload, options...)
+	x, err := r.Start(ctx, s.payload, options...)
 	if errors.Is(err, process.ErrCancelled) || errors.Is(err, client.ErrFenced) {
 		return true, nil
 	}
@@ -136,7 +136,7 @@ func (w *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool,
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Until(end)+cleanUpTime)
 	defer cancel()
 	replies, err := x.Wait(waiting)
-	return false, errors.Join(w.print(peers, replies), w.explain(peers, err))
+	return false, errors.Join(s.print(peers, replies), s.explain(peers, err))
 }
 
 // receivers are the ids of the members that a request is for.
@@ -158,8 +158,8 @@ func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 }
 
 // print prints replies.
-func (w *sendCommand) print(peers []*process.Peer, replies process.Replies) error {
-	rows := w.Rows("MEMBER", "+ID#", "REPLY")
+func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) error {
+	rows := s.Rows("MEMBER", "+ID#", "REPLY")
 	for _, reply := range replies {
 		o := newProcessReplyObject(peers, reply)
 		if err := rows.Add(o, o.Member, o.ID, o.text()); err != nil {
@@ -178,7 +178,7 @@ func (o *processReplyObject) text() any {
 }
 
 // explain says with which code a request ends that not all have replied to as they should.
-func (w *sendCommand) explain(peers []*process.Peer, err error) error {
+func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 	late, isLate := errors.AsType[*process.Late](err)
 	failed, isFailed := errors.AsType[*process.Failed](err)
 	cancelled, isCancelled := errors.AsType[*process.Cancelled](err)
@@ -191,7 +191,7 @@ func (w *sendCommand) explain(peers []*process.Peer, err error) error {
 		if more := late.Missing - len(names); more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		return cli.Errorf(cli.ExitNotAcquired, "%s did not reply within %v", strings.Join(names, ", "), w.wait)
+		return cli.Errorf(cli.ExitNotAcquired, "%s did not reply within %v", strings.Join(names, ", "), s.wait)
 	case isFailed:
 		return cli.Errorf(cli.ExitFailed, "%d of %s failed", len(failed.Replies.Failures()),
 			plural(len(failed.Replies), "member"))

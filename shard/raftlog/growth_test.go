@@ -106,20 +106,20 @@ type tallying struct {
 	applied chan struct{}
 }
 
-func (s *tallying) Apply(entries []shard.Entry) error {
-	s.entries += uint64(len(entries))
+func (t *tallying) Apply(entries []shard.Entry) error {
+	t.entries += uint64(len(entries))
 	for range entries {
-		s.applied <- struct{}{}
+		t.applied <- struct{}{}
 	}
 	return nil
 }
 
-func (s *tallying) PrepareSnapshot() (shard.Snapshot, error) { return tally(s.entries), nil }
+func (t *tallying) PrepareSnapshot() (shard.Snapshot, error) { return tally(t.entries), nil }
 
-func (s *tallying) Restore(r io.Reader) error {
+func (t *tallying) Restore(r io.Reader) error {
 	var b [8]byte
 	_, err := io.ReadFull(r, b[:])
-	s.entries = binary.LittleEndian.Uint64(b[:])
+	t.entries = binary.LittleEndian.Uint64(b[:])
 	return err
 }
 
@@ -128,8 +128,8 @@ func (*tallying) LeadershipChanged(shard.Leadership) {}
 // tally is a snapshot of such a machine.
 type tally uint64
 
-func (n tally) Save(w io.Writer, _ <-chan struct{}) error {
-	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+func (t tally) Save(w io.Writer, _ <-chan struct{}) error {
+	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(t)))
 	return err
 }
 

@@ -174,6 +174,6 @@ func (c *ProcessCall) member() memberKey { return memberKey{c.Process, c.Member}
 func (c *ProcessCall) epoch() epochKey   { return epochKey{c.Process, c.Epoch} }
 
 // isFor reports whether an exchange is for a member.
-func (x *Exchange) isFor(member uint64) bool {
-	return (x.To == nil || slices.Contains(x.To, member)) && !(x.Others && member == x.Member)
+func (e *Exchange) isFor(member uint64) bool {
+	return (e.To == nil || slices.Contains(e.To, member)) && !(e.Others && member == e.Member)
 }

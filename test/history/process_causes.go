@@ -44,14 +44,14 @@ type cause struct {
 }
 
 // fits reports whether it may have caused an epoch, when what caused that happened later than a moment.
-func (x *cause) fits(c *ProcessCall, after Time) bool {
-	return x.from < c.Began && x.to > after && c.Epoch > x.above && c.Epoch <= x.upTo
+func (ca *cause) fits(c *ProcessCall, after Time) bool {
+	return ca.from < c.Began && ca.to > after && c.Epoch > ca.above && c.Epoch <= ca.upTo
 }
 
 // lastOf returns the last of some epochs, of which it fits the first, that it fits.
-func (x *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint64 {
+func (ca *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint64 {
 	for i, c := range opened[:len(opened)-1] {
-		if !x.fits(opened[i+1], earliest[c.epoch()]) {
+		if !ca.fits(opened[i+1], earliest[c.epoch()]) {
 			return c.Epoch
 		}
 	}

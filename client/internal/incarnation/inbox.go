@@ -54,68 +54,68 @@ func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
 }
 
 // Open opens the inbox of a member, and keeps it open.
-func (b *Inbox) Open(member uint64) {
-	b.in.mu.Lock()
-	defer b.in.mu.Unlock()
-	b.member = member
-	b.reopen()
+func (i *Inbox) Open(member uint64) {
+	i.in.mu.Lock()
+	defer i.in.mu.Unlock()
+	i.member = member
+	i.reopen()
 }
 
 // Close ends the inbox. What is on its way may reach the reader yet.
-func (b *Inbox) Close() {
-	b.in.mu.Lock()
-	defer b.in.mu.Unlock()
-	b.remove()
+func (i *Inbox) Close() {
+	i.in.mu.Lock()
+	defer i.in.mu.Unlock()
+	i.remove()
 }
 
 // remove is Close with the lock held, here and below. It returns false where that has happened before.
-func (b *Inbox) remove() bool {
-	if b.in.inboxes[b.name] != b {
+func (i *Inbox) remove() bool {
+	if i.in.inboxes[i.name] != i {
 		return false
 	}
-	delete(b.in.inboxes, b.name)
+	delete(i.in.inboxes, i.name)
 	return true
 }
 
 // reopen starts to open the inbox.
-func (b *Inbox) reopen() {
-	if b.needed() && !b.opening {
-		b.opening = b.in.group.scope.Go(b.openUntilDone)
+func (i *Inbox) reopen() {
+	if i.needed() && !i.opening {
+		i.opening = i.in.group.scope.Go(i.openUntilDone)
 	}
 }
 
 // needed reports whether the inbox is to be opened.
-func (b *Inbox) needed() bool {
-	return b.member != 0 && b.conn == nil && b.in.cause == nil && b.in.inboxes[b.name] == b
+func (i *Inbox) needed() bool {
+	return i.member != 0 && i.conn == nil && i.in.cause == nil && i.in.inboxes[i.name] == i
 }
 
 // lost notes that the inbox is not open any more.
-func (b *Inbox) lost() {
-	b.conn = nil
-	if b.short++; b.in.group.scope.Now().Sub(b.opened) > retry.Requests.Most {
-		b.short = 0
+func (i *Inbox) lost() {
+	i.conn = nil
+	if i.short++; i.in.group.scope.Now().Sub(i.opened) > retry.Requests.Most {
+		i.short = 0
 	}
-	b.reopen()
+	i.reopen()
 }
 
 // openUntilDone runs until the inbox is open, or closed.
-func (b *Inbox) openUntilDone() {
-	in := b.in
+func (i *Inbox) openUntilDone() {
+	in := i.in
 	var r retry.Retries
 	for {
 		in.mu.Lock()
-		b.opening = b.needed()
-		opening, short := b.opening, b.short
+		i.opening = i.needed()
+		opening, short := i.opening, i.short
 		in.mu.Unlock()
 		if !opening || short > 1 && !in.sleep(retry.Requests.Pause(short-2)) {
 			return
 		}
-		err := in.repeat(in.ctx, b.open)
+		err := in.repeat(in.ctx, i.open)
 		switch {
 		case err == nil:
 			r = retry.Retries{}
 		case failure.Refusal(err) == protocol.StatusNotFound:
-			b.removed(err)
+			i.removed(err)
 			return
 		case failure.Refusal(err) == protocol.StatusSessionExpired:
 			in.End(Unknown, "")
@@ -139,25 +139,25 @@ func (in *Incarnation) sleep(d time.Duration) bool {
 }
 
 // open asks once for the inbox.
-func (b *Inbox) open(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
-	in := b.in
+func (i *Inbox) open(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+	in := i.in
 	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 	defer cancel()
-	to, h, err := in.connTo(ctx, in.slot(b.name), tried)
+	to, h, err := in.connTo(ctx, in.slot(i.name), tried)
 	if err != nil {
 		return to, h, slowly(err, h)
 	}
 	in.mu.Lock()
-	b.conn, b.opened = to, in.group.scope.Now()
+	i.conn, i.opened = to, in.group.scope.Now()
 	m := &protocol.InboxOpen{
-		SessionID: in.id, NodeID: in.nodeID, Name: protocol.View(b.name), MemberID: b.member,
-		After: b.reader.Received(),
+		SessionID: in.id, NodeID: in.nodeID, Name: protocol.View(i.name), MemberID: i.member,
+		After: i.reader.Received(),
 	}
 	in.mu.Unlock()
 	if err = to.RoundTrip(ctx, m, nil); err != nil {
 		in.mu.Lock()
-		if b.conn == to {
-			b.conn = nil
+		if i.conn == to {
+			i.conn = nil
 		}
 		in.mu.Unlock()
 	}
@@ -190,11 +190,11 @@ func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
 }
 
 // removed ends the inbox of a member that is none any more.
-func (b *Inbox) removed(why error) {
-	b.in.mu.Lock()
-	was := b.remove()
-	b.in.mu.Unlock()
+func (i *Inbox) removed(why error) {
+	i.in.mu.Lock()
+	was := i.remove()
+	i.in.mu.Unlock()
 	if was {
-		b.reader.Removed(why)
+		i.reader.Removed(why)
 	}
 }
