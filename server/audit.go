@@ -12,8 +12,9 @@ import (
 )
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
-// ends sessions, and what operators do with rollouts and processes. Each is logged with its outcome on the host that answered. So are
-// refused attempts, but not all where they are many: the client that makes them could fill a disk with lines.
+// ends sessions, and what operators do with rollouts and processes. Each is logged with its outcome on the host that
+// answered. So are refused attempts, but not all where they are many: the client that makes them could fill a disk with
+// lines.
 type act struct {
 	verb, object string
 	details      []any // of the record, by name

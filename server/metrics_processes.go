@@ -15,7 +15,7 @@ const (
 	// maxProcessChecks bounds how many processes are looked at for a page.
 	maxProcessChecks = 20_000
 	// processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One
-	// that is late, or that nobody who is there can do away with, stands still at once.
+	// that is late, or that no member that is there can do away with, stands still at once.
 	processStill = 1000
 )
 
@@ -117,8 +117,8 @@ func (pw *processWriter) still(v *shard.ProcessView) {
 		if len(re.Members) > 0 {
 			member = re.Members[0].Name
 		}
-		labels := fmt.Sprintf("{node=%s,process=%s,member=%s,reason=%q}", label(node.Path), label(v.Name), label(member),
-			reason)
+		labels := fmt.Sprintf("{node=%s,process=%s,member=%s,reason=%q}", label(node.Path), label(v.Name),
+			label(member), reason)
 		if seen[labels] || pw.series <= 0 {
 			continue // several exchanges that wait for a member are one series: that of the oldest
 		}

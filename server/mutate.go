@@ -86,7 +86,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	// What is owned can be released, and what is there deleted, although the disk is full: a little room is kept for that.
+	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that.
 	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
 		return
 	}

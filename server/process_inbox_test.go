@@ -80,12 +80,13 @@ func TestAnInboxIsOpenedAgainAfterACut(t *testing.T) {
 		other.back(b.c.Leader(1))
 		other.open(0)
 		for _, payload := range []string{"1", "2", "3", "4"} {
-			want(t, "from the first that is not acknowledged", string(other.next(protocol.ItemRequest).Payload), payload)
+			got := string(other.next(protocol.ItemRequest).Payload)
+			want(t, "from the first that is not acknowledged", got, payload)
 		}
 	})
 }
 
-// TestARoundGoesOnUnderAnotherLeader: members are told to open their inboxes again, and no epoch opens.
+// TestARoundGoesOnUnderAnotherLeader: members open their inboxes again, and no epoch opens.
 func TestARoundGoesOnUnderAnotherLeader(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")
@@ -283,9 +284,9 @@ func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 	})
 }
 
-// TestASlowMemberHoldsNobodyUp: what is pushed ahead of its acknowledgements is bounded, others get theirs at once, and
-// it gets the rest when it acknowledges.
-func TestASlowMemberHoldsNobodyUp(t *testing.T) {
+// TestASlowMemberHoldsUpNoOther: what is pushed ahead of its acknowledgements is bounded, others get theirs at once,
+// and it gets the rest when it acknowledges.
+func TestASlowMemberHoldsUpNoOther(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b", "c")
 		a, slow, quick := all[0], all[1], all[2]

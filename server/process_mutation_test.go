@@ -56,7 +56,9 @@ func (b *processBed) story(a *attendant) []processStep {
 		step(nothing, func() protocol.RequestMessage {
 			return &protocol.ProcessAct{Verb: protocol.ProcessRestart, Author: []byte("ann")}
 		}),
-		step(prepared, func() protocol.RequestMessage { return &protocol.ProcessFail{Part: a.part(), Text: []byte("no")} }),
+		step(prepared, func() protocol.RequestMessage {
+			return &protocol.ProcessFail{Part: a.part(), Text: []byte("no")}
+		}),
 		step(func() { a.next(protocol.ItemCancel) }, func() protocol.RequestMessage {
 			return &protocol.InboxAck{MemberID: a.member, Ack: a.acked}
 		}),

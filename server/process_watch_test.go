@@ -18,7 +18,7 @@ func (b *processBed) view(s *speaker, name string, since uint64) *viewer {
 	return &viewer{t: b.t, s: s, id: id, revision: since, rows: make(map[uint64][]byte)}
 }
 
-// head reads the head of all of the process.
+// processHead reads the head of all of the process.
 func (v *viewer) processHead() (h protocol.ProcessHead) {
 	v.t.Helper()
 	if len(v.head) > 0 {
@@ -66,7 +66,9 @@ func TestEachViewOfAProcessShowsItsChanges(t *testing.T) {
 		want(t, "its bytes, in all of the process", r.PayloadBytes, 4)
 		want(t, "the view has changed", whole.revision > before, true)
 		all[1].s.must(all[1].s.ask(&protocol.SessionStop{SessionID: all[1].id}))
-		whole.until("the next epoch", func() bool { return whole.processHead().Epoch > a.epoch && len(whole.rows) == 2 })
+		whole.until("the next epoch", func() bool {
+			return whole.processHead().Epoch > a.epoch && len(whole.rows) == 2
+		})
 		b.s.must(b.s.ask(&protocol.ProcessDelete{NodeID: b.node, Name: cache, Force: true}))
 		whole.until("the end", func() bool { return !whole.exists })
 		results.until("the end", func() bool { return !results.exists })

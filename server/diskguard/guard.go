@@ -135,8 +135,8 @@ func (g *Guard) measure() {
 }
 
 func (g *Guard) refuse(space Space, low uint64) {
-	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads, and what frees room, go on. Delete what is not "+
-		"needed, or make room on the disk", ErrFull, size(space.Free), size(low))
+	err := fmt.Errorf("%w: %s are free, %s are needed for changes; reads, and what frees room, go on. Delete what is "+
+		"not needed, or make room on the disk", ErrFull, size(space.Free), size(low))
 	g.refusal.Store(&err)
 	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
 		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)+g.missing(space)))

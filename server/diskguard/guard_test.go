@@ -87,8 +87,8 @@ func TestADiskThatIsFullAtTheStart(t *testing.T) {
 	g := Start(Config{Volume: &tank{space: Space{Total: 100 << 30, Free: 1 << 30}}})
 	defer g.Close()
 	err := g.Guard()
-	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads, and what frees " +
-		"room, go on. Delete what is not needed, or make room on the disk"
+	want := "the disk of the host is nearly full: 1024 MiB are free, 2048 MiB are needed for changes; reads, and " +
+		"what frees room, go on. Delete what is not needed, or make room on the disk"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -133,7 +133,7 @@ func (t *Table) Deliver() {
 	}()
 }
 
-// more reports whether there is something left to deliver; where there is not nobody delivers any more.
+// more reports whether there is something left to deliver; where there is not the worker ends.
 func (t *Table) more() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +145,7 @@ func (t *Table) more() bool {
 	return false
 }
 
-// Wait waits until nobody delivers.
+// Wait waits until the worker has nothing to deliver.
 func (t *Table) Wait() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -69,7 +69,7 @@ type Table struct {
 	late       map[Sink][]*opening // those that wait until their connection has drained
 	ready      []*opening          // those that may have something new
 	delivering bool                // some goroutine does; all of worker is its own
-	idle       sync.Cond           // nobody delivers
+	idle       sync.Cond           // the worker has ended
 
 	worker worker
 }

@@ -66,7 +66,7 @@ func (b *boxes) remove(member shard.OrderID) {
 // line is a connection that notes what is pushed.
 type line struct {
 	mu      sync.Mutex
-	told    []string
+	got     []string
 	pending int
 	full    int // what is flushed waits, up to so many bytes
 	flushed int
@@ -78,10 +78,10 @@ func (l *line) Push(_ uint64, m protocol.PushMessage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range push.Items.All() {
-		l.told = append(l.told, fmt.Sprintf("%d:%d", push.MemberID, i.Seq))
+		l.got = append(l.got, fmt.Sprintf("%d:%d", push.MemberID, i.Seq))
 	}
 	if push.End != (protocol.Result{}) {
-		l.told = append(l.told, fmt.Sprintf("%d %v %s", push.MemberID, push.End.Status, push.End.Message))
+		l.got = append(l.got, fmt.Sprintf("%d %v %s", push.MemberID, push.End.Status, push.End.Message))
 	}
 	l.pending = min(l.full, l.pending+push.Items.Size())
 }
@@ -105,8 +105,8 @@ func (l *line) said() string {
 	synctest.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text := fmt.Sprint(l.told)
-	l.told = nil
+	text := fmt.Sprint(l.got)
+	l.got = nil
 	return text
 }
 
@@ -114,7 +114,7 @@ func (l *line) said() string {
 func (l *line) answer(at shard.InboxPlace) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told = append(l.told, fmt.Sprintf("open %d to %d", at.Acked, at.LastSeq))
+	l.got = append(l.got, fmt.Sprintf("open %d to %d", at.Acked, at.LastSeq))
 	return true
 }
 

@@ -58,8 +58,8 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	}
 }
 
-// awaken has the loop go round where what was applied has set an alarm that is due before its next turn. It is called by
-// Apply.
+// awaken has the loop go round where what was applied has set an alarm that is due before its next turn. Apply calls
+// it.
 func (r *Replica) awaken() {
 	at, ok := r.nextAlarm()
 	if !ok || at == r.awake {

@@ -119,8 +119,8 @@ var table = []row{
 	},
 	{
 		name: "raft-snapshot-bytes", group: groupRaft, hint: "SIZE",
-		help: "how many bytes of batches lie between two snapshots of a shard, where those are fewer batches; where the " +
-			"last snapshot is larger, as many bytes as that. A quarter of as many stay in the log behind one",
+		help: "how many bytes of batches lie between two snapshots of a shard, where those are fewer batches; where " +
+			"the last snapshot is larger, as many bytes as that. A quarter of as many stay in the log behind one",
 		field: func(s *Settings) value { return sizeValue{&s.RaftSnapshotBytes} },
 	},
 	{

@@ -115,8 +115,8 @@ type Config struct {
 	// at the same time share a sync. It is fixed when the data directory is first used.
 	Workers int
 
-	// Room, if set, returns why the disk has no room for more of a snapshot, which is given up then. It is called now and
-	// then while one is saved.
+	// Room, if set, returns why the disk has no room for more of a snapshot, which is given up then. It is called now
+	// and then while one is saved.
 	Room func() error
 
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.

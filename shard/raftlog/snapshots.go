@@ -98,8 +98,8 @@ func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 // errSnapshot is why no snapshot was saved where the machine has logged more.
 var errSnapshot = errors.New("raftlog: no snapshot was saved")
 
-// Shrink saves a snapshot of every shard of which anything was applied since the last one, and drops all of the log that
-// the snapshots have, so that a disk that is nearly full gets room. Hosts that lag are sent snapshots then.
+// Shrink saves a snapshot of every shard of which anything was applied since the last one, and drops all of the log
+// that the snapshots have, so that a disk that is nearly full gets room. Hosts that lag are sent snapshots then.
 func (h *Host) Shrink() error {
 	var failed error
 	for _, l := range h.logsByShard() {
@@ -113,8 +113,8 @@ func (h *Host) Shrink() error {
 	return failed
 }
 
-// ShrinkBytes is how much room Shrink takes, at most: that of the largest snapshot, which has what the one before had and
-// all of the log since, and of the log that is written meanwhile.
+// ShrinkBytes is how much room Shrink takes, at most: that of the largest snapshot, which has what the one before had
+// and all of the log since, and of the log that is written meanwhile.
 func (h *Host) ShrinkBytes() uint64 {
 	largest := uint64(0)
 	for _, l := range h.logsByShard() {
