@@ -156,8 +156,8 @@ type ProcessActRow struct {
 	Moment     uint64
 	WallMillis uint64
 	Epoch      uint64 // the last that had opened
-	MemberID   uint64 // of ProcessKick and ProcessFailed, with its name
-	Member     []byte
+	MemberID   uint64 // of ProcessKick and ProcessFailed
+	Member     []byte // of ProcessKick: its name; a member that gave up is the author
 	Author     []byte
 	Reason     []byte
 }

@@ -35,8 +35,8 @@ type Audit struct {
 	At             uint64 // moment
 	Wall           uint64 // the same by the wall clock
 	Epoch          uint64 // the last that had opened
-	Member         uint64 // of VerbKick and VerbFail: its ID, and Name for people
-	Name           string
+	Member         uint64 // of VerbKick and VerbFail: its ID
+	Name           string // of VerbKick: the member's, for people; who gave up is the author
 	Author, Reason string
 }
 
