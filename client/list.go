@@ -134,8 +134,8 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 // Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
 type Holding struct {
 	Name string
-	// Kind is the kind of the object: "semaphore", "rollout", "process", or a number with "kind-" before it where this client has
-	// no name.
+	// Kind is the kind of the object: "semaphore", "rollout", "process", or a number with "kind-" before it where this
+	// client has no name.
 	Kind string
 	// Role is what the session is to the object: "owner" or "waiter" of a semaphore; "follower", "leader", "source", or
 	// two of these, of a rollout.

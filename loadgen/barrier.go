@@ -22,8 +22,8 @@ var barrierKind = &kind{
 		Summary: fmt.Sprintf("double barriers of %d parties, each in a session of its own: "+
 			"all enter at the same time, and leave when all are in; each caller has a barrier", parties),
 		Operation: "one round of a barrier",
-		Checks: "that no party is in before all have come, or out before all have gone, that all of a round are of one " +
-			"generation, that generations grow",
+		Checks: "that no party is in before all have come, or out before all have gone, that all of a round are of " +
+			"one generation, that generations grow",
 	},
 	make: func() workload { return &barriers{} },
 	defaults: func(c *Config) {
@@ -95,7 +95,8 @@ func (b *barriers) meet(ctx context.Context, m *meeting) error {
 		return err
 	}
 	if slices.Min(generations) != slices.Max(generations) || generations[0] <= m.generation {
-		b.run.broken.addf("parties that entered together are of the generations %v, after %d", generations, m.generation)
+		b.run.broken.addf("parties that entered together are of the generations %v, after %d", generations,
+			m.generation)
 	}
 	m.generation = generations[0]
 	return nil

@@ -65,12 +65,12 @@ func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 			return 0
 		}
 		c := g.join("c")
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if has := c.has(); len(has) != 1 || len(a.has()) != 2 || len(b.has()) != 2 {
 			t.Fatalf("while one part takes long to stop they have %v, %v, %v", a.has(), b.has(), has)
 		}
 		clienttest.Check(t, b.Leave(t.Context())) // another epoch in the middle
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if len(a.has()) != 3 || len(c.has()) != 3 { // the first is to have that part again
 			t.Fatalf("after one has left, and while one part takes long, they have %v and %v", a.has(), c.has())
 		}
@@ -80,14 +80,14 @@ func TestAPartIsStartedWhenItsOldOwnerHasStoppedIt(t *testing.T) {
 	})
 }
 
-// TestLeavingDoesNotWaitForOthers: elsewhere a shutdown hangs on what somebody else does not hand over.
+// TestLeavingDoesNotWaitForOthers: elsewhere a shutdown hangs on what another member does not hand over.
 func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	play(t, 1, assign.Numbers(4), func(t *testing.T, g *stage) {
 		a := g.join("a")
 		g.shares([]*member{a}, 4)
 		a.drain = func(string) time.Duration { return time.Hour }
 		b := g.join("b")
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		began := time.Now()
 		clienttest.Check(t, b.Leave(t.Context()))
 		if d := time.Since(began); d > time.Second {
@@ -102,7 +102,7 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 			t.Errorf("its work has not ended, and it leaves with %v", err)
 		}
 		c := g.join("c")
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if has := c.has(); len(has) != 0 {
 			t.Errorf("another has %v before they were stopped", has)
 		}
@@ -112,18 +112,18 @@ func TestLeavingDoesNotWaitForOthers(t *testing.T) {
 	})
 }
 
-// TestAMemberThatStartsAgainGetsWhatItHad: by its name, while nobody else has it.
+// TestAMemberThatStartsAgainGetsWhatItHad: by its name, while no other member has it.
 func TestAMemberThatStartsAgainGetsWhatItHad(t *testing.T) {
 	play(t, 1, assign.Numbers(9), func(t *testing.T, g *stage) {
-		settle := assign.Settle(5*time.Second, 5*time.Second)
-		a, b, c := g.join("a", settle), g.join("b", settle), g.join("c", settle)
+		late := assign.DivideAfter(5*time.Second, 5*time.Second)
+		a, b, c := g.join("a", late), g.join("b", late), g.join("c", late)
 		g.shares([]*member{a, b, c}, 3, 3, 3)
 		for _, m := range []*member{b, a, c} {
 			had := m.has()
 			clienttest.Check(t, m.Leave(t.Context()))
 			time.Sleep(time.Second)
-			again := g.join(m.name, settle)
-			time.Sleep(2 * settled)
+			again := g.join(m.name, late)
+			time.Sleep(2 * handedOver)
 			if has := again.has(); !slices.Equal(has, had) {
 				t.Errorf("%s has %v, and had %v before", m.name, has, had)
 			}
@@ -138,7 +138,8 @@ func TestAMemberThatIsPutOut(t *testing.T) {
 		part := a.has()[0]
 		members, err := g.process().Members(t.Context())
 		clienttest.Check(t, err)
-		clienttest.Check(t, g.process().Kick(t.Context(), members[0].ID, process.By{Author: "anna", Reason: "it hangs"}))
+		by := process.By{Author: "anna", Reason: "it hangs"}
+		clienttest.Check(t, g.process().Kick(t.Context(), members[0].ID, by))
 		if err := g.ends(part); !errors.Is(err, process.ErrRemoved) {
 			t.Errorf("the part of one who was put out ends with %v", err)
 		}
@@ -158,9 +159,10 @@ func TestWorkThatReturnsIsDoneAgain(t *testing.T) {
 			return nil
 		}, assign.Backoff(time.Second, 2*time.Second))
 		clienttest.Check(t, err)
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		held := m.Held()
-		if len(held) != 1 || held[0].Name != "x" || held[0].Ended != 3 || held[0].Err != errBroken || calls.Load() != 4 {
+		if len(held) != 1 || held[0].Name != "x" || held[0].Ended != 3 || held[0].Err != errBroken ||
+			calls.Load() != 4 {
 			t.Errorf("after %d calls it holds %+v", calls.Load(), held)
 		}
 		clienttest.Check(t, m.Leave(t.Context()))
@@ -184,13 +186,14 @@ func TestADivisionOfOnesOwn(t *testing.T) {
 		})
 		a := g.join("a", strongest)
 		b := g.join("b", strongest, assign.Attributes([]byte("strong")))
-		time.Sleep(settled)
-		if current := g.assignment(); len(a.has()) != 0 || len(b.has()) != 2 || !slices.Equal(current.Free, []string{"z"}) {
+		time.Sleep(handedOver)
+		current := g.assignment()
+		if len(a.has()) != 0 || len(b.has()) != 2 || !slices.Equal(current.Free, []string{"z"}) {
 			t.Fatalf("they have %v and %v: %+v", a.has(), b.has(), current)
 		}
 		broken.Store(true)
 		c := g.join("c", strongest)
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if len(b.has()) != 2 || len(c.has()) != 0 {
 			t.Errorf("what cannot be divided is divided: %v, %v", b.has(), c.has())
 		}
@@ -200,7 +203,7 @@ func TestADivisionOfOnesOwn(t *testing.T) {
 			t.Errorf("operators read %+v", act)
 		}
 		broken.Store(false)
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if state, err = g.process().Describe(t.Context()); err != nil || state.Phase != process.Complete {
 			t.Errorf("it is %v, %v", state.Phase, err)
 		}
@@ -215,7 +218,7 @@ func TestThePartsChange(t *testing.T) {
 		g.shares([]*member{a, b}, 1, 1)
 		parts.Store(&[]string{"y", "z", "w"})
 		clienttest.Check(t, g.process().Restart(t.Context(), process.By{Author: "anna", Reason: "other parts"}))
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if n := len(a.has()) + len(b.has()); n != 3 || g.ledger.calls("y") != 1 {
 			t.Errorf("they have %v and %v", a.has(), b.has())
 		}

@@ -126,7 +126,8 @@ func checkShares(parts []string, takers []Taker, shares [][]string) error {
 	for i, share := range shares {
 		for _, part := range share {
 			if !free[part] {
-				return fmt.Errorf("the part %q of %s was given to another member as well, or is none", part, takers[i].Name)
+				return fmt.Errorf("the part %q of %s was given to another member as well, or is none", part,
+					takers[i].Name)
 			}
 			free[part] = false
 		}

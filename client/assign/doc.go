@@ -28,8 +28,8 @@
 //
 // When all is handed over the assignment is kept by the cluster, as the result of the round. Current and Watch read
 // it, without a session. A member that starts again under its name gets the parts that it had, where they are still
-// free. With a Settle time that is longer than a restart takes, nothing moves when programs are restarted one after
-// the other.
+// free. With DivideAfter and a time that is longer than a restart takes, nothing moves when programs are restarted one
+// after the other.
 //
 // # Caveats
 //

@@ -51,9 +51,9 @@ func By(divide Divide) Option {
 	return func(c *config) { c.divide = divide }
 }
 
-// Settle sets how long nothing has changed among the members before parts are divided anew, and how long that is waited
-// for at the most: by the first member, for all. Without it that is 100 ms, and 2 s.
-func Settle(quiet, most time.Duration) Option {
+// DivideAfter sets how long nothing has changed among the members before parts are divided anew, and how long that is
+// waited for at the most: by the first member, for all. Without it that is 100 ms, and 2 s.
+func DivideAfter(quiet, most time.Duration) Option {
 	return func(c *config) { c.spec.OpenDelay, c.spec.MaxOpenDelay = quiet, most }
 }
 

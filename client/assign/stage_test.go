@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 const name = "parts"
 
-// settled is when all is handed over, on the time of the bubble, if nothing takes long to stop.
-const settled = 10 * time.Second
+// handedOver is when all is handed over, on the time of the bubble, if nothing takes long to stop.
+const handedOver = 10 * time.Second
 
 // stage is a cluster with members of an assignment, for one test. It checks that no part ever has two owners.
 type stage struct {
@@ -134,7 +134,7 @@ func (m *member) has() (parts []string) {
 // shares checks that each part has one owner, and that the members have so many.
 func (st *stage) shares(members []*member, want ...int) {
 	st.t.Helper()
-	time.Sleep(settled)
+	time.Sleep(handedOver)
 	synctest.Wait()
 	var all []string
 	a := st.assignment()

@@ -50,7 +50,8 @@ func TestStorm(t *testing.T) {
 					}
 				case 4:
 					if len(members) > 1 {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(5000))*time.Millisecond)
+						patience := time.Duration(random.IntN(5000)) * time.Millisecond
+						ctx, cancel := context.WithTimeout(t.Context(), patience)
 						_ = members[i].Leave(ctx) // it goes on by itself
 						cancel()
 						members = slices.Delete(members, i, i+1)
@@ -107,7 +108,7 @@ func TestTheCoordinatorDiesWhileItHandsOver(t *testing.T) {
 		g.shares([]*member{a, b}, 3, 3)
 		b.drain = func(string) time.Duration { return 30 * time.Second }
 		c := g.join("c")
-		time.Sleep(settled)
+		time.Sleep(handedOver)
 		if len(b.Held()) != 3 || len(b.has()) != 2 {
 			t.Fatalf("nothing is handed over: %+v", b.Held())
 		}

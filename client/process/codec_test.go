@@ -102,7 +102,8 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	if text := failureText(errors.New("")); len(text) == 0 {
 		t.Error("a failure has no text")
 	}
-	if text := failureText(errors.New(string(bytes.Repeat([]byte("x"), 5000)))); len(text) != protocol.MaxProcessFailureBytes {
+	long := errors.New(string(bytes.Repeat([]byte("x"), 5000)))
+	if text := failureText(long); len(text) != protocol.MaxProcessFailureBytes {
 		t.Errorf("a text has %d bytes", len(text))
 	}
 }

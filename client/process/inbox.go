@@ -80,7 +80,7 @@ func (p *part) takeEnd(m *protocol.Item) {
 		p.endings[m.Exchange] = e
 	}
 	e.add(m, p.member.config.codec)
-	p.settle(m.Exchange, e)
+	p.deliver(m.Exchange, e)
 }
 
 // register gives the exchange of an id what has come of it, and what comes. The lock is not held.
@@ -93,10 +93,11 @@ func (p *part) register(id uint64, x *Exchange) {
 		p.endings[id] = e
 	}
 	e.exchange = x
-	p.settle(id, e)
+	p.deliver(id, e)
 }
 
-func (p *part) settle(id uint64, e *ending) {
+// deliver gives an exchange what has come of its end, once it is known which one it is. The lock is held.
+func (p *part) deliver(id uint64, e *ending) {
 	if e.exchange == nil {
 		return
 	}

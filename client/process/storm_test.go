@@ -101,7 +101,7 @@ func (st *storm) run(t *testing.T) {
 	t.Logf("%d epochs, %d of them completed, %d requests", len(st.coord), len(st.complete), len(st.handled))
 }
 
-// checkReplies checks that whoever is said to have replied has handled the request.
+// checkReplies checks that each member that is said to have replied has handled the request.
 func (st *storm) checkReplies(t *testing.T) {
 	for request, from := range st.replied {
 		for member := range from {

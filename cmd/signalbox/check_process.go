@@ -66,8 +66,8 @@ func hangingRounds(ctx context.Context, box *client.Client, path, name string) (
 	return hanging
 }
 
-// hangs reports whether a reason is that members have been waited for, for long. That the coordinator asks for nothing is
-// none: a round may stay open.
+// hangs reports whether a reason is that members have been waited for, for long. That the coordinator asks for nothing
+// is none: a round may stay open.
 func hangs(r *process.StopReason) bool {
 	switch r.Code {
 	case process.ReasonPrepare, process.ReasonReply, process.ReasonComplete:

@@ -30,8 +30,11 @@ func processState() *process.State {
 		Members: []process.MemberState{
 			member(3, "a", 9, 0), member(5, "b", 9, 2), member(6, "c", 7, 1), member(8, "d", 0, 0),
 		},
-		Results: []process.Result{{Epoch: 2, Size: 1, At: atMoment(time.Hour)}, {Epoch: 4, Size: 1, At: atMoment(time.Hour)},
-			{Epoch: 7, Size: 17, At: atMoment(3 * time.Minute)}},
+		Results: []process.Result{
+			{Epoch: 2, Size: 1, At: atMoment(time.Hour)},
+			{Epoch: 4, Size: 1, At: atMoment(time.Hour)},
+			{Epoch: 7, Size: 17, At: atMoment(3 * time.Minute)},
+		},
 		Reasons: []process.StopReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
 			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7000 ms",
 			Since: atMoment(7 * time.Second)}},
@@ -81,7 +84,9 @@ func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
 		s.Members = append(s.Members, m)
 	}
 	page := newProcessObject("/prod", "many", s, 0).page(plainFrame(&bytes.Buffer{}), 0)
-	for _, want := range []string{"\nm1 ", "\nm18 ", "\nm40 ", "\nm80 ", "\n... and 80 more: signalbox process members\n"} {
+	for _, want := range []string{
+		"\nm1 ", "\nm18 ", "\nm40 ", "\nm80 ", "\n... and 80 more: signalbox process members\n",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it does not show %q:\n%s", want, page)
 		}
@@ -141,14 +146,18 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 		{object(nil), object(func(s *process.State) {
 			s.Epoch, s.Coordinator, s.Phase = 12, 8, process.Complete
 			s.Results = append(s.Results, process.Result{Epoch: 9, Size: 1}, process.Result{Epoch: 12, Size: 2})
-		}), []string{"counter    epoch 9 is complete, with a result of 1 byte", "counter    epoch 12 opens with 3 members, coordinated by d (8)",
-			"counter    epoch 12 is complete, with a result of 2 bytes"}},
+		}), []string{
+			"counter    epoch 9 is complete, with a result of 1 byte",
+			"counter    epoch 12 opens with 3 members, coordinated by d (8)",
+			"counter    epoch 12 is complete, with a result of 2 bytes",
+		}},
 		{object(nil), object(func(s *process.State) { s.Reasons[0].Late = true }),
 			[]string{"counter    a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), " +
 				"c (6, 1 not acknowledged), for 7s"}},
 		{object(func(s *process.State) { s.Reasons[0].Late = true }),
 			object(func(s *process.State) { s.Reasons[0].Late, s.Reasons[0].Waiting = true, 1 }), nil},
-		{object(nil), object(func(s *process.State) { s.LastAct.At, s.LastAct.Verb = atMoment(0), process.VerbRestart }),
+		{object(nil),
+			object(func(s *process.State) { s.LastAct.At, s.LastAct.Verb = atMoment(0), process.VerbRestart }),
 			[]string{"counter    restart of e (4) by ann@box: it hangs"}},
 	} {
 		if got := c.now.changes(c.before); strings.Join(got, "\n") != strings.Join(c.want, "\n") {

@@ -137,8 +137,9 @@ escape. A result that is not kept any more ends the command with code 66.`,
 				rows := f.Rows("EPOCH#", "AGE#", "+AT", "BYTES#", "RESULT")
 				for i := range results {
 					o := ages{}.result(&results[i])
-					o.Payload = cli.NewPayload(results[i].Bytes())
-					err = errors.Join(err, rows.Add(o, o.Epoch, ago(o.AgeMS), sinceOf(o.At), o.Bytes, results[i].Bytes()))
+					payload := results[i].Bytes()
+					o.Payload = cli.NewPayload(payload)
+					err = errors.Join(err, rows.Add(o, o.Epoch, ago(o.AgeMS), sinceOf(o.At), o.Bytes, payload))
 				}
 				return errors.Join(err, rows.End())
 			})

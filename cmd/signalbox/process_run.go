@@ -41,7 +41,9 @@ type runCommand struct {
 }
 
 func newProcessRun(f *cli.Frame) *cobra.Command {
-	w := &runCommand{sessionRunner: sessionRunner{commandRunner: commandRunner{Frame: f}, nameVariable: processVariable}}
+	w := &runCommand{
+		sessionRunner: sessionRunner{commandRunner: commandRunner{Frame: f}, nameVariable: processVariable},
+	}
 	c := &cobra.Command{
 		Use:   "run PATH NAME",
 		Short: "Take part as a member: run commands for what happens",
@@ -201,7 +203,7 @@ func (c *runCommand) cancel(r *process.Round) {
 	c.noteFailure("--on-cancel", err, out)
 }
 
-// noteFailure says that a command failed, where no one else is told.
+// noteFailure says that a command failed, where the failure is not reported to another member.
 func (c *runCommand) noteFailure(flag string, err error, out ending) {
 	if err = errors.Join(err, out.err()); err != nil && c.ctx.Err() == nil {
 		c.note("%s: %v", flag, err)

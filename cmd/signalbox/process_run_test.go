@@ -121,7 +121,8 @@ func TestARequestIsSentToMembers(t *testing.T) {
 	x.fails(cli.ExitNotFound, "no process of this name", "process", "send", node, "counter", "hello")
 	x.member(node, "a", "--on-request", `echo "$(cat) from $SIGNALBOX_FROM"`)
 	x.member(node, "b", "--on-request", `[ "$(cat)" = hello ] && echo hi`)
-	if said := x.ok("process", "send", node, "counter", "hello", "--name", "me"); !strings.Contains(said, "hello from me") ||
+	said := x.ok("process", "send", node, "counter", "hello", "--name", "me")
+	if !strings.Contains(said, "hello from me") ||
 		!strings.Contains(said, "\nb ") || strings.Count(said, "\n") != 3 {
 		t.Errorf("%s", said)
 	}

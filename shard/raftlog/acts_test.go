@@ -163,9 +163,27 @@ func (a *actor) export(ctx context.Context, shardID uint64, dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
+	if err := a.apply(ctx, shardID); err != nil { // else the engine finds no members, and stops the process
+		return err
+	}
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
 	for {
 		_, err := a.host.engine.SyncRequestSnapshot(ctx, shardID, option)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// apply waits until the replica has applied what is committed.
+func (a *actor) apply(ctx context.Context, shardID uint64) error {
+	for {
+		applied := make(chan error, 1)
+		err := a.logs[shardID].Barrier(func(err error) { applied <- err })
+		if err == nil {
+			err = <-applied
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// crewPace is that of the rollouts and processes of a node: their delays are about a second.
-	crewPace = 1
-	// crewThink is the mean pause of those that work with them.
-	crewThink = 150 * time.Millisecond
+	// poolPace is that of the rollouts and processes of a node: their delays are about a second.
+	poolPace = 1
+	// poolThink is the mean pause of the workers of a pool.
+	poolThink = 150 * time.Millisecond
 )
 
 // newOperators returns the operators of the rollouts and the processes of the act.
 func (t *trial) newOperators() []workload.Operator {
 	desk := func(part int) workload.Desk {
 		return workload.Desk{
-			Client: t.direct, Record: t.record, Node: t.node, Pace: crewPace, Random: t.act.random(part),
+			Client: t.direct, Record: t.record, Node: t.node, Pace: poolPace, Random: t.act.random(part),
 		}
 	}
 	return []workload.Operator{

@@ -61,8 +61,8 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	for i := range clients {
 		random := t.act.random(10 + i)
 		a := Assignment{
-			Think: workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
-			Crews: true,
+			Think:       workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
+			WorkerPools: true,
 		}
 		for range 4 + random.IntN(4) {
 			a.Timeouts = append(a.Timeouts, workload.Pick(random, timeouts...))

@@ -30,8 +30,8 @@ type Assignment struct {
 	Watched     []string          `json:"watched"`
 	Think       time.Duration     `json:"think"`
 	Grace       time.Duration     `json:"grace"` // of the node
-	// Crews: the client works with the rollouts and processes of the node besides.
-	Crews bool `json:"crews"`
+	// WorkerPools: the client works with the rollouts and processes of the node besides.
+	WorkerPools bool `json:"worker_pools"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
 }
@@ -57,17 +57,17 @@ func startWorkers(a Assignment, to workload.Collector) *workers {
 			return rand.New(rand.NewPCG(a.Seed, uint64(a.Client*1000+a.Incarnation*100+program)))
 		},
 	}}
-	if a.Crews {
-		w.Rollouts, w.Processes = newCrew(a, r, 1_000_000), newCrew(a, r, 2_000_000)
+	if a.WorkerPools {
+		w.Rollouts, w.Processes = newWorkerPool(a, r, 1_000_000), newWorkerPool(a, r, 2_000_000)
 	}
 	w.Start()
 	return w
 }
 
-// newCrew returns what works with rollouts or with processes, and draws from the parts behind a number.
-func newCrew(a Assignment, r *recorder, part int) *workload.Crew {
-	return &workload.Crew{
-		Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: crewThink, Pace: crewPace,
+// newWorkerPool returns what works with rollouts or with processes, and draws from the parts behind a number.
+func newWorkerPool(a Assignment, r *recorder, part int) *workload.WorkerPool {
+	return &workload.WorkerPool{
+		Recorder: r, Node: a.Node, Number: a.Client, Timeout: a.Timeouts[0], Think: poolThink, Pace: poolPace,
 		Random: func(worker int) *rand.Rand {
 			return rand.New(rand.NewPCG(a.Seed, uint64(part+a.Client*1000+a.Incarnation*100+worker)))
 		},

@@ -28,8 +28,8 @@ type process struct {
 	sessions []uint64 // that have not ended, for the operator to end
 }
 
-// leastCrewThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
-const leastCrewThink = 200 * time.Millisecond
+// leastPoolThink keeps the versions of a rollout, in the longest of ordinary worlds, fewer than it remembers.
+const leastPoolThink = 200 * time.Millisecond
 
 // start starts the process, unless it runs.
 func (p *process) start() {
@@ -54,22 +54,22 @@ func (p *process) start() {
 		Random:       func(program int) *rand.Rand { return p.world.random(part + 10_000*(program+1)) },
 		FirstWatcher: p.id*10_000 + p.starts*100,
 	}
-	p.workers.Rollouts = p.crew(p.world.plan.Rollouts, part, 1_000_000)
-	p.workers.Processes = p.crew(p.world.plan.Processes, part, 3_000_000)
+	p.workers.Rollouts = p.workerPool(p.world.plan.Rollouts, part, 1_000_000)
+	p.workers.Processes = p.workerPool(p.world.plan.Processes, part, 3_000_000)
 	for range p.plan.Watchers {
 		p.workers.Watched = append(p.workers.Watched, workload.Pick(random, targets...).Name)
 	}
 	p.workers.Start()
 }
 
-// crew returns what works with rollouts or processes at a pace, nil for 0.
-func (p *process) crew(pace time.Duration, part, step int) *workload.Crew {
+// workerPool returns what works with rollouts or processes at a pace, nil for 0.
+func (p *process) workerPool(pace time.Duration, part, step int) *workload.WorkerPool {
 	if pace == 0 {
 		return nil
 	}
-	return &workload.Crew{
+	return &workload.WorkerPool{
 		Recorder: p.workers.Recorder, Node: path, Number: p.id, Timeout: p.plan.Timeouts[0], Pace: pace,
-		Think:  min(max(p.plan.Think, leastCrewThink), pace*time.Second),
+		Think:  min(max(p.plan.Think, leastPoolThink), pace*time.Second),
 		Random: func(worker int) *rand.Rand { return p.world.random(part + step*worker) },
 	}
 }

@@ -107,7 +107,8 @@ func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, 
 }
 
 // TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: case 11. The coordinator is killed in the middle of its
-// round. When its session has timed out, and no earlier, the others get a cancellation, and the next oldest coordinates.
+// round. When its session has timed out, and no earlier, the others get a cancellation, and the next oldest
+// coordinates.
 func TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
 	inCluster(t, func(*server.Config) {}, func(ctx context.Context, t *testing.T, cluster *servertest.Cluster) {
 		var mu sync.Mutex
@@ -303,9 +304,9 @@ func (l *lockers) died(id uint64) {
 	delete(l.executing, id)
 }
 
-// TestMembersLockExecuteAndUnlockTogether: case 25. Three processes lock, execute and unlock together, while 100 of them
-// are killed at random moments: none executes while another one has no lock, no two in different epochs, and none that
-// has terminated has a lock.
+// TestMembersLockExecuteAndUnlockTogether: case 25. Three processes lock, execute and unlock together, while 100 of
+// them are killed at random moments: none executes while another one has no lock, no two in different epochs, and none
+// that has terminated has a lock.
 func TestMembersLockExecuteAndUnlockTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a hundred processes")

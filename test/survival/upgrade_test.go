@@ -66,7 +66,8 @@ func TestAClusterIsUpgradedHostByHostUnderLoad(t *testing.T) {
 	if err := c.create("first", ""); err != nil {
 		t.Fatal(err)
 	}
-	// What the newest level brought, such as rollouts and processes, is refused by hosts of both builds until the level has risen.
+	// What the newest level brought, such as rollouts and processes, is refused by hosts of both builds until the level
+	// has risen.
 	refused := func() {
 		t.Helper()
 		if err := c.quota(1, 1); !errors.Is(err, protocol.ErrUnsupported) {

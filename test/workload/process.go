@@ -31,11 +31,11 @@ func Processes(pace time.Duration) map[string]process.Spec {
 const resultsKept = 64
 
 // StartProcesses begins the work with the processes that there are or will be.
-func (c *Crew) StartProcesses() {
-	c.begin()
-	for i, name := range []string{waiting, kicking, processNames[c.Number%2]} {
-		m := &member{worker: c.next(name), observer: i == 2 && c.Number%3 == 0}
-		c.run(m.run)
+func (p *WorkerPool) StartProcesses() {
+	p.begin()
+	for i, name := range []string{waiting, kicking, processNames[p.Number%2]} {
+		m := &member{worker: p.next(name), observer: i == 2 && p.Number%3 == 0}
+		p.run(m.run)
 	}
 }
 

@@ -41,20 +41,20 @@ func Rollouts(pace time.Duration) map[string]rollout.Spec {
 const maxKept = 1024
 
 // StartRollouts begins the work with the rollouts that there are or will be.
-func (c *Crew) StartRollouts() {
-	c.begin()
+func (p *WorkerPool) StartRollouts() {
+	p.begin()
 	for _, name := range []string{"published", "asked"} {
-		locations := Rollouts(c.Pace)[name].Locations
+		locations := Rollouts(p.Pace)[name].Locations
 		for i := range 2 { // so that two clients have instances everywhere
-			instance := &instance{worker: c.next(name), polls: (c.Number+i)%3 == 0}
-			instance.location = locations[(2*c.Number+i)%len(locations)].Name
-			c.run(instance.run)
+			instance := &instance{worker: p.next(name), polls: (p.Number+i)%3 == 0}
+			instance.location = locations[(2*p.Number+i)%len(locations)].Name
+			p.run(instance.run)
 		}
 	}
-	publisher, source, checker := c.next("published"), c.next("asked"), c.next("published")
-	c.run(publisher.publish)
-	c.run(source.offer)
-	c.run(checker.check)
+	publisher, source, checker := p.next("published"), p.next("asked"), p.next("published")
+	p.run(publisher.publish)
+	p.run(source.offer)
+	p.run(checker.check)
 }
 
 // of names the rollout in the history.

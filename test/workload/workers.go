@@ -29,7 +29,7 @@ type Workers struct {
 	FirstWatcher int
 	// Rollouts and Processes, if they are set, work with rollouts and processes besides. Their Client is set when there
 	// is one.
-	Rollouts, Processes *Crew
+	Rollouts, Processes *WorkerPool
 
 	stopPrograms context.CancelFunc
 	stopWatchers context.CancelFunc // watchers go on after the programs have ended
@@ -65,8 +65,8 @@ func (w *Workers) run(work, watch context.Context) {
 		w.programs = append(w.programs, p)
 		w.working.Go(func() { p.Run(work) })
 	}
-	for _, crew := range w.crews() {
-		crew.Client = c
+	for _, pool := range w.pools() {
+		pool.Client = c
 	}
 	if w.Rollouts != nil {
 		w.Rollouts.StartRollouts()
@@ -80,31 +80,31 @@ func (w *Workers) run(work, watch context.Context) {
 	}
 }
 
-// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and crews, which become
-// calm.
+// StopPrograms ends the programs and waits for them. What they hold they keep; watchers go on, and worker pools, which
+// become calm.
 func (w *Workers) StopPrograms() {
 	w.stopPrograms()
 	w.working.Wait()
-	for _, crew := range w.crews() {
-		crew.Calm()
+	for _, pool := range w.pools() {
+		pool.Calm()
 	}
 }
 
-// crews are those that there are.
-func (w *Workers) crews() []*Crew {
-	return slices.DeleteFunc([]*Crew{w.Rollouts, w.Processes}, func(c *Crew) bool { return c == nil })
+// pools are those that there are.
+func (w *Workers) pools() []*WorkerPool {
+	return slices.DeleteFunc([]*WorkerPool{w.Rollouts, w.Processes}, func(p *WorkerPool) bool { return p == nil })
 }
 
 // Close ends the watchers and the client, after StopPrograms.
 func (w *Workers) Close() (err error) {
 	w.stopWatchers()
 	if c := w.Client(); c != nil {
-		for _, crew := range w.crews() {
-			crew.Close()
+		for _, pool := range w.pools() {
+			pool.Close()
 		}
 		err = c.Close()
-		for _, crew := range w.crews() {
-			crew.Await()
+		for _, pool := range w.pools() {
+			pool.Await()
 		}
 	}
 	w.watching.Wait()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/etcd/client/v3/concurrency"
+	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -34,6 +35,30 @@ func (d *Driver) mutexes(ctx context.Context, name func(caller int) string,
 		mutex := concurrency.NewMutex(session, name(i))
 		cycle := of(i).Cycle(mutex.Lock, mutex.Unlock)
 		return cycle, cycle(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return load.Loop(ctx, d.plan, operations)
+}
+
+// barrier has every caller go through rounds of a double barrier, with parties that have a session each.
+func (d *Driver) barrier(ctx context.Context) (*report.Report, error) {
+	operations, err := load.Prepare(d.plan.Callers, func(i int) (load.Operation, error) {
+		parties := make([]load.Party, load.Parties)
+		for k := range parties {
+			session, err := concurrency.NewSession(d.client(i*load.Parties+k), concurrency.WithContext(ctx))
+			if err != nil {
+				return nil, err
+			}
+			b := recipe.NewDoubleBarrier(session, fmt.Sprintf("/bench/barrier/%d", i), load.Parties)
+			parties[k] = load.Party{
+				Enter: func(context.Context) error { return b.Enter() },
+				Leave: func(context.Context) error { return b.Leave() },
+			}
+		}
+		round := load.Rounds(parties)
+		return round, round(ctx)
 	})
 	if err != nil {
 		return nil, err

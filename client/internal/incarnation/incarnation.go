@@ -111,7 +111,8 @@ func (in *Incarnation) NodeID() uint64 { return in.nodeID }
 // Context returns a context that ends with the incarnation, with its cause.
 func (in *Incarnation) Context() context.Context { return in.ctx }
 
-// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of its end after that.
+// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of its end after
+// that.
 func (in *Incarnation) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

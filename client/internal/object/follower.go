@@ -110,6 +110,16 @@ func (f *Follower) Begin(
 	return worked, end
 }
 
+// Within returns a context that ends with another one too, with its cause.
+func Within(ctx, other context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // Head reads the head of a view. It stays as it is where there is none.
 func Head(v *view.View, into protocol.Record) error {
 	if !v.Exists || len(v.Data) == 0 {

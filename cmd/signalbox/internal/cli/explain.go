@@ -35,7 +35,9 @@ func explain(err error) string {
 // where the host or the client says in words what they mean.
 func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "client: ", "")
-	for _, recipe := range []string{"config: ", "discovery: ", "election: ", "lock: ", "barrier: ", "process: ", "rollout: "} {
+	for _, recipe := range []string{
+		"config: ", "discovery: ", "election: ", "lock: ", "barrier: ", "process: ", "rollout: ",
+	} {
 		text = strings.TrimPrefix(text, recipe)
 	}
 	for _, missing := range []error{rollout.ErrNotFound, process.ErrNotFound} {

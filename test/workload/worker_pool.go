@@ -12,9 +12,9 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// Crew is what works with rollouts, or with processes, in one client process, with sessions of its own. The exported
-// fields are set before it starts.
-type Crew struct {
+// WorkerPool is what works with rollouts, or with processes, in one client process, with sessions of its own. The
+// exported fields are set before it starts.
+type WorkerPool struct {
 	Client   *client.Client
 	Recorder Recorder
 	Node     string
@@ -34,33 +34,33 @@ type Crew struct {
 }
 
 // begin is called before the first worker starts.
-func (c *Crew) begin() { c.ctx, c.stop = context.WithCancel(context.Background()) }
+func (p *WorkerPool) begin() { p.ctx, p.stop = context.WithCancel(context.Background()) }
 
 // next returns the next worker, with an object of a name.
-func (c *Crew) next(name string) worker {
-	c.workers++
-	return worker{Crew: c, random: c.Random(c.workers), number: c.workers, name: name}
+func (p *WorkerPool) next(name string) worker {
+	p.workers++
+	return worker{WorkerPool: p, random: p.Random(p.workers), number: p.workers, name: name}
 }
 
 // run has a worker work, until Close.
-func (c *Crew) run(work func(ctx context.Context)) { c.group.Go(func() { work(c.ctx) }) }
+func (p *WorkerPool) run(work func(ctx context.Context)) { p.group.Go(func() { work(p.ctx) }) }
 
 // Calm ends what stands in the way: from now on nothing fails, no version is published or made, and no member leaves.
 // Instances, sources, checkers and members stay.
-func (c *Crew) Calm() { c.calm.Store(true) }
+func (p *WorkerPool) Calm() { p.calm.Store(true) }
 
 // Close ends the work, before the client ends.
-func (c *Crew) Close() {
-	c.stop()
-	c.group.Wait()
+func (p *WorkerPool) Close() {
+	p.stop()
+	p.group.Wait()
 }
 
 // Await waits, when the client has ended, for what ends with it.
-func (c *Crew) Await() { c.ending.Wait() }
+func (p *WorkerPool) Await() { p.ending.Wait() }
 
 // worker is one goroutine that works with an object.
 type worker struct {
-	*Crew
+	*WorkerPool
 	random *rand.Rand
 	number int
 	name   string // of the object

@@ -1,7 +1,9 @@
 package object
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -29,6 +31,20 @@ func (c Clock) Until(at uint64) time.Duration { return conn.Millis(at - min(at, 
 // Millis is a time as hosts count it: a fraction of a millisecond is a whole one.
 func Millis(d time.Duration) uint64 {
 	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
+}
+
+// InWords makes a name of the protocol one for people.
+func InWords(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", " ")) }
+
+// Cut makes a text one as hosts take it, of so many bytes at the most.
+func Cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "?")
+	for end := most; len(text) > end; end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
+		}
+	}
+	return text
 }
 
 // Record is a pointer to a record.
