@@ -119,17 +119,17 @@ func (g *Guard) measure() {
 	}
 	g.blind = false
 	g.space.Store(&space)
-	low := g.low(space.Total)
+	low, missing := g.low(space.Total), g.missing(space)
 	switch full := g.refusal.Load() != nil; {
-	case !full && space.Free < low:
-		g.refuse(space, low)
+	case !full && space.Free < low+missing:
+		g.refuse(space, low+missing)
 		g.makeRoom(space)
-	case full && space.Free >= resume(low)+g.missing(space) && g.hold(space):
+	case full && space.Free >= resume(low)+missing && g.hold(space):
 		g.refusal.Store(nil)
 		g.config.Log.Info("there is room on the disk again, changes are taken", "free", size(space.Free))
 	case full:
 		g.makeRoom(space)
-	case space.Free >= resume(low)+g.missing(space):
+	default:
 		g.hold(space)
 	}
 }
@@ -139,7 +139,7 @@ func (g *Guard) refuse(space Space, low uint64) {
 		"not needed, or make room on the disk", ErrFull, size(space.Free), size(low))
 	g.refusal.Store(&err)
 	g.config.Log.Error("the disk is nearly full, changes are refused until there is room",
-		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)+g.missing(space)))
+		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)))
 }
 
 // mark is how much must be free in any case.

@@ -76,9 +76,8 @@ func (a *actor) do(act []string) (err error) {
 	case "stop":
 		err = a.logs[number(1)].Close()
 	case "propose":
-		for i := number(2); i < number(3); i++ {
-			for proposeTo(a.logs[number(1)], fmt.Sprint(i)) != shard.OutcomeApplied {
-			}
+		for i := number(2); i < number(3) && err == nil; i++ {
+			err = a.propose(ctx, a.logs[number(1)], fmt.Sprint(i))
 		}
 	case "has":
 		err = a.has(ctx, number(1), number(2))
@@ -98,6 +97,21 @@ func (a *actor) do(act []string) (err error) {
 		err = errors.New("no such act")
 	}
 	return err
+}
+
+// propose proposes a batch until it is applied. Processes that were killed may have had another host elected: that one
+// is asked to hand over.
+func (a *actor) propose(ctx context.Context, l shard.Log, batch string) error {
+	for proposeTo(l, batch) != shard.OutcomeApplied {
+		if ctx.Err() != nil {
+			return fmt.Errorf("propose %s: %w", batch, ctx.Err())
+		}
+		if leader := l.Leadership().Leader; leader != 0 && leader != a.config.Host {
+			_ = l.Transfer(a.config.Host)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
 }
 
 // has waits until the replica has applied the batches before a number, and nothing else.
