@@ -63,10 +63,11 @@ func (r *Rollout) follow(ctx context.Context, part string) *object.Follower {
 }
 
 // endsParts reports whether what a session was to the rollout is gone with what a view showed before: nil for a view
-// that is the first. One that shows nothing then shows what was removed since the session took its part.
+// that is the first. One that shows nothing then shows what was removed since the session took its part. Where that is
+// not known it is taken as gone: who has a part may take it again.
 func endsParts(before, now *view.View) bool {
 	if before == nil {
 		return !now.Exists
 	}
-	return now.IsAnother(before) || now.Exists != before.Exists
+	return now.IsAnother(before) || now.IsWhole(before) || now.Exists != before.Exists
 }

@@ -108,7 +108,10 @@ func (s *source) takeRole(ctx context.Context) error {
 			err := object.Mutate(ctx, in, s.rollout.Name(), s.roleMessage(false),
 				func(a *protocol.Answer) { id = a.RolloutSource.SourceID })
 			if err == nil {
-				s.in, s.id, s.done = in, id, 0
+				if id != s.id {
+					s.done = 0
+				}
+				s.in, s.id = in, id
 				context.AfterFunc(in.Context(), s.views.WakeUp)
 			}
 			return err

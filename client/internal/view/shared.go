@@ -186,7 +186,7 @@ func (s *sharedWatch) show(v *View) {
 		v.birth++
 	}
 	s.view = v
-	if old == nil || !v.looksLike(old) {
+	if old == nil || !v.looksLike(old) || !s.key.Kind.IsSemaphore() && v.IsWhole(old) {
 		s.version++
 		s.wakeReaders()
 	}

@@ -33,7 +33,7 @@ func (s *stream) Answered(from *conn.Conn, a *protocol.Answer) {
 	case protocol.KindWatchSnapshot:
 		if v := w.draft.page(&a.WatchSnapshot); v != nil {
 			if w.view != nil {
-				v.birth = w.view.birth
+				v.birth, v.whole = w.view.birth, w.view.whole+1
 			}
 			w.show(v)
 		}

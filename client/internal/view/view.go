@@ -18,6 +18,7 @@ type View struct {
 	Rows      Rows
 
 	birth uint64 // differs from that of an object of the same name before it
+	whole uint64 // how many snapshots there were, this one among them
 }
 
 // Owner is a session that owns some of a semaphore. Its data is shared and must not be changed.
@@ -47,6 +48,10 @@ func (r *Row) equal(s *Row) bool { return r.ID == s.ID && bytes.Equal(r.Body, s.
 // IsAnother reports whether the view is of another object than the one of the same name before.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
+// IsWhole reports whether the view rests on a later snapshot than one before. What happened between the two is not known
+// then: the object may have been deleted, and one of its name made.
+func (v *View) IsWhole(before *View) bool { return v.whole != before.whole }
+
 // looksLike reports whether nothing that a user can see has changed, but for the revision.
 func (v *View) looksLike(w *View) bool {
 	if v.Exists != w.Exists || v.birth != w.birth || v.Ephemeral != w.Ephemeral || v.Limit != w.Limit ||
@@ -73,8 +78,9 @@ func (v *View) after(p *protocol.WatchDelta) *View {
 	switch p.Existence {
 	case protocol.ExistenceCreated:
 		next = View{Revision: p.To, Exists: true, Ephemeral: p.Ephemeral, Limit: p.Limit, birth: v.birth + 1}
+		next.whole = v.whole
 	case protocol.ExistenceDeleted:
-		next = View{Revision: p.To, birth: v.birth}
+		next = View{Revision: p.To, birth: v.birth, whole: v.whole}
 	}
 	if p.DataChanged {
 		next.Data = slices.Clone(p.Data)
