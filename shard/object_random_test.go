@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -311,3 +312,11 @@ func (r *objectRun) restart() error {
 
 // pick returns one of the list.
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// shortened is how many of so many seeds are played: the race detector plays two of three.
+func shortened(seeds uint64) uint64 {
+	if testing.Short() {
+		return (2*seeds + 2) / 3
+	}
+	return seeds
+}
