@@ -48,8 +48,8 @@ func (r *Row) equal(s *Row) bool { return r.ID == s.ID && bytes.Equal(r.Body, s.
 // IsAnother reports whether the view is of another object than the one of the same name before.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
-// IsWhole reports whether the view rests on a later snapshot than one before. What happened between the two is not known
-// then: the object may have been deleted, and one of its name made.
+// IsWhole reports whether the view rests on a later snapshot than one before. What happened between the two is not
+// known then: the object may have been deleted, and one of its name made.
 func (v *View) IsWhole(before *View) bool { return v.whole != before.whole }
 
 // looksLike reports whether nothing that a user can see has changed, but for the revision.
