@@ -34,7 +34,7 @@ const (
 	DefaultSnapshotEntries = 50_000
 	// DefaultKeepEntries is what a host may miss in a restart without being sent a snapshot.
 	DefaultKeepEntries = 10_000
-	// DefaultSnapshotBytes and DefaultKeepBytes keep what a small state takes on the disk below 512 MiB.
+	// DefaultSnapshotBytes and DefaultKeepBytes bound what a small state takes on the disk.
 	DefaultSnapshotBytes = 64 << 20
 	DefaultKeepBytes     = 16 << 20
 	// DefaultWorkers steps all shards of a host in one goroutine.
