@@ -18,7 +18,7 @@ func (t *tool) enter(node, script string, flags ...string) *task {
 
 func TestCommandsBeginAndEndTogether(t *testing.T) {
 	x, node := sharedTool(t)
-	const script = `echo "begins $SIGNALBOX_PARTY $SIGNALBOX_BARRIER"; trap 'exit 7' TERM; while :; do sleep 0.01; done`
+	const script = `trap 'exit 7' TERM; echo "begins $SIGNALBOX_PARTY $SIGNALBOX_BARRIER"; while :; do sleep 0.01; done`
 	first := x.enter(node, script)
 	first.remarks("waiting at start until 2 are there")
 	second := x.enter(node, `echo "begins $SIGNALBOX_PARTY $SIGNALBOX_FENCE"; exit 3`)
