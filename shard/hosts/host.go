@@ -1,20 +1,12 @@
 package hosts
 
 import (
-	"encoding/hex"
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
-
-// Incarnation is drawn at random when a data directory is made. Zero stands for a host that was on record before hosts
-// had one, until it boots.
-type Incarnation [16]byte
-
-// String returns the incarnation as the tools show it.
-func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
 
 // Reason is why a host is in a state.
 type Reason uint8

@@ -1,0 +1,32 @@
+package hosts
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// Incarnation is drawn at random when a data directory is made. Zero stands for a host that was on record before hosts
+// had one, until it boots.
+type Incarnation [16]byte
+
+// String returns the incarnation as the tools show it: 32 hexadecimal digits.
+func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (i Incarnation) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what MarshalText returns, and nothing else.
+func (i *Incarnation) UnmarshalText(text []byte) error {
+	var read Incarnation
+	if len(text) != 2*len(read) {
+		return fmt.Errorf("hosts: %d letters, an incarnation has %d", len(text), 2*len(read))
+	}
+	if _, err := hex.Decode(read[:], text); err != nil {
+		return fmt.Errorf("hosts: no incarnation: %w", err)
+	}
+	if read.String() != string(text) {
+		return fmt.Errorf("hosts: an incarnation is written in small letters, not as %q", text)
+	}
+	*i = read
+	return nil
+}

@@ -1,0 +1,24 @@
+package hosts
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAnIncarnationIsReadAsItIsWritten(t *testing.T) {
+	want := Incarnation{0: 0xab, 15: 0x07}
+	text, err := want.MarshalText()
+	if err != nil || string(text) != "ab"+strings.Repeat("00", 14)+"07" {
+		t.Fatalf("it is written as %s, %v", text, err)
+	}
+	var got Incarnation
+	if err := got.UnmarshalText(text); err != nil || got != want {
+		t.Errorf("it is read as %s, %v", got, err)
+	}
+	for _, bad := range []string{"", "ab", string(text) + "00", strings.ToUpper(string(text)),
+		strings.Repeat("x", 32), "0x" + string(text)[2:]} {
+		if err := got.UnmarshalText([]byte(bad)); err == nil || got != want {
+			t.Errorf("%q is taken for %s, %v", bad, got, err)
+		}
+	}
+}
