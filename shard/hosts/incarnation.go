@@ -30,3 +30,16 @@ func (i *Incarnation) UnmarshalText(text []byte) error {
 	*i = read
 	return nil
 }
+
+// Start is one start of a host's process. Its data directory counts them, durably; the draw is 64 random bits of the
+// process, so that two processes which were started from copies of one directory differ.
+type Start struct {
+	Number uint64 `json:"number"`
+	Draw   uint64 `json:"draw"`
+}
+
+// IsCopy reports whether a host at this start runs on an older copy of its data directory, when the newest start that
+// was seen of its incarnation is another one.
+func (s Start) IsCopy(newest Start) bool {
+	return s.Number < newest.Number || s.Number == newest.Number && s.Draw != newest.Draw
+}

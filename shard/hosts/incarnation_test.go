@@ -22,3 +22,21 @@ func TestAnIncarnationIsReadAsItIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestWhichStartIsThatOfAnOlderCopy(t *testing.T) {
+	newest := Start{Number: 5, Draw: 77}
+	for _, c := range []struct {
+		start Start
+		want  bool
+	}{
+		{Start{4, 1}, true}, {Start{4, 77}, true}, {Start{5, 76}, true}, {Start{5, 77}, false}, {Start{6, 1}, false},
+		{Start{6, 77}, false}, {Start{0, 0}, true},
+	} {
+		if got := c.start.IsCopy(newest); got != c.want {
+			t.Errorf("start %+v after %+v: a copy: %t", c.start, newest, got)
+		}
+	}
+	if (Start{1, 9}).IsCopy(Start{}) {
+		t.Error("the first start that is seen is taken for a copy")
+	}
+}
