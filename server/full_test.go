@@ -9,18 +9,73 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/memlog"
 )
 
+// gate is why a host, or the log of a shard, takes no changes.
+type gate struct{ full atomic.Bool }
+
+func (g *gate) Guard() error {
+	if g.full.Load() {
+		return errors.New("the disk is full")
+	}
+	return nil
+}
+
+// guardedLog is a log that a gate guards.
+type guardedLog struct {
+	*memlog.Log
+	*gate
+}
+
 func TestAFullDiskStopsChangesAndNothingElse(t *testing.T) {
-	var full atomic.Bool
-	c := servertest.Start(t, servertest.Config(func(c *server.Config) {
-		c.Guard = func() error {
-			if full.Load() {
-				return errors.New("the disk is full")
+	for name, guard := range map[string]func(*gate, *server.Config){
+		"of the host": func(g *gate, c *server.Config) { c.Guard = g.Guard },
+		"of a majority": func(g *gate, c *server.Config) {
+			open := c.Logs
+			c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+				log, err := open(id, sm)
+				if err != nil {
+					return nil, err
+				}
+				return guardedLog{log.(*memlog.Log), g}, nil
 			}
-			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g gate
+			c := servertest.Start(t, servertest.Config(func(c *server.Config) { guard(&g, c) }))
+			stopChangesAndNothingElse(t, c, &g.full)
+		})
+	}
+}
+
+// TestAFullDiskOfAnotherHostThanTheLeadersStopsNoChange: a client of that host is sent to the leader.
+func TestAFullDiskOfAnotherHostThanTheLeadersStopsNoChange(t *testing.T) {
+	c := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {
+		if c.ID == 2 {
+			c.Guard = func() error { return errors.New("the disk is full") }
 		}
 	}))
+	for id := range uint64(2) {
+		if err := c.Elect(id, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := speak(t, c, 1).node("/jobs")
+	s := speak(t, c, 2)
+	for _, m := range []protocol.RequestMessage{
+		&protocol.SemaphoreCreate{NodeID: node, Name: []byte("new"), Limit: 1},
+		&protocol.SessionStart{Path: []byte("/jobs"), TimeoutMillis: 1000, Key: []byte("key")},
+		&protocol.NodeCreate{Path: []byte("/new")},
+	} {
+		want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusMoved)
+	}
+}
+
+func stopChangesAndNothingElse(t *testing.T, c *servertest.Cluster, full *atomic.Bool) {
+	t.Helper()
 	s := speak(t, c, 1)
 	node := s.node("/jobs")
 	a, b := s.session("/jobs", time.Minute), s.session("/jobs", time.Minute)

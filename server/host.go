@@ -154,18 +154,22 @@ func (h *Host) drained(c *conn) {
 	}
 }
 
-// admitsWrites reports whether this host takes changes at the moment, and answers where it does not.
-func (h *Host) admitsWrites(c *conn, r *protocol.Request) bool {
-	if h.config.Guard == nil {
-		return true
+// guarded is a shard that says why its leader must not take changes at the moment: see replica.Replica.Guard.
+type guarded interface{ Guard() error }
+
+// admitsWrites reports whether this host, which leads a shard, takes changes of it at the moment, and answers where it
+// does not.
+func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
+	err := of.Guard()
+	if err == nil && h.config.Guard != nil {
+		err = h.config.Guard()
 	}
-	if err := h.config.Guard(); err != nil {
-		c.Fail(r.ID, r.Kind, &protocol.Result{
+	if err != nil {
+		c.Fail(id, k, &protocol.Result{
 			Status: protocol.StatusStorageFull, Message: clip(err.Error()), WaitMillis: 1000,
 		})
-		return false
 	}
-	return true
+	return err == nil
 }
 
 // open lets everybody in.

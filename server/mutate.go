@@ -86,8 +86,9 @@ func (c *conn) mutate(r *protocol.Request) {
 	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that.
-	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
+	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that. Where
+	// another host leads its disk counts.
+	if !replica.Frees(r.Kind) && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
@@ -117,7 +118,8 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 // host. It asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	h := c.host
-	if !replica.Frees(r.Kind) && !h.admitsWrites(c, r) {
+	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Frees(r.Kind) && rp.Leads() &&
+		!h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
 	command = command.Clone()

@@ -44,9 +44,6 @@ func (c *conn) metaChange(
 	}
 	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)
-	if r.Kind != protocol.KindNodeDrop && !h.admitsWrites(c, r) {
-		return
-	}
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		result := protocol.Result{Status: protocol.StatusUnavailable,
 			Message: "the meta shard has no leader at the moment", WaitMillis: 20}
@@ -57,6 +54,9 @@ func (c *conn) metaChange(
 			}}
 		}
 		c.Fail(r.ID, r.Kind, &result)
+		return
+	}
+	if r.Kind != protocol.KindNodeDrop && !h.admitsWrites(c, r.ID, r.Kind, h.meta) {
 		return
 	}
 	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {

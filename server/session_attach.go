@@ -48,7 +48,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		// What it asks for was overtaken, and must not undo what a later one has changed.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
-		if h.admitsWrites(c, r) {
+		if h.admitsWrites(c, r.ID, r.Kind, rp) {
 			a.commit()
 		}
 	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):

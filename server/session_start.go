@@ -17,7 +17,7 @@ import (
 func (c *conn) sessionStart(r *protocol.Request) {
 	h, m := c.host, &r.SessionStart
 	path, ok := c.path(r, m.Path)
-	if !ok || !h.admitsWrites(c, r) {
+	if !ok {
 		return
 	}
 	start := sessionStart{
@@ -59,6 +59,9 @@ func (s *sessionStart) in(n meta.Node) {
 	if rp == nil {
 		result := h.set.Moved(h.replicas[rand.IntN(len(h.replicas))])
 		s.c.Fail(s.id, s.kind, &result)
+		return
+	}
+	if !h.admitsWrites(s.c, s.id, s.kind, rp) {
 		return
 	}
 	s.command.Node = n.ID

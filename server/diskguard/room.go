@@ -32,15 +32,16 @@ type Log interface {
 // reserve while they are taken.
 func (g *Guard) Watch(log Log) { g.log.Store(&log) }
 
-// Room returns why nothing more may be written that can be done without: an ErrNoRoom, or nil. What is left then is for
-// the log. It measures.
-func (g *Guard) Room() error {
+// Room returns why no more of what can be done without may be written, not even so many bytes: an ErrNoRoom, or nil. What
+// is left then is for the log. It measures.
+func (g *Guard) Room(bytes uint64) error {
 	space, err := g.config.Volume.Space()
 	if err != nil {
 		return nil
 	}
-	if floor := g.floor(space.Total); space.Free < floor {
-		return fmt.Errorf("%w: %s are free, and %s are for the log", ErrNoRoom, size(space.Free), size(floor))
+	if floor := g.floor(space.Total); space.Free < floor || space.Free-floor < bytes {
+		return fmt.Errorf("%w: %s are free, %s are for the log, and %s were to be added", ErrNoRoom, size(space.Free),
+			size(floor), size(bytes))
 	}
 	return nil
 }

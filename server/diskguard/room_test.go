@@ -161,13 +161,19 @@ func TestASnapshotLeavesRoomForTheLog(t *testing.T) {
 	b := &basin{total: 1000 * mib}
 	g := Start(Config{Volume: b, Low: 100 * mib})
 	defer g.Close()
-	b.others = 975 * mib
-	if err := g.Room(); err != nil {
-		t.Error(err)
-	}
-	b.others++
-	if err := g.Room(); !errors.Is(err, ErrNoRoom) {
-		t.Errorf("%v below the floor", err)
+	for _, step := range []struct {
+		others, bytes uint64
+		fits          bool
+	}{
+		{975 * mib, 0, true},
+		{975*mib + 1, 0, false},
+		{900 * mib, 75 * mib, true},
+		{900 * mib, 75*mib + 1, false},
+	} {
+		b.others = step.others
+		if err := g.Room(step.bytes); (err == nil) != step.fits || err != nil && !errors.Is(err, ErrNoRoom) {
+			t.Errorf("%d bytes beside %d: %v", step.bytes, step.others, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lni/dragonboat/v4/raftpb"
@@ -13,6 +14,8 @@ import (
 type followers struct {
 	mu  sync.Mutex
 	all map[followerKey]follower // guarded by mu
+	// full is how many of them say that their disks are nearly full.
+	full atomic.Int64
 }
 
 type followerKey struct {
@@ -25,6 +28,7 @@ type follower struct {
 	term  uint64 // of those answers
 	index uint64
 	heard time.Time
+	full  bool // its disk is nearly full
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
@@ -53,9 +57,20 @@ func (f *followers) note(messages []raftpb.Message) {
 		if m.Type == raftpb.ReplicateResp && !m.Reject {
 			known.index = max(known.index, m.LogIndex)
 		}
+		if full, says := saysFull(m); says {
+			known.full = full
+		}
 		known.heard = now
+		f.full.Add(asOne(known.full) - asOne(f.all[key].full))
 		f.all[key] = known
 	}
+}
+
+func asOne(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // of returns what is known of a host in a shard in that term.

@@ -109,6 +109,9 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		return nil, err
 	}
 	h.running.Go(func() { h.events.run(h.stop) })
+	if c.Full != nil && !c.alone() {
+		h.running.Go(h.watchDisks)
+	}
 	return h, nil
 }
 
@@ -118,7 +121,7 @@ func (h *Host) transport() *transport.Factory {
 	return &transport.Factory{Config: transport.Config{
 		Host: c.Host, Members: c.Members, Deployment: c.Deployment, Secret: c.Secret, TLS: h.tls,
 		Runs:     func(shardID uint64) bool { return h.log(shardID) != nil },
-		Received: h.followers.note, Refused: c.Refused, Logger: c.Logger,
+		Received: h.received, Sending: h.sending, Takes: h.takesOf, Refused: c.Refused, Logger: c.Logger,
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/client"
@@ -29,6 +30,12 @@ type Log struct {
 	forwards   *forwards
 	barriers   *barriers
 
+	// What disks that are nearly full bring about, in fulldisk.go.
+	refusal       atomic.Pointer[error]       // why this leader refuses changes; nil: it does not
+	leaderRefuses atomic.Bool                 // the leader takes only what frees room
+	missingRoom   atomic.Pointer[missingRoom] // for a snapshot of another host; nil: there is enough
+	relieved      time.Time                   // when another host was last to lead; used by Host.watchDisks alone
+
 	notifyMu sync.Mutex // held while the state machine is notified of a leader
 	muted    bool       // guarded by notifyMu: the state machine is notified no more
 
@@ -51,7 +58,7 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
 	l.machine = newMachine(shardID, target, h.config.Logger, growth, l.newestSnapshot)
 	if h.config.Room != nil {
-		l.machine.room = h.config.Room
+		l.machine.room = func() error { return h.config.Room(0) }
 	}
 	l.leadership.Store(new(shard.Leadership))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)

@@ -259,3 +259,9 @@ func (r *recorder) check(t testing.TB) {
 		t.Errorf("%d snapshots were never discarded", n)
 	}
 }
+
+func (r *recorder) restoreCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.restores
+}

@@ -29,13 +29,15 @@ const (
 	RefusedShard
 	// RefusedMessage: a message of a kind that hosts do not send each other, or a proposal that is not one of Forward.
 	RefusedMessage
+	// RefusedFull: a part of the log, or of a snapshot, that this host does not take while its disk is nearly full.
+	RefusedFull
 	// Refusals is how many reasons there are.
 	Refusals
 )
 
 // String returns the reason in one word, which is also its label in metrics.
 func (r Refusal) String() string {
-	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message"}[r]
+	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message", "full"}[r]
 }
 
 // refusedError is a refusal that ends the connection.
@@ -84,6 +86,10 @@ func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) er
 		if known {
 			return false
 		}
+		if reason == RefusedFull { // the host says so itself when it begins and ends
+			t.refusals.count(reason)
+			return true
+		}
 		t.refusals.note(reason, "dropped a message of another host",
 			"host", peer, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		return true
@@ -102,6 +108,8 @@ func (t *transport) classify(m *raftpb.Message) (_ Refusal, good bool) {
 		return RefusedMessage, false
 	case m.Type == raftpb.Propose && !isForwarded(m.Entries):
 		return RefusedMessage, false
+	case m.Type == raftpb.Replicate && t.config.Takes != nil && !t.config.Takes(m.ShardID, 0):
+		return RefusedFull, false
 	}
 	return 0, true
 }
@@ -141,6 +149,16 @@ func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
 	return nil
 }
 
+// takesChunk reports whether this host takes a chunk of a snapshot. Where it does not the chunk is dropped, and the
+// sender holds that it has arrived: an error would end for a while all that the sender's engine sends to this host.
+func (t *transport) takesChunk(chunk *raftpb.Chunk) bool {
+	var size uint64
+	if chunk.ChunkId == 0 {
+		size = chunk.FileSize
+	}
+	return t.config.Takes == nil || t.config.Takes(chunk.ShardID, size)
+}
+
 // refusalLogPeriod is how often refusals are logged. Otherwise any program that reaches the port could fill the log.
 const refusalLogPeriod = time.Second
 
@@ -153,11 +171,16 @@ type refusals struct {
 	unlogged int
 }
 
-// note counts a refusal, and logs it unless one was logged within the last period.
-func (r *refusals) note(reason Refusal, message string, args ...any) {
+// count counts a refusal.
+func (r *refusals) count(reason Refusal) {
 	if r.config.Refused != nil {
 		r.config.Refused(reason)
 	}
+}
+
+// note counts a refusal, and logs it unless one was logged within the last period.
+func (r *refusals) note(reason Refusal, message string, args ...any) {
+	r.count(reason)
 	r.mu.Lock()
 	now := time.Now()
 	if now.Sub(r.logged) < refusalLogPeriod {

@@ -21,6 +21,8 @@ type sender struct {
 	conn   net.Conn
 	mac    *frameMAC // nil: frames have none
 	buffer []byte
+	// sending is called, if set, with messages before they are sent.
+	sending func([]raftpb.Message)
 	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
 	// have started again since the last one. Messages of Raft may be lost and may come twice, so a frame that may be
 	// half sent is sent once more.
@@ -37,6 +39,9 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 		if len(batch.Requests) == 0 {
 			return nil
 		}
+	}
+	if s.sending != nil {
+		s.sending(batch.Requests)
 	}
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }

@@ -50,8 +50,12 @@ type Config struct {
 	TLS      *TLSConfigs // nil: plain TCP
 	// Runs reports whether a shard runs on this host.
 	Runs func(shardID uint64) bool
-	// Received is called, if set, with the messages of a peer before the engine gets them.
-	Received func([]raftpb.Message)
+	// Received is called, if set, with the messages of a peer before the engine gets them, and Sending with those for a
+	// peer before they are sent. Both may change them.
+	Received, Sending func([]raftpb.Message)
+	// Takes reports, if set, whether this host takes the next part of a shard's log, or of a snapshot, whose whole size it
+	// gets where this is the beginning of one. What it does not take is dropped.
+	Takes func(shardID, snapshot uint64) bool
 	// Refused is called, if set, for everything that is kept from the engine. It must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger
@@ -191,10 +195,11 @@ func (t *transport) serve(conn net.Conn) error {
 		return refuse(RefusedHandshake, "handshake: %w", err)
 	}
 	frames := newFrameReader(conn, mac)
+	var dropping bool
 	for {
 		kind, payload, err := frames.next()
 		if err == nil {
-			err = t.handle(peer, kind, payload)
+			err = t.handle(peer, kind, payload, &dropping)
 		}
 		if err != nil {
 			return err
@@ -210,7 +215,9 @@ func unexpected(err error) error {
 	return err
 }
 
-func (t *transport) handle(peer shard.HostID, kind byte, payload []byte) error {
+// handle passes a frame to the engine. Once a chunk of a snapshot was not taken, the rest that comes over the same
+// connection is dropped too.
+func (t *transport) handle(peer shard.HostID, kind byte, payload []byte, dropping *bool) error {
 	switch kind {
 	case frameMessages:
 		var batch raftpb.MessageBatch
@@ -233,6 +240,10 @@ func (t *transport) handle(peer shard.HostID, kind byte, payload []byte) error {
 		}
 		if err := t.admitChunk(peer, &chunk); err != nil {
 			return err
+		}
+		if *dropping = *dropping || !t.takesChunk(&chunk); *dropping {
+			t.refusals.count(RefusedFull)
+			return nil
 		}
 		if !t.onChunk(chunk) {
 			return errors.New("snapshot chunk: refused")
@@ -294,7 +305,7 @@ func (t *transport) dial(ctx context.Context, target string) (*sender, error) {
 		conn.Close()
 		return nil, fmt.Errorf("host at %s: %w", target, err)
 	}
-	return &sender{conn: conn, mac: mac}, nil
+	return &sender{conn: conn, mac: mac, sending: t.config.Sending}, nil
 }
 
 func handshake(ctx context.Context, conn *tls.Conn) error {
