@@ -36,6 +36,9 @@ type HostStatus struct {
 	FeatureLevel int
 	NewestLevel  int
 	LevelHeldBy  string
+	// Refusal says why the host refuses changes that do not free room: its disk is nearly full, or where it leads those
+	// of too many others. It is empty where it takes them.
+	Refusal string
 }
 
 // ShardStatus is how a shard is on one of its hosts.
@@ -93,6 +96,7 @@ func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
 	}
 	s.Meta = shardStatus(&a.Meta)
 	s.FeatureLevel, s.NewestLevel, s.LevelHeldBy = int(a.Level.Cluster), int(a.Level.Newest), string(a.Level.HeldBy)
+	s.Refusal = string(a.Refusal)
 }
 
 func shardStatus(x *protocol.ShardStatus) ShardStatus {

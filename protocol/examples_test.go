@@ -76,6 +76,9 @@ var examples = []example{
 			Cluster: 1, Newest: 2, HeldBy: []byte("level 2 waits for host signal-1, which can follow up to level 1"),
 		},
 	})},
+	{"host-status-answer-refusal", answer(5, &HostStatusAnswer{
+		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), Refusal: []byte("the disk is nearly full"),
+	})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
 		Config: NodeConfig{

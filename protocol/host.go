@@ -23,6 +23,8 @@ type HostStatusAnswer struct {
 	Meta ShardStatus
 	// Level is the feature level of the cluster. Its numbers are 0 where the host does not say.
 	Level FeatureLevel
+	// Refusal says in words why the host refuses changes that do not free room on disks. It is empty where it does not.
+	Refusal []byte
 }
 
 // FeatureLevel is what a host knows of the feature level of its cluster.
@@ -53,6 +55,7 @@ func (m *HostStatusAnswer) answerFields(c *codec) {
 	m.Shards.list(c, "shards")
 	c.record("meta", m.Meta.fields)
 	c.record("level", m.Level.fields)
+	c.text("refusal", &m.Refusal, MaxMessageBytes)
 }
 
 // ShardStatuses is a list of shards with their state on one host.

@@ -99,6 +99,8 @@ func stopChangesAndNothingElse(t *testing.T, c *servertest.Cluster, full *atomic
 	} {
 		want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusStorageFull)
 	}
+	status := s.must(s.ask(&protocol.HostStatus{})).HostStatus
+	want(t, "refusal", string(status.Refusal), "the disk is full")
 	for _, consistency := range []protocol.Consistency{protocol.ConsistencyRelaxed, protocol.ConsistencyStrict} {
 		read := s.must(s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("config"),
 			Consistency: consistency}))
@@ -113,5 +115,7 @@ func stopChangesAndNothingElse(t *testing.T, c *servertest.Cluster, full *atomic
 	s.must(s.ask(&protocol.NodeDrop{Path: []byte("/unneeded")}))
 
 	full.Store(false)
+	status = s.must(s.ask(&protocol.HostStatus{})).HostStatus
+	want(t, "refusal", string(status.Refusal), "")
 	s.must(s.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("config"), Data: []byte("new")}))
 }

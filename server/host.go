@@ -172,6 +172,21 @@ func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) boo
 	return err == nil
 }
 
+// refusal returns why this host refuses changes in some shard, nil where it does not.
+func (h *Host) refusal() error {
+	if h.config.Guard != nil {
+		if err := h.config.Guard(); err != nil {
+			return err
+		}
+	}
+	for _, r := range h.replicas {
+		if err := r.Guard(); err != nil {
+			return err
+		}
+	}
+	return h.meta.Guard()
+}
+
 // open lets everybody in.
 type open struct{}
 

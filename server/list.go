@@ -169,6 +169,9 @@ func (c *conn) hostStatus(r *protocol.Request) {
 	a.Level = protocol.FeatureLevel{
 		Cluster: uint64(at.Cluster), Newest: uint64(at.Newest), HeldBy: []byte(clip(at.Holders())),
 	}
+	if err := h.refusal(); err != nil {
+		a.Refusal = []byte(clip(err.Error()))
+	}
 	l := h.meta.Leader()
 	a.Meta = protocol.ShardStatus{
 		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),

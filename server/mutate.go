@@ -86,8 +86,8 @@ func (c *conn) mutate(r *protocol.Request) {
 	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that. Where
-	// another host leads its disk counts.
+	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that.
+	// Where another host leads its disk counts.
 	if !replica.Frees(r.Kind) && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}

@@ -269,6 +269,9 @@ func judgeCluster(hosts []client.HostStatus, x *findings) {
 	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
 		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: "+
 			"look at their logs and at the network between them")
+	x.none(levelFail, "changes", s.refusals(), "no host refuses them", "refused by %s",
+		"make room on the disks that are named; a host whose disk is nearly full takes no more of the log either, and "+
+			"catches up when there is room")
 	x.none(levelWarn, "freshness", stale,
 		"every host that answers made sure lately that it leads what it believes to lead",
 		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at "+

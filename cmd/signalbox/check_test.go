@@ -54,6 +54,8 @@ func TestCheckJudgesACluster(t *testing.T) {
 		"one host":  {func(h []client.HostStatus) []client.HostStatus { return h[1:2] }, "redundancy", levelOK},
 		"not fresh": {func(h []client.HostStatus) []client.HostStatus { h[1].Fresh = false; return h }, "freshness",
 			levelWarn},
+		"a full disk": {func(h []client.HostStatus) []client.HostStatus { h[1].Refusal = "full"; return h }, "changes",
+			levelFail},
 		"other version": {func(h []client.HostStatus) []client.HostStatus { h[1].Version = "v2"; return h }, "versions",
 			levelWarn},
 		"far behind": {func(h []client.HostStatus) []client.HostStatus { h[1].Shards[0].AppliedIndex = 5; return h },

@@ -104,6 +104,7 @@ type hostObject struct {
 	Version     string              `json:"version,omitempty"`
 	UptimeMS    int64               `json:"uptime_ms"`
 	Fresh       bool                `json:"fresh"`
+	Refusal     string              `json:"refusal,omitempty"`
 	Connections int                 `json:"connections"`
 	Sessions    int                 `json:"sessions"`
 	Leads       []uint64            `json:"leads"`
@@ -209,7 +210,8 @@ func (s *shardObject) addReport(said *client.ShardStatus, from uint64) {
 func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObject {
 	o := hostObject{
 		ID: h.ID, Address: h.Address, Name: h.Name, Version: h.Version, UptimeMS: cli.Millis(h.Uptime), Fresh: h.Fresh,
-		Connections: h.Connections, Sessions: h.Sessions, Leads: []uint64{}, Shards: []shardOnHostObject{},
+		Refusal: h.Refusal, Connections: h.Connections, Sessions: h.Sessions, Leads: []uint64{},
+		Shards: []shardOnHostObject{},
 	}
 	if h.Err != nil {
 		o.Error = h.Err.Error()
@@ -236,6 +238,16 @@ func (s *statusObject) leaderless() (ids []string) {
 		ids = append(ids, "meta")
 	}
 	return ids
+}
+
+// refusals says of each host that refuses changes why it does.
+func (s *statusObject) refusals() (texts []string) {
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; h.Refusal != "" {
+			texts = append(texts, h.Name+": "+h.Refusal)
+		}
+	}
+	return texts
 }
 
 // showStatus prints a cluster.
@@ -265,6 +277,9 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 			level += "; " + s.LevelHeldBy
 		}
 		fields = append(fields, cli.Field{Name: "feature level", Cell: level})
+	}
+	for _, text := range s.refusals() {
+		fields = append(fields, cli.Field{Name: "changes refused", Cell: text})
 	}
 	err := f.Fields(&s, fields...)
 	if err == nil {

@@ -32,8 +32,8 @@ type Log interface {
 // reserve while they are taken.
 func (g *Guard) Watch(log Log) { g.log.Store(&log) }
 
-// Room returns why no more of what can be done without may be written, not even so many bytes: an ErrNoRoom, or nil. What
-// is left then is for the log. It measures.
+// Room returns why no more of what can be done without may be written, not even so many bytes: an ErrNoRoom, or nil.
+// What is left then is for the log. It measures.
 func (g *Guard) Room(bytes uint64) error {
 	space, err := g.config.Volume.Space()
 	if err != nil {

@@ -162,8 +162,8 @@ func (h *Host) openLog() (err error) {
 		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
-		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSyncs.Observe, Transfers: h.logSnapshots, Metrics: s.RaftMetrics,
-		Logger: newEngineLog(h.log),
+		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSyncs.Observe, Transfers: h.logSnapshots,
+		Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if s.RaftTLSCert != "" {
 		config.TLS = &rafttransport.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}

@@ -73,6 +73,8 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		}
 		core.WriteMetrics(w)
 		h.disk.WriteMetrics(w)
+		fmt.Fprintf(w, "signalbox_disk_full_hosts %d\n", len(h.raft.FullHosts()))
+		fmt.Fprintf(w, "signalbox_disk_refusing_shards %d\n", h.raft.RefusingShards())
 	}
 	if h.settings.RaftMetrics {
 		// The engine writes to the set that this library has for everybody.

@@ -115,11 +115,11 @@ type Config struct {
 	// at the same time share a sync. It is fixed when the data directory is first used.
 	Workers int
 
-	// Room, if set, returns why the disk has no room for so many bytes more of what can be done without: a snapshot, which
-	// is given up or not taken then. It is called now and then while one is saved.
+	// Room, if set, returns why the disk has no room for so many bytes more of what can be done without: a snapshot,
+	// which is given up or not taken then. It is called now and then while one is saved.
 	Room func(bytes uint64) error
-	// Full, if set, returns why this host is to take no more of the log from others, and is not to lead where another one
-	// can: its disk is nearly full. It is called for every message.
+	// Full, if set, returns why this host is to take no more of the log from others, and is not to lead where another
+	// one can: its disk is nearly full. It is called for every message.
 	Full func() error
 
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.

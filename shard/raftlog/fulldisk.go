@@ -179,8 +179,8 @@ func (l *Log) judgeRoom() bool {
 		l.refusal.Store(nil)
 		return false
 	}
-	err := fmt.Errorf("%w: hosts %s of %d; reads, and what frees room, go on. Delete what is not needed, or make room on "+
-		"those disks", ErrFull, strings.Join(full, ", "), len(members))
+	err := fmt.Errorf("%w: hosts %s of %d; reads, and what frees room, go on. Delete what is not needed, or make "+
+		"room on those disks", ErrFull, strings.Join(full, ", "), len(members))
 	if known := l.refusal.Load(); known == nil || (*known).Error() != err.Error() {
 		l.refusal.Store(&err)
 	}
@@ -231,6 +231,17 @@ func (h *Host) FullHosts() []shard.HostID {
 	return slices.Compact(all)
 }
 
+// RefusingShards is how many shards there are that this host leads, and in which it refuses what does not free room
+// because the disks of too many hosts are nearly full.
+func (h *Host) RefusingShards() (n int) {
+	for _, l := range h.logsByShard() {
+		if l.Guard() != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // watchDisks logs when other hosts' disks are nearly full, and when they are not any more. Where this host's own disk
 // is, it has others lead.
 func (h *Host) watchDisks() {
@@ -257,7 +268,7 @@ func (h *Host) watchDisks() {
 func (h *Host) logDisks(before, now []shard.HostID) {
 	for _, id := range now {
 		if !slices.Contains(before, id) {
-			h.config.Logger.Warn("the disk of another host is nearly full; it takes no more of the log until it has room",
+			h.config.Logger.Warn("the disk of another host is nearly full: it takes no more of the log",
 				"host", id)
 		}
 	}
@@ -275,15 +286,14 @@ func (l *Log) relieve(now time.Time) {
 		return
 	}
 	l.relieved = now
-	l.host.config.Logger.Warn("the disk of this host is nearly full: another host is to lead", "shard", l.shardID, "to", to)
-	if err := l.Transfer(to); err != nil {
-		l.host.config.Logger.Warn("another host is to lead", "shard", l.shardID, "to", to, "error", err)
-	}
+	err := l.Transfer(to)
+	l.host.config.Logger.Warn("the disk of this host is nearly full: another host is to lead",
+		"shard", l.shardID, "to", to, "error", err)
 }
 
-// successor returns the host that should lead in the place of this one, whose disk is nearly full: the one that has most
-// of the log among those that have room and answer. It returns 0 where those are no majority, which could not commit
-// anything without this host, and where the best of them is far behind.
+// successor returns the host that should lead in the place of this one, whose disk is nearly full: the one that has
+// most of the log among those that have room and answer. It returns 0 where those are no majority, which could not
+// commit anything without this host, and where the best of them is far behind.
 func (l *Log) successor() shard.HostID {
 	if l.leadership.Load().Leader != l.host.config.Host {
 		return 0

@@ -87,7 +87,7 @@ func TestAFollowerWithAFullDiskTakesNothingAndCatchesUp(t *testing.T) {
 			}
 			d.of(full).full.Store(false)
 			full.machine.awaitBatches(t, want)
-			eventually(t, "the leader knows that there is room", func() bool { return len(leader.host.FullHosts()) == 0 })
+			eventually(t, "the leader knows of the room", func() bool { return len(leader.host.FullHosts()) == 0 })
 			if change != nil && full.machine.restoreCount() == 0 {
 				t.Error("no snapshot was sent")
 			}
@@ -126,7 +126,9 @@ func TestALeaderWithAFullDiskHasAnotherHostLead(t *testing.T) {
 		t.Errorf("host %d is to lead, and cannot commit anything without a host whose disk is full", to)
 	}
 	d.of(full).full.Store(false)
-	other.machine.awaitLeader(t, func(l shard.Leadership) bool { return l.Leader != leader.config.Host && l.Leader != 0 })
+	other.machine.awaitLeader(t, func(l shard.Leadership) bool {
+		return l.Leader != leader.config.Host && l.Leader != 0
+	})
 	next := leaderOf(t, m)
 	if next == leader {
 		t.Fatal("the host with a full disk leads again")
@@ -186,11 +188,12 @@ func TestMarksOfDisks(t *testing.T) {
 		m          raftpb.Message
 		full, says bool
 	}{
-		"an answer to a heartbeat":  {raftpb.Message{Type: raftpb.HeartbeatResp}, false, true},
-		"one of a full disk":        {raftpb.Message{Type: raftpb.HeartbeatResp, Reject: true}, true, true},
-		"one that takes nothing":    {raftpb.Message{Type: raftpb.ReplicateResp, Reject: true}, true, true},
-		"an entry that is taken":    {raftpb.Message{Type: raftpb.ReplicateResp, LogIndex: 3}, false, false},
-		"an entry that comes early": {raftpb.Message{Type: raftpb.ReplicateResp, LogIndex: 3, Reject: true}, false, false},
+		"an answer to a heartbeat": {raftpb.Message{Type: raftpb.HeartbeatResp}, false, true},
+		"one of a full disk":       {raftpb.Message{Type: raftpb.HeartbeatResp, Reject: true}, true, true},
+		"one that takes nothing":   {raftpb.Message{Type: raftpb.ReplicateResp, Reject: true}, true, true},
+		"an entry that is taken":   {raftpb.Message{Type: raftpb.ReplicateResp, LogIndex: 3}, false, false},
+		"an entry that comes early": {raftpb.Message{Type: raftpb.ReplicateResp, Reject: true, LogIndex: 3}, false,
+			false},
 	} {
 		if full, says := saysFull(&c.m); full != c.full || says != c.says {
 			t.Errorf("%s: %v, %v", name, full, says)

@@ -53,8 +53,8 @@ type Config struct {
 	// Received is called, if set, with the messages of a peer before the engine gets them, and Sending with those for a
 	// peer before they are sent. Both may change them.
 	Received, Sending func([]raftpb.Message)
-	// Takes reports, if set, whether this host takes the next part of a shard's log, or of a snapshot, whose whole size it
-	// gets where this is the beginning of one. What it does not take is dropped.
+	// Takes reports, if set, whether this host takes the next part of a shard's log, or of a snapshot, whose whole size
+	// it gets where this is the beginning of one. What it does not take is dropped.
 	Takes func(shardID, snapshot uint64) bool
 	// Refused is called, if set, for everything that is kept from the engine. It must not block.
 	Refused func(Refusal)
