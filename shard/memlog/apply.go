@@ -51,6 +51,7 @@ func (l *Log) apply(entries []*entry) {
 		}
 	})
 	b.done = b.done[:0]
+	l.leaveIfRemoved(entries)
 }
 
 // fill copies the entries for the state machine and leaves out the empty ones.

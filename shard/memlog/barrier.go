@@ -132,7 +132,7 @@ func (l *Log) confirmReads() {
 		if r == l.replica {
 			return ld.round
 		}
-		return ld.peers[r.pos].round
+		return ld.peer(r).round
 	})
 	if confirmed <= ld.confirmed {
 		return

@@ -36,7 +36,11 @@ func (r *replica) recordAcceptance() {
 	last := g.committed.last()
 	r.accepted = slices.DeleteFunc(r.accepted, func(a acceptance) bool { return a.term == s.term || a.index <= last })
 	r.accepted = append(r.accepted, acceptance{term: s.term, index: s.synced})
-	if index := g.majority(func(r *replica) uint64 { return r.acceptedIn(s.term) }); index > last {
+	for {
+		index := g.majority(func(r *replica) uint64 { return r.acceptedIn(s.term) })
+		if index <= g.committed.last() {
+			return
+		}
 		g.commitUpTo(s.term, index)
 	}
 }
@@ -51,30 +55,35 @@ func (r *replica) acceptedIn(term uint64) uint64 {
 	return 0
 }
 
-// commitUpTo extends the committed log by the entries up to index, from a replica that accepted them.
+// commitUpTo extends the committed log by the entries up to index, from a replica that accepted them. It ends with an
+// entry that changes the membership: what comes after that is for the voters of then.
 func (g *Group) commitUpTo(term, index uint64) {
+	var entries []*entry
 	for _, r := range g.replicas {
 		if r.acceptedIn(term) >= index {
 			if !r.store.has(index) || r.store.termAt(index) != term {
 				g.violated("host %d has lost entry %d, which it had accepted in term %d and is committed",
 					r.host.id, index, term)
 			}
-			g.committed.entries = append(g.committed.entries, r.store.between(g.committed.last(), index)...)
+			entries = upToChange(r.store.between(g.committed.last(), index))
 			break
 		}
 	}
-	g.net.trace.add(g.net.now, Record{Kind: RecordCommitted, Group: g.id, Term: term, Index: index})
+	last := entries[len(entries)-1]
+	g.committed.entries = append(g.committed.entries, entries...)
+	g.proof = slices.Collect(g.voters())
+	g.net.trace.add(g.net.now, Record{Kind: RecordCommitted, Group: g.id, Term: term, Index: last.index})
 	g.checkDurable()
+	if last.change != nil {
+		g.takeEffect(last)
+	}
 }
 
-// checkDurable checks that a majority has all that is committed on its disks.
+// checkDurable checks that a majority of those that committed the last entry has all that is committed on its disks.
 func (g *Group) checkDurable() {
 	last := g.committed.last()
-	if last == 0 {
-		return
-	}
 	holders := 0
-	for _, r := range g.replicas {
+	for _, r := range g.proof {
 		s := r.store
 		switch {
 		case s.before >= last:
@@ -83,8 +92,8 @@ func (g *Group) checkDurable() {
 			holders++
 		}
 	}
-	if holders < g.quorum() {
-		g.violated("entry %d is committed and durable on only %d of %d replicas", last, holders, len(g.replicas))
+	if holders < len(g.proof)/2+1 && len(g.proof) > 0 {
+		g.violated("entry %d is committed and durable on only %d of %d replicas", last, holders, len(g.proof))
 	}
 }
 

@@ -41,7 +41,7 @@ func (l *Log) scheduleElection() {
 
 // electionDue stands for election unless a leader was heard since the timer was set.
 func (l *Log) electionDue() {
-	if l.leading != nil || l.heartbeatsElided {
+	if l.leading != nil || l.heartbeatsElided || l.group.removed[l.replica.id] {
 		l.electionArmed = false
 		return
 	}
@@ -56,12 +56,18 @@ func (l *Log) electionDue() {
 }
 
 // campaign schedules an election for when the votes of the nearest majority would have arrived. All of it is decided in
-// that one moment, and an election that fails changes nothing.
+// that one moment, and an election that fails changes nothing. A learner does not stand.
 func (l *Log) campaign(kind electionKind) {
+	if !l.replica.voter {
+		return
+	}
 	n, term := l.net, l.replica.store.term
 	needed := l.host.disk.draw(n.rng)
 	var others []time.Duration
-	for r := range l.peers() {
+	for r := range l.group.voters() {
+		if r == l.replica {
+			continue
+		}
 		out, back := n.paths[l.host.pos][r.host.pos], n.paths[r.host.pos][l.host.pos]
 		others = append(others, out.Delay.draw(n.rng)+r.host.disk.draw(n.rng)+back.Delay.draw(n.rng))
 	}
@@ -84,9 +90,12 @@ func (l *Log) elect(kind electionKind) error {
 	if l.leading != nil && l.leading.term == g.term {
 		return nil
 	}
+	if !l.replica.voter {
+		return fmt.Errorf("%w: it has no vote", ErrNotElectable)
+	}
 	var voters []*replica
 	var reasons []string
-	for _, r := range g.replicas {
+	for r := range g.voters() {
 		if reason := l.refusal(r, kind); reason != "" {
 			reasons = append(reasons, fmt.Sprintf("host %d %s", r.host.id, reason))
 			continue
@@ -95,7 +104,7 @@ func (l *Log) elect(kind electionKind) error {
 	}
 	if len(voters) < g.quorum() {
 		return fmt.Errorf("%w: %d of %d would vote for it: %s",
-			ErrNotElectable, len(voters), len(g.replicas), strings.Join(reasons, ", "))
+			ErrNotElectable, len(voters), g.votes(), strings.Join(reasons, ", "))
 	}
 	term := g.term + 1
 	g.checkWinner(l.replica, term)

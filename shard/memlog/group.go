@@ -2,6 +2,7 @@ package memlog
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -15,13 +16,19 @@ type GroupID uint64
 type Group struct {
 	net      *Network
 	id       GroupID
-	replicas []*replica // the first one leads first
+	replicas []*replica // the members; the first of a birth leads first
+	outside  []*replica // those that are not members yet, or no more, and whose data is there
+	seats    int        // how many replicas it has had
+	removed  map[uint64]bool
+	change   uint64 // the index of the entry that made the membership; 0 for that of the birth
 
 	term      uint64   // of the latest election
 	leader    *replica // who won it
 	committed committedLog
 	// knownCommitted is the highest index that any replica has known to be committed.
 	knownCommitted uint64
+	// proof is the voters by which the last committed entry was committed.
+	proof []*replica
 
 	scratch []uint64 // for majority
 }
@@ -30,9 +37,13 @@ type Group struct {
 type replica struct {
 	group *Group
 	host  *host
-	pos   int // among the replicas of the group
-	store *store
-	log   *Log // while it is open
+	id    uint64
+	pos   int // among all that the group has had
+	voter bool
+	// incarnation is that of its host, as the change had it that added the replica.
+	incarnation shard.Incarnation
+	store       *store
+	log         *Log // while it is open
 
 	accepted []acceptance // in the terms that may still commit something with this replica
 }
@@ -82,13 +93,33 @@ func (g *Group) replicaOn(id shard.HostID) *replica {
 	return nil
 }
 
-// quorum is the size of a majority.
-func (g *Group) quorum() int { return len(g.replicas)/2 + 1 }
+// voters yields the members that vote.
+func (g *Group) voters() iter.Seq[*replica] {
+	return func(yield func(*replica) bool) {
+		for _, r := range g.replicas {
+			if r.voter && !yield(r) {
+				return
+			}
+		}
+	}
+}
 
-// majority returns the highest value that a majority of the replicas reach.
+// votes is how many members vote.
+func (g *Group) votes() int {
+	n := 0
+	for range g.voters() {
+		n++
+	}
+	return n
+}
+
+// quorum is the size of a majority.
+func (g *Group) quorum() int { return g.votes()/2 + 1 }
+
+// majority returns the highest value that a majority of the voters reach.
 func (g *Group) majority(of func(*replica) uint64) uint64 {
 	g.scratch = g.scratch[:0]
-	for _, r := range g.replicas {
+	for r := range g.voters() {
 		g.scratch = append(g.scratch, of(r))
 	}
 	slices.Sort(g.scratch)
@@ -111,18 +142,22 @@ func (g *Group) resumeHeartbeats() {
 	}
 }
 
-// bootstrap holds the first election as soon as all replicas are open, without waiting for a timeout. A group of one
-// replica does so at every opening.
-func (g *Group) bootstrap() {
-	if g.term > 0 && len(g.replicas) > 1 {
+// bootstrap holds the first election as soon as all voters are open, without waiting for a timeout. A group of one
+// voter does so whenever that is opened.
+func (g *Group) bootstrap(opened *replica) {
+	if g.term > 0 && g.votes() > 1 || !opened.voter {
 		return
 	}
-	for _, r := range g.replicas {
+	var first *replica
+	for r := range g.voters() {
 		if r.log == nil {
 			return
 		}
+		if first == nil {
+			first = r
+		}
 	}
-	g.replicas[0].log.campaign(electForced)
+	first.log.campaign(electForced)
 }
 
 // crashed leaves the replica in the state that a restart finds.
@@ -135,6 +170,8 @@ func (r *replica) crashed(loseUnsynced bool) {
 // ReplicaStatus is where one replica of a group stands.
 type ReplicaStatus struct {
 	Host             shard.HostID
+	Replica          uint64
+	Voter            bool
 	Open             bool
 	Running          bool   // its host is neither down nor paused
 	shard.Leadership        // what it believes; zero when it is not open
@@ -160,7 +197,7 @@ func (g *Group) status() []ReplicaStatus {
 	var all []ReplicaStatus
 	for _, r := range g.replicas {
 		s := ReplicaStatus{
-			Host: r.host.id, Running: r.host.runs(),
+			Host: r.host.id, Replica: r.id, Voter: r.voter, Running: r.host.runs(),
 			Last: r.store.last(), Synced: r.store.synced, Commit: r.store.commit,
 			Snapshot: r.store.snapshotIndex(),
 		}

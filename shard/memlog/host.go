@@ -178,8 +178,10 @@ func (n *Network) Now(id shard.HostID) time.Time {
 // eachReplica visits the open replicas of a host.
 func (n *Network) eachReplica(h *host, visit func(*replica)) {
 	for _, g := range n.groups {
-		if r := g.replicaOn(h.id); r != nil && r.log != nil {
-			visit(r)
+		for _, r := range slices.Concat(g.replicas, g.outside) {
+			if r.host == h && r.log != nil {
+				visit(r)
+			}
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 type leaderState struct {
 	term  uint64
 	first uint64 // the empty entry that began the term
-	peers []peer // by position in the group; the leader's own is not used
+	// peers are by position in the group; the leader's own is not used. A replica that was added later has one once it is
+	// asked for.
+	peers []peer
 
 	transfer   *replica // the replica that leadership is being transferred to
 	transferBy time.Duration
@@ -32,7 +34,15 @@ type peer struct {
 	heard  time.Duration // when it last answered anything
 }
 
-// peers yields the other replicas of the group.
+// peer returns what the leader keeps of a replica.
+func (ld *leaderState) peer(r *replica) *peer {
+	for len(ld.peers) <= r.pos {
+		ld.peers = append(ld.peers, peer{next: ld.first, heard: r.group.net.now})
+	}
+	return &ld.peers[r.pos]
+}
+
+// peers yields the other members of the group.
 func (l *Log) peers() iter.Seq[*replica] {
 	return func(yield func(*replica) bool) {
 		for _, r := range l.group.replicas {
@@ -46,11 +56,7 @@ func (l *Log) peers() iter.Seq[*replica] {
 // becomeLeader begins a leadership. Its empty entry commits the entries of earlier terms.
 func (l *Log) becomeLeader(term uint64) {
 	s := l.replica.store
-	ld := &leaderState{term: term, first: s.last() + 1, peers: make([]peer, len(l.group.replicas))}
-	for i := range ld.peers {
-		ld.peers[i] = peer{next: s.last() + 1, heard: l.net.now}
-	}
-	l.leading = ld
+	l.leading = &leaderState{term: term, first: s.last() + 1}
 	l.append(&entry{empty: true})
 	for r := range l.peers() {
 		l.sendAppend(r, true)
@@ -68,7 +74,7 @@ func (l *Log) append(e *entry) {
 // replicate sends what is new to the followers. One that has not been probed yet gets it at a heartbeat.
 func (l *Log) replicate() {
 	for r := range l.peers() {
-		if l.leading.peers[r.pos].probed {
+		if l.leading.peer(r).probed {
 			l.sendAppend(r, false)
 		}
 	}
@@ -78,7 +84,7 @@ func (l *Log) replicate() {
 // without entries still says what is committed; with reply set it is a heartbeat, which the follower answers in any
 // case.
 func (l *Log) sendAppend(r *replica, reply bool) {
-	s, p := l.replica.store, &l.leading.peers[r.pos]
+	s, p := l.replica.store, l.leading.peer(r)
 	if p.next <= s.before {
 		l.sendSnapshot(r)
 		p.next = s.snapshot.index + 1
@@ -110,7 +116,7 @@ func (l *Log) onAppendReply(from *replica, a appendReply) {
 	if l.leading == nil || a.term != l.leading.term || a.outdated {
 		return
 	}
-	p := &l.leading.peers[from.pos]
+	p := l.leading.peer(from)
 	p.heard = l.net.now
 	if a.round > p.round {
 		p.round = a.round
@@ -143,15 +149,19 @@ func (l *Log) commit() {
 		if r == l.replica {
 			return s.synced
 		}
-		return ld.peers[r.pos].match
+		return ld.peer(r).match
 	})
 	index = min(index, s.synced)
 	if index <= s.commit || s.termAt(index) != ld.term {
 		return
 	}
+	before := s.commit
 	s.commit = index
 	l.enqueueCommitted()
 	l.replicate()
+	for _, e := range s.between(before, index) {
+		l.dismiss(e)
+	}
 	early := ld.early
 	ld.early = nil
 	for _, r := range early {
@@ -185,7 +195,7 @@ func (l *Log) tick() {
 	}
 	busy := ld.transfer != nil || ld.round > ld.confirmed
 	for r := range l.peers() {
-		p := &ld.peers[r.pos]
+		p := ld.peer(r)
 		if l.surelyHeardBy(r) {
 			r.log.heartbeatsElided = true
 			p.heard = l.net.now
@@ -211,7 +221,7 @@ func (l *Log) tick() {
 func (l *Log) countElidedHeartbeats() {
 	for _, r := range l.group.replicas {
 		if r.log != nil && r.log.heartbeatsElided && r.log.leadership == l.leadership {
-			l.leading.peers[r.pos].heard = l.net.now
+			l.leading.peer(r).heard = l.net.now
 		}
 	}
 }
@@ -229,9 +239,9 @@ func (l *Log) surelyHeardBy(r *replica) bool {
 // lostMajority reports whether fewer than a majority, this host included, answered within the election timeout.
 func (l *Log) lostMajority() bool {
 	since := l.net.now - l.host.virtual(l.net.cfg.ElectionTimeout)
-	heard := 1
-	for r := range l.peers() {
-		if l.leading.peers[r.pos].heard >= since {
+	heard := 0
+	for r := range l.group.voters() {
+		if r == l.replica || l.leading.peer(r).heard >= since {
 			heard++
 		}
 	}
@@ -261,7 +271,7 @@ func (l *Log) transferTo(r *replica) {
 // handOver makes the target of a transfer stand for election once it has the whole log.
 func (l *Log) handOver() {
 	ld := l.leading
-	if ld.transfer == nil || ld.peers[ld.transfer.pos].match < l.replica.store.last() {
+	if ld.transfer == nil || ld.peer(ld.transfer).match < l.replica.store.last() {
 		return
 	}
 	term := ld.term

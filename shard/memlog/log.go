@@ -92,7 +92,7 @@ func startLog(r *replica, machine shard.StateMachine) *Log {
 	}
 	l.enqueueCommitted()
 	l.armElection()
-	l.group.bootstrap()
+	l.group.bootstrap(r)
 	n.resumeHeartbeats()
 	if n.real != nil {
 		n.real.startWorker(l)
@@ -122,7 +122,7 @@ func (l *Log) Transfer(to shard.HostID) error {
 		switch {
 		case l.ended:
 			return shard.ErrLogClosed
-		case target == nil:
+		case target == nil || !target.voter:
 			return fmt.Errorf("transferring group %d to host %d: %w", l.group.id, to, shard.ErrNotMember)
 		}
 		l.onHost(func() { l.transferTo(target) })
@@ -138,7 +138,7 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 		if l.ended || l.leading == nil || r == nil || r == l.replica {
 			return
 		}
-		p := &l.leading.peers[r.pos]
+		p := l.leading.peer(r)
 		index = p.match
 		near = l.surelyHeardBy(r) || p.heard >= l.net.now-l.host.virtual(l.net.cfg.ElectionTimeout)
 	})
@@ -204,8 +204,12 @@ func (l *Log) after(local time.Duration, f func()) {
 	l.net.schedule(l.host.virtual(local), event{host: l.host, log: l, run: f})
 }
 
-// sendTo runs f on another replica of the group as a message, if that replica is open when the message arrives.
+// sendTo runs f on another replica of the group as a message, if that replica is open when the message arrives. It is
+// nil where the leader that is meant is no member any more.
 func (l *Log) sendTo(r *replica, f func(at *Log)) {
+	if r == nil {
+		return
+	}
 	l.net.send(l.host, r, func() {
 		if r.log != nil {
 			f(r.log)

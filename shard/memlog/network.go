@@ -142,9 +142,11 @@ func (n *Network) newGroup(id GroupID, members []shard.HostID) (*Group, error) {
 }
 
 func (n *Network) addGroup(id GroupID, hosts []*host) *Group {
-	g := &Group{net: n, id: id}
-	for i, h := range hosts {
-		g.replicas = append(g.replicas, &replica{group: g, host: h, pos: i, store: newStore()})
+	g := &Group{net: n, id: id, removed: make(map[uint64]bool)}
+	for _, h := range hosts {
+		r := g.newReplica(h, uint64(h.id))
+		r.voter = true
+		g.replicas = append(g.replicas, r)
 	}
 	n.groups = append(n.groups, g)
 	return g

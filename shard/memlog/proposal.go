@@ -59,23 +59,26 @@ type proposal struct {
 	done    func(shard.Outcome) // nil once the outcome is decided
 	bytes   int
 	expires time.Duration
+	change  *change // of the membership; nil for a batch
 }
 
 func (p *proposal) decided() bool           { return p.done == nil }
 func (p *proposal) deadline() time.Duration { return p.expires }
 
 func (l *Log) propose(batch []byte, done func(shard.Outcome)) error {
+	return l.begin(&proposal{log: l, done: done, bytes: len(batch)}, batch)
+}
+
+// begin hands a proposal to the log, with its batch, or a change of the membership without one.
+func (l *Log) begin(p *proposal, batch []byte) error {
 	n := l.net
 	if l.ended {
 		return shard.ErrLogClosed
 	}
-	if l.proposals.count >= n.cfg.MaxInFlight || l.proposalBytes+len(batch) > n.cfg.MaxInFlightBytes {
+	if l.proposals.count >= n.cfg.MaxInFlight || l.proposalBytes+p.bytes > n.cfg.MaxInFlightBytes {
 		return shard.ErrLogBusy
 	}
-	p := &proposal{
-		log: l, done: done, bytes: len(batch),
-		expires: n.now + l.host.virtual(n.cfg.ProposalTimeout),
-	}
+	p.expires = n.now + l.host.virtual(n.cfg.ProposalTimeout)
 	l.proposals.add(p)
 	l.proposalBytes += p.bytes
 	data := append(make([]byte, 0, len(batch)), batch...)
@@ -91,7 +94,7 @@ func (l *Log) appendProposal(p *proposal, data []byte) {
 	if p.decided() {
 		return
 	}
-	if l.leading == nil || l.leading.transfer != nil {
+	if l.leading == nil || l.leading.transfer != nil || p.change != nil && l.takesNo(p.change) {
 		l.complete(p, shard.OutcomeDropped)
 		return
 	}
@@ -105,6 +108,9 @@ func (l *Log) appendProposal(p *proposal, data []byte) {
 func (l *Log) appendBatch(data []byte, p *proposal) {
 	n := l.net
 	e := &entry{data: data, proposal: p}
+	if p != nil && p.change != nil {
+		e.empty, e.change = true, p.change
+	}
 	l.append(e)
 	n.trace.mix(xxhash.Sum64(data))
 	l.record(Record{Kind: RecordProposed, Term: e.term, Index: e.index})

@@ -8,8 +8,9 @@ type entry struct {
 	index uint64
 	term  uint64
 	data  []byte
-	empty bool // appended by an election: no state machine sees it
+	empty bool // appended by an election, or a change: no state machine sees it
 
+	change   *change   // of the membership; nil for every other entry
 	proposal *proposal // whose outcome it decides; nil for an empty entry
 }
 

@@ -1,0 +1,81 @@
+package memlog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Join starts a replica that was not there when the group was made, under the id that it was or will be added with. It
+// gets nothing before it is a member. Afterwards it is started again in the same way.
+func (n *Network) Join(host shard.HostID, group GroupID, replica uint64, machine shard.StateMachine) (*Log, error) {
+	var l *Log
+	var err error
+	n.do(func() {
+		if l, err = n.join(host, group, replica, machine); err != nil {
+			err = fmt.Errorf("joining group %d on host %d as replica %d: %w", group, host, replica, err)
+		}
+	})
+	return l, err
+}
+
+func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shard.StateMachine) (*Log, error) {
+	g, h := n.group(group), n.host(host)
+	switch {
+	case n.closed:
+		return nil, shard.ErrLogClosed
+	case g == nil || h == nil:
+		return nil, ErrUnknownHost
+	case h.down:
+		return nil, ErrHostDown
+	case g.removed[id]:
+		return nil, fmt.Errorf("%w: it was removed", shard.ErrMembershipRule)
+	}
+	r := g.replica(id)
+	if r == nil {
+		r = g.newReplica(h, id)
+		g.outside = append(g.outside, r)
+	}
+	switch {
+	case r.host != h:
+		return nil, fmt.Errorf("%w: it is on host %d", shard.ErrMembershipRule, r.host.id)
+	case r.log != nil:
+		return nil, ErrOpen
+	}
+	return startLog(r, machine), nil
+}
+
+// Discard closes a replica that is no member and forgets its data. Its id is never started again. A second one does
+// nothing. It must not be called from a callback.
+func (n *Network) Discard(host shard.HostID, group GroupID, id uint64) error {
+	return locked(n, func() error {
+		if err := n.discard(host, n.group(group), id); err != nil {
+			return fmt.Errorf("discarding replica %d of group %d on host %d: %w", id, group, host, err)
+		}
+		return nil
+	})
+}
+
+func (n *Network) discard(host shard.HostID, g *Group, id uint64) error {
+	if g == nil || n.host(host) == nil {
+		return ErrUnknownHost
+	}
+	r := g.replica(id)
+	if slices.Contains(g.replicas, r) {
+		return fmt.Errorf("%w: it is a member", shard.ErrMembershipRule)
+	}
+	g.removed[id] = true
+	if r == nil || r.host.id != host {
+		return nil
+	}
+	if l := r.log; l != nil {
+		l.close()
+		l.awaitMachine()
+	}
+	g.outside = slices.DeleteFunc(g.outside, func(o *replica) bool { return o == r })
+	if slices.Contains(g.proof, r) {
+		g.proof = nil // what it held is for the voters of now to have
+	}
+	return nil
+}
