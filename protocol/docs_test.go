@@ -225,6 +225,7 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"ItemKind":       func(n uint8) string { return ItemKind(n).String() },
 		"Outcome":        func(n uint8) string { return Outcome(n).String() },
 		"ProcessState":   func(n uint8) string { return ProcessState(n).String() },
+		"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
@@ -248,7 +249,8 @@ func TestDocsListTheLimits(t *testing.T) {
 		"MaxNameBytes": MaxNameBytes, "MaxViewBytes": MaxViewBytes,
 		"MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
 		"MaxKeyBytes": MaxKeyBytes, "MaxClientIDBytes": MaxClientIDBytes,
-		"MaxDataBytes": MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
+		"MaxIncarnationBytes": MaxIncarnationBytes,
+		"MaxDataBytes":        MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
 		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
 		"MaxPageItems": MaxPageItems, "MaxWordBytes": MaxWordBytes, "MaxReasonBytes": MaxReasonBytes,
 		"MaxRolloutTextBytes": MaxRolloutTextBytes, "MaxRolloutAttributeBytes": MaxRolloutAttributeBytes,

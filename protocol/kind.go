@@ -24,6 +24,9 @@ const (
 	minRequest2, maxRequest2 Kind = 128, 191
 	minPush2, maxPush2       Kind = 256, 319
 
+	// Of the second block, the requests that go between hosts only.
+	minBetweenHosts, maxBetweenHosts Kind = 188, 191
+
 	// MaxRequestKind is the largest number that a request can have.
 	MaxRequestKind = maxRequest2
 	// maxKind is the largest number that a frame can have as its kind.
@@ -157,10 +160,11 @@ func ReadKinds(announced *Kinds) KindSet {
 	return s
 }
 
-// RequestKinds are the requests of the second block that are known here, for the Welcome of a host.
+// RequestKinds are the requests of the second block that are known here and may come from clients, for the Welcome of a
+// host.
 func RequestKinds() (known Kinds) {
 	for k := minRequest2; k <= maxRequest2; k++ {
-		if k.IsKnown() {
+		if k.IsKnown() && !k.BetweenHosts() {
 			known.Append(KindNumber(k))
 		}
 	}

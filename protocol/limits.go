@@ -17,6 +17,7 @@ const (
 	MaxDescriptionBytes      = 1024    // of a session
 	MaxKeyBytes              = 16      // of a session
 	MaxClientIDBytes         = 16      // of a client that numbers its requests
+	MaxIncarnationBytes      = 16      // of a host's data directory
 	MaxDataBytes             = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
 	MaxClientNameBytes       = 256
 	MaxVersionBytes          = 64 // of a client's or a host's version

@@ -67,6 +67,10 @@ const (
 	KindProcessDescribe  Kind = 172
 	KindProcessList      Kind = 173
 	KindInboxOpen        Kind = 174
+
+	// These two go between hosts only.
+	KindShardReport Kind = 188
+	KindStepEffect  Kind = 189
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.
@@ -278,6 +282,12 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindInboxOpen: {"INBOX_OPEN", 4, RightWrite,
 		func(r *Request) RequestMessage { return &r.InboxOpen },
 		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
+	KindShardReport: {"SHARD_REPORT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.ShardReport },
+		func(a *Answer) AnswerMessage { return &a.ShardReport }},
+	KindStepEffect: {"STEP_EFFECT", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.StepEffect },
+		func(a *Answer) AnswerMessage { return &a.StepEffect }},
 }
 
 // pushes has a row for every kind of push, by its distance from the first of all.
@@ -361,6 +371,8 @@ type Request struct {
 	ProcessDescribe   ProcessDescribe
 	ProcessList       ProcessList
 	InboxOpen         InboxOpen
+	ShardReport       ShardReport
+	StepEffect        StepEffect
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -430,6 +442,8 @@ type Answer struct {
 	ProcessDescribe   ProcessDescribeAnswer
 	ProcessList       ProcessListAnswer
 	InboxOpen         InboxOpenAnswer
+	ShardReport       ShardReportAnswer
+	StepEffect        StepEffectAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut

@@ -1,0 +1,50 @@
+package protocol
+
+import "testing"
+
+// betweenHostsExamples are the examples of what goes between hosts.
+var betweenHostsExamples = []example{
+	{"shard-report", request(75, &ShardReport{Term: 9, GovernorHostID: 3})},
+	{"shard-report-answer", answer(75, &ShardReportAnswer{
+		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250,
+		Led: list[LedShard](&LedShard{
+			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711,
+			Members: list[ShardMember](
+				&ShardMember{
+					ReplicaID: 3, HostID: 3, Incarnation: exampleIncarnation(), Voter: true, Index: 90_001, Tried: true,
+				},
+				&ShardMember{
+					ReplicaID: 1024, HostID: 4, Incarnation: exampleIncarnation(), Index: 70_000, BehindMillis: 5_000,
+					Tried: true, SilentMillis: 100, SnapshotPercent: 41, SnapshotRate: 12_000_000,
+				},
+			),
+		}),
+		Held: list[HeldReplica](&HeldReplica{ReplicaID: 3}, &HeldReplica{ShardID: 2, ReplicaID: 3}),
+	})},
+	{"shard-report-stale", failure(75, KindShardReport, Result{
+		Status: StatusStale, Message: "term 9 is over: 10 began",
+	})},
+	{"step-effect", request(76, &StepEffect{
+		Term: 9, StepID: 77, Effect: EffectAdd, ShardID: 2, ReplicaID: 1024, HostID: 4,
+		Incarnation: exampleIncarnation(), Change: 4711,
+	})},
+	{"step-effect-answer", answer(76, &StepEffectAnswer{})},
+}
+
+func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
+
+// TestClientsHearNothingOfWhatGoesBetweenHosts: such a kind is known, and not announced.
+func TestClientsHearNothingOfWhatGoesBetweenHosts(t *testing.T) {
+	known := RequestKinds()
+	announced := ReadKinds(&known)
+	for _, k := range []Kind{KindShardReport, KindStepEffect} {
+		if !k.IsKnown() || !k.BetweenHosts() || announced.has(k) {
+			t.Errorf("%v: known %t, between hosts %t, announced %t", k, k.IsKnown(), k.BetweenHosts(), announced.has(k))
+		}
+	}
+	for _, k := range []Kind{KindHello, KindInboxOpen, minBetweenHosts - 1, maxBetweenHosts + 1} {
+		if k.BetweenHosts() {
+			t.Errorf("%v goes between hosts only", k)
+		}
+	}
+}
