@@ -39,15 +39,15 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 	return &smallDisk{t: t, dir: dir, ballast: filepath.Join(dir, "ballast")}
 }
 
-// fill takes all room but that much. It may be called from any goroutine.
-func (s *smallDisk) fill(closeWhenIdle uint64) error {
+// fill takes all room but what is to be left. It may be called from any goroutine.
+func (s *smallDisk) fill(left uint64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(s.dir, &fs); err != nil {
 		return err
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
-	if free <= closeWhenIdle {
-		return fmt.Errorf("%d bytes are free, %d are to be left", free, closeWhenIdle)
+	if free <= left {
+		return fmt.Errorf("%d bytes are free, %d are to be left", free, left)
 	}
 	file, err := os.OpenFile(s.ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -55,15 +55,15 @@ func (s *smallDisk) fill(closeWhenIdle uint64) error {
 	}
 	defer file.Close()
 	chunk := make([]byte, 64<<10)
-	for isStopped := free - closeWhenIdle; isStopped > 0; {
-		n, err := file.Write(chunk[:min(isStopped, uint64(len(chunk)))])
-		if closeWhenIdle == 0 && errors.Is(err, syscall.ENOSPC) {
+	for rest := free - left; rest > 0; {
+		n, err := file.Write(chunk[:min(rest, uint64(len(chunk)))])
+		if left == 0 && errors.Is(err, syscall.ENOSPC) {
 			return nil // the host was faster
 		}
 		if err != nil {
 			return err
 		}
-		isStopped -= uint64(n)
+		rest -= uint64(n)
 	}
 	return nil
 }
