@@ -23,7 +23,7 @@ func TestTheMatrixIsListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "fsync              hosts [1]  [floor]\nlock-512           hosts [1]  [signalbox etcd zookeeper]\n"
+	want := "fsync              hosts [1]  [floor]\nlock-512           hosts [1]  [signalbox etcd zookeeper redis]\n"
 	if out != want {
 		t.Errorf("it is\n%swant\n%s", out, want)
 	}
@@ -36,7 +36,7 @@ func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
 		"must be above zero":              {"run", "--rounds", "0"},
 		"make a directory for data":       {"run", "--dir", "/nowhere/at/all"},
 		"no --endpoints":                  {"drive", "etcd"},
-		"it can be etcd or zookeeper":     {"drive", "consul", "--endpoints", "127.0.0.1:1"},
+		"it can be etcd, zookeeper or":    {"drive", "consul", "--endpoints", "127.0.0.1:1"},
 	} {
 		if _, err := command(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)

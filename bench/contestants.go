@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/bench/internal/race"
+	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
 )
@@ -40,14 +41,24 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 		all = append(all, race.Etcd{Self: self, Binary: o.programs.Etcd,
 			Of: version + withModule("go.etcd.io/etcd/client/v3")})
 	}
+	skip := func(name string, why error) {
+		r.Skipped = append(r.Skipped, results.Skip{Contestant: name, Why: why.Error()})
+		fmt.Fprintf(progress, "%s is skipped: %v\n", name, why)
+	}
 	if wanted(results.ZooKeeper) {
-		installed, err := zookeeper.Find(o.jar)
-		if err != nil {
-			r.Skipped = append(r.Skipped, results.Skip{Contestant: results.ZooKeeper, Why: err.Error()})
-			fmt.Fprintf(progress, "zookeeper is skipped: %v\n", err)
+		if installed, err := zookeeper.Find(o.jar); err != nil {
+			skip(results.ZooKeeper, err)
 		} else {
 			installed.Version += withModule("github.com/go-zookeeper/zk")
 			all = append(all, race.ZooKeeper{Self: self, Installation: installed})
+		}
+	}
+	if wanted(results.Redis) {
+		if installed, err := redis.Find(); err != nil {
+			skip(results.Redis, err)
+		} else {
+			installed.Version += withModule("github.com/redis/rueidis")
+			all = append(all, race.Redis{Self: self, Installation: installed})
 		}
 	}
 	if wanted(results.Floor) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,7 +10,9 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -27,11 +30,16 @@ func addPlan(c *cobra.Command) *load.Plan {
 	return p
 }
 
+// drivers are those of the peers.
+var drivers = map[string]func(context.Context, []string, load.Plan) (*report.Report, error){
+	"etcd": etcd.Drive, "zookeeper": zookeeper.Drive, "redis": redis.Drive,
+}
+
 // newDrive returns the command that drives the servers of a peer. It is a process of its own for each run,
 // as loadgen is.
 func newDrive() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "drive etcd|zookeeper",
+		Use:   "drive etcd|zookeeper|redis",
 		Short: "Drive servers that run already, and print what that came to as JSON",
 		Args:  cobra.ExactArgs(1),
 	}
@@ -41,13 +49,9 @@ func newDrive() *cobra.Command {
 		if len(*endpoints) == 0 {
 			return fmt.Errorf("drive %s: no --endpoints", args[0])
 		}
-		drive := etcd.Drive
-		switch args[0] {
-		case "etcd":
-		case "zookeeper":
-			drive = zookeeper.Drive
-		default:
-			return fmt.Errorf("drive %s: it can be etcd or zookeeper", args[0])
+		drive, ok := drivers[args[0]]
+		if !ok {
+			return fmt.Errorf("drive %s: it can be etcd, zookeeper or redis", args[0])
 		}
 		result, err := drive(c.Context(), *endpoints, *plan)
 		if err != nil {

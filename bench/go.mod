@@ -9,6 +9,7 @@ tool go.etcd.io/etcd/server/v3
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.1.2
 	github.com/go-zookeeper/zk v1.0.4
+	github.com/redis/rueidis v1.0.79
 	github.com/signalbox/signalbox v0.0.0
 	github.com/spf13/cobra v1.10.2
 	go.etcd.io/etcd/client/v3 v3.7.3

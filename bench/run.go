@@ -36,8 +36,8 @@ func newRun() *cobra.Command {
 writes report.txt, report.json and report.html.
 
 What it needs it builds: Signalbox from the source around it, etcd from the version
-that go.mod names. ZooKeeper must be installed (apt-get install zookeeper); where it
-is not, it is skipped.`,
+that go.mod names. ZooKeeper and Redis must be installed (apt-get install zookeeper
+redis-server); which is not, is skipped.`,
 		Example: `  bench run
   bench run --rounds 1 --duration 2s --workloads 'lock-*,handoff-32' --hosts 1
   bench run --workloads lock-128 --contestants signalbox,etcd`,
@@ -71,7 +71,7 @@ func addChoice(c *cobra.Command, choice *race.Choice) {
 		"names of workloads with their callers or watchers, such as lock-512, or patterns, such as lock-* "+
 			"(default all)")
 	f.IntSliceVar(&choice.Hosts, "hosts", nil, "sizes of clusters: 1, 3 (default both)")
-	f.StringSliceVar(&choice.Contestants, "contestants", nil, "signalbox, etcd, zookeeper, floor (default all)")
+	f.StringSliceVar(&choice.Contestants, "contestants", nil, "signalbox, etcd, zookeeper, redis, floor (default all)")
 }
 
 func newMatrix() *cobra.Command {

@@ -38,6 +38,7 @@ const pingInterval = 10 * time.Second
 
 var (
 	everybody = []string{results.Signalbox, results.Etcd, results.ZooKeeper}
+	lockers   = append(slices.Clone(everybody), results.Redis)
 	alone     = []string{results.Signalbox}
 	machine   = []string{results.Floor}
 )
@@ -63,9 +64,9 @@ func Matrix() []Cell {
 		{Name: "fsync", Workload: "fsync", Callers: 1, Hosts: []int{1}, Contestants: machine},
 		{Name: "proposal", Workload: "proposal", Callers: 1, Hosts: both, Contestants: machine},
 		sized("echo", 1, alone),
-		sized("lock", 1, everybody),
-		sized("lock", 64, everybody),
-		sized("lock", 512, everybody),
+		sized("lock", 1, lockers),
+		sized("lock", 64, lockers),
+		sized("lock", 512, lockers),
 		sized("handoff", 32, everybody),
 		sized("read-strict", 64, everybody),
 		sized("echo", 64, alone),
@@ -109,8 +110,8 @@ type Choice struct {
 // From returns the cells that are chosen. A pattern or name that chooses nothing is an error.
 func (c Choice) From(matrix []Cell) ([]Cell, error) {
 	for _, name := range c.Contestants {
-		if !slices.Contains(slices.Concat(everybody, machine), name) {
-			return nil, fmt.Errorf("there is no contestant %q; there are %v and %v", name, everybody, machine)
+		if !slices.Contains(slices.Concat(lockers, machine), name) {
+			return nil, fmt.Errorf("there is no contestant %q; there are %v and %v", name, lockers, machine)
 		}
 	}
 	matrix = append(slices.Clone(matrix), c.resized(matrix)...)
@@ -126,6 +127,9 @@ func (c Choice) From(matrix []Cell) ([]Cell, error) {
 		}
 		cell.Hosts = among(cell.Hosts, c.Hosts)
 		cell.Contestants = among(cell.Contestants, c.Contestants)
+		cell.Hosts = slices.DeleteFunc(slices.Clone(cell.Hosts), func(hosts int) bool {
+			return !slices.ContainsFunc(cell.Contestants, func(name string) bool { return cell.isFor(name, hosts) })
+		})
 		if len(cell.Hosts) > 0 && len(cell.Contestants) > 0 {
 			chosen = append(chosen, cell)
 		}
@@ -159,6 +163,11 @@ func (c Choice) resized(matrix []Cell) []Cell {
 		made = append(made, cell)
 	}
 	return made
+}
+
+// isFor reports whether a contestant can run the cell on so many hosts.
+func (c Cell) isFor(contestant string, hosts int) bool {
+	return slices.Contains(c.Contestants, contestant) && (hosts == 1 || contestant != results.Redis)
 }
 
 // size is the number of watchers where there are any, of callers otherwise.

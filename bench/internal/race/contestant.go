@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
+	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
 	"github.com/signalbox/signalbox/internal/subprocess"
@@ -107,6 +108,30 @@ func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	}
 	defer cluster.Stop()
 	return drive(ctx, t, z.Self, "zookeeper", cluster.Endpoints, cluster.Commands())
+}
+
+// Redis runs one server of Redis, and drives it.
+type Redis struct {
+	Self         string // this program, which has the driver
+	Installation redis.Installation
+}
+
+// Name implements Contestant.
+func (r Redis) Name() string { return results.Redis }
+
+// Version implements Contestant.
+func (r Redis) Version() results.Version {
+	return results.Version{Name: "Redis", Version: r.Installation.Version}
+}
+
+// Run implements Contestant.
+func (r Redis) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	server, err := redis.Start(ctx, r.Installation, t.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer server.Stop()
+	return drive(ctx, t, r.Self, "redis", []string{server.Endpoint}, server.Commands())
 }
 
 // drive runs this program as the load generator of a peer.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/results"
@@ -42,7 +41,7 @@ func Run(ctx context.Context, cells []Cell, contestants []Contestant, s Settings
 // runTask has every contestant that can do a task do it.
 func runTask(ctx context.Context, round int, t Task, contestants []Contestant, r *results.Report, progress Progress) {
 	for _, c := range contestants {
-		if !slices.Contains(t.Contestants, c.Name()) || ctx.Err() != nil {
+		if !t.isFor(c.Name(), t.Hosts) || ctx.Err() != nil {
 			continue
 		}
 		began := time.Now()

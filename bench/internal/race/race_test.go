@@ -30,7 +30,7 @@ func TestEveryTargetIsOfTheMatrix(t *testing.T) {
 // that every target is measured.
 func TestTheMatrixMeasuresEverythingThatTargetsNeed(t *testing.T) {
 	var all []Contestant
-	for _, name := range slices.Concat(everybody, machine) {
+	for _, name := range slices.Concat(lockers, machine) {
 		all = append(all, &pretender{name: name})
 	}
 	var r results.Report
@@ -101,6 +101,22 @@ func TestContestantsTakeTurnsWithinARound(t *testing.T) {
 	}
 }
 
+func TestRedisRunsOnOneHost(t *testing.T) {
+	var log []string
+	contestants := []Contestant{
+		&pretender{name: results.Signalbox, log: &log}, &pretender{name: results.Redis, log: &log},
+	}
+	chosen := cells(t, Choice{Cells: []string{"lock-1"}})
+	s := Settings{Rounds: 1, Dir: t.TempDir()}
+	Run(t.Context(), chosen, contestants, s, new(results.Report), silent)
+	if want := []string{"lock-1/1/signalbox", "lock-1/1/redis", "lock-1/3/signalbox"}; !slices.Equal(log, want) {
+		t.Errorf("they ran %v, want %v", log, want)
+	}
+	if got := s.Estimate(chosen, contestants); got != 3*overhead {
+		t.Errorf("three runs take %v", got)
+	}
+}
+
 func TestAFailedRunIsReportedAndTheOthersGoOn(t *testing.T) {
 	bad := &pretender{name: results.Signalbox, run: func(context.Context, Task) error { return errors.New("no disk") }}
 	var r results.Report
@@ -167,6 +183,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 		{Choice{Contestants: []string{results.Floor}, Hosts: []int{3}}, "proposal"},
 		{Choice{Contestants: []string{results.ZooKeeper}},
 			"lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64 barrier-1"},
+		{Choice{Contestants: []string{results.Redis}}, "lock-1 lock-64 lock-512"},
 		{Choice{Cells: []string{"lock-100"}}, "lock-100"},
 		{Choice{Cells: []string{"watch-50"}}, "watch-50"},
 	} {
@@ -181,6 +198,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 	for _, wrong := range []Choice{
 		{Cells: []string{"lokc-*"}}, {Cells: []string{"lock-0"}}, {Contestants: []string{"consul"}}, {Hosts: []int{5}},
 		{Cells: []string{"fsync"}, Contestants: []string{results.Etcd}},
+		{Contestants: []string{results.Redis}, Hosts: []int{3}},
 	} {
 		if chosen, err := wrong.From(Matrix()); err == nil {
 			t.Errorf("%+v chooses %q", wrong, names(chosen))

@@ -2,7 +2,6 @@ package race
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
@@ -38,14 +37,15 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 	var round time.Duration
 	for _, cell := range cells {
 		for _, c := range contestants {
-			if !slices.Contains(cell.Contestants, c.Name()) {
-				continue
-			}
 			each := overhead + s.Warmup + Task{Cell: cell, Settings: s}.duration()
 			if c.Name() == results.ZooKeeper {
 				each += max(s.JavaWarmup-s.Warmup, 0)
 			}
-			round += time.Duration(len(cell.Hosts)) * each
+			for _, hosts := range cell.Hosts {
+				if cell.isFor(c.Name(), hosts) {
+					round += each
+				}
+			}
 		}
 	}
 	return time.Duration(s.Rounds) * round

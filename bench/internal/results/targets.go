@@ -11,6 +11,8 @@ const (
 	Signalbox = "signalbox"
 	Etcd      = "etcd"
 	ZooKeeper = "zookeeper"
+	// Redis is one server, which syncs its log: it has no other hosts that agree.
+	Redis = "redis"
 	// Floor is what the machine sets: the disk, and the Raft engine by itself.
 	Floor = "floor"
 )
@@ -35,6 +37,7 @@ func Targets() []Target {
 	var all []Target
 	add := func(more ...Target) { all = append(all, more...) }
 
+	add(times("lock-1", 1, Redis, 1), times("lock-64", 1, Redis, 1), times("lock-512", 1, Redis, 1.3))
 	add(times("lock-512", 1, Etcd, 10), times("lock-512", 1, ZooKeeper, 8))
 	add(times("lock-512", 3, Etcd, 10), times("lock-512", 3, ZooKeeper, 15))
 	add(overFloor(1), overFloor(3))
