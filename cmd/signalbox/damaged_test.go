@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,8 +19,7 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	p := newPlace(t, "--raft-snapshot-batches", "100")
 	s := p.serve(t)
 	s.awaitReady()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx := t.Context()
 	c, err := client.Open(ctx, p.Client)
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	first.signal(syscall.SIGTERM)
 	first.endsWith(4, "leads boss with fence")
 	second.says("leads boss ")
+	observer.says(`"two"`) // what it does not see in time it never sees
 	if strings.Contains(second.Output(), strings.TrimSpace(strings.TrimSuffix(first.Output(), "over\n"))) {
 		t.Errorf("two terms have one fence: %s%s", first.Output(), second.Output())
 	}
@@ -68,7 +69,7 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 func TestACandidateContendsAgainUnlessItIsForOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
 	again := p.tool(t, "elect", "/jobs", "again", "--", "sh", "-c", "echo term; exit 3")
-	again.awaitOutput("it leads again", func() bool { return strings.Count(again.Output(), "term") == 2 })
+	again.awaitOutput("it leads again", func() bool { return strings.Count(again.Output(), "term") >= 2 })
 	if said := again.Errors(); !strings.Contains(said, "the command ended with status 3") {
 		t.Errorf("it says %s", said)
 	}

@@ -71,13 +71,15 @@ func (t *tool) describe(node, name string) describedSemaphore {
 
 func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 	x, node := sharedTool(t)
-	first := x.start("semaphore", "acquire", node, "slots", "--limit", "2", "--data", "me", "--description",
-		"the first", "-o", "json")
+	acquire := func(flags ...string) *task {
+		return x.start(append(append([]string{"semaphore", "acquire", node, "slots"}, longSession...), flags...)...)
+	}
+	first := acquire("--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
 	g := parsed[grant](t, first.awaitLine(1))
 	if g.Path != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1.0 || g.SessionID == "" {
 		t.Errorf("the grant: %+v", g)
 	}
-	second := x.start("semaphore", "acquire", node, "slots", "--count", "2", "--wait", "1h", "-o", "json")
+	second := acquire("--count", "2", "--wait", "1h", "-o", "json")
 	second.remarks("waiting in the queue")
 	d := x.describe(node, "slots")
 	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID ||
@@ -108,32 +110,36 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		t.Errorf("the first printed %s", first.Output())
 	}
 	second.endsBy(syscall.SIGTERM, cli.ExitDone)
-	if d := x.describe(node, "slots"); d.OwnerCount != 0 || len(d.Owners) != 0 {
-		t.Errorf("at the end: %+v", d)
-	}
-	if text := x.ok("session", "list", node, "-o", "json"); text != "" {
-		t.Errorf("sessions are left: %s", text)
-	}
+	x.await("nobody owns it", func() bool {
+		d := x.describe(node, "slots")
+		return d.OwnerCount == 0 && len(d.Owners) == 0
+	})
+	x.await("no session is left", func() bool { return x.ok("session", "list", node, "-o", "json") == "" })
 }
 
 func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	x, node := sharedTool(t)
-	owner := x.start("semaphore", "acquire", node, "object", "--ephemeral", "--count", "all")
+	acquire := func(flags ...string) *task {
+		args := append([]string{"semaphore", "acquire", node, "object", "--ephemeral"}, longSession...)
+		return x.start(append(args, flags...)...)
+	}
+	owner := acquire("--count", "all")
 	owner.awaitLine(1)
 	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != "all" || d.Count != "all" {
 		t.Errorf("an ephemeral one: %+v", d)
 	}
-	waiter := x.start("semaphore", "acquire", node, "object", "--ephemeral")
+	waiter := acquire()
 	waiter.remarks("waiting")
 	waiter.endsBy(os.Interrupt, cli.ExitSignal+int(syscall.SIGINT))
 	if waiter.Output() != "" {
 		t.Errorf("it printed %s", waiter.Output())
 	}
-	if d := x.describe(node, "object"); d.WaiterCount != 0 {
-		t.Errorf("%+v", d)
-	}
+	x.await("nobody waits", func() bool { return x.describe(node, "object").WaiterCount == 0 })
 	owner.endsBy(os.Interrupt, cli.ExitDone)
-	x.fails(cli.ExitNotFound, "there is no such semaphore", "semaphore", "describe", node, "object")
+	x.await("it is gone", func() bool {
+		r := x.run("semaphore", "describe", node, "object")
+		return r.code == cli.ExitNotFound && strings.Contains(r.err, "there is no such semaphore")
+	})
 }
 
 func TestALostLeaseIsReported(t *testing.T) {
@@ -167,6 +173,9 @@ func TestALostLeaseIsReported(t *testing.T) {
 	loses(s, "the semaphore was deleted")
 
 	s, _ = acquire()
+	x.await("the session of the one before is over", func() bool {
+		return strings.Count(x.ok("session", "list", node, "-o", "json"), "\n") == 1
+	})
 	x.fails(cli.ExitUsage, "with 1 semaphore and 1 session", "node", "drop", node)
 	x.ok("node", "drop", node, "--yes")
 	loses(s, "lock is not held any more")

@@ -64,7 +64,8 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas", "--location", "man:300ms")
 	const script = `echo "$(cat) $SIGNALBOX_VERSION $SIGNALBOX_LABEL $SIGNALBOX_LOCATION $SIGNALBOX_INSTANCE ` +
 		`$SIGNALBOX_ROLLOUT $SIGNALBOX_ATTEMPT $SIGNALBOX_NODE"`
-	sas, man := x.follow(node, "sas", script), x.follow(node, "man", script, "--leader")
+	sas := x.follow(node, "sas", script, longSession...)
+	man := x.follow(node, "man", script, append([]string{"--leader"}, longSession...)...)
 	x.publish(node, "zones", "--label", "r1", "--reason", "a start")
 	sas.says("zones 1 r1 sas a.sas dns 1 " + node + "\n")
 	man.says("zones 1 r1 man a.man dns 1 " + node + "\n")
@@ -90,10 +91,10 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	man.awaitOutput("it goes back", func() bool { return strings.Count(man.Output(), "zones 1 r1") == 2 })
 	sas.endsBy(syscall.SIGTERM, cli.ExitDone)
 	man.endsBy(os.Interrupt, cli.ExitDone)
-	// They have left at once.
-	if o := x.rollout(node); o.Locations[0].Instances+o.Locations[1].Instances != 0 {
-		t.Errorf("%+v", o.Locations)
-	}
+	x.await("they have left", func() bool {
+		o := x.rollout(node)
+		return o.Locations[0].Instances+o.Locations[1].Instances == 0
+	})
 }
 
 func hostname(t *testing.T) string {
@@ -121,9 +122,10 @@ func TestWhatTheCommandEndsWithIsReported(t *testing.T) {
 			x.ok("rollout", "promote", node, "dns", "--to", "2", "--reason", "go on")
 		}
 		s.remarks(c.note)
-		if i := x.instance(node); i.Status != c.status || i.Code != c.code || i.Text != c.text || i.Role != "leader" {
-			t.Errorf("%s: %+v", c.payload, i)
-		}
+		s.await("it is reported", func() bool { // not while the next attempt is under way
+			i := x.instance(node)
+			return i.Status == c.status && i.Code == c.code && i.Text == c.text && i.Role == "leader"
+		})
 	}
 	s.remarks("version 3 is not in use, after attempt 2: ") // it is tried again
 	holds := x.ok("session", "show", x.instance(node).SessionID)

@@ -111,8 +111,6 @@ func TestTheShellCompletesPartsOfRollouts(t *testing.T) {
 		{[]string{"rollout", "plan", node, "dns", "--act", ""}, strings.Join(verbNames(), " ")},
 		{[]string{"rollout", "status", "/none", ""}, ""},
 	} {
-		if got := strings.Join(x.completions(c.args...), " "); got != c.want {
-			t.Errorf("%q: %q, want %q", c.args, got, c.want)
-		}
+		x.completes(c.want, c.args...)
 	}
 }

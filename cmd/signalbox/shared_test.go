@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
@@ -68,6 +69,9 @@ type tool struct {
 	env []string // beyond what every process gets
 	dir string
 }
+
+// longSession makes a command's session outlast any test.
+var longSession = []string{"--session-timeout", "10m"}
 
 // nodes counts the nodes that tests have made, so that a test that is run again has another one.
 var nodes atomic.Int64
@@ -143,6 +147,17 @@ func (t *tool) fails(code int, say string, args ...string) {
 	r := t.run(args...)
 	if r.code != code || r.out != "" || !strings.Contains(r.err, say) {
 		t.t.Errorf("%v: code %d, want %d\nout: %s\nerr: %s\nwant: %s", args, r.code, code, r.out, r.err, say)
+	}
+}
+
+// await asks again and again until what it asks is true: on a slow machine, what a command gives back may take effect
+// after its end. Its session has to be longer then than what is waited here, to prove that it gave it back.
+func (t *tool) await(what string, ask func() bool) {
+	t.t.Helper()
+	for late := time.Now().Add(patience); !ask(); {
+		if time.Now().After(late) {
+			t.t.Fatalf("not within %v: %s", patience, what)
+		}
 	}
 }
 

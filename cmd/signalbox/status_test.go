@@ -35,39 +35,16 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 		}
 		return r
 	}
-	hosts[0].await("both shards have a leader", func() bool { return read().code == 0 && len(s.leaderless()) == 0 })
-	if len(s.Hosts) != 3 || len(s.Shards) != 2 {
-		t.Fatalf("%+v", s)
-	}
-	leads := 0
-	for i, h := range s.Hosts {
-		leads += len(h.Leads)
-		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() ||
-			len(h.Shards) != 2 {
-			t.Errorf("%+v", h)
-		}
-	}
-	if leads != 2 {
-		t.Errorf("%d shards are led: %+v", leads, s.Hosts)
-	}
-
-	text := x.ok("status", "-o", "wide")
-	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "ADDRESS")
-	text = regexp.MustCompile(`[0-9]+m?s`).ReplaceAllString(text, "TIME")
-	text = regexp.MustCompile(`led by [abc]\n`).ReplaceAllString(text, "led by X\n")
-	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
-	for _, line := range []string{
-		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ",
-			feature.Newest) +
-			"\n\nHosts\n ID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n 1 a ADDRESS ",
-		"\nShards\n ID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS\n 1 ",
-		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
-	} {
-		if line = strings.ReplaceAll(line, "\n ", "\n"); !strings.Contains(strings.ReplaceAll(text, "\n ", "\n"),
-			line) {
-			t.Errorf("it does not say %q:\n%s", line, text)
-		}
-	}
+	x.await("all is as it should be", func() bool {
+		code := read().code
+		t.Logf("code %d: %+v", code, s)
+		return code == 0 && s.isWhole()
+	})
+	x.await("all of it is shown", func() bool {
+		text := x.run("status", "-o", "wide").out
+		t.Log(text)
+		return showsThreeHosts(text)
+	})
 
 	// One host less is no harm, two are.
 	hosts[2].signal(syscall.SIGKILL)
@@ -77,12 +54,48 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Error != "" && s.Shards[0].Leader != 3 &&
 			s.Shards[1].Leader != 3
 	})
-	if text := x.ok("status"); !strings.Contains(text, "2 of 3 answer") || !strings.Contains(text, "\nNo answer\n") {
-		t.Errorf("it says %s", text)
-	}
+	x.await("it shows that one does not answer", func() bool {
+		r := x.run("status")
+		t.Logf("code %d: %s", r.code, r.out)
+		return r.code == 0 && strings.Contains(r.out, "2 of 3 answer") && strings.Contains(r.out, "\nNo answer\n")
+	})
 	hosts[1].signal(syscall.SIGKILL)
 	hosts[1].wait(patience)
 	hosts[0].await("no shard has a leader", func() bool { return read("--timeout", "2s").code == cli.ExitUnavailable })
+}
+
+// isWhole reports whether three hosts lead two shards, and all of them answer. Now and then that is otherwise on a slow
+// machine, for a while.
+func (o *statusObject) isWhole() bool {
+	leads := 0
+	for i, h := range o.Hosts {
+		leads += len(h.Leads)
+		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() ||
+			len(h.Shards) != 2 {
+			return false
+		}
+	}
+	return leads == 2 && len(o.Hosts) == 3 && len(o.Shards) == 2 && len(o.leaderless()) == 0
+}
+
+// showsThreeHosts reports whether a page shows them with their shards.
+func showsThreeHosts(text string) bool {
+	text = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(text, "ADDRESS")
+	text = regexp.MustCompile(`led by [abc]\n`).ReplaceAllString(text, "led by X\n")
+	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+	text = strings.ReplaceAll(text, "\n ", "\n")
+	for _, lines := range []string{
+		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ",
+			feature.Newest) +
+			"\n\nHosts\nID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n1 a ADDRESS ",
+		"\nShards\nID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS\n1 ",
+		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
+	} {
+		if !strings.Contains(text, lines) {
+			return false
+		}
+	}
+	return true
 }
 
 func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 func TestTopGivesTheTerminalBack(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "200ms")
+	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "2s")
 	s.awaitOutput("it has shown two looks", func() bool { return strings.Count(s.Output(), screenTop) >= 2 })
 	s.endsBy(os.Interrupt, cli.ExitDone)
 	if text := s.Output(); !strings.HasPrefix(text, screenEnter) || !strings.HasSuffix(text, screenLeave) ||

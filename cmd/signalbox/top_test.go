@@ -21,7 +21,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	p.tool(t, "lock", "/jobs", "hot", "--", "sh", "-c", "echo in; exec sleep 600").says("in")
 	waiting := p.tool(t, "lock", "/jobs", "hot", "--", "true")
 	waiting.remarks("waiting for hot")
-	top := p.tool(t, "top", "--admin", p.Admin, "--interval", "300ms", "-o", "json")
+	top := p.tool(t, "top", "--admin", p.Admin, "--interval", "3s", "-o", "json") // in which the pages come, too
 	top.awaitLine(1)
 	if err := box.Node("/jobs").Create(t.Context(), "new", 1, nil); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	}
 	top.endsBy(os.Interrupt, cli.ExitDone)
 
-	text := newTool(t, p.Client).ok("top", "--admin", p.Admin, "--interval", "200ms", "--once")
+	text := newTool(t, p.Client).ok("top", "--admin", p.Admin, "--interval", "3s", "--once")
 	for _, part := range []string{"signalbox top   ", "\nREQUESTS ", "\nHOST ", "\nSEMAPHORE ",
 		"\nhot         /jobs   all     1\n"} {
 		if !strings.Contains(text, part) {
