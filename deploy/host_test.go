@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,10 +22,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
-
-// patience is how long anything may take that must come some time.
-const patience = 60 * time.Second
 
 var shown struct {
 	once sync.Once
@@ -63,16 +60,13 @@ func loadedHost(t *testing.T) string {
 		"github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	var addresses [4]string
-	for i := range addresses {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses[i] = l.Addr().String()
-		_ = l.Close()
+	ports, err := subprocess.ReservePorts(5)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer ports.Close()
+	addresses := ports.Addresses
+	nobody := addresses[4] // no process listens there
 	cert, key := selfSigned(t)
 	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
 		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches),
@@ -84,7 +78,7 @@ func loadedHost(t *testing.T) string {
 	var text string
 	run(t, program, arguments, func() {
 		use(t, addresses[0])
-		healthy(t, program, addresses[0])
+		healthy(t, program, addresses[0], nobody)
 		saveSnapshot(t, addresses[0], page)
 		text = get(t, page)
 	})
@@ -139,8 +133,7 @@ const snapshotBatches = 100
 // saveSnapshot changes things until the page of the host counts a snapshot that was saved since it was started.
 func saveSnapshot(t *testing.T, address, page string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := t.Context()
 	c, err := client.Open(ctx, address)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +159,7 @@ func saveSnapshot(t *testing.T, address, page string) {
 }
 
 // healthy runs the health check of the image, for a host that is there and for one that is not.
-func healthy(t *testing.T, program, address string) {
+func healthy(t *testing.T, program, address, nobody string) {
 	t.Helper()
 	text, err := os.ReadFile("Dockerfile")
 	if err != nil {
@@ -192,12 +185,7 @@ func healthy(t *testing.T, program, address string) {
 	if out, err := run(address); err != nil {
 		t.Errorf("the health check of a host that is well: %v\n%s", err, out)
 	}
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = nobody.Close()
-	if out, err := run(nobody.Addr().String()); err == nil {
+	if out, err := run(nobody); err == nil {
 		t.Errorf("the health check of a host that is not there succeeds:\n%s", out)
 	}
 }
@@ -205,8 +193,7 @@ func healthy(t *testing.T, program, address string) {
 // use makes a host count something of everything: sessions, owners and waiters, watches, answers that
 // refuse.
 func use(t *testing.T, address string) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

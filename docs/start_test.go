@@ -3,7 +3,6 @@
 package docs_test
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 // patience is how long the README's commands may take, the building of the program included.
@@ -23,7 +24,7 @@ const patience = 5 * time.Minute
 // its data into a folder of the test; in what is printed they are replaced by the defaults.
 func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the program and runs it for half a minute")
+		t.Skip("it builds the program and runs it")
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
@@ -32,6 +33,7 @@ func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
 	serve, lock, watch, register := commands[0], commands[1], commands[2], commands[3]
 	ready, first, second, seen := prints[0], prints[1], prints[2], prints[3]
 	d := newDesk(t)
+	wake := d.holdSleeps()
 
 	host := d.open(serve)
 	host.await(ready)
@@ -40,6 +42,7 @@ func TestTheStartInTheREADMEWorksAsTyped(t *testing.T) {
 	one.await(first)
 	two := d.open(lock)
 	two.await(strings.SplitAfter(second, "\n")[0])
+	wake()
 	one.awaitEnd(first)
 	two.awaitEnd(second)
 
@@ -93,15 +96,12 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
-	var ports []string
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().String())
+	reserved, err := subprocess.ReservePorts(3)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(reserved.Close)
+	ports := reserved.Addresses
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") })
 	return &desk{
 		t: t,
@@ -110,6 +110,29 @@ func newDesk(t *testing.T) *desk {
 			"SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
 		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7421",
 			ports[2], "127.0.0.1:7422"),
+	}
+}
+
+// holdSleeps makes sleep, as commands of the desk call it, last until wake is called: however long it takes to type the
+// next command on a slow machine, it is typed in time.
+func (d *desk) holdSleeps() (wake func()) {
+	d.t.Helper()
+	folder := d.t.TempDir()
+	over := filepath.Join(folder, "over")
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	script := "#!/bin/sh\nuntil [ -e " + over + " ]; do " + sleep + " 0.05; done\n"
+	if err := os.WriteFile(filepath.Join(folder, "sleep"), []byte(script), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	d.environment = append(d.environment, "PATH="+folder+":"+os.Getenv("PATH"))
+	return func() {
+		d.t.Helper()
+		if err := os.WriteFile(over, nil, 0o600); err != nil {
+			d.t.Fatal(err)
+		}
 	}
 }
 

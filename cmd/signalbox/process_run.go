@@ -38,6 +38,7 @@ type runCommand struct {
 	on         struct{ prepare, request, coordinate, complete, cancel string } // command lines
 
 	serving context.Context // of the membership
+	joined  chan struct{}   // closed when it is said which member this is
 }
 
 func newProcessRun(f *cli.Frame) *cobra.Command {
@@ -132,7 +133,7 @@ func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Con
 	if err != nil {
 		return err
 	}
-	c.serving = ctx
+	c.serving, c.joined = ctx, make(chan struct{})
 	options := []process.JoinOption{process.As(c.member), process.Attributes([]byte(c.attributes)),
 		process.Encoding(process.Raw)}
 	if c.existing {
@@ -145,6 +146,7 @@ func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Con
 	}
 	defer cleanUp(ctx, c.Frame, "leave the process", m.Leave)
 	c.note("%s is member %d of %s", cli.Safe(c.member), m.ID(), cli.Safe(c.name))
+	close(c.joined)
 	select {
 	case <-m.Done():
 		return m.Err()
@@ -167,6 +169,11 @@ func (c *runCommand) handler() process.Handler {
 
 // prepare runs the command for an epoch that opens.
 func (c *runCommand) prepare(ctx context.Context, r *process.Round) error {
+	select {
+	case <-c.joined:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c.note("epoch %d opens with %s, coordinated by %s", r.Epoch(), plural(r.Size(), "member"),
 		cli.Safe(c.nameOf(ctx, r, r.Coordinator())))
 	out, err := c.runFor(ctx, r, c.on.prepare, nil, c.Out, "")

@@ -85,7 +85,7 @@ func TestLiesAreFound(t *testing.T) {
 		t.Skip("needs a cluster for some seconds")
 	}
 	var truth *history.History
-	report(t, play(t, Config{Acts: fixed(t, 4*time.Second), OnHistory: func(h *history.History) { truth = h }}))
+	report(t, play(t, Config{Acts: fixed(t, 8*time.Second), OnHistory: func(h *history.History) { truth = h }}))
 	if t.Failed() {
 		t.FailNow()
 	}

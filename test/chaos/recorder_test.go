@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// stopped is a recorder whose checks have ended: the test says when its process runs. Its clock began an hour ago.
+// stopped is a recorder whose checks have ended: the test says when its process runs. Its clock stands at an hour.
 func stopped(a Assignment) (*recorder, *history.Recorder) {
-	c := history.NewClock(since(machineTime() - time.Hour))
+	c := history.NewClock(func() history.Time { return time.Hour })
 	record := history.NewRecorder("", c)
 	r := newRecorder(c, a, record)
 	r.close()

@@ -14,7 +14,7 @@ import (
 
 // prompt is how long something may take that must happen, still how long it is waited for what must not.
 const (
-	prompt = 10 * time.Second
+	prompt = time.Minute
 	still  = 100 * time.Millisecond
 )
 

@@ -126,7 +126,7 @@ func openFiles(t *testing.T) int {
 
 func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 	t.Parallel()
-	count, timeout := min(15_000, openFiles(t)-1000), 6*time.Second // some files are for other things
+	count, timeout := min(15_000, openFiles(t)-1000), 15*time.Second // some files are for other things
 	if testing.Short() {
 		count = 500
 	}
@@ -175,7 +175,11 @@ func TestAHostBearsThousandsOfIdleConnections(t *testing.T) {
 			}
 		})
 	}
-	await(t, "all are connected", &changes, func() bool { return begun.Load() == int64(count) || len(faults) > 0 })
+	for n := 0; n < count; n = min(n+500, count) { // however long it takes for all
+		await(t, "more are connected", &changes, func() bool {
+			return begun.Load() >= int64(min(n+500, count)) || len(faults) > 0
+		})
+	}
 	t.Logf("%d connections with a session each after %v", begun.Load(), time.Since(began))
 	slowest.Store(0)
 

@@ -42,7 +42,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	hosts := serveAll(t, places)
 	newNode(t, hosts, "/damage", protocol.NodeConfig{})
 	quiet := newRecord(t)
-	c, err := start(addresses(hosts), "/damage", 10*time.Second, quiet)
+	c, err := start(addresses(hosts), "/damage", time.Minute, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestAHostDoesNotServeFromADirectoryThatIsDamaged(t *testing.T) {
 	places[0].Dir = whole
 	again := places[0].serve(t)
 	again.awaitReady()
-	if c, err = start(addresses([]*host{again}), "/damage", 10*time.Second, quiet); err != nil {
+	if c, err = start(addresses([]*host{again}), "/damage", time.Minute, quiet); err != nil {
 		t.Fatal(err)
 	}
 	defer c.disconnect()

@@ -3,7 +3,6 @@
 package survival_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -43,8 +42,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	t.Cleanup(h.Kill)
 	h.awaitReady()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
-	defer cancel()
+	ctx := t.Context()
 	c, err := sdk.Open(ctx, p.Client)
 	h.must(err)
 	defer c.Close()
@@ -57,7 +55,7 @@ func TestAFloodStopsAtTheQuotaOfTheShards(t *testing.T) {
 	}
 	h.await("the shards to have their quotas", func() bool { _, quotas := bound(); return quotas == shards*quota })
 
-	session, err := c.Session(ctx, path)
+	session, err := c.Session(ctx, path, sdk.SessionTimeout(10*time.Minute))
 	h.must(err)
 	unacknowledged, err := start([]string{p.Client}, path, 10*time.Minute, newRecord(t))
 	h.must(err)

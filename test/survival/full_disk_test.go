@@ -104,7 +104,7 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	hosts := serveAll(t, []*place{at})
 	newNode(t, hosts, "/full", protocol.NodeConfig{})
 	quiet := newRecord(t)
-	c, err := start(addresses(hosts), "/full", 10*time.Second, quiet)
+	c, err := start(addresses(hosts), "/full", time.Minute, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestAHostWhoseDiskFillsUpLosesNothingAndRecovers(t *testing.T) {
 	disk.clear()
 	again := at.serve(t)
 	again.awaitReady()
-	if c, err = start(addresses([]*host{again}), "/full", 10*time.Second, quiet); err != nil {
+	if c, err = start(addresses([]*host{again}), "/full", time.Minute, quiet); err != nil {
 		t.Fatal(err)
 	}
 	data, err := c.read("value")
@@ -228,9 +228,10 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 	var refused time.Time
 	for refused.IsZero() || time.Since(refused) < 6*time.Second {
 		switch status := c.tryCreate(fmt.Sprint("kept-", created), data); status {
-		case protocol.StatusSuccess:
+		case protocol.StatusSuccess, protocol.StatusAlreadyExists: // as the last one whose outcome was not known
 			created++
 			refused = time.Time{}
+		case protocol.StatusUnavailable:
 		case protocol.StatusStorageFull:
 			if refused.IsZero() {
 				refused = time.Now()

@@ -29,7 +29,7 @@ func TestAHostBearsHostileClients(t *testing.T) {
 	hosts := serveAll(t, newPlaces(t, "a"))
 	h := hosts[0]
 	newNode(t, hosts, "/victim", protocol.NodeConfig{})
-	l := newLoad(t, hosts, "/victim", 10*time.Second, 2, 2)
+	l := newLoad(t, hosts, "/victim", 30*time.Second, 2, 2)
 	before := h.resident()
 	began := time.Now()
 	hello := frameOf(t, &protocol.Hello{VersionMin: 1, VersionMax: 1})

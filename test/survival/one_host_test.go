@@ -11,7 +11,7 @@ import (
 
 func TestAHostThatIsKilledUnderLoadHasAllThatItAcknowledged(t *testing.T) {
 	t.Parallel()
-	const timeout, grace = 4 * time.Second, 4 * time.Second
+	const timeout, grace = 8 * time.Second, 8 * time.Second
 	places := newPlaces(t, "a")
 	hosts := serveAll(t, places)
 	newNode(t, hosts, "/kill", protocol.NodeConfig{SelfCheckPeriodMillis: 500,

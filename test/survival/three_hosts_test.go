@@ -11,6 +11,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
+// sessions is the session timeout of the load on three hosts: on a slow machine, too, clients are attached again in time.
+const sessions = 20 * time.Second
+
 // three starts three hosts with a node of a short grace.
 func three(t *testing.T) (places []*place, hosts []*host) {
 	t.Helper()
@@ -40,7 +43,7 @@ func byLed(t *testing.T, hosts []*host) (most, fewest int) {
 
 func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
 	places, hosts := three(t)
-	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	l := newLoad(t, hosts, "/three", sessions, 4, 2)
 	l.progress(10)
 
 	lose := func(what string, i int) {
@@ -78,7 +81,7 @@ func TestThreeHostsLoseOneAfterTheOtherAndAllAtOnce(t *testing.T) {
 
 func TestHostsThatAreRestartedInTurnCostNoClientAnything(t *testing.T) {
 	places, hosts := three(t)
-	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	l := newLoad(t, hosts, "/three", sessions, 4, 2)
 	inTurn := len(hosts)
 	if testing.Short() {
 		inTurn--
@@ -104,7 +107,7 @@ func TestHostsThatAreRestartedInTurnCostNoClientAnything(t *testing.T) {
 // answers, and each is answered.
 func TestHostsThatStandStillInTurnKeepNoClientWaitingForGood(t *testing.T) {
 	_, hosts := three(t)
-	l := newLoad(t, hosts, "/three", 10*time.Second, 4, 2)
+	l := newLoad(t, hosts, "/three", sessions, 4, 2)
 	rounds := 3
 	if testing.Short() {
 		rounds = 1

@@ -42,7 +42,7 @@ func (p *Place) Start(more ...string) (*Host, error) {
 }
 
 // askTimeout bounds a request to a host.
-const askTimeout = 5 * time.Second
+const askTimeout = 20 * time.Second
 
 // asker keeps no connections: their host may be killed next.
 var asker = http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
