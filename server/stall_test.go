@@ -45,12 +45,13 @@ func TestSessionsLiveThroughAStandstillOfTheirEventLoop(t *testing.T) {
 	s := dial()
 	s.must(s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1}))
 	node := s.node("/jobs")
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second
 	a := s.session("/jobs", timeout)
 	_, held := a.acquire("lock", protocol.Exclusive, 0, true)
 	elsewhere := speak(t, c, 1) // on no event loop
 	elsewhere.session("/jobs", timeout)
 
+	s.ask(&protocol.Ping{})
 	dial().say(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte("slow")})
 	<-keeper.stopped
 	// A session that nothing stands in the way of ends meanwhile: expiry goes on.

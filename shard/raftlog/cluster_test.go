@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -62,14 +62,15 @@ func testLogger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
+// freeAddress reserves an address for the hosts of a test that listen there, one after the other.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	t.Cleanup(ports.Close)
+	return ports.Addresses[0]
 }
 
 func openAll(members []*member) {

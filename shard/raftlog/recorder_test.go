@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // recorder is a state machine that remembers every batch in order. Its snapshots hold them all.
 type recorder struct {

@@ -13,6 +13,12 @@ func (r *recorder) awaitSaved(t testing.TB, n int32) {
 	r.await(t, "snapshots", func() bool { return r.saved.Load() >= n })
 }
 
+// awaitSnapshot waits until a snapshot is recorded, with which the next start begins: that is some time after it is saved.
+func (m *member) awaitSnapshot() {
+	m.t.Helper()
+	eventually(m.t, "a snapshot", func() bool { return m.host.Status()[0].SnapshotIndex > 0 })
+}
+
 // proposeUntilSaved proposes batches until n snapshots are saved: none is begun while another is being saved, or was
 // given up a moment ago.
 func (m *member) proposeUntilSaved(n int32, from int) (batches []string) {
@@ -42,7 +48,7 @@ func TestAHostRestartsFromItsLog(t *testing.T) {
 func TestAHostRestartsFromASnapshotAndTheLogAfterIt(t *testing.T) {
 	one := openOne(t, fewEntries)
 	want := one.mustPropose(0, 35)
-	one.machine.awaitSaved(t, 1)
+	one.awaitSnapshot()
 	for range 3 {
 		one.close()
 		one.open()

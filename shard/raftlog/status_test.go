@@ -15,7 +15,10 @@ func TestStatusTellsHowEveryShardIsDoing(t *testing.T) {
 	other.awaitLeader(t, anyLeader)
 	one.mustPropose(0, 35)
 	one.machine.awaitSaved(t, 1)
-	eventually(t, "a compacted log", func() bool { return one.host.Status()[1].FirstIndex > 1 })
+	eventually(t, "a compacted log", func() bool {
+		s := one.host.Status()[1]
+		return s.FirstIndex > 1 && s.Proposals == 0
+	})
 	status := one.host.Status()
 	if len(status) != 2 || status[0].ShardID != 3 || status[1].ShardID != testShard {
 		t.Fatalf("got %+v", status)
@@ -57,7 +60,7 @@ func TestStatusShowsWhatIsInFlight(t *testing.T) {
 func TestStatusAfterARestoreCountsTheSnapshotAsApplied(t *testing.T) {
 	one := openOne(t, func(c *Config) { c.SnapshotEntries, c.KeepEntries = 10, 1 })
 	want := one.mustPropose(0, 11)
-	one.machine.awaitSaved(t, 1)
+	one.awaitSnapshot()
 	one.close()
 	one.open()
 	one.machine.awaitBatches(t, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
@@ -31,12 +32,13 @@ func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 
 func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	e := newEndpoint(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	e.peer.redialFor = patience
+	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
+	defer ports.Close()
+	address := ports.Addresses[0]
 	found := make(chan error, 1)
 	go func() {
 		conn, err := e.GetConnection(context.Background(), address)
@@ -48,7 +50,7 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	time.Sleep(2 * redialEvery) // at least one attempt has failed by now
 	again, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Skip("the port was taken meanwhile:", err)
+		t.Fatal(err)
 	}
 	defer again.Close()
 	go func() {

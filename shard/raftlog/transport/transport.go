@@ -68,6 +68,7 @@ type transport struct {
 	refusals   *refusals
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
+	redialFor  time.Duration
 
 	running sync.WaitGroup
 
@@ -86,7 +87,7 @@ func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler
 	chunks raftio.ChunkHandler) raftio.ITransport {
 	return &transport{
 		config: &f.Config, refusals: &refusals{config: &f.Config},
-		onMessages: messages, onChunk: chunks, accepted: make(map[net.Conn]struct{}),
+		onMessages: messages, onChunk: chunks, redialFor: redialFor, accepted: make(map[net.Conn]struct{}),
 	}
 }
 
@@ -256,7 +257,7 @@ func (t *transport) handle(peer shard.HostID, kind byte, payload []byte, droppin
 // does not dial for up to a second and a half, which is too long for a host that has just started again and is needed
 // in an election.
 func (t *transport) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
-	until := time.Now().Add(redialFor)
+	until := time.Now().Add(t.redialFor)
 	for {
 		s, err := t.dial(ctx, target)
 		if err == nil {
