@@ -192,7 +192,7 @@ func TestAOneShotWatchTellsOnce(t *testing.T) {
 		check(t, sem.Create(t.Context(), 1, nil))
 		watch := func(f func(func(data, owners bool)) client.DescribeOption) *changeLog {
 			x := &changeLog{}
-			second(sem.Describe(t.Context(), x.option(f)))
+			check(t, second(sem.Describe(t.Context(), x.option(f))))
 			return x
 		}
 		x := watch(client.OnChanged)

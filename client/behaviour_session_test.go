@@ -103,7 +103,7 @@ func TestASessionThatComesBackInTimeKeepsItsLeases(t *testing.T) {
 func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		var states stateLog
-		timeout := either(10*time.Second, 5*time.Second)
+		timeout := either(10*time.Second, 8*time.Second)
 		s := session(t, c, client.SessionTimeout(timeout), states.option())
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		ctx := lease.Context()
@@ -142,7 +142,7 @@ func TestLeasesHoldWhileDetachedAndEndBeforeTheHostGivesThemAway(t *testing.T) {
 func TestAnExpiredSessionIsRenewed(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
 		var states stateLog
-		s := session(t, c, client.SessionTimeout(either(2*time.Second, 5*time.Second)), client.Renew(), states.option())
+		s := session(t, c, client.SessionTimeout(either(2*time.Second, 8*time.Second)), client.Renew(), states.option())
 		old := s.ID()
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		st.take(0)
@@ -217,10 +217,10 @@ func TestASessionWithoutTimeoutEndsWithItsConnection(t *testing.T) {
 
 func TestLeadersMoveAndNothingIsLost(t *testing.T) {
 	play(t, 3, 4, func(t *testing.T, st stage, c *client.Client) {
-		var states stateLog
-		s := session(t, c, states.option())
+		timeout := client.SessionTimeout(either(client.DefaultSessionTimeout, time.Minute))
+		s := session(t, c, timeout)
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
-		waiting := acquiring(t, t.Context(), session(t, c).Semaphore(name))
+		waiting := acquiring(t, t.Context(), session(t, c, timeout).Semaphore(name))
 		for i := range either(9, 3) {
 			st.lead(i % 3)
 			check(t, s.Semaphore(name).Update(t.Context(), []byte{byte(i)}))
@@ -253,7 +253,7 @@ func TestSessionsShareTheirConnections(t *testing.T) {
 
 func TestAClosedClientEndsItsSessions(t *testing.T) {
 	play(t, 2, 2, func(t *testing.T, st stage, c *client.Client) {
-		s := session(t, c)
+		s := session(t, c, client.SessionTimeout(either(client.DefaultSessionTimeout, 10*time.Minute)))
 		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
 		check(t, c.Close())
 		if lease.Err() == nil || s.Context().Err() == nil {
@@ -262,7 +262,8 @@ func TestAClosedClientEndsItsSessions(t *testing.T) {
 		check(t, c.Close())
 		other := open(t, st)
 		// The end of the session takes a moment to reach another shard, and its timeout far longer.
-		if _, err := session(t, other).Semaphore(name).Acquire(t.Context(), client.Timeout(time.Second)); err != nil {
+		soon := client.Timeout(either(time.Second, realPatience))
+		if _, err := session(t, other).Semaphore(name).Acquire(t.Context(), soon); err != nil {
 			t.Errorf("what a closed client owned is not free: %v", err)
 		}
 		for what, err := range map[string]error{

@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// processPatience is how long a process may take to be ready, or to stop.
-const processPatience = time.Minute
+// realPatience is how long anything may take, where time is what it is, that must come some time.
+const realPatience = time.Minute
 
 // processStage is a cluster of real processes as a stage. It outlives its tests: they play on it one after the
 // other, and each leaves it ready and empty.
@@ -104,7 +104,7 @@ func (s *processStage) lead(host int) {
 	if by < 0 {
 		return
 	}
-	if err := s.hosts[by].Stop(processPatience); err != nil {
+	if err := s.hosts[by].Stop(realPatience); err != nil {
 		s.t.Error(err)
 	}
 	s.hosts[by] = nil
@@ -151,7 +151,7 @@ func (s *processStage) ready() {
 		if h == nil {
 			continue
 		}
-		if err := h.AwaitReady(processPatience); err != nil {
+		if err := h.AwaitReady(realPatience); err != nil {
 			s.t.Error(err)
 		}
 	}
@@ -166,7 +166,7 @@ func (s *processStage) close() {
 			s.t.Logf("host %s:\n%s", h.Place.Name, text[max(0, len(text)-2000):])
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), processPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), realPatience)
 	defer cancel()
 	c, err := client.Open(ctx, s.addresses(), client.WithDialer(s.dial))
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *processStage) close() {
 	}
 	// A host that has not heard of the drop would take the next test's node for this one's.
 	for _, h := range s.hosts {
-		if err := h.AwaitNodes(0, processPatience); err != nil {
+		if err := h.AwaitNodes(0, realPatience); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -199,7 +199,7 @@ func describe(t *testing.T, c *client.Client) *client.SemaphoreDetails {
 // eventually waits until something is true. Real processes on a busy machine get more time.
 func eventually(t *testing.T, within time.Duration, what string, f func() bool) {
 	t.Helper()
-	within = either(within, max(within, 30*time.Second))
+	within = either(within, max(within, realPatience))
 	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
 		quiet()
 		if f() {

@@ -14,7 +14,7 @@ import (
 // short is a run of a workload on a cluster of a test.
 func short(srv *servertest.Cluster, workload string) Config {
 	return Config{
-		Workload: workload, Endpoints: srv.Addresses(), Dialer: srv.Dial, Duration: 150 * time.Millisecond,
+		Workload: workload, Endpoints: srv.Addresses(), Dialer: srv.Dial, Duration: 300 * time.Millisecond,
 		Warmup: 20 * time.Millisecond, Callers: 8, Connections: 2, Watchers: 24, Workers: 16, Sessions: 40, Writes: 200,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -33,6 +34,7 @@ func TestEveryWorkloadRunsAndItsChecksHold(t *testing.T) {
 }
 
 func TestVariantsOfWorkloads(t *testing.T) {
+	const long = 2 * time.Second // for something of everything to happen, on a slow machine too
 	srv := servertest.Start(t, servertest.Hosts(3))
 	for _, v := range []struct {
 		name   string
@@ -41,11 +43,11 @@ func TestVariantsOfWorkloads(t *testing.T) {
 	}{
 		{"lock", func(c *Config) { c.Ephemeral = true }, nil},
 		{"lock", func(c *Config) { c.Rate = 200 }, func(t *testing.T, r *report.Report) {
-			if r.Rate != 200 || r.Operations != 30 {
-				t.Errorf("%d operations at a rate of %g for 150 ms", r.Operations, r.Rate)
+			if r.Rate != 200 || r.Operations != 60 {
+				t.Errorf("%d operations at a rate of %g for 300 ms", r.Operations, r.Rate)
 			}
 		}},
-		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup = true, 1, 0 }, func(t *testing.T, r *report.Report) {
+		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup, c.Duration = true, 1, 0, long }, func(t *testing.T, r *report.Report) {
 			// Who watches is sent an update, or it is merged with a later one; the last ones may be on their way.
 			if sent := *r.Events + *r.Merged; sent == 0 || sent > *r.Updates*int64(r.Watchers) {
 				t.Errorf("%d updates for %d watchers, %d events and %d merged",
@@ -67,7 +69,7 @@ func TestVariantsOfWorkloads(t *testing.T) {
 				t.Errorf("bytes for each change and consumer: %v", r.BytesPerChangeAndConsumer)
 			}
 		}},
-		{"mixed", func(c *Config) { c.Weights = map[string]int{"echo": 1, "counting": 3} },
+		{"mixed", func(c *Config) { c.Weights, c.Duration = map[string]int{"echo": 1, "counting": 3}, long },
 			func(t *testing.T, r *report.Report) {
 				if r.Parts["echo"] == 0 || r.Parts["counting"] == 0 ||
 					r.Parts["echo"]+r.Parts["counting"] != r.Operations {

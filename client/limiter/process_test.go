@@ -82,10 +82,8 @@ func TestThreeProcessesFillAllSlots(t *testing.T) {
 		clienttest.Check(t, w.AwaitOutput("it works", time.Minute, func() bool { return w.Output() != "" }))
 		workers, inputs = append(workers, w), append(inputs, in)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	full, seen := 0, make(map[uint64]bool)
-	for view, err := range c.Node(path).Watch(ctx, name) {
+	for view, err := range c.Node(path).Watch(t.Context(), name) {
 		clienttest.Check(t, err)
 		if view.Count() > 5 {
 			t.Fatalf("%d of 5 slots are taken", view.Count())

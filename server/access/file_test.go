@@ -223,7 +223,7 @@ func TestTheFileIsFollowedUntilClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.write(text(entry("b", "two", RoleRead, "/")))
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if _, _, ok := file.Authenticate([]byte("two")); ok {
 			break

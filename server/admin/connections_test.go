@@ -24,7 +24,7 @@ func dialing(t *testing.T, s *Server) func() net.Conn {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		return c
 	}
 }

@@ -70,7 +70,7 @@ func TestASecondProcessIsKeptOutUntilTheFirstHasEnded(t *testing.T) {
 // claimSoon claims a directory whose holder has just been killed.
 func claimSoon(t *testing.T, dir string) *Directory {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		d, err := Claim(dir)
 		if err == nil {

@@ -29,6 +29,9 @@ func openSetAt(tb testing.TB, shards int, at level.Level) *Set {
 	return openSetWith(tb, shards, at, func(*Config) {})
 }
 
+// patience is how long anything may take that must come some time.
+const patience = time.Minute
+
 // openSetWith is openSetAt with changes of the config.
 func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)) *Set {
 	tb.Helper()
@@ -54,10 +57,9 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 	if err := s.Open(); err != nil {
 		tb.Fatal(err)
 	}
-	const within = 30 * time.Second
-	for late := time.Now().Add(within); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
+	for late := time.Now().Add(patience); s.Ready() != nil; time.Sleep(time.Millisecond) { // no event shows it
 		if time.Now().After(late) {
-			tb.Fatalf("not within %v: the host is ready: %v", within, s.Ready())
+			tb.Fatalf("not within %v: the host is ready: %v", patience, s.Ready())
 		}
 	}
 	return s
@@ -240,7 +242,7 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 		before := d.sweep.at
 		select {
 		case <-h.wakes:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("the loop is not asked to go on")
 		}
 		d.reconcile(h.Now())
@@ -252,7 +254,7 @@ func TestTheLoopAsksAboutAllGuestsInSteps(t *testing.T) {
 	if turns < 2 {
 		t.Fatalf("all guests were asked about in %d turn", turns)
 	}
-	for late := time.Now().Add(30 * time.Second); here.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(patience); here.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("%d dead guests are left", here.Machine.Count().Guests)
 		}

@@ -79,7 +79,7 @@ func TestANewLeaderGoesOnWithWhatAnotherHasBegun(t *testing.T) {
 	term := r.leader.stage().term
 	r.leader.end()
 	r.leader.begin(term + 1)
-	for late := time.Now().Add(30 * time.Second); r.Machine.Count().Links > 0; {
+	for late := time.Now().Add(patience); r.Machine.Count().Links > 0; {
 		if time.Now().After(late) {
 			t.Fatalf("%d links are left", r.Machine.Count().Links)
 		}
@@ -126,7 +126,7 @@ func TestDeadGuestsThatAreTooMuchForOneCommandAreForgottenAtOnce(t *testing.T) {
 	propose(t, r, commands...)
 	r.leader.forgetDead(guests)
 	// no event shows it
-	for late := time.Now().Add(30 * time.Second); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(patience); r.Machine.Count().Guests > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("%d dead guests are left", r.Machine.Count().Guests)
 		}

@@ -153,7 +153,7 @@ func counting(s *Set) (data, cluster *countingLog) {
 // until drives a host whose loop stands still, until something is so.
 func until(t *testing.T, what string, s *Set, drive func(), is func() bool) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); !is(); {
+	for late := time.Now().Add(patience); !is(); {
 		if time.Now().After(late) {
 			t.Fatalf("it never is so that %s", what)
 		}

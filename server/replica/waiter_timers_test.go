@@ -128,7 +128,7 @@ func TestAWaiterThatLeavesTheQueueByItselfLeavesNoTimer(t *testing.T) {
 	q.acquire(waiter, 2, 0)
 	q.wantTimers("it asked for what is there at once", 0)
 	q.acquire(waiter, 2, time.Millisecond)
-	for late := time.Now().Add(10 * time.Second); q.r.Machine.Count().Waiters > 0; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(patience); q.r.Machine.Count().Waiters > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatal("it waits for ever")
 		}

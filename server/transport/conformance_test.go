@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen. Nothing takes as long as that when all is well.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // setup is one way to get connections to a Handler. Every conformance test runs over all of them.
 type setup struct {

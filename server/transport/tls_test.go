@@ -68,7 +68,7 @@ func TestTheHandlerSeesTheStateOfTLS(t *testing.T) {
 func TestASilentHandshakeEndsAndHoldsUpNoOther(t *testing.T) {
 	var stats Stats
 	listener, _ := listenTLS(t, TLSOptions{
-		Config: localhost.serverConfig(), HandshakeTimeout: 2 * time.Second, HalfOpen: 4, Stats: &stats,
+		Config: localhost.serverConfig(), HandshakeTimeout: 5 * time.Second, HalfOpen: 4, Stats: &stats,
 	})
 	const silent = 10 // more than may be half-open
 	var conns []net.Conn

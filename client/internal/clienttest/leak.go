@@ -11,7 +11,7 @@ import (
 )
 
 // leakPatience is how long goroutines that end by themselves are given.
-const leakPatience = 10 * time.Second
+const leakPatience = time.Minute
 
 // Main runs the tests of a package, and fails where goroutines of the client, or of a server in memory, are left
 // when all are over. Bubbles of time find those of their own tests; this finds the others, examples included.
