@@ -257,7 +257,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 
 func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 	p, _, _ := lockPlace(t)
-	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "3s", "--", "sh", "-c",
+	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "6s", "--", "sh", "-c",
 		"trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
 	s.says("in")
 	s.pause()

@@ -224,13 +224,13 @@ func TestACandidateWhoWaitsIsStoppedLikeAnyJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := strings.Count(d.Output(), "led-2\r\n")
 	d.await("it waits", func() bool {
 		x, err := box.Node("/jobs").Describe(t.Context(), "boss", client.WithWaiters())
 		return err == nil && len(x.Waiters) == 1
 	})
 	d.stops(1)
 	d.hasPrompt("meanwhile")
+	before := strings.Count(d.Output(), "led-2\r\n")
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
