@@ -47,16 +47,17 @@ func TestVariantsOfWorkloads(t *testing.T) {
 				t.Errorf("%d operations at a rate of %g for 300 ms", r.Operations, r.Rate)
 			}
 		}},
-		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup, c.Duration = true, 1, 0, long }, func(t *testing.T, r *report.Report) {
-			// Who watches is sent an update, or it is merged with a later one; the last ones may be on their way.
-			if sent := *r.Events + *r.Merged; sent == 0 || sent > *r.Updates*int64(r.Watchers) {
-				t.Errorf("%d updates for %d watchers, %d events and %d merged",
-					*r.Updates, r.Watchers, *r.Events, *r.Merged)
-			}
-			if r.ConvergeMS != nil {
-				t.Error("nobody has waited, and it was measured how long")
-			}
-		}},
+		{"watch", func(c *Config) { c.Free, c.Callers, c.Warmup, c.Duration = true, 1, 0, long },
+			func(t *testing.T, r *report.Report) {
+				// Who watches is sent an update, or it is merged with a later one; the last ones may be on their way.
+				if sent := *r.Events + *r.Merged; sent == 0 || sent > *r.Updates*int64(r.Watchers) {
+					t.Errorf("%d updates for %d watchers, %d events and %d merged",
+						*r.Updates, r.Watchers, *r.Events, *r.Merged)
+				}
+				if r.ConvergeMS != nil {
+					t.Error("nobody has waited, and it was measured how long")
+				}
+			}},
 		{"watch", func(c *Config) { c.SharedWatches, c.Callers = true, 2 }, wantAllEvents},
 		{"watch", func(c *Config) { c.Callers, c.Watchers = 3, 10 }, func(t *testing.T, r *report.Report) {
 			if *r.Updates == 0 || *r.Events < *r.Updates*3 || *r.Events > *r.Updates*4 {

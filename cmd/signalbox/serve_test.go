@@ -229,8 +229,8 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	endsAtOnce(t, signalTwice)
 }
 
-// endsAtOnce checks that a process that is interrupted twice ends by the second signal. It tries again where the process
-// had ended by then, since the machine was busy elsewhere.
+// endsAtOnce checks that a process that is interrupted twice ends by the second signal. It tries again where the
+// process had ended by then, since the machine was busy elsewhere.
 func endsAtOnce(t *testing.T, interruptTwice func(*testing.T) (code int)) {
 	t.Helper()
 	want := cli.ExitSignal + int(syscall.SIGINT)

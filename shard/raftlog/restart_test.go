@@ -13,7 +13,7 @@ func (r *recorder) awaitSaved(t testing.TB, n int32) {
 	r.await(t, "snapshots", func() bool { return r.saved.Load() >= n })
 }
 
-// awaitSnapshot waits until a snapshot is recorded, with which the next start begins: that is some time after it is saved.
+// awaitSnapshot waits until a snapshot is recorded, with which the next start begins: some time after it is saved.
 func (m *member) awaitSnapshot() {
 	m.t.Helper()
 	eventually(m.t, "a snapshot", func() bool { return m.host.Status()[0].SnapshotIndex > 0 })

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// sessions is the session timeout of the load on three hosts: on a slow machine, too, clients are attached again in time.
+// sessions is the session timeout of the load on three hosts: clients are attached again in time on a slow machine.
 const sessions = 20 * time.Second
 
 // three starts three hosts with a node of a short grace.
