@@ -91,7 +91,8 @@ func TestWhatItCannotDoIsRefused(t *testing.T) {
 		`no workload "handoff"`:  {Workload: "handoff", Connections: 1},
 		"3 connections: the cli": {Workload: "lock", Connections: 3},
 	} {
-		if _, err := Drive(t.Context(), []string{"127.0.0.1:1"}, plan); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Drive(t.Context(), []string{"127.0.0.1:1"}, plan)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", plan, err, want)
 		}
 	}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -31,7 +32,7 @@ type Installation struct {
 func Find() (Installation, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		return Installation{}, fmt.Errorf("there is no redis-server in the PATH; apt-get install redis-server brings it")
+		return Installation{}, errors.New("redis-server is not in the PATH; apt-get install redis-server brings it")
 	}
 	printed, err := exec.Command(program, "--version").CombinedOutput()
 	if err != nil {
