@@ -124,8 +124,8 @@ func (r *HeldReplica) fields(c *codec) {
 	c.uint("replica_id", &r.ReplicaID)
 }
 
-// StepEffect asks a host to do what a step of the governor is for. STALE says that the term is over, MOVED that the host
-// does not lead the shard, FENCED that the membership is another one, UNAVAILABLE that the outcome is not known.
+// StepEffect asks a host to do what a step of the governor is for. STALE says that the term is over, MOVED that the
+// host does not lead the shard, FENCED that the membership is another one, UNAVAILABLE that the outcome is not known.
 type StepEffect struct {
 	// Term is that of the meta shard in which the host that asks leads it.
 	Term   uint64

@@ -9,8 +9,8 @@ import (
 type leaderState struct {
 	term  uint64
 	first uint64 // the empty entry that began the term
-	// peers are by position in the group; the leader's own is not used. A replica that was added later has one once it is
-	// asked for.
+	// peers are by position in the group; the leader's own is not used. A replica that was added later has one once it
+	// is asked for.
 	peers []peer
 
 	transfer   *replica // the replica that leadership is being transferred to
@@ -35,11 +35,11 @@ type peer struct {
 }
 
 // peer returns what the leader keeps of a replica.
-func (ld *leaderState) peer(r *replica) *peer {
-	for len(ld.peers) <= r.pos {
-		ld.peers = append(ld.peers, peer{next: ld.first, heard: r.group.net.now})
+func (s *leaderState) peer(r *replica) *peer {
+	for len(s.peers) <= r.pos {
+		s.peers = append(s.peers, peer{next: s.first, heard: r.group.net.now})
 	}
-	return &ld.peers[r.pos]
+	return &s.peers[r.pos]
 }
 
 // peers yields the other members of the group.

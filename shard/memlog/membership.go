@@ -193,7 +193,8 @@ func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
 // AddLearner implements shard.Members.
 func (l *Log) AddLearner(ctx context.Context, replica uint64, host shard.HostID, incarnation shard.Incarnation,
 	change uint64) error {
-	return l.changeNow(ctx, Change{Kind: ChangeAdd, Replica: replica, Host: host, Incarnation: incarnation, For: change})
+	return l.changeNow(ctx, Change{Kind: ChangeAdd, Replica: replica, Host: host, Incarnation: incarnation,
+		For: change})
 }
 
 // Promote implements shard.Members.

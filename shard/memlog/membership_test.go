@@ -150,8 +150,8 @@ func TestMembershipChangesByTheRules(t *testing.T) {
 
 // TestGroupMovesToOtherHosts: one voter becomes three, and those are replaced by three others. Nothing is lost.
 func TestGroupMovesToOtherHosts(t *testing.T) {
-	c := newGroup(t, memlog.Config{Seed: 2, SnapshotEvery: 3, Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}},
-		6, 1)
+	c := newGroup(t, memlog.Config{Seed: 2, SnapshotEvery: 3,
+		Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 6, 1)
 	c.led(1)
 	var want []string
 	say := func(h shard.HostID) {
@@ -305,8 +305,8 @@ func TestReplicaThatDoesNotHearOfItsRemovalIsHarmless(t *testing.T) {
 	c.until("its successor has all", func() bool { return c.machines[3].holds("goes on") })
 }
 
-// TestMembershipUnderFaults changes memberships at random while hosts fail. The network holds every step against what is
-// committed; at the end all members agree.
+// TestMembershipUnderFaults changes memberships at random while hosts fail. The network holds every step against what
+// is committed; at the end all members agree.
 func TestMembershipUnderFaults(t *testing.T) {
 	changed, unknown := 0, 0
 	for seed := range uint64(60) {

@@ -1,0 +1,99 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Agent is what a host does for the governor, whoever that is. Its methods may be called from any goroutine.
+type Agent struct {
+	host        shard.HostID
+	incarnation hosts.Incarnation
+	replicas    Replicas
+
+	mu sync.Mutex // guards what follows
+	// term is the highest of the meta shard that this host has heard of.
+	term uint64
+	// fresh is since when barriers on the meta shard succeed, begun when the last that did was begun.
+	fresh, begun time.Time
+	tracks       map[hosts.ShardID]*track
+}
+
+// NewAgent returns the agent of a host.
+func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas) *Agent {
+	return &Agent{host: host, incarnation: incarnation, replicas: replicas, tracks: make(map[hosts.ShardID]*track)}
+}
+
+// Run notes how far the shards are that the host leads, until the context ends.
+func (a *Agent) Run(ctx context.Context) {
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	for {
+		a.sample(time.Now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Handles says whether a request between hosts is for Answer.
+func (*Agent) Handles(kind protocol.Kind) bool {
+	return kind == protocol.KindShardReport || kind == protocol.KindStepEffect
+}
+
+// Answer carries out a request of the governor: the payload of a frame, and that of the answer. Several may be carried
+// out at once.
+func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
+	r, err := protocol.NewRequestDecoder(0).Decode(request)
+	if err != nil {
+		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: %w", errRefused, err))
+	}
+	switch r.Kind {
+	case protocol.KindShardReport:
+		if err = a.admit(r.ShardReport.Term); err == nil {
+			return encodeAnswer(a.report(ctx))
+		}
+	case protocol.KindStepEffect:
+		if err = a.admit(r.StepEffect.Term); err == nil {
+			err = a.perform(ctx, &r.StepEffect)
+		}
+		if err == nil {
+			return encodeAnswer(&protocol.StepEffectAnswer{})
+		}
+	default:
+		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))
+	}
+	return encodeFailure(r.Kind, err)
+}
+
+// admit refuses who governs in a term that is over, by all that this host has heard of.
+func (a *Agent) admit(term uint64) error {
+	heard := term
+	if on := a.held(hosts.Meta); on != nil {
+		heard = max(heard, on.Log.Leadership().Term)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.term = max(a.term, heard); term < a.term {
+		return fmt.Errorf("%w: %d, and host %d has heard of %d", errOldTerm, term, a.host, a.term)
+	}
+	return nil
+}
+
+// held returns the replica of a shard that runs here and has a log, nil where none does.
+func (a *Agent) held(id hosts.ShardID) *Held {
+	for _, h := range a.replicas.Held() {
+		if h.Shard == id {
+			return &h
+		}
+	}
+	return nil
+}

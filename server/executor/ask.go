@@ -1,0 +1,84 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// Forecast is what the governor would do, and why it ends.
+type Forecast = plan.Forecast[governor.Action]
+
+// Step is an open step, in words.
+type Step struct {
+	plan.Step[governor.Action]
+	Text string
+}
+
+// view is what the governor goes by now.
+func (e *Executor) view() (governor.View, error) {
+	e.mu.Lock()
+	t := e.term
+	e.mu.Unlock()
+	if t == nil {
+		return governor.View{}, ErrNotGoverning
+	}
+	v, ok := t.look()
+	if !ok {
+		return governor.View{}, ErrNotGoverning
+	}
+	return v, nil
+}
+
+// Plan plays what the governor would do if all went well, and changes nothing. The texts are those of the steps.
+func (e *Executor) Plan() (f Forecast, texts []string, err error) {
+	v, err := e.view()
+	if err != nil {
+		return f, nil, err
+	}
+	f = e.planner.DryRun(v, dryRunSteps)
+	for i := range f.Steps {
+		texts = append(texts, e.describe(v, &f.Steps[i].Proposal))
+	}
+	return f, texts, nil
+}
+
+// Steps are the open steps.
+func (e *Executor) Steps() ([]Step, error) {
+	v, err := e.view()
+	if err != nil {
+		return nil, err
+	}
+	var list []Step
+	for _, s := range v.Plan.Steps() {
+		list = append(list, Step{s, e.describe(v, &s.Proposal)})
+	}
+	return list, nil
+}
+
+// Why says what the governor waits for. Nothing says that all is as it should be.
+func (e *Executor) Why() ([]plan.Reason, error) {
+	v, err := e.view()
+	if err != nil {
+		return nil, err
+	}
+	return e.planner.Next(v).Reasons, nil
+}
+
+// Redundancies are what each shard can lose and go on.
+func (e *Executor) Redundancies() ([]governor.Redundancy, error) {
+	v, err := e.view()
+	if err != nil {
+		return nil, err
+	}
+	return governor.Redundancies(v), nil
+}
+
+func (e *Executor) describe(v governor.View, pr *plan.Proposal[governor.Action]) string {
+	i := slices.IndexFunc(e.planner.Types, func(t plan.Type[*hosts.Records, *governor.Seen, governor.Action]) bool {
+		return t.Kind == pr.Kind
+	})
+	return e.planner.Types[i].Describe(v, pr)
+}

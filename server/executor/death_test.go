@@ -1,0 +1,214 @@
+package executor
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// killAt kills the host that governs at one of its acts, before it or after it, and starts it again. It returns what the
+// act was, empty where there were fewer.
+func (f *fleet) killAt(number int) (killed func() string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	acts, which := 0, ""
+	f.gate = func(at *machine, act string, over bool) {
+		f.mu.Lock()
+		acts++
+		now := acts == number
+		if now {
+			which = act
+		}
+		f.mu.Unlock()
+		if now {
+			at.kill()
+			time.AfterFunc(2*time.Second, at.start)
+		}
+	}
+	return func() string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return which
+	}
+}
+
+// TestGovernorDiesBetweenAnyTwoActs: the host that governs is killed before or after each act that a join takes. Each
+// time the newcomer ends with exactly one replica of each shard, and nothing is left half done.
+func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays a join once for each act")
+	}
+	acts := map[string]int{}
+	for number := 1; ; number++ {
+		killed := ""
+		inBubble(t, func(t *testing.T) {
+			f := newFleet(t, "a", "b", "c")
+			f.settle()
+			f.changes = nil
+			at := f.killAt(number)
+			f.join("d", "")
+			f.settle()
+			killed = at()
+			f.wantVoters("[(d) a b c]")
+			for _, s := range f.records().Shards() {
+				if len(s.Replicas) != 4 {
+					t.Errorf("act %d, %q: shard %d has on record %+v", number, killed, s.ID, s.Replicas)
+				}
+			}
+			adds := map[string]int{}
+			for _, c := range f.changes {
+				adds[c]++
+			}
+			for _, c := range []string{"add 0", "add 1", "add 2"} {
+				if adds[c] > 1 {
+					t.Errorf("act %d, %q: %s came %d times", number, killed, c, adds[c])
+				}
+			}
+		})
+		if t.Failed() || killed == "" {
+			break
+		}
+		acts[killed]++
+	}
+	t.Log(acts)
+	for _, act := range []string{"verb 1", "verb 4", "verb 6", "verb 8", "add 0", "effect HOLD of shard 1"} {
+		if acts[act] < 2 {
+			t.Errorf("%q was cut short %d times", act, acts[act])
+		}
+	}
+}
+
+// TestOldGovernorsCallIsRefused: a call that was on its way when its governor lost the leadership arrives after the next
+// one has done the work: it changes nothing.
+func TestOldGovernorsCallIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		old := f.leader(hosts.Meta)
+		other := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[old.name])
+		for _, id := range f.shards[1:] {
+			_ = f.leader(id).on(id).Transfer(other.id)
+		}
+		f.until(5*time.Second, "another host leads the data shards", func() bool {
+			return f.leader(1) == other && f.leader(2) == other
+		})
+		release, held := make(chan struct{}), false
+		f.gate = func(at *machine, act string, over bool) {
+			f.mu.Lock()
+			wait := at == old && act == "effect ADD of shard 1" && !over
+			held = held || wait
+			f.mu.Unlock()
+			if wait {
+				<-release
+			}
+		}
+		f.join("d", "")
+		f.until(time.Minute, "the call is under way", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return held
+		})
+		_ = old.on(hosts.Meta).Transfer(other.id)
+		f.until(5*time.Second, "another host governs", func() bool { return f.leader(hosts.Meta) == other && f.governed() })
+		f.settle()
+		before := f.net.Group(1).Membership().Change
+		close(release)
+		time.Sleep(5 * time.Second)
+		f.settle()
+		if now := f.net.Group(1).Membership().Change; now != before {
+			t.Errorf("the membership has changed from %d to %d", before, now)
+		}
+		f.wantVoters("[(d) a b c]")
+	})
+}
+
+// TestOldTermsHaveNoEffect: an agent refuses who governs in a term that is over, by what it has heard of others and by
+// its own replica of the meta shard.
+func TestOldTermsHaveNoEffect(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		term := f.leader(hosts.Meta).Leadership().Term
+		for _, m := range f.all() {
+			for _, ask := range []protocol.RequestMessage{
+				&protocol.ShardReport{Term: term - 1},
+				&protocol.StepEffect{Term: term - 1, Effect: protocol.EffectTransfer, HostID: 1},
+				&protocol.StepEffect{Term: term - 1, Effect: protocol.EffectClear, ReplicaID: 9,
+					Incarnation: m.incarnation[:]},
+			} {
+				if status := m.asked(ask).Status; status != protocol.StatusStale {
+					t.Errorf("%s answers %+v by %v", m.name, ask, status)
+				}
+			}
+			if status := m.asked(&protocol.ShardReport{Term: term + 5}).Status; status != protocol.StatusSuccess {
+				t.Errorf("%s refuses a later term: %v", m.name, status)
+			}
+			if status := m.asked(&protocol.ShardReport{Term: term + 4}).Status; status != protocol.StatusStale {
+				t.Errorf("%s has heard of term %d, and answers %d by %v", m.name, term+5, term+4, status)
+			}
+		}
+	})
+}
+
+// asked has an agent answer a request.
+func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
+	a, err := protocol.NewAnswerDecoder().Decode(m.agent.Answer(context.Background(), encodeRequest(ask)))
+	if err != nil {
+		m.fleet.Fatal(err)
+	}
+	return a.Result
+}
+
+// TestEffectsAreRefused: an agent does nothing for another shard, directory or membership than its own.
+func TestEffectsAreRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		leader := f.leader(1)
+		follower := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[leader.name])
+		other := hosts.Incarnation{99}
+		for _, c := range []struct {
+			name string
+			at   *machine
+			ask  protocol.StepEffect
+			want protocol.Status
+		}{
+			{"a follower adds", follower, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1, ReplicaID: 2000,
+				HostID: 4, Incarnation: other[:]}, protocol.StatusMoved},
+			{"for another membership", leader, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1,
+				ReplicaID: 2000, HostID: 4, Incarnation: other[:], Change: 77}, protocol.StatusFenced},
+			{"without an incarnation", leader, protocol.StepEffect{Effect: protocol.EffectAdd, ShardID: 1,
+				ReplicaID: 2000, HostID: 4}, protocol.StatusBadRequest},
+			{"a voter is promoted", leader, protocol.StepEffect{Effect: protocol.EffectPromote, ShardID: 1,
+				ReplicaID: 1}, protocol.StatusPreconditionFailed},
+			{"a shard that is not there", leader, protocol.StepEffect{Effect: protocol.EffectRemove, ShardID: 9},
+				protocol.StatusMoved},
+			{"a host that has no vote leads", leader, protocol.StepEffect{Effect: protocol.EffectTransfer, ShardID: 1,
+				HostID: 9}, protocol.StatusNotFound},
+			{"another directory clears", leader, protocol.StepEffect{Effect: protocol.EffectClear, ShardID: 1,
+				ReplicaID: 1, Incarnation: other[:]}, protocol.StatusBadRequest},
+			{"another directory starts", leader, protocol.StepEffect{Effect: protocol.EffectHold, ShardID: 1,
+				ReplicaID: 2000, Incarnation: other[:]}, protocol.StatusBadRequest},
+			{"an effect that is not known", leader, protocol.StepEffect{Effect: 99, ShardID: 1},
+				protocol.StatusBadRequest},
+		} {
+			c.ask.Term = f.leader(hosts.Meta).Leadership().Term
+			before := f.voters()
+			if got := c.at.asked(&c.ask).Status; got != c.want {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+			if f.voters() != before {
+				t.Errorf("%s: the members are %s", c.name, f.voters())
+			}
+		}
+		for _, bytes := range [][]byte{nil, {0xc0}, encodeRequest(&protocol.Ping{})} {
+			answer, err := protocol.NewAnswerDecoder().Decode(leader.agent.Answer(t.Context(), bytes))
+			if err != nil || answer.Result.Status != protocol.StatusBadRequest {
+				t.Errorf("% x is answered by %+v, %v", bytes, answer, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// perform does what a step asks of this host.
+func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
+	id := hosts.ShardID(e.ShardID)
+	switch e.Effect {
+	case protocol.EffectHold:
+		return a.own(e, func() error { return a.replicas.Start(ctx, id, e.ReplicaID) })
+	case protocol.EffectClear:
+		return a.own(e, func() error { return a.replicas.Discard(ctx, id, e.ReplicaID) })
+	}
+	on := a.leading(id)
+	if on == nil {
+		return fmt.Errorf("shard %d at host %d: %w", id, a.host, shard.ErrNotLeader)
+	}
+	switch e.Effect {
+	case protocol.EffectTransfer:
+		return on.Transfer(shard.HostID(e.HostID))
+	case protocol.EffectAdd:
+		var i hosts.Incarnation
+		if copy(i[:], e.Incarnation) != len(i) {
+			return fmt.Errorf("%w: an incarnation of %d bytes", errRefused, len(e.Incarnation))
+		}
+		return on.AddLearner(ctx, e.ReplicaID, shard.HostID(e.HostID), i, e.Change)
+	case protocol.EffectPromote:
+		return on.Promote(ctx, e.ReplicaID, e.Change)
+	case protocol.EffectRemove:
+		return on.Remove(ctx, e.ReplicaID, e.Change)
+	}
+	return fmt.Errorf("%w: the effect %v", errRefused, e.Effect)
+}
+
+// own does something to a replica of this host, and only of this one: another may be at its address by now.
+func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
+	if string(e.Incarnation) != string(a.incarnation[:]) {
+		return fmt.Errorf("%w: this is another data directory of host %d", errRefused, a.host)
+	}
+	return do()
+}
+
+// leading returns the log of a shard that this host leads, nil where it does not.
+func (a *Agent) leading(id hosts.ShardID) Log {
+	for _, h := range a.replicas.Held() {
+		if h.Shard == id && h.Log.Leadership().Leader == a.host {
+			return h.Log
+		}
+	}
+	return nil
+}

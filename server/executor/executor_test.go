@@ -1,0 +1,163 @@
+package executor
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// inBubble runs a test of a fleet in virtual time.
+func inBubble(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
+
+// TestClusterGrows: one host becomes three and five, and each has a copy of every shard.
+func TestClusterGrows(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		f.settle()
+		f.wantVoters("[a]")
+		f.join("b", "")
+		f.settle()
+		f.wantVoters("[(b) a]")
+		f.join("c", "")
+		f.settle()
+		f.wantVoters("[a b c]")
+		f.join("d", "")
+		f.join("e", "")
+		f.settle()
+		f.wantVoters("[a b c d e]")
+	})
+}
+
+// TestDrainedHostHandsAllOver: its votes and leaderships go to others, and come back with it.
+func TestDrainedHostHandsAllOver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.join("d", "")
+		f.settle()
+		time.Sleep(15 * time.Second) // until d is stable
+		f.must("drain", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Drain(at, "a") })
+		f.until(20*time.Second, "a is offline", func() bool {
+			return f.records().Named("a").Current.Variant == protocol.HostOffline
+		})
+		for _, id := range f.shards {
+			if l := f.leader(id); l.name == "a" {
+				t.Errorf("a still leads shard %d", id)
+			}
+			for i, s := 0, f.records().Shard(id); i < len(s.Replicas); i++ {
+				if p := &s.Replicas[i]; p.Host == 1 && p.Role == hosts.RoleVoter {
+					t.Errorf("a still votes in shard %d", id)
+				}
+			}
+		}
+		f.must("undrain", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Undrain(at, "a") })
+		f.settle()
+		f.wantVoters("[(a) b c d]")
+	})
+}
+
+// TestStoppedHostIsOfflineWithinThreeSeconds: it hands over what it leads before it goes.
+func TestStoppedHostIsOfflineWithinThreeSeconds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		for _, id := range f.shards {
+			if l := f.leader(id); l.name != "a" {
+				_ = l.on(id).Transfer(1)
+			}
+		}
+		f.until(10*time.Second, "a leads all", func() bool {
+			return f.leader(0).name == "a" && f.leader(1).name == "a" && f.leader(2).name == "a"
+		})
+		f.until(10*time.Second, "a governs", f.governed)
+		f.named("a").quit()
+		f.until(3*time.Second, "a stops", f.named("a").down)
+		if h := f.records().Named("a"); h.Current.Variant != protocol.HostOffline ||
+			h.Target.Reason != hosts.ReasonShutdown {
+			t.Errorf("a is %v for the reason %v", h.Current.Variant, h.Target.Reason)
+		}
+		f.named("a").start()
+		f.settle()
+		f.wantVoters("[a b c]")
+	})
+}
+
+// governed reports whether the leader of the meta shard answers questions.
+func (f *fleet) governed() bool {
+	_, err := f.leader(hosts.Meta).executor.Why()
+	return err == nil
+}
+
+// TestDeadVoterIsReplaced: after its time a learner votes in its place; when it comes back it begins anew.
+func TestDeadVoterIsReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.join("d", "")
+		f.settle()
+		dead := f.named("b")
+		dead.kill()
+		f.until(10*time.Second, "b has failed", func() bool {
+			return f.records().Named("b").Target.Reason == hosts.ReasonSilent
+		})
+		f.wantVoters("[(d) a b c]")
+		f.until(11*time.Minute, "d votes in its place", func() bool { return f.voters() == "[[a c d]]" })
+		dead.start()
+		f.settle()
+		f.wantVoters("[(b) a c d]")
+		if replica := dead.disk[1]; replica < 1024 {
+			t.Errorf("b has come back as replica %d", replica)
+		}
+	})
+}
+
+// TestHostThatWasWipedIsReplaced: what has its name afterwards is another host, and the old one is expelled.
+func TestHostThatWasWipedIsReplaced(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		old := f.named("c")
+		old.kill()
+		old.wiped = true
+		time.Sleep(3 * time.Second)
+		f.join("c", "c")
+		f.settle()
+		f.wantVoters("[a b c]")
+		if h := f.records().Host(3); h.Current.Variant != protocol.HostExpelled {
+			t.Errorf("the old one is %v", h.Current.Variant)
+		}
+	})
+}
+
+// TestExpelledHostLosesAll: by force while it runs, and no replica of it is left.
+func TestExpelledHostLosesAll(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.join("d", "")
+		f.settle()
+		f.must("expel", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Expel(at, "a", true, 1000) })
+		f.settle()
+		f.wantVoters("[b c d]")
+		if h := f.records().Host(1); h.Current.Variant != protocol.HostExpelled {
+			t.Errorf("a is %v", h.Current.Variant)
+		}
+	})
+}
+
+// TestDeadHostsDelayNobody: with two of five hosts dead and silent, a newcomer is a learner of all shards in seconds.
+func TestDeadHostsDelayNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c", "d", "e")
+		f.settle()
+		f.named("d").kill()
+		f.named("e").kill()
+		time.Sleep(10 * time.Second)
+		m := f.join("f", "")
+		f.until(15*time.Second, "f has a copy of every shard", func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.held) == len(f.shards)
+		})
+	})
+}

@@ -1,0 +1,349 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// fleet is the hosts of the tests, in a bubble of virtual time: their logs are in memory with a true membership, and the
+// log of the meta shard feeds the true records and the true plan of each host.
+type fleet struct {
+	*testing.T
+	net    *memlog.Network
+	shards []hosts.ShardID
+	began  time.Time
+	end    context.CancelFunc
+	ctx    context.Context
+	done   sync.WaitGroup
+
+	mu       sync.Mutex
+	hosts    map[shard.HostID]*machine
+	commands []*metaCommand
+	broken   []string
+	// gate is asked before and after each act of a governor; it kills hosts. Nil lets all pass.
+	gate    func(at *machine, act string, over bool)
+	changes []string // of memberships, as they were made
+	// progress changes what leaders see of replicas; nil for nothing.
+	progress func(hosts.ShardID, *shard.Progress)
+	// noCAS lets changes be made in other memberships than theirs: a planted bug.
+	noCAS bool
+}
+
+const maxFleet = 9
+
+// newFleet starts founders with two data shards. It is to be called in a bubble.
+func newFleet(t *testing.T, founders ...string) *fleet {
+	t.Helper()
+	cfg := memlog.Config{Seed: 1, CheckQuorum: true, Path: memlog.Path{Delay: memlog.Between(0, 2*time.Millisecond)}}
+	for h := range maxFleet {
+		cfg.Hosts = append(cfg.Hosts, shard.HostID(h+1))
+	}
+	n, err := memlog.NewNetwork(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{T: t, net: n, shards: []hosts.ShardID{hosts.Meta, 1, 2}, began: time.Now(),
+		hosts: make(map[shard.HostID]*machine)}
+	f.ctx, f.end = context.WithCancel(context.Background())
+	n.Start()
+	var ids []shard.HostID
+	var born []hosts.Founder
+	for i, name := range founders {
+		m := f.machine(name)
+		m.id = shard.HostID(i + 1)
+		ids = append(ids, m.id)
+		born = append(born, hosts.Founder{ID: m.id, Name: name, Incarnation: m.incarnation, Addresses: m.addresses(),
+			Level: level.Newest})
+		f.hosts[m.id] = m
+	}
+	for _, id := range f.shards {
+		if _, err := n.NewGroup(memlog.GroupID(id), ids...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		for _, s := range f.shards {
+			f.hosts[id].disk[s] = uint64(id)
+		}
+		f.hosts[id].start()
+	}
+	f.do("found", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Found(at, born) })
+	f.policy(func(p *hosts.Policy) { p.BalanceEvery = 0 })
+	t.Cleanup(f.close)
+	return f
+}
+
+// close ends all, and shows what was broken on the way.
+func (f *fleet) close() {
+	f.end()
+	for _, m := range f.all() {
+		m.stop()
+	}
+	_ = f.net.Close()
+	f.done.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, b := range f.broken {
+		f.Error(b)
+	}
+}
+
+func (f *fleet) now() uint64 { return 1000 + uint64(time.Since(f.began).Milliseconds()) }
+
+func (f *fleet) all() []*machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(maps.Values(f.hosts), func(a, b *machine) int { return cmp.Compare(a.id, b.id) })
+}
+
+func (f *fleet) host(id shard.HostID) *machine {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hosts[id]
+}
+
+// named returns the living machine of a name.
+func (f *fleet) named(name string) *machine {
+	var found *machine
+	for _, m := range f.all() {
+		if m.name == name && !m.wiped {
+			found = m
+		}
+	}
+	return found
+}
+
+func (f *fleet) leader(id hosts.ShardID) *machine {
+	return f.host(f.net.Group(memlog.GroupID(id)).Leader().Leader)
+}
+
+// records are those of the leader of the meta shard.
+func (f *fleet) records() *hosts.Records {
+	if m := f.leader(hosts.Meta); m != nil && m.meta != nil {
+		return m.State().Records
+	}
+	return hosts.New("c", nil)
+}
+
+// do has a command on the records carried out, as an operator or a host would.
+func (f *fleet) do(what string, run func(hosts.At, *hosts.Records) hosts.Answer) hosts.Answer {
+	f.Helper()
+	for range 100 {
+		if m := f.leader(hosts.Meta); m != nil {
+			var a hosts.Answer
+			ctx, cancel := context.WithTimeout(f.ctx, time.Second)
+			err := m.propose(ctx, func(at hosts.At, s *metaState) error { a = run(at, s.records); return nil })
+			cancel()
+			if err == nil {
+				return a
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	f.Fatalf("%s: the meta shard takes no command\n%s", what, f)
+	return hosts.Answer{}
+}
+
+// must is do with an answer that has to be a success.
+func (f *fleet) must(what string, run func(hosts.At, *hosts.Records) hosts.Answer) shard.HostID {
+	f.Helper()
+	a := f.do(what, run)
+	if a.Status != protocol.StatusSuccess {
+		f.Fatalf("%s: %v %s", what, a.Status, a.Text)
+	}
+	return a.Host
+}
+
+// policy changes what operators ask for.
+func (f *fleet) policy(change func(*hosts.Policy)) {
+	f.Helper()
+	f.must("policy", func(at hosts.At, r *hosts.Records) hosts.Answer {
+		to := r.Policy()
+		change(&to)
+		return r.SetPolicy(at, r.Policy(), to)
+	})
+}
+
+// until waits in virtual time.
+func (f *fleet) until(limit time.Duration, what string, condition func() bool) {
+	f.Helper()
+	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.Fatalf("not within %v: %s\n%s", limit, what, f)
+		}
+	}
+}
+
+// join lets a host with an empty directory join, and starts it.
+func (f *fleet) join(name, replace string) *machine {
+	f.Helper()
+	m := f.machine(name)
+	m.id = f.must("join "+name, func(at hosts.At, r *hosts.Records) hosts.Answer {
+		return r.Join(at, hosts.Join{Cluster: "c", Name: name, Incarnation: m.incarnation, Addresses: m.addresses(),
+			Level: level.Newest, Trusted: true, Replace: replace, Grace: 1000})
+	})
+	f.mu.Lock()
+	f.hosts[m.id] = m
+	f.mu.Unlock()
+	m.start()
+	return m
+}
+
+// atRest reports whether the governor has nothing to do and waits for nothing.
+func (f *fleet) atRest() bool {
+	m := f.leader(hosts.Meta)
+	if m == nil || m.down() {
+		return false
+	}
+	reasons, err := m.executor.Why()
+	return err == nil && len(reasons) == 0
+}
+
+// settle waits until all is as it should be, and stays so.
+func (f *fleet) settle() {
+	f.Helper()
+	for still := 0; still < 30; still++ {
+		if !f.atRest() {
+			still = 0
+		}
+		f.until(20*time.Minute, "the governor comes to rest", f.atRest)
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// voters are the names of the hosts that vote in each shard: one text where it is the same for all.
+func (f *fleet) voters() string {
+	texts := map[string]bool{}
+	for _, id := range f.shards {
+		var names []string
+		for _, m := range f.net.Group(memlog.GroupID(id)).Membership().Members {
+			name := f.host(m.Host).name
+			if !m.Voter {
+				name = "(" + name + ")"
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		texts[fmt.Sprint(names)] = true
+	}
+	return fmt.Sprint(slices.Sorted(maps.Keys(texts)))
+}
+
+func (f *fleet) wantVoters(want string) {
+	f.Helper()
+	if got := f.voters(); got != "["+want+"]" {
+		f.Errorf("members %s, want %s\n%s", got, want, f)
+	}
+}
+
+func (f *fleet) violated(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = append(f.broken, fmt.Sprintf(format, args...))
+}
+
+// String is for people who look for what went wrong.
+func (f *fleet) String() string {
+	text := fmt.Sprintf("at %v\n", time.Since(f.began))
+	r := f.records()
+	for _, h := range r.Hosts() {
+		text += fmt.Sprintf("host %d %s: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Current.Variant, h.Current.Epoch,
+			h.Target.Variant, h.Target.Epoch, h.Target.Reason)
+	}
+	for _, id := range f.shards {
+		g := f.net.Group(memlog.GroupID(id))
+		text += fmt.Sprintf("%s%+v\non record %+v\n", g, g.Membership(), r.Shard(id))
+	}
+	if m := f.leader(hosts.Meta); m != nil && m.executor != nil {
+		why, err := m.executor.Why()
+		text += fmt.Sprintf("why: %+v %v\n", why, err)
+	}
+	return text
+}
+
+// metaState is what the meta shard holds at one host.
+type metaState struct {
+	records    *hosts.Records
+	plan       *plan.Plan[governor.Action]
+	now        uint64
+	term, base uint64
+}
+
+// metaCommand is a command on its way through the log, which has its number.
+type metaCommand struct {
+	now  uint64
+	term uint64 // of the leader that proposed it
+	run  func(hosts.At, *metaState) error
+	at   *machine
+	done chan error
+}
+
+// metaMachine is the state machine of the meta shard at one host.
+type metaMachine struct {
+	host *machine
+	mu   sync.Mutex
+	metaState
+}
+
+// Apply implements shard.StateMachine.
+func (m *metaMachine) Apply(entries []shard.Entry) error {
+	for _, e := range entries {
+		f := m.host.fleet
+		f.mu.Lock()
+		c := f.commands[binary.LittleEndian.Uint64(e.Data)]
+		f.mu.Unlock()
+		m.mu.Lock()
+		m.now = max(m.now, c.now)
+		if c.term > m.term {
+			m.term, m.base = c.term, m.now
+		}
+		var err error
+		if c.term == m.term && c.run != nil {
+			err = c.run(hosts.At{Now: m.now, Term: m.term, Level: level.Newest}, &m.metaState)
+		} else if c.run != nil {
+			err = errors.New("the term is over")
+		}
+		m.mu.Unlock()
+		if c.at == m.host && c.done != nil {
+			c.done <- err
+		}
+	}
+	return nil
+}
+
+// LeadershipChanged implements shard.StateMachine.
+func (m *metaMachine) LeadershipChanged(shard.Leadership) { m.host.wake() }
+
+// PrepareSnapshot implements shard.StateMachine: the logs of these tests are never cut.
+func (*metaMachine) PrepareSnapshot() (shard.Snapshot, error) { return nil, errors.ErrUnsupported }
+
+// Restore implements shard.StateMachine.
+func (*metaMachine) Restore(io.Reader) error { return errors.ErrUnsupported }
+
+// dataMachine is that of a data shard.
+type dataMachine struct{}
+
+func (dataMachine) Apply([]shard.Entry) error                { return nil }
+func (dataMachine) LeadershipChanged(shard.Leadership)       {}
+func (dataMachine) PrepareSnapshot() (shard.Snapshot, error) { return nil, errors.ErrUnsupported }
+func (dataMachine) Restore(io.Reader) error                  { return errors.ErrUnsupported }
+
+var quiet = slog.New(slog.DiscardHandler)

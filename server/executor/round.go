@@ -1,0 +1,144 @@
+package executor
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// round goes on with the plan as far as it can without waiting for a host. It reports whether the reports are there
+// that decisions need.
+func (t *term) round(ctx context.Context) bool {
+	s := t.e.config.Meta.State()
+	t.follow(ctx, s.Records, len(s.Plan.Steps()) > 0)
+	if !t.heard() {
+		return false
+	}
+	for range maxInRound {
+		v, ok := t.look()
+		if !ok || !t.lasts(ctx) || !t.advance(ctx, v) {
+			break
+		}
+	}
+	return true
+}
+
+// advance proposes one thing, the first that there is, and reports whether it was carried out: then there may be another
+// one.
+func (t *term) advance(ctx context.Context, v governor.View) bool {
+	for _, s := range v.Seen.Shards {
+		on := v.State.Shard(s.Shard)
+		if s.Leader != 0 && s.Age < millis(reportLife) && s.Change > on.Change {
+			return t.known(ctx, v.State, s.Shard)
+		}
+	}
+	t.startReplicas(ctx, v)
+	t.forgetActs(v.Plan)
+	steps := v.Plan.Steps()
+	for i := range steps {
+		if t.work(ctx, v, &steps[i]) {
+			return true
+		}
+	}
+	d := t.e.planner.Next(v)
+	t.setWake(v, &d)
+	if d.Step == nil {
+		return false
+	}
+	return t.propose(ctx, Command{Verb: VerbBegin, Term: t.number, Revision: d.Revision, Proposal: *d.Step}) == nil
+}
+
+// setWake notes when time alone may change the decision, or end the wait of a step.
+func (t *term) setWake(v governor.View, d *plan.Decision[governor.Action]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wakeAt = time.Time{}
+	if d.Wake > v.Now {
+		t.wakeAt = time.Now().Add(time.Duration(d.Wake-v.Now) * time.Millisecond)
+	}
+}
+
+// known puts the membership of a shard on record, as its leader has read it.
+func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bool {
+	t.mu.Lock()
+	best := t.best(id, r)
+	t.mu.Unlock()
+	if best == nil {
+		return false
+	}
+	c := Command{Verb: VerbKnown, Term: t.number, Shard: id, Change: best.Change}
+	for _, m := range best.members {
+		role := hosts.RoleLearner
+		if m.Voter {
+			role = hosts.RoleVoter
+		}
+		c.Members = append(c.Members, hosts.Member{Replica: m.ReplicaID, Role: role})
+	}
+	return t.propose(ctx, c) == nil
+}
+
+// startReplicas has hosts start the replicas that were added on them and do not run. It is no step: it is asked for
+// again until the host reports that they run.
+func (t *term) startReplicas(ctx context.Context, v governor.View) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	running, wanted := make(map[hold]bool), make(map[hold]bool)
+	now := time.Now()
+	for _, w := range t.watches {
+		if r := t.current(w, v.State, now); r != nil {
+			for _, h := range r.held {
+				running[h] = true
+			}
+		}
+	}
+	for _, s := range v.State.Shards() {
+		for i := range s.Replicas {
+			p := &s.Replicas[i]
+			h := v.State.Host(p.Host)
+			key := hold{s.ID, p.ID}
+			if !p.Joined || !p.Member() || h == nil || !h.Living() || running[key] {
+				continue
+			}
+			if wanted[key] = true; t.mayStart(v.State, h, key, now) {
+				t.startReplica(ctx, h, key)
+			}
+		}
+	}
+	maps.DeleteFunc(t.holds, func(key hold, a *act) bool { return !a.running && !wanted[key] })
+}
+
+// mayStart reports whether a host answers, and is not being asked or was only just.
+func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time) bool {
+	w, last := t.watches[h.ID], t.holds[key]
+	switch {
+	case w == nil || t.current(w, r, now) == nil:
+		return false
+	case last != nil:
+		return !last.running && w.asked.After(last.ended)
+	}
+	return len(t.holds) < maxHolds
+}
+
+func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold) {
+	doing := &act{running: true}
+	t.holds[key] = doing
+	t.calls.Go(func() {
+		err := t.effect(ctx, h.ID, &protocol.StepEffect{Effect: protocol.EffectHold, ShardID: uint64(key.shard),
+			ReplicaID: key.replica, HostID: uint64(h.ID), Incarnation: h.Incarnation[:]})
+		if err != nil && ctx.Err() == nil {
+			t.e.config.Log.Warn("a host does not start a replica", "host", h.Name, "shard", uint64(key.shard),
+				"replica", key.replica, "err", err)
+		}
+		t.mu.Lock()
+		doing.running, doing.ended = false, time.Now()
+		if w := t.watches[h.ID]; w != nil {
+			w.ask()
+		}
+		t.mu.Unlock()
+	})
+}

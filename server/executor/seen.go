@@ -1,0 +1,134 @@
+package executor
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// taken is how far a host has taken the entries of the meta shard, and since when no farther.
+type taken struct {
+	index uint64
+	since time.Time
+	// whole is set once it had all of them: before that it is filled, and not stuck.
+	whole bool
+}
+
+// told is a shard as the best of the reports has it.
+type told struct {
+	led
+	leader shard.HostID
+	asked  time.Time
+}
+
+// see makes of the reports what the governor sees.
+func (t *term) see(s *State, now time.Time) *governor.Seen {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	seen := &governor.Seen{Self: t.e.config.Self, Began: s.Began}
+	for _, id := range slices.Sorted(maps.Keys(t.watches)) {
+		w, shown := t.watches[id], governor.HostSeen{Host: id}
+		age := millis(now.Sub(w.asked))
+		if w.answered(s.Records) {
+			shown.Tried, shown.SilentFor = true, age
+		}
+		if r := t.current(w, s.Records, now); r != nil && r.fresh {
+			shown.FreshFor, shown.Barrier = max(1, r.freshFor), r.barrier+age
+		}
+		seen.Hosts = append(seen.Hosts, shown)
+	}
+	for _, on := range s.Records.Shards() {
+		seen.Shards = append(seen.Shards, t.shardSeen(on.ID, s.Records, now))
+	}
+	t.judgeTraffic(seen, s.Records, now)
+	return seen
+}
+
+// answered reports whether there is a report of the host: one of another data directory than that on record is none.
+func (w *watch) answered(r *hosts.Records) bool {
+	h := r.Host(w.host)
+	return w.report != nil && h != nil && h.Incarnation == w.report.incarnation
+}
+
+// current returns what a host says of itself, nil where that is too old. The caller holds the lock, here and below.
+func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
+	if !w.answered(r) || now.Sub(w.asked) >= reportLife {
+		return nil
+	}
+	return w.report
+}
+
+// best returns the report of the shard's leader, of the highest term where several say that they are: nil where none
+// does.
+func (t *term) best(id hosts.ShardID, r *hosts.Records) *told {
+	var best *told
+	for _, host := range slices.Sorted(maps.Keys(t.watches)) {
+		w := t.watches[host]
+		if !w.answered(r) {
+			continue
+		}
+		for _, l := range w.report.led {
+			if l.ID == uint64(id) && (best == nil || l.Term > best.Term) {
+				best = &told{led: l, leader: host, asked: w.asked}
+			}
+		}
+	}
+	return best
+}
+
+func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) governor.ShardSeen {
+	shown := governor.ShardSeen{Shard: id}
+	best := t.best(id, r)
+	if best == nil {
+		for _, w := range t.watches { // one that does not answer may lead it
+			if t.current(w, r, now) == nil {
+				shown.Age = millis(reportLife)
+			}
+		}
+		return shown
+	}
+	age := millis(now.Sub(best.asked))
+	shown.Leader, shown.LedFor, shown.Age, shown.Change = best.leader, best.LedMillis+age, age, best.Change
+	for _, m := range best.members {
+		shown.Replicas = append(shown.Replicas, governor.ReplicaSeen{ID: m.ReplicaID, Index: m.Index,
+			BehindFor: m.BehindMillis, Percent: m.SnapshotPercent, Rate: m.SnapshotRate})
+	}
+	return shown
+}
+
+// judgeTraffic takes from this host's own report of the meta shard which hosts are heard, and which are stuck. One that
+// has no replica of it is heard where it answers calls.
+func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time) {
+	best := t.best(hosts.Meta, r)
+	if best == nil || best.leader != t.e.config.Self {
+		return
+	}
+	age := millis(now.Sub(best.asked))
+	for _, m := range best.members {
+		p := r.Shard(hosts.Meta).Replica(m.ReplicaID)
+		if p == nil {
+			continue
+		}
+		i, found := slices.BinarySearchFunc(seen.Hosts, p.Host,
+			func(h governor.HostSeen, id shard.HostID) int { return cmp.Compare(h.Host, id) })
+		if !found {
+			continue
+		}
+		h := &seen.Hosts[i]
+		h.Tried, h.SilentFor = m.Tried, m.SilentMillis+age
+		last := t.taken[p.Host]
+		if last.since.IsZero() || m.Index != last.index {
+			last.index, last.since = m.Index, now
+		}
+		last.whole = last.whole || m.BehindMillis == 0
+		t.taken[p.Host] = last
+		if last.whole && m.BehindMillis > 0 && m.SnapshotPercent == 0 {
+			h.StuckFor = min(m.BehindMillis, millis(now.Sub(last.since)))
+		}
+	}
+}

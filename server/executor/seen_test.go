@@ -1,0 +1,162 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// TestLagIsHowLongAgoALeaderHadNoMore: by what was noted; what is below all notes lags for an unknown time.
+func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
+	start := time.Now()
+	k := &track{}
+	for i := range 10 {
+		k.note(uint64(100+10*i), start.Add(time.Duration(i)*sampleEvery))
+	}
+	k.note(190, start.Add(20*sampleEvery))
+	now := start.Add(21 * sampleEvery)
+	for index, want := range map[uint64]time.Duration{190: 0, 250: 0, 189: 13 * sampleEvery, 180: 13 * sampleEvery,
+		100: 21 * sampleEvery, 99: unknownBehind} {
+		if got := k.behind(index, now); got != want {
+			t.Errorf("index %d lags for %v, want %v", index, got, want)
+		}
+	}
+	if (&track{}).behind(5, now) != unknownBehind {
+		t.Error("a leader that has noted nothing takes a replica for up to date")
+	}
+	for i := range 3 * samples {
+		k.note(uint64(1000+i), now)
+	}
+	if len(k.notes) > samples {
+		t.Errorf("%d notes are kept", len(k.notes))
+	}
+}
+
+// TestIdleClusterFailsNobody: an entry after a long silence makes no host a stuck one.
+func TestIdleClusterFailsNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		time.Sleep(10 * time.Minute)
+		f.policy(func(p *hosts.Policy) { p.Copies = 3 })
+		time.Sleep(time.Minute)
+		for _, h := range f.records().Hosts() {
+			if !h.Online() || h.Failures != 0 {
+				t.Errorf("host %s has failed %d times", h.Name, h.Failures)
+			}
+		}
+	})
+}
+
+// TestHostThatHangsIsOffline: it fails, and returns by itself.
+func TestHostThatHangsIsOffline(t *testing.T) {
+	for name, hang := range map[string]struct {
+		begin, end func(f *fleet, h shard.HostID)
+		reason     hosts.Reason
+	}{
+		"its process is stopped": {func(f *fleet, h shard.HostID) { f.net.Pause(h) },
+			func(f *fleet, h shard.HostID) { f.net.Resume(h) }, hosts.ReasonSilent},
+		"it is cut off": {func(f *fleet, h shard.HostID) { f.net.Isolate(h) },
+			func(f *fleet, h shard.HostID) { f.net.HealAll() }, hosts.ReasonSilent},
+		"it takes no entries": {func(f *fleet, h shard.HostID) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.progress = func(id hosts.ShardID, p *shard.Progress) {
+				if id == hosts.Meta && p.Replica == uint64(h) {
+					p.Index = 5
+				}
+			}
+		}, func(f *fleet, _ shard.HostID) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.progress = nil
+		}, hosts.ReasonStuck},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				f := newFleet(t, "a", "b", "c")
+				f.settle()
+				hung := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[f.leader(hosts.Meta).name])
+				hang.begin(f, hung.id)
+				f.policy(func(p *hosts.Policy) { p.Copies = 3 })
+				f.until(20*time.Second, "it has failed", func() bool {
+					h := f.records().Host(hung.id)
+					return h.Target.Reason == hang.reason && h.Current.Variant == protocol.HostOffline
+				})
+				hang.end(f, hung.id)
+				f.settle()
+				if h := f.records().Host(hung.id); !h.Online() || h.Failures != 1 {
+					t.Errorf("%v, failed %d times", h.Target, h.Failures)
+				}
+			})
+		})
+	}
+}
+
+// TestLearnerThatIsFilledIsNotStuck: it takes no entry while it gets a snapshot, and that is said.
+func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		f.settle()
+		f.mu.Lock()
+		f.progress = func(id hosts.ShardID, p *shard.Progress) {
+			if p.Replica >= 1024 && f.host(3) != nil {
+				p.Index = 0
+				if id == hosts.Meta && time.Since(f.began) < 2*time.Minute {
+					p.Percent, p.Rate = 41, 12_000_000
+				}
+			}
+		}
+		f.mu.Unlock()
+		f.join("c", "")
+		time.Sleep(time.Minute)
+		why, err := f.leader(hosts.Meta).executor.Why()
+		if text := fmt.Sprint(why); err != nil || !strings.Contains(text, "shard 0: adding c waits for its snapshot, "+
+			"41 %, 12000000 bytes/s") {
+			t.Errorf("%s, %v", text, err)
+		}
+		time.Sleep(2 * time.Minute)
+		if h := f.records().Named("c"); h.Failures != 0 {
+			t.Errorf("c has failed: %v", h.Target)
+		}
+	})
+}
+
+// TestQuestionsAreAnsweredByTheGovernor: a dry run, open steps, reasons and redundancy, and only at one host.
+func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.settle()
+		m := f.leader(hosts.Meta)
+		for _, other := range f.all() {
+			if _, err := other.executor.Why(); (other == m) == errors.Is(err, ErrNotGoverning) {
+				t.Errorf("%s governs: %t; it answers %v", other.name, other == m, err)
+			}
+		}
+		list, err := m.executor.Redundancies()
+		if err != nil || len(list) != 3 || list[1].Live != 3 || list[1].Tolerated != 1 {
+			t.Errorf("%+v, %v", list, err)
+		}
+		f.gate = func(_ *machine, act string, over bool) { // effects hang
+			if strings.HasPrefix(act, "effect") || strings.HasPrefix(act, "add") {
+				<-f.ctx.Done()
+			}
+		}
+		f.join("d", "")
+		f.until(10*time.Second, "a step is open", func() bool {
+			steps, err := m.executor.Steps()
+			return err == nil && len(steps) == 1 && steps[0].Text == "shard 0: adding d as a learner, replica 1024"
+		})
+		forecast, texts, err := m.executor.Plan()
+		if err != nil || len(forecast.Steps) < 4 || texts[0] != "shard 0: adding d as a learner, replica 1024" ||
+			!strings.Contains(fmt.Sprint(texts), "shard 2: adding d as a learner") {
+			t.Errorf("%v, %v", texts, err)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// step is an open step of the plan.
+type step = plan.Step[governor.Action]
+
+// work goes on with one open step. It reports whether a command was carried out for it.
+func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
+	t.mu.Lock()
+	last := t.acts[s.ID]
+	busy := last != nil && last.running
+	t.mu.Unlock()
+	if busy {
+		return false
+	}
+	advice, phase := t.e.planner.Assess(v, s.ID)
+	c := Command{Act: s.Act(t.number), Phase: phase}
+	switch advice {
+	case plan.Finish:
+		c.Verb = VerbDone
+	case plan.Drop:
+		c.Verb = VerbDrop
+	case plan.Report:
+		c.Verb = VerbProgress
+	case plan.Perform:
+		if last != nil && !t.seenSince(v, s, last.ended) {
+			return false
+		}
+		return t.perform(ctx, v, s)
+	default:
+		return false
+	}
+	return t.propose(ctx, c) == nil
+}
+
+// seenSince reports whether what a step changes was looked at after a moment: an act is not repeated before.
+func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
+	switch s.Kind {
+	case governor.KindClear, governor.KindFail, governor.KindReach:
+		return time.Since(moment) >= reportEvery
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	best := t.best(s.Payload.Shard, v.State)
+	return best != nil && best.asked.After(moment)
+}
+
+// perform begins what a step asks for. Commands are proposed at once, effects are left to a goroutine.
+func (t *term) perform(ctx context.Context, v governor.View, s *step) bool {
+	switch s.Kind {
+	case governor.KindFail:
+		return t.state(ctx, s, VerbFail)
+	case governor.KindReach:
+		return t.state(ctx, s, VerbReach)
+	}
+	to, m := t.effectOf(v, s)
+	if to == 0 {
+		return false
+	}
+	doing := &act{running: true}
+	t.mu.Lock()
+	t.acts[s.ID] = doing
+	t.mu.Unlock()
+	asked := *s
+	h := v.State.Host(s.Payload.Host)
+	t.calls.Go(func() {
+		err := t.effect(ctx, to, m)
+		if err == nil && asked.Kind == governor.KindClear {
+			err = t.propose(ctx, Command{Verb: VerbCleared, Shard: asked.Payload.Shard,
+				Replica: asked.Payload.Replica, Incarnation: h.Incarnation})
+		}
+		t.ended(ctx, &asked, doing, err)
+	})
+	return false
+}
+
+// state proposes a change of a host's state.
+func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
+	doing := &act{}
+	t.mu.Lock()
+	t.acts[s.ID] = doing
+	t.mu.Unlock()
+	err := t.propose(ctx, Command{Verb: verb, Term: t.number, Action: s.Payload})
+	t.ended(ctx, s, doing, err)
+	return err == nil
+}
+
+// effectOf returns what a step asks for, and of whom: of the leader of its shard, or of the host that is to delete a
+// replica. It is nobody where that is not known.
+func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepEffect) {
+	a := &s.Payload
+	m = &protocol.StepEffect{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
+		ReplicaID: a.Replica, HostID: uint64(a.Host), Change: a.Change}
+	h := v.State.Host(a.Host)
+	if h != nil {
+		m.Incarnation = h.Incarnation[:]
+	}
+	switch {
+	case s.Kind == governor.KindClear && h == nil, s.Kind == governor.KindAdd && h == nil:
+		return 0, nil
+	case s.Kind == governor.KindClear:
+		return a.Host, m
+	case s.Kind == governor.KindTransfer:
+		return a.From, m
+	}
+	for _, on := range v.Seen.Shards {
+		if on.Shard == a.Shard {
+			to = on.Leader
+		}
+	}
+	return to, m
+}
+
+// ended notes the end of an act. Unless it was only late, an error is put on record: the step waits, and by then what it
+// is about was read anew.
+func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
+	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
+	if err != nil && !late && ctx.Err() == nil {
+		t.e.config.Log.Warn("a step has failed", "step", uint64(s.ID), "err", err)
+		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // else it is tried again
+	}
+	t.mu.Lock()
+	doing.running, doing.ended = false, time.Now()
+	for _, w := range t.watches {
+		w.ask()
+	}
+	t.mu.Unlock()
+	t.e.Wake()
+}
+
+// forgetActs forgets what was done for steps that are over.
+func (t *term) forgetActs(p *plan.Plan[governor.Action]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, a := range t.acts {
+		if p.Step(id) == nil && !a.running {
+			delete(t.acts, id)
+		}
+	}
+}

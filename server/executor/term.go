@@ -1,0 +1,104 @@
+package executor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// term is the time for which one host leads the meta shard, and what its executor has under way. A round runs on one
+// goroutine; reports and effects come from others.
+type term struct {
+	e      *Executor
+	number uint64
+	// calls are the goroutines of watches and effects. They end with the term's context.
+	calls sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	watches map[shard.HostID]*watch
+	acts    map[plan.ID]*act
+	holds   map[hold]*act
+	taken   map[shard.HostID]taken
+	wakeAt  time.Time // when time alone may change what is to be done; zero for never
+}
+
+// act is what is, or was, done for a step.
+type act struct {
+	running bool
+	ended   time.Time
+}
+
+// hold is a replica that its host is asked to start.
+type hold struct {
+	shard   hosts.ShardID
+	replica uint64
+}
+
+func newTerm(e *Executor, number uint64) *term {
+	return &term{e: e, number: number, watches: make(map[shard.HostID]*watch), acts: make(map[plan.ID]*act),
+		holds: make(map[hold]*act), taken: make(map[shard.HostID]taken)}
+}
+
+// lasts reports whether this host still leads the meta shard in the term, as far as it knows.
+func (t *term) lasts(ctx context.Context) bool {
+	return ctx.Err() == nil && t.e.config.Meta.Leadership() == shard.Leadership{Leader: t.e.config.Self, Term: t.number}
+}
+
+// begin waits until this host has applied all that was committed in earlier terms, and its own has begun.
+func (t *term) begin(ctx context.Context) bool {
+	for t.lasts(ctx) {
+		within, cancel := context.WithTimeout(ctx, proposeWithin)
+		err := t.e.config.Meta.Barrier(within)
+		cancel()
+		if err == nil && t.e.config.Meta.State().Term == t.number {
+			return true
+		}
+		t.e.rest(ctx, busyEvery)
+	}
+	return false
+}
+
+// look returns a view of what is recorded and seen now. It is false where the term is over by the records.
+func (t *term) look() (v governor.View, ok bool) {
+	s := t.e.config.Meta.State()
+	if s.Term != t.number {
+		return v, false
+	}
+	return governor.View{State: s.Records, Plan: s.Plan, Now: s.Now, Seen: t.see(&s, time.Now())}, true
+}
+
+// propose has a command of the term carried out.
+func (t *term) propose(ctx context.Context, c Command) error {
+	ctx, cancel := context.WithTimeout(ctx, proposeWithin)
+	defer cancel()
+	err := t.e.config.Meta.Propose(ctx, c)
+	if err != nil && ctx.Err() == nil {
+		t.e.config.Log.Debug("a command of the governor was not carried out", "verb", uint8(c.Verb), "err", err)
+	}
+	return err
+}
+
+// pause is how long the executor may rest.
+func (t *term) pause() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wakeAt.IsZero() {
+		return lookEvery
+	}
+	return min(lookEvery, max(time.Until(t.wakeAt), 0)+time.Millisecond)
+}
+
+// effect has a host carry out an effect.
+func (t *term) effect(ctx context.Context, to shard.HostID, m *protocol.StepEffect) error {
+	ctx, cancel := context.WithTimeout(ctx, effectWithin)
+	defer cancel()
+	m.Term = t.number
+	_, err := t.e.ask(ctx, to, m)
+	return err
+}

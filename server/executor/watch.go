@@ -1,0 +1,143 @@
+package executor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// watch asks one host for reports, on a goroutine of its own: a host that is not there delays nothing but that. The
+// term's lock guards all fields but the first three.
+type watch struct {
+	host shard.HostID
+	stop context.CancelFunc
+	poke chan struct{}
+
+	tried  bool      // the first question has ended, with a report or without
+	asked  time.Time // when the question was asked that the report answers
+	report *report   // nil before the first
+	busy   bool      // a step is open: reports are asked for more often
+}
+
+// report is what a host has answered.
+type report struct {
+	incarnation hosts.Incarnation
+	fresh       bool
+	freshFor    uint64
+	barrier     uint64
+	led         []led
+	held        []hold
+}
+
+// led is a shard as its leader sees it.
+type led struct {
+	protocol.LedShard
+	members []protocol.ShardMember
+}
+
+// follow has a watch on every host that may still answer for anything, and on no other.
+func (t *term) follow(ctx context.Context, r *hosts.Records, busy bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, w := range t.watches {
+		if h := r.Host(id); h == nil || h.Current.Variant == protocol.HostExpelled {
+			w.stop()
+			delete(t.watches, id)
+		} else if w.busy = busy; busy {
+			w.ask()
+		}
+	}
+	for _, h := range r.Hosts() {
+		if h.Current.Variant == protocol.HostExpelled || t.watches[h.ID] != nil {
+			continue
+		}
+		within, stop := context.WithCancel(ctx)
+		w := &watch{host: h.ID, stop: stop, poke: make(chan struct{}, 1), busy: busy}
+		t.watches[h.ID] = w
+		t.calls.Go(func() { t.watch(within, w) })
+	}
+}
+
+// ask has the watch ask soon, unless it is asking.
+func (w *watch) ask() {
+	select {
+	case w.poke <- struct{}{}:
+	default:
+	}
+}
+
+// watch asks a host until the context ends.
+func (t *term) watch(ctx context.Context, w *watch) {
+	for ctx.Err() == nil {
+		asked := time.Now()
+		r, err := t.readReport(ctx, w.host)
+		t.mu.Lock()
+		w.tried = true
+		if err == nil {
+			w.asked, w.report = asked, r
+		}
+		t.mu.Unlock()
+		t.e.Wake()
+		w.rest(ctx, t)
+	}
+}
+
+// rest waits until the next question is due: reportEvery after the last one, or busyEvery while it is asked for more.
+func (w *watch) rest(ctx context.Context, t *term) {
+	least := time.NewTimer(busyEvery)
+	defer least.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-least.C:
+	}
+	t.mu.Lock()
+	busy := w.busy
+	t.mu.Unlock()
+	if busy {
+		return
+	}
+	most := time.NewTimer(reportEvery - busyEvery)
+	defer most.Stop()
+	select {
+	case <-ctx.Done():
+	case <-w.poke:
+	case <-most.C:
+	}
+}
+
+func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
+	defer cancel()
+	question := &protocol.ShardReport{Term: t.number, GovernorHostID: uint64(t.e.config.Self)}
+	answer, err := t.e.ask(ctx, host, question)
+	if err != nil {
+		return nil, err
+	}
+	m := &answer.ShardReport
+	r := &report{fresh: m.Fresh, freshFor: m.FreshMillis, barrier: m.BarrierMillis}
+	copy(r.incarnation[:], m.Incarnation)
+	for s := range m.Led.All() {
+		r.led = append(r.led, led{LedShard: s, members: slices.Collect(s.Members.All())})
+	}
+	for h := range m.Held.All() {
+		r.held = append(r.held, hold{hosts.ShardID(h.ShardID), h.ReplicaID})
+	}
+	return r, nil
+}
+
+// heard reports whether every host that is watched was asked once, so that what nobody answers is not there.
+func (t *term) heard() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.watches {
+		if !w.tried {
+			return false
+		}
+	}
+	return true
+}
