@@ -5,13 +5,15 @@ LIGHT := client/discovery/grpcresolver
 HEAVY := bench
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
-# How long `make soak` and `make chaos` run.
+# How long `make soak`, `make chaos` and `make disk` run.
 DURATION ?= 10m
 # What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all.
 SEED ?= 0
 ACT ?= 0
+# How many semaphores the host of `make start` has.
+OBJECTS ?= 1000000
 
-.PHONY: list run test check race fuzz fuzz-short bench bench-peers engine soak chaos
+.PHONY: list run test check race fuzz fuzz-short bench bench-peers engine soak chaos disk start
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -59,3 +61,9 @@ soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v
+
+disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV
+	$(GO) test ./test/survival -run '^TestTheDiskOfFewLargeObjects$$' -disk $(DURATION) -count 1 -timeout 0 -v
+
+start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a kill -9 until it serves, five times
+	$(GO) test ./test/survival -run '^TestTheStartAfterAKill$$' -objects $(OBJECTS) -count 1 -timeout 0 -v

@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/lni/dragonboat/v4/config"
@@ -29,7 +30,7 @@ func systemDisk() *disk { return &disk{FS: vfs.Default, openData: direct.Open} }
 
 // store returns what opens the log store of a host.
 func (d *disk) store(c Config) *storeFactory {
-	return &storeFactory{Factory: logdb.Factory{
+	return &storeFactory{disk: d.FS, Factory: logdb.Factory{
 		Disk: wal.Disk{FS: d.FS, OpenData: d.openData}, SegmentBytes: d.segmentBytes,
 		Existing: c.Used, Synced: c.Synced,
 	}}
@@ -38,8 +39,9 @@ func (d *disk) store(c Config) *storeFactory {
 // storeFactory opens the log store for the engine, and keeps what the engine hides: the store, and the error.
 type storeFactory struct {
 	logdb.Factory
-	db  *logdb.DB
-	err error
+	disk vfs.FS
+	db   *logdb.DB
+	err  error
 }
 
 // Create implements config.LogDBFactory.
@@ -48,7 +50,25 @@ func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, d
 	if s.db, s.err = s.Open(dirs[0]); s.err != nil {
 		return nil, s.err
 	}
+	if s.err = s.findSnapshots(dirs[0]); s.err != nil {
+		return nil, errors.Join(s.err, s.db.Close())
+	}
 	return s.db, nil
+}
+
+// findSnapshots checks that the snapshots that the log names are in the directory of the engine, which stops the
+// process for one that is not, once it needs it.
+func (s *storeFactory) findSnapshots(dir string) error {
+	for _, r := range s.db.Replicas() {
+		path, there, err := namedSnapshot(s.disk, dir, &r)
+		if err != nil {
+			return fmt.Errorf("raftlog: look for %s: %w", path, err)
+		}
+		if !there {
+			return missingFile(path)
+		}
+	}
+	return nil
 }
 
 // Create implements vfs.FS.

@@ -1,15 +1,6 @@
 package raftlog
 
-import (
-	"encoding/binary"
-	"fmt"
-	"io"
-	"io/fs"
-	"path/filepath"
-	"testing"
-
-	"github.com/signalbox/signalbox/shard"
-)
+import "testing"
 
 func (g *growth) isDueNow() bool {
 	select {
@@ -98,85 +89,4 @@ func TestWhatIsKeptIsBoundedByEntriesAndByBytes(t *testing.T) {
 			t.Errorf("%v: %d points", c.keep, len(g.behind))
 		}
 	}
-}
-
-// tallying is a state machine of eight bytes: the number of its entries.
-type tallying struct {
-	entries uint64
-	applied chan struct{}
-}
-
-func (t *tallying) Apply(entries []shard.Entry) error {
-	t.entries += uint64(len(entries))
-	for range entries {
-		t.applied <- struct{}{}
-	}
-	return nil
-}
-
-func (t *tallying) PrepareSnapshot() (shard.Snapshot, error) { return tally(t.entries), nil }
-
-func (t *tallying) Restore(r io.Reader) error {
-	var b [8]byte
-	_, err := io.ReadFull(r, b[:])
-	t.entries = binary.LittleEndian.Uint64(b[:])
-	return err
-}
-
-func (*tallying) LeadershipChanged(shard.Leadership) {}
-
-// tally is a snapshot of such a machine.
-type tally uint64
-
-func (t tally) Save(w io.Writer, _ <-chan struct{}) error {
-	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(t)))
-	return err
-}
-
-func (tally) Discard() {}
-
-// directoryBytes is what a directory takes on the disk, as far as files of the engine come and go meanwhile.
-func directoryBytes(dir string) (total int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
-		}
-		if info, err := e.Info(); err == nil {
-			total += info.Size()
-		}
-		return nil
-	})
-	return total
-}
-
-// TestTheDirectoryIsBoundedInBytes: few batches are many bytes, and most of them are not needed any more.
-func TestTheDirectoryIsBoundedInBytes(t *testing.T) {
-	const batch, batches = 60_000, 600
-	m := newCluster(t, 1, func(c *Config) { c.SnapshotBytes, c.KeepBytes = 2<<20, 512<<10 })[0]
-	small := systemDisk()
-	small.segmentBytes = 1 << 20
-	host, err := open(m.config.withDefaults(), small)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.Close()
-	machine := &tallying{applied: make(chan struct{}, batches)}
-	log, err := host.Start(testShard, machine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "a leader", func() bool { return log.Leadership().Leader != 0 })
-	most := int64(0)
-	for n := range batches {
-		if err := log.Propose(make([]byte, batch), func(shard.Outcome) {}); err != nil {
-			t.Fatal(fmt.Errorf("batch %d: %w", n, err))
-		}
-		<-machine.applied
-		most = max(most, directoryBytes(m.config.DataDir))
-	}
-	// What is needed, as much again, two segments and two that are being made; and the rest of the engine's files.
-	if bound := int64(2*(2<<20+512<<10+1<<20) + 4<<20 + 1<<20); most > bound {
-		t.Errorf("%d bytes of the disk for %d of the log, want at most %d", most, batches*batch, bound)
-	}
-	t.Logf("%d bytes of the log, at most %d of the disk", batches*batch, most)
 }

@@ -101,15 +101,29 @@ func (i *Inspection) readLog(dir string) error {
 			Shard: r.Shard, Host: shard.HostID(r.Replica), Term: r.Term, Commit: r.Commit,
 			First: r.First, Last: r.Last, Snapshot: r.Snapshot,
 		})
-		if r.Snapshot == 0 {
-			continue
+		path, there, err := namedSnapshot(vfs.Default, dir, &r)
+		if err != nil {
+			return err
 		}
-		// The directory may be a copy: only what is below the engine's directory counts.
-		_, inside, ok := strings.Cut(r.SnapshotFile, filepath.Base(dir)+string(filepath.Separator))
-		path := filepath.Join(dir, inside)
-		if _, err := os.Stat(path); !ok || errors.Is(err, fs.ErrNotExist) {
+		if !there {
 			i.add(path, missingFile(path))
 		}
 	}
 	return nil
+}
+
+// namedSnapshot returns the file of the snapshot that the log names for a replica, in the directory of the engine, and
+// whether it is there. Where the log names none nothing is missing.
+func namedSnapshot(disk vfs.FS, dir string, r *logdb.ReplicaReport) (path string, there bool, err error) {
+	if r.Snapshot == 0 {
+		return "", true, nil
+	}
+	// The directory may be a copy: only what is below the engine's directory counts.
+	_, inside, ok := strings.Cut(r.SnapshotFile, filepath.Base(dir)+string(filepath.Separator))
+	path = filepath.Join(dir, inside)
+	_, err = disk.Stat(path)
+	if !ok || errors.Is(err, fs.ErrNotExist) {
+		return path, false, nil
+	}
+	return path, err == nil, err
 }

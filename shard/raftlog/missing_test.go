@@ -47,13 +47,17 @@ func refusedWithout(t *testing.T, one *member, path string) {
 }
 
 func TestAHostNamesWhatIsMissing(t *testing.T) {
-	one := openOne(t, nil)
+	one := openOne(t, fewEntries)
 	want := one.mustPropose(0, 20)
+	eventually(t, "a snapshot", func() bool { return one.host.Status()[0].SnapshotIndex > 0 })
 	one.close()
 	one.config.Used = true
 	refusedWithout(t, one, filepath.Join(one.config.DataDir, recordFile))
 	one.close()
 	refusedWithout(t, one, named(t, one.config.DataDir, isSegment)[0])
+	one.machine.awaitBatches(t, want)
+	one.close()
+	refusedWithout(t, one, named(t, one.config.DataDir, isSnapshot)[0])
 	one.machine.awaitBatches(t, want)
 }
 

@@ -137,7 +137,8 @@ func TestWithTwoFullDisksOfThreeOnlyWhatFreesRoomIsTaken(t *testing.T) {
 	c.awaitRefusal(t, hosts) // deleting so little made no room
 	disks[0].clear()
 	for n := range 50 {
-		if err := c.update(fmt.Sprint("value-", 8+n%8), data+fmt.Sprint(n)); err != nil { // asks again until it is taken
+		err := c.update(fmt.Sprint("value-", 8+n%8), data+fmt.Sprint(n)) // asks again until it is taken
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -37,15 +37,20 @@ func Inspect(disk wal.FS, dir string) (*Report, error) {
 	if len(r.Damage) > 0 {
 		return r, nil
 	}
-	for _, replica := range db.all() {
-		if !replica.forget() {
-			r.Replicas = append(r.Replicas, replica.report())
-		}
+	db.forget()
+	r.Replicas = db.Replicas()
+	return r, nil
+}
+
+// Replicas returns what the store has of each replica, by shard. It must not be called while the engine uses the store.
+func (db *DB) Replicas() (reports []ReplicaReport) {
+	for _, r := range db.all() {
+		reports = append(reports, r.report())
 	}
-	slices.SortFunc(r.Replicas, func(a, b ReplicaReport) int {
+	slices.SortFunc(reports, func(a, b ReplicaReport) int {
 		return slices.Compare([]uint64{a.Shard, a.Replica}, []uint64{b.Shard, b.Replica})
 	})
-	return r, nil
+	return reports
 }
 
 func (r *replica) report() ReplicaReport {

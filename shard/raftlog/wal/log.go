@@ -19,8 +19,10 @@ type Options struct {
 	Synced func(time.Duration)
 }
 
-// DefaultSegmentBytes is the size that segments grow to.
-const DefaultSegmentBytes = 64 << 20
+// DefaultSegmentBytes is the size that segments grow to. Of a log and the reserve beside it about five segments are not
+// needed at any time, so with larger ones a small log takes much of the disk, and with smaller ones the log goes on to
+// the next one more often, for which a few small files are synced.
+const DefaultSegmentBytes = 16 << 20
 
 func (o Options) withDefaults() Options {
 	if o.SegmentBytes == 0 {

@@ -1,0 +1,104 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var startObjects = flag.Int("objects", 0,
+	"how many semaphores TestTheStartAfterAKill makes; 0: it is skipped")
+
+// TestTheStartAfterAKill fills a host with semaphores, kills it and starts it again, five times, and says how long each
+// start took until the host served. It fails where one of the semaphores that it looks for is gone.
+func TestTheStartAfterAKill(t *testing.T) {
+	if *startObjects == 0 {
+		t.Skip("make start runs it")
+	}
+	const rounds = 5
+	dir, err := os.MkdirTemp(scratch, "start-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := process.Places(program, dir, []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &place{found[0]}
+	hosts := serveAll(t, []*place{at})
+	newNode(t, hosts, "/start", protocol.NodeConfig{})
+	began := time.Now()
+	fillWithObjects(t, hosts, *startObjects)
+	t.Logf("%d semaphores were made in %v", *startObjects, time.Since(began).Round(time.Second))
+	var took []time.Duration
+	for range rounds {
+		hosts[0].Kill()
+		u := diskUseOf(dir)
+		hosts[0] = at.serve(t)
+		took = append(took, hosts[0].awaitReady())
+		t.Logf("ready after %v; the log has %d MiB, snapshots %d MiB", took[len(took)-1].Round(time.Millisecond),
+			u.log>>20, u.snapshots>>20)
+		checkObjects(t, hosts, *startObjects)
+	}
+	slices.Sort(took)
+	t.Logf("median of %d: %v", rounds, took[rounds/2].Round(time.Millisecond))
+}
+
+func objectName(i int) string { return fmt.Sprint("object-", i) }
+
+// fillWithObjects makes semaphores, many at a time.
+func fillWithObjects(t *testing.T, hosts []*host, n int) {
+	t.Helper()
+	const clients, callers = 4, 64
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range clients {
+		c, err := start(addresses(hosts), "/start", 30*time.Second, newRecord(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.disconnect()
+		for range callers {
+			running.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					c.createPlain(objectName(i))
+				}
+			})
+		}
+	}
+	running.Wait()
+}
+
+// createPlain makes a semaphore outside of any session, unless it is there.
+func (c *client) createPlain(name string) {
+	for {
+		if status := c.tryCreate(name, ""); status == protocol.StatusSuccess || status == protocol.StatusAlreadyExists {
+			return
+		}
+	}
+}
+
+// checkObjects looks for some of them.
+func checkObjects(t *testing.T, hosts []*host, n int) {
+	t.Helper()
+	c, err := start(addresses(hosts), "/start", 30*time.Second, newRecord(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.disconnect()
+	for i := 0; i < n; i += max(1, n/100) {
+		if _, err := c.read(objectName(i)); err != nil {
+			t.Fatalf("%s: %v", objectName(i), err)
+		}
+	}
+}
