@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/certfile"
 )
 
 // certificateFiles are those of a certificate source, with the log that it writes.
@@ -52,7 +54,7 @@ func TestChangedCertificatesAreTakenWithinASecond(t *testing.T) {
 		if name := f.shown(source); name != "one" {
 			t.Errorf("%q is shown before the files are looked at again", name)
 		}
-		time.Sleep(certificateCheckInterval)
+		time.Sleep(certfile.CheckInterval)
 		if name := f.shown(source); name != "another" {
 			t.Errorf("%q is shown after the change", name)
 		}
@@ -81,7 +83,7 @@ func TestTheEndOfACertificateIsThatOfTheOneInUse(t *testing.T) {
 		if err := os.WriteFile(f.cert, []byte("nothing"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(certificateCheckInterval)
+		time.Sleep(certfile.CheckInterval)
 		if got, want := source.Expires(), second.leaf.Leaf.NotAfter; !got.Equal(want) {
 			t.Errorf("with a broken file it ends at %v, want %v: the old one stays in use", got, want)
 		}
@@ -107,7 +109,7 @@ func TestBrokenCertificatesLeaveTheOldOnesInUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 5 {
-				time.Sleep(certificateCheckInterval)
+				time.Sleep(certfile.CheckInterval)
 				if name := f.shown(source); name != "old" {
 					t.Errorf("%s: %q is shown", what, name)
 				}
@@ -117,7 +119,7 @@ func TestBrokenCertificatesLeaveTheOldOnesInUse(t *testing.T) {
 			}
 		}
 		fresh.write(t, f.cert, f.key, f.ca)
-		time.Sleep(certificateCheckInterval)
+		time.Sleep(certfile.CheckInterval)
 		if name := f.shown(source); name != "fresh" {
 			t.Errorf("%q is shown when all is well again", name)
 		}
@@ -131,7 +133,7 @@ func TestBrokenCertificatesAtTheStartAreAnError(t *testing.T) {
 		t.Errorf("missing files: %v", err)
 	}
 	localhost.write(t, f.cert, f.key, f.ca)
-	if _, err := LoadCertificates(f.cert, f.key, f.key); !errors.Is(err, ErrNoCertificate) {
+	if _, err := LoadCertificates(f.cert, f.key, f.key); !errors.Is(err, certfile.ErrNoCertificate) {
 		t.Errorf("a key in place of authorities: %v", err)
 	}
 	if _, err := LoadCertificates(f.cert, f.key, ""); err != nil {
