@@ -172,7 +172,7 @@ func readLog(d *datadir.Directory, o *directoryObject) error {
 	}
 	for _, r := range log.Replicas {
 		o.Replicas = append(o.Replicas, replicaObject{
-			r.Shard, uint64(r.Host), r.Term, r.Commit, r.First, r.Last, r.Snapshot,
+			r.Shard, r.Replica, r.Term, r.Commit, r.First, r.Last, r.Snapshot,
 		})
 	}
 	for _, p := range log.Problems {

@@ -100,8 +100,8 @@ func aboutSetting(name string, err error) error {
 // logKind is the kind of an error of opening the log.
 func logKind(err error) Kind {
 	for _, refused := range []error{
-		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrMembersChanged,
-		raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat, raftlog.ErrDamaged,
+		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrFoundersChanged,
+		raftlog.ErrOtherIncarnation, raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat, raftlog.ErrDamaged,
 	} {
 		if errors.Is(err, refused) {
 			return KindData

@@ -63,6 +63,7 @@ type Host struct {
 	logSnapshots *server.SnapshotTransfers
 	raftSecret   []byte // nil: there is none
 	raftRefused  [rafttransport.Refusals]atomic.Uint64
+	peers        *rafttransport.Transport // nil: there are no other hosts
 	raft         *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
 	core atomic.Pointer[server.Host]
@@ -103,6 +104,9 @@ func Start(o Options) (_ *Host, err error) {
 	}
 	if err := h.identify(); err != nil {
 		return nil, &Error{KindData, err}
+	}
+	if err := h.openPeers(); err != nil {
+		return nil, err
 	}
 	if err := h.openLog(); err != nil {
 		return nil, err
@@ -155,18 +159,14 @@ func (h *Host) openLog() (err error) {
 	// Both must outlast an election, which a long tick makes long.
 	timeout := max(raftlog.DefaultProposalTimeout, 4*raftlog.DefaultElectionTicks*s.RaftTick)
 	config := raftlog.Config{
-		Host: h.identity.HostID, DataDir: h.directory.LogPath(), Members: h.identity.Members(),
-		Deployment: h.identity.Deployment(), ListenAddress: s.RaftListen, Secret: h.raftSecret,
+		Host: h.identity.HostID, Incarnation: h.incarnationOf(h.identity.HostID), DataDir: h.directory.LogPath(),
+		Founders: h.founders(), Deployment: h.identity.Deployment(), Transport: h.peers,
 		Used: h.identity.Started, Damaged: h.halt,
-		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
-		Tick:    s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
+		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
 		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSyncs.Observe, Transfers: h.logSnapshots,
 		Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
-	}
-	if s.RaftTLSCert != "" {
-		config.TLS = &rafttransport.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
 	}
 	if h.options.AdjustLog != nil {
 		h.options.AdjustLog(&config)

@@ -68,7 +68,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		writeCertificate(w, "clients", h.certificates.Expires())
 	}
 	if core := h.core.Load(); core != nil {
-		if end := h.raft.CertificateExpires(); !end.IsZero() {
+		if end := h.raftCertificateExpires(); !end.IsZero() {
 			writeCertificate(w, "hosts", end)
 		}
 		core.WriteMetrics(w)

@@ -68,6 +68,7 @@ func (h *Host) close() {
 			h.log.Warn("closing the log", "error", err)
 		}
 	}
+	h.closePeers()
 	h.halting.Wait() // the log calls halt no more
 	if h.disk != nil {
 		h.disk.Close()

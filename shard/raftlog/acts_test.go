@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,15 +16,18 @@ import (
 	"time"
 
 	"github.com/lni/dragonboat/v4"
-	"github.com/lni/dragonboat/v4/statemachine"
 	"github.com/lni/dragonboat/v4/tools"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // actor is a process that does what it reads from its standard input, one act a line, and says when it is done. It is
-// killed between acts. Its arguments are a directory, the id of its host, and the addresses of all hosts.
+// killed between acts. Its arguments are a directory, the id of its host, and the addresses of all hosts, of which the
+// first is the only founder.
 type actor struct {
 	config   Config
+	network  transport.Config
+	peers    *transport.Transport
 	host     *Host
 	logs     map[uint64]shard.Log
 	machines map[uint64]*recorder
@@ -36,13 +40,19 @@ func actUntilKilled() {
 	}
 	a := &actor{
 		config: Config{
-			Host: shard.HostID(id), DataDir: os.Args[1], Members: make(map[shard.HostID]string), Deployment: 42,
+			Host: shard.HostID(id), Incarnation: incarnationOf(shard.HostID(id)), DataDir: os.Args[1],
+			Founders: foundersOf(1), Deployment: 42,
 			SnapshotEntries: 20, KeepEntries: 5, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}.withDefaults(),
 		logs: make(map[uint64]shard.Log), machines: make(map[uint64]*recorder),
 	}
+	a.network.Identity = transport.Identity{
+		Host: a.config.Host, Incarnation: a.config.Incarnation, Deployment: a.config.Deployment,
+	}
 	for i, address := range os.Args[3:] {
-		a.config.Members[shard.HostID(i+1)] = address
+		id := shard.HostID(i + 1)
+		a.network.Hosts = append(a.network.Hosts,
+			transport.Host{ID: id, Incarnation: incarnationOf(id), Address: address})
 	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -65,14 +75,15 @@ func (a *actor) do(act []string) (err error) {
 	defer cancel()
 	switch act[0] {
 	case "open":
-		a.host, err = Open(a.config)
+		err = a.open()
 	case "close":
-		err = a.host.Close()
+		err = errors.Join(a.host.Close(), a.peers.Close())
 	case "start":
 		a.machines[number(1)] = newRecorder()
 		a.logs[number(1)], err = a.host.Start(number(1), a.machines[number(1)], 1)
 	case "join":
-		err = a.join(number(1))
+		a.machines[number(1)] = newRecorder()
+		a.logs[number(1)], err = a.host.Join(number(1), joinedOn(uint64(a.config.Host)), a.machines[number(1)])
 	case "stop":
 		err = a.logs[number(1)].Close()
 	case "propose":
@@ -81,14 +92,14 @@ func (a *actor) do(act []string) (err error) {
 		}
 	case "has":
 		err = a.has(ctx, number(1), number(2))
-	case "remove":
-		err = a.host.engine.SyncRemoveData(ctx, number(1), uint64(a.config.Host))
+	case "discard":
+		err = a.host.Discard(ctx, number(1), number(2))
 	case "lacks":
-		if a.host.engine.HasNodeInfo(number(1), uint64(a.config.Host)) {
+		if a.host.engine.HasNodeInfo(number(1), number(2)) {
 			err = errors.New("it is still there")
 		}
-	case "learner", "voter":
-		err = a.add(ctx, act[0], number(1), number(2))
+	case "learner", "voter", "remove":
+		err = a.change(ctx, act[0], a.logs[number(1)].(*Log), number(2))
 	case "export":
 		err = a.export(ctx, number(1), act[2])
 	case "import":
@@ -131,40 +142,39 @@ func (a *actor) has(ctx context.Context, shardID, batches uint64) error {
 	return nil
 }
 
-// join starts a replica that the others have added as a learner, or that was started so before.
-func (a *actor) join(shardID uint64) error {
-	machine := newRecorder()
-	a.machines[shardID] = machine
-	l, err := a.host.register(shardID, a.config.memberIDs(), machine)
-	if err != nil {
+// open opens the host with its transport.
+func (a *actor) open() (err error) {
+	if a.network.Listener, err = net.Listen("tcp", a.network.Hosts[a.config.Host-1].Address); err != nil {
 		return err
 	}
-	a.logs[shardID] = l
-	replica := a.config.replicaConfig(shardID)
-	replica.IsNonVoting = true
-	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
-	known := a.host.engine.HasNodeInfo(shardID, uint64(a.config.Host))
-	if err := a.host.engine.StartConcurrentReplica(nil, !known, create, replica); err != nil {
-		return err
-	}
-	l.start()
-	return nil
+	a.peers = transport.Open(a.network)
+	a.config.Transport = a.peers
+	a.host, err = Open(a.config)
+	return err
 }
 
-// add makes another host a learner or a voter of a shard, unless it is one.
-func (a *actor) add(ctx context.Context, role string, shardID, host uint64) error {
-	address := a.config.Members[shard.HostID(host)]
+// joinedOn is the replica with which a host joins a shard.
+func joinedOn(host uint64) uint64 { return transport.FirstJoined + host }
+
+// change makes a host a learner or a voter of a shard, or removes its replica, until it is so.
+func (a *actor) change(ctx context.Context, what string, l *Log, host uint64) error {
+	replica := joinedOn(host)
 	for {
-		now, err := a.host.engine.SyncGetShardMembership(ctx, shardID)
-		if err == nil && role == "learner" && now.NonVotings[host] != "" || err == nil && now.Nodes[host] != "" {
+		m, err := l.Membership(ctx)
+		p := m.Member(replica)
+		switch {
+		case err != nil:
+		case what == "learner" && p != nil, what == "voter" && p != nil && p.Voter,
+			what == "remove" && p == nil:
 			return nil
+		case what == "learner":
+			err = l.AddLearner(ctx, replica, shard.HostID(host), incarnationOf(shard.HostID(host)), m.Change)
+		case what == "voter":
+			err = l.Promote(ctx, replica, m.Change)
+		default:
+			err = l.Remove(ctx, replica, m.Change)
 		}
-		if err == nil && role == "learner" {
-			err = a.host.engine.SyncRequestAddNonVoting(ctx, shardID, host, address, now.ConfigChangeID)
-		} else if err == nil {
-			err = a.host.engine.SyncRequestAddReplica(ctx, shardID, host, address, now.ConfigChangeID)
-		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, shard.ErrMembershipRule) {
 			return errors.Join(ctx.Err(), err)
 		}
 		time.Sleep(time.Millisecond)
@@ -213,7 +223,7 @@ func (a *actor) importFrom(dir string) error {
 	}
 	disk := systemDisk()
 	c := a.config.engineConfig(nil, nil, disk, disk.store(a.config))
-	return tools.ImportSnapshot(c, found[0], map[uint64]string{1: a.config.address()}, uint64(a.config.Host))
+	return tools.ImportSnapshot(c, found[0], map[uint64]string{1: a.config.target().String()}, uint64(a.config.Host))
 }
 
 // act is something that one of the processes is asked to do.

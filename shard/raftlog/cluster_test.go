@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 const testShard = 7
@@ -21,37 +24,96 @@ const testShard = 7
 type member struct {
 	t       testing.TB
 	config  Config
+	network transport.Config // of its transport; it has none where it has no address
+	address string
+	peers   *transport.Transport
 	host    *Host
 	log     shard.Log
 	machine *recorder
 }
 
 // newCluster returns a cluster of closed hosts on free ports of the loopback interface.
-func newCluster(t testing.TB, hosts int, change func(*Config)) []*member {
+func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 	t.Helper()
-	addresses := make(map[shard.HostID]string, hosts)
-	for id := range hosts {
-		addresses[shard.HostID(id+1)] = freeAddress(t)
-	}
+	founders, book := foundersOf(count), bookOf(t, count)
 	var members []*member
-	for _, id := range slices.Sorted(maps.Keys(addresses)) {
+	for _, id := range slices.Sorted(maps.Keys(founders)) {
 		config := Config{
-			Host: id, DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
-			Members: addresses, Deployment: 42, Logger: testLogger(t),
+			Host: id, Incarnation: founders[id], DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
+			Founders: founders, Deployment: 42, Logger: testLogger(t),
 			// A machine that is busy with other tests must not look like one that has failed.
 			ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}
-		if hosts == 1 {
+		if count == 1 {
 			config.ElectionTicks = 5 // no other host can depose it
 		}
 		if change != nil {
 			change(&config)
 		}
 		m := &member{t: t, config: config}
+		if count > 1 {
+			m.connect(book)
+		}
 		t.Cleanup(m.close)
 		members = append(members, m)
 	}
 	return members
+}
+
+// incarnationOf is that of a host whose directory was made once.
+func incarnationOf(id shard.HostID) (i hosts.Incarnation) {
+	i[0], i[len(i)-1] = byte(id), 0xff
+	return i
+}
+
+func foundersOf(count int) map[shard.HostID]hosts.Incarnation {
+	founders := make(map[shard.HostID]hosts.Incarnation, count)
+	for i := range count {
+		id := shard.HostID(i + 1)
+		founders[id] = incarnationOf(id)
+	}
+	return founders
+}
+
+// nameOf is the name of a host.
+func nameOf(id shard.HostID) string { return fmt.Sprint("host-", id) }
+
+// bookOf is an address book with free ports.
+func bookOf(t testing.TB, count int) []transport.Host {
+	var book []transport.Host
+	for id, incarnation := range foundersOf(count) {
+		book = append(book, transport.Host{ID: id, Name: nameOf(id), Incarnation: incarnation, Address: freeAddress(t)})
+	}
+	return book
+}
+
+// connect gives a host a transport when it is opened, at its address in the book.
+func (m *member) connect(book []transport.Host) {
+	c := &m.config
+	m.network = transport.Config{
+		Identity: transport.Identity{Host: c.Host, Incarnation: c.Incarnation, Deployment: c.Deployment},
+		Hosts:    book, Logger: c.Logger,
+	}
+	for _, h := range book {
+		if h.ID == c.Host {
+			m.address = h.Address
+		}
+	}
+}
+
+// listen opens the transport.
+func (m *member) listen() {
+	m.t.Helper()
+	if m.address == "" {
+		return
+	}
+	listener, err := net.Listen("tcp", m.address)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.network.Listener = listener
+	m.peers = transport.Open(m.network)
+	m.config.Transport = m.peers
 }
 
 func testLogger(t testing.TB) *slog.Logger {
@@ -84,6 +146,7 @@ func (m *member) open() { m.openWith(newRecorder()) }
 
 func (m *member) openWith(machine *recorder) {
 	m.t.Helper()
+	m.listen()
 	host, err := Open(m.config)
 	if err != nil {
 		m.t.Fatal(err)
@@ -107,6 +170,9 @@ func (m *member) close() {
 	}
 	m.host.Close()
 	m.host = nil
+	if m.peers != nil {
+		m.peers.Close()
+	}
 	m.machine.closed.Store(true)
 	m.machine.check(m.t)
 }

@@ -4,18 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Defaults of a Config. DESIGN.md has the figures behind them.
 const (
-	// DefaultAddress is where a host that has no other members listens.
-	DefaultAddress = "127.0.0.1:7421"
 	// DefaultTick is the unit that elections and heartbeats are counted in.
 	DefaultTick = 20 * time.Millisecond
 	// DefaultElectionTicks makes a follower that heard of no leader wait 300 to 600 ms.
@@ -43,9 +43,10 @@ const (
 
 // Limits of a Config.
 const (
-	MaxHosts   = transport.MaxHosts
-	MaxHostID  = math.MaxUint32
-	MaxWorkers = 16
+	// MaxFounders is how many hosts a cluster may begin with.
+	MaxFounders = 31
+	MaxHostID   = math.MaxUint32
+	MaxWorkers  = 16
 	// MinSecretBytes is the shortest secret: from a recorded handshake a shorter one could be guessed.
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed.
@@ -58,32 +59,27 @@ const (
 // ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
 
-// Config is what a host needs to take part in its shards' logs. Host and DataDir have no default.
+// Config is what a host needs to take part in its shards' logs. Host, Incarnation and DataDir have no default.
 type Config struct {
 	// Host is this host's id, 1 to MaxHostID. It never changes and is never given to another host.
 	Host shard.HostID
-	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this host, this cluster,
-	// this address and this machine's host name from then on.
+	// Incarnation was drawn when DataDir was made. A host with another one is another host.
+	Incarnation hosts.Incarnation
+	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this incarnation and this
+	// machine's host name from then on.
 	DataDir string
 	// Used says that a host was opened on DataDir before: without its record the directory is damaged.
 	Used bool
-	// Members are all hosts, this one among them, with the addresses (host:port) at which they reach
-	// each other. The addresses become part of the replicated log, so give names that last. Default:
-	// this host alone, at DefaultAddress.
-	Members map[shard.HostID]string
+	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. They are part of the
+	// replicated log. A host that is not among them has joined later. Default: this host alone.
+	Founders map[shard.HostID]hosts.Incarnation
 	// Deployment is derived from the cluster's id: hosts of different deployments refuse each other's
-	// messages, which keeps mistakes apart but no attackers. Not zero where there are other members.
+	// messages, which keeps mistakes apart but no attackers. Not zero where there are other hosts.
 	Deployment uint64
 
-	// ListenAddress is what this host listens on where that is not its address in Members. A host that is the only
-	// member listens on nothing.
-	ListenAddress string
-	// TLS is used between hosts where set. Its files are read when a host opens.
-	TLS *transport.TLS
-	// Secret is shared by all hosts and known to no other program, and has at least MinSecretBytes. Every frame between
-	// hosts has a MAC under a key that is drawn from it. With neither a secret nor TLS any program that reaches the
-	// port can write to the log.
-	Secret []byte
+	// Transport is how other hosts are reached; it has the identity of this one, and is closed after the host. Where it
+	// is nil, no other host is reached, now or later.
+	Transport *transport.Transport
 
 	// Tick, ElectionTicks, HeartbeatTicks: a leader sends heartbeats every HeartbeatTicks, a follower that received
 	// none for ElectionTicks to twice as many tries to become the leader, and a leader that no majority answered for
@@ -130,9 +126,6 @@ type Config struct {
 	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as
 	// soon as it returns, without the name of the file.
 	Damaged func(error)
-	// Refused is called, if set, for everything that came over connections between hosts and was kept from the engine.
-	// It must not block, and is called from many goroutines.
-	Refused func(transport.Refusal)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
@@ -151,17 +144,14 @@ func (c Config) Validate() error {
 	if c.Host == 0 || c.Host > MaxHostID {
 		return bad("host id %d: want 1 to %d", c.Host, uint64(MaxHostID))
 	}
+	if c.Incarnation == (hosts.Incarnation{}) {
+		return bad("no incarnation")
+	}
 	if c.DataDir == "" {
 		return bad("no data directory")
 	}
-	if err := c.validateMembers(); err != nil {
+	if err := c.validateFounders(); err != nil {
 		return err
-	}
-	if t := c.TLS; t != nil && (t.CAFile == "" || t.CertFile == "" || t.KeyFile == "") {
-		return bad("TLS needs all of CA file, certificate file and key file")
-	}
-	if n := len(c.Secret); n > 0 && n < MinSecretBytes {
-		return bad("a secret of %d bytes: want at least %d", n, MinSecretBytes)
 	}
 	if c.Tick < minTick || c.Tick > maxTick || c.Tick%time.Millisecond != 0 {
 		return bad("tick %v: want whole milliseconds from %v to %v", c.Tick, minTick, maxTick)
@@ -192,41 +182,34 @@ func (c Config) Validate() error {
 	return nil
 }
 
-func (c Config) validateMembers() error {
-	if len(c.Members) > MaxHosts {
-		return fmt.Errorf("%w: %d members: want at most %d", ErrConfig, len(c.Members), MaxHosts)
+func (c Config) validateFounders() error {
+	if len(c.Founders) > MaxFounders {
+		return fmt.Errorf("%w: %d founders: want at most %d", ErrConfig, len(c.Founders), MaxFounders)
 	}
-	if _, ok := c.Members[c.Host]; !ok {
-		return fmt.Errorf("%w: host %d is not among the members", ErrConfig, c.Host)
-	}
-	if len(c.Members) > 1 && c.Deployment == 0 {
+	if c.Transport != nil && c.Deployment == 0 {
 		return fmt.Errorf("%w: a cluster of several hosts needs a deployment id", ErrConfig)
 	}
-	addresses := make(map[string]shard.HostID, len(c.Members))
-	for _, id := range c.memberIDs() {
-		if id == 0 || id > MaxHostID {
-			return fmt.Errorf("%w: member id %d: want 1 to %d", ErrConfig, id, uint64(MaxHostID))
+	for id := range c.Founders {
+		if id == 0 || id >= transport.FirstJoined {
+			return fmt.Errorf("%w: founder %d: want 1 to %d", ErrConfig, id, transport.FirstJoined-1)
 		}
-		address := c.Members[id]
-		if err := transport.ValidateAddress(address); err != nil {
-			return fmt.Errorf("%w: member %d: %w", ErrConfig, id, err)
-		}
-		if other, taken := addresses[address]; taken {
-			return fmt.Errorf("%w: members %d and %d have the same address %q", ErrConfig, other, id, address)
-		}
-		addresses[address] = id
 	}
-	if c.ListenAddress != "" {
-		if err := transport.ValidateAddress(c.ListenAddress); err != nil {
-			return fmt.Errorf("%w: listen address: %w", ErrConfig, err)
-		}
+	if own, founder := c.Founders[c.Host]; founder && own != c.Incarnation {
+		return fmt.Errorf("%w: founder %d has the incarnation %s, this host %s", ErrConfig, c.Host, own, c.Incarnation)
+	}
+	if c.Transport == nil {
+		return nil
+	}
+	if i := c.Transport.Identity(); i.Target() != c.target() || i.Deployment != c.Deployment {
+		return fmt.Errorf("%w: the transport is of %v in deployment %d, the host is %v in %d", ErrConfig, i.Target(),
+			i.Deployment, c.target(), c.Deployment)
 	}
 	return nil
 }
 
 func (c Config) withDefaults() Config {
-	if c.Members == nil {
-		c.Members = map[shard.HostID]string{c.Host: DefaultAddress}
+	if c.Founders == nil {
+		c.Founders = map[shard.HostID]hosts.Incarnation{c.Host: c.Incarnation}
 	}
 	setDefault(&c.Tick, DefaultTick)
 	setDefault(&c.ElectionTicks, DefaultElectionTicks)
@@ -253,29 +236,13 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// memberIDs returns the members' ids, smallest first.
-func (c Config) memberIDs() []shard.HostID {
-	ids := make([]shard.HostID, 0, len(c.Members))
-	for id := range c.Members {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
+// founderIDs returns the founders' ids, smallest first.
+func (c Config) founderIDs() []shard.HostID { return slices.Sorted(maps.Keys(c.Founders)) }
+
+// target is what the engine has instead of an address of this host.
+func (c Config) target() transport.Target {
+	return transport.Target{Host: c.Host, Incarnation: c.Incarnation}
 }
-
-// address is the address of this host in Members.
-func (c Config) address() string { return c.Members[c.Host] }
-
-// listenAddress is where this host is reached.
-func (c Config) listenAddress() string {
-	if c.ListenAddress != "" {
-		return c.ListenAddress
-	}
-	return c.address()
-}
-
-// alone reports whether this host is the only member, so that no other one ever connects.
-func (c Config) alone() bool { return len(c.Members) == 1 }
 
 // election is the shortest time after which a follower gives up a silent leader.
 func (c Config) election() time.Duration { return time.Duration(c.ElectionTicks) * c.Tick }

@@ -6,40 +6,43 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-func TestAHostNeedsAnIDAndADirectoryOnly(t *testing.T) {
-	if err := (Config{Host: 1, DataDir: "x"}).Validate(); err != nil {
+func TestAHostNeedsAnIDAnIncarnationAndADirectoryOnly(t *testing.T) {
+	if err := (Config{Host: 1, Incarnation: incarnationOf(1), DataDir: "x"}).Validate(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 	good := Config{
-		Host: 1, DataDir: "x", Deployment: 1,
-		Members: map[shard.HostID]string{1: "a.example:7421", 2: "10.0.0.2:7421", 3: "[::1]:7421"},
+		Host: 1, Incarnation: incarnationOf(1), DataDir: "x", Deployment: 1, Founders: foundersOf(3),
 	}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	members := func(address string) func(*Config) {
-		return func(c *Config) { c.Members = map[shard.HostID]string{1: "a.example:1", 2: address} }
+	of := func(i transport.Identity) func(*Config) {
+		peers := transport.Open(transport.Config{Identity: i})
+		t.Cleanup(func() { peers.Close() })
+		return func(c *Config) { c.Transport = peers }
 	}
 	for name, change := range map[string]func(*Config){
-		"no host":                 func(c *Config) { c.Host = 0 },
-		"host too large":          func(c *Config) { c.Host = MaxHostID + 1 },
-		"no directory":            func(c *Config) { c.DataDir = "" },
-		"not a member":            func(c *Config) { c.Host = 4 },
-		"no members":              func(c *Config) { c.Members = map[shard.HostID]string{} },
-		"no deployment":           func(c *Config) { c.Deployment = 0 },
-		"address without port":    members("b.example"),
-		"address without host":    members(":1"),
-		"port zero":               members("b.example:0"),
-		"port by name":            members("b.example:http"),
-		"two at one address":      members("a.example:1"),
-		"bad listen address":      func(c *Config) { c.ListenAddress = "nowhere" },
-		"TLS without key":         func(c *Config) { c.TLS = &transport.TLS{CAFile: "ca", CertFile: "cert"} },
+		"no host":                  func(c *Config) { c.Host = 0 },
+		"host too large":           func(c *Config) { c.Host = MaxHostID + 1 },
+		"no directory":             func(c *Config) { c.DataDir = "" },
+		"no incarnation":           func(c *Config) { c.Incarnation = hosts.Incarnation{} },
+		"another founder's id":     func(c *Config) { c.Host = 2 },
+		"founder zero":             func(c *Config) { c.Founders = map[shard.HostID]hosts.Incarnation{0: {1}} },
+		"a founder that joined":    func(c *Config) { c.Founders = map[shard.HostID]hosts.Incarnation{1024: {1}} },
+		"another host's transport": of(transport.Identity{Host: 2, Incarnation: incarnationOf(2), Deployment: 1}),
+		"another incarnation's":    of(transport.Identity{Host: 1, Incarnation: incarnationOf(2), Deployment: 1}),
+		"another deployment's":     of(transport.Identity{Host: 1, Incarnation: incarnationOf(1), Deployment: 2}),
+		"no deployment": func(c *Config) {
+			of(transport.Identity{Host: 1, Incarnation: incarnationOf(1)})(c)
+			c.Deployment = 0
+		},
 		"tick of microseconds":    func(c *Config) { c.Tick = 1500 * time.Microsecond },
 		"tick too long":           func(c *Config) { c.Tick = time.Minute },
 		"negative tick":           func(c *Config) { c.Tick = -time.Millisecond },
@@ -52,12 +55,7 @@ func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 		"negative entries kept":   func(c *Config) { c.KeepEntries = -1 },
 		"too many workers":        func(c *Config) { c.Workers = MaxWorkers + 1 },
 		"negative proposal limit": func(c *Config) { c.MaxInFlight = -1 },
-		"too many members": func(c *Config) {
-			c.Members = map[shard.HostID]string{1: "a.example:1"}
-			for id := shard.HostID(2); len(c.Members) <= MaxHosts; id++ {
-				c.Members[id] = "10.0.0.1:" + time.Duration(id).String()
-			}
-		},
+		"too many founders":       func(c *Config) { c.Founders = foundersOf(MaxFounders + 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := good

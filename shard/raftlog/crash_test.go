@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // crashingHost opens a single host in the directory that is the first argument.
 func crashingHost(machine *recorder) shard.Log {
 	config := Config{
-		Host: 1, DataDir: os.Args[1], Members: map[shard.HostID]string{1: os.Args[2]},
+		Host: 1, Incarnation: incarnationOf(1), DataDir: os.Args[1],
 		SnapshotEntries: 50, KeepEntries: 10,
 	}
 	host, err := Open(config)
@@ -91,7 +91,7 @@ func crash(t *testing.T, role, dir string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, dir, freeAddress(t))
+	cmd := exec.Command(program, dir)
 	cmd.Env = append(os.Environ(), crashRole+"="+role)
 	return cmd
 }
@@ -168,7 +168,6 @@ func survivor(t *testing.T, role, padding string, enough func(dir string) bool) 
 	one := newCluster(t, 1, fewEntries)[0]
 	one.config.DataDir = dir
 	one.config.Deployment = 0
-	one.config.Members = map[shard.HostID]string{1: cmd.Args[2]}
 	one.open()
 	one.machine.await(t, "what was acknowledged", func() bool { return len(one.machine.batches) >= acknowledged })
 	for i, batch := range one.machine.applied() {

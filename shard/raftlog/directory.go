@@ -12,14 +12,15 @@ import (
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
 	// recordFormat is that of the record and of all that the directory holds. Formats 2 and 3 had the log in the
-	// engine's own store. 4: it is in that of package logdb.
-	recordFormat = 4
+	// engine's own store, format 4 addresses in the log. 5: the log has hosts by their incarnations.
+	recordFormat = 5
 	// oldestFormat is the oldest that has had a record. What is older than recordFormat cannot be read any more.
 	oldestFormat = 2
 )
@@ -27,18 +28,19 @@ const (
 // directoryRecord says which host a data directory belongs to. The engine checks some of it too, but only after it has
 // made files, and without saying what it found.
 type directoryRecord struct {
-	Format     int                     `json:"format"`
-	Host       shard.HostID            `json:"host"`
-	Deployment uint64                  `json:"deployment"`
-	Hostname   string                  `json:"hostname"`
-	Members    map[shard.HostID]string `json:"members"`
-	Workers    int                     `json:"workers"`
+	Format      int                                `json:"format"`
+	Host        shard.HostID                       `json:"host"`
+	Incarnation hosts.Incarnation                  `json:"incarnation"`
+	Deployment  uint64                             `json:"deployment"`
+	Hostname    string                             `json:"hostname"`
+	Founders    map[shard.HostID]hosts.Incarnation `json:"founders"`
+	Workers     int                                `json:"workers"`
 }
 
 func recordOf(c Config, hostname string) directoryRecord {
 	return directoryRecord{
-		Format: recordFormat, Host: c.Host, Deployment: c.Deployment,
-		Hostname: hostname, Members: c.Members, Workers: c.Workers,
+		Format: recordFormat, Host: c.Host, Incarnation: c.Incarnation, Deployment: c.Deployment,
+		Hostname: hostname, Founders: c.Founders, Workers: c.Workers,
 	}
 }
 
@@ -46,6 +48,7 @@ func recordOf(c Config, hostname string) directoryRecord {
 // same process.
 type directoryLock struct {
 	file *os.File
+	used bool // a host was open on the directory before
 }
 
 // claimDirectory makes the data directory if there is none, locks it, and refuses the directory of another host.
@@ -66,7 +69,7 @@ func claimDirectory(c Config, disk vfs.FS) (*directoryLock, error) {
 		}
 		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", c.DataDir, err)
 	}
-	if err := checkDirectory(c); err != nil {
+	if lock.used, err = checkDirectory(c); err != nil {
 		lock.release()
 		return nil, err
 	}
@@ -93,27 +96,27 @@ func makeDirectory(disk vfs.FS, dir string) error {
 
 func (d *directoryLock) release() { d.file.Close() }
 
-// checkDirectory compares the record, where there is one, with the config.
-func checkDirectory(c Config) error {
+// checkDirectory compares the record with the config, and reports whether there is one.
+func checkDirectory(c Config) (used bool, err error) {
 	hostname, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("raftlog: the machine's host name: %w", err)
+		return false, fmt.Errorf("raftlog: the machine's host name: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) && c.Used {
-		return missingFile(filepath.Join(c.DataDir, recordFile))
+		return false, missingFile(filepath.Join(c.DataDir, recordFile))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("raftlog: read the record of the data directory: %w", err)
+		return false, fmt.Errorf("raftlog: read the record of the data directory: %w", err)
 	}
 	var found directoryRecord
 	if err := json.Unmarshal(text, &found); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
+		return false, fmt.Errorf("%w: %s: %w", ErrFormat, filepath.Join(c.DataDir, recordFile), err)
 	}
-	return found.compare(recordOf(c, hostname), c.DataDir)
+	return true, found.compare(recordOf(c, hostname), c.DataDir)
 }
 
 // engineDirectory is where the engine keeps what is below a data directory: the log and the snapshots.
@@ -126,7 +129,7 @@ func (d directoryRecord) engineDirectory(dir string) string {
 func (d directoryRecord) checkFormat(dir string) error {
 	switch {
 	case d.Format >= oldestFormat && d.Format < recordFormat:
-		return fmt.Errorf("%w: %s has format %d of an earlier version, which kept the log in another way; this "+
+		return fmt.Errorf("%w: %s has format %d of an earlier version, which this one cannot read; this "+
 			"version has format %d. Nothing in it was changed: %s", ErrFormat, dir, d.Format, recordFormat, moveAdvice)
 	case d.Format != recordFormat:
 		return fmt.Errorf("%w: %s has format %d, this version has %d: use the version that filled the directory",
@@ -148,14 +151,17 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	case d.Host != want.Host:
 		return fmt.Errorf("%w: %s is host %d's, this is host %d: give this host a directory of its own",
 			ErrOtherHost, dir, d.Host, want.Host)
+	case d.Incarnation != want.Incarnation:
+		return fmt.Errorf("%w: %s is of the incarnation %s, this host is %s: give this host a directory of its own",
+			ErrOtherIncarnation, dir, d.Incarnation, want.Incarnation)
 	case d.Hostname != want.Hostname:
 		return fmt.Errorf("%w: %s was filled on %q, this machine is %q: give the machine or container its former host "+
 			"name back",
 			ErrHostnameChanged, dir, d.Hostname, want.Hostname)
-	case !maps.Equal(d.Members, want.Members):
+	case !maps.Equal(d.Founders, want.Founders):
 		return fmt.Errorf("%w: %s was filled with %v, the config has %v: they are part of the replicated log, set "+
 			"them back",
-			ErrMembersChanged, dir, d.Members, want.Members)
+			ErrFoundersChanged, dir, d.Founders, want.Founders)
 	case d.Workers != want.Workers:
 		return fmt.Errorf("%w: %s was made with %d, the config has %d: set them back",
 			ErrWorkersChanged, dir, d.Workers, want.Workers)

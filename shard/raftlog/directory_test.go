@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // refused opens a host that must not open, and checks that the error helps and nothing was harmed.
@@ -32,21 +33,25 @@ func TestADirectoryIsRefusedToAHostThatIsNotItsOwn(t *testing.T) {
 	one := newCluster(t, 2, nil)[0]
 	one.open()
 	one.close()
-	moved := maps.Clone(one.config.Members)
-	moved[2] = "127.0.0.1:1"
+	made := foundersOf(2)
+	made[2] = incarnationOf(9)
 	for name, c := range map[string]struct {
 		change func(*Config)
 		want   error
 	}{
-		"another host":       {func(c *Config) { c.Host = 2 }, ErrOtherHost},
-		"another cluster":    {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
-		"an address changed": {func(c *Config) { c.Members = moved }, ErrMembersChanged},
-		"fewer members": {func(c *Config) { c.Members = map[shard.HostID]string{1: c.address()} },
-			ErrMembersChanged},
-		"more workers": {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
+		"another host":    {func(c *Config) { c.Host, c.Incarnation = 2, incarnationOf(2) }, ErrOtherHost},
+		"another cluster": {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
+		"another incarnation": {func(c *Config) {
+			c.Incarnation = incarnationOf(9)
+			c.Founders = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
+		}, ErrOtherIncarnation},
+		"a founder's incarnation changed": {func(c *Config) { c.Founders = made }, ErrFoundersChanged},
+		"fewer founders":                  {func(c *Config) { c.Founders = foundersOf(1) }, ErrFoundersChanged},
+		"more workers":                    {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one.config
+			config.Transport = nil
 			c.change(&config)
 			refused(t, config, c.want)
 		})
@@ -146,14 +151,16 @@ func TestTheEnginesRefusalsAreExplained(t *testing.T) {
 		change func(*Config)
 		want   error
 	}{
-		"address": {func(c *Config) {
-			c.Members = map[shard.HostID]string{1: freeAddress(t), 2: "127.0.0.1:1"}
-		}, ErrMembersChanged},
+		"incarnation": {func(c *Config) {
+			c.Incarnation = incarnationOf(9)
+			c.Founders = map[shard.HostID]hosts.Incarnation{1: c.Incarnation, 2: incarnationOf(2)}
+		}, ErrOtherIncarnation},
 		"deployment": {func(c *Config) { c.Deployment++ }, ErrOtherDeployment},
 		"workers":    {func(c *Config) { c.Workers = 2 }, ErrWorkersChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := one.config
+			config.Transport = nil
 			c.change(&config)
 			refused(t, config, c.want)
 		})
@@ -164,26 +171,9 @@ func TestTheEnginesRefusalsAreExplained(t *testing.T) {
 func TestADirectoryHasOneHostAtATime(t *testing.T) {
 	one := openOne(t, nil)
 	config := one.config
-	config.ListenAddress = freeAddress(t)
 	refused(t, config, ErrDirectoryInUse)
 	want := one.mustPropose(0, 3) // the first host has lost nothing by that
 	one.close()
 	one.open()
 	one.machine.awaitBatches(t, want)
-}
-
-func TestAnAddressThatIsTakenBindsNoDirectory(t *testing.T) {
-	all, _ := openThree(t, nil)
-	config := all[0].config
-	config.DataDir = t.TempDir()
-	if _, err := Open(config); err == nil {
-		t.Fatal("two hosts listen on one address")
-	}
-	config.Members = maps.Clone(config.Members)
-	config.Members[1] = freeAddress(t)
-	host, err := Open(config)
-	if err != nil {
-		t.Fatalf("after the address was mended: %v", err)
-	}
-	host.Close()
 }

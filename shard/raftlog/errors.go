@@ -13,6 +13,9 @@ var (
 	ErrHostClosed = errors.New("raftlog: the host is closed")
 	// ErrShardStarted is returned by Start for a shard that runs on this host already.
 	ErrShardStarted = errors.New("raftlog: the shard is running on this host")
+	// ErrOtherReplica is returned by Join where this host has another replica of the shard, which must be discarded
+	// first, or had one with the id, which is never taken again.
+	ErrOtherReplica = errors.New("raftlog: the host has another replica of the shard")
 
 	// ErrDirectoryInUse is returned by Open when another open host has the data directory.
 	ErrDirectoryInUse = errors.New("raftlog: the data directory is in use by another process")
@@ -20,9 +23,10 @@ var (
 	ErrOtherHost = errors.New("raftlog: the data directory belongs to another host")
 	// ErrOtherDeployment is returned by Open for a data directory of another cluster.
 	ErrOtherDeployment = errors.New("raftlog: the data directory belongs to another cluster")
-	// ErrMembersChanged is returned by Open when members, or their addresses, are not those that the
-	// data directory was filled with.
-	ErrMembersChanged = errors.New("raftlog: the members of the cluster or their addresses changed")
+	// ErrOtherIncarnation is returned by Open for a data directory of the same host id that was made at another time.
+	ErrOtherIncarnation = errors.New("raftlog: the data directory belongs to another incarnation of the host")
+	// ErrFoundersChanged is returned by Open when the founders are not those that the data directory was filled with.
+	ErrFoundersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
 	// ErrHostnameChanged is returned by Open when the machine has another host name than before.
 	ErrHostnameChanged = errors.New("raftlog: the machine's host name changed")
 	// ErrWorkersChanged is returned by Open when Config.Workers is not what it was.
@@ -40,7 +44,7 @@ var engineOpenErrors = []struct {
 	hint string
 }{
 	{"failed to lock data directory", ErrDirectoryInUse, "stop that process, or give this host a directory of its own"},
-	{"not the owner of the data directory", ErrMembersChanged, "give this host the address back that it had"},
+	{"not the owner of the data directory", ErrOtherIncarnation, "give this host a directory of its own"},
 	{"hostname changed", ErrHostnameChanged, "give the machine or container its former host name back"},
 	{"deployment ID changed", ErrOtherDeployment, "give this host a directory of its own"},
 	{"hard setting changed", ErrWorkersChanged, "set the number of workers back"},
@@ -67,7 +71,7 @@ func explainOpen(c Config, err error) error {
 			return fmt.Errorf("%w: %s: %s (%w)", known.err, c.DataDir, known.hint, err)
 		}
 	}
-	return fmt.Errorf("raftlog: open host %d in %s, listening on %s: %w", c.Host, c.DataDir, c.listenAddress(), err)
+	return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
 }
 
 // ErrDamaged is returned by Open for a data directory in which a file is not what was written.

@@ -11,11 +11,14 @@ import (
 // engine's goroutine must never wait, and one goroutine of the host drains it, because state machines need the changes
 // in order.
 type events struct {
-	host *Host
-	wake chan struct{} // holds a token while the queue may hold an event
+	otherEvents
+	host      *Host
+	transfers Transfers
+	wake      chan struct{} // holds a token while the queue may hold an event
 
-	mu    sync.Mutex
-	queue []event // guarded by mu
+	mu      sync.Mutex
+	queue   []event         // guarded by mu, as is changed
+	changed map[uint64]bool // the shards whose members have changed
 }
 
 type event struct {
@@ -24,21 +27,39 @@ type event struct {
 }
 
 func newEvents(h *Host) *events {
-	return &events{host: h, wake: make(chan struct{}, 1)}
+	transfers := h.config.Transfers
+	if transfers == nil {
+		transfers = noTransfers{}
+	}
+	return &events{host: h, transfers: transfers, wake: make(chan struct{}, 1), changed: make(map[uint64]bool)}
 }
 
 // LeaderUpdated is called by the engine for every change of leadership that it learns of. The log shows it at once, and
 // run notifies its state machine.
 func (e *events) LeaderUpdated(info raftio.LeaderInfo) {
-	l := e.host.log(info.ShardID)
-	if l == nil {
-		return
+	if l := e.host.log(info.ShardID); l != nil && l.replica.Replica == info.ReplicaID {
+		l.setLeader(info)
 	}
-	leadership := shard.Leadership{Leader: shard.HostID(info.LeaderID), Term: info.Term}
-	l.setLeadership(leadership)
+}
+
+// MembershipChanged is called by the engine when a replica has applied a change of its shard's members, with locks of
+// the engine held: run looks what has changed.
+func (e *events) MembershipChanged(info raftio.NodeInfo) {
+	e.mu.Lock()
+	e.changed[info.ShardID] = true
+	e.mu.Unlock()
+	e.signal()
+}
+
+// notify has the state machine of a log notified of a change of leadership.
+func (e *events) notify(l *Log, leadership shard.Leadership) {
 	e.mu.Lock()
 	e.queue = append(e.queue, event{log: l, leadership: leadership})
 	e.mu.Unlock()
+	e.signal()
+}
+
+func (e *events) signal() {
 	select {
 	case e.wake <- struct{}{}:
 	default:
@@ -56,7 +77,12 @@ func (e *events) run(stop <-chan struct{}) {
 		}
 		e.mu.Lock()
 		events, e.queue = e.queue, events[:0]
+		changed := e.changed
+		e.changed = make(map[uint64]bool)
 		e.mu.Unlock()
+		if len(changed) > 0 {
+			e.host.refreshVoters(changed)
+		}
 		for _, event := range events {
 			event.log.notifyLeadership(event.leadership)
 		}
@@ -74,31 +100,34 @@ type Transfers interface {
 	SnapshotReceived(shardID uint64)
 }
 
-// systemEvents returns the listener for the engine's events other than changes of leadership, nil where there is none.
-func (c Config) systemEvents() raftio.ISystemEventListener {
-	if c.Transfers == nil {
-		return nil
-	}
-	return transferEvents{c.Transfers}
-}
+// SendSnapshotCompleted is called by the engine, as are the next two.
+func (e *events) SendSnapshotCompleted(i raftio.SnapshotInfo) { e.transfers.SnapshotSent(i.ShardID) }
 
-// transferEvents passes on the events of snapshots between hosts, and no others.
-type transferEvents struct{ to Transfers }
+// SendSnapshotAborted implements raftio.ISystemEventListener.
+func (e *events) SendSnapshotAborted(i raftio.SnapshotInfo) { e.transfers.SnapshotNotSent(i.ShardID) }
 
-func (t transferEvents) SendSnapshotCompleted(i raftio.SnapshotInfo) { t.to.SnapshotSent(i.ShardID) }
-func (t transferEvents) SendSnapshotAborted(i raftio.SnapshotInfo)   { t.to.SnapshotNotSent(i.ShardID) }
-func (t transferEvents) SnapshotReceived(i raftio.SnapshotInfo)      { t.to.SnapshotReceived(i.ShardID) }
+// SnapshotReceived implements raftio.ISystemEventListener.
+func (e *events) SnapshotReceived(i raftio.SnapshotInfo) { e.transfers.SnapshotReceived(i.ShardID) }
 
-func (transferEvents) NodeHostShuttingDown()                       {}
-func (transferEvents) NodeUnloaded(raftio.NodeInfo)                {}
-func (transferEvents) NodeDeleted(raftio.NodeInfo)                 {}
-func (transferEvents) NodeReady(raftio.NodeInfo)                   {}
-func (transferEvents) MembershipChanged(raftio.NodeInfo)           {}
-func (transferEvents) ConnectionEstablished(raftio.ConnectionInfo) {}
-func (transferEvents) ConnectionFailed(raftio.ConnectionInfo)      {}
-func (transferEvents) SendSnapshotStarted(raftio.SnapshotInfo)     {}
-func (transferEvents) SnapshotRecovered(raftio.SnapshotInfo)       {}
-func (transferEvents) SnapshotCreated(raftio.SnapshotInfo)         {}
-func (transferEvents) SnapshotCompacted(raftio.SnapshotInfo)       {}
-func (transferEvents) LogCompacted(raftio.EntryInfo)               {}
-func (transferEvents) LogDBCompacted(raftio.EntryInfo)             {}
+// noTransfers is for a host whose owner does not want to know of snapshots between hosts.
+type noTransfers struct{}
+
+func (noTransfers) SnapshotSent(uint64)     {}
+func (noTransfers) SnapshotNotSent(uint64)  {}
+func (noTransfers) SnapshotReceived(uint64) {}
+
+// otherEvents are those of which nothing is made.
+type otherEvents struct{}
+
+func (otherEvents) NodeHostShuttingDown()                       {}
+func (otherEvents) NodeUnloaded(raftio.NodeInfo)                {}
+func (otherEvents) NodeDeleted(raftio.NodeInfo)                 {}
+func (otherEvents) NodeReady(raftio.NodeInfo)                   {}
+func (otherEvents) ConnectionEstablished(raftio.ConnectionInfo) {}
+func (otherEvents) ConnectionFailed(raftio.ConnectionInfo)      {}
+func (otherEvents) SendSnapshotStarted(raftio.SnapshotInfo)     {}
+func (otherEvents) SnapshotRecovered(raftio.SnapshotInfo)       {}
+func (otherEvents) SnapshotCreated(raftio.SnapshotInfo)         {}
+func (otherEvents) SnapshotCompacted(raftio.SnapshotInfo)       {}
+func (otherEvents) LogCompacted(raftio.EntryInfo)               {}
+func (otherEvents) LogDBCompacted(raftio.EntryInfo)             {}

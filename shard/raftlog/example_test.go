@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
@@ -52,15 +52,6 @@ func (s snapshot) Save(w io.Writer, _ <-chan struct{}) error {
 
 func (snapshot) Discard() {}
 
-func freeAddress() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 func Example() {
 	dir, err := os.MkdirTemp("", "raftlog")
 	if err != nil {
@@ -68,7 +59,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	host, err := raftlog.Open(raftlog.Config{
-		Host: 1, DataDir: dir, Members: map[shard.HostID]string{1: freeAddress()},
+		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: dir,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

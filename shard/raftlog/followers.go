@@ -1,12 +1,15 @@
 package raftlog
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // followers records what other hosts answer to this one where it leads. The engine knows it too, but does not export
@@ -25,16 +28,17 @@ type followerKey struct {
 
 // follower is how far a host has the log, by its own answers.
 type follower struct {
-	term  uint64 // of those answers
-	index uint64
-	heard time.Time
-	full  bool // its disk is nearly full
+	term    uint64 // of those answers
+	replica uint64 // the newest of the host
+	index   uint64
+	heard   time.Time
+	full    bool // its disk is nearly full
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
 
 // note records the answers among messages of another host.
-func (f *followers) note(messages []raftpb.Message) {
+func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 	var now time.Time
 	for i := range messages {
 		m := &messages[i]
@@ -46,13 +50,14 @@ func (f *followers) note(messages []raftpb.Message) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 		}
-		key := followerKey{shard: m.ShardID, host: shard.HostID(m.From)}
+		key := followerKey{shard: m.ShardID, host: from}
 		known := f.all[key]
-		if m.Term < known.term {
+		if m.Term < known.term || m.From < known.replica {
 			continue
 		}
-		if m.Term > known.term {
-			known = follower{term: m.Term} // what it had in an earlier term may have been overwritten
+		if m.Term > known.term || m.From > known.replica {
+			// What it had in an earlier term may have been overwritten, and what an earlier replica had was deleted.
+			known = follower{term: m.Term, replica: m.From}
 		}
 		if m.Type == raftpb.ReplicateResp && !m.Reject {
 			known.index = max(known.index, m.LogIndex)
@@ -92,4 +97,39 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	}
 	known := l.host.followers.of(l.shardID, leadership.Term, id)
 	return known.index, !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
+}
+
+// Progress returns how far the other members are, those that this host knows of. It is empty where this host does not
+// lead.
+func (l *Log) Progress() (all []shard.Progress) {
+	leadership := l.leadership.Load()
+	if leadership.Leader != l.host.config.Host {
+		return nil
+	}
+	view, now := l.view.Load(), time.Now()
+	for _, replica := range slices.Sorted(maps.Keys(view.Members)) {
+		target := view.Members[replica]
+		if replica == view.Replica || target == (transport.Target{}) {
+			continue
+		}
+		p := shard.Progress{Replica: replica, Tried: true}
+		known := l.host.followers.of(l.shardID, leadership.Term, target.Host)
+		if known.replica != replica {
+			known = follower{heard: l.triedSince(replica)}
+		}
+		p.Index, p.SilentMillis = known.index, uint64(max(now.Sub(known.heard), 0).Milliseconds())
+		p.Percent, p.Rate = l.host.sendingTo(l.shardID, target.Host)
+		all = append(all, p)
+	}
+	return all
+}
+
+// triedSince is from when on this host, which leads, sends to a replica.
+func (l *Log) triedSince(replica uint64) time.Time {
+	l.leaderMu.Lock()
+	defer l.leaderMu.Unlock()
+	if since := l.since[replica]; since.After(l.ledSince) {
+		return since
+	}
+	return l.ledSince
 }

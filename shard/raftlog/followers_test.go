@@ -38,7 +38,7 @@ func TestALeaderKnowsHowFarTheOthersAre(t *testing.T) {
 func TestWhatAHostSaidInAnEarlierTermIsForgotten(t *testing.T) {
 	f := newFollowers()
 	say := func(term, index uint64, reject bool) {
-		f.note([]raftpb.Message{{
+		f.note(2, []raftpb.Message{{
 			Type: raftpb.ReplicateResp, From: 2, ShardID: testShard, Term: term, LogIndex: index, Reject: reject,
 		}})
 	}
@@ -59,6 +59,6 @@ func TestWhatAHostSaidInAnEarlierTermIsForgotten(t *testing.T) {
 	want("in the next term", 2, 7)
 	say(1, 30, false)
 	want("after an answer of the earlier one", 2, 7)
-	f.note([]raftpb.Message{{Type: raftpb.Replicate, From: 2, ShardID: testShard, Term: 2, LogIndex: 99}})
+	f.note(2, []raftpb.Message{{Type: raftpb.Replicate, From: 2, ShardID: testShard, Term: 2, LogIndex: 99}})
 	want("after a leader's message", 2, 7)
 }

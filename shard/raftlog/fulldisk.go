@@ -82,14 +82,14 @@ func (l *Log) takes(snapshot uint64) bool {
 	return fits
 }
 
-// takesOf is takes for messages of other hosts.
-func (h *Host) takesOf(shardID, snapshot uint64) bool {
+// Takes implements transport.Replicas.
+func (h *Host) Takes(shardID, snapshot uint64) bool {
 	l := h.log(shardID)
 	return l == nil || l.takes(snapshot)
 }
 
-// sending is called with messages to another host, and marks heartbeats and their answers.
-func (h *Host) sending(messages []raftpb.Message) {
+// Sending implements transport.Replicas: it marks heartbeats to other hosts, and their answers.
+func (h *Host) Sending(messages []raftpb.Message) {
 	for i := range messages {
 		m := &messages[i]
 		if m.Type != raftpb.Heartbeat && m.Type != raftpb.HeartbeatResp {
@@ -130,10 +130,9 @@ func saysFull(m *raftpb.Message) (full, says bool) {
 	return false, false
 }
 
-// received is called with the messages of another host before the engine gets them. It reads the marks, and removes
-// them.
-func (h *Host) received(messages []raftpb.Message) {
-	h.followers.note(messages)
+// Received implements transport.Replicas: it reads the marks in messages of other hosts, and removes them.
+func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
+	h.followers.note(from, messages)
 	for i := range messages {
 		switch m := &messages[i]; m.Type {
 		case raftpb.Heartbeat:
@@ -188,7 +187,7 @@ func (l *Log) judgeRoom() bool {
 }
 
 // voters are the hosts whose disks decide what is committed.
-func (l *Log) voters() []shard.HostID { return l.members }
+func (l *Log) voters() []shard.HostID { return l.view.Load().votingHosts() }
 
 // diskState is what is known of the disk of a host.
 type diskState struct {

@@ -48,14 +48,14 @@ type disks map[shard.HostID]*testDisk
 func openThreeWithDisks(t *testing.T, change func(*Config)) (disks, []*member) {
 	t.Helper()
 	d := make(disks)
-	all, leader := openThree(t, func(c *Config) {
+	all, leader := openConnected(t, func(c *Config) {
 		disk := new(testDisk)
 		d[c.Host] = disk
-		c.Full, c.Room, c.Refused = disk.isFull, disk.fits, disk.refused
+		c.Full, c.Room = disk.isFull, disk.fits
 		if change != nil {
 			change(c)
 		}
-	})
+	}, func(c *transport.Config) { c.Refused = d[c.Identity.Host].refused })
 	return d, append([]*member{leader}, others(all, leader)...)
 }
 

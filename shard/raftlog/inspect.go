@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/lni/vfs"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
@@ -28,7 +27,7 @@ type Inspection struct {
 // ReplicaContent is what the log has of a replica.
 type ReplicaContent struct {
 	Shard        uint64
-	Host         shard.HostID
+	Replica      uint64
 	Term, Commit uint64
 	// First and Last are the entries after the snapshot; there are none where Last is less than First.
 	First, Last uint64
@@ -98,7 +97,7 @@ func (i *Inspection) readLog(dir string) error {
 	}
 	for _, r := range found.Replicas {
 		i.Replicas = append(i.Replicas, ReplicaContent{
-			Shard: r.Shard, Host: shard.HostID(r.Replica), Term: r.Term, Commit: r.Commit,
+			Shard: r.Shard, Replica: r.Replica, Term: r.Term, Commit: r.Commit,
 			First: r.First, Last: r.Last, Snapshot: r.Snapshot,
 		})
 		path, there, err := namedSnapshot(vfs.Default, dir, &r)

@@ -3,14 +3,15 @@ package raftlog
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/client"
+	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Log is one host's end of a shard's log. It implements shard.Log.
@@ -20,12 +21,18 @@ import (
 type Log struct {
 	host    *Host
 	shardID uint64
-	members []shard.HostID // the hosts that the shard was made with
+	replica replicaRecord // this host's
 	session *client.Session
 	machine *machine
 
+	leaderMu   sync.Mutex           // held while leader and view change
+	leader     raftio.LeaderInfo    // guarded by leaderMu, as is since: the engine's latest event
+	since      map[uint64]time.Time // from when on replicas are known as members
+	ledSince   time.Time            // guarded by leaderMu
+	view       atomic.Pointer[view]
 	leadership atomic.Pointer[shard.Leadership]
 	changed    announcement // of leadership
+	changing   sync.Mutex   // held while a change of members is under way
 	proposals  proposals
 	forwards   *forwards
 	barriers   *barriers
@@ -46,12 +53,14 @@ type Log struct {
 
 var _ shard.Log = (*Log)(nil)
 
-func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateMachine) *Log {
+func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]transport.Target,
+	target shard.StateMachine) *Log {
 	l := &Log{
 		host:    h,
 		shardID: shardID,
-		members: members,
+		replica: replica,
 		session: h.engine.GetNoOPSession(shardID),
+		since:   make(map[uint64]time.Time),
 		stop:    make(chan struct{}),
 	}
 	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
@@ -61,6 +70,7 @@ func newLog(h *Host, shardID uint64, members []shard.HostID, target shard.StateM
 		l.machine.room = func() error { return h.config.Room(0) }
 	}
 	l.leadership.Store(new(shard.Leadership))
+	l.view.Store(newView(replica.Replica, founders))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)
 	l.forwards = newForwards(shardID)
 	l.barriers = newBarriers(h.config, l.askMajority, l.stop)
@@ -79,13 +89,29 @@ func (l *Log) start() {
 // Leadership returns the engine's latest event. The state machine is notified of it soon after.
 func (l *Log) Leadership() shard.Leadership { return *l.leadership.Load() }
 
-// setLeadership records an event of the engine.
-func (l *Log) setLeadership(leadership shard.Leadership) {
+// setLeader records an event of the engine.
+func (l *Log) setLeader(info raftio.LeaderInfo) {
+	l.leaderMu.Lock()
+	defer l.leaderMu.Unlock()
+	l.leader = info
+	l.resolveLeader()
+}
+
+// resolveLeader shows which host leads, where that has changed, and has the state machine notified. The lock of
+// leaderMu is held.
+func (l *Log) resolveLeader() {
+	host := l.view.Load().hostOf(l.leader.LeaderID, l.host.config.Host)
+	leadership := shard.Leadership{Leader: host, Term: l.leader.Term}
+	if l.Leadership() == leadership {
+		return
+	}
+	l.ledSince = time.Now()
 	l.leadership.Store(&leadership)
 	l.changed.announce()
 	if leadership.Leader != 0 {
 		l.barriers.elected.announce()
 	}
+	l.host.events.notify(l, leadership)
 }
 
 // notifyLeadership notifies the state machine, unless the log is being closed.
@@ -111,13 +137,14 @@ func (l *Log) leads() (term uint64, yes bool) {
 // Transfer asks the leader, on whichever host it is, to transfer leadership to another host. The leader drops proposals
 // until that is done, or one election timeout has passed.
 func (l *Log) Transfer(to shard.HostID) error {
-	if !slices.Contains(l.members, to) {
+	replica := l.view.Load().voterOn(to)
+	if replica == 0 {
 		return fmt.Errorf("raftlog: shard %d: transfer to host %d: %w", l.shardID, to, shard.ErrNotMember)
 	}
 	if l.isClosed() {
 		return shard.ErrLogClosed
 	}
-	if err := l.host.engine.RequestLeaderTransfer(l.shardID, uint64(to)); err != nil {
+	if err := l.host.engine.RequestLeaderTransfer(l.shardID, replica); err != nil {
 		return fmt.Errorf("raftlog: shard %d: transfer to host %d: %w", l.shardID, to, logError(err))
 	}
 	return nil

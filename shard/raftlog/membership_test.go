@@ -38,8 +38,9 @@ func removedReplica(string) (hosts int, acts []act) {
 	return 1, []act{
 		{1, "open", ""}, {1, "start 7", ""}, {1, "start 8", "stop 8"},
 		{1, "propose 7 0 30", once}, {1, "propose 8 0 30", once},
-		{1, "stop 8", once}, {1, "remove 8", once}, {1, "lacks 8", once},
-		{1, "propose 7 30 60", once}, {1, "has 7 60", once}, {1, "lacks 8", once},
+		{1, "stop 8", once}, {1, "discard 8 1", once}, {1, "lacks 8 1", once},
+		{1, "propose 7 30 60", once}, {1, "has 7 60", once}, {1, "discard 8 1", once},
+		{1, "lacks 8 1", once},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 func openOne(t *testing.T, change func(*Config)) *member {
@@ -21,7 +22,19 @@ func openOne(t *testing.T, change func(*Config)) *member {
 
 func openThree(t *testing.T, change func(*Config)) (all []*member, leader *member) {
 	t.Helper()
+	return openConnected(t, change, nil)
+}
+
+// openConnected opens three hosts whose transports differ from those of other tests.
+func openConnected(t *testing.T, change func(*Config), network func(*transport.Config)) (all []*member,
+	leader *member) {
+	t.Helper()
 	all = newCluster(t, 3, change)
+	for _, m := range all {
+		if network != nil {
+			network(&m.network)
+		}
+	}
 	openAll(all)
 	return all, leaderOf(t, all)
 }

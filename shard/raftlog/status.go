@@ -5,7 +5,7 @@ import "github.com/signalbox/signalbox/shard"
 // ShardStatus is how one shard's replica on this host is doing.
 type ShardStatus struct {
 	ShardID uint64
-	Members []shard.HostID // the hosts that it was started with
+	Replica uint64 // the id of this host's
 	shard.Leadership
 
 	// AppliedIndex is that of the last batch that the state machine has applied, or of the snapshot
@@ -42,7 +42,7 @@ func (h *Host) Status() []ShardStatus {
 func (l *Log) status() ShardStatus {
 	s := ShardStatus{
 		ShardID:          l.shardID,
-		Members:          l.members,
+		Replica:          l.replica.Replica,
 		Leadership:       l.Leadership(),
 		AppliedIndex:     l.machine.applied.Load(),
 		SnapshotFailures: l.machine.saveFailures.Load(),

@@ -24,7 +24,7 @@ func TestStatusTellsHowEveryShardIsDoing(t *testing.T) {
 		t.Fatalf("got %+v", status)
 	}
 	s := status[1]
-	if s.Leader != 1 || s.Term == 0 || len(s.Members) != 1 || s.AppliedIndex < 35 || s.LastIndex != s.AppliedIndex ||
+	if s.Leader != 1 || s.Term == 0 || s.Replica != 1 || s.AppliedIndex < 35 || s.LastIndex != s.AppliedIndex ||
 		s.Lag() != 0 || s.SnapshotIndex < 10 || s.SnapshotIndex > s.LastIndex || s.Proposals != 0 ||
 		s.ProposalBytes != 0 {
 		t.Errorf("got %+v", s)

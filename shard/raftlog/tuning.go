@@ -4,7 +4,6 @@ import (
 	"runtime"
 
 	"github.com/lni/dragonboat/v4/config"
-	"github.com/lni/dragonboat/v4/raftio"
 )
 
 // The limits of the engine. They are a safety net: the bounds of Config are reached first unless a majority is stuck.
@@ -22,7 +21,7 @@ const (
 )
 
 // engineConfig is the config of the engine, one per host.
-func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.TransportFactory,
+func (c Config) engineConfig(events *events, transport config.TransportFactory,
 	disk *disk, store config.LogDBFactory) config.NodeHostConfig {
 	// Of the settings of the engine's own store the engine needs one for any store: a multiple of the workers.
 	own := config.GetTinyMemLogDBConfig()
@@ -31,10 +30,10 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 		DeploymentID:        c.Deployment,
 		NodeHostDir:         c.DataDir,
 		RTTMillisecond:      uint64(c.Tick.Milliseconds()),
-		RaftAddress:         c.address(),
+		RaftAddress:         c.target().String(),
 		EnableMetrics:       c.Metrics,
 		RaftEventListener:   events,
-		SystemEventListener: c.systemEvents(),
+		SystemEventListener: events,
 		MaxSendQueueSize:    maxQueuedBytes,
 		MaxReceiveQueueSize: maxQueuedBytes,
 		Expert: config.ExpertConfig{
@@ -54,10 +53,13 @@ func (c Config) engineConfig(events raftio.IRaftEventListener, transport config.
 }
 
 // replicaConfig is the config of one replica.
-func (c Config) replicaConfig(shardID uint64) config.Config {
+func (c Config) replicaConfig(shardID uint64, r replicaRecord) config.Config {
 	return config.Config{
 		ShardID:   shardID,
-		ReplicaID: uint64(c.Host),
+		ReplicaID: r.Replica,
+		// One that joined is a learner to the engine whenever it starts, also once it votes: it then finds its promotion
+		// in its log or its snapshot. Otherwise it would stop the process where its log has that it was added.
+		IsNonVoting: r.Joined,
 		// A leader that lost its majority must notice, and a host that comes back must not depose a
 		// leader that works. Both need the other one.
 		CheckQuorum:         true,

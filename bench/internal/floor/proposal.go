@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // proposalBytes is about what one command takes.
@@ -20,10 +23,22 @@ const proposalBytes = 64
 // what that came to; a host that never leads stays until the context ends.
 func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
 	plan load.Plan) (*report.Report, error) {
-	host, err := raftlog.Open(raftlog.Config{
-		Host: self, DataDir: dir, Members: members, Deployment: 1,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	config := raftlog.Config{
+		Host: self, Incarnation: incarnation(self), DataDir: dir, Deployment: 1,
+		Logger: slog.New(slog.DiscardHandler), Founders: make(map[shard.HostID]hosts.Incarnation),
+	}
+	for id := range members {
+		config.Founders[id] = incarnation(id)
+	}
+	if len(members) > 1 {
+		peers, err := connect(self, members, config.Logger)
+		if err != nil {
+			return nil, err
+		}
+		defer peers.Close()
+		config.Transport = peers
+	}
+	host, err := raftlog.Open(config)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +54,25 @@ func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard
 		return nil, context.Cause(ctx)
 	}
 	return load.Loop(ctx, plan, []load.Operation{proposer(log)})
+}
+
+// incarnation is that of a host of this measurement, whose directories are all new.
+func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
+
+// connect listens for the other hosts.
+func connect(self shard.HostID, members map[shard.HostID]string, log *slog.Logger) (*transport.Transport, error) {
+	listener, err := net.Listen("tcp", members[self])
+	if err != nil {
+		return nil, err
+	}
+	config := transport.Config{
+		Identity: transport.Identity{Host: self, Incarnation: incarnation(self), Deployment: 1},
+		Listener: listener, Logger: log,
+	}
+	for id, address := range members {
+		config.Hosts = append(config.Hosts, transport.Host{ID: id, Incarnation: incarnation(id), Address: address})
+	}
+	return transport.Open(config), nil
 }
 
 // proposer proposes one batch and waits until it is applied here.

@@ -66,53 +66,112 @@ var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	return sent
 }()
 
+// origin is the host that a connection comes from.
+type origin struct {
+	shard.HostID
+	target Target
+	source string // the target as the engine has it
+}
+
+func newOrigin(peer *Peer) *origin {
+	return &origin{HostID: peer.Host, target: peer.Target(), source: peer.Target().String()}
+}
+
 // admitBatch drops the messages that no peer of this host sends. It returns an error where the connection has to end.
-func (t *transport) admitBatch(peer shard.HostID, batch *raftpb.MessageBatch) error {
-	if batch.DeploymentId != t.config.Deployment {
-		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", peer, batch.DeploymentId,
-			t.config.Deployment)
+func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
+	if deployment := e.config.Identity.Deployment; batch.DeploymentId != deployment {
+		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", from.HostID, batch.DeploymentId,
+			deployment)
 	}
-	if known := t.config.Members[peer]; known != batch.SourceAddress {
-		return refuse(RefusedSender, "host %d says that its address is %q, here it is known as %q", peer,
-			batch.SourceAddress, known)
+	if batch.SourceAddress != from.source {
+		return refuse(RefusedSender, "host %d says that its target is %q, here it is known as %q", from.HostID,
+			batch.SourceAddress, from.source)
 	}
+	kept := batch.Requests[:0]
 	for i := range batch.Requests {
-		if from := batch.Requests[i].From; shard.HostID(from) != peer {
-			return refuse(RefusedSender, "host %d sent a message in the name of host %d", peer, from)
+		m := &batch.Requests[i]
+		switch reason, good := e.classify(from, m); {
+		case good:
+			kept = append(kept, *m)
+		case reason == RefusedFull: // the host says so itself when it begins and ends
+			e.refusals.count(reason)
+		case reason == RefusedSender:
+			return refuse(reason, "host %d sent a message in the name of replica %d of shard %d", from.HostID, m.From,
+				m.ShardID)
+		default:
+			e.refusals.note(reason, "dropped a message of another host",
+				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		}
 	}
-	batch.Requests = slices.DeleteFunc(batch.Requests, func(m raftpb.Message) bool {
-		reason, known := t.classify(&m)
-		if known {
-			return false
-		}
-		if reason == RefusedFull { // the host says so itself when it begins and ends
-			t.refusals.count(reason)
-			return true
-		}
-		t.refusals.note(reason, "dropped a message of another host",
-			"host", peer, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
-		return true
-	})
+	clear(batch.Requests[len(kept):])
+	batch.Requests = kept
 	return nil
 }
 
 // classify reports whether a message is one that a peer sends, and otherwise why it is refused.
-func (t *transport) classify(m *raftpb.Message) (_ Refusal, good bool) {
+func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good bool) {
+	route := e.replicas.Route(m.ShardID)
 	switch {
-	case shard.HostID(m.To) != t.config.Host:
-		return RefusedReplica, false
-	case !t.config.Runs(m.ShardID):
-		return RefusedShard, false
 	case m.Type < 0 || int(m.Type) >= len(sentByPeers) || !sentByPeers[m.Type]:
 		return RefusedMessage, false
+	case route == nil:
+		return RefusedShard, false
+	case m.To != route.Replica:
+		return RefusedReplica, false
+	}
+	switch route.standing(from, m.From) {
+	case standingForeign:
+		return RefusedSender, false
+	case standingRemoved:
+		return RefusedReplica, false
+	case standingUnknown:
+		if votes[m.Type] {
+			return RefusedReplica, false
+		}
+	}
+	switch {
 	case m.Type == raftpb.Propose && !isForwarded(m.Entries):
 		return RefusedMessage, false
-	case m.Type == raftpb.Replicate && t.config.Takes != nil && !t.config.Takes(m.ShardID, 0):
+	case m.Type == raftpb.Replicate && !e.replicas.Takes(m.ShardID, 0):
 		return RefusedFull, false
 	}
 	return 0, true
 }
+
+// standing is what the membership says of a replica in whose name a peer sends.
+type standing int
+
+const (
+	standingMember  standing = iota // the membership has it, on that peer
+	standingUnknown                 // the membership, as far as it is known here, does not have it
+	standingRemoved                 // it was removed
+	standingForeign                 // it is another host's
+)
+
+// standing returns that of a replica. A membership that is known here may be old, and a replica that was only just
+// added has none at all until its leader has sent something, so what it does not have is let through: the engine
+// expects messages of replicas that it does not know, and a leader of a later membership must be heard. The peer is a
+// host of the cluster, whose engine has only replicas with ids that were given to that host. The ids of a birth, below
+// FirstJoined, are those of their hosts.
+func (r *Route) standing(from *origin, replica uint64) standing {
+	target, known := r.Members[replica]
+	switch {
+	case known && target == (Target{}):
+		return standingRemoved
+	case known && target != from.target, !known && replica < FirstJoined && shard.HostID(replica) != from.HostID:
+		return standingForeign
+	case !known:
+		return standingUnknown
+	}
+	return standingMember
+}
+
+// FirstJoined is the smallest id of a replica that has joined its shard. Those of a birth have the ids of their hosts.
+const FirstJoined = 1024
+
+// votes are the answers to a candidate. The engine counts all that it gets, and a candidate asks only replicas that its
+// own membership has, so those of others are kept from it.
+var votes = [len(sentByPeers)]bool{raftpb.RequestVoteResp: true, raftpb.RequestPreVoteResp: true}
 
 // isForwarded reports whether these are entries as Forward makes them, and no others. The engine stops the process for
 // an entry of the log that it cannot decode, and does so again at every start.
@@ -135,28 +194,34 @@ const MaxBatchBytes = 16 << 20
 const uncompressedEntry = 0
 
 // admitChunk returns an error for a chunk of a snapshot that no peer of this host sends.
-func (t *transport) admitChunk(peer shard.HostID, chunk *raftpb.Chunk) error {
+func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
+	route := e.replicas.Route(chunk.ShardID)
 	switch base := filepath.Base(chunk.Filepath); {
-	case shard.HostID(chunk.From) != peer:
-		return refuse(RefusedSender, "host %d sent a snapshot in the name of host %d", peer, chunk.From)
-	case shard.HostID(chunk.ReplicaID) != t.config.Host:
-		return refuse(RefusedReplica, "host %d sent a snapshot to replica %d", peer, chunk.ReplicaID)
-	case !t.config.Runs(chunk.ShardID):
-		return refuse(RefusedShard, "host %d sent a snapshot of shard %d, which does not run here", peer, chunk.ShardID)
+	case route == nil:
+		return refuse(RefusedShard, "host %d sent a snapshot of shard %d, which does not run here", from.HostID,
+			chunk.ShardID)
+	case chunk.ReplicaID != route.Replica:
+		return refuse(RefusedReplica, "host %d sent a snapshot to replica %d", from.HostID, chunk.ReplicaID)
 	case base == "." || base == ".." || base == string(filepath.Separator):
-		return refuse(RefusedFrame, "host %d sent a snapshot whose file is %q", peer, chunk.Filepath)
+		return refuse(RefusedFrame, "host %d sent a snapshot whose file is %q", from.HostID, chunk.Filepath)
+	}
+	switch route.standing(from, chunk.From) {
+	case standingForeign:
+		return refuse(RefusedSender, "host %d sent a snapshot in the name of replica %d", from.HostID, chunk.From)
+	case standingRemoved:
+		return refuse(RefusedReplica, "host %d sent a snapshot of replica %d, which was removed", from.HostID, chunk.From)
 	}
 	return nil
 }
 
 // takesChunk reports whether this host takes a chunk of a snapshot. Where it does not the chunk is dropped, and the
 // sender holds that it has arrived: an error would end for a while all that the sender's engine sends to this host.
-func (t *transport) takesChunk(chunk *raftpb.Chunk) bool {
+func (e *engineEnd) takesChunk(chunk *raftpb.Chunk) bool {
 	var size uint64
 	if chunk.ChunkId == 0 {
 		size = chunk.FileSize
 	}
-	return t.config.Takes == nil || t.config.Takes(chunk.ShardID, size)
+	return e.replicas.Takes(chunk.ShardID, size)
 }
 
 // refusalLogPeriod is how often refusals are logged. Otherwise any program that reaches the port could fill the log.

@@ -24,6 +24,20 @@ const frameHeaderSize = 12
 const (
 	frameMessages = 1 // a raftpb.MessageBatch
 	frameChunk    = 2 // a raftpb.Chunk
+	frameCall     = 4 // a request; helloKind is between them
+	frameAnswer   = 5 // an answer
+)
+
+// frameRules are what may come over a connection.
+type frameRules struct {
+	kinds    []byte
+	maxBytes uint32
+}
+
+var (
+	framesOfEngine = frameRules{[]byte{frameMessages, frameChunk}, maxFrameBytes}
+	framesOfCall   = frameRules{[]byte{frameCall}, callHead + MaxCallBytes}
+	framesOfAnswer = frameRules{[]byte{frameAnswer}, answerHead + MaxCallBytes}
 )
 
 const (
@@ -55,6 +69,17 @@ func frameSum(head, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, payload)
 }
 
+// writeFrame writes a frame that is the only one of its side on a connection.
+func writeFrame(conn io.Writer, mac *frameMAC, kind byte, payload []byte) error {
+	frame := append(make([]byte, frameHeaderSize, frameHeaderSize+len(payload)+macSize), payload...)
+	sealFrame(frame, kind)
+	if mac != nil {
+		frame = mac.seal(frame, kind)
+	}
+	_, err := conn.Write(frame)
+	return err
+}
+
 // frameSource is what a frameReader needs of a net.Conn.
 type frameSource interface {
 	io.Reader
@@ -65,13 +90,14 @@ type frameSource interface {
 type frameReader struct {
 	conn   frameSource
 	mac    *frameMAC // nil: frames have none
+	rules  frameRules
 	r      *bufio.Reader
 	buffer []byte
 	until  time.Time // the read deadline that is set
 }
 
-func newFrameReader(conn frameSource, mac *frameMAC) *frameReader {
-	return &frameReader{conn: conn, mac: mac, r: bufio.NewReaderSize(conn, readBufferBytes)}
+func newFrameReader(conn frameSource, mac *frameMAC, rules frameRules) *frameReader {
+	return &frameReader{conn: conn, mac: mac, rules: rules, r: bufio.NewReaderSize(conn, readBufferBytes)}
 }
 
 // next returns the next frame. The payload is valid until the next call.
@@ -87,7 +113,7 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 		return 0, nil, err
 	}
 	kind, size := header[3], binary.BigEndian.Uint32(header[4:])
-	if [3]byte(header[:3]) != frameMagic || kind != frameMessages && kind != frameChunk || size > maxFrameBytes {
+	if [3]byte(header[:3]) != frameMagic || !slices.Contains(f.rules.kinds, kind) || size > f.rules.maxBytes {
 		return 0, nil, refuse(RefusedFrame, "%w: header % x", errFrame, header)
 	}
 	payload, err = f.read(int(size))

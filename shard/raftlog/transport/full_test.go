@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -9,21 +8,16 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// taking returns a change that has a host take the log, and snapshots up to a size, or neither.
-func taking(yes *atomic.Bool, snapshot uint64) func(*Config) {
-	return func(c *Config) {
-		c.Takes = func(shardID, bytes uint64) bool { return shardID == testShard && yes.Load() && bytes <= snapshot }
-	}
+// taking has the host take the log, and snapshots up to a size, or neither.
+func (e *endpoint) taking(yes *atomic.Bool, snapshot uint64) {
+	e.of().takes = func(shardID, bytes uint64) bool { return shardID == testShard && yes.Load() && bytes <= snapshot }
 }
 
 func TestEntriesThatAreNotTakenAreDroppedAndHeartbeatsGoOn(t *testing.T) {
 	var takes atomic.Bool
-	e := newEndpoint(t, taking(&takes, 0))
-	conn, err := e.GetConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	e := newEndpoint(t)
+	e.taking(&takes, 0)
+	conn := e.connect(t)
 	batch := goodBatch("an entry")
 	heartbeat := raftpb.Message{Type: raftpb.Heartbeat, From: 2, To: 1, ShardID: testShard}
 	for _, want := range [][]raftpb.MessageType{
@@ -45,7 +39,7 @@ func TestEntriesThatAreNotTakenAreDroppedAndHeartbeatsGoOn(t *testing.T) {
 	if n := e.refused[RefusedFull].Load(); n != 1 {
 		t.Errorf("%d were counted", n)
 	}
-	if e.Close(); e.log.Len() > 0 {
+	if e.Close(); e.log.String() != "" {
 		t.Errorf("each is logged:\n%s", e.log)
 	}
 }
@@ -64,12 +58,9 @@ func TestASnapshotThatIsNotTakenIsDroppedToItsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var takes atomic.Bool
-			e := newEndpoint(t, taking(&takes, 100))
-			conn, err := e.GetSnapshotConnection(context.Background(), e.address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			e := newEndpoint(t)
+			e.taking(&takes, 100)
+			conn := e.connectForSnapshot(t)
 			for id := range uint64(4) {
 				takes.Store(id != c.at) // there is room again for the next one
 				chunk := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", ChunkId: id,

@@ -2,8 +2,6 @@ package transport
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -17,59 +15,111 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// A connection between hosts begins with four steps: both sides send a hello, and then each proves that it has the
-// secret of the cluster. The dialer proves it first, so that a program without the secret gets no proof to try secrets
-// on. A hello is
+// A connection between hosts begins with five steps. Both sides send a hello. The dialer proves that it has the secret
+// of the cluster; it does so first, so that a program without the secret gets no proof to try secrets on. Then each
+// side says whether it takes the other for a peer, the acceptor first, under a MAC that proves the secret too. A hello
+// is
 //
-//	bytes 0..2    "SBX"
-//	byte  3       3, a kind that no frame has
-//	byte  4       handshakeVersion
-//	byte  5       1 where a secret is set, else 0
-//	bytes 6..7    0
-//	bytes 8..15   deployment, big endian
-//	bytes 16..23  id of the host, big endian
-//	bytes 24..55  random
+//	bytes 0..2     "SBX"
+//	byte  3        3, a kind that no frame has
+//	byte  4        handshakeVersion
+//	byte  5        1 where a secret is set, else 0
+//	byte  6        the purpose
+//	byte  7        0
+//	bytes 8..15    deployment, big endian
+//	bytes 16..31   generation
+//	bytes 32..39   id of the host, big endian
+//	bytes 40..55   incarnation
+//	bytes 56..63   number of the start, big endian
+//	bytes 64..71   draw of the start, big endian
+//	bytes 72..103  random
 //
-// The proofs and the key of the frames are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
+// A verdict is a code (1 byte), the length of a text (2 bytes), the text, and the MAC of these (32 bytes). The proof,
+// and the keys of verdicts and frames, are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
 // secret the same is done with an empty one, which proves nothing, and frames have no MAC.
+//
+// An unnamed host says nothing of itself in its hello, and is treated as if the cluster had no secret. It can make one
+// call, whose request has to prove what it claims: Peer.Transcript binds a proof to the connection.
 const (
 	// handshakeVersion grows when hosts of the version before must not connect to those of this one. Version 1 had no
-	// handshake: a connection began with a frame.
-	handshakeVersion = 2
+	// handshake: a connection began with a frame. Version 2 knew hosts by their ids.
+	handshakeVersion = 3
 
 	helloKind  = 3
-	helloSize  = 56
-	helloNonce = 24
+	helloHead  = 8 // is checked before the rest is read
+	helloSize  = 104
+	helloNonce = 72
 	proofSize  = sha256.Size
+
+	// helloSize2 is the size of a hello of version 2.
+	helloSize2 = 56
 )
 
-// errRefused is the error of a dial that would fail again.
-var errRefused = errors.New("handshake refused")
+// purpose is what a connection is for.
+type purpose byte
+
+const (
+	purposeFrames  purpose = 1 // the engine's frames, from the dialer to the acceptor
+	purposeCall    purpose = 2 // a request, and the answer to it
+	purposeUnnamed purpose = 3 // the same, of a host that does not say which one it is
+)
+
+// errHandshake is the error of a handshake that would fail again.
+var errHandshake = errors.New("handshake refused")
 
 // hello is the first message of a host on a connection.
 type hello [helloSize]byte
 
-func newHello(c *Config) *hello {
+func newHello(self *Identity, secret []byte, purpose purpose) *hello {
 	var h hello
 	copy(h[:], frameMagic[:])
-	h[3], h[4] = helloKind, handshakeVersion
-	if len(c.Secret) > 0 {
+	h[3], h[4], h[6] = helloKind, handshakeVersion, byte(purpose)
+	if len(secret) > 0 {
 		h[5] = 1
 	}
-	binary.BigEndian.PutUint64(h[8:], c.Deployment)
-	binary.BigEndian.PutUint64(h[16:], uint64(c.Host))
+	binary.BigEndian.PutUint64(h[8:], self.Deployment)
+	copy(h[16:32], self.Generation[:])
+	binary.BigEndian.PutUint64(h[32:], uint64(self.Host))
+	copy(h[40:56], self.Incarnation[:])
+	binary.BigEndian.PutUint64(h[56:], self.Start.Number)
+	binary.BigEndian.PutUint64(h[64:], self.Start.Draw)
 	_, _ = rand.Read(h[helloNonce:]) // never fails
 	return &h
 }
 
-func (h *hello) host() shard.HostID { return shard.HostID(binary.BigEndian.Uint64(h[16:])) }
+func (h *hello) purpose() purpose { return purpose(h[6]) }
+
+// identity is who the sender of the hello says that it is.
+func (h *hello) identity() (i Identity) {
+	i.Deployment = binary.BigEndian.Uint64(h[8:])
+	copy(i.Generation[:], h[16:32])
+	i.Host = shard.HostID(binary.BigEndian.Uint64(h[32:]))
+	copy(i.Incarnation[:], h[40:56])
+	i.Start = hosts.Start{Number: binary.BigEndian.Uint64(h[56:]), Draw: binary.BigEndian.Uint64(h[64:])}
+	return i
+}
 
 // isHello reports whether these are the first bytes of a hello. It is checked before anything is answered.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
-// compare returns an error where a host that sent theirs is no peer of the one that sends h.
+// read reads the hello of the other side. Of another version than this one it reads the head, or all where it knows
+// how long it is: what is left unread could keep the answer from being read.
+func (h *hello) read(conn io.Reader) error {
+	if _, err := io.ReadFull(conn, h[:helloHead]); err != nil {
+		return err
+	}
+	size := helloHead
+	if h.isHello() {
+		size = map[byte]int{2: helloSize2, handshakeVersion: helloSize}[h[4]]
+	}
+	_, err := io.ReadFull(conn, h[helloHead:max(size, helloHead)])
+	return err
+}
+
+// compare returns an error where a host that sent theirs speaks otherwise than the one that sends h.
 func (h *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
@@ -81,31 +131,28 @@ func (h *hello) compare(theirs *hello) error {
 	case theirs[5] != h[5]:
 		return errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts " +
 			"the same")
-	case [8]byte(theirs[8:16]) != [8]byte(h[8:16]):
-		return fmt.Errorf("it is of deployment %d, this host of %d",
-			binary.BigEndian.Uint64(theirs[8:]), binary.BigEndian.Uint64(h[8:]))
-	case theirs.host() == h.host():
-		return fmt.Errorf("it says that it is host %d, which this host is", h.host())
 	}
 	return nil
 }
 
 func otherVersion(version byte) error {
 	return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with "+
-		"one version",
-		version, handshakeVersion)
+		"one version", version, handshakeVersion)
 }
 
 // handshakeKeys are what both sides draw from the secret and the hellos.
 type handshakeKeys struct {
-	dialer, acceptor []byte // the proofs
-	frames           []byte
+	proof            []byte // that of the dialer
+	dialer, acceptor []byte // keys of their verdicts
+	frames, answers  []byte // keys of what the dialer sends, and of what the acceptor sends
 }
 
 func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err error) {
 	salt := slices.Concat(dialer[:], acceptor[:])
 	for label, key := range map[string]*[]byte{
-		"signalbox dialer": &keys.dialer, "signalbox acceptor": &keys.acceptor, "signalbox frames": &keys.frames,
+		"signalbox dialer": &keys.proof, "signalbox dialer verdict": &keys.dialer,
+		"signalbox acceptor verdict": &keys.acceptor, "signalbox frames": &keys.frames,
+		"signalbox answers": &keys.answers,
 	} {
 		if *key, err = hkdf.Key(sha256.New, secret, salt, label, proofSize); err != nil {
 			return keys, err
@@ -114,91 +161,105 @@ func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err e
 	return keys, nil
 }
 
-// mac returns what authenticates the frames of the connection, nil without a secret.
-func (k *handshakeKeys) mac(c *Config) (*frameMAC, error) {
-	if len(c.Secret) == 0 {
-		return nil, nil
-	}
-	block, err := aes.NewCipher(k.frames)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, err
-	}
-	return &frameMAC{aead: aead}, nil
+// greeting is what a handshake has come to.
+type greeting struct {
+	peer    Peer
+	purpose purpose
+	out, in *frameMAC // of frames that are sent and received; nil: frames have none
 }
 
-// greetAsDialer runs the handshake of the side that dialled.
-func greetAsDialer(ctx context.Context, conn net.Conn, c *Config) (*frameMAC, error) {
-	defer boundHandshake(ctx, conn)()
-	ours, theirs := newHello(c), new(hello)
-	if _, err := conn.Write(ours[:]); err != nil {
-		return nil, err
-	}
-	if _, err := io.ReadFull(conn, theirs[:]); err != nil {
-		return nil, err
-	}
-	if err := ours.compare(theirs); err != nil {
-		return nil, fmt.Errorf("%w: %w", errRefused, err)
-	}
-	keys, err := drawKeys(c.Secret, ours, theirs)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(keys.dialer); err != nil {
-		return nil, err
-	}
-	var proof [proofSize]byte
-	if _, err := io.ReadFull(conn, proof[:]); err != nil {
-		return nil, fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w",
-			errRefused, err)
-	}
-	if !hmac.Equal(proof[:], keys.acceptor) {
-		return nil, fmt.Errorf("%w: the other host has another secret", errRefused)
-	}
-	return keys.mac(c)
+// newGreeting is the greeting of a handshake in which both sides have sent a hello.
+func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
+	g := greeting{purpose: dialer.purpose(), peer: Peer{Address: conn.RemoteAddr().String()}}
+	g.peer.Transcript = sha256.Sum256(slices.Concat(dialer[:], acceptor[:]))
+	g.peer.Identity = theirs.identity()
+	return g
 }
 
-// greetAsAcceptor runs the handshake of the side that accepted. It returns which host dialled.
-func greetAsAcceptor(ctx context.Context, conn net.Conn, c *Config) (shard.HostID, *frameMAC, error) {
+// greetAsDialer runs the handshake of the side that dialled an entry of the address book.
+func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, purpose purpose) (g greeting,
+	err error) {
 	defer boundHandshake(ctx, conn)()
-	ours, theirs := newHello(c), new(hello)
-	if _, err := io.ReadFull(conn, theirs[:frameHeaderSize]); err != nil {
-		return 0, nil, err
+	self, secret := t.Identity(), t.config.Secret
+	if purpose == purposeUnnamed {
+		self, secret = Identity{}, nil
 	}
-	if !theirs.isHello() {
-		return 0, nil, ours.compare(theirs)
-	}
-	if _, err := io.ReadFull(conn, theirs[frameHeaderSize:]); err != nil {
-		return 0, nil, err
-	}
+	ours, theirs := newHello(&self, secret, purpose), new(hello)
 	if _, err := conn.Write(ours[:]); err != nil {
-		return 0, nil, err
+		return g, err
+	}
+	if err := theirs.read(conn); err != nil {
+		return g, err
+	}
+	if err := ours.compare(theirs); err != nil && (purpose != purposeUnnamed || theirs[4] != ours[4]) {
+		return g, fmt.Errorf("%w: %w", errHandshake, err)
+	}
+	keys, err := drawKeys(secret, ours, theirs)
+	if err != nil {
+		return g, err
+	}
+	if _, err := conn.Write(keys.proof); err != nil {
+		return g, err
+	}
+	g = newGreeting(conn, ours, theirs, theirs)
+	if err := t.hear(conn, keys.acceptor, &g); err != nil {
+		return g, err
+	}
+	var refusal *Refused
+	if purpose != purposeUnnamed {
+		refusal = t.judgeDialled(conn, &g.peer, to)
+	}
+	if err := tellVerdict(conn, keys.dialer, refusal); err != nil {
+		return g, err
+	}
+	return g, g.setMACs(secret, keys.frames, keys.answers)
+}
+
+// greetAsAcceptor runs the handshake of the side that accepted. It enrolls the peer before that hears that it is
+// accepted.
+func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
+	enroll func(Peer, purpose) *Refused) (g greeting, err error) {
+	defer boundHandshake(ctx, conn)()
+	theirs := new(hello)
+	if err := theirs.read(conn); err != nil {
+		return g, err
+	}
+	self, secret := t.Identity(), t.config.Secret
+	if theirs.isHello() && theirs[4] == handshakeVersion && theirs.purpose() == purposeUnnamed {
+		secret = nil
+	}
+	ours := newHello(&self, secret, theirs.purpose())
+	if theirs.isHello() {
+		if _, err := conn.Write(ours[:]); err != nil {
+			return g, err
+		}
 	}
 	if err := ours.compare(theirs); err != nil {
-		return 0, nil, err
+		return g, err
 	}
-	if c.Members[theirs.host()] == "" {
-		return 0, nil, fmt.Errorf("it says that it is host %d, which is no member of the cluster", theirs.host())
-	}
-	keys, err := drawKeys(c.Secret, theirs, ours)
+	keys, err := drawKeys(secret, theirs, ours)
 	if err != nil {
-		return 0, nil, err
+		return g, err
 	}
+	g = newGreeting(conn, theirs, ours, theirs)
 	var proof [proofSize]byte
 	if _, err := io.ReadFull(conn, proof[:]); err != nil {
-		return 0, nil, err
+		return g, err
 	}
-	if !hmac.Equal(proof[:], keys.dialer) {
-		return 0, nil, fmt.Errorf("it says that it is host %d and does not have the secret of this one", theirs.host())
+	if !hmac.Equal(proof[:], keys.proof) {
+		return g, fmt.Errorf("it says that it is host %d and does not have the secret of this one", g.peer.Host)
 	}
-	if _, err := conn.Write(keys.acceptor); err != nil {
-		return 0, nil, err
+	refusal := t.judgeAccepted(conn, &g)
+	if refusal == nil {
+		refusal = enroll(g.peer, g.purpose)
 	}
-	mac, err := keys.mac(c)
-	return theirs.host(), mac, err
+	if err := tellVerdict(conn, keys.acceptor, refusal); err != nil {
+		return g, fmt.Errorf("%s: %w", &g.peer, err)
+	}
+	if err := t.hear(conn, keys.dialer, &g); err != nil {
+		return g, err
+	}
+	return g, g.setMACs(secret, keys.answers, keys.frames)
 }
 
 // boundHandshake ends a handshake after a timeout, or when its context ends, until the returned function is called.
@@ -210,33 +271,4 @@ func boundHandshake(ctx context.Context, conn net.Conn) (done func()) {
 			_ = conn.SetDeadline(time.Time{})
 		}
 	}
-}
-
-// frameMAC authenticates the frames of a connection: GMAC with AES-256 over the payload, and a nonce of the number of
-// the frame and its kind. Frames go in one direction only, so each side has one counter.
-type frameMAC struct {
-	aead   cipher.AEAD
-	next   uint64
-	buffer [12]byte // the last nonce
-}
-
-// macSize is what a MAC adds to a frame, behind the payload.
-const macSize = 16
-
-func (m *frameMAC) nonce(kind byte) []byte {
-	binary.BigEndian.PutUint64(m.buffer[:], m.next)
-	m.buffer[8] = kind
-	m.next++
-	return m.buffer[:]
-}
-
-// seal appends the MAC of the next frame, whose payload begins behind its header.
-func (m *frameMAC) seal(frame []byte, kind byte) []byte {
-	return m.aead.Seal(frame, m.nonce(kind), nil, frame[frameHeaderSize:])
-}
-
-// check reports whether a frame is the next one that the other side sent.
-func (m *frameMAC) check(kind byte, payload, mac []byte) bool {
-	_, err := m.aead.Open(nil, m.nonce(kind), mac, payload)
-	return err == nil
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,45 +12,135 @@ import (
 	"testing"
 
 	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 var testSecret = []byte("a secret that is long enough")
 
 func withSecret(secret []byte) func(*Config) { return func(c *Config) { c.Secret = secret } }
 
-func TestAHostWithoutTheSecretIsRefused(t *testing.T) {
+// TestHostsThatAreNoPeersAreRefused: the host that dials hears why, and the engine of neither gets anything.
+func TestHostsThatAreNoPeersAreRefused(t *testing.T) {
+	admitting := func(code Code, text string) func(*Config) {
+		return func(c *Config) { c.Admit = func(Peer) error { return &Refused{Code: code, Text: text} } }
+	}
+	id := func(change func(*Identity)) func(*Config) { return func(c *Config) { change(&c.Identity) } }
 	for name, test := range map[string]struct {
-		of     func(*Config)
-		reason string
+		acceptor, dialer func(*Config)
+		reason           string
+		code             Code // 0: the other host says nothing
 	}{
-		"no secret":          {withSecret(nil), "has none"},
-		"another secret":     {withSecret([]byte("another one of many bytes")), "did not take the proof"},
-		"another deployment": {func(c *Config) { c.Deployment = 7 }, "of deployment"},
-		"our own id":         {func(c *Config) { c.Host = 1 }, "which this host is"},
-		"no member's id":     {func(c *Config) { c.Host = 9 }, ""},
+		"no secret":      {nil, withSecret(nil), "has none", 0},
+		"another secret": {nil, withSecret([]byte("another one of many bytes")), "did not take the proof", 0},
+		"another deployment": {nil, id(func(i *Identity) { i.Deployment = 7 }), "of deployment 7, this host of 42",
+			CodeOtherDeployment},
+		"another generation": {nil, id(func(i *Identity) { i.Generation = Generation{7} }), "of generation 07",
+			CodeOtherGeneration},
+		"our own id": {nil, id(func(i *Identity) { i.Host = 1 }), "which this host is", CodeNotNow},
+		"no host's id": {nil, id(func(i *Identity) { i.Host = 9 }), "which is no host of the cluster",
+			CodeUnknownHost},
+		"another incarnation": {nil, id(func(i *Identity) { i.Incarnation = hosts.Incarnation{9} }),
+			"has the incarnation 0200", CodeOtherIncarnation},
+		"an older copy": {admitting(CodeOlderCopy, "start 7 was seen: replace it"), nil, "start 7 was seen",
+			CodeOlderCopy},
+		"an expelled host":          {admitting(CodeExpelled, "it was expelled"), nil, "it was expelled", CodeExpelled},
+		"a host that has no id yet": {id(func(i *Identity) { i.Host = 0 }), nil, "no id yet", CodeNotNow},
+		"an acceptor that the dialer does not admit": {nil, admitting(CodeExpelled, "you were expelled"),
+			"you were expelled", CodeExpelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, withSecret(testSecret))
-			dialer := newDialer(e.config, test.of)
-			conn, err := dialer.GetConnection(context.Background(), e.address)
+			nothing := func(*Config) {}
+			told := make(chan *Refused, 2)
+			acceptor, dialer := test.acceptor, test.dialer
+			if acceptor == nil {
+				acceptor = nothing
+			}
+			if dialer == nil {
+				dialer = nothing
+			}
+			hear := func(c *Config) { c.TurnedAway = func(r *Refused) { told <- r } }
+			e := newEndpoint(t, withSecret(testSecret), hear, acceptor)
+			d, err := newDialer(t, e, hear, dialer).dialTarget(context.Background(), one)
 			if err == nil {
-				conn.Close()
+				d.close()
 				t.Fatal("connected")
 			}
 			if !strings.Contains(err.Error(), test.reason) {
-				t.Errorf("the host that dialled is told %q, want %q", err, test.reason)
+				t.Errorf("the host that dialled has %q, want %q", err, test.reason)
+			}
+			if test.code != 0 {
+				if r := <-told; r.Code != test.code || !strings.Contains(r.Text, test.reason) ||
+					r.By == 0 && e.Identity().Host != 0 {
+					t.Errorf("who is refused hears %v: %v", r.Code, r)
+				}
 			}
 			eventually(t, "the refusal", func() bool { return e.refused[RefusedHandshake].Load() == 1 })
+			if len(e.batches) > 0 || len(told) > 0 {
+				t.Error("something came through")
+			}
 		})
 	}
+}
+
+// TestAWipedHostIsRefused: its directory was lost, and it comes back under the id that it had.
+func TestAWipedHostIsRefused(t *testing.T) {
+	e := newEndpoint(t)
+	wiped := newDialer(t, e, func(c *Config) { c.Identity.Incarnation = hosts.Incarnation{9} })
+	_, err := wiped.GetConnection(context.Background(), one.String())
+	if r, ok := errors.AsType[*Refused](err); !ok || r.Code != CodeOtherIncarnation || !r.Code.Lasting() {
+		t.Errorf("have %v", err)
+	}
+	// Nor do the others open a connection to it.
+	at := newEndpoint(t, func(c *Config) { c.Identity, c.Hosts = wiped.Identity(), wiped.Hosts() })
+	e.SetHosts([]Host{{ID: 2, Incarnation: two.Incarnation, Address: at.address}})
+	if _, err := e.dialTarget(context.Background(), two); err == nil || !strings.Contains(err.Error(), "was meant") {
+		t.Errorf("have %v", err)
+	}
+	if len(e.batches)+len(at.batches) > 0 {
+		t.Error("something came through")
+	}
+}
+
+// TestALaterStartEndsWhatIsLeftOfAnEarlierOne keeps a host that is restarted often from running out of connections.
+func TestALaterStartEndsWhatIsLeftOfAnEarlierOne(t *testing.T) {
+	e := newEndpoint(t)
+	before := e.connect(t)
+	e.peer = newDialer(t, e, func(c *Config) { c.Identity.Start = hosts.Start{Number: 6, Draw: 6} })
+	e.connect(t)
+	awaitEnd(t, before.conn)
 }
 
 // TestNothingIsSentToWhoDoesNotHaveTheSecret: a program without the secret listens at the address of a host.
 func TestNothingIsSentToWhoDoesNotHaveTheSecret(t *testing.T) {
 	impostor := newEndpoint(t, withSecret([]byte("a secret that was guessed")))
-	dialer := newDialer(impostor.config, withSecret(testSecret))
-	if _, err := dialer.GetConnection(context.Background(), impostor.address); !errors.Is(err, errRefused) {
+	dialer := newDialer(t, impostor, withSecret(testSecret))
+	if _, err := dialer.GetConnection(context.Background(), one.String()); !errors.Is(err, errHandshake) {
 		t.Errorf("have %v, want a refusal", err)
+	}
+}
+
+// TestARefusalThatProvesNothingIsNotHeeded: it could end the process of a host.
+func TestARefusalThatProvesNothingIsNotHeeded(t *testing.T) {
+	key := []byte("a key of both sides")
+	for name, tamper := range map[string]func([]byte) []byte{
+		"of another code": func(v []byte) []byte { v[0] = byte(CodeExpelled); return v },
+		"of another text": func(v []byte) []byte { v[verdictHead] ^= 1; return v },
+		"cut off":         func(v []byte) []byte { return v[:len(v)-1] },
+		"too long":        func(v []byte) []byte { binary.BigEndian.PutUint16(v[1:], maxRefusalText+1); return v },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent bytes.Buffer
+			refusal := refusef(CodeNotNow, "later")
+			if err := tellVerdict(&sent, key, refusal); !errors.Is(err, refusal) {
+				t.Fatal(err)
+			}
+			if got, err := hearVerdict(bytes.NewReader(sent.Bytes()), key); err != nil || *got != *refusal {
+				t.Fatalf("as it was sent: %v, %v", got, err)
+			}
+			if got, err := hearVerdict(bytes.NewReader(tamper(sent.Bytes())), key); err == nil {
+				t.Errorf("it is taken for %v", got)
+			}
+		})
 	}
 }
 
@@ -60,15 +151,38 @@ func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	old := &sender{conn: conn} // sends its frame at once, as that version did
-	if err := old.SendMessageBatch(goodBatch("x")); err != nil {
+	batch := goodBatch("x")
+	payload := make([]byte, batch.Size())
+	if _, err := batch.MarshalTo(payload); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFrame(conn, nil, frameMessages, payload); err != nil { // at once, as that version did
 		t.Fatal(err)
 	}
 	awaitEnd(t, conn)
-	e.Close()
-	if !strings.Contains(e.log.String(), "stop all hosts") || len(e.batches) != 0 {
-		t.Errorf("%d batches came through; the log says %s", len(e.batches), e.log)
+	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "stop all hosts") })
+	if len(e.batches) != 0 {
+		t.Errorf("%d batches came through", len(e.batches))
 	}
+}
+
+// TestAHostOfTheVersionBeforeHearsOfThisOne: it reads the beginning of a hello, in which the version is.
+func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
+	e := newEndpoint(t)
+	conn, err := net.Dial("tcp", e.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	old := append([]byte{'S', 'B', 'X', helloKind, 2}, make([]byte, helloSize2-5)...)
+	if _, err := conn.Write(old); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, helloSize2))
+	if err != nil || len(answer) < helloSize2 || answer[4] != handshakeVersion {
+		t.Errorf("it gets %x, %v", answer, err)
+	}
+	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "stop all hosts") })
 }
 
 // tappedConn keeps what is written.
@@ -97,12 +211,7 @@ func TestFramesAreNeitherChangedNorRepeatedOnTheWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, withSecret(testSecret))
-			conn, err := e.GetConnection(context.Background(), e.address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			s := conn.(*sender)
+			s := e.connect(t)
 			real := s.conn
 			frame := func(data string, to io.Writer) []byte {
 				tap := &tappedConn{Conn: discardConn{real, to}}
@@ -121,8 +230,9 @@ func TestFramesAreNeitherChangedNorRepeatedOnTheWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			awaitEnd(t, real)
-			if len(e.batches) != 0 || e.refused[RefusedFrame].Load() != 1 {
-				t.Errorf("%d batches came through, %d were refused", len(e.batches), e.refused[RefusedFrame].Load())
+			eventually(t, "the refusal", func() bool { return e.refused[RefusedFrame].Load() == 1 })
+			if len(e.batches) != 0 {
+				t.Errorf("%d batches came through", len(e.batches))
 			}
 		})
 	}
@@ -140,19 +250,18 @@ func BenchmarkSendingWithAndWithoutAMAC(b *testing.B) {
 	for _, size := range []int{6 << 10, 1 << 20} {
 		for _, secret := range [][]byte{nil, testSecret} {
 			b.Run(fmt.Sprintf("bytes=%d/mac=%v", size, secret != nil), func(b *testing.B) {
-				ours, theirs := newHello(&Config{}), newHello(&Config{})
+				ours, theirs := newHello(new(Identity), nil, purposeFrames), newHello(new(Identity), nil, purposeFrames)
 				keys, err := drawKeys(secret, ours, theirs)
-				if err != nil {
-					b.Fatal(err)
-				}
-				mac, err := keys.mac(&Config{Secret: secret})
 				if err != nil {
 					b.Fatal(err)
 				}
 				near, far := net.Pipe()
 				defer near.Close()
 				defer far.Close()
-				s := &sender{conn: discardConn{near, io.Discard}, mac: mac}
+				s := &sender{dialled: &dialled{conn: discardConn{near, io.Discard}}, sending: func([]raftpb.Message) {}}
+				if err := s.setMACs(secret, keys.frames, keys.answers); err != nil {
+					b.Fatal(err)
+				}
 				batch := raftpb.MessageBatch{Requests: []raftpb.Message{{Entries: []raftpb.Entry{{Cmd: make([]byte,
 					size)}}}}}
 				b.SetBytes(int64(size))

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -18,19 +17,20 @@ const (
 
 // sender is this host's end of a connection that it dialled. The engine uses it from one goroutine.
 type sender struct {
-	conn   net.Conn
-	mac    *frameMAC // nil: frames have none
+	*dialled
 	buffer []byte
-	// sending is called, if set, with messages before they are sent.
+	// sending is called with messages before they are sent.
 	sending func([]raftpb.Message)
 	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
 	// have started again since the last one. Messages of Raft may be lost and may come twice, so a frame that may be
 	// half sent is sent once more.
-	redial func() (net.Conn, error)
+	redial func() (*dialled, error)
+	// sent, where set, is called with each chunk that was sent.
+	sent func(*raftpb.Chunk)
 }
 
 // Close ends the connection. What was sent is delivered nevertheless.
-func (s *sender) Close() { s.conn.Close() }
+func (s *sender) Close() { s.close() }
 
 // SendMessageBatch sends messages, without the batches that the engine forwards by itself.
 func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
@@ -40,9 +40,7 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 			return nil
 		}
 	}
-	if s.sending != nil {
-		s.sending(batch.Requests)
-	}
+	s.sending(batch.Requests)
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }
 
@@ -74,7 +72,11 @@ func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 
 // SendChunk sends a chunk of a snapshot.
 func (s *sender) SendChunk(chunk raftpb.Chunk) error {
-	return s.send(frameChunk, chunk.Size(), chunk.MarshalTo)
+	err := s.send(frameChunk, chunk.Size(), chunk.MarshalTo)
+	if err == nil && s.sent != nil {
+		s.sent(&chunk)
+	}
+	return err
 }
 
 // send writes a frame with one system call.
@@ -94,19 +96,19 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	if err == nil || s.redial == nil {
 		return err
 	}
-	conn, failed := s.redial()
+	again, failed := s.redial()
 	if failed != nil {
 		return err
 	}
-	s.conn.Close()
-	s.conn = conn
+	s.close()
+	s.dialled = again
 	return s.write(frame, kind)
 }
 
 // write appends the connection's MAC to a frame, and writes it.
 func (s *sender) write(frame []byte, kind byte) error {
-	if s.mac != nil {
-		frame = s.mac.seal(frame, kind)
+	if s.out != nil {
+		frame = s.out.seal(frame, kind)
 	}
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err

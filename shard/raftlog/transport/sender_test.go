@@ -7,18 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 	e := newEndpoint(t)
-	conn, err := e.GetConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := e.connect(t)
 	for _, data := range []string{"before", "after"} {
 		if err := conn.SendMessageBatch(goodBatch(data)); err != nil {
 			t.Fatal(err)
@@ -26,7 +21,7 @@ func TestAMessageOverAConnectionThatHasGoneIsSentOverANewOne(t *testing.T) {
 		if got := <-e.batches; string(got.Requests[0].Entries[0].Cmd) != data {
 			t.Fatalf("have %q, want %q", got.Requests[0].Entries[0].Cmd, data)
 		}
-		conn.(*sender).conn.Close() // as if the other host had started again
+		conn.conn.Close() // as if the other host had started again
 	}
 }
 
@@ -39,9 +34,10 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	}
 	defer ports.Close()
 	address := ports.Addresses[0]
+	e.peer.SetHosts([]Host{{ID: 1, Incarnation: one.Incarnation, Address: address}})
 	found := make(chan error, 1)
 	go func() {
-		conn, err := e.GetConnection(context.Background(), address)
+		conn, err := e.peer.GetConnection(context.Background(), one.String())
 		if err == nil {
 			conn.Close()
 		}
@@ -52,20 +48,18 @@ func TestAHostThatStartsAgainIsFoundBeforeTheEngineGetsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
-	go func() {
-		if conn, err := again.Accept(); err == nil {
-			greetAsAcceptor(context.Background(), conn, e.config)
-		}
-	}()
+	started := newEndpoint(t, func(c *Config) {
+		c.Listener.Close()
+		c.Listener = again
+	})
 	if err := <-found; err != nil {
 		t.Fatal(err)
 	}
+	started.Close()
 	// A context that ends is heeded at once.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	var conn raftio.IConnection
-	if conn, err = e.GetConnection(ctx, "127.0.0.1:1"); err == nil {
+	if conn, err := e.peer.GetConnection(ctx, one.String()); err == nil {
 		conn.Close()
 		t.Fatal("a connection to nobody")
 	}

@@ -5,60 +5,56 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"time"
+
+	"github.com/signalbox/signalbox/internal/certfile"
 )
 
 // TLS names the files with which hosts authenticate each other: both ends of every connection show a certificate that
-// CAFile signed. The certificate must name the host part of the address that this host has in Members.
+// CAFile signed. The certificate must have the name of its host, as an alternative name or as the common one.
 type TLS struct {
 	CAFile   string
 	CertFile string
 	KeyFile  string
 }
 
-// ErrNoAuthority is returned by Load where the CA file has no certificate.
-var ErrNoAuthority = errors.New("CA file holds no certificate")
+// Certificates are what both ends of connections between hosts use. They follow the files.
+type Certificates struct{ *certfile.Source }
 
-// TLSConfigs are what both ends of a connection between hosts use.
-type TLSConfigs struct {
-	server *tls.Config
-	client *tls.Config // lacks the server's name
-}
-
-// Expires returns when the certificate ends that this host shows.
-func (t *TLSConfigs) Expires() time.Time { return t.server.Certificates[0].Leaf.NotAfter }
+// ErrTLSFiles is returned by Load where a file is not named.
+var ErrTLSFiles = errors.New("TLS needs all of CA file, certificate file and key file")
 
 // Load reads the files.
-func (t *TLS) Load() (*TLSConfigs, error) {
-	certificate, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+func (t *TLS) Load() (*Certificates, error) {
+	if t.CAFile == "" || t.CertFile == "" || t.KeyFile == "" {
+		return nil, ErrTLSFiles
+	}
+	files := certfile.Files{Certificate: t.CertFile, Key: t.KeyFile, Authorities: t.CAFile}
+	source, err := certfile.Load(files, bothEnds)
 	if err != nil {
-		return nil, fmt.Errorf("load certificate %s with key %s: %w", t.CertFile, t.KeyFile, err)
+		return nil, fmt.Errorf("load what hosts show each other: %w", err)
 	}
-	text, err := os.ReadFile(t.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the CA file: %w", err)
-	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%w: %s", ErrNoAuthority, t.CAFile)
-	}
-	certificates := []tls.Certificate{certificate}
-	return &TLSConfigs{
-		server: &tls.Config{
-			MinVersion: tls.VersionTLS13, Certificates: certificates,
-			ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authorities,
-		},
-		client: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: certificates, RootCAs: authorities},
-	}, nil
+	return &Certificates{source}, nil
 }
 
-// clientFor returns a config that expects the host name of the target in the certificate.
-func (t *TLSConfigs) clientFor(target string) *tls.Config {
-	config := t.client.Clone()
-	if host, _, err := net.SplitHostPort(target); err == nil {
-		config.ServerName = host
+// bothEnds is the configuration of either end. The name in the peer's certificate is compared in the handshake of
+// hosts, once it is known which host that is to be; here an authority must have signed it.
+func bothEnds(certificate tls.Certificate, authorities *x509.CertPool) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authorities,
+		InsecureSkipVerify: true, // the dialer verifies here:
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.VerifiedChains) > 0 {
+				return nil // of a client
+			}
+			others := x509.NewCertPool()
+			for _, c := range s.PeerCertificates[1:] {
+				others.AddCert(c)
+			}
+			_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: others})
+			return err
+		},
+		// A resumed session would stand on the authorities of the time when it began.
+		SessionTicketsDisabled: true,
 	}
-	return config
 }

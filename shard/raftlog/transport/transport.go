@@ -2,10 +2,7 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -13,17 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lni/dragonboat/v4/config"
-	"github.com/lni/dragonboat/v4/raftio"
-	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // Limits of the connections between hosts.
 const (
-	// maxConnections bounds the accepted connections: five for each possible host, and room for those that a restart
-	// leaves behind.
-	maxConnections   = 8 * MaxHosts
 	dialTimeout      = 5 * time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
@@ -33,66 +24,163 @@ const (
 	redialFor   = 3 * time.Second
 	// acceptPause is how long accepting waits after an error, as when the process has no file descriptor left.
 	acceptPause = 50 * time.Millisecond
-)
 
-// MaxHosts is how many hosts a cluster may have, for which there is room for connections.
-const MaxHosts = 31
+	// maxGreeting bounds the accepted connections that have not said who they are.
+	maxGreeting = 64
+	// maxUnnamed bounds those of hosts without an id.
+	maxUnnamed = 16
+	// maxOfHost bounds those of one host: 64 snapshots at once is as many as the engine sends, and there is room for
+	// calls, and for what a restart leaves behind.
+	maxOfHost = 96
+)
 
 // Config is what a transport needs of its host.
 type Config struct {
-	Host       shard.HostID
-	Members    map[shard.HostID]string // all hosts, with the addresses at which they reach each other
-	Deployment uint64
+	Identity Identity
 	// Secret is shared by all hosts; frames have a MAC where it is set.
 	Secret []byte
-	// Listener is where other hosts connect; nil: none can.
+	// Hosts is the address book to begin with. SetHosts replaces it. Whether this host is in it does not matter.
+	Hosts []Host
+	// Listener is where other hosts connect; nil: none can. The transport closes it.
 	Listener net.Listener
-	TLS      *TLSConfigs // nil: plain TCP
-	// Runs reports whether a shard runs on this host.
-	Runs func(shardID uint64) bool
-	// Received is called, if set, with the messages of a peer before the engine gets them, and Sending with those for a
-	// peer before they are sent. Both may change them.
-	Received, Sending func([]raftpb.Message)
-	// Takes reports, if set, whether this host takes the next part of a shard's log, or of a snapshot, whose whole size
-	// it gets where this is the beginning of one. What it does not take is dropped.
-	Takes func(shardID, snapshot uint64) bool
+	TLS      *Certificates // nil: plain TCP
+	// Admit, if set, returns why a named host is no peer of this one; a *Refused chooses the code that it is refused
+	// with. It is called in the handshake of each connection, at both ends, once the peer has proved that it has the
+	// secret, and may wait for the disk. Where it is nil, the hosts of the address book are peers.
+	Admit func(Peer) error
+	// Answer answers the calls of other hosts, also of unnamed ones. The context ends with the caller's. It is called
+	// by many goroutines at once. Where it is nil, calls are refused.
+	Answer func(ctx context.Context, peer Peer, request []byte) (answer []byte, err error)
+	// TurnedAway is called, if set, when another host that has proved who it is refuses this one. It must not block.
+	TurnedAway func(*Refused)
 	// Refused is called, if set, for everything that is kept from the engine. It must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger
 }
 
-// transport sends and receives the engine's messages between hosts. The engine calls Start and Close once each, and
-// dials from goroutines of its own.
-type transport struct {
-	config     *Config
-	refusals   *refusals
-	onMessages raftio.MessageHandler
-	onChunk    raftio.ChunkHandler
-	redialFor  time.Duration
+// Transport is this host's end of all connections between hosts. Its methods may be called from any goroutine.
+type Transport struct {
+	config   Config
+	refusals *refusals
 
-	running sync.WaitGroup
+	ctx     context.Context // ends when Close begins
+	cancel  context.CancelFunc
+	running sync.WaitGroup // of the listener and of the accepted connections
 
 	mu       sync.Mutex
-	accepted map[net.Conn]struct{} // guarded by mu, as is closed
+	self     Identity               // guarded by mu, as are those below
+	book     map[shard.HostID]Host  // replaced, never written to
+	accepted map[net.Conn]*accepted // those of other hosts
+	dialled  map[net.Conn]Host      // those to other hosts, with the entry that they were dialled by
+	engine   *engineEnd             // nil: none is there yet, or it is closed
 	closed   bool
 }
 
-// Factory makes the transport when the engine asks for it. It implements config.TransportFactory.
-type Factory struct {
-	Config
+// Open accepts connections from now on, and answers calls. The engine's frames pass once an engine has made its end
+// (Factory).
+func Open(c Config) *Transport {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	t := &Transport{
+		config: c, self: c.Identity,
+		accepted: make(map[net.Conn]*accepted), dialled: make(map[net.Conn]Host),
+	}
+	t.refusals = &refusals{config: &t.config}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.SetHosts(c.Hosts)
+	if c.Listener != nil {
+		t.running.Go(t.accept)
+	}
+	return t
 }
 
-// Create is called once by the engine.
-func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler,
-	chunks raftio.ChunkHandler) raftio.ITransport {
-	return &transport{
-		config: &f.Config, refusals: &refusals{config: &f.Config},
-		onMessages: messages, onChunk: chunks, redialFor: redialFor, accepted: make(map[net.Conn]struct{}),
+// Close ends all connections and calls. The engine must be closed before.
+func (t *Transport) Close() error {
+	t.cancel()
+	var err error
+	if t.config.Listener != nil {
+		err = t.config.Listener.Close()
+	}
+	t.mu.Lock()
+	t.closed = true
+	for conn := range t.accepted {
+		conn.Close()
+	}
+	for conn := range t.dialled {
+		conn.Close()
+	}
+	t.mu.Unlock()
+	t.running.Wait()
+	return err
+}
+
+// Identity returns who this host is to others.
+func (t *Transport) Identity() Identity {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.self
+}
+
+// Identify gives a host without an id the one that it has got. It must be called before an engine is there.
+func (t *Transport) Identify(self Identity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.engine != nil {
+		panic("transport: a host is given another identity while its engine runs")
+	}
+	t.self = self
+}
+
+// SetHosts replaces the address book. Connections to a host that is at another address now end, and the engine's are
+// made anew; so do those to and from a host that is not in the book any more, or there with another incarnation.
+func (t *Transport) SetHosts(hosts []Host) {
+	book := make(map[shard.HostID]Host, len(hosts))
+	for _, h := range hosts {
+		book[h.ID] = h
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.book = book
+	for conn, by := range t.dialled {
+		if now := book[by.ID]; by.ID != 0 && (now.Address != by.Address || now.Incarnation != by.Incarnation) {
+			conn.Close()
+		}
+	}
+	for conn, a := range t.accepted {
+		if a.peer.Named() && book[a.peer.Host].Incarnation != a.peer.Incarnation {
+			conn.Close()
+		}
 	}
 }
 
-// Validate is called by the engine for every address that it is given.
-func (*Factory) Validate(address string) bool { return ValidateAddress(address) == nil }
+// Hosts returns the address book, in no order.
+func (t *Transport) Hosts() []Host {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Host, 0, len(t.book))
+	for _, h := range t.book {
+		all = append(all, h)
+	}
+	return all
+}
+
+// lookUp returns an entry of the address book.
+func (t *Transport) lookUp(id shard.HostID) (Host, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h, known := t.book[id]
+	return h, known
+}
+
+// CertificateExpires returns when the certificate expires that this host shows to others, the zero time where hosts do
+// not use TLS.
+func (t *Transport) CertificateExpires() time.Time {
+	if t.config.TLS == nil {
+		return time.Time{}
+	}
+	return t.config.TLS.Expires()
+}
 
 // ValidateAddress returns an error that says what is wrong with an address, host:port, if something is.
 func ValidateAddress(address string) error {
@@ -105,215 +193,6 @@ func ValidateAddress(address string) error {
 	}
 	if host == "" {
 		return fmt.Errorf("address %q: want a host name or an IP address before the port", address)
-	}
-	return nil
-}
-
-// Name is the name of the transport in the engine's log.
-func (*transport) Name() string { return "signalbox" }
-
-// Start accepts connections of other hosts from now on.
-func (t *transport) Start() error {
-	if t.config.Listener != nil {
-		t.running.Go(t.accept)
-	}
-	return nil
-}
-
-// Close ends the connections that other hosts opened. The engine closes those that it dialled. It returns no error,
-// because the engine would stop the process for one.
-func (t *transport) Close() error {
-	if t.config.Listener == nil {
-		return nil
-	}
-	if err := t.config.Listener.Close(); err != nil {
-		t.config.Logger.Error("stop listening for other hosts", "error", err)
-	}
-	t.mu.Lock()
-	t.closed = true
-	for conn := range t.accepted {
-		conn.Close()
-	}
-	t.mu.Unlock()
-	t.running.Wait()
-	return nil
-}
-
-func (t *transport) accept() {
-	for {
-		conn, err := t.config.Listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			t.config.Logger.Error("accept a connection of another host", "error", err)
-			time.Sleep(acceptPause)
-			continue
-		}
-		if err := t.add(conn); err != nil {
-			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
-			conn.Close()
-			continue
-		}
-		t.running.Go(func() {
-			defer t.remove(conn)
-			t.refusals.reportEnd(t.serve(conn), conn.RemoteAddr().String())
-		})
-	}
-}
-
-func (t *transport) add(conn net.Conn) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return net.ErrClosed
-	}
-	if len(t.accepted) >= maxConnections {
-		return fmt.Errorf("%d connections are open", maxConnections)
-	}
-	t.accepted[conn] = struct{}{}
-	return nil
-}
-
-func (t *transport) remove(conn net.Conn) {
-	conn.Close()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.accepted, conn)
-}
-
-// serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
-func (t *transport) serve(conn net.Conn) error {
-	if t.config.TLS != nil {
-		secured := tls.Server(conn, t.config.TLS.server)
-		if err := handshake(context.Background(), secured); err != nil {
-			return err
-		}
-		conn = secured
-	}
-	peer, mac, err := greetAsAcceptor(context.Background(), conn, t.config)
-	if err != nil {
-		return refuse(RefusedHandshake, "handshake: %w", err)
-	}
-	frames := newFrameReader(conn, mac)
-	var dropping bool
-	for {
-		kind, payload, err := frames.next()
-		if err == nil {
-			err = t.handle(peer, kind, payload, &dropping)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// unexpected returns nil for the normal end of a connection.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-// handle passes a frame to the engine. Once a chunk of a snapshot was not taken, the rest that comes over the same
-// connection is dropped too.
-func (t *transport) handle(peer shard.HostID, kind byte, payload []byte, dropping *bool) error {
-	switch kind {
-	case frameMessages:
-		var batch raftpb.MessageBatch
-		if err := batch.Unmarshal(payload); err != nil {
-			return refuse(RefusedFrame, "message batch: %w", err)
-		}
-		if err := t.admitBatch(peer, &batch); err != nil {
-			return err
-		}
-		if len(batch.Requests) > 0 {
-			if t.config.Received != nil {
-				t.config.Received(batch.Requests)
-			}
-			t.onMessages(batch)
-		}
-	case frameChunk:
-		var chunk raftpb.Chunk
-		if err := chunk.Unmarshal(payload); err != nil {
-			return refuse(RefusedFrame, "snapshot chunk: %w", err)
-		}
-		if err := t.admitChunk(peer, &chunk); err != nil {
-			return err
-		}
-		if *dropping = *dropping || !t.takesChunk(&chunk); *dropping {
-			t.refusals.count(RefusedFull)
-			return nil
-		}
-		if !t.onChunk(chunk) {
-			return errors.New("snapshot chunk: refused")
-		}
-	}
-	return nil
-}
-
-// GetConnection dials another host, and repeats that for a while where it does not answer. After an error the engine
-// does not dial for up to a second and a half, which is too long for a host that has just started again and is needed
-// in an election.
-func (t *transport) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
-	until := time.Now().Add(t.redialFor)
-	for {
-		s, err := t.dial(ctx, target)
-		if err == nil {
-			s.redial = func() (net.Conn, error) {
-				again, err := t.dial(ctx, target)
-				if err != nil {
-					return nil, err
-				}
-				s.mac = again.mac
-				return again.conn, nil
-			}
-			return s, nil
-		}
-		if time.Now().After(until) || errors.Is(err, errRefused) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(redialEvery):
-		}
-	}
-}
-
-// GetSnapshotConnection dials another host to send it a snapshot.
-func (t *transport) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
-	return t.dial(ctx, target)
-}
-
-func (t *transport) dial(ctx context.Context, target string) (*sender, error) {
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlivePeriod}
-	conn, err := dialer.DialContext(ctx, "tcp", target)
-	if err != nil {
-		return nil, err
-	}
-	if t.config.TLS != nil {
-		secured := tls.Client(conn, t.config.TLS.clientFor(target))
-		if err := handshake(ctx, secured); err != nil {
-			conn.Close()
-			return nil, err
-		}
-		conn = secured
-	}
-	mac, err := greetAsDialer(ctx, conn, t.config)
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("host at %s: %w", target, err)
-	}
-	return &sender{conn: conn, mac: mac, sending: t.config.Sending}, nil
-}
-
-func handshake(ctx context.Context, conn *tls.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
-	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("handshake: %w", err)
 	}
 	return nil
 }

@@ -5,17 +5,19 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lni/dragonboat/v4/config"
-	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 const (
@@ -34,38 +36,110 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// endpoint is a transport without an engine, of host 1.
+// endpoint is the transport of host 1, with a test in the place of its engine.
 type endpoint struct {
-	*transport
-	peer    *transport // of host 2, which only dials
+	*engineEnd
+	peer    *engineEnd // of host 2, which only dials
 	address string
 	batches chan raftpb.MessageBatch
 	chunks  chan raftpb.Chunk
 	refused [Refusals]atomic.Int64
-	log     *bytes.Buffer // safe to read once the transport is closed
+	log     *logBuffer
 }
 
-var testMembers = map[shard.HostID]string{1: "a.example:1", 2: "b.example:1"}
+// logBuffer is what was logged.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+const testDeployment = 42
+
+var (
+	one = Target{Host: 1, Incarnation: hosts.Incarnation{1}}
+	two = Target{Host: 2, Incarnation: hosts.Incarnation{2}}
+)
+
+func identityOf(t Target) Identity {
+	return Identity{Host: t.Host, Incarnation: t.Incarnation, Deployment: testDeployment,
+		Start: hosts.Start{Number: 5, Draw: 55}}
+}
+
+// testReplicas are the replicas of a host of which a test shard runs.
+type testReplicas struct {
+	route *Route
+	takes func(shardID, snapshot uint64) bool // nil: all
+	sent  atomic.Int64                        // chunks
+}
+
+func (r *testReplicas) Route(shardID uint64) *Route {
+	if shardID != testShard {
+		return nil
+	}
+	return r.route
+}
+
+func (r *testReplicas) Takes(shardID, snapshot uint64) bool {
+	return r.takes == nil || r.takes(shardID, snapshot)
+}
+
+func (*testReplicas) Received(shard.HostID, []raftpb.Message) {}
+func (*testReplicas) Sending([]raftpb.Message)                {}
+func (r *testReplicas) Sent(shard.HostID, *raftpb.Chunk)      { r.sent.Add(1) }
+
+// member returns a route of a replica to the founders of a shard, and others that have joined.
+func routeOf(replica uint64, joined map[uint64]Target) *Route {
+	r := &Route{Replica: replica, Members: map[uint64]Target{1: one, 2: two}}
+	maps.Copy(r.Members, joined)
+	return r
+}
 
 // newDialer returns the transport of host 2, with what else host 1 has.
-func newDialer(of *Config, changes ...func(*Config)) *transport {
-	c := *of
-	c.Host = 2
+func newDialer(t *testing.T, of *endpoint, changes ...func(*Config)) *engineEnd {
+	c := of.config
+	c.Identity, c.Listener, c.Refused, c.TurnedAway = identityOf(two), nil, nil, nil
+	c.Hosts = []Host{{ID: 1, Name: "one", Incarnation: one.Incarnation, Address: of.address}}
 	for _, change := range changes {
 		change(&c)
 	}
-	f := Factory{c}
-	return f.Create(config.NodeHostConfig{}, nil, nil).(*transport)
+	peers := Open(c)
+	t.Cleanup(func() { peers.Close() })
+	f := Factory{Transport: peers, Replicas: &testReplicas{route: routeOf(2, nil)}}
+	return f.Create(config.NodeHostConfig{}, nil, nil).(*engineEnd)
 }
 
-// GetConnection connects to an endpoint as host 2.
-func (e *endpoint) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
-	return e.peer.GetConnection(ctx, target)
+// connect connects to an endpoint as host 2.
+func (e *endpoint) connect(t *testing.T) *sender {
+	t.Helper()
+	conn, err := e.peer.GetConnection(context.Background(), one.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn.(*sender)
 }
 
-// GetSnapshotConnection does, too.
-func (e *endpoint) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
-	return e.peer.GetSnapshotConnection(ctx, target)
+// connectForSnapshot does, too.
+func (e *endpoint) connectForSnapshot(t *testing.T) *sender {
+	t.Helper()
+	conn, err := e.peer.GetSnapshotConnection(context.Background(), one.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn.(*sender)
 }
 
 func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
@@ -75,31 +149,36 @@ func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
 		t.Fatal(err)
 	}
 	e := &endpoint{
-		address: listener.Addr().String(), log: new(bytes.Buffer),
+		address: listener.Addr().String(), log: new(logBuffer),
 		batches: make(chan raftpb.MessageBatch, 10), chunks: make(chan raftpb.Chunk, 10),
 	}
-	f := Factory{Config{
-		Host: 1, Deployment: 42, Members: testMembers, Logger: slog.New(slog.NewTextHandler(e.log, nil)),
-		Listener: listener, Runs: func(shardID uint64) bool { return shardID == testShard },
-	}}
-	for _, change := range changes {
-		change(&f.Config)
+	c := Config{
+		Identity: identityOf(one), Logger: slog.New(slog.NewTextHandler(e.log, nil)), Listener: listener,
+		Hosts: []Host{{ID: 2, Name: "two", Incarnation: two.Incarnation, Address: "b.example:1"}},
 	}
-	f.Refused = func(r Refusal) { e.refused[r].Add(1) }
-	e.transport = f.Create(config.NodeHostConfig{},
+	c.Refused = func(r Refusal) { e.refused[r].Add(1) }
+	for _, change := range changes {
+		change(&c)
+	}
+	f := Factory{Transport: Open(c), Replicas: &testReplicas{route: routeOf(1, nil)}}
+	t.Cleanup(func() { f.Transport.Close() })
+	e.engineEnd = f.Create(config.NodeHostConfig{},
 		func(b raftpb.MessageBatch) { e.batches <- b },
-		func(c raftpb.Chunk) bool { e.chunks <- c; return c.ChunkId < 5 }).(*transport)
-	e.peer = newDialer(&f.Config)
+		func(c raftpb.Chunk) bool { e.chunks <- c; return c.ChunkId < 5 }).(*engineEnd)
 	if err := e.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
+	e.peer = newDialer(t, e)
 	return e
 }
 
+// of returns the replicas of the endpoint's host.
+func (e *endpoint) of() *testReplicas { return e.replicas.(*testReplicas) }
+
 func goodBatch(data string) raftpb.MessageBatch {
 	return raftpb.MessageBatch{
-		DeploymentId: 42, SourceAddress: "b.example:1",
+		DeploymentId: testDeployment, SourceAddress: two.String(),
 		Requests: []raftpb.Message{{
 			Type: raftpb.Replicate, From: 2, To: 1, ShardID: testShard,
 			Entries: []raftpb.Entry{{Type: raftpb.EncodedEntry, Index: 3, Cmd: []byte(data)}},
@@ -118,11 +197,7 @@ func awaitEnd(t *testing.T, conn net.Conn) {
 
 func TestMessagesArriveWholeAndInOrder(t *testing.T) {
 	e := newEndpoint(t)
-	conn, err := e.GetConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := e.connect(t)
 	large := string(bytes.Repeat([]byte("0123456789"), 1<<19)) // 5 MiB: grown in steps, and not kept
 	for _, data := range []string{"first", large, "", large, "last"} {
 		if err := conn.SendMessageBatch(goodBatch(data)); err != nil {
@@ -137,11 +212,7 @@ func TestMessagesArriveWholeAndInOrder(t *testing.T) {
 
 func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 	e := newEndpoint(t)
-	conn, err := e.GetSnapshotConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := e.connectForSnapshot(t)
 	data := bytes.Repeat([]byte{7}, 2<<20)
 	for id := range uint64(6) {
 		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot",
@@ -152,29 +223,29 @@ func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 			t.Fatalf("chunk %d arrived changed", id)
 		}
 	}
-	awaitEnd(t, conn.(*sender).conn)
+	awaitEnd(t, conn.conn)
 }
 
 func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 	for name, change := range map[string]func(*raftpb.MessageBatch){
 		"another deployment": func(b *raftpb.MessageBatch) { b.DeploymentId = 43 },
-		"another address":    func(b *raftpb.MessageBatch) { b.SourceAddress = "c.example:1" },
-		"no address":         func(b *raftpb.MessageBatch) { b.SourceAddress = "" },
+		"another target":     func(b *raftpb.MessageBatch) { b.SourceAddress = one.String() },
+		"no target":          func(b *raftpb.MessageBatch) { b.SourceAddress = "" },
 		"unknown host":       func(b *raftpb.MessageBatch) { b.Requests[0].From = 9 },
-		"our own id":         func(b *raftpb.MessageBatch) { b.Requests[0].From = 1 },
+		"our own replica":    func(b *raftpb.MessageBatch) { b.Requests[0].From = 1 },
+		"no replica":         func(b *raftpb.MessageBatch) { b.Requests[0].From = 0 },
+		"another's replica":  func(b *raftpb.MessageBatch) { b.Requests[0].From = 1030 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t)
-			conn, err := e.GetConnection(context.Background(), e.address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e.of().route = routeOf(1, map[uint64]Target{1030: {Host: 3, Incarnation: hosts.Incarnation{3}}})
+			conn := e.connect(t)
 			batch := goodBatch("x")
 			change(&batch)
 			if err := conn.SendMessageBatch(batch); err != nil {
 				t.Fatal(err)
 			}
-			awaitEnd(t, conn.(*sender).conn)
+			awaitEnd(t, conn.conn)
 			e.Close()
 			if len(e.batches) != 0 {
 				t.Error("the engine was given the batch")
@@ -182,7 +253,7 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 			if got := e.refused[RefusedSender].Load(); got != 1 {
 				t.Errorf("%d refusals were counted", got)
 			}
-			if e.log.Len() == 0 {
+			if e.log.String() == "" {
 				t.Error("nothing was logged")
 			}
 		})
@@ -191,11 +262,7 @@ func TestHostsWithAnotherConfigAreKeptFromTheEngine(t *testing.T) {
 
 func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 	e := newEndpoint(t)
-	good, err := e.GetConnection(context.Background(), e.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer good.Close()
+	good := e.connect(t)
 	sealed := func(kind byte, payload string) []byte {
 		frame := append(make([]byte, frameHeaderSize), payload...)
 		sealFrame(frame, kind)
@@ -214,12 +281,7 @@ func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 		"batch without messages": sealed(frameMessages, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := e.GetConnection(context.Background(), e.address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			conn := raw.(*sender).conn
-			defer conn.Close()
+			conn := e.connect(t).conn
 			if _, err := conn.Write(sent); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +294,7 @@ func TestGarbageEndsItsConnectionOnly(t *testing.T) {
 	<-e.batches
 }
 
-func TestTooManyConnectionsAreTurnedAway(t *testing.T) {
+func TestTooManyConnectionsThatSayNothingAreTurnedAway(t *testing.T) {
 	e := newEndpoint(t)
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", e.address)
@@ -247,14 +309,15 @@ func TestTooManyConnectionsAreTurnedAway(t *testing.T) {
 		defer e.mu.Unlock()
 		return len(e.accepted)
 	}
+	e.connect(t) // it does not count
 	first := dial()
-	for range maxConnections - 1 {
+	for range maxGreeting - 1 {
 		dial()
 	}
-	eventually(t, "all connections", func() bool { return open() == maxConnections })
+	eventually(t, "all connections", func() bool { return open() == 1+maxGreeting })
 	awaitEnd(t, dial())
 	first.Close()
-	eventually(t, "room", func() bool { return open() < maxConnections })
+	eventually(t, "room", func() bool { return open() < 1+maxGreeting })
 }
 
 // memoryConn is the reading end of a connection that is all in memory.
@@ -270,7 +333,7 @@ func TestAnnouncedBytesAreNotAllocatedBeforeTheyArrive(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range runs {
-		r := newFrameReader(memoryConn{bytes.NewReader(frame)}, nil)
+		r := newFrameReader(memoryConn{bytes.NewReader(frame)}, nil, framesOfEngine)
 		if _, _, err := r.next(); err != io.ErrUnexpectedEOF {
 			t.Fatal(err)
 		}
@@ -296,7 +359,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame[:len(frame)-1])
 	f.Add([]byte("SBX\x02\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		r := newFrameReader(memoryConn{bytes.NewReader(sent)}, nil)
+		r := newFrameReader(memoryConn{bytes.NewReader(sent)}, nil, framesOfEngine)
 		taken := 0
 		for {
 			kind, payload, err := r.next()

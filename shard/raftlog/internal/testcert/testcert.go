@@ -9,66 +9,92 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 )
 
-// Files are a certificate for 127.0.0.1, and that of the CA that signed it.
+// Files are a certificate with its key, and that of the authority that signed it.
 type Files struct {
 	CAFile   string
 	CertFile string
 	KeyFile  string
 }
 
-// Make writes a CA's certificate, and one that it signed, to files.
-func Make(t *testing.T) Files {
+// Authority signs certificates.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	file        string
+}
+
+// New makes an authority.
+func New(t *testing.T) *Authority {
+	t.Helper()
+	a := new(Authority)
+	der, key := a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true})
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.certificate, a.key = certificate, key
+	a.file = filepath.Join(t.TempDir(), "ca.pem")
+	write(t, a.file, "CERTIFICATE", der)
+	return a
+}
+
+// Sign makes the certificate of a host, in files of its own.
+func (a *Authority) Sign(t *testing.T, name string) Files {
 	t.Helper()
 	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	make := func(serial int64, ca bool, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte,
-		*ecdsa.PrivateKey) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		template := &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"},
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-			IsCA: ca, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-			KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		}
-		if parent == nil {
-			parent, signer = template, key
-		}
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der, key
-	}
-	caDER, caKey := make(1, true, nil, nil)
-	ca, err := x509.ParseCertificate(caDER)
+	f := Files{CAFile: a.file, CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	a.SignAnew(t, f, &x509.Certificate{DNSNames: []string{name}})
+	return f
+}
+
+// SignAnew replaces what is in the files of a certificate by one with the names of a template.
+func (a *Authority) SignAnew(t *testing.T, f Files, template *x509.Certificate) {
+	t.Helper()
+	der, key := a.sign(t, template)
+	text, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, key := make(2, false, ca, caKey)
-	keyDER, err := x509.MarshalECPrivateKey(key)
+	write(t, f.CertFile, "CERTIFICATE", der)
+	write(t, f.KeyFile, "EC PRIVATE KEY", text)
+}
+
+// sign completes a template and signs it, with its own key where there is no authority yet.
+func (a *Authority) sign(t *testing.T, template *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Files{
-		CAFile:   write("ca.pem", "CERTIFICATE", caDER),
-		CertFile: write("cert.pem", "CERTIFICATE", der),
-		KeyFile:  write("key.pem", "EC PRIVATE KEY", keyDER),
+	template.SerialNumber, template.BasicConstraintsValid = big.NewInt(time.Now().UnixNano()), true
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	parent, signer := a.certificate, a.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der, key
+}
+
+// write replaces a file as a whole.
+func write(t *testing.T, path, kind string, der []byte) {
+	t.Helper()
+	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
 	}
 }

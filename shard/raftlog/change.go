@@ -1,0 +1,194 @@
+package raftlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Membership implements shard.Members. It takes at most Config.BarrierTimeout, and fails with shard.ErrNoQuorum where no
+// majority answers.
+func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
+	m, _, err := l.membership(ctx)
+	return m, err
+}
+
+// membership returns the replicas that were removed, too.
+func (l *Log) membership(ctx context.Context) (m shard.Membership, removed map[uint64]struct{}, err error) {
+	if l.isClosed() {
+		return m, nil, shard.ErrLogClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.host.config.BarrierTimeout)
+	defer cancel()
+	read, err := l.host.engine.SyncGetShardMembership(ctx, l.shardID)
+	if err != nil {
+		return m, nil, fmt.Errorf("raftlog: shard %d: read the membership: %w", l.shardID, readError(err))
+	}
+	m.Change = read.ConfigChangeID
+	for voter, members := range map[bool]map[uint64]string{true: read.Nodes, false: read.NonVotings} {
+		targets, err := parseTargets(members)
+		if err != nil {
+			return m, nil, fmt.Errorf("raftlog: shard %d: read the membership: %w", l.shardID, err)
+		}
+		for replica, target := range targets {
+			m.Members = append(m.Members, shard.Member{
+				Replica: replica, Host: target.Host, Incarnation: target.Incarnation, Voter: voter,
+			})
+		}
+	}
+	slices.SortFunc(m.Members, func(a, b shard.Member) int { return cmp.Compare(a.Replica, b.Replica) })
+	l.updateView(func(v *view) *view { return v.withMembership(&m, read.Removed) })
+	return m, read.Removed, nil
+}
+
+// readError translates an error of a read that needs a majority.
+func readError(err error) error {
+	if err := logError(err); errors.Is(err, shard.ErrLogBusy) || errors.Is(err, shard.ErrLogClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", shard.ErrNoQuorum, err)
+}
+
+// memberChange is a change of a shard's members.
+type memberChange struct {
+	name string // what is done, for errors
+	// allowed returns why the rules do not allow it, nil where they do.
+	allowed func(m *shard.Membership, removed map[uint64]struct{}) error
+	request func(timeout time.Duration) (*dragonboat.RequestState, error)
+}
+
+var _ shard.Members = (*Log)(nil)
+
+// AddLearner implements shard.Members. The host then starts the replica with Host.Join.
+func (l *Log) AddLearner(ctx context.Context, replica uint64, to shard.HostID, incarnation shard.Incarnation,
+	change uint64) error {
+	target := transport.Target{Host: to, Incarnation: incarnation}
+	return l.change(ctx, change, memberChange{
+		name: fmt.Sprintf("add learner %d on %v", replica, target),
+		allowed: func(m *shard.Membership, removed map[uint64]struct{}) error {
+			if _, burnt := removed[replica]; burnt || replica < transport.FirstJoined {
+				return fmt.Errorf("the id %d is not given a second time", replica)
+			}
+			for i := range m.Members {
+				if p := &m.Members[i]; p.Replica == replica || p.Host == to && p.Incarnation == incarnation {
+					return fmt.Errorf("replica %d is on %v", p.Replica, p.Host)
+				}
+			}
+			return nil
+		},
+		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestAddNonVoting(l.shardID, replica, target.String(), change, timeout)
+		},
+	})
+}
+
+// Promote implements shard.Members.
+func (l *Log) Promote(ctx context.Context, replica, change uint64) error {
+	var target transport.Target
+	return l.change(ctx, change, memberChange{
+		name: fmt.Sprint("promote ", replica),
+		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
+			p := m.Member(replica)
+			if p == nil || p.Voter {
+				return errors.New("it is no learner")
+			}
+			target = transport.Target{Host: p.Host, Incarnation: p.Incarnation}
+			return nil
+		},
+		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestAddReplica(l.shardID, replica, target.String(), change, timeout)
+		},
+	})
+}
+
+// Remove implements shard.Members.
+func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
+	return l.change(ctx, change, memberChange{
+		name: fmt.Sprint("remove ", replica),
+		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
+			p := m.Member(replica)
+			switch {
+			case p == nil:
+				return errors.New("it is no member")
+			case replica == l.replica.Replica:
+				return errors.New("it leads")
+			case p.Voter && voters(m) == 1:
+				return errors.New("it is the only voter")
+			}
+			return nil
+		},
+		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
+			return l.host.engine.RequestDeleteReplica(l.shardID, replica, change, timeout)
+		},
+	})
+}
+
+// voters returns how many members vote.
+func voters(m *shard.Membership) (n int) {
+	for _, member := range m.Members {
+		if member.Voter {
+			n++
+		}
+	}
+	return n
+}
+
+// change makes a change of the members on the membership of a number.
+func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
+	fail := func(err error) error { return fmt.Errorf("raftlog: shard %d: %s: %w", l.shardID, c.name, err) }
+	if !l.changing.TryLock() {
+		return fail(shard.ErrLogBusy)
+	}
+	defer l.changing.Unlock()
+	if _, leads := l.leads(); !leads {
+		return fail(shard.ErrNotLeader)
+	}
+	m, removed, err := l.membership(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if m.Change != number {
+		return fail(fmt.Errorf("%w: it is %d, not %d", shard.ErrOtherMembership, m.Change, number))
+	}
+	if err := c.allowed(&m, removed); err != nil {
+		return fail(fmt.Errorf("%w: %w", shard.ErrMembershipRule, err))
+	}
+	timeout := l.host.config.ProposalTimeout
+	request, err := c.request(timeout)
+	if err != nil { // the engine has not taken it
+		return fail(fmt.Errorf("%w: %w", shard.ErrLogBusy, err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := l.awaitChange(ctx, request); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// awaitChange waits for the result of a change of members. A request that it gives up stays with the engine.
+func (l *Log) awaitChange(ctx context.Context, request *dragonboat.RequestState) error {
+	select {
+	case result := <-request.AppliedC():
+		switch {
+		case result.Completed():
+			return nil
+		case result.Rejected():
+			return shard.ErrOtherMembership // it was allowed when it was proposed
+		case result.Dropped():
+			return shard.ErrLogBusy
+		}
+		return shard.ErrMembershipUnknown
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", shard.ErrMembershipUnknown, ctx.Err())
+	case <-l.stop:
+		return fmt.Errorf("%w: %w", shard.ErrMembershipUnknown, shard.ErrLogClosed)
+	}
+}

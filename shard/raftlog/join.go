@@ -1,0 +1,137 @@
+package raftlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/statemachine"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Start starts this host's replica of a shard, or starts it again: the one that has joined, or that of the shard's
+// birth. The founders are the hosts that a new shard begins with, all of the config where none is named. They count when
+// the shard is new on this host, and must then be the same on all of them. Start returns before the replica has read its
+// snapshot and its log. It fails with shard.ErrNotMember where the host has no replica of the shard.
+//
+// The state machine must be empty. It gets the shard's entries until the log is closed.
+func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shard.HostID) (shard.Log, error) {
+	h.lifecycle.Lock()
+	defer h.lifecycle.Unlock()
+	record := h.replica(shardID)
+	if record.Replica == 0 {
+		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
+	}
+	if record.Joined {
+		return h.start(shardID, target, record, nil)
+	}
+	initial, err := h.initialMembers(founders)
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
+	}
+	return h.start(shardID, target, record, initial)
+}
+
+// Join starts a replica of a shard that its leader has added on this host, or starts it again. From then on it is the
+// host's replica of the shard, also after a restart of the host, until it is discarded.
+func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.Log, error) {
+	h.lifecycle.Lock()
+	defer h.lifecycle.Unlock()
+	record, err := h.replica(shardID).join(replica)
+	if err == nil {
+		err = h.replicas.set(shardID, record)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: join shard %d: %w", shardID, err)
+	}
+	return h.start(shardID, target, record, nil)
+}
+
+// initialMembers are the founders of a shard, all of the config where none is named.
+func (h *Host) initialMembers(founders []shard.HostID) (map[uint64]transport.Target, error) {
+	if len(founders) == 0 {
+		founders = h.config.founderIDs()
+	}
+	initial := make(map[uint64]transport.Target, len(founders))
+	for _, id := range founders {
+		incarnation, known := h.config.Founders[id]
+		if !known {
+			return nil, fmt.Errorf("host %d is no founder of the cluster: %w", id, shard.ErrNotMember)
+		}
+		initial[uint64(id)] = transport.Target{Host: id, Incarnation: incarnation}
+	}
+	if _, own := initial[uint64(h.config.Host)]; !own {
+		return nil, fmt.Errorf("host %d is not among its hosts: %w", h.config.Host, shard.ErrNotMember)
+	}
+	return initial, nil
+}
+
+// start starts a replica. One that is new begins with its initial members, or gets the log from the others. The lock of
+// lifecycle is held.
+func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRecord,
+	initial map[uint64]transport.Target) (shard.Log, error) {
+	known := h.engine.HasNodeInfo(shardID, record.Replica)
+	if known {
+		initial = nil // the log has the members
+	}
+	l, err := h.register(shardID, record, initial, target)
+	if err != nil {
+		return nil, err
+	}
+	members := make(map[uint64]dragonboat.Target, len(initial))
+	for replica, target := range initial {
+		members[replica] = target.String()
+	}
+	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
+	joins := record.Joined && !known
+	err = h.engine.StartConcurrentReplica(members, joins, create, h.config.replicaConfig(shardID, record))
+	if err != nil {
+		h.forget(l)
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
+	}
+	l.start()
+	return l, nil
+}
+
+// Discard deletes the data of a replica that was removed from its shard, and stops it before where it runs. It is never
+// started again. Discard can be repeated, also by a process that was started after the one that began it was killed.
+func (h *Host) Discard(ctx context.Context, shardID, replica uint64) error {
+	h.lifecycle.Lock()
+	defer h.lifecycle.Unlock()
+	if err := h.discard(ctx, shardID, replica); err != nil {
+		return fmt.Errorf("raftlog: discard replica %d of shard %d: %w", replica, shardID, err)
+	}
+	return nil
+}
+
+func (h *Host) discard(ctx context.Context, shardID, replica uint64) error {
+	if h.closed {
+		return ErrHostClosed
+	}
+	if err := h.replicas.set(shardID, h.replica(shardID).discard(replica)); err != nil {
+		return err
+	}
+	l := h.log(shardID)
+	if l != nil && l.replica.Replica != replica {
+		return h.removeBeside(shardID, replica)
+	}
+	if l != nil {
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.config.ProposalTimeout)
+	defer cancel()
+	return h.engine.SyncRemoveData(ctx, shardID, replica)
+}
+
+// removeBeside removes the data of a replica while another one of the shard runs.
+func (h *Host) removeBeside(shardID, replica uint64) error {
+	err := h.engine.RemoveData(shardID, replica)
+	if errors.Is(err, dragonboat.ErrShardNotStopped) {
+		return fmt.Errorf("it still runs: %w", err)
+	}
+	return err
+}

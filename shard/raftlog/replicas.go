@@ -1,0 +1,144 @@
+package raftlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// replicaRecord is which replica of a shard this host has. A shard without a record has the replica of its birth, if this
+// host is a founder: its id is that of the host.
+type replicaRecord struct {
+	// Replica is zero where the host has none any more.
+	Replica uint64 `json:"replica"`
+	// Joined is set for one that was added as a learner.
+	Joined bool `json:"joined,omitempty"`
+	// Discarded are those that the host had before. The engine takes none of them again.
+	Discarded []uint64 `json:"discarded,omitempty"`
+}
+
+// replicas are the records of a host, in a file that has them all. A record is durable before the engine does what it
+// says.
+type replicas struct {
+	disk vfs.FS
+	path string
+
+	mu      sync.Mutex
+	byShard map[uint64]replicaRecord // guarded by mu
+}
+
+// replicasFile holds the records, and behind them a line with their checksum.
+const replicasFile = "replicas.json"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// loadReplicas reads the records of a directory. A directory that was not used before gets an empty file.
+func loadReplicas(disk vfs.FS, dir string, used bool) (*replicas, error) {
+	r := &replicas{disk: disk, path: filepath.Join(dir, replicasFile), byShard: make(map[uint64]replicaRecord)}
+	text, err := readFile(disk, r.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && used:
+		return nil, missingFile(r.path)
+	case errors.Is(err, fs.ErrNotExist):
+		return r, r.write(r.byShard)
+	case err != nil:
+		return nil, fmt.Errorf("raftlog: read the records of replicas: %w", err)
+	}
+	records, sum, _ := bytes.Cut(text, []byte("\n\n"))
+	if string(sum) != checksumLine(records) {
+		return nil, damagedFile(r.path, 0, nil)
+	}
+	if err := json.Unmarshal(records, &r.byShard); err != nil {
+		return nil, damagedFile(r.path, 0, err)
+	}
+	return r, nil
+}
+
+func checksumLine(records []byte) string {
+	return fmt.Sprintf("%08x\n", crc32.Checksum(records, castagnoli))
+}
+
+func (r *replicas) write(byShard map[uint64]replicaRecord) error {
+	text, err := json.MarshalIndent(byShard, "", "\t")
+	if err == nil {
+		err = writeDurably(r.disk, r.path, slices.Concat(text, []byte("\n\n"), []byte(checksumLine(text))))
+	}
+	if err != nil {
+		return fmt.Errorf("raftlog: write the records of replicas: %w", err)
+	}
+	return nil
+}
+
+// of returns the record of a shard.
+func (r *replicas) of(shardID uint64) (replicaRecord, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	record, found := r.byShard[shardID]
+	return record, found
+}
+
+// set makes a record durable.
+func (r *replicas) set(shardID uint64, record replicaRecord) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := maps.Clone(r.byShard)
+	next[shardID] = record
+	if err := r.write(next); err != nil {
+		return err
+	}
+	r.byShard = next
+	return nil
+}
+
+// replica returns which replica of a shard this host has; its id is zero where there is none.
+func (h *Host) replica(shardID uint64) replicaRecord {
+	if record, found := h.replicas.of(shardID); found {
+		return record
+	}
+	if _, founder := h.config.Founders[h.config.Host]; founder {
+		return replicaRecord{Replica: uint64(h.config.Host)}
+	}
+	return replicaRecord{}
+}
+
+// Replica returns the id of this host's replica of a shard, and whether it joined the shard. The id is zero where the
+// host has none: that of a birth counts as had before the shard is started for the first time.
+func (h *Host) Replica(shardID uint64) (replica uint64, joined bool) {
+	record := h.replica(shardID)
+	return record.Replica, record.Joined
+}
+
+// join returns the record of a replica that is to join a shard.
+func (r replicaRecord) join(replica uint64) (replicaRecord, error) {
+	switch {
+	case replica < transport.FirstJoined:
+		return r, fmt.Errorf("%w: replica %d cannot have joined", ErrOtherReplica, replica)
+	case slices.Contains(r.Discarded, replica):
+		return r, fmt.Errorf("%w: replica %d was discarded", ErrOtherReplica, replica)
+	case r.Replica != 0 && r.Replica != replica:
+		return r, fmt.Errorf("%w: replica %d", ErrOtherReplica, r.Replica)
+	}
+	return replicaRecord{Replica: replica, Joined: true, Discarded: r.Discarded}, nil
+}
+
+// discard returns the record once a replica is not to be started any more.
+func (r replicaRecord) discard(replica uint64) replicaRecord {
+	next := replicaRecord{Replica: r.Replica, Joined: r.Joined, Discarded: r.Discarded}
+	if r.Replica == replica {
+		next.Replica, next.Joined = 0, false
+	}
+	if !slices.Contains(r.Discarded, replica) {
+		next.Discarded = append(slices.Clone(r.Discarded), replica)
+	}
+	return next
+}

@@ -1,0 +1,57 @@
+package raftlog
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// sendings are the snapshots that this host sends to others.
+type sendings struct {
+	mu  sync.Mutex
+	all map[followerKey]sending // guarded by mu
+}
+
+// sending is a snapshot on its way.
+type sending struct {
+	began, last time.Time // its first and last chunk
+	bytes       uint64    // that were sent
+	percent     uint64
+}
+
+// sendingPause is after how long without a chunk a snapshot is not on its way any more.
+const sendingPause = 10 * time.Second
+
+// Sent implements transport.Replicas.
+func (h *Host) Sent(to shard.HostID, chunk *raftpb.Chunk) {
+	s, key, now := &h.sendings, followerKey{shard: chunk.ShardID, host: to}, time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if chunk.ChunkId+1 == chunk.ChunkCount {
+		delete(s.all, key)
+		return
+	}
+	one := s.all[key]
+	if chunk.ChunkId == 0 {
+		one = sending{began: now}
+	}
+	one.last, one.bytes = now, one.bytes+chunk.ChunkSize
+	one.percent = (chunk.ChunkId + 1) * 100 / max(chunk.ChunkCount, 1)
+	s.all[key] = one
+}
+
+// sendingTo returns how much of a snapshot a host was sent, in percent, and how fast, in bytes a second; zero where none
+// is on its way.
+func (h *Host) sendingTo(shardID uint64, to shard.HostID) (percent, rate uint64) {
+	s := &h.sendings
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, known := s.all[followerKey{shard: shardID, host: to}]
+	if !known || time.Since(one.last) > sendingPause {
+		return 0, 0
+	}
+	took := max(time.Since(one.began), time.Millisecond)
+	return max(one.percent, 1), uint64(float64(one.bytes) / took.Seconds())
+}

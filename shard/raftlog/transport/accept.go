@@ -1,0 +1,126 @@
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// accepted is a connection that another host opened.
+type accepted struct {
+	peer    Peer
+	purpose purpose // zero until the peer is admitted
+}
+
+func (t *Transport) accept() {
+	for {
+		conn, err := t.config.Listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			t.config.Logger.Error("accept a connection of another host", "error", err)
+			time.Sleep(acceptPause)
+			continue
+		}
+		if err := t.add(conn); err != nil {
+			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
+			conn.Close()
+			continue
+		}
+		t.running.Go(func() {
+			defer t.remove(conn)
+			t.refusals.reportEnd(t.serve(conn), conn.RemoteAddr().String())
+		})
+	}
+}
+
+// add lets a connection say who it is, unless too many do.
+func (t *Transport) add(conn net.Conn) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return net.ErrClosed
+	}
+	if greeting := t.count(func(a *accepted) bool { return a.purpose == 0 }); greeting >= maxGreeting {
+		return fmt.Errorf("%d connections have not said who they are", greeting)
+	}
+	t.accepted[conn] = new(accepted)
+	return nil
+}
+
+// count returns how many accepted connections are of a kind. The lock is held.
+func (t *Transport) count(is func(*accepted) bool) int {
+	n := 0
+	for _, a := range t.accepted {
+		if is(a) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *Transport) remove(conn net.Conn) {
+	conn.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.accepted, conn)
+}
+
+// enroll notes whose an accepted connection is, and refuses it where there are too many of that host. What was accepted
+// of an earlier start of the host ends.
+func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit, ofSame := maxUnnamed, func(a *accepted) bool { return a.purpose == purposeUnnamed }
+	if purpose != purposeUnnamed {
+		limit, ofSame = maxOfHost, func(a *accepted) bool { return a.peer.Host == peer.Host }
+	}
+	if n := t.count(ofSame); n >= limit {
+		return refusef(CodeNotNow, "%d connections of %s are open", n, &peer)
+	}
+	for other, a := range t.accepted {
+		if peer.Named() && a.peer.Host == peer.Host && a.peer.Start.Number < peer.Start.Number {
+			other.Close()
+		}
+	}
+	*t.accepted[conn] = accepted{peer: peer, purpose: purpose}
+	return nil
+}
+
+// serve serves a connection until it ends, and returns why it ended.
+func (t *Transport) serve(raw net.Conn) error {
+	conn := raw
+	if t.config.TLS != nil {
+		secured := tls.Server(raw, t.config.TLS.Config())
+		if err := secure(t.ctx, secured); err != nil {
+			return err
+		}
+		conn = secured
+	}
+	enroll := func(peer Peer, purpose purpose) *Refused { return t.enroll(raw, peer, purpose) }
+	g, err := t.greetAsAcceptor(t.ctx, conn, enroll)
+	if err != nil {
+		return refuse(RefusedHandshake, "handshake: %w", err)
+	}
+	if g.purpose != purposeFrames {
+		return t.serveCall(conn, g)
+	}
+	end := t.engineEnd()
+	if end == nil || !end.enter(raw) {
+		return nil // it was closed since the handshake
+	}
+	defer end.leave(raw)
+	return end.serve(newFrameReader(conn, g.in, framesOfEngine), g.peer)
+}
+
+// unexpected returns nil for the normal end of a connection.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package transport
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+const (
+	// MaxCallBytes is the largest request, and the largest answer.
+	MaxCallBytes = 1 << 20
+	// maxCallTime is how long a call takes at most, also where the caller gives it more.
+	maxCallTime = time.Minute
+	// callHead comes before a request: how many milliseconds the caller waits.
+	callHead = 8
+	// answerHead comes before an answer: whether it is one, or the text of an error.
+	answerHead = 1
+)
+
+const (
+	answerGood   = 0
+	answerFailed = 1
+)
+
+// ErrCallTooLarge is returned for a request or an answer of more than MaxCallBytes.
+var ErrCallTooLarge = errors.New("transport: the request or the answer is too large")
+
+// AnswerError is what the other host's Answer returned as an error.
+type AnswerError struct{ Text string }
+
+// Error implements error.
+func (a *AnswerError) Error() string { return a.Text }
+
+// Call sends a request to a host of the address book, and returns what its Answer returned. Each call has a connection of
+// its own, so the engine's frames wait for none. After an error other than an *AnswerError or a *Refused it is not known
+// whether the request was answered. A host can call itself, too.
+func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
+	if t.isSelf(to) {
+		return t.callSelf(ctx, request)
+	}
+	h, known := t.lookUp(to)
+	if !known {
+		return nil, fmt.Errorf("call host %d: %w", to, ErrUnknownHost)
+	}
+	d, err := t.dial(ctx, h, purposeCall)
+	if err != nil {
+		return nil, fmt.Errorf("call %w", err)
+	}
+	return d.call(ctx, request)
+}
+
+// callSelf answers a call of this host's own.
+func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error) {
+	if t.config.Answer == nil {
+		return nil, errNoAnswer
+	}
+	answer, err := t.config.Answer(ctx, Peer{Identity: t.Identity()}, request)
+	if err != nil {
+		return nil, &AnswerError{Text: err.Error()}
+	}
+	return answer, nil
+}
+
+// CallUnnamed calls whoever listens at an address, without saying who this host is. The request is made when the
+// connection is there: of the peer that it is given nothing is proved but, with TLS, that an authority knows it.
+func (t *Transport) CallUnnamed(ctx context.Context, address string,
+	request func(Peer) ([]byte, error)) ([]byte, error) {
+	d, err := t.dialAddress(ctx, Host{Address: address}, purposeUnnamed)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", address, err)
+	}
+	made, err := request(d.peer)
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	return d.call(ctx, made)
+}
+
+// call makes the only call of a connection.
+func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
+	defer d.close()
+	if len(request) > MaxCallBytes {
+		return nil, fmt.Errorf("call %s: %w: %d bytes", &d.peer, ErrCallTooLarge, len(request))
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxCallTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { d.conn.Close() })()
+	answer, err := d.exchange(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", &d.peer, errors.Join(context.Cause(ctx), err))
+	}
+	if answer[0] == answerFailed {
+		return nil, &AnswerError{Text: string(answer[answerHead:])}
+	}
+	return answer[answerHead:], nil
+}
+
+func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, err error) {
+	until, _ := ctx.Deadline()
+	payload := binary.BigEndian.AppendUint64(nil, uint64(max(time.Until(until).Milliseconds(), 0)))
+	if err := writeFrame(d.conn, d.out, frameCall, append(payload, request...)); err != nil {
+		return nil, err
+	}
+	_, answer, err = newFrameReader(d.conn, d.in, framesOfAnswer).next()
+	if err == nil && len(answer) < answerHead {
+		err = errFrame
+	}
+	return answer, err
+}
+
+// errNoAnswer is the answer of a host that answers no calls.
+var errNoAnswer = errors.New("this host answers no calls")
+
+// serveCall answers the only call of a connection.
+func (t *Transport) serveCall(conn net.Conn, g greeting) error {
+	_, payload, err := newFrameReader(conn, g.in, framesOfCall).next()
+	if err != nil {
+		return err
+	}
+	if len(payload) < callHead {
+		return refuse(RefusedFrame, "%w: a call of %d bytes", errFrame, len(payload))
+	}
+	left := time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.ctx, left)
+	defer cancel()
+	if err := conn.SetWriteDeadline(time.Now().Add(left + writeTimeout)); err != nil {
+		return err
+	}
+	return writeFrame(conn, g.out, frameAnswer, t.answer(ctx, g.peer, payload[callHead:]))
+}
+
+// answer returns the payload of the answer to a request.
+func (t *Transport) answer(ctx context.Context, peer Peer, request []byte) []byte {
+	answer, err := []byte(nil), errNoAnswer
+	if t.config.Answer != nil {
+		answer, err = t.config.Answer(ctx, peer, request)
+	}
+	if err == nil && len(answer) > MaxCallBytes {
+		err = fmt.Errorf("%w: %d bytes", ErrCallTooLarge, len(answer))
+	}
+	if err != nil {
+		text := err.Error()
+		return append([]byte{answerFailed}, text[:min(len(text), MaxCallBytes)]...)
+	}
+	return append([]byte{answerGood}, answer...)
+}

@@ -1,0 +1,225 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lni/dragonboat/v4/config"
+	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Route is what the transport goes by when messages of a shard arrive. It is replaced, never written to.
+type Route struct {
+	// Replica is this host's.
+	Replica uint64
+	// Members are the targets of the replicas that the membership has, as far as it is known here. Those that were
+	// removed have the zero target.
+	Members map[uint64]Target
+}
+
+// Replicas is what the transport asks of the owner of an engine. The methods must not block.
+type Replicas interface {
+	// Route returns that of a shard, nil where the shard does not run here.
+	Route(shardID uint64) *Route
+	// Takes reports whether this host takes the next part of a shard's log, or of a snapshot, whose whole size it gets
+	// where this is the beginning of one. What it does not take is dropped.
+	Takes(shardID, snapshot uint64) bool
+	// Received is called with the messages of a peer before the engine gets them, and Sending with those for a peer
+	// before they are sent. Both may change them.
+	Received(from shard.HostID, messages []raftpb.Message)
+	Sending(messages []raftpb.Message)
+	// Sent is called with each chunk of a snapshot that was sent to a peer.
+	Sent(to shard.HostID, chunk *raftpb.Chunk)
+}
+
+// Factory makes the engine's end of a transport when the engine asks for it. It implements config.TransportFactory.
+type Factory struct {
+	Transport *Transport
+	Replicas  Replicas
+}
+
+// Create is called once by the engine.
+func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler,
+	chunks raftio.ChunkHandler) raftio.ITransport {
+	return &engineEnd{
+		Transport: f.Transport, replicas: f.Replicas, onMessages: messages, onChunk: chunks,
+		redialFor: redialFor, conns: make(map[net.Conn]struct{}),
+	}
+}
+
+// Validate is called by the engine for every target that it is given, and for that of every message.
+func (*Factory) Validate(target string) bool {
+	_, _, ok := cutTarget(target)
+	return ok
+}
+
+// engineEnd is where the engine's frames come from and go to. The engine calls Start and Close once each, and dials
+// from goroutines of its own.
+type engineEnd struct {
+	*Transport
+	replicas   Replicas
+	onMessages raftio.MessageHandler
+	onChunk    raftio.ChunkHandler
+	redialFor  time.Duration
+
+	running sync.WaitGroup        // of the connections that feed the engine
+	conns   map[net.Conn]struct{} // guarded by Transport.mu
+}
+
+// Name is the name of the transport in the engine's log.
+func (*engineEnd) Name() string { return "signalbox" }
+
+// Start lets the frames of other hosts through from now on.
+func (e *engineEnd) Start() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.engine = e
+	return nil
+}
+
+// Close ends the connections that feed the engine; no handler is called after it. The engine closes those that it
+// dialled. It returns no error, because the engine would stop the process for one.
+func (e *engineEnd) Close() error {
+	e.mu.Lock()
+	e.engine = nil
+	for conn := range e.conns {
+		conn.Close()
+	}
+	e.mu.Unlock()
+	e.running.Wait()
+	return nil
+}
+
+// engineEnd returns that of the engine, nil where there is none.
+func (t *Transport) engineEnd() *engineEnd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.engine
+}
+
+// enter lets a connection feed the engine, unless that is closed.
+func (e *engineEnd) enter(conn net.Conn) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.engine != e {
+		return false
+	}
+	e.conns[conn] = struct{}{}
+	e.running.Add(1)
+	return true
+}
+
+func (e *engineEnd) leave(conn net.Conn) {
+	e.mu.Lock()
+	delete(e.conns, conn)
+	e.mu.Unlock()
+	e.running.Done()
+}
+
+// serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
+func (e *engineEnd) serve(frames *frameReader, peer Peer) error {
+	from := newOrigin(&peer)
+	dropping := false
+	for {
+		kind, payload, err := frames.next()
+		if err == nil {
+			err = e.handle(from, kind, payload, &dropping)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// handle passes a frame to the engine. Once a chunk of a snapshot was not taken, the rest that comes over the same
+// connection is dropped too.
+func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bool) error {
+	switch kind {
+	case frameMessages:
+		var batch raftpb.MessageBatch
+		if err := batch.Unmarshal(payload); err != nil {
+			return refuse(RefusedFrame, "message batch: %w", err)
+		}
+		if err := e.admitBatch(from, &batch); err != nil {
+			return err
+		}
+		if len(batch.Requests) > 0 {
+			e.replicas.Received(from.HostID, batch.Requests)
+			e.onMessages(batch)
+		}
+	case frameChunk:
+		var chunk raftpb.Chunk
+		if err := chunk.Unmarshal(payload); err != nil {
+			return refuse(RefusedFrame, "snapshot chunk: %w", err)
+		}
+		if err := e.admitChunk(from, &chunk); err != nil {
+			return err
+		}
+		if *dropping = *dropping || !e.takesChunk(&chunk); *dropping {
+			e.refusals.count(RefusedFull)
+			return nil
+		}
+		if !e.onChunk(chunk) {
+			return errors.New("snapshot chunk: refused")
+		}
+	}
+	return nil
+}
+
+// GetConnection dials another host, and repeats that for a while where it does not answer. After an error the engine
+// does not dial for up to a second and a half, which is too long for a host that has just started again and is needed
+// in an election.
+func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
+	to, err := ParseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	for until := time.Now().Add(e.redialFor); ; {
+		d, err := e.dialTarget(ctx, to)
+		if err == nil {
+			redial := func() (*dialled, error) { return e.dialTarget(ctx, to) }
+			return &sender{dialled: d, redial: redial, sending: e.replicas.Sending}, nil
+		}
+		if time.Now().After(until) || isLasting(err) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(redialEvery):
+		}
+	}
+}
+
+// GetSnapshotConnection dials another host to send it a snapshot.
+func (e *engineEnd) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
+	to, err := ParseTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	d, err := e.dialTarget(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return &sender{dialled: d, sent: func(c *raftpb.Chunk) { e.replicas.Sent(to.Host, c) }}, nil
+}
+
+// dialTarget opens a connection for the engine's frames.
+func (e *engineEnd) dialTarget(ctx context.Context, target Target) (*dialled, error) {
+	to, err := e.resolve(target)
+	if err != nil {
+		return nil, err
+	}
+	return e.dial(ctx, to, purposeFrames)
+}
+
+// isLasting reports whether to dial again would fail in the same way.
+func isLasting(err error) bool {
+	r, ok := errors.AsType[*Refused](err)
+	return ok && r.Code.Lasting() || errors.Is(err, errHandshake)
+}

@@ -1,0 +1,58 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Identity is who a host is to others.
+type Identity struct {
+	// Host is zero for a host that has no id yet. It can call others and answer calls, and nothing else.
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+	Start       hosts.Start
+	Deployment  uint64
+	Generation  Generation
+}
+
+// Target returns what the engine has for the host.
+func (i *Identity) Target() Target { return Target{Host: i.Host, Incarnation: i.Incarnation} }
+
+// Generation is drawn anew where a cluster is made of what another one left. Hosts of two generations refuse each
+// other.
+type Generation [16]byte
+
+// Peer is the host at the other end of a connection.
+type Peer struct {
+	Identity
+	// Address is from where it came, or where it was dialled.
+	Address string
+	// Transcript is a digest of what both sides have drawn at random for this connection: a proof that names it is
+	// worth nothing on another one.
+	Transcript [32]byte
+}
+
+// Named reports whether the peer has said, and proved as far as the cluster has a secret, which host it is.
+func (p *Peer) Named() bool { return p.Host != 0 }
+
+// String returns the peer for logs.
+func (p *Peer) String() string {
+	if !p.Named() {
+		return "an unnamed host at " + p.Address
+	}
+	return fmt.Sprintf("host %d at %s", p.Host, p.Address)
+}
+
+// Host is an entry of the address book: one of the hosts of the cluster.
+type Host struct {
+	ID          shard.HostID
+	Name        string
+	Incarnation hosts.Incarnation
+	// Address is where the host listens for others, host:port.
+	Address string
+}
+
+// Target returns what the engine has for the host.
+func (h *Host) Target() Target { return Target{Host: h.ID, Incarnation: h.Incarnation} }

@@ -1,0 +1,82 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Code is why a host does not take another one for a peer.
+type Code byte
+
+// The codes. Those from CodeUnknownHost to CodeOtherCertificate stay true until somebody does something.
+const (
+	codeNone Code = iota
+	// CodeUnknownHost: no host has that id.
+	CodeUnknownHost
+	// CodeOtherIncarnation: the host of that id has another directory.
+	CodeOtherIncarnation
+	// CodeOlderCopy: a later start of the same directory was seen, or another one of the same number.
+	CodeOlderCopy
+	// CodeExpelled: the host was expelled.
+	CodeExpelled
+	// CodeOtherGeneration: the cluster was made anew since.
+	CodeOtherGeneration
+	// CodeOtherDeployment: it is of another cluster.
+	CodeOtherDeployment
+	// CodeOtherCertificate: its certificate does not have its name.
+	CodeOtherCertificate
+	// CodeNotNow: later it may be otherwise. The host is not ready yet, is busy, or is not the one that was meant.
+	CodeNotNow
+	codes
+)
+
+// String returns the code in a few words.
+func (c Code) String() string {
+	if c >= codes {
+		return fmt.Sprintf("code %d", byte(c))
+	}
+	return [codes]string{"none", "unknown host", "other incarnation", "older copy", "expelled", "other generation",
+		"other deployment", "other certificate", "not now"}[c]
+}
+
+// Lasting reports whether it is of no use to try again before somebody does something.
+func (c Code) Lasting() bool { return c >= CodeUnknownHost && c <= CodeOtherCertificate }
+
+// maxRefusalText bounds what a host says to one that it refuses.
+const maxRefusalText = 1 << 10
+
+// Refused is the error of a connection that one of its ends has refused. Admit returns it to choose the code.
+type Refused struct {
+	Code Code
+	// Text says what is wrong and what to do, to those who look after the host that is refused.
+	Text string
+	// By is the host that refused this one, zero where this one refused another.
+	By shard.HostID
+}
+
+// Error implements error.
+func (r *Refused) Error() string {
+	if r.By != 0 {
+		return fmt.Sprintf("host %d refuses this one: %s", r.By, r.Text)
+	}
+	return r.Text
+}
+
+func refusef(code Code, format string, args ...any) *Refused {
+	return &Refused{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// asRefused returns the refusal that an error of Admit stands for, nil for no error.
+func asRefused(err error) *Refused {
+	if err == nil {
+		return nil
+	}
+	r, ok := errors.AsType[*Refused](err)
+	if !ok || r.Code == codeNone {
+		r = &Refused{Code: CodeNotNow, Text: err.Error()}
+	}
+	return &Refused{Code: r.Code, Text: strings.ToValidUTF8(r.Text[:min(len(r.Text), maxRefusalText)], "")}
+}

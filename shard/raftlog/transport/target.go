@@ -1,0 +1,53 @@
+package transport
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Target is what the engine has instead of an address: a host, which is at whatever address the book has for it.
+type Target struct {
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+}
+
+// String returns the target as it stands in the log: h<id>.<32 hexadecimal digits>.
+func (t Target) String() string { return fmt.Sprintf("h%d.%s", t.Host, t.Incarnation) }
+
+// ParseTarget reads what String returns, and accepts nothing else.
+func ParseTarget(text string) (t Target, err error) {
+	id, incarnation, ok := cutTarget(text)
+	if !ok {
+		return t, fmt.Errorf("target %q: want h<id>.<incarnation>", text)
+	}
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return t, fmt.Errorf("target %q: %w", text, err)
+	}
+	t.Host = shard.HostID(n)
+	return t, t.Incarnation.UnmarshalText([]byte(incarnation))
+}
+
+// cutTarget splits a target without allocating anything: the engine has each message checked.
+func cutTarget(text string) (id, incarnation string, ok bool) {
+	id, incarnation, ok = strings.Cut(text, ".")
+	if !ok || len(id) < 2 || id[0] != 'h' || id[1] == '0' || len(incarnation) != hex.EncodedLen(len(hosts.Incarnation{})) {
+		return "", "", false
+	}
+	for _, c := range []byte(id[1:]) {
+		if c < '0' || c > '9' {
+			return "", "", false
+		}
+	}
+	for _, c := range []byte(incarnation) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return "", "", false
+		}
+	}
+	return id[1:], incarnation, true
+}

@@ -1,0 +1,157 @@
+package transport
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+const verdictHead = 3 // before the text
+
+// tellVerdict sends whether this host takes the other one for a peer, and returns the refusal where it does not.
+func tellVerdict(conn io.Writer, key []byte, refusal *Refused) error {
+	text := ""
+	verdict := []byte{byte(codeNone), 0, 0}
+	if refusal != nil {
+		verdict[0], text = byte(refusal.Code), refusal.Text
+	}
+	binary.BigEndian.PutUint16(verdict[1:], uint16(len(text)))
+	verdict = append(verdict, text...)
+	if _, err := conn.Write(append(verdict, verdictMAC(key, verdict)...)); err != nil {
+		return err
+	}
+	if refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// hear reads the verdict of the peer. Where it refuses this host, the owner of this one hears of it.
+func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
+	refusal, err := hearVerdict(conn, key)
+	if err != nil {
+		return fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w",
+			errHandshake, err)
+	}
+	if refusal == nil {
+		return nil
+	}
+	refusal.By = g.peer.Host
+	if t.config.TurnedAway != nil && g.purpose != purposeUnnamed {
+		t.config.TurnedAway(refusal)
+	}
+	return refusal
+}
+
+// hearVerdict returns why the other side refuses this one, nil where it does not. An error says that the verdict is not
+// one of a host that has the secret.
+func hearVerdict(conn io.Reader, key []byte) (*Refused, error) {
+	verdict := make([]byte, verdictHead+maxRefusalText+sha256.Size)
+	if _, err := io.ReadFull(conn, verdict[:verdictHead]); err != nil {
+		return nil, err
+	}
+	size := int(binary.BigEndian.Uint16(verdict[1:]))
+	if size > maxRefusalText {
+		return nil, errors.New("bad verdict")
+	}
+	end := verdictHead + size
+	if _, err := io.ReadFull(conn, verdict[verdictHead:end+sha256.Size]); err != nil {
+		return nil, err
+	}
+	if !hmac.Equal(verdict[end:end+sha256.Size], verdictMAC(key, verdict[:end])) {
+		return nil, errors.New("it has another secret")
+	}
+	if Code(verdict[0]) == codeNone {
+		return nil, nil
+	}
+	return &Refused{Code: Code(verdict[0]), Text: string(verdict[verdictHead:end])}, nil
+}
+
+func verdictMAC(key, verdict []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write(verdict)
+	return mac.Sum(nil)
+}
+
+// judgeDialled returns why a host that answered is refused.
+func (t *Transport) judgeDialled(conn net.Conn, peer *Peer, meant Host) *Refused {
+	if peer.Target() != meant.Target() {
+		return refusef(CodeNotNow, "host %d of incarnation %s was meant: the address is another one's", meant.ID,
+			meant.Incarnation)
+	}
+	return t.judge(conn, peer)
+}
+
+// judgeAccepted returns why a host that dialled is refused.
+func (t *Transport) judgeAccepted(conn net.Conn, g *greeting) *Refused {
+	switch self := t.Identity(); {
+	case g.purpose != purposeUnnamed && self.Host == 0:
+		return refusef(CodeNotNow, "this host has no id yet")
+	case g.purpose == purposeFrames && t.engineEnd() == nil:
+		return refusef(CodeNotNow, "the log of this host is not open yet")
+	case g.purpose == purposeUnnamed:
+		g.peer.Identity = Identity{}
+		return nil
+	case g.purpose != purposeFrames && g.purpose != purposeCall, g.peer.Host == 0:
+		return refusef(CodeNotNow, "purpose %d of host %d", g.purpose, g.peer.Host)
+	}
+	return t.judge(conn, &g.peer)
+}
+
+// judge returns why a named host, which has the secret, is no peer of this one.
+func (t *Transport) judge(conn net.Conn, peer *Peer) *Refused {
+	self := t.Identity()
+	switch {
+	case peer.Deployment != self.Deployment:
+		return refusef(CodeOtherDeployment, "it is of deployment %d, this host of %d", peer.Deployment, self.Deployment)
+	case peer.Generation != self.Generation:
+		return refusef(CodeOtherGeneration, "it is of generation %x of the cluster, this host of %x", peer.Generation,
+			self.Generation)
+	case peer.Host == self.Host:
+		return refusef(CodeNotNow, "it says that it is host %d, which this host is", self.Host)
+	}
+	if refusal := t.checkCertificate(conn, peer); refusal != nil {
+		return refusal
+	}
+	admit := t.config.Admit
+	if admit == nil {
+		admit = t.admitByBook
+	}
+	return asRefused(admit(*peer))
+}
+
+// admitByBook takes the hosts of the address book for peers.
+func (t *Transport) admitByBook(peer Peer) error {
+	switch h, known := t.lookUp(peer.Host); {
+	case !known:
+		return refusef(CodeUnknownHost, "it says that it is host %d, which is no host of the cluster", peer.Host)
+	case h.Incarnation != peer.Incarnation:
+		return refusef(CodeOtherIncarnation, "host %d has the incarnation %s, and it says %s", h.ID, h.Incarnation,
+			peer.Incarnation)
+	}
+	return nil
+}
+
+// checkCertificate returns a refusal where the peer's certificate does not have the name of the host. An authority has
+// signed it, or the handshake of TLS had failed.
+func (t *Transport) checkCertificate(conn net.Conn, peer *Peer) *Refused {
+	secured, ok := conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	h, known := t.lookUp(peer.Host)
+	if !known {
+		return refusef(CodeUnknownHost, "it says that it is host %d, whose name is not known", peer.Host)
+	}
+	leaf := secured.ConnectionState().PeerCertificates[0]
+	if h.Name == "" || leaf.VerifyHostname(h.Name) != nil && leaf.Subject.CommonName != h.Name {
+		return refusef(CodeOtherCertificate, "its certificate is of %q and %q, and the name of host %d is %q",
+			leaf.Subject.CommonName, leaf.DNSNames, h.ID, h.Name)
+	}
+	return nil
+}

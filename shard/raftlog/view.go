@@ -1,0 +1,156 @@
+package raftlog
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// view is what this host knows of a shard's membership. It is replaced, never written to.
+//
+// The engine exports the voters that its replica has applied, and nothing of learners. Learners and removed replicas are
+// known where the whole membership was read (Log.Membership), which the leader's host does again and again.
+type view struct {
+	transport.Route
+	change uint64 // numbers the membership that the voters are of
+	voters []uint64
+}
+
+// newView is that of a replica of which nothing else is known. The founders are the voters of a shard that is new.
+func newView(replica uint64, founders map[uint64]transport.Target) *view {
+	return &view{
+		Route:  transport.Route{Replica: replica, Members: founders},
+		voters: slices.Sorted(maps.Keys(founders)),
+	}
+}
+
+// hostOf returns the host of a replica, zero where it is not known. The ids of a birth are those of their hosts. Of this
+// host only the replica that runs counts: an earlier one may be named as the leader of an earlier term.
+func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
+	host := v.Members[replica].Host
+	if _, known := v.Members[replica]; !known && replica < transport.FirstJoined {
+		host = shard.HostID(replica)
+	}
+	if host == self && replica != v.Replica {
+		return 0
+	}
+	return host
+}
+
+// voterOn returns the replica with which a host votes, zero where it does not.
+func (v *view) voterOn(host shard.HostID) uint64 {
+	for _, replica := range v.voters {
+		if v.Members[replica].Host == host {
+			return replica
+		}
+	}
+	return 0
+}
+
+// votingHosts returns the hosts whose replicas vote.
+func (v *view) votingHosts() []shard.HostID {
+	all := make([]shard.HostID, 0, len(v.voters))
+	for _, replica := range v.voters {
+		all = append(all, v.Members[replica].Host)
+	}
+	return all
+}
+
+// withVoters returns the view with the voters of a membership. A voter that is one no more was removed: the engine makes
+// no learner of it.
+func (v *view) withVoters(change uint64, voters map[uint64]transport.Target) *view {
+	if change < v.change {
+		return v
+	}
+	next := &view{change: change, voters: slices.Sorted(maps.Keys(voters))}
+	next.Replica, next.Members = v.Replica, maps.Clone(v.Members)
+	if next.Members == nil {
+		next.Members = make(map[uint64]transport.Target, len(voters))
+	}
+	for _, replica := range v.voters {
+		if _, still := voters[replica]; !still {
+			next.Members[replica] = transport.Target{}
+		}
+	}
+	maps.Copy(next.Members, voters)
+	return next
+}
+
+// withMembership returns the view with a whole membership.
+func (v *view) withMembership(m *shard.Membership, removed map[uint64]struct{}) *view {
+	if m.Change < v.change {
+		return v
+	}
+	next := &view{change: m.Change}
+	next.Replica, next.Members = v.Replica, make(map[uint64]transport.Target, len(m.Members)+len(removed))
+	for replica := range removed {
+		next.Members[replica] = transport.Target{}
+	}
+	for _, member := range m.Members {
+		next.Members[member.Replica] = transport.Target{Host: member.Host, Incarnation: member.Incarnation}
+		if member.Voter {
+			next.voters = append(next.voters, member.Replica)
+		}
+	}
+	return next
+}
+
+// Route implements transport.Replicas.
+func (h *Host) Route(shardID uint64) *transport.Route {
+	if l := h.log(shardID); l != nil {
+		return &l.view.Load().Route
+	}
+	return nil
+}
+
+// refreshVoters takes over what the engine exports of the memberships of some shards.
+func (h *Host) refreshVoters(shards map[uint64]bool) {
+	info := h.engine.GetNodeHostInfo(dragonboat.NodeHostInfoOption{SkipLogInfo: true})
+	if info == nil {
+		return // the engine is closed
+	}
+	for _, s := range info.ShardInfoList {
+		l := h.log(s.ShardID)
+		if l == nil || !shards[s.ShardID] || s.Pending || s.ReplicaID != l.replica.Replica {
+			continue
+		}
+		voters, err := parseTargets(s.Replicas)
+		if err != nil {
+			h.config.Logger.Error("a member of a shard is at no host", "shard", s.ShardID, "error", err)
+			continue
+		}
+		l.updateView(func(v *view) *view { return v.withVoters(s.ConfigChangeIndex, voters) })
+	}
+}
+
+func parseTargets(texts map[uint64]string) (map[uint64]transport.Target, error) {
+	targets := make(map[uint64]transport.Target, len(texts))
+	for replica, text := range texts {
+		target, err := transport.ParseTarget(text)
+		if err != nil {
+			return nil, err
+		}
+		targets[replica] = target
+	}
+	return targets, nil
+}
+
+// updateView replaces the view. Where it was not known yet which host leads, it may be now.
+func (l *Log) updateView(next func(*view) *view) {
+	l.leaderMu.Lock()
+	defer l.leaderMu.Unlock()
+	before := l.view.Load()
+	after := next(before)
+	l.view.Store(after)
+	now := time.Now()
+	for replica := range after.Members {
+		if _, known := before.Members[replica]; !known {
+			l.since[replica] = now
+		}
+	}
+	l.resolveLeader()
+}
