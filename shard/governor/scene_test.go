@@ -78,7 +78,7 @@ func (s *scene) join(name, domain, replace string) {
 	i := hosts.Incarnation{byte(len(s.State.Hosts()) + 1)}
 	s.done(s.State.Join(s.at(), hosts.Join{Cluster: "c", Name: name, Incarnation: i, Addresses: addressesOf(name),
 		Domain: d, Level: level.Newest, Trusted: true, Replace: replace}))
-	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i, Number: 1, Addresses: addressesOf(name),
+	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i, Start: hosts.Start{Number: 1}, Addresses: addressesOf(name),
 		Level: level.Newest}))
 }
 
@@ -119,7 +119,7 @@ func (s *scene) offline(name string, ago uint64) {
 func (s *scene) stops(name string) {
 	s.Helper()
 	h := s.State.Named(name)
-	s.done(s.State.Shutdown(s.at(), h.ID, h.Incarnation, h.Boot))
+	s.done(s.State.Shutdown(s.at(), h.ID, h.Incarnation, h.Start))
 }
 
 // play returns what a dry run does, a line for each step, and the codes of the reasons why it ends.

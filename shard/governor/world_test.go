@@ -31,6 +31,9 @@ type machine struct {
 	stopping    uint64 // until when it waits to be offline, 0 where it does not stop
 }
 
+// start is the latest start of the machine.
+func (m *machine) start() hosts.Start { return hosts.Start{Number: m.boot, Draw: 7 * m.boot} }
+
 // engine is a shard as Raft has it.
 type engine struct {
 	change  uint64
@@ -192,12 +195,12 @@ func (w *world) breathe(m *machine) {
 		m.up = false // it hears that it is expelled
 	case m.stopping != 0:
 		if h.Target.Reason != hosts.ReasonShutdown {
-			w.records.Shutdown(w.at(), m.id, m.incarnation, m.boot)
+			w.records.Shutdown(w.at(), m.id, m.incarnation, m.start())
 		} else if h.Reached() || w.now > m.stopping {
 			m.up, m.stopping = false, 0
 		}
-	case h.Boot < m.boot:
-		w.records.Boot(w.at(), hosts.Boot{Host: m.id, Incarnation: m.incarnation, Number: m.boot,
+	case h.Start.Number < m.boot:
+		w.records.Boot(w.at(), hosts.Boot{Host: m.id, Incarnation: m.incarnation, Start: m.start(),
 			Addresses: h.Addresses, Level: level.Newest})
 	case !h.Wanted() && h.Target.Reason.Failed():
 		w.records.Return(w.at(), m.id, m.incarnation, h.Target.Epoch)

@@ -21,12 +21,14 @@ const (
 	EventTransfer       // an operator wants a host to lead a shard
 	EventPolicy
 	EventToken
+	EventStep // an operator has ended a step, or a delay after failures
 	events
 )
 
 var eventNames = [events]string{
 	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
+	EventStep: "step",
 }
 
 // String returns the event as people read it.
@@ -72,6 +74,12 @@ func (r *Records) note(at At, event Event, h *Host, format string, args ...any) 
 		r.audit = r.audit[1:]
 	}
 	r.audit = append(r.audit, e)
+}
+
+// NoteStep writes down what an operator has done about a step of the plan.
+func (r *Records) NoteStep(at At, what string) {
+	r.revision++
+	r.note(at, EventStep, nil, "%s", what)
 }
 
 // LastAudit is the number of the newest entry.

@@ -17,9 +17,8 @@ var errIncarnation = errors.New("an incarnation is needed: 128 bits, not all zer
 type Boot struct {
 	Host        shard.HostID
 	Incarnation Incarnation
-	// Number grows with each start and is durable in the data directory.
-	Number    uint64
-	Addresses Addresses
+	Start       Start
+	Addresses   Addresses
 	Version   string
 	Level     level.Level
 }
@@ -29,11 +28,14 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	if err := cmp.Or(b.Addresses.check(), checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
-	if b.Number == 0 || b.Incarnation == (Incarnation{}) {
+	if b.Start.Number == 0 || b.Incarnation == (Incarnation{}) {
 		return badRequest(cmp.Or(errIncarnation, errors.New("the number of the start is needed")))
 	}
 	h := r.Host(b.Host)
 	if h != nil && h.Incarnation == (Incarnation{}) {
+		if other := r.Incarnated(b.Incarnation); other != nil {
+			return forbid("this is the data directory of host %s, not of %s", other.Name, h.Name)
+		}
 		adopted := *h
 		adopted.Incarnation = b.Incarnation
 		h = &adopted
@@ -42,20 +44,20 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		return a
 	}
 	next := *h
-	next.Boot, next.Addresses, next.Version, next.Level = b.Number, b.Addresses, b.Version, b.Level
+	next.Start, next.Addresses, next.Version, next.Level = b.Start, b.Addresses, b.Version, b.Level
 	switch {
-	case b.Number == h.Boot && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
+	case b.Start == h.Start && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
 		return Answer{Host: h.ID, Existed: true}
-	case b.Number <= h.Boot:
+	case b.Start.Number == h.Start.Number || b.Start.IsCopy(h.Start):
 		return forbid("host %s was started %d times, and this data directory says %d: it is an older copy; start it "+
-			"with an empty one and --join ... --replace %s", h.Name, h.Boot, b.Number, h.Name)
+			"with an empty one and --join ... --replace %s", h.Name, h.Start.Number, b.Start.Number, h.Name)
 	}
 	own := r.Host(b.Host)
 	if err := cmp.Or(r.checkVersion(b.Version, own), checkLevel(at, &next),
 		r.checkAddresses(&b.Addresses, own)); err != nil {
 		return forbid("%v", err)
 	}
-	r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Number))
+	r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Start.Number))
 	return Answer{Host: h.ID}
 }
 
@@ -93,12 +95,12 @@ func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) An
 }
 
 // Shutdown is said by a host whose process is to stop.
-func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, boot uint64) Answer {
+func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) Answer {
 	h := r.Host(id)
 	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if boot < h.Boot || !h.Wanted() && !h.Target.Reason.Failed() {
+	if start.IsCopy(h.Start) || !h.Wanted() && !h.Target.Reason.Failed() {
 		return Answer{Host: id, Existed: true}
 	}
 	r.aim(at, h, protocol.HostOffline, ReasonShutdown, "")
@@ -106,7 +108,7 @@ func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, boot uint64) A
 }
 
 // Rename gives a host other addresses while it runs.
-func (r *Records) Rename(at At, id shard.HostID, i Incarnation, boot uint64, addresses Addresses) Answer {
+func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, addresses Addresses) Answer {
 	if err := addresses.check(); err != nil {
 		return badRequest(err)
 	}
@@ -115,8 +117,8 @@ func (r *Records) Rename(at At, id shard.HostID, i Incarnation, boot uint64, add
 		return a
 	}
 	switch {
-	case boot != h.Boot:
-		return refuse(protocol.StatusStale, "start %d of host %s is over", boot, h.Name)
+	case start != h.Start:
+		return refuse(protocol.StatusStale, "start %d of host %s is not the latest on record", start.Number, h.Name)
 	case h.Addresses == addresses:
 		return Answer{Host: id, Existed: true}
 	}
@@ -198,15 +200,16 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 	}
 	r.put(&next)
 	r.note(at, EventCurrent, &next, "%s", variant)
-	r.forgetExpelled()
+	r.forgetExpelled(id)
 	return Answer{Host: id}
 }
 
-// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many.
-func (r *Records) forgetExpelled() {
+// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many. The latest one stays, so that
+// no change of the list takes away what was changed last.
+func (r *Records) forgetExpelled(latest shard.HostID) {
 	over := len(r.hosts) - r.living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {
-		if r.hosts[i].Current.Variant != protocol.HostExpelled {
+		if r.hosts[i].Current.Variant != protocol.HostExpelled || r.hosts[i].ID == latest {
 			i++
 			continue
 		}

@@ -40,9 +40,12 @@ func born(t *testing.T, names ...string) *fixture {
 }
 
 func bootOf(id shard.HostID, name string, number uint64) Boot {
-	return Boot{Host: id, Incarnation: incarnation(byte(id)), Number: number, Addresses: addresses(name),
+	return Boot{Host: id, Incarnation: incarnation(byte(id)), Start: start(number), Addresses: addresses(name),
 		Version: "1.4.0", Level: level.Newest}
 }
+
+// start is the start of a number whose draw is the usual one.
+func start(number uint64) Start { return Start{Number: number, Draw: 100 + number} }
 
 func joinOf(name string, n byte) Join {
 	return Join{Cluster: "c", Name: name, Incarnation: incarnation(n), Addresses: addresses(name), Version: "1.4.1",

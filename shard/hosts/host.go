@@ -66,7 +66,7 @@ type Host struct {
 	ID          shard.HostID
 	Name        string
 	Incarnation Incarnation
-	Boot        uint64 // the highest number of a start that it has reported
+	Start       Start // the latest that it has reported
 	Domain      Domain
 	Addresses   Addresses
 	Version     string

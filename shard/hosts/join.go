@@ -41,6 +41,11 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 			return refuse(protocol.StatusBadRequest, "founders have names and ids of their own, ids from 1 to %d",
 				FirstReplica-1)
 		}
+		if slices.ContainsFunc(sorted[:i], func(g Founder) bool {
+			return g.Incarnation == f.Incarnation && f.Incarnation != Incarnation{}
+		}) {
+			return refuse(protocol.StatusBadRequest, "founders have incarnations of their own")
+		}
 	}
 	for _, f := range sorted {
 		born := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBorn, Since: clock.Moment(at.Now),

@@ -39,7 +39,7 @@ func TestWhoMayJoin(t *testing.T) {
 		"a dead one": {func(_ *fixture, j *Join) { j.Replace, j.Heard = "b", true },
 			protocol.StatusPreconditionFailed, "alive"},
 		"a quorum without it": {func(f *fixture, j *Join) {
-			f.done(f.Shutdown(f.at(), 3, incarnation(3), 1))
+			f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1)))
 			j.Replace = "b"
 		}, protocol.StatusPreconditionFailed, "would leave 1 of 3 voters of shard 0"},
 		"one that is not expelled": {func(f *fixture, j *Join) {

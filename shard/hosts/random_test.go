@@ -82,12 +82,12 @@ func (r *random) command() Answer {
 		}
 		return r.Join(at, j)
 	case 2, 3:
-		return r.Boot(at, Boot{Host: h.ID, Incarnation: h.Incarnation, Number: h.Boot + uint64(r.IntN(3)),
+		return r.Boot(at, Boot{Host: h.ID, Incarnation: h.Incarnation, Start: start(h.Start.Number + uint64(r.IntN(3))),
 			Addresses: h.Addresses, Level: level.Newest})
 	case 4:
 		return r.Return(at, h.ID, h.Incarnation, h.Target.Epoch)
 	case 5:
-		return r.Shutdown(at, h.ID, h.Incarnation, h.Boot)
+		return r.Shutdown(at, h.ID, h.Incarnation, h.Start)
 	case 6:
 		return r.Failed(at, r.term(), h.ID, h.Target.Epoch-uint64(r.IntN(5))/4, ReasonSilent, "silence")
 	case 7, 8, 9:
@@ -150,7 +150,7 @@ func (r *random) spoil(before *Records, a Answer) {
 	case bugReplicaIDs:
 		r.lastReplica = max(FirstReplica, r.lastReplica) - 1
 	case bugBoot:
-		h.Boot = h.Boot / 2
+		h.Start.Number /= 2
 	case bugHistory:
 		if r.lastAudit > before.lastAudit {
 			r.audit, r.lastAudit = before.audit, before.lastAudit
@@ -208,8 +208,8 @@ func (r *random) check(before *Records) error {
 			return fmt.Errorf("two hosts are named %s", h.Name)
 		case h.Current.Epoch > h.Target.Epoch:
 			return fmt.Errorf("host %d is ahead of its target", h.ID)
-		case h.Boot < r.boots[h.ID] && h.Current.Variant != protocol.HostExpelled:
-			return fmt.Errorf("host %d was started %d times and now %d", h.ID, r.boots[h.ID], h.Boot)
+		case h.Start.Number < r.boots[h.ID] && h.Current.Variant != protocol.HostExpelled:
+			return fmt.Errorf("host %d was started %d times and now %d", h.ID, r.boots[h.ID], h.Start.Number)
 		case h.Current.Variant == protocol.HostExpelled && r.Holds(h.ID) &&
 			old.Current.Variant != protocol.HostExpelled:
 			return fmt.Errorf("host %d is expelled with replicas", h.ID)
@@ -218,7 +218,7 @@ func (r *random) check(before *Records) error {
 			return fmt.Errorf("host %d changes, and that is not written down", h.ID)
 		}
 		names[h.Name] = names[h.Name] || h.Living()
-		r.expelled[h.ID], r.boots[h.ID] = !h.Living(), h.Boot
+		r.expelled[h.ID], r.boots[h.ID] = !h.Living(), h.Start.Number
 	}
 	for _, s := range r.shards {
 		for i := range s.Replicas {
@@ -298,7 +298,7 @@ func FuzzLoad(f *testing.F) {
 		for _, h := range r.Hosts() { // what is loaded can be worked with
 			r.Drain(At{}, h.Name)
 			r.Expel(At{}, h.Name, true, 1)
-			r.Boot(At{}, Boot{Host: h.ID, Incarnation: h.Incarnation, Number: h.Boot + 1, Addresses: addresses("x")})
+			r.Boot(At{}, Boot{Host: h.ID, Incarnation: h.Incarnation, Start: Start{Number: h.Start.Number + 1}, Addresses: addresses("x")})
 		}
 		for _, s := range r.Shards() {
 			r.Known(At{}, 0, s.ID, s.Change+1, []Member{{1, RoleVoter}})

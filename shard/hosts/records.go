@@ -15,7 +15,8 @@ import (
 
 // Records are all that a cluster knows of its hosts.
 type Records struct {
-	cluster string // its id
+	cluster    string // its id
+	generation Generation
 	policy  Policy
 	hosts   []*Host  // by id, those that are expelled included
 	shards  []*Shard // by id, the meta shard first
@@ -78,11 +79,33 @@ func (r *Records) Clone() *Records {
 	return &c
 }
 
+// Generation tells a cluster from the one that it was made of by a recovery: hosts of one do not talk to those of
+// another. It is all zero until the first recovery.
+type Generation struct {
+	Number uint64 // one more with each recovery
+	Draw   [16]byte
+}
+
+// Generation returns the one that the cluster is in.
+func (r *Records) Generation() Generation { return r.generation }
+
+// BeginGeneration puts the cluster into another generation.
+func (r *Records) BeginGeneration(g Generation) {
+	if g != r.generation {
+		r.generation = g
+		r.revision++
+	}
+}
+
 // Cluster is the id of the cluster.
 func (r *Records) Cluster() string { return r.cluster }
 
 // Revision grows with every command that changes anything.
 func (r *Records) Revision() uint64 { return r.revision }
+
+// ContinueFrom raises the revision to one that records of before these have had: all that changes from now on has a
+// later one.
+func (r *Records) ContinueFrom(revision uint64) { r.revision = max(r.revision, revision) }
 
 // Policy is what operators have asked for.
 func (r *Records) Policy() Policy { return r.policy }

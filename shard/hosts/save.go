@@ -45,6 +45,8 @@ func Load(src []byte) (*Records, error) {
 func (r *Records) code(c *form.Coder) {
 	c.Form(formNumber)
 	c.Text(&r.cluster, maxClusterID)
+	c.Number(&r.generation.Number)
+	fixed(c, r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	p := &r.policy
 	c.Numbers(&p.Voters, &p.OfflineAfter, &p.ReplaceAfter, &p.StableFor, &p.BalanceEvery, &p.Copies)
@@ -74,15 +76,19 @@ func fixed(c *form.Coder, p []byte) {
 	s := string(p)
 	c.Text(&s, len(p))
 	c.Must(len(s) == len(p), "%d bytes stand for %d", len(s), len(p))
-	copy(p, s)
+	if c.Reading() {
+		copy(p, s)
+	}
 }
 
 func (h *Host) code(c *form.Coder) {
 	feature := uint64(h.Level)
-	c.Numbers((*uint64)(&h.ID), &h.Boot, &feature, &h.Failures, &h.ReturnAfter, (*uint64)(&h.Replaces), &h.Grace,
+	c.Numbers((*uint64)(&h.ID), &h.Start.Number, &h.Start.Draw, &feature, &h.Failures, &h.ReturnAfter, (*uint64)(&h.Replaces), &h.Grace,
 		&h.Bare, &h.Changed)
 	c.Must(feature <= 255, "the level is %d", feature)
-	h.Level = level.Level(feature)
+	if c.Reading() {
+		h.Level = level.Level(feature)
+	}
 	c.Text(&h.Name, MaxName)
 	fixed(c, h.Incarnation[:])
 	form.List(c, (*[]Label)(&h.Domain), MaxLabels, func(l *Label) {
@@ -159,7 +165,7 @@ func (r *Records) check(c *form.Coder) {
 	}
 	for i, t := range r.tokens {
 		c.Must(i == 0 || t.ID > r.tokens[i-1].ID, "a token is out of order")
-		c.Must(t.ID != "" && form.FitText(MaxText, t.By), "a token is none")
+		c.Must(t.ID != "", "a token is none")
 	}
 	for i := range r.audit {
 		e := &r.audit[i]

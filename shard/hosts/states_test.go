@@ -16,6 +16,13 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 			t.Errorf("start %d: %s, %s", number, a.Status, a.Text)
 		}
 	}
+	twin := bootOf(2, "b", 5)
+	twin.Start.Draw++
+	f.refused(protocol.StatusPreconditionFailed, "older copy", func() Answer { return f.Boot(f.at(), twin) })
+	f.existed(f.Shutdown(f.at(), 2, incarnation(2), twin.Start)) // of a start that is not on record
+	f.refused(protocol.StatusStale, "start 5", func() Answer {
+		return f.Rename(f.at(), 2, incarnation(2), twin.Start, addresses("x"))
+	})
 	moved := bootOf(2, "b", 5)
 	moved.Addresses = addresses("x")
 	f.refused(protocol.StatusPreconditionFailed, "--replace b", func() Answer { return f.Boot(f.at(), moved) })
@@ -57,6 +64,22 @@ func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "another data directory", func() Answer { return f.Boot(f.at(), b) })
 }
 
+// TestNoTwoHostsHaveOneIncarnation: not at the birth, and not where a record takes that of the first boot.
+func TestNoTwoHostsHaveOneIncarnation(t *testing.T) {
+	f := &fixture{T: t, Records: New("c", []ShardID{1}), now: 5}
+	founders := []Founder{{ID: 1, Name: "a", Incarnation: incarnation(1), Addresses: addresses("a")},
+		{ID: 2, Name: "b", Incarnation: incarnation(1), Addresses: addresses("b")}}
+	f.refused(protocol.StatusBadRequest, "incarnation", func() Answer { return f.Found(f.at(), founders) })
+	founders[1].Incarnation = Incarnation{}
+	f.done(f.Found(f.at(), founders))
+	copied := bootOf(2, "b", 1)
+	copied.Incarnation = incarnation(1)
+	f.refused(protocol.StatusPreconditionFailed, "data directory of host a", func() Answer {
+		return f.Boot(f.at(), copied)
+	})
+	f.done(f.Boot(f.at(), bootOf(2, "b", 1)))
+}
+
 func TestAFailedHostReturnsLaterEachTime(t *testing.T) {
 	f := born(t, "a", "b", "c")
 	for n, wait := range []uint64{300, 600, 1200} {
@@ -93,14 +116,14 @@ func TestWhatStopsAndDrains(t *testing.T) {
 	f := born(t, "a", "b", "c")
 	f.done(f.Drain(f.at(), "b"))
 	f.existed(f.Drain(f.at(), "2"))
-	f.existed(f.Shutdown(f.at(), 2, incarnation(2), 1))
+	f.existed(f.Shutdown(f.at(), 2, incarnation(2), start(1)))
 	f.refused(protocol.StatusPreconditionFailed, "would leave 1 of 3 voters of shard 0", func() Answer {
 		return f.Drain(f.at(), "c")
 	})
 	f.refused(protocol.StatusPreconditionFailed, "on purpose: drained", func() Answer {
 		return f.Return(f.at(), 2, incarnation(2), 2)
 	})
-	f.done(f.Shutdown(f.at(), 3, incarnation(3), 1)) // what stops is not held
+	f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1))) // what stops is not held
 	f.refused(protocol.StatusPreconditionFailed, "not drained", func() Answer { return f.Undrain(f.at(), "c") })
 	f.done(f.Undrain(f.at(), "b"))
 	f.existed(f.Undrain(f.at(), "b"))
@@ -136,13 +159,13 @@ func TestCordonAlterRename(t *testing.T) {
 		return f.Alter(f.at(), "b", Domain{{"rack", "1"}})
 	})
 	f.refused(protocol.StatusNotFound, `"x"`, func() Answer { return f.Cordon(f.at(), "x", true) })
-	f.done(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
-	f.existed(f.Rename(f.at(), 1, incarnation(1), 1, addresses("x")))
+	f.done(f.Rename(f.at(), 1, incarnation(1), start(1), addresses("x")))
+	f.existed(f.Rename(f.at(), 1, incarnation(1), start(1), addresses("x")))
 	f.refused(protocol.StatusStale, "start 0", func() Answer {
-		return f.Rename(f.at(), 1, incarnation(1), 0, addresses("y"))
+		return f.Rename(f.at(), 1, incarnation(1), start(0), addresses("y"))
 	})
 	f.refused(protocol.StatusPreconditionFailed, "own", func() Answer {
-		return f.Rename(f.at(), 2, incarnation(2), 1, addresses("x"))
+		return f.Rename(f.at(), 2, incarnation(2), start(1), addresses("x"))
 	})
 }
 
@@ -150,7 +173,7 @@ func TestCordonAlterRename(t *testing.T) {
 func TestExpel(t *testing.T) {
 	f := born(t, "a", "b", "c")
 	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
-	f.done(f.Shutdown(f.at(), 3, incarnation(3), 1))
+	f.done(f.Shutdown(f.at(), 3, incarnation(3), start(1)))
 	f.refused(protocol.StatusPreconditionFailed, "--force", func() Answer { return f.Expel(f.at(), "c", false, 0) })
 	f.reach("c")
 	f.done(f.Expel(f.at(), "c", false, 10_000))

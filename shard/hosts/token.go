@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Token lets one host join. Its secret is not here, only the hash, which is also the key by which the leader checks the
@@ -23,6 +24,17 @@ type Token struct {
 
 // Tokens are the join tokens by id. They are to be read.
 func (r *Records) Tokens() []*Token { return r.tokens }
+
+// ListTokens returns the join tokens without their hashes, for people.
+func (r *Records) ListTokens() []Token {
+	var list []Token
+	for _, t := range r.tokens {
+		shown := *t
+		shown.Hash = [32]byte{}
+		list = append(list, shown)
+	}
+	return list
+}
 
 // Token returns the token of an id that can be used now, nil where there is none. The host of that incarnation may use
 // it again: its first answer may have been lost.
@@ -64,7 +76,7 @@ func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) An
 	moment := clock.Moment(at.Now)
 	k, _ := r.tokenIndex(id)
 	r.tokens = slices.Insert(r.tokens, k, &Token{ID: id, Hash: hash, Created: moment, Until: moment + millis,
-		By: at.By})
+		By: form.Cut(at.By, MaxText)})
 	r.revision++
 	r.note(at, EventToken, nil, "token %s was made for %d ms", id, millis)
 	return Answer{}
