@@ -67,6 +67,13 @@ var rows = []struct {
 	{4, Command, []string{"due"}},
 	{4, Record, []string{"State.Now", "State.TimeBase"}},
 	{4, MetaCommand, []string{"lead"}},
+	{4, MetaCommand, []string{
+		"hosts-found", "host-join", "host-boot", "host-return", "host-shutdown", "host-rename", "host-drain",
+		"host-undrain", "host-cordon", "host-alter", "host-expel", "host-replace", "shard-transfer", "policy-set",
+		"token-create", "token-revoke", "host-failed", "host-reach", "replicas-known", "replica-cleared", "step-begin",
+		"step-report", "step-cancel", "step-forget",
+	}},
+	{4, MetaRecord, []string{"State.Records", "State.Plan", "State.Seen", "HostSeen.ID", "HostSeen.Version"}},
 	{4, MetaRecord, []string{"State.Term", "State.Now", "State.TimeBase"}},
 	{4, Rule, []string{
 		// Batches carry the term of their leader and how long it has led: a batch of a leader that is over has no
@@ -105,7 +112,7 @@ var rows = []struct {
 	{4, MetaRecord, []string{
 		"State.NextAnswer", "State.Answers",
 		"Answer.Client", "Answer.Number", "Answer.Kind", "Answer.Status", "Answer.Flags", "Answer.Node",
-		"Answer.Routing", "Answer.Message",
+		"Answer.Routing", "Answer.Host", "Answer.Message",
 		"Numbered.Client", "Numbered.Number", "Numbered.Since",
 	}},
 	{3, MessageField, []string{"NodeConfig.quota_objects", "NodeConfig.quota_bytes", "Detail.quota"}},

@@ -62,13 +62,14 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	var body []byte
 	for i := range b.Commands {
 		c := &b.Commands[i]
-		of, known := max(c.Level, LevelOf(c)), false
+		of := max(c.Level, LevelOf(c))
 		body = append(body[:0], byte(c.Kind))
 		if of >= NumbersLevel {
 			body = appendNumbered(body, &c.Numbered)
 		}
-		if body, known = appendCommand(body, c, of); !known {
-			return dst, fmt.Errorf("%w: command %d: unknown kind %d", ErrBatch, i, c.Kind)
+		var err error
+		if body, err = appendCommand(body, c, of); err != nil {
+			return dst, fmt.Errorf("%w: command %d: %w", ErrBatch, i, err)
 		}
 		out = append(out, byte(of))
 		out = binary.AppendUvarint(out, uint64(len(body)))
@@ -186,7 +187,13 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 			return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
 		}
 	}
-	c, _ = readCommand(kind, &body, version, of)
+	if requests[kind] == nil {
+		c, _ = readCommand(kind, &body, version, of)
+	} else if c, err = readRequest(kind, body.src); err != nil {
+		return c, err
+	} else {
+		body.src = nil
+	}
 	c.Level, c.Numbered = of, n
 	switch err := body.end(); {
 	case err != nil:
@@ -200,7 +207,7 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	return c, nil
 }
 
-func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, known bool) {
+func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, err error) {
 	switch c.Kind {
 	case CmdNodeCreate:
 		dst = appendText(dst, c.Path)
@@ -244,9 +251,9 @@ func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, known b
 		dst = binary.AppendUvarint(dst, uint64(c.To))
 		dst = binary.AppendUvarint(dst, c.Expected)
 	default:
-		return dst, false
+		return appendRequest(dst, c)
 	}
-	return dst, true
+	return dst, nil
 }
 
 func readCommand(kind CommandKind, r *fieldReader, version byte, at level.Level) (c Command, known bool) {

@@ -27,7 +27,7 @@ func everyCommand() []Command {
 	if level.Newest >= NumbersLevel {
 		numbered = Numbered{Client: ClientID{1, 15: 2}, Number: 1<<64 - 1, Since: 300}
 	}
-	return []Command{
+	list := []Command{
 		{Kind: CmdNodeCreate, Path: "/a/b", Config: full, Numbered: numbered},
 		{Kind: CmdNodeAlter, Path: "a b\x00", Node: 300, Config: full, Expected: 7},
 		{Kind: CmdNodeDrop, Path: "", Node: 1<<64 - 1},
@@ -39,6 +39,13 @@ func everyCommand() []Command {
 		{Kind: CmdRoutingInit, Cluster: "c", Shards: []ShardID{3, 1, 1 << 60}},
 		{Kind: CmdSlotsAssign, First: 1, Last: 65_535, From: 4, To: 5, Expected: 6},
 	}
+	if level.Newest >= TopologyLevel {
+		for _, r := range everyRequest() {
+			list = append(list, NewCommand(r, origin))
+		}
+		list[len(list)-1].Numbered = numbered
+	}
+	return list
 }
 
 func encoded(t testing.TB, b *Batch) []byte {

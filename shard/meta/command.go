@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // CommandKind says what a command does. The numbers stand in logs on disk: they never change their
@@ -46,6 +47,32 @@ const (
 	// CmdLead is the first command of every new leader of the shard: its time goes on under that leader. Uses Term.
 	CmdLead CommandKind = 21
 
+	// The commands on hosts, replicas and steps. Each uses Origin, and Request, whose type says what it does.
+	CmdHostsFound     CommandKind = 40
+	CmdHostJoin       CommandKind = 41
+	CmdHostBoot       CommandKind = 42
+	CmdHostReturn     CommandKind = 43
+	CmdHostShutdown   CommandKind = 44
+	CmdHostRename     CommandKind = 45
+	CmdHostDrain      CommandKind = 46
+	CmdHostUndrain    CommandKind = 47
+	CmdHostCordon     CommandKind = 48
+	CmdHostAlter      CommandKind = 49
+	CmdHostExpel      CommandKind = 50
+	CmdHostReplace    CommandKind = 51
+	CmdShardTransfer  CommandKind = 52
+	CmdPolicySet      CommandKind = 53
+	CmdTokenCreate    CommandKind = 54
+	CmdTokenRevoke    CommandKind = 55
+	CmdHostFailed     CommandKind = 56
+	CmdHostReach      CommandKind = 57
+	CmdReplicasKnown  CommandKind = 58
+	CmdReplicaCleared CommandKind = 59
+	CmdStepBegin      CommandKind = 60
+	CmdStepReport     CommandKind = 61
+	CmdStepCancel     CommandKind = 62
+	CmdStepForget     CommandKind = 63
+
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
 	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
@@ -53,8 +80,8 @@ const (
 	CmdSlotsAssign CommandKind = 33
 )
 
-// ShardID names a Raft group. Zero stands for "none".
-type ShardID uint64
+// ShardID names a Raft group. Among data shards zero stands for "none".
+type ShardID = hosts.ShardID
 
 // Command is one operation. Which fields count depends on Kind.
 type Command struct {
@@ -83,6 +110,9 @@ type Command struct {
 	Raise       level.Level
 	Digest, Sum uint64
 	Term        uint64
+
+	Origin  Origin
+	Request Request // nil for all other commands
 }
 
 // Batch is what one proposal carries: commands that are applied one after the other. Proposer and
@@ -110,6 +140,15 @@ var commandNames = [...]string{
 	CmdLead:           "lead",
 	CmdRoutingInit:    "routing-init",
 	CmdSlotsAssign:    "slots-assign",
+
+	CmdHostsFound: "hosts-found", CmdHostJoin: "host-join", CmdHostBoot: "host-boot", CmdHostReturn: "host-return",
+	CmdHostShutdown: "host-shutdown", CmdHostRename: "host-rename", CmdHostDrain: "host-drain",
+	CmdHostUndrain: "host-undrain", CmdHostCordon: "host-cordon", CmdHostAlter: "host-alter",
+	CmdHostExpel: "host-expel", CmdHostReplace: "host-replace", CmdShardTransfer: "shard-transfer",
+	CmdPolicySet: "policy-set", CmdTokenCreate: "token-create", CmdTokenRevoke: "token-revoke",
+	CmdHostFailed: "host-failed", CmdHostReach: "host-reach", CmdReplicasKnown: "replicas-known",
+	CmdReplicaCleared: "replica-cleared", CmdStepBegin: "step-begin", CmdStepReport: "step-report",
+	CmdStepCancel: "step-cancel", CmdStepForget: "step-forget",
 }
 
 // String returns the kind as logs and errors write it.

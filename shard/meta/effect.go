@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // EffectKind says what an effect is about.
@@ -18,7 +20,7 @@ const (
 	EffectNodeChanged EffectKind = 2
 	// EffectNodeDropped: Node is gone; the data shards are to clear what they have of it.
 	EffectNodeDropped EffectKind = 3
-	// EffectHostsChanged: a host is new or its record changed.
+	// EffectHostsChanged: a host is new, its record changed, or the record of one that was expelled is gone.
 	EffectHostsChanged EffectKind = 4
 	// EffectRoutingChanged: the slot table changed; Routing is its new version.
 	EffectRoutingChanged EffectKind = 5
@@ -26,6 +28,10 @@ const (
 	EffectHostSeen EffectKind = 6
 	// EffectLevelChanged: the feature level of the cluster has risen.
 	EffectLevelChanged EffectKind = 7
+	// EffectTopologyChanged: something changed of hosts, replicas, steps, policy or join tokens.
+	EffectTopologyChanged EffectKind = 8
+	// EffectAudited: Entry is new in the audit history.
+	EffectAudited EffectKind = 9
 )
 
 // EffectFlags refine a result.
@@ -50,6 +56,8 @@ type Effect struct {
 	Routing uint64 // the slot table's version
 	Message string // for people: what was wrong, and what to do instead
 	Node    Node
+	Host    shard.HostID // of a result: the host that a command on hosts is about
+	Entry   hosts.Entry
 }
 
 // Effects collects what a batch brought about, in order. Reset keeps the memory.
@@ -71,6 +79,9 @@ var effectNames = [...]string{
 	EffectRoutingChanged: "routing-changed",
 	EffectHostSeen:       "host-seen",
 	EffectLevelChanged:   "level-changed",
+
+	EffectTopologyChanged: "topology-changed",
+	EffectAudited:         "audited",
 }
 
 // String returns the kind as logs and tests write it.

@@ -8,7 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is the record of one host. Records stay for ever, so that neither an id nor a name comes to mean another host.
+// Host is what clients and hosts see of one host. Until the hosts are founded it is kept as it stands here, and stays
+// for ever, so that neither an id nor a name comes to mean another host. From then on it is read from the records.
 type Host struct {
 	ID            shard.HostID
 	Name          string
@@ -23,7 +24,9 @@ type Host struct {
 	// The machine fills in the rest.
 	Current protocol.HostState
 	Target  protocol.HostState
-	Changed uint64 // the machine's version with which the record last changed, but for Seen
+	// Changed is the machine's version with which the record last changed, but for Seen. From the founding on it is the
+	// revision of the records, which goes on from there.
+	Changed uint64
 	// Seen is the newest version of the machine that the host has said it goes by.
 	Seen uint64
 }
@@ -70,6 +73,11 @@ func (m *Machine) hostRegister(c *Command) {
 		m.refuse(protocol.StatusBadRequest, "%v", err)
 		return
 	}
+	if m.topology != nil {
+		m.refuse(protocol.StatusPreconditionFailed,
+			"the hosts are founded: host %d says by host-boot and host-rename what it is", next.ID)
+		return
+	}
 	flags := FlagExisted
 	h := m.hosts.get(next.ID)
 	if h == nil {
@@ -111,9 +119,9 @@ func (m *Machine) hostSeen(c *Command) {
 		m.refuse(protocol.StatusBadRequest, "a host id and a version are needed")
 		return
 	}
-	h := m.hosts.get(id)
+	h, known := m.host(id)
 	switch {
-	case h == nil:
+	case !known || m.topology != nil && h.Current == protocol.HostExpelled:
 		m.refuse(protocol.StatusNotFound, "there is no host with id %d", id)
 	case c.Expected > m.version:
 		m.refuse(protocol.StatusPreconditionFailed,
@@ -121,12 +129,43 @@ func (m *Machine) hostSeen(c *Command) {
 	case c.Expected <= h.Seen:
 		m.accept(0)
 	default:
-		next := *h
-		next.Seen = c.Expected
-		m.hosts.put(&next)
+		h.Seen = c.Expected
+		m.putSeen(&h)
 		m.change(0)
 		m.emit(EffectHostSeen)
 	}
+}
+
+// putSeen keeps what a host has seen.
+func (c *content) putSeen(h *Host) {
+	if c.topology != nil {
+		c.topology.seen.put(&HostSeen{ID: h.ID, Version: h.Seen})
+		return
+	}
+	c.hosts.put(h)
+}
+
+// host returns a host as readers see it.
+func (c *content) host(id shard.HostID) (Host, bool) {
+	if c.topology == nil {
+		return value(c.hosts.get(id))
+	}
+	if h := c.topology.records.Host(id); h != nil {
+		return c.topology.host(h), true
+	}
+	return Host{}, false
+}
+
+// hostList returns all hosts as readers see them, by id.
+func (c *content) hostList() []Host {
+	if c.topology == nil {
+		return values(c.hosts.entries)
+	}
+	var list []Host
+	for _, h := range c.topology.records.Hosts() {
+		list = append(list, c.topology.host(h))
+	}
+	return list
 }
 
 // hostNamed returns the host of that name, nil where there is none.

@@ -60,7 +60,7 @@ func (m *Machine) Level() level.Level {
 func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for _, h := range m.hosts.entries {
+	for _, h := range m.hostList() {
 		if h.Current == protocol.HostExpelled {
 			continue
 		}
@@ -68,7 +68,7 @@ func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 			lowest, holders = h.Level, holders[:0]
 		}
 		if h.Level == lowest {
-			holders = append(holders, *h)
+			holders = append(holders, h)
 		}
 	}
 	return lowest, holders
@@ -85,7 +85,7 @@ func (m *Machine) clusterLevel(c *Command) {
 		return
 	}
 	some := false
-	for _, h := range m.hosts.entries {
+	for _, h := range m.hostList() {
 		if h.Current == protocol.HostExpelled {
 			continue
 		}

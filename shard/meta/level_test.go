@@ -17,7 +17,7 @@ func TestEverythingHasItsLevel(t *testing.T) {
 	have := map[level.Kind][]string{
 		level.MetaCommand: leveltest.Named(commandNames[:]),
 		level.MetaRecord: leveltest.Fields(State{}, Routing{}, SlotRange{}, Host{}, Node{}, Config{}, Timing{},
-			Dropped{}, Answer{}, Numbered{}),
+			Dropped{}, Answer{}, Numbered{}, HostSeen{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.MetaCommand]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.MetaCommand]))

@@ -38,7 +38,8 @@ type content struct {
 	byPath   index[string, Node]
 	byID     index[shard.NodeID, Node]
 	dropping index[shard.NodeID, Dropped]
-	hosts    index[shard.HostID, Host]
+	hosts    index[shard.HostID, Host] // that have registered; empty once there is a topology
+	topology *topology                 // nil until the hosts are founded
 	routing  Routing
 	answers  answers // to numbered commands
 	clock    clock.Clock
@@ -53,9 +54,13 @@ func newContent() content {
 		byPath:   index[string, Node]{key: func(n *Node) string { return n.Path }},
 		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
 		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
-		hosts:    index[shard.HostID, Host]{key: func(h *Host) shard.HostID { return h.ID }},
+		hosts:    newHosts(),
 		answers:  newAnswers(),
 	}
+}
+
+func newHosts() index[shard.HostID, Host] {
+	return index[shard.HostID, Host]{key: func(h *Host) shard.HostID { return h.ID }}
 }
 
 // Apply carries out the commands of a batch in order and appends what they bring about to out.
@@ -76,6 +81,8 @@ func (m *Machine) applyOne(c *Command) {
 	switch {
 	case c.Level > m.at:
 		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
+	case m.isUntimed(c):
+		m.refuse(protocol.StatusUnavailable, "only the leader proposes this, and only once it has begun; nothing was done")
 	case m.isLate(c):
 		m.refuse(protocol.StatusUnavailable, "another leader has begun; nothing was done")
 	case c.Numbered != Numbered{}:
@@ -102,6 +109,10 @@ func (m *Machine) execute(c *Command) {
 	case CmdSlotsAssign:
 		m.slotsAssign(c)
 	default:
+		if c.Request != nil {
+			m.request(c)
+			return
+		}
 		u := &upkeeps[c.Kind]
 		assert(u.run != nil, "only commands that this build knows are decoded")
 		u.run(m, c)

@@ -3,6 +3,7 @@ package meta
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // NumbersLevel is the level from which commands may be numbered, and their answers are kept.
@@ -33,6 +34,7 @@ type Answer struct {
 	Flags   EffectFlags // without FlagChanged
 	Node    Node        // its ID is 0 where R carried none
 	Routing uint64
+	Host    shard.HostID
 	Message string
 }
 
@@ -115,7 +117,7 @@ func (m *Machine) numbered(c *Command) {
 	}
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
-		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Message: r.Message,
+		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Host: r.Host, Message: r.Message,
 	})
 }
 
@@ -127,5 +129,5 @@ func (m *Machine) repeat(c *Command, a *Answer) {
 		return
 	}
 	e := m.accept(a.Flags | FlagRepeated)
-	e.Status, e.Node, e.Routing, e.Message = a.Status, a.Node, a.Routing, a.Message
+	e.Status, e.Node, e.Routing, e.Host, e.Message = a.Status, a.Node, a.Routing, a.Host, a.Message
 }

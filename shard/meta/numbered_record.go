@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // What is numbered, in commands and snapshots. Both forms begin with a set of bits that says which parts follow, so
@@ -17,10 +18,11 @@ const (
 	// bodyNumbered: client (16 bytes), number and since follow.
 	bodyNumbered = 1 << 0
 
-	// answerNode, answerRouting and answerMessage: the R carried one.
+	// answerNode, answerRouting, answerMessage and answerHost: the R carried one.
 	answerNode    = 1 << 0
 	answerRouting = 1 << 1
 	answerMessage = 1 << 2
+	answerHost    = 1 << 3
 )
 
 // errNewerPart is what is wrong with a set of bits that has one which is not known.
@@ -75,6 +77,9 @@ func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	if a.Message != "" {
 		parts |= answerMessage
 	}
+	if a.Host != 0 {
+		parts |= answerHost
+	}
 	dst = binary.AppendUvarint(dst, parts)
 	dst = append(dst, a.Client[:]...)
 	dst = binary.AppendUvarint(dst, a.Number)
@@ -88,12 +93,15 @@ func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	if parts&answerMessage != 0 {
 		dst = appendText(dst, a.Message)
 	}
+	if parts&answerHost != 0 {
+		dst = binary.AppendUvarint(dst, uint64(a.Host))
+	}
 	return dst
 }
 
 func readAnswer(r *fieldReader, at level.Level) (a Answer, err error) {
 	parts := r.number("parts")
-	if parts&^(answerNode|answerRouting|answerMessage) != 0 {
+	if parts&^(answerNode|answerRouting|answerMessage|answerHost) != 0 {
 		return a, fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
 	a.Client = readClient(r)
@@ -109,6 +117,9 @@ func readAnswer(r *fieldReader, at level.Level) (a Answer, err error) {
 	}
 	if parts&answerMessage != 0 {
 		a.Message = r.text("message")
+	}
+	if parts&answerHost != 0 {
+		a.Host = shard.HostID(r.number("host"))
 	}
 	return a, r.err
 }

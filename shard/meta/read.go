@@ -54,18 +54,18 @@ func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool
 	return values(entries), more
 }
 
-// Host returns the record of a host.
+// Host returns a host, be it expelled.
 func (m *Machine) Host(id shard.HostID) (Host, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return value(m.hosts.get(id))
+	return m.host(id)
 }
 
-// Hosts returns the records of all hosts, by id.
+// Hosts returns all hosts by id, those that are expelled included.
 func (m *Machine) Hosts() []Host {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return values(m.hosts.entries)
+	return m.hostList()
 }
 
 // Routing returns the slot table.

@@ -21,7 +21,7 @@ var (
 // Restore replaces the content by that of a saved snapshot. It reads no further than the snapshot's
 // end. On an error, which is an ErrSnapshot, the machine is what it was.
 func (m *Machine) Restore(r io.Reader) error {
-	l := loader{r: r, content: newContent()}
+	l := loader{r: r, content: newContent(), seen: newSeen()}
 	if err := l.load(); err != nil {
 		if errors.Is(err, ErrSnapshot) {
 			return err
@@ -42,6 +42,8 @@ type loader struct {
 	format  uint32
 	block   int // number of blocks read
 	payload []byte
+	pieces  pieces
+	seen    index[shard.HostID, HostSeen]
 }
 
 func (l *loader) load() error {
@@ -56,7 +58,8 @@ func (l *loader) load() error {
 		}
 		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
 		switch {
-		case kind == 0 || kind > blockAnswers || kind == blockAnswers && l.level < NumbersLevel:
+		case kind == 0 || kind > blockSeen || kind == blockAnswers && l.level < NumbersLevel ||
+			kind >= blockTopology && l.level < TopologyLevel:
 			err = fmt.Errorf("its kind %d is unknown", kind)
 		case kind.place() < last.place() || kind == last && single,
 			last < blockCounters && kind != blockCounters,
@@ -123,7 +126,7 @@ func (l *loader) next() (blockKind, error) {
 	return blockKind(head[0]), nil
 }
 
-func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
+func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 	switch kind {
 	case blockCounters:
 		l.version = r.number("version")
@@ -168,6 +171,14 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) error {
 		return readRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
 	case blockAnswers:
 		return l.readAnswers(r)
+	case blockTopology:
+		l.pieces.records, err = readPiece(l.pieces.records, r)
+		return err
+	case blockPlan:
+		l.pieces.plan, err = readPiece(l.pieces.plan, r)
+		return err
+	case blockSeen:
+		return readRecords(r, &l.seen, "host that has seen something", readSeen, func(*HostSeen) error { return nil })
 	default:
 		return l.finish(r)
 	}
@@ -211,6 +222,11 @@ func (l *loader) finish(r *fieldReader) error {
 	for _, c := range counts {
 		if n := r.number(c.name); r.err == nil && n != uint64(c.have) {
 			return fmt.Errorf("it counts %d %s where %d came", n, c.name, c.have)
+		}
+	}
+	if l.level >= TopologyLevel && r.err == nil {
+		if err := l.readTopologyCounts(r); err != nil {
+			return err
 		}
 	}
 	if r.err != nil {

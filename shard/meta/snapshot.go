@@ -18,10 +18,9 @@ import (
 //	head   magic (8 bytes), format (4 bytes), CRC32C of both
 //	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all that
 //
-// A payload is fields or records (record.go). The kinds come in the order of their numbers, and the
-// end last; there may be many blocks of nodes, hosts, dropped nodes and answers. The end block counts what came before
-// it. The head
-// keeps its form in every format, so that an old host can say that a snapshot is too new for it.
+// A payload is fields or records (record.go), or a piece of the form of another package. The kinds come in the order of
+// their numbers, and the end last; of all but counters and slot table there may be many blocks. The end block counts what
+// came before it. The head keeps its form in every format, so that an old host can say that a snapshot is too new for it.
 const (
 	snapshotMagic = "SBX-META"
 	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in
@@ -46,6 +45,12 @@ const (
 	blockDropping blockKind = 5
 	blockEnd      blockKind = 6
 	blockAnswers  blockKind = 7 // from NumbersLevel on
+
+	// From TopologyLevel on, where the hosts are founded: the records of hosts and the plan in pieces, and what hosts have
+	// seen.
+	blockTopology blockKind = 8
+	blockPlan     blockKind = 9
+	blockSeen     blockKind = 10
 )
 
 // place returns where in a snapshot blocks of the kind stand: the end stands behind those that came later than it.
@@ -70,6 +75,7 @@ type frozen struct {
 	clock    clock.Clock
 	next     uint64 // NextAnswer
 	answers  []*Answer
+	topology *topology
 }
 
 // freeze takes no longer for many nodes than for few; the next write to a list copies it.
@@ -80,6 +86,7 @@ func (m *Machine) freeze() *frozen {
 		version: m.version, lastNode: m.lastNode, level: m.level, routing: m.routing,
 		hosts: m.hosts.freeze(), nodes: m.byPath.freeze(), dropping: m.dropping.freeze(),
 		clock: m.clock, next: m.answers.next, answers: m.answers.freeze(),
+		topology: m.topology.clone(),
 	}
 }
 
@@ -144,6 +151,9 @@ func (f *frozen) save(b *blockWriter) error {
 	}); err != nil {
 		return err
 	}
+	if err := f.topology.save(b); err != nil {
+		return err
+	}
 	b.open(blockEnd)
 	b.buf = f.appendCounts(b.buf)
 	return b.close()
@@ -170,6 +180,9 @@ func (f *frozen) appendCounts(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(f.dropping)))
 	if f.level >= NumbersLevel {
 		dst = binary.AppendUvarint(dst, uint64(len(f.answers)))
+	}
+	if f.level >= TopologyLevel {
+		dst = f.topology.appendCounts(dst)
 	}
 	return dst
 }

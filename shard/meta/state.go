@@ -5,6 +5,9 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
 )
 
 // State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and
@@ -17,23 +20,31 @@ type State struct {
 	Now      uint64 // the time of the shard in milliseconds, and what it was when the term began
 	TimeBase uint64
 	Routing  Routing
-	Hosts    []Host    // by id
+	Hosts    []Host    // that have registered, by id
 	Nodes    []Node    // by path
 	Dropping []Dropped // by id
 	// NextAnswer is the place of the answer to the next numbered command. Answers are those before it that are kept.
 	NextAnswer uint64
 	Answers    []Answer
+	// Records, Plan and Seen are nil until the hosts are founded; Hosts is empty from then on.
+	Records *hosts.Records
+	Plan    *plan.Plan[governor.Action]
+	Seen    []HostSeen // by id
 }
 
 // State writes out all that the machine holds. It does not keep Apply waiting.
 func (m *Machine) State() State {
 	f := m.freeze()
-	return State{
+	s := State{
 		Version: f.version, LastNode: f.lastNode, Level: f.level,
 		Term: f.clock.Term, Now: f.clock.Now, TimeBase: f.clock.Base, Routing: f.routing,
 		Hosts: values(f.hosts), Nodes: values(f.nodes), Dropping: values(f.dropping),
 		NextAnswer: f.next, Answers: values(f.answers),
 	}
+	if s.Records, s.Plan = f.topology.canonical(); f.topology != nil {
+		s.Seen = values(f.topology.seen.entries)
+	}
+	return s
 }
 
 // Digest returns a number that is equal for machines with equal states, and as good as never for others.
@@ -69,5 +80,7 @@ func (f *frozen) digest() uint64 {
 		buf = appendAnswer(buf, a, f.level)
 		hash()
 	}
+	buf = f.topology.appendDigested(buf)
+	hash()
 	return d.Sum64()
 }

@@ -16,9 +16,12 @@ func (m *Machine) advance(s clock.Stamp) {
 	m.clock.Advance(s)
 }
 
+// isUntimed reports whether a command goes by the time of the shard and stands in a batch that says nothing of it. What
+// would begin at such a moment could have begun long before.
+func (m *Machine) isUntimed(c *Command) bool { return c.Request != nil && m.stamp.Term == 0 }
+
 // isLate reports whether a command was proposed by a leader that is over, or has not begun. It would take the time of
-// the shard for that at which it was proposed. A batch without a stamp says nothing of time, so no command may begin a
-// delay there; none does yet.
+// the shard for that at which it was proposed.
 func (m *Machine) isLate(c *Command) bool {
 	return m.stamp.Term != 0 && m.stamp.Term != m.clock.Term && c.Kind != CmdLead && c.Level >= StampLevel
 }

@@ -8,7 +8,7 @@ package meta
 
 // upkeep is a command that hosts propose by themselves.
 type upkeep struct {
-	// run carries it out. It must answer once.
+	// run carries it out. It must answer once. It is nil for requests, which carry themselves out.
 	run func(m *Machine, c *Command)
 
 	// For people; DESIGN.md shows them. proposed says who proposes it and when, late why one that comes late or twice
@@ -86,5 +86,71 @@ var upkeeps = [256]upkeep{
 		late:     "a cluster that was born is born once",
 		lost:     nextUpkeep,
 		work:     "at most MaxDataShards shards",
+	},
+	CmdHostsFound: {
+		proposed: "by the leader, when the level has the records of hosts and all hosts have registered",
+		late:     "a cluster is founded once",
+		lost:     nextUpkeep,
+		work:     "the records of the founders, in each shard",
+	},
+	CmdHostBoot: {
+		proposed: "by the leader, for a host whose process has started",
+		late:     "of another start it is refused; the same start is on record",
+		lost:     "the host asks again, and serves nobody before",
+		work:     "the records of the hosts",
+	},
+	CmdHostReturn: {
+		proposed: "by the leader, for a host that finds itself taken for failed",
+		late:     "it names the epoch that the host has found",
+		lost:     nextUpkeep,
+		work:     "the record of one host",
+	},
+	CmdHostShutdown: {
+		proposed: "by the leader, for a host whose process is to stop",
+		late:     "of an earlier start it changes nothing",
+		lost:     "the host asks again for as long as it waits, and stops all the same",
+		work:     "the record of one host",
+	},
+	CmdHostRename: {
+		proposed: "by the leader, for a host that is reached elsewhere than its record says",
+		late:     "of another start it is refused",
+		lost:     nextUpkeep,
+		work:     "the records of the hosts",
+	},
+	CmdHostFailed: {
+		proposed: "by the governor, for a step",
+		late:     "it names the term, and the epoch of the target",
+		lost:     "the step is still open, and the governor acts again",
+		work:     "the record of one host",
+	},
+	CmdHostReach: {
+		proposed: "by the governor, for a step",
+		late:     "it names the term, and the target",
+		lost:     "the step is still open, and the governor acts again",
+		work:     "the record of one host, and those of expelled ones",
+	},
+	CmdReplicasKnown: {
+		proposed: "by the governor, when a membership is not the one on record",
+		late:     "one below that on record is refused",
+		lost:     nextUpkeep,
+		work:     "the replicas of one shard, and those of expelled hosts",
+	},
+	CmdReplicaCleared: {
+		proposed: "by the leader, for a host that has deleted a replica which is no member any more",
+		late:     "an id of a replica is given once",
+		lost:     "the step is still open, and the governor asks the host again",
+		work:     "the replicas of one shard",
+	},
+	CmdStepBegin: {
+		proposed: "by the governor, one after the other",
+		late:     "it names the term, and the revision of the plan",
+		lost:     "the governor decides anew",
+		work:     "the open steps, and the lists of hosts and shards",
+	},
+	CmdStepReport: {
+		proposed: "by the governor, when it sees how far a step has come",
+		late:     "it names the term, and how far the step had come",
+		lost:     "the governor sees the same, and says it again",
+		work:     "the open steps",
 	},
 }

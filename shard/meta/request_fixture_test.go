@@ -1,0 +1,222 @@
+package meta
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// cluster is a machine of the level that has the records of hosts, with a leader, in a test.
+type cluster struct {
+	testing.TB
+	*Machine
+}
+
+// registered has data shards 1 and 2 and hosts of these names, ids from 1 on, that have registered.
+func registered(t testing.TB, names ...string) *cluster {
+	t.Helper()
+	if level.Newest < TopologyLevel {
+		t.Skip("this build cannot follow the level that has the records of hosts")
+	}
+	c := &cluster{t, born(2)}
+	for i, name := range names {
+		h := host(shard.HostID(i+1), name)
+		h.Level = level.Newest
+		do(c.Machine, register(h))
+	}
+	do(c.Machine, Command{Kind: CmdClusterLevel, Raise: level.Newest})
+	do(c.Machine, Command{Kind: CmdLead, Term: 7})
+	if c.Level() != level.Newest || c.Clock().Term != 7 {
+		t.Fatal("the level has not risen, or nobody leads")
+	}
+	return c
+}
+
+// founded is registered with its hosts founded, started and online.
+func founded(t testing.TB, names ...string) *cluster {
+	t.Helper()
+	c := registered(t, names...)
+	c.done(c.founding())
+	for i, name := range names {
+		c.done(bootOf(shard.HostID(i+1), name, 1))
+		c.reach(shard.HostID(i + 1))
+	}
+	return c
+}
+
+// founding names all that have registered, with incarnations that are those of their ids.
+func (c *cluster) founding() *HostsFound {
+	r := &HostsFound{}
+	for _, h := range c.Hosts() {
+		r.Founders = append(r.Founders, Founder{ID: h.ID, Incarnation: incarnation(h.ID)})
+	}
+	return r
+}
+
+func incarnation(id shard.HostID) hosts.Incarnation {
+	return hosts.Incarnation{byte(id), byte(id >> 8), 1}
+}
+
+func addressesOf(name string) hosts.Addresses {
+	return hosts.Addresses{Raft: name + ":1", Client: name + ":2", Admin: name + ":3"}
+}
+
+func bootOf(id shard.HostID, name string, number uint64) *HostBoot {
+	return &HostBoot{hosts.Boot{Host: id, Incarnation: incarnation(id), Start: startOf(number),
+		Addresses: addressesOf(name), Version: "1.0", Level: level.Newest}}
+}
+
+func startOf(number uint64) hosts.Start { return hosts.Start{Number: number, Draw: 100 + number} }
+
+func joinOf(name string, id shard.HostID) *HostJoin {
+	return &HostJoin{hosts.Join{Cluster: "c-1", Name: name, Incarnation: incarnation(id), Addresses: addressesOf(name),
+		Version: "1.0", Level: level.Newest, Trusted: true}}
+}
+
+var origin = Origin{Wall: 1e12, By: "op", Why: "a test"}
+
+// stamp is that of the leader, so many milliseconds after what the clock says.
+func (c *cluster) stamp(later uint64) clock.Stamp {
+	now := c.Clock()
+	return clock.Stamp{Term: now.Term, Elapsed: now.Now - now.Base + later}
+}
+
+// ask carries out a request in a batch that the leader has proposed, and returns what it brought about.
+func (c *cluster) ask(r Request) []Effect { return c.apply(c.stamp(1), NewCommand(r, origin)) }
+
+// apply carries a command out as it comes from the log.
+func (c *cluster) apply(s clock.Stamp, command Command) []Effect {
+	c.Helper()
+	command.Level = max(command.Level, c.Level())
+	var b Batch
+	if err := DecodeBatch(encoded(c, &Batch{Stamp: s, Commands: []Command{command}}), &b, c.Level()); err != nil {
+		c.Fatal(err)
+	}
+	var out Effects
+	c.Apply(&b, &out)
+	return out.List
+}
+
+// done carries out a request that changes something, and returns its result.
+func (c *cluster) done(r Request) Effect {
+	c.Helper()
+	e := c.ask(r)[0]
+	if e.Status != protocol.StatusSuccess || e.Flags != FlagChanged {
+		c.Fatalf("%v: %v, flags %b: %s", r.kind(), e.Status, e.Flags, e.Message)
+	}
+	return e
+}
+
+// existed carries out a request that finds everything as it asks.
+func (c *cluster) existed(r Request) {
+	c.Helper()
+	if e := c.ask(r)[0]; e.Status != protocol.StatusSuccess || e.Flags != FlagExisted {
+		c.Fatalf("%v: %v, flags %b: %s", r.kind(), e.Status, e.Flags, e.Message)
+	}
+}
+
+// refused carries out a request that is refused with these words, and changes nothing but the time.
+func (c *cluster) refused(status protocol.Status, words string, r Request) {
+	c.Helper()
+	before := c.Digest()
+	list := c.apply(c.stamp(0), NewCommand(r, origin))
+	if len(list) != 1 || list[0].Status != status || !strings.Contains(list[0].Message, words) {
+		c.Errorf("%v: %+v; want %v with %q", r.kind(), list, status, words)
+	}
+	if c.Digest() != before {
+		c.Errorf("%v was refused, and something changed", r.kind())
+	}
+}
+
+// reach brings a host to its target.
+func (c *cluster) reach(id shard.HostID) {
+	c.Helper()
+	h := c.records().Host(id)
+	c.done(&HostReach{Term: c.Clock().Term, Host: id, Variant: h.Target.Variant, Epoch: h.Target.Epoch})
+}
+
+func (c *cluster) records() *hosts.Records {
+	t, _ := c.Topology()
+	return t.Records
+}
+
+func (c *cluster) plan() *plan.Plan[governor.Action] {
+	t, _ := c.Topology()
+	return t.Plan
+}
+
+// everyRequest has one request of each kind, with every field set to something else.
+func everyRequest() []Request {
+	domain := hosts.Domain{{Key: "dc", Value: "a"}, {Key: "rack", Value: "1"}}
+	a := addressesOf("x")
+	start := hosts.Start{Number: 3, Draw: 1<<64 - 1}
+	join := hosts.Join{Cluster: "c-1", Name: "d", Incarnation: incarnation(9), Addresses: a, Domain: domain,
+		Version: "1.0", Level: 200, Replace: "b", Token: "t", Trusted: true, Heard: true}
+	boot := hosts.Boot{Host: 4, Incarnation: incarnation(4), Start: start, Addresses: a, Version: "2.0", Level: 250}
+	policy := hosts.Policy{Voters: 1, OfflineAfter: 2, ReplaceAfter: 3, StableFor: 4, BalanceEvery: 5, Copies: 6}
+	proposal := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1", With: []plan.Subject{"copy/4"},
+		Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6, Variant: 2, Epoch: 7,
+			Reason: hosts.ReasonStuck, Text: "stuck"}, Supersedes: 8}
+	return []Request{
+		&HostsFound{Founders: []Founder{{ID: 1, Incarnation: incarnation(1)}, {ID: 1 << 60}},
+			Generation: hosts.Generation{Number: 2, Draw: [16]byte{3, 15: 4}}},
+		&HostJoin{join},
+		&HostBoot{boot},
+		&HostReturn{Host: 1, Incarnation: incarnation(1), Epoch: 2},
+		&HostShutdown{Host: 1, Incarnation: incarnation(1), Start: start},
+		&HostRename{Host: 1, Incarnation: incarnation(1), Start: start, Addresses: a},
+		&HostDrain{Host: "a"},
+		&HostUndrain{Host: "a b\x00"},
+		&HostCordon{Host: "a", On: true},
+		&HostAlter{Host: "a", Domain: domain},
+		&HostExpel{Host: "a", Force: true},
+		&HostReplace{Old: "a", New: "b", Heard: true},
+		&ShardTransfer{Shard: 1, Host: "b"},
+		&PolicySet{From: policy, To: hosts.DefaultPolicy()},
+		&TokenCreate{ID: "t", Hash: [32]byte{1, 31: 2}, Millis: 3},
+		&TokenRevoke{ID: "t"},
+		&HostFailed{Term: 1, Host: 2, Epoch: 3, Reason: 200, Text: "silence"},
+		&HostReach{Term: 1, Host: 2, Variant: 200, Epoch: 3},
+		&ReplicasKnown{Term: 1, Shard: 2, Change: 3, Members: []hosts.Member{{Replica: 4, Role: 2}, {Replica: 5, Role: 9}}},
+		&ReplicaCleared{Shard: 1, Replica: 1024, Incarnation: incarnation(3)},
+		&StepBegin{Term: 1, Revision: 2, Proposal: proposal},
+		&StepReport{Act: plan.Act{Step: 1, Phase: 1<<32 - 1, Failures: 3, Term: 4}, Report: ReportRetry, Phase: 5,
+			Text: "why"},
+		&StepCancel{Step: 1, Hold: 2},
+		&StepForget{Subject: "shard/1"},
+	}
+}
+
+// furnishedTopology has something of everything that the records of hosts and the plan have.
+func furnishedTopology(t testing.TB) *cluster {
+	t.Helper()
+	c := founded(t, "a", "b", "c")
+	do(c.Machine, seen(2, 4))
+	d, _ := hosts.ParseDomain("dc=x,rack=1")
+	c.done(&HostAlter{Host: "a", Domain: d})
+	c.done(&TokenCreate{ID: "t", Hash: [32]byte{1}, Millis: 60_000})
+	join := joinOf("d", 9)
+	join.Domain, join.Trusted, join.Token = d, false, "t"
+	id := c.done(join).Host
+	boot := bootOf(id, "d", 1)
+	boot.Incarnation = incarnation(9)
+	c.done(boot)
+	add := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/0",
+		With: []plan.Subject{"copy/4"}, Payload: governor.Action{Replica: 1024, Host: id}}
+	c.done(&StepBegin{Term: 7, Revision: c.plan().Revision(), Proposal: add})
+	c.done(&StepReport{Act: c.plan().Step(1).Act(7), Report: ReportRetry, Text: "no answer"})
+	reach := plan.Proposal[governor.Action]{Kind: governor.KindReach, Subject: "host/4",
+		Payload: governor.Action{Host: id, Variant: protocol.HostOnline, Epoch: 1}}
+	c.done(&StepBegin{Term: 7, Revision: c.plan().Revision(), Proposal: reach})
+	c.done(&StepCancel{Step: 2, Hold: 5_000})
+	c.done(&ReplicasKnown{Term: 7, Shard: 1, Change: 3, Members: votersOf(1, 2)})
+	c.done(&ShardTransfer{Shard: 1, Host: "b"})
+	return c
+}

@@ -1,0 +1,200 @@
+package meta
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/internal/form"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// What the governor proposes, who is the leader of this shard. Each says the term that it governs in.
+
+// HostFailed gives a host that was found silent or stuck the target Offline.
+type HostFailed struct {
+	Term   uint64
+	Host   shard.HostID
+	Epoch  uint64 // of the target that it had
+	Reason hosts.Reason
+	Text   string
+}
+
+func (*HostFailed) kind() CommandKind { return CmdHostFailed }
+
+func (r *HostFailed) code(c *form.Coder) {
+	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
+	octet(c, &r.Reason)
+	c.Text(&r.Text, anyLength)
+}
+
+func (r *HostFailed) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Failed(at, r.Term, r.Host, r.Epoch, r.Reason, r.Text)
+}
+
+// HostReach says that a host is brought to the target that it had.
+type HostReach struct {
+	Term    uint64
+	Host    shard.HostID
+	Variant protocol.HostState
+	Epoch   uint64
+}
+
+func (*HostReach) kind() CommandKind { return CmdHostReach }
+
+func (r *HostReach) code(c *form.Coder) {
+	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
+	octet(c, &r.Variant)
+}
+
+func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
+}
+
+// ReplicasKnown is the membership of a shard, as its leader has read it with a barrier.
+type ReplicasKnown struct {
+	Term    uint64
+	Shard   ShardID
+	Change  uint64
+	Members []hosts.Member
+}
+
+func (*ReplicasKnown) kind() CommandKind { return CmdReplicasKnown }
+
+func (r *ReplicasKnown) code(c *form.Coder) {
+	c.Numbers(&r.Term, (*uint64)(&r.Shard), &r.Change)
+	form.List(c, &r.Members, anyLength, func(m *hosts.Member) {
+		c.Number(&m.Replica)
+		octet(c, &m.Role)
+	})
+}
+
+func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
+}
+
+// ReplicaCleared is said by a host that has deleted a replica which is no member any more.
+type ReplicaCleared struct {
+	Shard       ShardID
+	Replica     uint64
+	Incarnation hosts.Incarnation
+}
+
+func (*ReplicaCleared) kind() CommandKind { return CmdReplicaCleared }
+
+func (r *ReplicaCleared) code(c *form.Coder) {
+	c.Numbers((*uint64)(&r.Shard), &r.Replica)
+	fixed(c, r.Incarnation[:])
+}
+
+func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
+}
+
+// StepBegin opens a step. One that adds a replica gives it its id. The revision is that of the plan by which the step
+// was decided.
+type StepBegin struct {
+	Term, Revision uint64
+	Proposal       plan.Proposal[governor.Action]
+}
+
+func (*StepBegin) kind() CommandKind { return CmdStepBegin }
+
+func (r *StepBegin) code(c *form.Coder) {
+	c.Numbers(&r.Term, &r.Revision)
+	var proposal []byte
+	if !c.Reading() {
+		proposal = planConfig.AppendProposal(nil, &r.Proposal)
+	}
+	if c.Bytes(&proposal, anyLength); c.Reading() {
+		var rest []byte
+		var err error
+		r.Proposal, rest, err = planConfig.ReadProposal(proposal)
+		c.Must(err == nil && len(rest) == 0, "the step: %v", err)
+	}
+}
+
+func (r *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
+	t := m.topology
+	_, out := governor.Begin(at, t.records, t.plan, r.Term, r.Revision, r.Proposal)
+	return m.stepAnswer(out)
+}
+
+// Report is what an executor says of a step.
+type Report uint8
+
+// The reports. Each is the method of that name of a plan.
+const (
+	ReportProgress Report = 1 + iota // it has reached Phase
+	ReportRetry                      // an attempt failed, for Text; the step stays open
+	ReportFail                       // an attempt failed, for Text; the step is over
+	ReportDone                       // it has reached what it is for
+	ReportDrop                       // it is not wanted any more
+)
+
+// StepReport says how a step goes on.
+type StepReport struct {
+	Act    plan.Act
+	Report Report
+	Phase  plan.Phase
+	Text   string
+}
+
+func (*StepReport) kind() CommandKind { return CmdStepReport }
+
+func (r *StepReport) code(c *form.Coder) {
+	phase, failures, to := uint64(r.Act.Phase), uint64(r.Act.Failures), uint64(r.Phase)
+	c.Numbers((*uint64)(&r.Act.Step), &phase, &failures, &r.Act.Term, &to)
+	c.Must(max(phase, failures, to) < 1<<32, "a phase or the failures of a step are too many")
+	if c.Reading() {
+		r.Act.Phase, r.Act.Failures, r.Phase = plan.Phase(phase), uint32(failures), plan.Phase(to)
+	}
+	octet(c, &r.Report)
+	c.Text(&r.Text, anyLength)
+}
+
+func (r *StepReport) apply(m *Machine, at hosts.At) hosts.Answer {
+	p, now, out := m.topology.plan, plan.Moment{Now: at.Now, Term: at.Term}, plan.Unfit
+	switch r.Report {
+	case ReportProgress:
+		out = p.Progress(now, r.Act, r.Phase)
+	case ReportRetry:
+		out = p.Retry(now, r.Act, r.Text)
+	case ReportFail:
+		out = p.Fail(now, r.Act, r.Text)
+	case ReportDone:
+		out = p.Done(now, r.Act)
+	case ReportDrop:
+		out = p.Drop(now, r.Act)
+	}
+	return m.stepAnswer(out)
+}
+
+// stepAnswer is what an executor hears of what became of its act.
+func (m *Machine) stepAnswer(out plan.Outcome) hosts.Answer {
+	status := protocol.StatusPreconditionFailed
+	switch out {
+	case plan.Applied:
+		return hosts.Answer{}
+	case plan.OtherTerm, plan.Over, plan.Moved:
+		status = protocol.StatusStale
+	case plan.Replanned:
+		status = protocol.StatusFenced
+	case plan.Unknown:
+		status = protocol.StatusNotFound
+	case plan.Unfit:
+		status = protocol.StatusBadRequest
+	}
+	return refusal(status, "nothing was changed: %v", out)
+}
+
+// refusal is an answer of the machine itself.
+func refusal(status protocol.Status, format string, args ...any) hosts.Answer {
+	return hosts.Answer{Status: status, Text: fmt.Sprintf(format, args...)}
+}
+
+func forbidden(format string, args ...any) hosts.Answer {
+	return refusal(protocol.StatusPreconditionFailed, format, args...)
+}

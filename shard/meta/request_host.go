@@ -1,0 +1,202 @@
+package meta
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// What hosts say of themselves.
+
+// HostsFound makes the records of the hosts that have registered, which are those that are named here.
+type HostsFound struct {
+	Founders   []Founder
+	Generation hosts.Generation
+}
+
+// Founder is a host of the birth. Its incarnation is zero where it is not known: the record takes that of its first boot.
+type Founder struct {
+	ID          shard.HostID
+	Incarnation hosts.Incarnation
+}
+
+func (*HostsFound) kind() CommandKind { return CmdHostsFound }
+
+func (r *HostsFound) code(c *form.Coder) {
+	c.Number(&r.Generation.Number)
+	fixed(c, r.Generation.Draw[:])
+	form.List(c, &r.Founders, anyLength, func(f *Founder) {
+		c.Number((*uint64)(&f.ID))
+		fixed(c, f.Incarnation[:])
+	})
+}
+
+func (r *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
+	if m.topology != nil {
+		return hosts.Answer{Existed: true}
+	}
+	if m.routing.Version == 0 {
+		return forbidden("the cluster has no slot table yet")
+	}
+	founders, a := r.founders(m.hosts.entries)
+	if a.Status != protocol.StatusSuccess {
+		return a
+	}
+	t := newTopology(m.routing.Cluster, m.routing.Shards)
+	t.records.ContinueFrom(m.version)
+	t.records.BeginGeneration(r.Generation)
+	if a := t.records.Found(at, founders); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	for _, h := range m.hosts.entries {
+		if h.Seen > 0 {
+			t.seen.put(&HostSeen{ID: h.ID, Version: h.Seen})
+		}
+	}
+	m.topology, m.hosts = t, newHosts()
+	return hosts.Answer{}
+}
+
+// founders returns what is known of the hosts that are named, which must be all that have registered.
+func (r *HostsFound) founders(registered []*Host) ([]hosts.Founder, hosts.Answer) {
+	var list []hosts.Founder
+	for _, h := range registered {
+		i := slices.IndexFunc(r.Founders, func(f Founder) bool { return f.ID == h.ID })
+		if i < 0 {
+			return nil, forbidden("host %s has registered and is not named", h.Name)
+		}
+		list = append(list, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: r.Founders[i].Incarnation,
+			Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress, Admin: h.AdminAddress},
+			Version:   h.Version, Level: h.Level})
+	}
+	if len(list) != len(r.Founders) {
+		return nil, forbidden("%d hosts are named, and %d have registered", len(r.Founders), len(list))
+	}
+	return list, hosts.Answer{}
+}
+
+// HostJoin is a host's question to belong to the cluster. The answer has its id. The machine fills in Grace.
+type HostJoin struct{ hosts.Join }
+
+func (*HostJoin) kind() CommandKind { return CmdHostJoin }
+
+func (r *HostJoin) code(c *form.Coder) {
+	c.Text(&r.Cluster, anyLength)
+	c.Text(&r.Name, anyLength)
+	fixed(c, r.Incarnation[:])
+	codeAddresses(c, &r.Addresses)
+	codeDomain(c, &r.Domain)
+	c.Text(&r.Version, anyLength)
+	octet(c, &r.Level)
+	c.Text(&r.Replace, anyLength)
+	c.Text(&r.Token, anyLength)
+	c.Flag(&r.Trusted)
+	c.Flag(&r.Heard)
+}
+
+func (r *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
+	j := r.Join
+	j.Grace = MaxSessionGracePeriodMillis
+	a := m.topology.records.Join(at, j)
+	if a.Status == protocol.StatusSuccess && !a.Existed {
+		// It goes by nothing older: before it serves, leads or ends anything it takes a barrier, after its join.
+		m.topology.seen.put(&HostSeen{ID: a.Host, Version: m.version})
+	}
+	return a
+}
+
+// HostBoot is said by a host whose process has started.
+type HostBoot struct{ hosts.Boot }
+
+func (*HostBoot) kind() CommandKind { return CmdHostBoot }
+
+func (r *HostBoot) code(c *form.Coder) {
+	codeIdentity(c, &r.Host, &r.Incarnation)
+	codeStart(c, &r.Start)
+	codeAddresses(c, &r.Addresses)
+	c.Text(&r.Version, anyLength)
+	octet(c, &r.Level)
+}
+
+func (r *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Boot(at, r.Boot)
+}
+
+// HostReturn is said by a host that finds itself taken for failed, and is not.
+type HostReturn struct {
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+	Epoch       uint64 // of the target that it found
+}
+
+func (*HostReturn) kind() CommandKind { return CmdHostReturn }
+
+func (r *HostReturn) code(c *form.Coder) {
+	codeIdentity(c, &r.Host, &r.Incarnation)
+	c.Number(&r.Epoch)
+}
+
+func (r *HostReturn) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Return(at, r.Host, r.Incarnation, r.Epoch)
+}
+
+// HostShutdown is said by a host whose process is to stop.
+type HostShutdown struct {
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+	Start       hosts.Start
+}
+
+func (*HostShutdown) kind() CommandKind { return CmdHostShutdown }
+
+func (r *HostShutdown) code(c *form.Coder) {
+	codeIdentity(c, &r.Host, &r.Incarnation)
+	codeStart(c, &r.Start)
+}
+
+func (r *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Shutdown(at, r.Host, r.Incarnation, r.Start)
+}
+
+// HostRename is said by a host that is reached elsewhere from now on.
+type HostRename struct {
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+	Start       hosts.Start
+	Addresses   hosts.Addresses
+}
+
+func (*HostRename) kind() CommandKind { return CmdHostRename }
+
+func (r *HostRename) code(c *form.Coder) {
+	codeIdentity(c, &r.Host, &r.Incarnation)
+	codeStart(c, &r.Start)
+	codeAddresses(c, &r.Addresses)
+}
+
+func (r *HostRename) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Rename(at, r.Host, r.Incarnation, r.Start, r.Addresses)
+}
+
+func codeIdentity(c *form.Coder, id *shard.HostID, i *hosts.Incarnation) {
+	c.Number((*uint64)(id))
+	fixed(c, i[:])
+}
+
+func codeStart(c *form.Coder, s *hosts.Start) { c.Numbers(&s.Number, &s.Draw) }
+
+func codeAddresses(c *form.Coder, a *hosts.Addresses) {
+	c.Text(&a.Raft, anyLength)
+	c.Text(&a.Client, anyLength)
+	c.Text(&a.Admin, anyLength)
+}
+
+func codeDomain(c *form.Coder, d *hosts.Domain) {
+	form.List(c, (*[]hosts.Label)(d), anyLength, func(l *hosts.Label) {
+		c.Text(&l.Key, anyLength)
+		c.Text(&l.Value, anyLength)
+	})
+}

@@ -1,0 +1,402 @@
+package meta
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+var topologySeek = flag.Int("topology.seek", 0,
+	"for each planted mistake, how many seeds to look through for one that notices it")
+
+// fleet sends commands on hosts, replicas and steps as hosts, operators and governors of several terms would: in any
+// order, late, twice and numbered.
+type fleet struct {
+	*rand.Rand
+	*cluster
+	twin    *topologyTwin
+	mistake topologyMistake
+	sent    []Command
+	tally   map[string]int
+}
+
+// topologyMistake is one that is made on purpose: in a command before the machine gets it, in the machine or its effects
+// after that, or in what comes back from a snapshot.
+type topologyMistake struct {
+	before   func(f *fleet, s *clock.Stamp, c *Command)
+	after    func(f *fleet, c *Command, out *Effects)
+	restored func(m *Machine)
+}
+
+func newFleet(t *testing.T, seed uint64, mistake topologyMistake) *fleet {
+	c := registered(t, "a", "b", "c", "d")
+	return &fleet{Rand: rand.New(rand.NewPCG(seed, 41)), cluster: c, twin: newTopologyTwin(c), mistake: mistake,
+		tally: map[string]int{}}
+}
+
+func (f *fleet) host() *hosts.Host {
+	list := f.topology.records.Hosts()
+	return list[f.IntN(len(list))]
+}
+
+func (f *fleet) ref() string { return string(rune('a' + f.IntN(8))) }
+
+// named is the name of a host that is there or was, its id, or a name of nobody.
+func (f *fleet) named() string {
+	switch h := f.host(); f.IntN(6) {
+	case 0:
+		return fmt.Sprint(h.ID)
+	case 1:
+		return f.ref()
+	default:
+		return h.Name
+	}
+}
+
+// term is the present one, or one before it.
+func (f *fleet) term() uint64 { return f.Clock().Term - uint64(f.IntN(8))/7 }
+
+// request makes a request that hits what is there often enough to matter.
+func (f *fleet) request() Request {
+	if f.topology == nil {
+		return f.founding()
+	}
+	h, id := f.host(), ShardID(f.IntN(4))
+	switch f.IntN(27) {
+	case 0:
+		return &HostsFound{}
+	case 1:
+		n := shard.HostID(10 + f.IntN(300))
+		j := joinOf(f.ref(), n)
+		j.Addresses = addressesOf(fmt.Sprint("h", n))
+		j.Heard, j.Trusted, j.Token = f.IntN(4) == 0, f.IntN(3) > 0, f.ref()
+		if f.IntN(3) == 0 {
+			j.Replace = j.Name
+		}
+		return j
+	case 2, 3:
+		b := bootOf(h.ID, h.Name, h.Start.Number+uint64(f.IntN(3)))
+		b.Incarnation, b.Addresses = h.Incarnation, h.Addresses
+		return b
+	case 4:
+		return &HostReturn{Host: h.ID, Incarnation: h.Incarnation, Epoch: h.Target.Epoch}
+	case 5:
+		return &HostShutdown{Host: h.ID, Incarnation: h.Incarnation, Start: h.Start}
+	case 6:
+		return &HostRename{Host: h.ID, Incarnation: h.Incarnation, Start: h.Start, Addresses: addressesOf(f.ref())}
+	case 7:
+		return &HostFailed{Term: f.term(), Host: h.ID, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent, Text: "silence"}
+	case 8, 9:
+		return &HostReach{Term: f.term(), Host: h.ID, Variant: h.Target.Variant, Epoch: h.Target.Epoch}
+	case 10, 11, 12, 13:
+		return f.membership(id)
+	case 14, 15, 16:
+		return f.begin(h, id)
+	case 17, 18, 19:
+		return f.report()
+	default:
+		return f.operate(id)
+	}
+}
+
+// operate makes a request of an operator.
+func (f *fleet) operate(id ShardID) Request {
+	policy := f.topology.records.Policy()
+	switch f.IntN(18) {
+	case 0:
+		return &HostDrain{Host: f.named()}
+	case 1, 2, 3:
+		for _, h := range f.topology.records.Hosts() {
+			if h.Target.Reason == hosts.ReasonDrained {
+				return &HostUndrain{Host: h.Name}
+			}
+		}
+		return &HostDrain{Host: f.named()}
+	case 4:
+		return &HostCordon{Host: f.named(), On: f.IntN(2) == 0}
+	case 5:
+		d, _ := hosts.ParseDomain("dc=" + f.ref())
+		return &HostAlter{Host: f.named(), Domain: d}
+	case 6, 7, 8:
+		return &HostExpel{Host: f.named(), Force: f.IntN(2) == 0}
+	case 9, 10:
+		return &HostReplace{Old: f.named(), New: f.named(), Heard: f.IntN(4) == 0}
+	case 11, 12:
+		return &ShardTransfer{Shard: id, Host: f.named()}
+	case 13:
+		to := policy
+		to.Copies = 1 + f.Uint64N(3)
+		return &PolicySet{From: policy, To: to}
+	case 14:
+		return &TokenCreate{ID: f.ref(), Hash: [32]byte{byte(1 + f.IntN(2))}, Millis: f.Uint64N(3000)}
+	case 15:
+		return &TokenRevoke{ID: f.ref()}
+	case 16:
+		return &StepCancel{Step: plan.ID(f.Uint64N(uint64(f.topology.plan.Last()) + 2)), Hold: f.Uint64N(500)}
+	}
+	return &StepForget{Subject: plan.Subject(fmt.Sprintf("shard/%d", f.IntN(3)))}
+}
+
+// membership changes one member of a shard as its engine would, or says that a removed one is deleted.
+func (f *fleet) membership(id ShardID) Request {
+	s := f.topology.records.Shard(id)
+	r := &ReplicasKnown{Term: f.term(), Shard: id}
+	if s == nil || len(s.Replicas) == 0 {
+		return r
+	}
+	r.Change = s.Change + 1
+	chosen := &s.Replicas[f.IntN(len(s.Replicas))]
+	if h := f.topology.records.Host(chosen.Host); chosen.Role == hosts.RoleRemoved && h != nil {
+		return &ReplicaCleared{Shard: id, Replica: chosen.ID, Incarnation: h.Incarnation}
+	}
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		role := p.Role
+		if p == chosen {
+			role = map[hosts.Role]hosts.Role{hosts.RoleNone: hosts.RoleLearner, hosts.RoleLearner: hosts.RoleVoter,
+				hosts.RoleVoter: hosts.RoleRemoved}[role]
+		}
+		if role == hosts.RoleLearner || role == hosts.RoleVoter {
+			r.Members = append(r.Members, hosts.Member{Replica: p.ID, Role: role})
+		}
+	}
+	return r
+}
+
+// begin makes a step that a governor could want, by its revision or by the one before it.
+func (f *fleet) begin(h *hosts.Host, id ShardID) Request {
+	r := &StepBegin{Term: f.term(), Revision: f.topology.plan.Revision() - uint64(f.IntN(6))/5}
+	pr := &r.Proposal
+	pr.Payload = governor.Action{Shard: id, Host: h.ID, Epoch: h.Target.Epoch, Variant: h.Target.Variant}
+	pr.Subject = plan.Subject(fmt.Sprintf("shard/%d", id))
+	switch f.IntN(3) {
+	case 0:
+		pr.Kind, pr.Payload.Replica = governor.KindAdd, f.topology.records.NextReplica()-uint64(f.IntN(4))/3
+		pr.With = []plan.Subject{plan.Subject(fmt.Sprintf("copy/%d", h.ID))}
+	case 1:
+		pr.Kind, pr.Subject = governor.KindReach, plan.Subject(fmt.Sprintf("host/%d", h.ID))
+	default:
+		pr.Kind = governor.KindTransfer
+	}
+	return r
+}
+
+// report says something of an open step, or of one that is over.
+func (f *fleet) report() Request {
+	r := &StepReport{Report: Report(1 + f.IntN(5)), Phase: plan.Phase(f.IntN(4)), Text: "no answer"}
+	if steps := f.topology.plan.Steps(); len(steps) > 0 && f.IntN(8) > 0 {
+		r.Act = steps[f.IntN(len(steps))].Act(f.term())
+		return r
+	}
+	r.Act = plan.Act{Step: plan.ID(f.Uint64N(uint64(f.topology.plan.Last()) + 2)), Term: f.term()}
+	return r
+}
+
+// next is the next command, with the stamp of its batch.
+func (f *fleet) next() (clock.Stamp, Command) {
+	s := f.stamp(f.Uint64N(400))
+	switch n := f.IntN(100); {
+	case n < 3:
+		return clock.Stamp{}, Command{Kind: CmdLead, Term: f.Clock().Term + f.Uint64N(3) - 1}
+	case n < 8 && f.topology != nil:
+		return s, seen(f.host().ID, f.Version()-f.Uint64N(6)+1)
+	case n < 9 && f.topology != nil:
+		h := host(shard.HostID(1+f.IntN(9)), f.ref())
+		h.Level = level.Newest
+		return clock.Stamp{}, register(h)
+	case n < 12:
+		s = clock.Stamp{}
+	case n < 15:
+		s.Term += f.Uint64N(3) - 1
+	}
+	if len(f.sent) > 0 && f.IntN(6) == 0 { // an answer was lost
+		return s, f.sent[max(0, len(f.sent)-1-f.IntN(40))]
+	}
+	c := NewCommand(f.request(), origin)
+	if f.IntN(4) == 0 {
+		c.Numbered = Numbered{Client: ClientID{1}, Number: uint64(len(f.sent) + 1), Since: f.NextAnswer()}
+	}
+	f.sent = append(f.sent, c)
+	return s, c
+}
+
+// step sends one command to both, and returns what differs.
+func (f *fleet) step() error {
+	s, c := f.next()
+	want := f.twin.apply(s, &c)
+	if f.mistake.before != nil {
+		f.mistake.before(f, &s, &c)
+	}
+	out := Effects{List: f.apply(s, c)}
+	if f.mistake.after != nil {
+		f.mistake.after(f, &c, &out)
+	}
+	f.tally[fmt.Sprint(c.Kind, " ", want.result.Status, " ", want.result.Flags)]++
+	got := out.List[0]
+	message := got.Message
+	if got.Message = ""; got != want.result {
+		return fmt.Errorf("%v: %+v (%s), foretold %+v", c.Kind, got, message, want.result)
+	}
+	if kinds(out.List) != want.kinds {
+		return fmt.Errorf("%v: %s, foretold %s", c.Kind, kinds(out.List), want.kinds)
+	}
+	for i, e := range want.entries {
+		if got := out.List[len(out.List)-len(want.entries)+i].Entry; got != e {
+			return fmt.Errorf("%v: the entry %v, foretold %v", c.Kind, &got, &e)
+		}
+	}
+	if f.IntN(12) == 0 {
+		return f.twin.differs(f.Machine)
+	}
+	if f.IntN(40) == 0 { // a restart
+		m := New()
+		if err := m.Restore(bytes.NewReader(saved(f, f.Machine))); err != nil {
+			return err
+		}
+		if f.Machine = m; f.mistake.restored != nil && f.topology != nil {
+			f.mistake.restored(f.Machine)
+		}
+	}
+	return nil
+}
+
+func playTopology(t *testing.T, seed uint64, mistake topologyMistake, tally map[string]int) error {
+	t.Helper()
+	f := newFleet(t, seed, mistake)
+	for n := range 400 {
+		if err := f.step(); err != nil {
+			return fmt.Errorf("command %d: %w", n, err)
+		}
+	}
+	for what, n := range f.tally {
+		tally[what] += n
+	}
+	return f.twin.differs(f.Machine)
+}
+
+// TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms at once.
+func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
+	tally := map[string]int{}
+	for seed := range uint64(60) {
+		if err := playTopology(t, seed, topologyMistake{}, tally); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	t.Log(tally)
+	for kind := CmdHostsFound; kind <= CmdStepForget; kind++ {
+		if tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)] < 12 {
+			t.Errorf("%v changed something %d times: the commands show too little of it", kind,
+				tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)])
+		}
+	}
+	for _, what := range []string{"host-reach STALE 0", "replicas-known STALE 0", "step-begin STALE 0",
+		"step-begin FENCED 0", "step-begin PRECONDITION_FAILED 0", "step-report STALE 0", "host-drain UNAVAILABLE 0",
+		"host-join SUCCESS 4", "host-seen SUCCESS 2", "host-seen NOT_FOUND 0", "host-register PRECONDITION_FAILED 0",
+		"lead SUCCESS 0", "lead STALE 0", "host-expel SUCCESS 1", "host-join UNAUTHORIZED 0"} {
+		if tally[what] == 0 {
+			t.Errorf("no command ended as %q: the test shows less than it should", what)
+		}
+	}
+}
+
+// ifDone makes a mistake after a kind of command that changed something.
+func ifDone(kind CommandKind, do func(f *fleet, c *Command, e *Effect)) topologyMistake {
+	return topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
+		if e := &out.List[0]; c.Kind == kind && e.Flags&FlagChanged != 0 {
+			do(f, c, e)
+		}
+	}}
+}
+
+// topologyMistakes are those that the twin must notice, each with a seed that does.
+var topologyMistakes = []struct {
+	name    string
+	seed    uint64
+	mistake topologyMistake
+	says    string
+}{
+	{"a batch without a stamp is carried out", 0, topologyMistake{before: func(f *fleet, s *clock.Stamp, _ *Command) {
+		if s.Term == 0 {
+			*s = f.stamp(0)
+		}
+	}}, "UNAVAILABLE"},
+	{"a governor of before is obeyed", 0, topologyMistake{before: func(f *fleet, _ *clock.Stamp, c *Command) {
+		switch r := c.Request.(type) {
+		case *HostReach:
+			c.Request = &HostReach{Term: f.Clock().Term, Host: r.Host, Variant: r.Variant, Epoch: r.Epoch}
+		case *StepBegin:
+			again := *r
+			again.Term = f.Clock().Term
+			c.Request = &again
+		}
+	}}, "foretold {Kind:result Flags:0 Status:STALE"},
+	{"a newcomer has seen nothing", 0, ifDone(CmdHostJoin, func(f *fleet, _ *Command, e *Effect) {
+		f.topology.seen.remove(e.Host)
+	}), "seen"},
+	{"what an expelled host has seen is kept", 0, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
+		if r := c.Request.(*HostReach); r.Variant == protocol.HostExpelled {
+			f.topology.seen.put(&HostSeen{ID: r.Host, Version: 1})
+		}
+	}), "does not count"},
+	{"what a host has seen goes back", 0, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
+		if c.Kind == CmdHostSeen && out.List[0].Status == protocol.StatusSuccess {
+			f.topology.seen.put(&HostSeen{ID: c.Host.ID, Version: c.Expected})
+		}
+	}}, "seen"},
+	{"a host registers beside the records", 0, topologyMistake{after: func(f *fleet, c *Command, _ *Effects) {
+		if c.Kind == CmdHostRegister {
+			f.hosts.put(&c.Host)
+		}
+	}}, "beside the records"},
+	{"the list of those that registered stays", 0, ifDone(CmdHostsFound, func(f *fleet, _ *Command, _ *Effect) {
+		h := host(1, "a")
+		h.Current, h.Target, h.Changed = protocol.HostOnline, protocol.HostOnline, 1
+		f.hosts.put(&h)
+	}), "hosts beside"},
+	{"an expelled host is trusted to forget soon", 0, ifDone(CmdHostExpel, func(f *fleet, _ *Command, e *Effect) {
+		f.topology.records.Host(e.Host).Grace = DefaultSessionGracePeriodMillis
+	}), "records and plan differ"},
+	{"changes are written down and not delivered", 0, topologyMistake{after: func(_ *fleet, _ *Command, out *Effects) {
+		out.List = slices.DeleteFunc(out.List, func(e Effect) bool { return e.Kind == EffectAudited })
+	}}, "foretold result topology-changed"},
+	{"steps are not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
+		m.topology.plan = plan.New(planConfig)
+	}}, ""},
+	{"what hosts have seen is not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
+		m.topology.seen = newSeen()
+	}}, ""},
+	{"a refusal counts as a change", 0, topologyMistake{after: func(f *fleet, _ *Command, out *Effects) {
+		if out.List[0].Status != protocol.StatusSuccess {
+			f.version++
+		}
+	}}, ""},
+	{"numbers are ignored", 0, topologyMistake{before: func(_ *fleet, _ *clock.Stamp, c *Command) {
+		c.Numbered = Numbered{}
+	}}, ""},
+}
+
+func TestMistakesInRequestsAreNoticed(t *testing.T) {
+	for _, x := range topologyMistakes {
+		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
+			for seed := range uint64(*topologySeek) {
+				t.Logf("seed %d: %v", seed, playTopology(t, seed, x.mistake, map[string]int{}))
+			}
+			err := playTopology(t, x.seed, x.mistake, map[string]int{})
+			if err == nil || !strings.Contains(err.Error(), x.says) {
+				t.Errorf("seed %d finds %v", x.seed, err)
+			}
+		})
+	}
+}

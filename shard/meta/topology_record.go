@@ -1,0 +1,151 @@
+package meta
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// What a snapshot has of the topology. Records and plan have forms of their own, which are cut into blocks.
+
+// maxPieces is how many bytes the form of the records or of the plan may take: a reader holds it in memory.
+const maxPieces = 64 << 20
+
+func (t *topology) save(b *blockWriter) error {
+	if t == nil {
+		return nil
+	}
+	if err := savePieces(b, blockTopology, t.records.Save(nil)); err != nil {
+		return err
+	}
+	if err := savePieces(b, blockPlan, t.plan.Append(nil)); err != nil {
+		return err
+	}
+	return saveRecords(b, blockSeen, t.seen.entries, appendSeen)
+}
+
+func savePieces(b *blockWriter, kind blockKind, src []byte) error {
+	assert(len(src) > 0 && len(src) <= maxPieces, "a form that is written can be read")
+	for len(src) > 0 {
+		n := min(len(src), blockTarget)
+		b.open(kind)
+		b.buf = append(b.buf, src[:n]...)
+		if err := b.close(); err != nil {
+			return err
+		}
+		src = src[n:]
+	}
+	return nil
+}
+
+// appendCounts counts what save writes, all 0 where the hosts are not founded.
+func (t *topology) appendCounts(dst []byte) []byte {
+	if t == nil {
+		return append(dst, 0)
+	}
+	return binary.AppendUvarint(append(dst, 1), uint64(len(t.seen.entries)))
+}
+
+// appendDigested appends all that replicas must agree on.
+func (t *topology) appendDigested(dst []byte) []byte {
+	if t == nil {
+		return dst
+	}
+	dst = t.records.Save(dst)
+	dst = t.plan.Append(dst)
+	for _, s := range t.seen.entries {
+		dst = appendSeen(dst, s)
+	}
+	return dst
+}
+
+func appendSeen(dst []byte, s *HostSeen) []byte {
+	dst = binary.AppendUvarint(dst, uint64(s.ID))
+	return binary.AppendUvarint(dst, s.Version)
+}
+
+func readSeen(r *fieldReader) HostSeen {
+	return HostSeen{ID: shard.HostID(r.number("host id")), Version: r.number("seen")}
+}
+
+// pieces are the parts of a topology that were read so far.
+type pieces struct{ records, plan []byte }
+
+// readPiece takes a piece of a form.
+func readPiece(dst []byte, r *fieldReader) ([]byte, error) {
+	piece := r.src
+	r.src = nil
+	if len(piece) == 0 || len(dst)+len(piece) > maxPieces {
+		return dst, fmt.Errorf("a piece of %d bytes behind %d; there are at most %d, and no piece is empty", len(piece),
+			len(dst), maxPieces)
+	}
+	return append(dst, piece...), nil
+}
+
+// readTopologyCounts reads what appendCounts wrote, and makes the topology of the pieces.
+func (l *loader) readTopologyCounts(r *fieldReader) error {
+	founded := r.upTo("founded", 1) == 1
+	if r.err != nil {
+		return r.err
+	}
+	if founded != (len(l.pieces.records) > 0) || founded != (len(l.pieces.plan) > 0) ||
+		!founded && len(l.seen.entries) > 0 {
+		return errors.New("it has records of hosts, a plan, and what hosts have seen, or none of them")
+	}
+	if !founded {
+		return nil
+	}
+	if n := r.number("seen"); r.err == nil && n != uint64(len(l.seen.entries)) {
+		return fmt.Errorf("it counts %d hosts that have seen something where %d came", n, len(l.seen.entries))
+	}
+	return l.completeTopology()
+}
+
+// completeTopology makes the topology of what was read, and checks what needs all of it.
+func (l *loader) completeTopology() error {
+	records, err := hosts.Load(l.pieces.records)
+	if err != nil {
+		return err
+	}
+	steps, err := plan.Read(planConfig, l.pieces.plan)
+	if err != nil {
+		return err
+	}
+	t := &topology{records: records, plan: steps, seen: l.seen}
+	for _, s := range t.seen.entries {
+		if !t.counts(records.Host(s.ID)) || s.Version >= l.version {
+			return fmt.Errorf("host %d does not count, or has seen version %d before it was there", s.ID, s.Version)
+		}
+	}
+	if records.Cluster() != l.routing.Cluster || len(records.Hosts()) == 0 || len(l.hosts.entries) > 0 {
+		return errors.New("the records are of another cluster, or there are hosts beside them")
+	}
+	if len(records.Shards()) != len(l.routing.Shards)+1 {
+		return errors.New("the records have other shards than the slot table")
+	}
+	for i, s := range records.Shards()[1:] {
+		if s.ID != l.routing.Shards[i] {
+			return fmt.Errorf("the records have shard %d, and the slot table shard %d", s.ID, l.routing.Shards[i])
+		}
+	}
+	l.topology = t
+	return nil
+}
+
+// canonical returns the records and the plan as they are after they were saved and loaded: equal ones are equal to the
+// last list.
+func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
+	if t == nil {
+		return nil, nil
+	}
+	records, err := hosts.Load(t.records.Save(nil))
+	assert(err == nil, "the records that are saved are loaded")
+	steps, err := plan.Read(planConfig, t.plan.Append(nil))
+	assert(err == nil, "the plan that is saved is loaded")
+	return records, steps
+}
