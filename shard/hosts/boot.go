@@ -19,8 +19,8 @@ type Boot struct {
 	Incarnation Incarnation
 	Start       Start
 	Addresses   Addresses
-	Version   string
-	Level     level.Level
+	Version     string
+	Level       level.Level
 }
 
 // Boot takes a start of a host over: it is to be online from now on, drained or not.
@@ -48,7 +48,7 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	switch {
 	case b.Start == h.Start && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
 		return Answer{Host: h.ID, Existed: true}
-	case b.Start.Number == h.Start.Number || b.Start.IsCopy(h.Start):
+	case b.Start.Number <= h.Start.Number:
 		return forbid("host %s was started %d times, and this data directory says %d: it is an older copy; start it "+
 			"with an empty one and --join ... --replace %s", h.Name, h.Start.Number, b.Start.Number, h.Name)
 	}

@@ -17,11 +17,11 @@ import (
 type Records struct {
 	cluster    string // its id
 	generation Generation
-	policy  Policy
-	hosts   []*Host  // by id, those that are expelled included
-	shards  []*Shard // by id, the meta shard first
-	tokens  []*Token // by id
-	audit   []Entry  // by number
+	policy     Policy
+	hosts      []*Host  // by id, those that are expelled included
+	shards     []*Shard // by id, the meta shard first
+	tokens     []*Token // by id
+	audit      []Entry  // by number
 
 	// Counters never go back.
 	lastHost    shard.HostID
