@@ -144,12 +144,12 @@ func (m *machine) live(ctx context.Context) {
 		}
 		h := s.Records.Host(m.id)
 		switch {
-		case h == nil || h.Boot < boot:
+		case h == nil || h.Start.Number < boot:
 			m.sayBoot(ctx, boot)
 		case quits && h.Reached() && !h.Wanted():
 			m.kill()
 		case quits && h.Target.Reason != hosts.ReasonShutdown:
-			m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Shutdown(at, m.id, m.incarnation, boot) })
+			m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Shutdown(at, m.id, m.incarnation, hosts.Start{Number: boot}) })
 		case !h.Wanted() && h.Target.Reason.Failed() && s.Now >= h.ReturnAfter:
 			m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Return(at, m.id, m.incarnation, h.Target.Epoch) })
 		}
@@ -165,8 +165,8 @@ func (m *machine) quit() {
 
 func (m *machine) sayBoot(ctx context.Context, boot uint64) {
 	m.say(ctx, func(at hosts.At, r *hosts.Records) {
-		r.Boot(at, hosts.Boot{Host: m.id, Incarnation: m.incarnation, Number: boot, Addresses: m.addresses(),
-			Level: level.Newest})
+		r.Boot(at, hosts.Boot{Host: m.id, Incarnation: m.incarnation, Start: hosts.Start{Number: boot},
+			Addresses: m.addresses(), Level: level.Newest})
 	})
 }
 
