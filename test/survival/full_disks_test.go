@@ -93,16 +93,12 @@ func TestAHostWhoseDiskIsFullStopsLeadingAndIsLeftBehindUntilThereIsRoom(t *test
 	if now := hosts[full].applied(); now > behind+20 {
 		t.Errorf("a host with a full disk has taken %d entries", now-behind)
 	}
-	said := 0
 	for _, h := range others {
 		h.await("leader that knows of the disk", func() bool {
 			return h.led() == 0 || h.metric("signalbox_disk_full_hosts") == "1"
 		})
-		said += h.led()
 	}
-	if said == 0 {
-		t.Error("none of the others leads")
-	}
+	others[0].await("one of the others that leads", func() bool { return others[0].led()+others[1].led() > 0 })
 
 	disks[full].clear()
 	want := max(others[0].applied(), others[1].applied())
