@@ -277,21 +277,28 @@ func TestAClusterThatBreaksItsPromisesIsFound(t *testing.T) {
 		lie  func(*trial, Fault) func()
 		says string // some finding
 	}{
-		{"all hosts forget the last two seconds", forget, "though that was acknowledged"},
+		{"all hosts forget the last seconds", forget, "though that was acknowledged"},
 		{"a host ends by itself", killUnrecorded, "ended by itself"},
 	} {
 		t.Run(lie.name, func(t *testing.T) {
-			r := play(t, Config{
-				Acts:         fixed(t, 5*time.Second, Fault{Kind: "lie", At: time.Second, For: 2 * time.Second}),
-				finalTimeout: 3 * time.Second, // its clients never agree
-				lies:         map[Kind]func(*trial, Fault) func(){"lie": lie.lie},
-			})
 			says := func(f history.Finding) bool { return strings.Contains(f.Text, lie.says) }
-			if !slices.ContainsFunc(r.Found, says) {
-				t.Errorf("nothing that was found says %q: %v", lie.says, r.Found)
+			var r *Result
+			// On a slow machine nothing is acknowledged in a short time.
+			for _, long := range []time.Duration{2 * time.Second, 6 * time.Second, 20 * time.Second} {
+				r = play(t, Config{
+					Acts:         fixed(t, long+3*time.Second, Fault{Kind: "lie", At: time.Second, For: long}),
+					finalTimeout: 3 * time.Second, // its clients never agree
+					lies:         map[Kind]func(*trial, Fault) func(){"lie": lie.lie},
+				})
+				if slices.ContainsFunc(r.Found, says) {
+					break
+				}
+				if len(r.Found) > 0 {
+					_ = os.RemoveAll(filepath.Dir(r.History))
+				}
 			}
-			if len(r.Found) == 0 {
-				return
+			if !slices.ContainsFunc(r.Found, says) {
+				t.Fatalf("nothing that was found says %q: %v", lie.says, r.Found)
 			}
 			if h, err := history.LoadFile(r.History); err != nil {
 				t.Error(err)
