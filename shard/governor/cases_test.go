@@ -189,7 +189,8 @@ var cases = []struct {
 		1 expelled: host e becomes EXPELLED`},
 	{"a restart that was not noticed", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
-		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2}, Start: hosts.Start{Number: 1},
+		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2},
+			Start:     hosts.Start{Number: 1},
 			Addresses: addressesOf("b"), Level: 4}))
 		s.Now += 1000
 		return s

@@ -78,7 +78,8 @@ func (s *scene) join(name, domain, replace string) {
 	i := hosts.Incarnation{byte(len(s.State.Hosts()) + 1)}
 	s.done(s.State.Join(s.at(), hosts.Join{Cluster: "c", Name: name, Incarnation: i, Addresses: addressesOf(name),
 		Domain: d, Level: level.Newest, Trusted: true, Replace: replace}))
-	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i, Start: hosts.Start{Number: 1}, Addresses: addressesOf(name),
+	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i,
+		Start: hosts.Start{Number: 1}, Addresses: addressesOf(name),
 		Level: level.Newest}))
 }
 

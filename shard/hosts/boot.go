@@ -204,8 +204,8 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 	return Answer{Host: id}
 }
 
-// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many. The latest one stays, so that
-// no change of the list takes away what was changed last.
+// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many. The latest one stays, so
+// that no change of the list takes away what was changed last.
 func (r *Records) forgetExpelled(latest shard.HostID) {
 	over := len(r.hosts) - r.living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {

@@ -4,8 +4,8 @@ package hosts
 const (
 	// MaxHosts is how many hosts a cluster has that are not expelled: each has a copy of every shard.
 	MaxHosts = 9
-	// MaxExpelled is how many expelled hosts are remembered. Beyond it the one with the lowest id is forgotten, of those
-	// before the latest: it is then refused as unknown.
+	// MaxExpelled is how many expelled hosts are remembered. Beyond it the one with the lowest id is forgotten, of
+	// those before the latest: it is then refused as unknown.
 	MaxExpelled = 1000
 	// FirstReplica is the first id that is given to a replica. Those of a birth have the ids of their hosts.
 	FirstReplica = 1024

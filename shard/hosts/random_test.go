@@ -298,7 +298,8 @@ func FuzzLoad(f *testing.F) {
 		for _, h := range r.Hosts() { // what is loaded can be worked with
 			r.Drain(At{}, h.Name)
 			r.Expel(At{}, h.Name, true, 1)
-			r.Boot(At{}, Boot{Host: h.ID, Incarnation: h.Incarnation, Start: Start{Number: h.Start.Number + 1}, Addresses: addresses("x")})
+			r.Boot(At{}, Boot{Host: h.ID, Incarnation: h.Incarnation, Start: start(h.Start.Number + 1),
+				Addresses: addresses("x")})
 		}
 		for _, s := range r.Shards() {
 			r.Known(At{}, 0, s.ID, s.Change+1, []Member{{1, RoleVoter}})

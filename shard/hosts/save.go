@@ -83,7 +83,8 @@ func fixed(c *form.Coder, p []byte) {
 
 func (h *Host) code(c *form.Coder) {
 	feature := uint64(h.Level)
-	c.Numbers((*uint64)(&h.ID), &h.Start.Number, &h.Start.Draw, &feature, &h.Failures, &h.ReturnAfter, (*uint64)(&h.Replaces), &h.Grace,
+	c.Numbers((*uint64)(&h.ID), &h.Start.Number, &h.Start.Draw, &feature, &h.Failures, &h.ReturnAfter,
+		(*uint64)(&h.Replaces), &h.Grace,
 		&h.Bare, &h.Changed)
 	c.Must(feature <= 255, "the level is %d", feature)
 	if c.Reading() {

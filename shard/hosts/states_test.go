@@ -1,6 +1,9 @@
 package hosts
 
 import (
+	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -62,6 +65,20 @@ func TestAHostOfBeforeGetsItsIncarnationOnce(t *testing.T) {
 	b := bootOf(1, "a", 2)
 	b.Incarnation = incarnation(9)
 	f.refused(protocol.StatusPreconditionFailed, "another data directory", func() Answer { return f.Boot(f.at(), b) })
+}
+
+// TestAShortIncarnationIsNotLoaded: what is read has exactly the form that is written.
+func TestAShortIncarnationIsNotLoaded(t *testing.T) {
+	f := born(t, "a")
+	saved, whole := f.Save(nil), incarnation(1)
+	i := bytes.Index(saved, append([]byte{byte(len(whole))}, whole[:]...))
+	if i < 0 {
+		t.Fatal("the saved bytes have no incarnation")
+	}
+	if _, err := Load(slices.Concat(saved[:i], []byte{byte(len(whole) - 1)}, saved[i+2:])); err == nil ||
+		!strings.Contains(err.Error(), "15 bytes stand for 16") {
+		t.Error(err)
+	}
 }
 
 // TestNoTwoHostsHaveOneIncarnation: not at the birth, and not where a record takes that of the first boot.

@@ -5,6 +5,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/plan"
 )
 
 // full is a machine with so many nodes, in no order of their paths.
@@ -120,5 +124,53 @@ func BenchmarkDigestAt100000(b *testing.B) {
 	m, _ := full(b, MaxNodes)
 	for b.Loop() {
 		m.Digest()
+	}
+}
+
+// large is a cluster with as many data shards as there may be and a full audit history.
+func large(b *testing.B) *cluster {
+	b.Helper()
+	names := []string{"a", "b", "c", "d", "e"}
+	m := registered(b, names...)
+	m.routing = born(MaxDataShards).routing
+	m.done(m.founding())
+	for i, name := range names {
+		m.done(bootOf(shard.HostID(i+1), name, 1))
+	}
+	for i := range 10_000 {
+		m.ask(&HostCordon{Host: "a", On: i%2 == 0})
+	}
+	return m
+}
+
+func BenchmarkRequestsIn257Shards(b *testing.B) {
+	m := large(b)
+	change := uint64(0)
+	for name, request := range map[string]func() Request{
+		"cordon": func() Request { return &HostCordon{Host: "b", On: change%2 == 0} },
+		"known": func() Request {
+			return &ReplicasKnown{Term: 7, Shard: 200, Change: change, Members: votersOf(1, 2, 3, 4, 5)}
+		},
+		"expel-refused": func() Request { return &HostExpel{Host: "e"} },
+		"step-begin": func() Request {
+			return &StepBegin{Term: 7, Revision: m.topology.plan.Revision(), Proposal: plan.Proposal[governor.Action]{
+				Kind: governor.KindTransfer, Subject: "shard/1", Payload: governor.Action{Shard: 1, Host: 2, From: 1}}}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				change++
+				m.ask(request())
+			}
+		})
+	}
+}
+
+func BenchmarkViewOfTheTopologyOf257Shards(b *testing.B) {
+	m := large(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Topology()
 	}
 }

@@ -239,6 +239,9 @@ func FuzzDecodeBatch(f *testing.F) {
 		}
 		// Whatever can be decoded can be applied, on every replica with the same outcome.
 		m, twin := born(2), born(2)
+		if level.Newest >= TopologyLevel {
+			m, twin = founded(t, "a", "b", "c").Machine, founded(t, "a", "b", "c").Machine
+		}
 		var out, same Effects
 		m.Apply(&b, &out)
 		twin.Apply(&again, &same)

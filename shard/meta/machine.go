@@ -82,7 +82,8 @@ func (m *Machine) applyOne(c *Command) {
 	case c.Level > m.at:
 		m.refuse(protocol.StatusUnsupported, "a command of feature level %d; the cluster is at %d", c.Level, m.at)
 	case m.isUntimed(c):
-		m.refuse(protocol.StatusUnavailable, "only the leader proposes this, and only once it has begun; nothing was done")
+		m.refuse(protocol.StatusUnavailable, "this is for the leader to propose, once its term has begun; "+
+			"nothing was done")
 	case m.isLate(c):
 		m.refuse(protocol.StatusUnavailable, "another leader has begun; nothing was done")
 	case c.Numbered != Numbered{}:

@@ -117,7 +117,8 @@ func (m *Machine) numbered(c *Command) {
 	}
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
-		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Host: r.Host, Message: r.Message,
+		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Host: r.Host,
+		Message: r.Message,
 	})
 }
 

@@ -161,8 +161,9 @@ func everyRequest() []Request {
 		Version: "1.0", Level: 200, Replace: "b", Token: "t", Trusted: true, Heard: true}
 	boot := hosts.Boot{Host: 4, Incarnation: incarnation(4), Start: start, Addresses: a, Version: "2.0", Level: 250}
 	policy := hosts.Policy{Voters: 1, OfflineAfter: 2, ReplaceAfter: 3, StableFor: 4, BalanceEvery: 5, Copies: 6}
-	proposal := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1", With: []plan.Subject{"copy/4"},
-		Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6, Variant: 2, Epoch: 7,
+	proposal := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1",
+		With: []plan.Subject{"copy/4"}, Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6,
+			Variant: 2, Epoch: 7,
 			Reason: hosts.ReasonStuck, Text: "stuck"}, Supersedes: 8}
 	return []Request{
 		&HostsFound{Founders: []Founder{{ID: 1, Incarnation: incarnation(1)}, {ID: 1 << 60}},
@@ -184,7 +185,8 @@ func everyRequest() []Request {
 		&TokenRevoke{ID: "t"},
 		&HostFailed{Term: 1, Host: 2, Epoch: 3, Reason: 200, Text: "silence"},
 		&HostReach{Term: 1, Host: 2, Variant: 200, Epoch: 3},
-		&ReplicasKnown{Term: 1, Shard: 2, Change: 3, Members: []hosts.Member{{Replica: 4, Role: 2}, {Replica: 5, Role: 9}}},
+		&ReplicasKnown{Term: 1, Shard: 2, Change: 3,
+			Members: []hosts.Member{{Replica: 4, Role: 2}, {Replica: 5, Role: 9}}},
 		&ReplicaCleared{Shard: 1, Replica: 1024, Incarnation: incarnation(3)},
 		&StepBegin{Term: 1, Revision: 2, Proposal: proposal},
 		&StepReport{Act: plan.Act{Step: 1, Phase: 1<<32 - 1, Failures: 3, Term: 4}, Report: ReportRetry, Phase: 5,

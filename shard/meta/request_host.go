@@ -17,7 +17,8 @@ type HostsFound struct {
 	Generation hosts.Generation
 }
 
-// Founder is a host of the birth. Its incarnation is zero where it is not known: the record takes that of its first boot.
+// Founder is a host of the birth. Its incarnation is zero where it is not known: the record takes that of its first
+// boot.
 type Founder struct {
 	ID          shard.HostID
 	Incarnation hosts.Incarnation

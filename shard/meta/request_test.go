@@ -71,8 +71,8 @@ func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderAsks: in a batch that says nothing of the time, or is of another term, nothing is done, and no number
-// is used up.
+// TestOnlyTheLeaderAsks: in a batch that says nothing of the time, or is of another term, nothing is done, and no
+// number is used up.
 func TestOnlyTheLeaderAsks(t *testing.T) {
 	c := founded(t, "a", "b", "c")
 	before := c.Digest()
@@ -103,7 +103,7 @@ func TestTheGovernorSaysItsTerm(t *testing.T) {
 		for _, r := range []Request{
 			&HostFailed{Term: term, Host: 2, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent},
 			&HostReach{Term: term, Host: 2, Variant: h.Target.Variant, Epoch: h.Target.Epoch},
-			&ReplicasKnown{Term: term, Shard: 1, Change: 5, Members: []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}}},
+			&ReplicasKnown{Term: term, Shard: 1, Change: 5, Members: votersOf(1)},
 			&StepBegin{Term: term, Revision: c.plan().Revision(), Proposal: add},
 			&StepReport{Act: plan.Act{Step: 1, Term: term}, Report: ReportDone},
 		} {
@@ -116,8 +116,8 @@ func TestTheGovernorSaysItsTerm(t *testing.T) {
 func TestAStepIsBegunAndReported(t *testing.T) {
 	c := founded(t, "a", "b", "c")
 	joined := c.done(joinOf("d", 9)).Host
-	c.done(&HostBoot{hosts.Boot{Host: joined, Incarnation: incarnation(9), Start: startOf(1), Addresses: addressesOf("d"),
-		Version: "1.0", Level: level.Newest}})
+	c.done(&HostBoot{hosts.Boot{Host: joined, Incarnation: incarnation(9), Start: startOf(1),
+		Addresses: addressesOf("d"), Version: "1.0", Level: level.Newest}})
 	add := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1",
 		Payload: governor.Action{Shard: 1, Replica: c.records().NextReplica(), Host: joined}}
 	begin := &StepBegin{Term: 7, Revision: c.plan().Revision(), Proposal: add}

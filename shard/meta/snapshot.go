@@ -19,8 +19,9 @@ import (
 //	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all that
 //
 // A payload is fields or records (record.go), or a piece of the form of another package. The kinds come in the order of
-// their numbers, and the end last; of all but counters and slot table there may be many blocks. The end block counts what
-// came before it. The head keeps its form in every format, so that an old host can say that a snapshot is too new for it.
+// their numbers, and the end last; of all but counters and slot table there may be many blocks. The end block counts
+// what came before it. The head keeps its form in every format, so that an old host can say that a snapshot is too new
+// for it.
 const (
 	snapshotMagic = "SBX-META"
 	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in
@@ -46,8 +47,8 @@ const (
 	blockEnd      blockKind = 6
 	blockAnswers  blockKind = 7 // from NumbersLevel on
 
-	// From TopologyLevel on, where the hosts are founded: the records of hosts and the plan in pieces, and what hosts have
-	// seen.
+	// From TopologyLevel on, where the hosts are founded: the records of hosts and the plan in pieces, and what hosts
+	// have seen.
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
 	blockSeen     blockKind = 10

@@ -367,6 +367,9 @@ func FuzzRestore(f *testing.F) {
 		run(m, by(1, 1, 1, create("/a", Config{})), by(2, 1, 1, drop("/none")), by(1, 2, 2, drop("/a")))
 		f.Add(saved(f, m))
 	}
+	if level.Newest >= TopologyLevel {
+		f.Add(saved(f, furnishedTopology(f).Machine))
+	}
 	f.Add([]byte(snapshotMagic))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		m := New()
@@ -382,6 +385,13 @@ func FuzzRestore(f *testing.F) {
 			}
 			mustEqual(t, copyOf(t, m), m)
 			run(m, create("/fuzz", Config{}), drop("/fuzz"), birth(1), register(host(1, "a")))
+			if c := (&cluster{t, m}); m.Founded() {
+				for _, h := range m.Hosts() {
+					c.ask(&HostExpel{Host: h.Name, Force: true})
+					c.ask(&HostReach{Term: m.Clock().Term, Host: h.ID, Variant: h.Target})
+				}
+				c.ask(&ReplicasKnown{Term: m.Clock().Term, Change: 1 << 40, Members: votersOf(1)})
+			}
 			mustEqual(t, copyOf(t, m), m)
 			m = New()
 		}

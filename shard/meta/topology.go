@@ -86,8 +86,8 @@ type Topology struct {
 	Version uint64 // of the machine
 }
 
-// Topology returns the hosts, their replicas and the steps as they are now; ok is false where the hosts are not founded.
-// It costs the lists of hosts, shards and steps, not what is in them.
+// Topology returns the hosts, their replicas and the steps as they are now; ok is false where the hosts are not
+// founded. It costs the lists of hosts, shards and steps, not what is in them.
 func (m *Machine) Topology() (t Topology, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -96,6 +96,32 @@ func (m *Machine) Topology() (t Topology, ok bool) {
 	}
 	return Topology{Records: m.topology.records.Clone(), Plan: m.topology.plan.Clone(), Clock: m.clock,
 		Version: m.version}, true
+}
+
+// Founded reports whether the hosts have records: then those are all there are, and none registers any more.
+func (m *Machine) Founded() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.topology != nil
+}
+
+// HostsOf returns the hosts that have a replica of a shard by its membership, in the order of the replicas. It is nil
+// where the hosts are not founded.
+func (m *Machine) HostsOf(id ShardID) []shard.HostID {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.topology == nil {
+		return nil
+	}
+	var list []shard.HostID
+	if s := m.topology.records.Shard(id); s != nil {
+		for i := range s.Replicas {
+			if p := &s.Replicas[i]; p.Member() && p.Host != 0 {
+				list = append(list, p.Host)
+			}
+		}
+	}
+	return list
 }
 
 // mark is how far the parts of a topology have come.

@@ -32,8 +32,8 @@ type fleet struct {
 	tally   map[string]int
 }
 
-// topologyMistake is one that is made on purpose: in a command before the machine gets it, in the machine or its effects
-// after that, or in what comes back from a snapshot.
+// topologyMistake is one that is made on purpose: in a command before the machine gets it, in the machine or its
+// effects after that, or in what comes back from a snapshot.
 type topologyMistake struct {
 	before   func(f *fleet, s *clock.Stamp, c *Command)
 	after    func(f *fleet, c *Command, out *Effects)
@@ -97,7 +97,8 @@ func (f *fleet) request() Request {
 	case 6:
 		return &HostRename{Host: h.ID, Incarnation: h.Incarnation, Start: h.Start, Addresses: addressesOf(f.ref())}
 	case 7:
-		return &HostFailed{Term: f.term(), Host: h.ID, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent, Text: "silence"}
+		return &HostFailed{Term: f.term(), Host: h.ID, Epoch: h.Target.Epoch, Reason: hosts.ReasonSilent,
+			Text: "silence"}
 	case 8, 9:
 		return &HostReach{Term: f.term(), Host: h.ID, Variant: h.Target.Variant, Epoch: h.Target.Epoch}
 	case 10, 11, 12, 13:

@@ -34,7 +34,8 @@ func TestFoundingChangesNothingThatReadersSee(t *testing.T) {
 	after := c.Hosts()
 	for i := range after {
 		if after[i].Changed <= newest {
-			t.Errorf("host %d changed with %d, and the machine was at %d already", after[i].ID, after[i].Changed, newest)
+			t.Errorf("host %d changed with %d, and the machine was at %d already", after[i].ID, after[i].Changed,
+				newest)
 		}
 		after[i].Changed = before[i].Changed
 		if got, known := c.Host(after[i].ID); !known || got.Name != after[i].Name || got.Seen != after[i].Seen {
@@ -69,8 +70,10 @@ func TestFoundingNamesAllThatHaveRegistered(t *testing.T) {
 			r.Founders = append(r.Founders, Founder{ID: 4})
 		},
 		"3 hosts are named, and 2 have registered": func(c *cluster, _ *HostsFound) { c.hosts.remove(2) },
-		"incarnations of their own":                func(_ *cluster, r *HostsFound) { r.Founders[1] = Founder{2, incarnation(1)} },
-		"has no slot table yet":                    func(c *cluster, _ *HostsFound) { c.routing = Routing{} },
+		"incarnations of their own": func(_ *cluster, r *HostsFound) {
+			r.Founders[1] = Founder{2, incarnation(1)}
+		},
+		"has no slot table yet": func(c *cluster, _ *HostsFound) { c.routing = Routing{} },
 		"begins with 1 to 9": func(c *cluster, r *HostsFound) {
 			for id := shard.HostID(4); id < 11; id++ {
 				h := host(id, fmt.Sprint("h", id))
@@ -108,7 +111,8 @@ func TestBeforeTheFoundingAndAfterIt(t *testing.T) {
 	for _, h := range []Host{host(1, "a"), host(3, "c")} {
 		h.Level = level.Newest
 		h.RaftAddress = "elsewhere:1"
-		if e := want(t, c.Machine, protocol.StatusPreconditionFailed, register(h)); !strings.Contains(e.Message, "founded") {
+		e := want(t, c.Machine, protocol.StatusPreconditionFailed, register(h))
+		if !strings.Contains(e.Message, "founded") {
 			t.Error(e.Message)
 		}
 	}

@@ -285,9 +285,10 @@ func (w *topologyTwin) differs(m *Machine) error {
 	}
 	var shown []Host
 	for _, h := range w.records.Hosts() {
-		shown = append(shown, Host{ID: h.ID, Name: h.Name, RaftAddress: h.Addresses.Raft, ClientAddress: h.Addresses.Client,
-			AdminAddress: h.Addresses.Admin, Version: h.Version, Level: h.Level, Current: h.Current.Variant,
-			Target: h.Target.Variant, Changed: h.Changed, Seen: w.seen[h.ID]})
+		shown = append(shown, Host{ID: h.ID, Name: h.Name, RaftAddress: h.Addresses.Raft,
+			ClientAddress: h.Addresses.Client, AdminAddress: h.Addresses.Admin, Version: h.Version, Level: h.Level,
+			Current: h.Current.Variant,
+			Target:  h.Target.Variant, Changed: h.Changed, Seen: w.seen[h.ID]})
 	}
 	if got := m.Hosts(); !slices.Equal(got, shown) {
 		return fmt.Errorf("readers see\n%+v, foretold\n%+v", got, shown)
