@@ -84,7 +84,7 @@ func (h *Host) Level() Level {
 		}
 	}
 	for _, id := range h.config.Hosts {
-		if !known[id] {
+		if !known[id] && !h.meta.Machine.Founded() {
 			l.HeldBy = append(l.HeldBy, LevelHolder{ID: id})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // routes is what this host says to clients of where things are.
@@ -28,6 +29,18 @@ func (r *routes) announce() {
 	})
 }
 
+// hostsOf returns the hosts that have a replica of a shard: until the hosts are founded, all that there are.
+func (h *Host) hostsOf(id uint64) (ids protocol.HostIDs) {
+	members := h.config.Hosts
+	if h.meta.Machine.Founded() {
+		members = h.meta.Machine.HostsOf(meta.ShardID(id))
+	}
+	for _, member := range members {
+		ids.Append(protocol.HostID(member))
+	}
+	return ids
+}
+
 // routing answers where everything is.
 func (c *conn) routing(id uint64, m *protocol.Routing) {
 	h := c.host
@@ -36,22 +49,18 @@ func (c *conn) routing(id uint64, m *protocol.Routing) {
 		c.Answer(id, &answer)
 		return
 	}
-	var ids protocol.HostIDs
 	for _, x := range h.meta.Machine.Hosts() {
 		answer.Hosts.Append(protocol.Host{
 			ID: uint64(x.ID), Name: []byte(x.Name), Address: []byte(x.ClientAddress), State: x.Current,
 		})
 	}
-	for _, member := range h.config.Hosts {
-		host := protocol.HostID(member)
-		ids.Append(host)
-	}
 	answer.Shards.Append(protocol.Shard{
-		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Leader().Leader), ReplicaHostIDs: ids,
+		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Leader().Leader),
+		ReplicaHostIDs: h.hostsOf(replica.MetaShard),
 	})
 	for _, r := range h.replicas {
 		answer.Shards.Append(protocol.Shard{
-			ID: r.ID, LeaderHostID: uint64(r.Leader().Leader), ReplicaHostIDs: ids,
+			ID: r.ID, LeaderHostID: uint64(r.Leader().Leader), ReplicaHostIDs: h.hostsOf(r.ID),
 		})
 	}
 	for _, g := range h.meta.Machine.Routing().Ranges {

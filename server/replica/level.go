@@ -10,7 +10,7 @@ import (
 // mayRaise reports whether every host of the cluster can follow a higher level than there is.
 func (m *Meta) mayRaise() bool {
 	for _, id := range m.set.config.Hosts {
-		if _, known := m.Machine.Host(id); !known {
+		if _, known := m.Machine.Host(id); !known && !m.Machine.Founded() {
 			return false
 		}
 	}

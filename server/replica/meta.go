@@ -289,7 +289,7 @@ func (m *Meta) upkeep() {
 	me := s.config.Self
 	known, ok := m.Machine.Host(me.ID)
 	me.Current, me.Target, me.Changed, me.Seen = known.Current, known.Target, known.Changed, known.Seen
-	if ok && known == me {
+	if ok && known == me || m.Machine.Founded() {
 		m.confirmPeriods()
 		m.raiseLevel()
 		m.checkDigest()

@@ -43,7 +43,8 @@ func (m *Meta) confirmPeriods() {
 }
 
 // seenByAll returns the version that every host of the cluster has said it goes by, or a later one. A host
-// that is not on record has said nothing; one that was expelled leads nothing.
+// that is not on record has said nothing; one that was expelled leads nothing. Once the hosts are founded, all of them
+// have records.
 func (m *Meta) seenByAll() uint64 {
 	least := ^uint64(0)
 	have := make(map[shard.HostID]bool)
@@ -54,7 +55,7 @@ func (m *Meta) seenByAll() uint64 {
 		}
 	}
 	for _, id := range m.set.config.Hosts {
-		if !have[id] {
+		if !have[id] && !m.Machine.Founded() {
 			return 0
 		}
 	}

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// TestOnceTheHostsAreFoundedTheirRecordsCount: no host registers any more, and one that a host's own list has, but not
+// the records, holds nothing up.
+func TestOnceTheHostsAreFoundedTheirRecordsCount(t *testing.T) {
+	if level.Newest < meta.TopologyLevel {
+		t.Skip("this build cannot follow the level that has the records of hosts")
+	}
+	h := standaloneAt(t, 1, level.Newest)
+	m := h.Meta.Machine
+	until(t, "the cluster is of the newest level, and its leader has begun", h, h.Meta.upkeep,
+		func() bool { return m.Level() == level.Newest && m.Clock().Term != 0 })
+	found := meta.NewCommand(&meta.HostsFound{Founders: []meta.Founder{{ID: 1}}}, meta.Origin{By: "host-1"})
+	until(t, "the hosts are founded", h, func() { h.Meta.request(found) }, m.Founded)
+
+	h.config.Hosts = append(h.config.Hosts, 9)
+	h.config.Self.ClientAddress = "elsewhere:1"
+	_, cluster := counting(h)
+	metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeCreate, Path: "/jobs"}})
+	metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeAlter, Path: "/jobs",
+		Config: meta.Config{SessionGracePeriodMillis: 20_000}}})
+	until(t, "the new grace is confirmed", h, h.Meta.upkeep, func() bool {
+		n, _ := m.Node("/jobs")
+		return n.Confirmed()
+	})
+	if n := cluster.commands["host-register"]; n > 0 {
+		t.Errorf("the host registered %d times beside its record", n)
+	}
+}
