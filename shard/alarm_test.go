@@ -17,6 +17,7 @@ import (
 type bells struct {
 	slab[bell]
 	plainLinks
+	smallThings
 }
 
 type bell struct{ at, every, rung uint64 }

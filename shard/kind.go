@@ -108,6 +108,12 @@ type kind interface {
 	saveLink(dst []byte, body handle, at level.Level) []byte
 	loadLink(src []byte, at level.Level) (body handle, ok bool)
 
+	// freeze fixes what save would append now, freezeLink what saveLink would, for things that may hold much: in work
+	// that does not grow with that. They are called before a thing changes that a snapshot is to have as it is. nil
+	// says that there is so little of it that it is saved at once.
+	freeze(body handle) frozen
+	freezeLink(body handle) frozen
+
 	// role is what the session of a link is to the object, in a word for people.
 	role(l *link) string
 
@@ -129,6 +135,16 @@ type kind interface {
 	// state appends the object to a plain State.
 	state(m *Machine, object handle, s *State)
 }
+
+// frozen appends what was fixed. It may run without the machine's lock, whatever has become of the thing.
+type frozen func(dst []byte) []byte
+
+// smallThings is embedded by a kind whose objects and links hold so little that they are saved at once.
+type smallThings struct{}
+
+func (smallThings) freeze(handle) frozen { return nil }
+
+func (smallThings) freezeLink(handle) frozen { return nil }
 
 // plainLinks is embedded by a kind whose links have no bodies.
 type plainLinks struct{}

@@ -15,6 +15,7 @@ import (
 // team is there while it has a member.
 type clubs struct {
 	slab[club]
+	smallThings
 	members slab[member]
 }
 

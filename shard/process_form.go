@@ -14,6 +14,19 @@ func (pr *processes) save(dst []byte, body handle, _ level.Level) []byte {
 	return p.Save(slices.Grow(dst, p.Size()))
 }
 
+func (pr *processes) freeze(body handle) frozen { return pr.at(body).Freeze().Save }
+
+// frozenFrom is from how many things to handle on a member is frozen: fewer are encoded as fast.
+const frozenFrom = 4
+
+func (pr *processes) freezeLink(body handle) frozen {
+	m := pr.members.at(body)
+	if m.Unread() < frozenFrom {
+		return nil
+	}
+	return m.Freeze().Save
+}
+
 func (pr *processes) load(src []byte, _ level.Level) (handle, bool) {
 	p, err := process.Load(src)
 	if err != nil {

@@ -162,6 +162,34 @@ func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 	}
 }
 
+// TestASnapshotEncodesWhatWaitsOutsideOfTheLock: while a snapshot is saved a command encodes little of each thing that
+// it changes, however much waits in inboxes, and the snapshot is of the moment before.
+func TestASnapshotEncodesWhatWaitsOutsideOfTheLock(t *testing.T) {
+	const mostOfOne = 200 // bytes of a session, or of a member without what it has to handle
+	for _, h := range heavyProcesses {
+		t.Run(h.name, func(t *testing.T) {
+			r, c := h.prepare(t)
+			want := r.m.Digest()
+			sn := prepare(t, r.m).(*snapshot)
+			r.do(c)
+			encoded, things := 0, 0
+			for p := range phases {
+				encoded += len(sn.aside[p])
+				for _, late := range sn.frozen[p] {
+					encoded += len(late.fields)
+				}
+				things += sn.records[p]
+			}
+			if encoded > things*mostOfOne {
+				t.Errorf("%d bytes of %d things are encoded", encoded, things)
+			}
+			if got := restored(t, save(t, sn)).Digest(); got != want {
+				t.Error("the snapshot is of another moment")
+			}
+		})
+	}
+}
+
 // BenchmarkWorstProcessCommands: how long the machine stands still, also while a snapshot is saved, for which all of it
 // is written aside.
 func BenchmarkWorstProcessCommands(b *testing.B) {

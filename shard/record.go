@@ -24,7 +24,18 @@ const (
 // appendRecord appends the record of a thing in the form of a level, which is that of the snapshot.
 func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
 	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
+	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form, at)
+	return endRecord(m.appendBody(dst, p, h, at), start)
+}
+
+// endRecord writes down the length of a record that begins at a place.
+func endRecord(dst []byte, start int) []byte {
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
+}
+
+// appendFields appends what a record has but its length, and the body that its kind appends.
+func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
 	if p != phaseLinks && form == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
 	}
@@ -32,13 +43,50 @@ func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, a
 	case phaseSessions:
 		dst = m.appendSession(dst, h, at)
 	case phaseObjects:
-		dst = m.appendObject(dst, h, at)
+		dst = m.appendObject(dst, h)
 	case phaseLinks:
 		dst = m.appendLinkEnds(dst, h, form)
 		dst = m.appendLink(dst, h, at)
 	}
-	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
+}
+
+// appendBody appends what the kind of an object, or of the object of a link, holds for it.
+func (m *Machine) appendBody(dst []byte, p phase, h handle, at level.Level) []byte {
+	switch k, body := m.bodyOf(p, h); {
+	case body == 0:
+		return dst
+	case p == phaseObjects:
+		return k.save(dst, body, at)
+	default:
+		assert(at >= linkBodyRecorded, "no kind whose links have bodies is older than they are")
+		return k.saveLink(dst, body, at)
+	}
+}
+
+// freezeBody fixes what appendBody would append. It is nil where that is little.
+func (m *Machine) freezeBody(p phase, h handle) frozen {
+	switch k, body := m.bodyOf(p, h); {
+	case body == 0:
+		return nil
+	case p == phaseObjects:
+		return k.freeze(body)
+	default:
+		return k.freezeLink(body)
+	}
+}
+
+// bodyOf returns the body of a thing and its kind, zero where it has none.
+func (m *Machine) bodyOf(p phase, h handle) (kind, handle) {
+	switch p {
+	case phaseObjects:
+		o := m.objects.at(h)
+		return m.kinds[o.kind], o.body
+	case phaseLinks:
+		l := m.links.at(h)
+		return m.kinds[m.objects.at(l.object).kind], l.body
+	}
+	return nil, 0
 }
 
 func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
@@ -60,13 +108,12 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	return appendString(dst, s.client.Version)
 }
 
-func (m *Machine) appendObject(dst []byte, h handle, at level.Level) []byte {
+func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	o := m.objects.at(h)
 	dst = append(dst, byte(o.kind))
 	dst = binary.AppendUvarint(dst, uint64(o.node.id))
 	dst = appendString(dst, o.name)
-	dst = binary.AppendUvarint(dst, uint64(o.revision))
-	return m.kinds[o.kind].save(dst, o.body, at)
+	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
 // appendLinkEnds appends whose link it is, and to what.
@@ -97,11 +144,7 @@ func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
 	if at >= TimeLevel {
 		dst = binary.AppendUvarint(dst, l.since)
 	}
-	if l.body == 0 {
-		return dst
-	}
-	assert(at >= linkBodyRecorded, "no kind whose links have bodies is older than they are")
-	return m.kinds[m.objects.at(l.object).kind].saveLink(dst, l.body, at)
+	return dst
 }
 
 func appendString(dst []byte, s string) []byte {

@@ -98,6 +98,7 @@ func (m *Machine) rollouts() *rollouts { return m.kinds[KindRollout].(*rollouts)
 // rollouts is the store of the kind. Its slab has the rollouts.
 type rollouts struct {
 	slab[stagedRollout]
+	smallThings
 	parts      slab[rolloutPart]
 	byLocation forest // of the parts that are instances: one tree for each location, by order id
 

@@ -68,11 +68,20 @@ func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 // step takes the next few records of the phase, and those that were written aside. ok is false where
 // there is nothing to save any more.
 func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
+	buf, late, done, ok := sn.take(buf, p)
+	for i := range late {
+		buf = late[i].append(buf)
+	}
+	return buf, done, ok
+}
+
+// take is the part of step that is done under the read lock. It leaves the records of frozen things to be encoded.
+func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, done, ok bool) {
 	m := sn.m
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if sn.over {
-		return buf, true, false
+		return buf, nil, true, false
 	}
 	for n := 0; n < saveStep && len(buf) < saveBytes && sn.cursor < sn.ends[p]; n++ {
 		if m.isOlder(p, sn.cursor, sn.epoch) {
@@ -80,23 +89,28 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 		}
 		sn.cursor++
 	}
-	buf = append(buf, sn.aside[p]...)
-	sn.aside[p] = nil
+	buf, late = append(buf, sn.aside[p]...), sn.frozen[p]
+	sn.aside[p], sn.frozen[p] = nil, nil
 	if sn.cursor < sn.ends[p] {
-		return buf, false, true
+		return buf, late, false, true
 	}
 	sn.at, sn.cursor = p+1, 1
 	assert(sn.records[p] == sn.things[p], "a snapshot has a record of everything, and one only")
 	assert(sn.at < phases || sn.size == sn.header.bytes,
 		"what counts in quotas is what the records of a snapshot come to")
-	return buf, true, true
+	return buf, late, true, true
 }
 
 // appendRecord appends the record of a thing as it is now, and counts it.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h handle) []byte {
+	sn.count(p, h)
+	return sn.m.appendRecord(dst, p, h, sn.form, sn.header.level)
+}
+
+// count counts the record of a thing as it is now.
+func (sn *snapshot) count(p phase, h handle) {
 	sn.records[p]++
 	sn.size += uint64(sn.m.sizeOf(p, h))
-	return sn.m.appendRecord(dst, p, h, sn.form, sn.header.level)
 }
 
 // isOlder reports whether there is a thing at the place that has not changed since the epoch began.

@@ -18,6 +18,7 @@ type semaphore struct {
 type semaphores struct {
 	slab[semaphore]
 	plainLinks
+	smallThings
 }
 
 // fits reports whether the count is free. The owners have more than the limit where it was lowered.

@@ -37,8 +37,9 @@ type snapshot struct {
 	at     phase  // what Save is at
 	cursor handle // the places before this one are done
 	ends   [phases]handle
-	aside  [phases][]byte // records of things that changed before Save came to them
-	over   bool           // the machine's content was replaced: there is nothing left to save
+	aside  [phases][]byte         // records of things that changed before Save came to them
+	frozen [phases][]frozenRecord // those of them that Save encodes, without the lock
+	over   bool                   // the machine's content was replaced: there is nothing left to save
 
 	// What there was when the state was fixed, and what of it has a record by now.
 	things, records [phases]int
@@ -92,7 +93,7 @@ func (sn *snapshot) Discard() {
 		sn.m.mu.Lock()
 		defer sn.m.mu.Unlock()
 		sn.m.snapshots = slices.DeleteFunc(sn.m.snapshots, func(o *snapshot) bool { return o == sn })
-		sn.aside = [phases][]byte{}
+		sn.aside, sn.frozen = [phases][]byte{}, [phases][]frozenRecord{}
 		sn.over = true
 	})
 }
@@ -131,7 +132,32 @@ func (m *Machine) preserveLink(h handle) {
 func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
-			sn.aside[p] = sn.appendRecord(sn.aside[p], p, h)
+			sn.setAside(p, h)
 		}
 	}
+}
+
+// frozenRecord is the record of a thing whose body was fixed and is not encoded yet.
+type frozenRecord struct {
+	fields []byte
+	body   frozen
+}
+
+func (r *frozenRecord) append(dst []byte) []byte {
+	start := len(dst)
+	dst = append(append(dst, 0, 0, 0, 0), r.fields...)
+	return endRecord(r.body(dst), start)
+}
+
+// setAside takes the record of a thing before it changes. Where it may be long the thing is only frozen: all that the
+// machine does waits for this.
+func (sn *snapshot) setAside(p phase, h handle) {
+	body := sn.m.freezeBody(p, h)
+	if body == nil {
+		sn.aside[p] = sn.appendRecord(sn.aside[p], p, h)
+		return
+	}
+	sn.count(p, h)
+	fields := sn.m.appendFields(nil, p, h, sn.form, sn.header.level)
+	sn.frozen[p] = append(sn.frozen[p], frozenRecord{fields, body})
 }

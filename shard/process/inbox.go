@@ -1,6 +1,10 @@
 package process
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
 
 // ItemKind says what a member has to handle.
 type ItemKind uint8
@@ -28,9 +32,10 @@ func (k ItemKind) String() string { return itemNames[k] }
 type inbox struct {
 	lastSeq, acked uint64
 	items          []item
-	unread         int // requests
-	unreadBytes    int // of their payloads
-	open           int // its exchanges that are open, or whose end it has not acknowledged
+	shared         bool // a frozen member has these items too: they stay as they are, and the next ones stand behind them
+	unread         int  // requests
+	unreadBytes    int  // of their payloads
+	open           int  // its exchanges that are open, or whose end it has not acknowledged
 	listed         bool
 }
 
@@ -215,13 +220,17 @@ const keptItems = 8
 
 // keepItems makes a part of the items all of them, which stand at the end, or were moved to the beginning.
 func (m *Member) keepItems(items []item) {
-	if len(items) == 0 && cap(m.items) > keptItems {
+	switch {
+	case len(items) == 0 && (m.shared || cap(m.items) > keptItems):
 		m.items = nil
-		return
+	case m.shared:
+		m.items = slices.Clone(items)
+	default:
+		n := copy(m.items[:cap(m.items)], items)
+		clear(m.items[n:])
+		m.items = m.items[:n]
 	}
-	n := copy(m.items[:cap(m.items)], items)
-	clear(m.items[n:])
-	m.items = m.items[:n]
+	m.shared = false
 }
 
 // dropItems takes out of an inbox what a member need not handle any more when its epoch is over: all but the ends of
@@ -229,6 +238,9 @@ func (m *Member) keepItems(items []item) {
 func (p *Process) dropItems(at At, m *Member) {
 	at.Caller.Touch(m)
 	kept := m.items[:0]
+	if m.shared {
+		kept = nil
+	}
 	for k := range m.items {
 		switch i := m.items[k]; i.kind {
 		case ItemEnd, ItemComplete:

@@ -112,7 +112,7 @@ func (p *Process) remove(at At, m *Member) {
 	k, _ := p.place(m.ID)
 	p.members = slices.Delete(p.members, k, k+1)
 	p.releaseItems(at, m, len(m.items))
-	m.items = nil
+	m.items, m.shared = nil, false
 	if m.listed {
 		m.listed = false
 		at.Out.Inbox = slices.DeleteFunc(at.Out.Inbox, func(x *Member) bool { return x == m })

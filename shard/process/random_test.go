@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -61,6 +62,7 @@ type random struct {
 	alone      bool
 	last       string
 	epochs     []uint64
+	frozen     frozenBed
 }
 
 // playRandomly plays a run. With alone set the model is judged by the invariants, and not compared with the process.
@@ -114,9 +116,15 @@ func (ra *random) step(n int) error {
 	if err := ra.command(times); err != nil {
 		return err
 	}
-	if n%40 == 39 && !ra.alone {
+	if ra.alone {
+		return nil
+	}
+	switch n % 40 {
+	case 20:
+		ra.frozen = ra.freeze()
+	case 39:
 		ra.tally["loaded"]++
-		return ra.reload()
+		return cmp.Or(ra.frozen.check(), ra.reload())
 	}
 	return nil
 }
