@@ -170,7 +170,7 @@ func exampleProcessRows() Rows {
 
 func exampleProcessReason() ProcessReason {
 	return ProcessReason{
-		Code: []byte("reply"), Text: []byte("exchange 9 waits for 1 of 3: b.example (300), for 41000 ms"),
+		Code: []byte("reply"), Text: []byte("exchange 9 waits for 1 of 3: b.example (300), for 41s"),
 		Blocked: true, Epoch: 12, Exchange: 9, From: 11, Waiting: 1, Of: 3, Named: list[OrderID](ptr(OrderID(300))),
 		Since: 40_000, Until: 86_000, Late: true,
 	}

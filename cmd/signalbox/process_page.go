@@ -96,8 +96,8 @@ func (o *processObject) page(f *cli.Frame, columns int) string {
 	return b.String()
 }
 
-// hostTime finds how long something has been so, or will be, as hosts say it.
-var hostTime = regexp.MustCompile(`\b(for|in) [0-9]+ ms\b`)
+// hostTime finds how long something has been so, or until when, as hosts say it.
+var hostTime = regexp.MustCompile(`\b(for|in) ([0-9]+h[0-9]+m|[0-9m.]+s)\b`)
 
 // line is a reason as people read it.
 func (r *processReasonObject) line() string {

@@ -36,7 +36,7 @@ func processState() *process.State {
 			{Epoch: 7, Size: 17, At: atMoment(3 * time.Minute)},
 		},
 		Reasons: []process.StopReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
-			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7000 ms",
+			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7s",
 			Since: atMoment(7 * time.Second)}},
 		LastAct: process.PastAct{Verb: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
 			Member: "e", By: process.By{Author: "ann@box", Reason: "it hangs"}},

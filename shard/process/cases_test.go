@@ -155,9 +155,9 @@ var cases = []struct{ name, text string }{
 		reply a 1 x
 		reply b 1 y
 		at 1000
-		why reply a (1, 1 not acknowledged) waits for 1 of 3 replies: c (3, 1 not acknowledged), for 898 ms
+		why reply a (1, 1 not acknowledged) waits for 1 of 3 replies: c (3, 1 not acknowledged), for 900ms
 		at 5000
-		why waits for 1 of 3 replies: c (3, 1 not acknowledged), for 4898 ms, longer than the reply timeout
+		why waits for 1 of 3 replies: c (3, 1 not acknowledged), for 4.9s, longer than the reply timeout
 		state running
 		reply c 1 z
 		ack a 3
@@ -172,7 +172,7 @@ var cases = []struct{ name, text string }{
 		at 1102
 		state forming
 		removed c
-		why opening the next epoch opens in 101 ms; kick of c by reply timeout: it did not reply in time
+		why opening the next epoch opens in 100ms; kick of c by reply timeout: it did not reply in time
 		at 1203
 		epoch 2
 		inbox a end:1#1=cancelled[a=x,b=y]-gone cancel:1 prepare:2(a,2)`},

@@ -185,7 +185,7 @@ var decisions = []struct{ name, text string }{
 		refused PRECONDITION_FAILED
 		fail b no disk
 		state forming
-		why opening the next epoch opens in 2001 ms; fail by b: no disk
+		why opening the next epoch opens in 2s; fail by b: no disk
 		at 2101
 		epoch 1
 		at 2102

@@ -110,7 +110,14 @@ type Removal struct {
 
 // Text says that to the member.
 func (r *Removal) Text() string {
-	return fmt.Sprintf("kicked by %s: %s; join again", r.Author, r.Reason)
+	text := "kicked"
+	if r.Author != "" {
+		text += " by " + r.Author
+	}
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return text + "; join again"
 }
 
 // Reset empties it for the next command.

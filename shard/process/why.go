@@ -3,6 +3,8 @@ package process
 import (
 	"fmt"
 	"strings"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Code is why a round does not move, for programs.
@@ -60,9 +62,9 @@ func (n Named) String() string {
 func (re *Reason) Describe(now uint64) string {
 	s := re.what()
 	if re.Code != CodeOpening {
-		s += fmt.Sprintf(", for %d ms", now-min(now, re.Since))
+		s += ", for " + form.Time(now-min(now, re.Since))
 	} else {
-		s += fmt.Sprintf(" in %d ms", re.Until-min(now, re.Until))
+		s += " in " + form.Time(re.Until-min(now, re.Until))
 	}
 	if re.Late {
 		s += ", longer than the reply timeout"

@@ -11,14 +11,14 @@ import (
 // whys are what keeps a round from moving, and how that is said.
 var whys = []struct{ name, text string }{
 	{"no session has joined", `
-		why no-members no session has joined, for 0 ms
+		why no-members no session has joined, for 0s
 		at 50
-		why no-members no session has joined, for 49 ms`},
+		why no-members no session has joined, for 0s`},
 	{"too few have", `
 		spec min=3
 		join a
 		join b
-		why opening the next epoch opens in 101 ms
+		why opening the next epoch opens in 100ms
 		at 500
 		why few-members 2 of 3 members have joined`},
 	{"members are not prepared", `
@@ -30,9 +30,9 @@ var whys = []struct{ name, text string }{
 		prepared b
 		at 601
 		why prepare epoch 4 waits for 2 of 3 members to be prepared: a (1, 1 not acknowledged), c (3
-		why c (3, 1 not acknowledged), for 499 ms
+		why c (3, 1 not acknowledged), for 500ms
 		at 1102
-		why for 1000 ms, longer than the reply timeout`},
+		why for 1s, longer than the reply timeout`},
 	{"members that are not prepared are put out", `
 		spec timeout=1000 kick
 		join a
@@ -44,7 +44,7 @@ var whys = []struct{ name, text string }{
 		at 1102
 		removed a
 		state forming
-		why opening the next epoch opens in 101 ms; kick of a by reply timeout: it was not prepared in time
+		why opening the next epoch opens in 100ms; kick of a by reply timeout: it was not prepared in time
 		at 1203
 		coordinator b`},
 	{"fail waits for members that are not prepared", `
@@ -55,7 +55,7 @@ var whys = []struct{ name, text string }{
 		epoch 1`},
 	{"the coordinator does nothing", three + `
 		at 1101
-		why coordinator a (1) coordinates epoch 4, and waits for no reply, for 999 ms
+		why coordinator a (1) coordinates epoch 4, and waits for no reply, for 1s
 		send b c x
 		why reply b (2) waits for 1 of 1 replies: c (3, 1 not acknowledged)
 		why coordinator a (1) coordinates epoch 4
@@ -74,7 +74,7 @@ var whys = []struct{ name, text string }{
 		leave b
 		why opening
 		restart later
-		why opening the next epoch opens in 101 ms; restart by op: later`},
+		why opening the next epoch opens in 100ms; restart by op: later`},
 }
 
 func TestWhy(t *testing.T) {
@@ -110,6 +110,14 @@ func TestGoneSaysWhy(t *testing.T) {
 	if gone.Status != protocol.StatusNotFound || !strings.Contains(gone.Text, "kicked by op: misbehaves") ||
 		gone.Text != s.out.Removed[0].Text() {
 		t.Errorf("%+v", gone)
+	}
+	for want, r := range map[string]Removal{
+		"kicked by op: why; join again": {Author: "op", Reason: "why"}, "kicked by op; join again": {Author: "op"},
+		"kicked: why; join again": {Reason: "why"}, "kicked; join again": {},
+	} {
+		if got := r.Text(); got != want {
+			t.Errorf("%q, and not %q", got, want)
+		}
 	}
 	if a := s.Gone(s.member("a").ID); strings.Contains(a.Text, "kicked") {
 		t.Errorf("%+v", a)

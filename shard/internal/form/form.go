@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -201,4 +204,16 @@ func Cut(s string, limit int) string {
 		end--
 	}
 	return s[:end]
+}
+
+// Time returns a number of milliseconds as people read a time at a glance: 1.2s, 8m20s, 3h5m.
+func Time(millis uint64) string {
+	d := time.Duration(min(millis, math.MaxInt64/uint64(time.Millisecond))) * time.Millisecond
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Truncate(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
 }

@@ -104,6 +104,17 @@ func TestTextsForPeople(t *testing.T) {
 	}
 }
 
+func TestTimesForPeople(t *testing.T) {
+	for millis, want := range map[uint64]string{
+		0: "0s", 49: "0s", 499: "500ms", 4_898: "4.9s", 9_999: "10s", 59_999: "59s", 499_999: "8m19s",
+		3_600_000: "1h0m", 11_130_000: "3h5m", 1<<64 - 1: "2562047h47m",
+	} {
+		if got := Time(millis); got != want {
+			t.Errorf("%d ms are %q", millis, got)
+		}
+	}
+}
+
 // TestWritingOnlyReads: a snapshot is written while others read what it is of. The race detector notices a write.
 func TestWritingOnlyReads(t *testing.T) {
 	s := sample{Number: 1, Flag: true, Text: "text", Bytes: []byte{1}, Enum: 2, List: []uint64{1, 2}}
