@@ -51,6 +51,8 @@ type ShardStatus struct {
 	Sessions     uint64
 	Semaphores   uint64
 	Waiters      uint64
+	Rollouts     uint64
+	Processes    uint64
 }
 
 // Status asks all hosts that the client knows how they are. A host that does not answer is in the list with
@@ -102,7 +104,8 @@ func (s *HostStatus) read(a *protocol.HostStatusAnswer) {
 func shardStatus(x *protocol.ShardStatus) ShardStatus {
 	return ShardStatus{
 		ID: x.ID, Leader: x.LeaderHostID, Term: x.Term, AppliedIndex: x.AppliedIndex, CommitLag: x.CommitLag,
-		Sessions: x.Sessions, Semaphores: x.Semaphores, Waiters: x.Waiters,
+		Sessions: x.Sessions, Semaphores: x.Semaphores, Waiters: x.Waiters, Rollouts: x.Rollouts,
+		Processes: x.Processes,
 	}
 }
 

@@ -70,6 +70,12 @@ var examples = []example{
 		}),
 		Meta: ShardStatus{LeaderHostID: 1, Term: 5, AppliedIndex: 977},
 	})},
+	{"host-status-answer-objects", answer(5, &HostStatusAnswer{
+		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), Fresh: true,
+		Shards: list[ShardStatus](&ShardStatus{
+			ID: 2, LeaderHostID: 3, Term: 7, AppliedIndex: 81_233, Sessions: 40, Rollouts: 12, Processes: 3,
+		}),
+	})},
 	{"host-status-answer-level", answer(5, &HostStatusAnswer{
 		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), UptimeMillis: 86_400_000, Fresh: true,
 		Level: FeatureLevel{

@@ -73,6 +73,8 @@ type ShardStatus struct {
 	Sessions   uint64 // whose home the shard is
 	Semaphores uint64
 	Waiters    uint64
+	Rollouts   uint64
+	Processes  uint64
 }
 
 func (s *ShardStatus) item(c *codec) { c.record("", s.fields) }
@@ -86,6 +88,8 @@ func (s *ShardStatus) fields(c *codec) {
 	c.uint("sessions", &s.Sessions)
 	c.uint("semaphores", &s.Semaphores)
 	c.uint("waiters", &s.Waiters)
+	c.uint("rollouts", &s.Rollouts)
+	c.uint("processes", &s.Processes)
 }
 
 // HostState says whether a host takes part in its cluster.

@@ -185,7 +185,8 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		a.Shards.Append(protocol.ShardStatus{
 			ID: rp.ID, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.AppliedIndex(),
 			Sessions: uint64(count.Sessions), Semaphores: uint64(count.OfKind[shard.KindSemaphore]),
-			Waiters: uint64(count.Waiters),
+			Waiters: uint64(count.Waiters), Rollouts: uint64(count.OfKind[shard.KindRollout]),
+			Processes: uint64(count.OfKind[shard.KindProcess]),
 		})
 	}
 	c.Answer(r.ID, &a)

@@ -131,6 +131,8 @@ type shardObject struct {
 	Sessions   uint64 `json:"sessions"`
 	Semaphores uint64 `json:"semaphores"`
 	Waiters    uint64 `json:"waiters"`
+	Rollouts   uint64 `json:"rollouts"`
+	Processes  uint64 `json:"processes"`
 }
 
 // newStatusObject merges the reports of hosts.
@@ -204,6 +206,7 @@ func (s *shardObject) addReport(said *client.ShardStatus, from uint64) {
 	s.Applied = max(s.Applied, said.AppliedIndex)
 	if said.Leader == from || s.Sessions == 0 && s.Semaphores == 0 {
 		s.Sessions, s.Semaphores, s.Waiters = said.Sessions, said.Semaphores, said.Waiters
+		s.Rollouts, s.Processes = said.Rollouts, said.Processes
 	}
 }
 
@@ -288,7 +291,7 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 	}
 	if err == nil {
 		err = f.Section("Shards", []string{"ID#", "LEADER", "TERM#", "APPLIED#", "LAG#", "SESSIONS#", "SEMAPHORES#",
-			"WAITERS#"}, shardCells(&s))
+			"WAITERS#", "ROLLOUTS#", "PROCESSES#"}, shardCells(&s))
 	}
 	if err == nil && f.Wide() {
 		err = f.Section("Shards on hosts", []string{"HOST", "SHARD#", "LEADER#", "TERM#", "APPLIED#", "LAG#"},
@@ -346,7 +349,7 @@ func shardCells(s *statusObject) (rows [][]any) {
 	for i := range s.Shards {
 		x := &s.Shards[i]
 		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.Applied, x.Lag, x.Sessions,
-			x.Semaphores, x.Waiters})
+			x.Semaphores, x.Waiters, x.Rollouts, x.Processes})
 	}
 	return rows
 }

@@ -37,6 +37,7 @@ func newTop(f *cli.Frame) *cobra.Command {
   semaphores   those with most waiters; ephemeral ones only of nodes whose config asks
                for them (signalbox node alter PATH --counters aggregated)
   rollouts     those that do not move and need somebody, and for how long
+  processes    those whose round waits, for which member first, and for how long
 
 The figures are from the admin pages of the hosts: those of --admin, and of all hosts
 that these know of. They can often be reached only from the machines of the hosts.

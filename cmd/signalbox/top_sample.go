@@ -14,14 +14,15 @@ import (
 
 // sample is what hosts did between two readings of their pages.
 type sample struct {
-	At         time.Time         `json:"at"`
-	Seconds    float64           `json:"seconds"`
-	Requests   []requestSample   `json:"requests"`
-	Waits      timesSample       `json:"waits"`
-	Queued     float64           `json:"waiting"`
-	Hosts      []hostSample      `json:"hosts"`
-	Semaphores []semaphoreSample `json:"semaphores"`
-	Still      []stillSample     `json:"rollouts_that_stand_still"`
+	At             time.Time         `json:"at"`
+	Seconds        float64           `json:"seconds"`
+	Requests       []requestSample   `json:"requests"`
+	Waits          timesSample       `json:"waits"`
+	Queued         float64           `json:"waiting"`
+	Hosts          []hostSample      `json:"hosts"`
+	Semaphores     []semaphoreSample `json:"semaphores"`
+	StillRollouts  []stillRollout    `json:"rollouts_that_stand_still"`
+	StillProcesses []stillProcess    `json:"processes_that_stand_still"`
 
 	counted bool // some node has its semaphores counted
 	more    int  // semaphores that are not in the list
@@ -69,7 +70,7 @@ type semaphoreSample struct {
 func newSample(before, now []pages.Reading, rows int) sample {
 	l := sample{
 		At: time.Now().UTC(), Requests: []requestSample{}, Hosts: []hostSample{}, Semaphores: []semaphoreSample{},
-		Still: stillRollouts(now, rows),
+		StillRollouts: stillRollouts(now, rows), StillProcesses: stillProcesses(now, rows),
 	}
 	kinds := make(map[string]*requestSum)
 	var waits pages.Times
@@ -247,7 +248,7 @@ func (s *sample) text() string {
 	w.Flush()
 	s.writeSemaphores(line)
 	w.Flush()
-	writeStill(s.Still, line)
+	s.writeStill(line)
 	w.Flush()
 	return b.String()
 }

@@ -94,6 +94,9 @@ signalbox_semaphore_waiters{node="/a",semaphore="z"} 0
 signalbox_rollout_still_seconds{node="/a",rollout="dns",location="man",reason="gate"} 5
 signalbox_rollout_still_seconds{node="/a",rollout="dns",location="vla",reason="no-leaders"} 75
 signalbox_rollout_still_seconds{node="/a",rollout="feed",location="",reason="halted"} 9
+signalbox_process_still_seconds{node="/a",process="deploy",member="",reason="few-members"} 5
+signalbox_process_still_seconds{node="/a",process="switch",member="b",reason="late"} 75
+signalbox_process_still_seconds{node="/a",process="switch",member="c",reason="reply"} 9
 `)}
 	l := newSample(before, now, 2)
 	if len(l.Requests) != 1 || l.Requests[0].Kind != "ACQUIRE" || l.Requests[0].PerSecond != 10 ||
@@ -108,7 +111,9 @@ signalbox_rollout_still_seconds{node="/a",rollout="feed",location="",reason="hal
 		t.Errorf("%s", text)
 	}
 	if want := "ROLLOUT   NODE   LOCATION   STANDS STILL   FOR\ndns       /a     vla        no-leaders     1m15s\n" +
-		"feed      /a     -          halted         9s\n"; !strings.HasSuffix(l.text(), "\n\n"+want) {
+		"feed      /a     -          halted         9s\n\n" +
+		"PROCESS   NODE   WAITS FOR   STANDS STILL   FOR\nswitch    /a     b           late           1m15s\n" +
+		"switch    /a     c           reply          9s\n"; !strings.HasSuffix(l.text(), "\n\n"+want) {
 		t.Errorf("it ends with\n%s\nand not with\n%s", l.text(), want)
 	}
 	// A host that began anew has no past.
