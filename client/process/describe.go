@@ -26,17 +26,23 @@ func WithReasons() ReadOption { return func(m *protocol.ProcessDescribe) { m.Why
 // Describe returns the whole process, without its acts and the payloads of its results.
 func (p *Process) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
 	for try := 1; ; try++ {
-		var s State
-		whole, err := p.pages(ctx, "", options, func(d *protocol.ProcessDescribeAnswer, first bool) error {
-			return s.add(d, first)
-		})
+		s, whole, err := p.read(ctx, options)
 		if err != nil {
 			return nil, err
 		}
 		if whole || try == describeTries {
-			return &s, nil
+			return s, nil
 		}
 	}
+}
+
+// read reads the whole process. whole says that it is of one moment.
+func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, whole bool, err error) {
+	s = &State{}
+	whole, err = p.pages(ctx, "", options, func(d *protocol.ProcessDescribeAnswer, first bool) error {
+		return s.add(d, first)
+	})
+	return s, whole, err
 }
 
 // add takes a page of the whole process in.
@@ -138,20 +144,20 @@ func (p *Process) pages(
 	return whole, failed(OpDescribe, p.Name(), err)
 }
 
-// readMembers reads the members of a round's epoch.
+// readMembers reads the members of a round's epoch. They were not read while another one opened, if all is of one
+// moment, or if it is the epoch that it is still.
 func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 	p := &Process{r.part.member.object}
 	for {
-		s, err := p.Describe(ctx, Consistency(client.Strict))
-		if err != nil {
-			return nil, err
+		s, whole, err := p.read(ctx, []ReadOption{Consistency(client.Strict)})
+		now := s
+		if err == nil && !whole {
+			now, err = p.head(ctx)
 		}
-		// The members of the epoch have not changed while it was read, if it is the epoch that it is still.
-		head, err := p.head(ctx)
 		switch {
 		case err != nil:
 			return nil, err
-		case head.Epoch > r.epoch:
+		case now.Epoch > r.epoch:
 			<-ctx.Done() // the end of the round is on its way
 			return nil, context.Cause(ctx)
 		case s.Epoch == r.epoch:

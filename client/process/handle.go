@@ -209,7 +209,7 @@ func (p *part) handleComplete(it *item) {
 	}
 	p.finish(it)
 	p.member.completed(it.result)
-	p.post(func(ctx context.Context) error { return p.completed(ctx, r) })
+	go func() { _ = p.completed(p.in.Context(), r) }() // a member that leaves does not wait for the answer
 }
 
 // terminate ends the membership on this side.

@@ -204,7 +204,7 @@ func (p *part) leave(ctx context.Context) error {
 // postsAtOnce is how many commands that no function waits for are under way for a member.
 const postsAtOnce = 64
 
-// posts are commands that no function waits for.
+// posts are commands that no function waits for, but others do: a member leaves when they are carried out.
 type posts struct {
 	places chan struct{}
 	all    sync.WaitGroup
