@@ -88,17 +88,29 @@ func (c *cast) broadcast(ctx context.Context, r *process.Round, payload []byte) 
 	if err != nil {
 		return err
 	}
+	all := make([]said, len(replies))
+	for i, reply := range replies {
+		all[i] = said{reply.From, markOf(reply.Bytes())}
+	}
+	c.judge(all, markOf(payload))
+	return nil
+}
+
+// said is a reply of a member, to the request with that mark.
+type said struct{ member, mark uint64 }
+
+// judge checks that each member has replied once, to the request with that mark.
+func (c *cast) judge(replies []said, mark uint64) {
 	from := make(map[uint64]bool, len(replies))
 	for _, reply := range replies {
-		if from[reply.From] || markOf(reply.Bytes()) != markOf(payload) {
-			c.run.broken.addf("member %d of %q replied twice, or to another request", reply.From, c.process.Name())
+		if from[reply.member] || reply.mark != mark {
+			c.run.broken.addf("member %d of %q replied twice, or to another request", reply.member, c.process.Name())
 		}
-		from[reply.From] = true
+		from[reply.member] = true
 	}
 	if len(from) != len(c.members) {
 		c.run.broken.addf("%d of %d members of %q replied", len(from), len(c.members), c.process.Name())
 	}
-	return nil
 }
 
 var processBroadcastKind = &kind{
