@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"strings"
@@ -9,40 +10,65 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
+// formCase is a command in its form.
+type formCase struct {
+	name string
+	want any
+	form []byte
+	// read returns what the bytes say, and the form of that.
+	read func(src []byte) (got any, form []byte, err error)
+}
+
+func formOf[T any](name string, want T, write func([]byte, T) []byte, parse func([]byte) (T, error)) formCase {
+	return formCase{name, want, write(nil, want), func(src []byte) (any, []byte, error) {
+		got, err := parse(src)
+		return got, write(nil, got), err
+	}}
+}
+
+func formCases() []formCase {
+	joining := Joining{Name: "a", Attributes: "zone=1", Candidate: true}
+	return []formCase{
+		formOf("put", Put{
+			Mode: PutEither, ExpectedRevision: 7, Spec: DefaultSpec(), Author: "op", Reason: "why",
+		}, AppendPut, ParsePut),
+		formOf("joining", Arrival{Joining: joining}, AppendArrival, ParseArrival),
+		formOf("creating", Arrival{Joining: Joining{Name: "a"}, Create: true, Spec: DefaultSpec()}, AppendArrival,
+			ParseArrival),
+		formOf("receivers", Request{Audience: ToOthers, To: []uint64{1, 2}}, AppendReceivers, ParseReceivers),
+		formOf("act", Act{Verb: VerbKick, Member: 4, Author: "op", Reason: "why"}, AppendAct, ParseAct),
+	}
+}
+
 // TestFormsOfCommands: what is written is read; anything else is refused.
 func TestFormsOfCommands(t *testing.T) {
-	put := Put{Mode: PutEither, ExpectedRevision: 7, Spec: DefaultSpec(), Author: "op", Reason: "why"}
-	joining := Arrival{Joining: Joining{Name: "a", Attributes: "zone=1", Candidate: true}}
-	creating := Arrival{Joining: Joining{Name: "a"}, Create: true, Spec: DefaultSpec()}
-	receivers := Request{Audience: ToOthers, To: []uint64{1, 2}}
-	act := Act{Verb: VerbKick, Member: 4, Author: "op", Reason: "why"}
-	for _, c := range []struct {
-		name string
-		want any
-		form []byte
-		read func(src []byte) (any, error)
-	}{
-		{"put", put, AppendPut(nil, put), func(src []byte) (any, error) { return ParsePut(src) }},
-		{"joining", joining, AppendArrival(nil, joining),
-			func(src []byte) (any, error) { return ParseArrival(src) }},
-		{"creating", creating, AppendArrival(nil, creating),
-			func(src []byte) (any, error) { return ParseArrival(src) }},
-		{"receivers", receivers, AppendReceivers(nil, receivers),
-			func(src []byte) (any, error) { return ParseReceivers(src) }},
-		{"act", act, AppendAct(nil, act), func(src []byte) (any, error) { return ParseAct(src) }},
-	} {
-		if got, err := c.read(c.form); err != nil || !reflect.DeepEqual(got, c.want) {
+	for _, c := range formCases() {
+		if got, form, err := c.read(c.form); err != nil || !reflect.DeepEqual(got, c.want) || !bytes.Equal(form, c.form) {
 			t.Errorf("%s: %+v became %+v: %v", c.name, c.want, got, err)
 		}
 		for n := range c.form {
-			if _, err := c.read(c.form[:n]); !errors.Is(err, ErrForm) {
+			if _, _, err := c.read(c.form[:n]); !errors.Is(err, ErrForm) {
 				t.Errorf("%s: the first %d bytes: %v", c.name, n, err)
 			}
 		}
-		if _, err := c.read(append(c.form, 0)); !errors.Is(err, ErrForm) {
+		if _, _, err := c.read(append(c.form, 0)); !errors.Is(err, ErrForm) {
 			t.Errorf("%s: a byte too many: %v", c.name, err)
 		}
 	}
+}
+
+// FuzzForms: whatever bytes are read, they are the one form of what they say.
+func FuzzForms(f *testing.F) {
+	cases := formCases()
+	for k, c := range cases {
+		f.Add(k, c.form)
+	}
+	f.Fuzz(func(t *testing.T, k int, src []byte) {
+		c := cases[uint(k)%uint(len(cases))]
+		if _, form, err := c.read(src); err == nil && !bytes.Equal(form, src) {
+			t.Errorf("a %s has two forms: %x and %x", c.name, src, form)
+		}
+	})
 }
 
 // TestWhatIsNotSoundIsRefused: commands whose form alone is wrong.
