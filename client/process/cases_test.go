@@ -330,6 +330,23 @@ func TestCase28ObserversOnly(t *testing.T) {
 	})
 }
 
+// TestCase29OfTheCandidatesTheOldestCoordinates, and never an observer, however long it has been there.
+func TestCase29OfTheCandidatesTheOldestCoordinates(t *testing.T) {
+	play(t, 1, func(t *testing.T, g *stage) {
+		a := g.join("a", process.Handler{}, process.Observer())
+		b, c := g.join("b", process.Handler{}), g.join("c", process.Handler{})
+		for _, m := range []*actor{a, b, c} {
+			m.await("complete 1")
+		}
+		clienttest.Check(t, b.Leave(t.Context()))
+		a.await("complete 2")
+		c.await("complete 2")
+		a.checkSeen("prepare 1", "complete 1", "prepare 2", "complete 2")
+		b.checkSeen("prepare 1", "coordinate 1", "complete 1", "terminate")
+		c.checkSeen("prepare 1", "complete 1", "prepare 2", "coordinate 2", "complete 2")
+	})
+}
+
 // TestCase31TwoProcessesOfASession have epochs of their own, and a slow handler of one does not delay the other.
 func TestCase31TwoProcessesOfASession(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {

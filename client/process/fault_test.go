@@ -11,6 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard/memlog"
 )
 
 // TestCase17ConnectionCutBeforeTheReplyIsAcknowledged: the reply comes once, and Process is not called again.
@@ -296,6 +298,39 @@ func TestTooLongAReplyIsAFailure(t *testing.T) {
 		if err != nil || acts[len(acts)-1].Verb != process.VerbFailed || acts[len(acts)-1].By.Author != "a" {
 			t.Errorf("the acts are %+v, %v", acts, err)
 		}
+	})
+}
+
+// TestCase32RestartFromASnapshotInTheMiddle: the round goes on, and no request is handled twice.
+func TestCase32RestartFromASnapshotInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := clienttest.New(t, servertest.Network(func(c *memlog.Config) { c.SnapshotEvery = 1 }))
+		g := &stage{st, process.Of(st.Client, path, name)}
+		g.create(process.Spec{MinMembers: 2})
+		goOn := make(chan struct{})
+		a := g.join("a", process.Handler{Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
+			if _, err := r.Broadcast(ctx, "before", process.Others()); err != nil {
+				return nil, err
+			}
+			_, err := r.Broadcast(ctx, "after", process.Others())
+			return "done", err
+		}})
+		b := g.join("b", process.Handler{
+			Process: func(_ context.Context, _ *process.Round, q *process.Request) (any, error) {
+				<-goOn
+				return nil, nil
+			},
+		}, process.Observer())
+		b.await("process 1")
+		time.Sleep(time.Second)
+		g.Server.Crash(1, true)
+		clienttest.Check(t, g.Server.Restart(1))
+		time.Sleep(time.Second)
+		close(goOn)
+		a.awaitResult()
+		b.awaitResult()
+		a.checkSeen("prepare 1", "coordinate 1", "complete 1")
+		b.checkSeen("prepare 1", "process 1", "process 1", "complete 1")
 	})
 }
 

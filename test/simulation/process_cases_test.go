@@ -106,10 +106,10 @@ func (m *mortal) join(ctx context.Context, h process.Handler) (*process.Member, 
 	return process.Join(ctx, s, "workers", h, process.Existing())
 }
 
-// TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: case 11. The coordinator is killed in the middle of its
+// TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled: it dies in the middle of its
 // round. When its session has timed out, and no earlier, the others get a cancellation, and the next oldest
 // coordinates.
-func TestTheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
+func TestCase11TheOldestOfTheRestCoordinatesWhenTheCoordinatorWasKilled(t *testing.T) {
 	inCluster(t, func(*server.Config) {}, func(ctx context.Context, t *testing.T, cluster *servertest.Cluster) {
 		var mu sync.Mutex
 		calls := make([][]string, 3)
@@ -304,10 +304,10 @@ func (l *lockers) died(id uint64) {
 	delete(l.executing, id)
 }
 
-// TestMembersLockExecuteAndUnlockTogether: case 25. Three processes lock, execute and unlock together, while 100 of
+// TestCase25MembersLockExecuteAndUnlockTogether: three processes lock, execute and unlock together, while 100 of
 // them are killed at random moments: none executes while another one has no lock, no two in different epochs, and none
 // that has terminated has a lock.
-func TestMembersLockExecuteAndUnlockTogether(t *testing.T) {
+func TestCase25MembersLockExecuteAndUnlockTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a hundred processes")
 	}
@@ -335,9 +335,9 @@ func TestMembersLockExecuteAndUnlockTogether(t *testing.T) {
 	})
 }
 
-// TestABroadcastToAThousandMembersIsInTheLogOnce: case 34. The payload of a request to 1,000 members stands in one
+// TestCase34ABroadcastToAThousandMembersIsInTheLogOnce: the payload of a request to 1,000 members stands in one
 // command, and all reply.
-func TestABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
+func TestCase34ABroadcastToAThousandMembersIsInTheLogOnce(t *testing.T) {
 	const members, bytes = 1000, 1024
 	if testing.Short() {
 		t.Skip("has a thousand sessions")
