@@ -81,8 +81,8 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	}
 	h.writeQuotas(w)
 	newSemaphoreWriter(h, w).write()
-	newRolloutWriter(h, w).write()
-	newProcessWriter(h, w).write()
+	(&rolloutWriter{newStillWriter(h, w)}).write()
+	(&processWriter{newStillWriter(h, w)}).write()
 }
 
 // label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is

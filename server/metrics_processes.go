@@ -2,34 +2,18 @@ package server
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-const (
-	// maxProcessSeries bounds how many series of single processes whose round stands still are written.
-	maxProcessSeries = 1000
-	// maxProcessChecks bounds how many processes are looked at for a page.
-	maxProcessChecks = 20_000
-	// processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One
-	// that is late, or that no member that is there can do away with, stands still at once.
-	processStill = 1000
-)
+// processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One that
+// is late, or that no member that is there can do away with, stands still at once.
+const processStill = 1000
 
 // processWriter writes what processes have done, how they are, and where a round stands still.
-type processWriter struct {
-	host   *Host
-	to     io.Writer
-	series int // how many more there may be
-	checks int // how many more processes may be looked at
-}
-
-func newProcessWriter(h *Host, to io.Writer) *processWriter {
-	return &processWriter{host: h, to: to, series: maxProcessSeries, checks: maxProcessChecks}
-}
+type processWriter struct{ stillWriter }
 
 func (pw *processWriter) write() {
 	for _, r := range pw.host.replicas {
@@ -99,11 +83,11 @@ func (pw *processWriter) walk(r *replica.Replica) {
 
 // still writes where a round stands still, for how long, and the first member that it waits for.
 func (pw *processWriter) still(v *shard.ProcessView) {
-	node, ok := pw.host.meta.Machine.NodeByID(v.Node)
+	node, ok := pw.node(v.Node)
 	if !ok {
-		return // it was dropped, and is being cleared
+		return
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]bool) // several exchanges that wait for a member are one series: that of the oldest
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)
@@ -117,13 +101,7 @@ func (pw *processWriter) still(v *shard.ProcessView) {
 		if len(re.Members) > 0 {
 			member = re.Members[0].Name
 		}
-		labels := fmt.Sprintf("{node=%s,process=%s,member=%s,reason=%q}", label(node.Path), label(v.Name),
-			label(member), reason)
-		if seen[labels] || pw.series <= 0 {
-			continue // several exchanges that wait for a member are one series: that of the oldest
-		}
-		seen[labels] = true
-		pw.series--
-		fmt.Fprintf(pw.to, "signalbox_process_still_seconds%s %g\n", labels, float64(waited)/1000)
+		pw.add(seen, fmt.Sprintf("signalbox_process_still_seconds{node=%s,process=%s,member=%s,reason=%q}", node,
+			label(v.Name), label(member), reason), waited)
 	}
 }

@@ -2,31 +2,14 @@ package server
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
-const (
-	// maxRolloutSeries bounds how many series of single rollouts that stand still are written.
-	maxRolloutSeries = 1000
-	// maxRolloutChecks bounds how many rollouts are looked at for a page.
-	maxRolloutChecks = 20_000
-)
-
 // rolloutWriter writes what rollouts have done, how they are, and where one stands still.
-type rolloutWriter struct {
-	host   *Host
-	to     io.Writer
-	series int // how many more there may be
-	checks int // how many more rollouts may be looked at
-}
-
-func newRolloutWriter(h *Host, to io.Writer) *rolloutWriter {
-	return &rolloutWriter{host: h, to: to, series: maxRolloutSeries, checks: maxRolloutChecks}
-}
+type rolloutWriter struct{ stillWriter }
 
 func (rw *rolloutWriter) write() {
 	for _, r := range rw.host.replicas {
@@ -86,24 +69,18 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 
 // still writes where a rollout stands still, and for how long as far as that is known.
 func (rw *rolloutWriter) still(v *shard.RolloutView) {
-	node, ok := rw.host.meta.Machine.NodeByID(v.Node)
+	node, ok := rw.node(v.Node)
 	if !ok {
-		return // it was dropped, and is being cleared
+		return
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]bool) // several gates of a location are one series
 	for i := range v.Still {
 		re := &v.Still[i]
-		labels := fmt.Sprintf("{node=%s,rollout=%s,location=%s,reason=%q}", label(node.Path), label(v.Name),
-			label(re.Location), string(re.Code))
-		if seen[labels] || rw.series <= 0 {
-			continue // several gates of a location are one series
+		millis := uint64(0)
+		if re.Since != 0 {
+			millis = v.Now - min(v.Now, re.Since)
 		}
-		seen[labels] = true
-		rw.series--
-		seconds := 0.0
-		if re.Since != 0 && v.Now > re.Since {
-			seconds = float64(v.Now-re.Since) / 1000
-		}
-		fmt.Fprintf(rw.to, "signalbox_rollout_still_seconds%s %g\n", labels, seconds)
+		rw.add(seen, fmt.Sprintf("signalbox_rollout_still_seconds{node=%s,rollout=%s,location=%s,reason=%q}", node,
+			label(v.Name), label(re.Location), string(re.Code)), millis)
 	}
 }

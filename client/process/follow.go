@@ -18,12 +18,7 @@ import (
 // The loop ends with an error as that of Watch does.
 func (p *Process) Follow(ctx context.Context) iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
-		key, err := p.object.ViewKey(ctx, protocol.ObjectProcess, "")
-		if err != nil {
-			yield(nil, failed("watch", p.Name(), err))
-			return
-		}
-		for v, err := range p.object.Node.Client().Watches.Views(ctx, key) {
+		for v, err := range p.object.Views(ctx, protocol.ObjectProcess, "") {
 			var s *State
 			if err == nil {
 				s, err = shownBy(v)

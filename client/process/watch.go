@@ -31,13 +31,8 @@ func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 		},
 		None: func(revision uint64) *State { return &State{Revision: revision} },
 	}
-	return func(yield func(*State, error) bool) {
-		for s, err := range object.Watch(ctx, &p.object, protocol.ObjectProcess, every, states) {
-			if !yield(s, failed("watch", p.Name(), err)) {
-				return
-			}
-		}
-	}
+	return object.WithErrors(object.Watch(ctx, &p.object, protocol.ObjectProcess, every, states),
+		func(err error) error { return failed("watch", p.Name(), err) })
 }
 
 // WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: those
@@ -46,22 +41,17 @@ func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 //
 // The loop ends with an error as that of Watch does.
 func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
-	return func(yield func(*Result, error) bool) {
-		key, err := p.object.ViewKey(ctx, protocol.ObjectProcess, "results")
-		if err != nil {
-			yield(nil, failed("watch", p.Name(), err))
-			return
-		}
+	all := func(yield func(*Result, error) bool) {
 		last := uint64(0)
-		for v, err := range p.object.Node.Client().Watches.Views(ctx, key) {
+		for v, err := range p.object.Views(ctx, protocol.ObjectProcess, "results") {
 			if err != nil {
-				yield(nil, failed("watch", p.Name(), err))
+				yield(nil, err)
 				return
 			}
 			for row := range v.Rows.All() {
 				var m protocol.ProcessResult
 				if err := protocol.ReadRecord(row.Body, &m); err != nil {
-					yield(nil, failed("watch", p.Name(), err))
+					yield(nil, err)
 					return
 				}
 				if m.Epoch <= last {
@@ -74,4 +64,5 @@ func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 			}
 		}
 	}
+	return object.WithErrors(all, func(err error) error { return failed("watch", p.Name(), err) })
 }

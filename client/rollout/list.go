@@ -40,16 +40,12 @@ func ListConsistency(mode client.Consistency) ListOption {
 // List lists the rollouts of the node of that path, in the order of their names. Pages are not one moment: what comes
 // or goes while the list is read may be in it or not.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
-	return func(yield func(*Summary, error) bool) {
-		all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
-			return summaries(node, shard, options)
-		}, func(s *Summary) string { return s.Name })
-		for s, err := range all {
-			if !yield(s, failure.Of("rollout", "list rollouts of", path, err)) || err != nil {
-				return
-			}
-		}
-	}
+	all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
+		return summaries(node, shard, options)
+	}, func(s *Summary) string { return s.Name })
+	return object.WithErrors(all, func(err error) error {
+		return failure.Of("rollout", "list rollouts of", path, err)
+	})
 }
 
 // summaries is the list of one shard.

@@ -31,11 +31,6 @@ func (r *Rollout) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 		},
 		None: func(revision uint64) *State { return &State{Revision: revision} },
 	}
-	return func(yield func(*State, error) bool) {
-		for s, err := range object.Watch(ctx, &r.object, protocol.ObjectRollout, every, states) {
-			if !yield(s, failed("watch", r.Name(), err)) {
-				return
-			}
-		}
-	}
+	return object.WithErrors(object.Watch(ctx, &r.object, protocol.ObjectRollout, every, states),
+		func(err error) error { return failed("watch", r.Name(), err) })
 }

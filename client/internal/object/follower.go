@@ -37,12 +37,7 @@ func (o *Object) Follow(ctx context.Context, kind protocol.ObjectKind, part stri
 	ctx, f.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(f.done)
-		key, err := o.ViewKey(ctx, kind, part)
-		if err != nil {
-			f.show(nil, err)
-			return
-		}
-		for v, err := range o.Node.Client().Watches.Views(ctx, key) {
+		for v, err := range o.Views(ctx, kind, part) {
 			f.show(v, err)
 		}
 	}()

@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -107,8 +108,28 @@ func (o *Object) Read(
 	})
 }
 
-// ViewKey is what a watch of a part of the object is for.
-func (o *Object) ViewKey(ctx context.Context, kind protocol.ObjectKind, part string) (view.Key, error) {
-	id, err := o.Node.ID(ctx)
-	return view.Key{Node: id, Name: o.Name, Kind: kind, View: part}, err
+// Views returns the views of a part of the object, the present one first. They end with an error.
+func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part string) iter.Seq2[*view.View, error] {
+	return func(yield func(*view.View, error) bool) {
+		id, err := o.Node.ID(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		o.Node.Client().Watches.Views(ctx, view.Key{Node: id, Name: o.Name, Kind: kind, View: part})(yield)
+	}
+}
+
+// WithErrors returns a loop whose error is what of makes of it.
+func WithErrors[T any](all iter.Seq2[T, error], of func(error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range all {
+			if err != nil {
+				err = of(err)
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
 }
