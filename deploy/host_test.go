@@ -73,6 +73,10 @@ func loadedHost(t *testing.T) string {
 		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
 		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
 		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
+	// A host that others could join is made once.
+	if out, err := exec.Command(program, append([]string{"init"}, arguments[1:]...)...).CombinedOutput(); err != nil {
+		t.Fatalf("signalbox init: %v\n%s", err, out)
+	}
 	page := "http://" + addresses[2] + "/metrics"
 	run(t, program, arguments, func() { saveSnapshot(t, addresses[0], page) })
 	var text string

@@ -96,7 +96,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
-	reserved, err := subprocess.ReservePorts(3)
+	reserved, err := subprocess.ReservePorts(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +106,9 @@ func newDesk(t *testing.T) *desk {
 	return &desk{
 		t: t,
 		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0],
-			"SIGNALBOX_RAFT_LISTEN="+ports[1], "SIGNALBOX_ADMIN_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0],
+			"SIGNALBOX_ADMIN_LISTEN="+ports[1], "SIGNALBOX_ENDPOINTS="+ports[0],
 			"SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
-		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7421",
-			ports[2], "127.0.0.1:7422"),
+		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7422"),
 	}
 }
 

@@ -92,7 +92,9 @@ func (ho *hosts) flags(h *host, config *Config) []string {
 		"--admin-listen", h.admin, "--pprof", "--log-level", "warn",
 	}
 	for _, other := range ho.each {
-		flags = append(flags, "--host", other.name+"="+other.raft)
+		if len(ho.each) > 1 {
+			flags = append(flags, "--host", other.name+"="+other.raft)
+		}
 	}
 	if config.Shards > 0 {
 		flags = append(flags, "--shards", fmt.Sprint(config.Shards))

@@ -24,9 +24,7 @@ const (
 
 // prepareProcess makes the process fit for a host: its files are private, and its limit of open files is raised.
 func prepareProcess(log *slog.Logger) {
-	// All that this process writes is 0640 and 0750 at the most, whatever umask it was started with: the engine and its
-	// store make their files open to all.
-	syscall.Umask(syscall.Umask(0o077) | 0o027)
+	keepPrivate()
 	limit, err := transport.RaiseFileLimit()
 	if err != nil {
 		log.Warn("the limit of open files could not be raised", "limit", limit, "error", err)
@@ -36,6 +34,10 @@ func prepareProcess(log *slog.Logger) {
 			"raise it with ulimit -n, or LimitNOFILE= in a unit of systemd", "limit", limit)
 	}
 }
+
+// keepPrivate makes all that this process writes 0640 and 0750 at the most, whatever umask it was started with: the
+// engine and its store make their files open to all.
+func keepPrivate() { syscall.Umask(syscall.Umask(0o077) | 0o027) }
 
 // startHost starts a host whose failures end the process. The error has its exit code.
 func startHost(s settings.Settings, log *slog.Logger, lines *host.LogWriter) (*host.Host, error) {

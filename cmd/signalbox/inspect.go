@@ -58,6 +58,8 @@ type directoryObject struct {
 	CreatedBy   string `json:"created_by"`
 	Created     string `json:"created"`
 	Started     bool   `json:"started"`
+	Incarnation string `json:"incarnation"`
+	Starts      uint64 `json:"starts"`
 	Machine     string `json:"machine,omitempty"`
 
 	Hosts     []memberObject    `json:"hosts"`
@@ -71,9 +73,10 @@ type directoryObject struct {
 
 // memberObject is a host that the cluster began with.
 type memberObject struct {
-	ID   uint64 `json:"id"`
-	Name string `json:"name"`
-	Raft string `json:"raft"`
+	ID          uint64 `json:"id"`
+	Name        string `json:"name"`
+	Raft        string `json:"raft"`
+	Incarnation string `json:"incarnation"`
 }
 
 // replicaObject is what the log has of a replica: which entries follow its newest snapshot. There are none where the
@@ -148,12 +151,12 @@ func newDirectoryObject(d *datadir.Directory) directoryObject {
 		Path: d.Path, InUse: d.InUse, HostID: uint64(id.HostID), HostName: id.HostName, Cluster: id.Cluster,
 		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
-		LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
+		Incarnation: id.Incarnation.String(), Starts: id.Starts, LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
 		Hosts: []memberObject{}, Replicas: []replicaObject{}, Snapshots: []snapshotObject{},
 		Nodes: []contentsObject{}, Problems: []inspectedObject{},
 	}
-	for _, h := range id.FirstHosts {
-		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft})
+	for _, h := range id.Founders {
+		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft, h.Incarnation.String()})
 	}
 	for _, s := range d.Snapshots {
 		newest, _ := d.Newest(s.Shard)
@@ -222,19 +225,23 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 	if !o.Started {
 		log = "none: no host has run on the directory"
 	}
+	host := fmt.Sprintf("%s (id %d)", o.HostName, o.HostID)
+	if o.Cluster == "" {
+		host, name, shards = o.HostName, "none: the host is not born yet", "none"
+	}
 	inUse := o.InUse
 	if inUse == "" {
 		inUse = "no"
 	}
 	fields := []cli.Field{
-		{Name: "path", Cell: o.Path}, {Name: "host", Cell: fmt.Sprintf("%s (id %d)", o.HostName, o.HostID)},
-		{Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
+		{Name: "path", Cell: o.Path}, {Name: "host", Cell: host},
+		{Name: "incarnation", Cell: o.Incarnation}, {Name: "starts", Cell: o.Starts}, {Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
 		{Name: "created", Cell: o.Created + " by version " + o.CreatedBy}, {Name: "machine", Cell: o.Machine},
 		{Name: "in use", Cell: inUse}, {Name: "log", Cell: log}, {Name: "snapshots", Cell: len(o.Snapshots)},
 	}
 	var hosts, replicas, snapshots, nodes, problems [][]any
 	for _, h := range o.Hosts {
-		hosts = append(hosts, []any{h.ID, h.Name, h.Raft})
+		hosts = append(hosts, []any{h.ID, h.Name, h.Raft, h.Incarnation})
 	}
 	for _, r := range o.Replicas {
 		entries := "none"
@@ -256,7 +263,7 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 	}
 	return errors.Join(
 		f.Fields(o, fields...),
-		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS"}, hosts),
+		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"}, hosts),
 		f.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER IT", "COMMITTED#"},
 			replicas),
 		f.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),

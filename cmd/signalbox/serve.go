@@ -39,8 +39,12 @@ Without any settings it serves clients of this machine, keeps its data in
 Started again on the same directory it goes on where it was.
 
 A cluster is made of hosts that are all given the same list of names and
-addresses, and a name each. They find each other and need no other step; which
-of them is started first does not matter.
+addresses, and a name each. It is born when all of them have been started, in any
+order; later a majority is enough. A single host that other machines can reach is
+made by signalbox init, once.
+
+A host that was wiped, or whose directory is an older copy, has forgotten what it
+confirmed. The others do not let it in, and it says what to type.
 
 Every setting can be said as a flag (--data-dir), as a variable of the
 environment (SIGNALBOX_DATA_DIR) and as a line of a YAML file (data-dir), which
@@ -176,7 +180,7 @@ func awaitReady(interrupted context.Context, h *host.Host, given *settings.Setti
 
 func logReady(h *host.Host, given *settings.Settings, log *slog.Logger, after time.Duration) {
 	raft, id := settings.Off, h.Identity()
-	if given.HasPeers() {
+	if given.ServesHosts() {
 		raft = given.RaftAdvertise
 	}
 	log.Info("the host is ready", "clients", given.ClientAdvertise, "raft", raft,

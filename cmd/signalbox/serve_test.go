@@ -138,16 +138,51 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	s.stop()
 }
 
-func TestAHostAloneOpensNoPortForOthers(t *testing.T) {
+func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	p := newPlace(t)
-	l, err := net.Listen("tcp", p.Raft) // the owner of the port does not matter to it
-	if err != nil {
+	p.Args = []string{"--raft-listen", p.Raft}
+	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other machines can reach this host",
+		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " + p.Dir +
+			" --name signalbox --raft-listen " + p.Raft})
+	made := []string{"init", "--data-dir", p.Dir, "--raft-listen", p.Raft, "--cluster", "prod", "--shards", "2"}
+	code, out, errs := command(nil, made...)
+	if code != cli.ExitDone || !strings.Contains(out, p.Dir+" is host signalbox of the new cluster prod-") {
+		t.Fatalf("%v: code %d\n%s%s", made, code, out, errs)
+	}
+	if code, _, errs := command(nil, made...); code != cli.ExitExists || !strings.Contains(errs,
+		p.Dir+" is host signalbox of cluster prod-") {
+		t.Errorf("again: code %d\n%s", code, errs)
+	}
+	p.Args = append(p.Args, "--cluster", "prod")
+	for range 2 {
+		s := p.serve(t)
+		s.awaitReady()
+		if status := s.status(); len(status.Shards) != 3 || !strings.HasPrefix(status.Cluster.ID, "prod-") {
+			t.Errorf("status %+v", status)
+		}
+		// Others may connect, now that an address was given for them.
+		c, err := net.Dial("tcp", p.Raft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		s.stop()
+	}
+	if err := os.RemoveAll(p.Dir); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	s := p.serve(t)
-	s.awaitReady()
-	s.stop()
+	p.refused(t, cli.ExitData, []string{"is empty, and other machines can reach this host"})
+}
+
+func TestInitIsForOneHost(t *testing.T) {
+	one := newCluster(t, "a", "b", "c")[0]
+	code, _, errs := command(nil, append([]string{"init", "--data-dir", one.Dir}, one.Args...)...)
+	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, and leave signalbox init out") {
+		t.Errorf("code %d\n%s", code, errs)
+	}
+	if _, err := identity.Read(one.Dir); err == nil {
+		t.Error("the directory has an identity")
+	}
 }
 
 func TestHostsShareASecret(t *testing.T) {
@@ -165,12 +200,14 @@ func TestHostsShareASecret(t *testing.T) {
 	places[0].refused(t, cli.ExitUsage, []string{"--raft-secret-file: ",
 		"has a secret of 9 bytes: it must have 16 to 4096; openssl rand -base64 32 makes one"})
 	write("  " + strings.Repeat("secret", 5) + "\n")
-	a, b := places[0].serve(t), places[1].serve(t)
-	a.awaitReady()
-	b.awaitReady()
+	a, b, c := places[0].serve(t), places[1].serve(t), places[2].serve(t)
+	for _, s := range []*hostProcess{a, b, c} {
+		s.awaitReady()
+	}
+	c.stop()
 	// One with another secret is no host of theirs, and they show it.
 	write(strings.Repeat("wrong", 5))
-	c := places[2].serve(t)
+	c = places[2].serve(t)
 	a.await("a refused handshake is counted", func() bool {
 		_, text := a.get("/metrics")
 		return strings.Contains(text, `signalbox_raft_refused_total{reason="handshake"}`) &&
@@ -198,9 +235,6 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 		"--shards", "3")
 	p.refused(t, cli.ExitData, []string{"it belongs to host signalbox, and this is host other: give --name signalbox"},
 		"--name", "other")
-	moved := *p.Place
-	moved.Raft = newPlace(t).Raft
-	(&place{&moved}).refused(t, cli.ExitData, []string{"it was made with the Raft address " + p.Raft})
 
 	if err := os.Rename(filepath.Join(p.Dir, identity.LogName), filepath.Join(p.Dir, "away")); err != nil {
 		t.Fatal(err)
@@ -222,7 +256,7 @@ func TestADirectoryThatDoesNotFitIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Dir, identity.FileName), []byte(`{"format": 99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 1"})
+	p.refused(t, cli.ExitData, []string{"it has format 99, this program knows formats up to 2"})
 }
 
 func TestASecondSignalStopsAtOnce(t *testing.T) {
@@ -339,7 +373,7 @@ func TestAHostAloneOfThreeIsNotReadyAndStopsAllTheSame(t *testing.T) {
 	s.await("it answers", func() bool { code, _ := s.get("/health/live"); return code == 200 })
 	s.await("it says what it lacks", func() bool {
 		code, text := s.get("/health/ready")
-		return code == 503 && strings.Contains(text, "not joined its cluster")
+		return code == 503 && strings.Contains(text, "it waits for b at ")
 	})
 	s.stop()
 }
@@ -348,10 +382,10 @@ func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 	places := newCluster(t, "a", "b")
 	hosts := []*hostProcess{places[0].serve(t), places[1].serve(t, "--shards", "2")}
 	for _, s := range hosts {
-		s.remarks("were all hosts given the same list of hosts, --cluster and --shards?")
-		if code, text := s.get("/health/ready"); code != 503 {
-			t.Errorf("%d %s", code, text)
-		}
+		s.await("it says how they differ", func() bool {
+			code, text := s.get("/health/ready")
+			return code == 503 && strings.Contains(text, "all hosts must be given the same --host, --cluster and --shards")
+		})
 	}
 	for _, s := range hosts {
 		s.stop()
@@ -379,8 +413,7 @@ func TestAHostServesWithoutAReaderOfItsErrors(t *testing.T) {
 		c.Env = append(os.Environ(), program().Env...)
 		return c
 	}
-	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--raft-listen", p.Raft, "--admin-listen",
-		p.Admin)
+	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin)
 	serve.Stderr = full
 	host := launch(t, serve)
 	host.awaitLine(1) // it is ready

@@ -88,6 +88,7 @@ func TestStatusKeepsItsNames(t *testing.T) {
 				ID: 2, Name: "b", Version: "v1.0.0", UptimeSeconds: 12.5, Started: time.Date(2026, 11, 20, 9, 0, 0, 0,
 					time.UTC),
 				ClientAddress: "b:7420", RaftAddress: "b:7421", AdminAddress: "b:7422", DataDir: "/data",
+				Incarnation: "b2000000000000000000000000000002", Starts: 3,
 			},
 			Cluster: ClusterStatus{ID: "prod-1", RoutingVersion: 1, Hosts: []HostRecord{
 				{ID: 1, Name: "a", RaftAddress: "a:7421"},

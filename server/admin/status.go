@@ -55,6 +55,9 @@ type HostStatus struct {
 	RaftAddress   string    `json:"raft_address"`
 	AdminAddress  string    `json:"admin_address,omitempty"`
 	DataDir       string    `json:"data_dir"`
+	// Incarnation is that of the data directory, and Starts how often the host was started on it.
+	Incarnation string `json:"incarnation,omitempty"`
+	Starts      uint64 `json:"starts"`
 }
 
 // ClusterStatus is what the host knows of its cluster.

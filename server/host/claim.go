@@ -24,7 +24,7 @@ func (h *Host) claim() (err error) {
 	}
 	h.warnReadable()
 	wrong.add(KindSettings, h.openTokens(), h.loadCertificates(), h.checkRaftCertificates(), h.readRaftSecret())
-	wrong.add(KindAddress, h.listenAdmin(), h.listenPlain(), h.listenTLS(), h.probeRaft())
+	wrong.add(KindAddress, h.listenAdmin(), h.listenPlain(), h.listenTLS(), h.listenRaft())
 	h.addresses.ClientAdvertise, h.addresses.AdminAdvertise = h.advertised()
 	return wrong.err()
 }
@@ -128,18 +128,16 @@ func (h *Host) listenTLS() error {
 	return aboutSetting("tls-listen", err)
 }
 
-// probeRaft checks that the log will be able to listen on its address.
-func (h *Host) probeRaft() error {
-	if !h.settings.HasPeers() {
+func (h *Host) listenRaft() (err error) {
+	if !h.settings.ServesHosts() {
 		return nil
 	}
-	l, err := net.Listen("tcp", h.settings.RaftListen)
+	h.raftListener, err = net.Listen("tcp", h.settings.RaftListen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: another process listens there; stop it or choose another port", err)
 	}
 	if err == nil {
-		h.addresses.Raft = l.Addr().String()
-		err = l.Close()
+		h.addresses.Raft = h.raftListener.Addr().String()
 	}
 	return aboutSetting("raft-listen", err)
 }

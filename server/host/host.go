@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,11 +14,13 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
@@ -57,17 +59,25 @@ type Host struct {
 	stats        transport.Stats
 	listeners    []transport.Listener
 	addresses    Addresses
-	identity     identity.Identity
+	raftListener net.Listener // nil: the host listens for no others
 	disk         *diskguard.Guard
+	start        hosts.Start
+	seen         *identity.Peers                         // of other hosts
+	known        atomic.Pointer[[]rafttransport.Host]    // the hosts of the cluster, as far as it is born
+	unborn       atomic.Pointer[birth.Runner]            // nil: the host was in a cluster when it was started
+	peers        atomic.Pointer[rafttransport.Transport] // nil: no other hosts are reached
+	identity     identity.Identity
 	logSyncs     *server.SyncTimes
 	logSnapshots *server.SnapshotTransfers
 	raftSecret   []byte // nil: there is none
 	raftRefused  [rafttransport.Refusals]atomic.Uint64
-	peers        *rafttransport.Transport // nil: there are no other hosts
 	raft         *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
 	core atomic.Pointer[server.Host]
 
+	ctx      context.Context // ends when the host is closed
+	cancel   context.CancelFunc
+	arriving sync.WaitGroup // what Start has left to be done
 	stopping atomic.Bool
 	closed   sync.Once
 
@@ -77,13 +87,15 @@ type Host struct {
 	done    chan struct{}  // closed when the host cannot go on
 }
 
-// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready. Where it
-// fails, it returns an *Error and leaves nothing behind but a directory, which another Start accepts.
+// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready, or, where
+// the host is to be born with others, when it looks for them. Where it fails, it returns an *Error and leaves nothing
+// behind but a directory, which another Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
 		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}),
 		logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers),
 	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -108,15 +120,38 @@ func Start(o Options) (_ *Host, err error) {
 	if err := h.openPeers(); err != nil {
 		return nil, err
 	}
+	if h.unborn.Load() == nil {
+		if err := h.arrive(); err != nil {
+			return nil, err
+		}
+		return h, nil
+	}
+	h.arriving.Go(func() {
+		err := h.beBorn()
+		if err == nil {
+			err = h.arrive()
+		}
+		if err != nil && h.ctx.Err() == nil {
+			h.halt(err)
+		}
+	})
+	return h, nil
+}
+
+// arrive makes the host take part in the cluster that it is in.
+func (h *Host) arrive() error {
+	if err := h.askPeers(); err != nil {
+		return err
+	}
 	if err := h.openLog(); err != nil {
-		return nil, err
+		return err
 	}
 	core, err := server.Open(h.coreConfig())
 	if err != nil {
-		return nil, &Error{KindOther, err}
+		return &Error{KindOther, err}
 	}
 	h.core.Store(core)
-	return h, nil
+	return nil
 }
 
 // Opened implements transport.Handler. The listeners are opened before the server is, so that an address that is taken
@@ -133,34 +168,13 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 // reserveName is the file in the data directory that holds room on its disk.
 const reserveName = "reserve"
 
-// identify makes sure that the directory belongs to this host, and watches its disk.
-func (h *Host) identify() (err error) {
-	s := &h.settings
-	hosts := make([]identity.Host, 0, len(s.Hosts))
-	for i, first := range s.Hosts {
-		hosts = append(hosts, identity.Host{ID: shard.HostID(i + 1), Name: first.Name, Raft: first.Raft})
-	}
-	h.identity, err = h.directory.LoadOrCreate(identity.Expected{
-		HostName: s.Name, HostID: s.HostID(), Hosts: hosts, ClusterName: s.Cluster,
-		Shards: s.Shards, ShardsOtherwise: settings.DefaultShards, Version: h.options.Version,
-	})
-	if err != nil {
-		return err
-	}
-	h.disk = diskguard.Start(diskguard.Config{
-		Volume: diskguard.Directory(s.DataDir), Low: uint64(s.MinFreeDisk), Log: h.log,
-		Reserve: filepath.Join(s.DataDir, reserveName),
-	})
-	return nil
-}
-
 func (h *Host) openLog() (err error) {
 	s := &h.settings
 	// Both must outlast an election, which a long tick makes long.
 	timeout := max(raftlog.DefaultProposalTimeout, 4*raftlog.DefaultElectionTicks*s.RaftTick)
 	config := raftlog.Config{
-		Host: h.identity.HostID, Incarnation: h.incarnationOf(h.identity.HostID), DataDir: h.directory.LogPath(),
-		Founders: h.founders(), Deployment: h.identity.Deployment(), Transport: h.peers,
+		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
+		Founders: founders(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
 		Used: h.identity.Started, Damaged: h.halt,
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
@@ -193,7 +207,7 @@ func (h *Host) coreConfig() server.Config {
 	s := &h.settings
 	c := server.Config{
 		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
-		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: s.RaftAdvertise,
+		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: cmp.Or(s.RaftAdvertise, settings.Off),
 		AdminAddress: h.addresses.AdminAdvertise, Version: h.options.Version,
 		Hosts: h.identity.HostIDs(), Shards: h.identity.Shards,
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
@@ -212,8 +226,14 @@ func (h *Host) coreConfig() server.Config {
 	return c
 }
 
-// Identity is whose the data directory is: the id of the cluster, the number of its shards, and the host's own id.
-func (h *Host) Identity() identity.Identity { return h.identity }
+// Identity is whose the data directory is: the id of the cluster, the number of its shards, and the host's own id. A
+// host that is to be born with others has neither before it is.
+func (h *Host) Identity() identity.Identity {
+	if h.directory == nil {
+		return identity.Identity{}
+	}
+	return h.directory.Identity()
+}
 
 // Addresses are those that the host listens on, and those that it advertises. One that is not wanted is empty.
 type Addresses struct {

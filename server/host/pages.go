@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,12 +24,14 @@ var (
 
 // Checks implements admin.Host.
 func (h *Host) Checks() []admin.Check {
-	core := h.core.Load()
+	core, unborn := h.core.Load(), h.unborn.Load()
 	running := h.Err()
 	switch {
 	case running != nil:
 	case h.stopping.Load():
 		running = errStopping
+	case core == nil && unborn != nil:
+		running = errors.New(unborn.Awaited())
 	case core == nil:
 		running = errStarting
 	}
@@ -94,23 +97,23 @@ func writeCertificate(w io.Writer, use string, end time.Time) {
 
 // Status implements admin.Host.
 func (h *Host) Status() admin.Status {
-	s := &h.settings
+	s, id := &h.settings, h.Identity()
 	status := admin.Status{
 		Host: admin.HostStatus{
-			ID: uint64(s.HostID()), Name: s.Name, Version: h.options.Version,
+			ID: uint64(cmp.Or(id.HostID, s.HostID())), Name: s.Name, Version: h.options.Version,
 			UptimeSeconds: time.Since(h.began).Seconds(), Started: h.began.UTC(),
 			ClientAddress: s.ClientAdvertise, RaftAddress: s.RaftAdvertise, AdminAddress: s.AdminAdvertise(),
-			DataDir: s.DataDir,
+			DataDir: s.DataDir, Starts: id.Starts,
 		},
 		Connections: admin.Connections{
 			Open: h.stats.Open.Load(), Accepted: h.stats.Accepted.Load(),
 			Refused: h.stats.Refused.Load(), FailedHandshakes: h.stats.FailedHandshakes.Load(),
 		},
 	}
-	for i, first := range s.Hosts {
-		status.Cluster.Hosts = append(status.Cluster.Hosts,
-			admin.HostRecord{ID: uint64(i + 1), Name: first.Name, RaftAddress: first.Raft})
+	if id.Starts > 0 {
+		status.Host.Incarnation = id.Incarnation.String()
 	}
+	status.Cluster.Hosts = h.records()
 	if core := h.core.Load(); core != nil {
 		status.Cluster.ID = h.identity.Cluster
 		status.Host.ClientAddress, status.Host.AdminAddress = h.addresses.ClientAdvertise, h.addresses.AdminAdvertise
@@ -122,6 +125,20 @@ func (h *Host) Status() admin.Status {
 		h.addShards(&status, core.Status())
 	}
 	return status
+}
+
+// records are the hosts of the cluster, or those with which this one waits to be born.
+func (h *Host) records() (all []admin.HostRecord) {
+	if members := h.known.Load(); members != nil && len(*members) > 0 {
+		for _, m := range *members {
+			all = append(all, admin.HostRecord{ID: uint64(m.ID), Name: m.Name, RaftAddress: m.Address})
+		}
+		return all
+	}
+	for i, first := range h.settings.Hosts {
+		all = append(all, admin.HostRecord{ID: uint64(i + 1), Name: first.Name, RaftAddress: first.Raft})
+	}
+	return all
 }
 
 // addShards adds what the log and the server know of each shard, and what the cluster knows of its hosts.

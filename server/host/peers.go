@@ -1,81 +1,236 @@
 package host
 
 import (
-	"crypto/sha256"
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// openPeers listens for other hosts, where there are any.
-func (h *Host) openPeers() error {
-	s := &h.settings
-	if !s.HasPeers() {
+const (
+	// askWithin is how long a host that starts waits for others to say that it must not.
+	askWithin = time.Second
+	// startRequest is what it asks them. The answer does not matter: the handshake refuses what must not start.
+	startRequest = `{"start":{}}`
+)
+
+// errUnknownCall is the answer to a call that this version does not know.
+var errUnknownCall = errors.New("this host does not know what it is asked")
+
+// openPeers opens the connections between hosts, where other hosts may connect or there are any.
+func (h *Host) openPeers() (err error) {
+	s, members := &h.settings, h.members()
+	h.known.Store(&members)
+	if h.raftListener == nil && len(h.identity.Founders) > 1 {
+		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, which must "+
+			"reach it: give the address that it is to listen on for them", s.Name))}
+	}
+	if h.raftListener == nil {
 		return nil
 	}
 	config := rafttransport.Config{
-		Identity: rafttransport.Identity{
-			Host: h.identity.HostID, Incarnation: h.incarnationOf(h.identity.HostID),
-			Deployment: h.identity.Deployment(),
-		},
-		Secret: h.raftSecret, Logger: newEngineLog(h.log),
+		Identity: h.asPeer(), Hosts: members, Secret: h.raftSecret, Listener: h.raftListener,
+		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, Logger: newEngineLog(h.log),
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 	}
-	for _, first := range h.identity.FirstHosts {
-		config.Hosts = append(config.Hosts, rafttransport.Host{
-			ID: first.ID, Name: first.Name, Incarnation: h.incarnationOf(first.ID), Address: first.Raft,
-		})
-	}
-	var err error
 	if s.RaftTLSCert != "" {
 		files := rafttransport.TLS{CAFile: s.RaftTLSCA, CertFile: s.RaftTLSCert, KeyFile: s.RaftTLSKey}
 		if config.TLS, err = files.Load(); err != nil {
 			return &Error{KindSettings, aboutSetting("raft-tls-cert", err)}
 		}
 	}
-	if config.Listener, err = net.Listen("tcp", s.RaftListen); err != nil {
-		return &Error{logKind(err), aboutSetting("raft-listen", err)}
+	if !h.identity.Born() {
+		candidate := birth.NewCandidate(plan(s), s.Name, h.directory)
+		h.unborn.Store(birth.NewRunner(candidate, birth.Codec{Secret: h.raftSecret}, h.callUnnamed))
 	}
-	h.peers = rafttransport.Open(config)
+	h.peers.Store(rafttransport.Open(config))
 	return nil
 }
 
-// incarnationOf is that of a host that the cluster began with.
-func (h *Host) incarnationOf(id shard.HostID) (i hosts.Incarnation) {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", h.identity.Cluster, id))
-	copy(i[:], sum[:])
-	return i
+// asPeer is who the host is to others. It has no id before it is born.
+func (h *Host) asPeer() rafttransport.Identity {
+	peer := rafttransport.Identity{
+		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, Start: h.start,
+		Generation: rafttransport.Generation(h.identity.Generation),
+	}
+	if h.identity.Born() {
+		peer.Deployment = h.identity.Deployment()
+	}
+	return peer
+}
+
+// members are the hosts of the cluster. Where the settings have an address for one, it is there now.
+func (h *Host) members() []rafttransport.Host {
+	var all []rafttransport.Host
+	for _, f := range h.identity.Founders {
+		at := f.Raft
+		for _, listed := range h.settings.Hosts {
+			if listed.Name == f.Name && listed.Raft != "" {
+				at = listed.Raft
+			}
+		}
+		all = append(all, rafttransport.Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Address: at})
+	}
+	return all
 }
 
 // founders are the hosts that the cluster began with.
-func (h *Host) founders() map[shard.HostID]hosts.Incarnation {
-	founders := make(map[shard.HostID]hosts.Incarnation)
-	for _, first := range h.identity.FirstHosts {
-		founders[first.ID] = h.incarnationOf(first.ID)
+func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
+	all := make(map[shard.HostID]hosts.Incarnation)
+	for _, f := range id.Founders {
+		all[f.ID] = f.Incarnation
 	}
-	return founders
+	return all
+}
+
+// beBorn waits until the host is born with the others of its list, and makes it known to them by its id.
+func (h *Host) beBorn() error {
+	if err := h.unborn.Load().Run(h.ctx); err != nil {
+		return err
+	}
+	h.identity = h.directory.Identity()
+	members := h.members()
+	h.known.Store(&members)
+	peers := h.peers.Load()
+	peers.Identify(h.asPeer())
+	peers.SetHosts(members)
+	h.log.Info("the cluster is born", "cluster", h.identity.Cluster, "hosts", len(members),
+		"incarnation", h.identity.Incarnation.String())
+	return nil
+}
+
+// callUnnamed asks whoever listens at an address.
+func (h *Host) callUnnamed(ctx context.Context, address string, request []byte) ([]byte, error) {
+	peers := h.peers.Load()
+	if peers == nil {
+		return nil, errStarting
+	}
+	return peers.CallUnnamed(ctx, address, func(rafttransport.Peer) ([]byte, error) { return request, nil })
+}
+
+// answer answers the calls of other hosts.
+func (h *Host) answer(_ context.Context, _ rafttransport.Peer, request []byte) ([]byte, error) {
+	unborn := h.unborn.Load()
+	switch {
+	case string(request) == startRequest:
+		return []byte(startRequest), nil
+	case !birth.IsAsk(request):
+		return nil, errUnknownCall
+	case unborn != nil:
+		return unborn.Answer(request)
+	}
+	codec := birth.Codec{Secret: h.raftSecret}
+	ask, err := codec.DecodeAsk(request)
+	if err != nil {
+		return nil, err
+	}
+	return codec.EncodeAnswer(ask.Nonce, birth.Settled(&h.identity))
+}
+
+// admit returns why a named host is no peer. A start that it lets in is on the disk.
+func (h *Host) admit(peer rafttransport.Peer) error {
+	members := *h.known.Load()
+	i := slices.IndexFunc(members, func(m rafttransport.Host) bool { return m.ID == peer.Host })
+	if i < 0 {
+		return &rafttransport.Refused{Code: rafttransport.CodeNotNow,
+			Text: fmt.Sprintf("host %d is not on record here", peer.Host)}
+	}
+	member := &members[i]
+	if member.Incarnation != peer.Incarnation {
+		return &rafttransport.Refused{Code: rafttransport.CodeOtherIncarnation, Text: fmt.Sprintf("host %s had the "+
+			"incarnation %s, and this is %s, another data directory. %s", member.Name, member.Incarnation,
+			peer.Incarnation, h.replaceAdvice(member.Name))}
+	}
+	err := h.seen.See(peer.Incarnation, peer.Start)
+	if errors.Is(err, identity.ErrCopy) {
+		return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of host %s "+
+			"is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, err,
+			h.replaceAdvice(member.Name))}
+	}
+	return err
+}
+
+// replaceAdvice says what to type on a machine whose host has lost what it confirmed.
+func (h *Host) replaceAdvice(name string) string {
+	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve --join "+
+		"%s --name %s --replace %s, with its other settings and without --host", h.settings.RaftAdvertise, name, name)
+}
+
+// turnedAway is called when another host refuses this one. One that must never take part again cannot go on.
+func (h *Host) turnedAway(r *rafttransport.Refused) {
+	if isFinal(r) {
+		h.halt(r)
+	}
+}
+
+// isFinal reports whether a refusal is about what this host is, and not about where the other one was looked for.
+func isFinal(r *rafttransport.Refused) bool {
+	switch r.Code {
+	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled:
+		return r.By != 0
+	}
+	return false
+}
+
+// askPeers asks the other hosts whether they know of anything for which this one must not start. Those that do not
+// answer in time do not count: they may need this one to be ready.
+func (h *Host) askPeers() error {
+	peers := h.peers.Load()
+	if peers == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, askWithin)
+	defer cancel()
+	var asked sync.WaitGroup
+	refusals := make(chan error, len(*h.known.Load()))
+	for _, m := range *h.known.Load() {
+		if m.ID == h.identity.HostID {
+			continue
+		}
+		asked.Go(func() {
+			_, err := peers.Call(ctx, m.ID, []byte(startRequest))
+			if r, ok := errors.AsType[*rafttransport.Refused](err); ok && isFinal(r) {
+				refusals <- r
+			}
+		})
+	}
+	asked.Wait()
+	select {
+	case err := <-refusals:
+		return &Error{KindData, err}
+	default:
+		return h.Err() // it was turned away meanwhile
+	}
 }
 
 // raftCertificateExpires returns when the certificate expires that this host shows to others, the zero time where it
 // shows none.
 func (h *Host) raftCertificateExpires() time.Time {
-	if h.peers == nil {
-		return time.Time{}
+	if peers := h.peers.Load(); peers != nil {
+		return peers.CertificateExpires()
 	}
-	return h.peers.CertificateExpires()
+	return time.Time{}
 }
 
 // closePeers ends all connections to other hosts.
 func (h *Host) closePeers() {
-	if h.peers == nil {
+	peers := h.peers.Load()
+	if peers == nil && h.raftListener != nil {
+		h.raftListener.Close()
+	}
+	if peers == nil {
 		return
 	}
-	if err := h.peers.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := peers.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		h.log.Warn("closing the connections to other hosts", "error", err)
 	}
 }

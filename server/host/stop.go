@@ -55,6 +55,8 @@ func (h *Host) Close() {
 }
 
 func (h *Host) close() {
+	h.cancel()
+	h.arriving.Wait()
 	h.closeListeners()
 	// Its pages read what is taken down from here on.
 	if h.admin != nil {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// compare returns every way in which a directory differs from what the settings expect.
+// compare returns every way in which a directory differs from what the settings expect. What is fixed at the birth of
+// the cluster only counts after it.
 func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
@@ -15,24 +16,8 @@ func compare(dir string, found *Identity, want *Expected) error {
 			"give --name %s, or another --data-dir for this host",
 			found.HostName, want.HostName, found.HostName)
 	}
-	if found.ClusterName != want.ClusterName {
-		if found.ClusterName == "" {
-			differ("its cluster was made without a name, and --cluster is %s: "+
-				"leave --cluster out, or give another --data-dir for another cluster",
-				want.ClusterName)
-		} else {
-			differ("its cluster was made with the name %s, and --cluster is %q: "+
-				"give --cluster %s, or another --data-dir for another cluster",
-				found.ClusterName, want.ClusterName, found.ClusterName)
-		}
-	}
-	if want.Shards != 0 && want.Shards != found.Shards {
-		differ("its cluster was made with %d shards, and --shards is %d: "+
-			"give --shards %d or leave it out; the number is fixed for the life of a cluster",
-			found.Shards, want.Shards, found.Shards)
-	}
-	if !slices.Equal(found.FirstHosts, want.Hosts) {
-		differ("%s", compareHosts(found, want))
+	if found.Born() {
+		compareBirth(&found.Birth, want, differ)
 	}
 	if len(differences) == 0 {
 		return nil
@@ -40,31 +25,50 @@ func compare(dir string, found *Identity, want *Expected) error {
 	return fmt.Errorf("identity: %s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
-// compareHosts returns how the lists of hosts differ.
-func compareHosts(found *Identity, want *Expected) string {
-	const fixed = "the list is part of the replicated log and is not changed by the settings"
-	if len(found.FirstHosts) == 1 && len(want.Hosts) == 1 && found.HostName == want.HostName {
-		was := found.FirstHosts[0].Raft
-		return fmt.Sprintf("it was made with the Raft address %s, and that is %s now: "+
-			"give --raft-advertise %s, or --raft-listen %s where it is the same; the address is part of the "+
-			"replicated log",
-			was, want.Hosts[0].Raft, was, was)
+// compareBirth compares what was fixed at the birth of the cluster.
+func compareBirth(found *Birth, want *Expected, differ func(format string, args ...any)) {
+	switch {
+	case found.ClusterName == want.ClusterName:
+	case found.ClusterName == "":
+		differ("its cluster was made without a name, and --cluster is %s: "+
+			"leave --cluster out, or give another --data-dir for another cluster",
+			want.ClusterName)
+	default:
+		differ("its cluster was made with the name %s, and --cluster is %q: "+
+			"give --cluster %s, or another --data-dir for another cluster",
+			found.ClusterName, want.ClusterName, found.ClusterName)
 	}
+	if want.Shards != 0 && want.Shards != found.Shards {
+		differ("its cluster was made with %d shards, and --shards is %d: "+
+			"give --shards %d or leave it out; the number is fixed for the life of a cluster",
+			found.Shards, want.Shards, found.Shards)
+	}
+	if names := founderNames(found); len(want.Hosts) > 0 && !slices.Equal(names, want.Hosts) {
+		differ("%s", compareHosts(names, want.Hosts)+"; the list says with whom a cluster is born, and counts for "+
+			"nothing later: give it back as it was, SIGNALBOX_HOSTS="+formatHosts(found.Founders)+", or leave it out")
+	}
+}
+
+func founderNames(b *Birth) []string {
+	names := make([]string, 0, len(b.Founders))
+	for _, f := range b.Founders {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// compareHosts returns how the list of hosts differs from the founders.
+func compareHosts(founders, listed []string) string {
 	var changes []string
-	for _, h := range found.FirstHosts {
-		i := slices.IndexFunc(want.Hosts, func(w Host) bool { return w.Name == h.Name })
-		switch {
-		case i < 0:
-			changes = append(changes, h.Name+" is missing")
-		case want.Hosts[i].Raft != h.Raft:
-			changes = append(changes, fmt.Sprintf("%s was at %s and is at %s", h.Name, h.Raft, want.Hosts[i].Raft))
+	for _, name := range founders {
+		if !slices.Contains(listed, name) {
+			changes = append(changes, name+" is missing")
 		}
 	}
-	for _, w := range want.Hosts {
-		if !slices.ContainsFunc(found.FirstHosts, func(h Host) bool { return h.Name == w.Name }) {
-			changes = append(changes, w.Name+" is new")
+	for _, name := range listed {
+		if !slices.Contains(founders, name) {
+			changes = append(changes, name+" is new")
 		}
 	}
-	return fmt.Sprintf("its cluster was made of other hosts (%s): give the list back as it was, SIGNALBOX_HOSTS=%s; %s",
-		strings.Join(changes, ", "), formatHosts(found.FirstHosts), fixed)
+	return fmt.Sprintf("its cluster was born with other hosts (%s)", strings.Join(changes, ", "))
 }

@@ -1,15 +1,17 @@
 package identity
 
 import (
-	"cmp"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // Why a data directory is refused. Every error that this package returns for that reason wraps one of
@@ -23,6 +25,8 @@ var (
 	ErrDamaged = errors.New("the identity of the data directory is damaged")
 	// ErrNewer: a newer version has written the directory.
 	ErrNewer = errors.New("the data directory is of a newer version")
+	// ErrEarlier: an earlier version has written the directory.
+	ErrEarlier = errors.New("the data directory is of an earlier build")
 	// ErrMismatch: the directory is of another host, of another cluster, or of one made otherwise.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
 	// ErrLogLost: the log that the host had is gone.
@@ -31,24 +35,25 @@ var (
 	ErrNone = errors.New("the data directory has no identity")
 )
 
-// Directory is a data directory that this process has claimed. It is used by one goroutine.
+// Directory is a data directory that this process has claimed. Its methods may be called by many goroutines at once.
 type Directory struct {
 	path string
 	lock *lock
-	id   Identity
+
+	mu sync.Mutex
+	id Identity // guarded by mu, as is the file
 }
 
-// Expected is the identity that the settings ask for. HostName, Hosts and Version are never empty.
+// Expected is what the settings say of a host. HostName and Version are never empty.
 type Expected struct {
 	HostName string
-	HostID   shard.HostID
-	// Hosts are the first hosts, by id.
-	Hosts []Host
+	// Hosts are the names of the hosts that the cluster was to begin with, in their order; none where the settings have
+	// no list.
+	Hosts []string
 	// ClusterName may be empty.
 	ClusterName string
-	// Shards is the number of data shards; zero for the one that the directory has, and ShardsOtherwise
-	// in a new one.
-	Shards, ShardsOtherwise int
+	// Shards is the number of data shards; zero for the one that the directory has.
+	Shards int
 	// Version is that of this program.
 	Version string
 }
@@ -84,13 +89,16 @@ func (d *Directory) Release() { d.lock.release() }
 // LogPath is where the log of the directory is.
 func (d *Directory) LogPath() string { return filepath.Join(d.path, LogName) }
 
-// LoadOrCreate returns the identity of the directory, which must be as expected. A new directory gets
-// the expected one.
-func (d *Directory) LoadOrCreate(want Expected) (Identity, error) {
+// Identity is what was loaded or written last.
+func (d *Directory) Identity() Identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.id
+}
+
+// Load returns the identity of the directory, which must be as expected. It is ErrNone where it has none yet.
+func (d *Directory) Load(want Expected) (Identity, error) {
 	found, err := Read(d.path)
-	if errors.Is(err, ErrNone) {
-		return d.create(want)
-	}
 	if err != nil {
 		return Identity{}, err
 	}
@@ -100,39 +108,116 @@ func (d *Directory) LoadOrCreate(want Expected) (Identity, error) {
 	if found.Started && !d.hasLog() {
 		return Identity{}, d.logLost(&found)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.id = found
 	return found, nil
 }
 
-func (d *Directory) create(want Expected) (Identity, error) {
-	shards := cmp.Or(want.Shards, want.ShardsOtherwise)
-	id := Identity{
-		Cluster: clusterID(want.ClusterName, want.Hosts, shards), ClusterName: want.ClusterName,
-		HostID: want.HostID, HostName: want.HostName, Shards: shards,
-		FirstHosts: want.Hosts, CreatedBy: want.Version, Created: time.Now().UTC().Truncate(time.Second),
-	}
-	if err := id.check(); err != nil {
-		return Identity{}, fmt.Errorf("identity: make one for %s: %w", d.path, err)
-	}
-	if err := write(d.path, &id); err != nil {
-		return Identity{}, fmt.Errorf("identity: write that of %s: %w", d.path, err)
-	}
-	d.id = id
-	return id, nil
+// Make gives a directory without identity one of its own: a name and an incarnation, and no cluster.
+func (d *Directory) Make(want Expected) error {
+	return d.change(func(id *Identity) error {
+		*id = Identity{
+			HostName: want.HostName, Incarnation: drawIncarnation(), CreatedBy: want.Version,
+			Created: time.Now().UTC().Truncate(time.Second),
+		}
+		return nil
+	})
 }
 
-// Started notes that the log has been opened: from now on the directory is refused without it.
-func (d *Directory) Started() error {
-	if d.id.Started {
+// Begin begins a start: from when it returns its number is in the directory, and no other start will have it.
+func (d *Directory) Begin() (start hosts.Start, err error) {
+	err = d.change(func(id *Identity) error {
+		id.Starts++
+		start = hosts.Start{Number: id.Starts, Draw: drawNumber()}
 		return nil
+	})
+	return start, err
+}
+
+// Promise writes down that this host, which is in no cluster, will be born with that decider or not at all.
+func (d *Directory) Promise(decider hosts.Incarnation) error {
+	return d.change(func(id *Identity) error {
+		id.Promise = decider
+		return nil
+	})
+}
+
+// Redraw makes another host of one that is in no cluster: what its incarnation has promised binds it no more, and no
+// cluster that counts on that incarnation will ever have it.
+func (d *Directory) Redraw() error {
+	return d.change(func(id *Identity) error {
+		if id.Born() {
+			return errors.New("it is in a cluster")
+		}
+		id.Incarnation, id.Promise = drawIncarnation(), hosts.Incarnation{}
+		return nil
+	})
+}
+
+// Bear puts the host into the cluster that is born, as the founder with its name and its incarnation.
+func (d *Directory) Bear(birth Birth) error {
+	return d.change(func(id *Identity) error {
+		self := birth.Founder(id.HostName)
+		if id.Born() || self == nil || self.Incarnation != id.Incarnation {
+			return errors.New("it is no place for a host of cluster " + birth.Cluster)
+		}
+		id.HostID, id.Birth = self.ID, birth
+		return nil
+	})
+}
+
+// BearAlone makes a cluster of this host, which is in none. What it may have promised to others does not bind it, as
+// it is another incarnation then.
+func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
+	if d.Identity().Promise != (hosts.Incarnation{}) {
+		if err := d.Redraw(); err != nil {
+			return err
+		}
 	}
+	id := d.Identity()
+	return d.Bear(NewBirth(cluster, shards, []Founder{{1, id.HostName, id.Incarnation, raft}}))
+}
+
+// change replaces the identity by what becomes of it.
+func (d *Directory) change(to func(*Identity) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	id := d.id
-	id.Started = true
-	if err := write(d.path, &id); err != nil {
+	err := to(&id)
+	if err == nil {
+		err = id.check()
+	}
+	if err == nil {
+		err = writeRecord(d.path, FileName, &id)
+	}
+	if err != nil {
 		return fmt.Errorf("identity: write that of %s: %w", d.path, err)
 	}
 	d.id = id
 	return nil
+}
+
+func drawIncarnation() (i hosts.Incarnation) {
+	_, _ = rand.Read(i[:]) // never fails
+	return i
+}
+
+func drawNumber() uint64 {
+	var drawn [8]byte
+	_, _ = rand.Read(drawn[:]) // never fails
+	return binary.LittleEndian.Uint64(drawn[:])
+}
+
+// Started notes that the log has been opened: from now on the directory is refused without it.
+func (d *Directory) Started() error {
+	if id := d.Identity(); id.Started {
+		return nil
+	}
+	return d.change(func(id *Identity) error {
+		id.Started = true
+		return nil
+	})
 }
 
 // hasLog reports whether there is anything in the log's directory.
@@ -142,7 +227,7 @@ func (d *Directory) hasLog() bool {
 }
 
 func (d *Directory) logLost(id *Identity) error {
-	if len(id.FirstHosts) == 1 {
+	if len(id.Founders) == 1 {
 		return fmt.Errorf("identity: %w: %s was there and is not any more; put it back from a backup, "+
 			"or move %s away to begin with nothing", ErrLogLost, d.LogPath(), d.path)
 	}
@@ -181,7 +266,7 @@ func refuseForeign(path string) error {
 		switch e.Name() {
 		case FileName:
 			return nil
-		case lockName, temporaryName, "lost+found":
+		case lockName, FileName + temporarySuffix, "lost+found":
 			// A first start that did not get far, and the top of a file system.
 		default:
 			stranger = e.Name()

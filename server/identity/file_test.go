@@ -2,11 +2,14 @@ package identity
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 func written(t *testing.T) (dir string, id Identity, text []byte) {
@@ -42,7 +45,7 @@ func TestACrashWhileTheFirstIdentityIsWritten(t *testing.T) {
 	_, _, text := written(t)
 	for n := 0; n <= len(text); n += 23 {
 		dir := t.TempDir()
-		put(t, dir, temporaryName, text[:n])
+		put(t, dir, FileName+temporarySuffix, text[:n])
 		if id := mustLoad(t, dir, alone()); id.HostName != "signalbox" {
 			t.Fatalf("after %d bytes: %+v", n, id)
 		}
@@ -52,7 +55,7 @@ func TestACrashWhileTheFirstIdentityIsWritten(t *testing.T) {
 func TestACrashWhileAnotherIdentityIsWritten(t *testing.T) {
 	dir, id, text := written(t)
 	for n := range len(text) + 1 {
-		put(t, dir, temporaryName, text[:n])
+		put(t, dir, FileName+temporarySuffix, text[:n])
 		if got := mustLoad(t, dir, three()); !reflect.DeepEqual(got, id) {
 			t.Fatalf("after %d bytes: %+v", n, got)
 		}
@@ -96,26 +99,48 @@ func TestNoFlippedBitIsTakenForAnotherIdentity(t *testing.T) {
 	}
 }
 
-func TestANewerFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
-	dir := t.TempDir()
-	put(t, dir, FileName, []byte(`{"format": 2, "identity": ["something", "else"]}`))
-	_, err := load(t, dir, three())
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(),
-		"it has format 2, this program knows formats up to 1; use the version that wrote it") {
-		t.Errorf("got %v", err)
+func TestAnotherFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
+	for format, c := range map[int]struct {
+		err error
+		say string
+	}{
+		3: {ErrNewer, "it has format 3, this program knows formats up to 2; use the version that wrote it"},
+		1: {ErrEarlier, "it has format 1, this version has format 2, and there is no converter; nothing in it was changed"},
+	} {
+		dir := t.TempDir()
+		text := fmt.Sprintf(`{"format": %d, "identity": ["something", "else"]}`, format)
+		put(t, dir, FileName, []byte(text))
+		if _, err := load(t, dir, three()); !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("format %d: %v", format, err)
+		}
+		if after, err := os.ReadFile(filepath.Join(dir, FileName)); err != nil || string(after) != text {
+			t.Errorf("format %d: it is %s now, %v", format, after, err)
+		}
 	}
 }
 
 func TestWhatIsNoIdentity(t *testing.T) {
 	dir := t.TempDir()
-	good := Identity{Cluster: "c", HostID: 1, HostName: "a", Shards: 1, FirstHosts: hosts("a=x:1")}
+	good := Identity{HostID: 1, HostName: "a", Incarnation: hosts.Incarnation{1}, Starts: 1,
+		Birth: NewBirth("", 1, []Founder{{ID: 1, Name: "a", Incarnation: hosts.Incarnation{1}}})}
+	if err := good.check(); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*Identity){
-		"no cluster":        func(i *Identity) { i.Cluster = "" },
-		"no host":           func(i *Identity) { i.HostID = 0 },
-		"no name":           func(i *Identity) { i.HostName = "" },
-		"no shards":         func(i *Identity) { i.Shards = 0 },
-		"not in the list":   func(i *Identity) { i.HostName = "b" },
-		"another in a list": func(i *Identity) { i.HostID = 2 },
+		"no cluster":          func(i *Identity) { i.Birth = Birth{} },
+		"no host":             func(i *Identity) { i.HostID = 0 },
+		"no name":             func(i *Identity) { i.HostName = "" },
+		"no incarnation":      func(i *Identity) { i.Incarnation = hosts.Incarnation{} },
+		"no shards":           func(i *Identity) { i.Birth = NewBirth("", 0, i.Founders) },
+		"another name":        func(i *Identity) { i.HostName = "b" },
+		"another id":          func(i *Identity) { i.HostID = 2 },
+		"another incarnation": func(i *Identity) { i.Incarnation[0] = 2 },
+		"another cluster":     func(i *Identity) { i.Cluster = "other" },
+		"other shards":        func(i *Identity) { i.Shards = 2 },
+		"started and unborn":  func(i *Identity) { i.HostID, i.Birth, i.Started = 0, Birth{}, true },
+		"ids with a gap": func(i *Identity) {
+			i.Birth = NewBirth("", 1, append(i.Founders, Founder{ID: 3, Name: "c", Incarnation: hosts.Incarnation{3}}))
+		},
 	} {
 		bad := good
 		change(&bad)
@@ -128,7 +153,7 @@ func TestWhatIsNoIdentity(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":1}`, `{"format":1,"identity":null}`, `[]`, `{"format":"1"}`} {
+	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":2}`, `{"format":2,"content":null}`, `[]`, `{"format":"2"}`} {
 		put(t, dir, FileName, []byte(text))
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: %v", text, err)
@@ -136,13 +161,16 @@ func TestWhatIsNoIdentity(t *testing.T) {
 	}
 }
 
-func TestTheFileOfTheFirstFormatStaysReadable(t *testing.T) {
-	id, err := Read(filepath.Join("testdata", "format1"))
+func TestTheFileOfThisFormatStaysReadable(t *testing.T) {
+	id, err := Read(filepath.Join("testdata", "format2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id.HostName != "b" || id.Cluster != "prod-5ea19cd7f28e4cb1e5d1b9d7" || id.Shards != 4 ||
-		len(id.FirstHosts) != 3 || !id.Started {
+	if id.HostName != "b" || id.HostID != 2 || id.ClusterName != "prod" || id.Shards != 4 || id.Starts != 3 ||
+		id.Incarnation.String() != "b2000000000000000000000000000002" || len(id.Founders) != 3 || !id.Started {
 		t.Errorf("got %+v", id)
+	}
+	if _, err := Read(filepath.Join("testdata", "format1")); !errors.Is(err, ErrEarlier) {
+		t.Errorf("that of the format before: %v", err)
 	}
 }

@@ -1,10 +1,10 @@
 package identity
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,28 +13,104 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Host is one of the hosts that a cluster begins with.
-type Host struct {
-	ID   shard.HostID `json:"id"`
-	Name string       `json:"name"`
-	// Raft is the address at which other hosts reach it.
-	Raft string `json:"raft"`
+// Founder is one of the hosts that a cluster begins with.
+type Founder struct {
+	ID          shard.HostID      `json:"id"`
+	Name        string            `json:"name"`
+	Incarnation hosts.Incarnation `json:"incarnation"`
+	// Raft is the address at which other hosts reached it at the birth, empty where there was none.
+	Raft string `json:"raft,omitempty"`
+}
+
+// Generation tells a cluster from the one that it was before it was recovered from what was left of it. It is zero in
+// one that never was.
+type Generation [16]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (g Generation) MarshalText() ([]byte, error) { return hosts.Incarnation(g).MarshalText() }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (g *Generation) UnmarshalText(text []byte) error {
+	return (*hosts.Incarnation)(g).UnmarshalText(text)
+}
+
+// Birth is what was fixed when a cluster was born.
+type Birth struct {
+	// Cluster is the id of the cluster; ClusterName is the name that it was made with, empty for none.
+	Cluster     string `json:"cluster"`
+	ClusterName string `json:"cluster_name,omitempty"`
+	// Shards is the number of data shards.
+	Shards int `json:"shards"`
+	// Founders are the hosts that the cluster began with, by id.
+	Founders []Founder `json:"founders"`
+}
+
+// NewBirth is that of a cluster of these founders. Its id follows from what it is made of: as each founder's
+// incarnation is random, no two births have the same.
+func NewBirth(name string, shards int, founders []Founder) Birth {
+	h := sha256.New()
+	_, _ = io.WriteString(h, "signalbox cluster\x00"+name+"\x00"+strconv.Itoa(shards)+"\x00")
+	for _, f := range founders {
+		_, _ = fmt.Fprintf(h, "%d %s %s=%s\x00", f.ID, f.Incarnation, f.Name, f.Raft)
+	}
+	id := hex.EncodeToString(h.Sum(nil)[:clusterIDBytes])
+	if name != "" {
+		id = name + "-" + id
+	}
+	return Birth{Cluster: id, ClusterName: name, Shards: shards, Founders: founders}
+}
+
+// clusterIDBytes is the length of the part of a cluster's id that is not its name, before it is turned
+// into text. With a name of 32 bytes the id has 57, and 64 are possible.
+const clusterIDBytes = 12
+
+// Founder returns the founder with a name, nil where there is none.
+func (b *Birth) Founder(name string) *Founder {
+	i := slices.IndexFunc(b.Founders, func(f Founder) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &b.Founders[i]
+}
+
+// Check returns what cannot be true of a birth.
+func (b *Birth) Check() error {
+	switch {
+	case len(b.Founders) == 0:
+		return errors.New("there are no founders")
+	case b.Shards < 1:
+		return fmt.Errorf("it has %d shards", b.Shards)
+	case NewBirth(b.ClusterName, b.Shards, b.Founders).Cluster != b.Cluster:
+		return errors.New("the id of the cluster is not that of its founders")
+	}
+	for i, f := range b.Founders {
+		if f.ID != shard.HostID(i+1) || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
+			return fmt.Errorf("founder %d is host %d, %q, incarnation %s", i+1, f.ID, f.Name, f.Incarnation)
+		}
+	}
+	return nil
 }
 
 // Identity is whose a data directory is.
 type Identity struct {
-	// Cluster is the id of the cluster; ClusterName is the name that it was made with, empty for none.
-	Cluster     string `json:"cluster"`
-	ClusterName string `json:"cluster_name,omitempty"`
-	// HostID and HostName are the host's.
-	HostID   shard.HostID `json:"host_id"`
-	HostName string       `json:"host_name"`
-	// Shards is the number of data shards.
-	Shards int `json:"shards"`
-	// FirstHosts are the hosts that the cluster began with, by id.
-	FirstHosts []Host `json:"first_hosts"`
+	HostName string `json:"host_name"`
+	// Incarnation is the directory's own, drawn when it was made.
+	Incarnation hosts.Incarnation `json:"incarnation"`
+	// Starts counts the starts on the directory.
+	Starts uint64 `json:"starts"`
+
+	// HostID is the host's, zero while it belongs to no cluster: then Birth is empty as well.
+	HostID shard.HostID `json:"host_id"`
+	Birth
+	// Generation is that of the cluster.
+	Generation Generation `json:"generation"`
+	// Promise is to whom of the hosts that are named at birth this one has promised not to be born with any other: the
+	// incarnation of the one that decides. Zero where it has promised nothing.
+	Promise hosts.Incarnation `json:"promise"`
+
 	// CreatedBy is the version of the program that made the directory, Created when.
 	CreatedBy string    `json:"created_by"`
 	Created   time.Time `json:"created"`
@@ -42,32 +118,8 @@ type Identity struct {
 	Started bool `json:"started"`
 }
 
-// clusterIDBytes is the length of the part of a cluster's id that is not its name, before it is turned
-// into text. With a name of 32 bytes the id has 57, and 64 are possible.
-const clusterIDBytes = 12
-
-// clusterID makes the id of a new cluster. Several hosts must agree on it before they can connect, so it
-// follows from the settings that all of them have. That includes the number of shards: hosts that differ in it must not
-// connect at all. A single host draws a random id.
-func clusterID(name string, hosts []Host, shards int) string {
-	var random [clusterIDBytes]byte
-	id := random[:]
-	if len(hosts) > 1 {
-		h := sha256.New()
-		_, _ = io.WriteString(h, "signalbox cluster\x00"+name+"\x00"+strconv.Itoa(shards)+"\x00")
-		for _, host := range hosts {
-			_, _ = io.WriteString(h, host.Name+"="+host.Raft+"\x00")
-		}
-		id = h.Sum(nil)[:clusterIDBytes]
-	} else {
-		_, _ = rand.Read(id) // never fails
-	}
-	text := hex.EncodeToString(id)
-	if name != "" {
-		return name + "-" + text
-	}
-	return text
-}
+// Born reports whether the host belongs to a cluster.
+func (i *Identity) Born() bool { return i.HostID != 0 }
 
 // Deployment is the number by which hosts of one cluster know each other's messages. It is not zero.
 func (i *Identity) Deployment() uint64 {
@@ -77,40 +129,42 @@ func (i *Identity) Deployment() uint64 {
 
 // HostIDs are the ids of the first hosts.
 func (i *Identity) HostIDs() []shard.HostID {
-	ids := make([]shard.HostID, 0, len(i.FirstHosts))
-	for _, h := range i.FirstHosts {
-		ids = append(ids, h.ID)
+	ids := make([]shard.HostID, 0, len(i.Founders))
+	for _, f := range i.Founders {
+		ids = append(ids, f.ID)
 	}
 	return ids
-}
-
-// Members are the addresses of the first hosts by their ids.
-func (i *Identity) Members() map[shard.HostID]string {
-	members := make(map[shard.HostID]string, len(i.FirstHosts))
-	for _, h := range i.FirstHosts {
-		members[h.ID] = h.Raft
-	}
-	return members
 }
 
 // check returns what cannot be true of an identity. A file that fails was not written by this program.
 func (i *Identity) check() error {
 	switch {
-	case i.Cluster == "" || i.HostName == "" || i.HostID == 0:
-		return fmt.Errorf("it lacks the cluster, the host's name or the host's id")
-	case i.Shards < 1:
-		return fmt.Errorf("it has %d shards", i.Shards)
-	case !slices.ContainsFunc(i.FirstHosts, func(h Host) bool { return h.ID == i.HostID && h.Name == i.HostName }):
-		return fmt.Errorf("host %s is not among its first hosts", i.HostName)
+	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
+		return errors.New("it lacks the host's name or its incarnation")
+	case !i.Born() && (len(i.Founders) > 0 || i.Cluster != "" || i.Started):
+		return errors.New("it has a cluster, and no id in it")
+	case !i.Born():
+		return nil
+	}
+	if err := i.Birth.Check(); err != nil {
+		return err
+	}
+	for _, f := range i.Founders {
+		// A host that has joined in the place of a founder may have its name.
+		same := f.ID == i.HostID
+		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
+			return fmt.Errorf("host %d is %s, incarnation %s, and its founder %d is %s, incarnation %s",
+				i.HostID, i.HostName, i.Incarnation, f.ID, f.Name, f.Incarnation)
+		}
 	}
 	return nil
 }
 
-// formatHosts shows hosts as the settings write them.
-func formatHosts(hosts []Host) string {
+// formatHosts shows founders as the settings write them.
+func formatHosts(founders []Founder) string {
 	var list []string
-	for _, h := range hosts {
-		list = append(list, h.Name+"="+h.Raft)
+	for _, f := range founders {
+		list = append(list, f.Name+"="+f.Raft)
 	}
 	return strings.Join(list, ",")
 }

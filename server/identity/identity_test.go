@@ -5,30 +5,33 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-func hosts(list ...string) []Host {
-	var all []Host
-	for i, item := range list {
-		name, address, _ := strings.Cut(item, "=")
-		all = append(all, Host{ID: shard.HostID(i + 1), Name: name, Raft: address})
-	}
-	return all
-}
-
 // alone is what a host without any setting wants, three what host b of three wants.
-func alone() Expected {
-	return Expected{HostName: "signalbox", HostID: 1, Hosts: hosts("signalbox=127.0.0.1:7421"), ShardsOtherwise: 4,
-		Version: "v1.2.3"}
-}
+func alone() Expected { return Expected{HostName: "signalbox", Version: "v1.2.3"} }
 
 func three() Expected {
-	return Expected{HostName: "b", HostID: 2, Hosts: hosts("a=10.0.0.1:7421", "b=10.0.0.2:7421", "c=10.0.0.3:7421"),
-		ShardsOtherwise: 4, Version: "v1.2.3"}
+	return Expected{HostName: "b", Hosts: []string{"a", "b", "c"}, Version: "v1.2.3"}
+}
+
+// founders are hosts with these names, the one of that incarnation among them.
+func founders(self string, incarnation hosts.Incarnation, names ...string) []Founder {
+	var all []Founder
+	for i, name := range names {
+		f := Founder{ID: shard.HostID(i + 1), Name: name, Incarnation: hosts.Incarnation{0: name[0], 15: 1},
+			Raft: name + ".example.com:7421"}
+		if name == self {
+			f.Incarnation = incarnation
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 func claim(t *testing.T, dir string) *Directory {
@@ -41,6 +44,7 @@ func claim(t *testing.T, dir string) *Directory {
 	return d
 }
 
+// load starts a host that wants something: where its directory has no identity it is born.
 func load(t *testing.T, dir string, want Expected) (Identity, error) {
 	t.Helper()
 	d, err := Claim(dir)
@@ -48,7 +52,27 @@ func load(t *testing.T, dir string, want Expected) (Identity, error) {
 		return Identity{}, err
 	}
 	defer d.Release()
-	return d.LoadOrCreate(want)
+	return begin(d, want)
+}
+
+func begin(d *Directory, want Expected) (Identity, error) {
+	_, err := d.Load(want)
+	if errors.Is(err, ErrNone) {
+		if err = d.Make(want); err == nil {
+			err = bear(d, want)
+		}
+	}
+	return d.Identity(), err
+}
+
+// bear makes a cluster as the settings want it.
+func bear(d *Directory, want Expected) error {
+	names := want.Hosts
+	if len(names) == 0 {
+		names = []string{want.HostName}
+	}
+	return d.Bear(NewBirth(want.ClusterName, max(want.Shards, 1), founders(want.HostName, d.Identity().Incarnation,
+		names...)))
 }
 
 func mustLoad(t *testing.T, dir string, want Expected) Identity {
@@ -60,51 +84,145 @@ func mustLoad(t *testing.T, dir string, want Expected) Identity {
 	return id
 }
 
-func TestANewDirectoryGetsTheIdentityThatIsWanted(t *testing.T) {
+func TestANewDirectoryHasAnIncarnationBeforeItHasACluster(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
-	id := mustLoad(t, dir, alone())
-	if id.HostName != "signalbox" || id.HostID != 1 || id.Shards != 4 || id.CreatedBy != "v1.2.3" ||
-		id.Created.IsZero() || id.Started {
-		t.Errorf("got %+v", id)
+	d := claim(t, dir)
+	if _, err := d.Load(three()); !errors.Is(err, ErrNone) {
+		t.Fatalf("got %v", err)
 	}
-	if again := mustLoad(t, dir, alone()); !reflect.DeepEqual(again, id) {
-		t.Errorf("first %+v\nthen  %+v", id, again)
+	if err := d.Make(three()); err != nil {
+		t.Fatal(err)
 	}
-	if read, err := Read(dir); err != nil || !reflect.DeepEqual(read, id) {
+	id, err := d.Load(three())
+	if err != nil || id.Born() || id.HostName != "b" || id.CreatedBy != "v1.2.3" || id.Created.IsZero() || id.Started ||
+		id.Incarnation == (hosts.Incarnation{}) {
+		t.Fatalf("got %+v, %v", id, err)
+	}
+	if err := bear(d, three()); err != nil {
+		t.Fatal(err)
+	}
+	born := d.Identity()
+	if !born.Born() || born.HostID != 2 || born.Incarnation != id.Incarnation || born.Shards != 1 ||
+		born.Deployment() == 0 || !reflect.DeepEqual(born.HostIDs(), []shard.HostID{1, 2, 3}) {
+		t.Errorf("born: %+v", born)
+	}
+	if read, err := Read(dir); err != nil || !reflect.DeepEqual(read, born) {
 		t.Errorf("read %+v, %v", read, err)
 	}
 }
 
-func TestAllHostsOfAClusterFindTheSameId(t *testing.T) {
-	one, other := three(), three()
-	other.HostName, other.HostID = "c", 3
-	a, b := mustLoad(t, t.TempDir(), one), mustLoad(t, t.TempDir(), other)
-	if a.Cluster != b.Cluster || a.Deployment() != b.Deployment() || a.Deployment() == 0 {
-		t.Errorf("clusters %s and %s", a.Cluster, b.Cluster)
+func TestNoTwoBirthsHaveOneCluster(t *testing.T) {
+	one := founders("a", hosts.Incarnation{1}, "a", "b")
+	seen := make(map[string]bool)
+	moved := slices.Clone(one)
+	moved[1].Raft = "elsewhere:1"
+	for _, b := range []Birth{
+		NewBirth("", 1, one), NewBirth(strings.Repeat("n", 32), 1, one), NewBirth("", 2, one), NewBirth("", 1, moved),
+		NewBirth("", 1, founders("a", hosts.Incarnation{2}, "a", "b")), NewBirth("", 1, one[:1]),
+	} {
+		if seen[b.Cluster] || len(b.Cluster) > 64 || !strings.HasPrefix(b.Cluster, b.ClusterName) {
+			t.Errorf("%+v", b)
+		}
+		seen[b.Cluster] = true
 	}
-	if !reflect.DeepEqual(a.Members(), map[shard.HostID]string{1: "10.0.0.1:7421", 2: "10.0.0.2:7421",
-		3: "10.0.0.3:7421"}) ||
-		!reflect.DeepEqual(a.HostIDs(), []shard.HostID{1, 2, 3}) {
-		t.Errorf("members %v", a.Members())
+	if again := NewBirth("", 1, one); !seen[again.Cluster] {
+		t.Error("the hosts of one birth have two clusters")
 	}
 }
 
-func TestWhatTellsClustersApart(t *testing.T) {
-	named, moved, fewer := three(), three(), three()
-	fewer.Shards = 2
-	named.ClusterName = strings.Repeat("n", 32)
-	moved.Hosts = hosts("a=10.0.0.1:7421", "b=10.0.0.2:7421", "c=10.0.0.4:7421")
-	seen := make(map[string]string)
-	for name, want := range map[string]Expected{"three": three(), "named": named, "moved": moved, "fewer shards": fewer,
-		"alone": alone(), "alone again": alone()} {
-		id := mustLoad(t, t.TempDir(), want)
-		if other, taken := seen[id.Cluster]; taken {
-			t.Errorf("%s and %s have the id %s", name, other, id.Cluster)
+// TestWhoMayBeBorn: neither another host's directory, nor one that is in a cluster already.
+func TestWhoMayBeBorn(t *testing.T) {
+	d := claim(t, t.TempDir())
+	if err := d.Make(three()); err != nil {
+		t.Fatal(err)
+	}
+	mine := d.Identity().Incarnation
+	for name, birth := range map[string]Birth{
+		"another incarnation": NewBirth("", 1, founders("b", hosts.Incarnation{9}, "a", "b", "c")),
+		"without it":          NewBirth("", 1, founders("a", mine, "a", "c")),
+		"wrong by itself":     {Cluster: "x", Shards: 1, Founders: founders("b", mine, "a", "b")},
+	} {
+		if err := d.Bear(birth); err == nil {
+			t.Errorf("%s: it is born", name)
 		}
-		seen[id.Cluster] = name
-		if len(id.Cluster) > 64 || !strings.HasPrefix(id.Cluster, want.ClusterName) {
-			t.Errorf("%s has the id %q", name, id.Cluster)
+		if id := d.Identity(); id.Born() {
+			t.Errorf("%s: %+v", name, id)
 		}
+	}
+	if err := bear(d, three()); err != nil {
+		t.Fatal(err)
+	}
+	if err := bear(d, three()); err == nil {
+		t.Error("it is born twice")
+	}
+}
+
+func TestWhatAHostPromisesOutlivesItsProcess(t *testing.T) {
+	dir := t.TempDir()
+	d := claim(t, dir)
+	if err := d.Make(three()); err != nil {
+		t.Fatal(err)
+	}
+	first, to := d.Identity().Incarnation, hosts.Incarnation{7}
+	if err := d.Promise(to); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := Read(dir); err != nil || id.Promise != to || id.Incarnation != first {
+		t.Errorf("promised: %+v, %v", id, err)
+	}
+	if err := d.Redraw(); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := Read(dir); err != nil || id.Promise != (hosts.Incarnation{}) || id.Incarnation == first {
+		t.Errorf("drawn again: %+v, %v", id, err)
+	}
+	if err := bear(d, three()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAHostThatIsBornAloneIsBoundByNothing(t *testing.T) {
+	d := claim(t, t.TempDir())
+	if err := d.Make(alone()); err != nil {
+		t.Fatal(err)
+	}
+	promised := d.Identity().Incarnation
+	if err := d.Promise(hosts.Incarnation{7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.BearAlone("prod", 2, "x:1"); err != nil {
+		t.Fatal(err)
+	}
+	if id := d.Identity(); id.Incarnation == promised || id.HostID != 1 || id.ClusterName != "prod" || id.Shards != 2 ||
+		id.Founders[0].Raft != "x:1" {
+		t.Errorf("got %+v", id)
+	}
+	if err := d.Redraw(); err == nil {
+		t.Error("a host of a cluster is made another one")
+	}
+	if err := d.BearAlone("prod", 2, "x:1"); err == nil {
+		t.Error("it is born twice")
+	}
+}
+
+func TestEachStartHasANumberOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	mustLoad(t, dir, alone())
+	draws := make(map[uint64]bool)
+	for want := uint64(1); want < 4; want++ {
+		d := claim(t, dir)
+		if _, err := d.Load(alone()); err != nil {
+			t.Fatal(err)
+		}
+		start, err := d.Begin()
+		if err != nil || start.Number != want || draws[start.Draw] {
+			t.Errorf("start %+v, want number %d, %v", start, want, err)
+		}
+		draws[start.Draw] = true
+		if id, err := Read(dir); err != nil || id.Starts != want {
+			t.Errorf("in the directory: %+v, %v", id, err)
+		}
+		d.Release()
 	}
 }
 
@@ -115,37 +233,26 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		made, wanted Expected
 		say          []string
 	}{
-		"another host": {three(), with(three(), func(w *Expected) { w.HostName, w.HostID = "c", 3 }), []string{
+		"another host": {three(), with(three(), func(w *Expected) { w.HostName = "c" }), []string{
 			"it belongs to host b, and this is host c: give --name b, or another --data-dir for this host"}},
 		"another number of shards": {three(), with(three(), func(w *Expected) { w.Shards = 8 }), []string{
-			"its cluster was made with 4 shards, and --shards is 8: give --shards 4 or leave it out"}},
+			"its cluster was made with 1 shards, and --shards is 8: give --shards 1 or leave it out"}},
 		"another cluster": {named, with(three(), func(w *Expected) { w.ClusterName = "test" }), []string{
 			`its cluster was made with the name prod, and --cluster is "test": give --cluster prod`}},
 		"no name for the cluster": {named, three(), []string{
 			`its cluster was made with the name prod, and --cluster is "": give --cluster prod`}},
 		"a name for the cluster": {three(), named, []string{
 			"its cluster was made without a name, and --cluster is prod: leave --cluster out"}},
-		"a host more": {three(), with(three(), func(w *Expected) {
-			w.Hosts = append(w.Hosts,
-				Host{ID: 4, Name: "d", Raft: "10.0.0.4:1"})
-		}), []string{
-			"made of other hosts (d is new): give the list back as it was, " +
-				"SIGNALBOX_HOSTS=a=10.0.0.1:7421,b=10.0.0.2:7421,c=10.0.0.3:7421"}},
+		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
+			"born with other hosts (d is new); the list says with whom a cluster is born, and counts for nothing later: " +
+				"give it back as it was, SIGNALBOX_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
-			"made of other hosts (c is missing)"}},
-		"a host elsewhere": {three(), with(three(), func(w *Expected) { w.Hosts[2].Raft = "10.0.0.9:7421" }), []string{
-			"made of other hosts (c was at 10.0.0.3:7421 and is at 10.0.0.9:7421)"}},
-		"alone, another Raft address": {
-			alone(), with(alone(), func(w *Expected) { w.Hosts[0].Raft = "127.0.0.1:9999" }),
-			[]string{
-				"it was made with the Raft address 127.0.0.1:7421, and that is 127.0.0.1:9999 now: give " +
-					"--raft-advertise " +
-					"127.0.0.1:7421"}},
+			"born with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
 			"it belongs to host signalbox, and this is host b", "(signalbox is missing, a is new, b is new, c " +
 				"is new)"}},
-		"everything": {named, with(alone(), func(w *Expected) { w.Shards = 1 }), []string{
-			"belongs to host b", "the name prod", "with 4 shards", "made of other hosts"}},
+		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }), []string{
+			"belongs to host b", "the name prod", "with 1 shards"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -169,18 +276,17 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfShardsNeedNotBeSaidAgain(t *testing.T) {
+func TestWhatNeedNotBeSaidAgain(t *testing.T) {
 	dir := t.TempDir()
-	first := alone()
+	first := three()
 	first.Shards = 7
 	mustLoad(t, dir, first)
-	later := alone()
-	later.ShardsOtherwise = 99
-	if id := mustLoad(t, dir, later); id.Shards != 7 {
-		t.Errorf("%d shards", id.Shards)
-	}
-	if id := mustLoad(t, dir, first); id.Shards != 7 {
-		t.Errorf("%d shards", id.Shards)
+	for name, later := range map[string]Expected{
+		"shards": three(), "the list": {HostName: "b"}, "nothing": first,
+	} {
+		if id := mustLoad(t, dir, later); id.Shards != 7 || len(id.Founders) != 3 {
+			t.Errorf("%s: %+v", name, id)
+		}
 	}
 }
 
@@ -215,7 +321,7 @@ func TestADirectoryThatHasLostItsLogIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			d := claim(t, dir)
-			if _, err := d.LoadOrCreate(want); err != nil {
+			if _, err := begin(d, want); err != nil {
 				t.Fatal(err)
 			}
 			d.Release()
@@ -223,7 +329,7 @@ func TestADirectoryThatHasLostItsLogIsRefused(t *testing.T) {
 			mustLoad(t, dir, want)
 
 			d = claim(t, dir)
-			if _, err := d.LoadOrCreate(want); err != nil {
+			if _, err := begin(d, want); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.MkdirAll(filepath.Join(d.LogPath(), "something"), 0o700); err != nil {

@@ -22,8 +22,11 @@ func (c *checker) checkListeners() {
 			if s.raftFromList() {
 				break // it was looked at in the list
 			}
+			if l.address == Off && !s.alone {
+				c.reject(l.setting, "a host that has others in its list cannot do without",
+					"give an address, such as "+DefaultRaftListen)
+			}
 			if l.address == Off {
-				c.reject(l.setting, "a host cannot do without", "give an address, such as "+DefaultRaftListen)
 				continue
 			}
 			fallthrough
@@ -34,9 +37,6 @@ func (c *checker) checkListeners() {
 			}
 		default:
 			continue
-		}
-		if l.setting == "raft-listen" && !s.HasPeers() {
-			continue // it is the host's address in the log, and nothing listens there
 		}
 		for _, other := range all {
 			if clash(other.address, l.address) {
@@ -73,7 +73,14 @@ func (c *checker) checkRaftAdvertise() {
 	if c.rejected("raft-advertise", "raft-listen", "hosts", "name") {
 		return
 	}
-	if s.alone {
+	switch {
+	case !listens(s.RaftListen) && s.RaftAdvertise != "":
+		c.reject("raft-advertise", "no other host can reach it there, because it listens for none",
+			"give --raft-listen ADDRESS as well, or leave --raft-advertise out")
+		return
+	case !listens(s.RaftListen):
+		return
+	case s.alone:
 		if problem, remedy := checkAddress(s.RaftAdvertise, false); problem != "" {
 			c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+" "+problem, remedy)
 			return

@@ -146,8 +146,14 @@ func (s *Settings) complete(c *checker) {
 		}
 	}
 	listed := addressOf(s.Hosts, s.Name)
-	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, DefaultRaftListen))
-	s.RaftAdvertise = cmp.Or(s.RaftAdvertise, listed, s.RaftListen)
+	otherwise := Off
+	if len(s.Hosts) > 0 || c.rejected("hosts") {
+		otherwise = DefaultRaftListen // which of them this one is is not known: check says so
+	}
+	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, otherwise))
+	if listens(s.RaftListen) {
+		s.RaftAdvertise = cmp.Or(s.RaftAdvertise, listed, s.RaftListen)
+	}
 	if len(s.Hosts) == 0 && !c.rejected("hosts") {
 		s.alone = true
 		s.Hosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}

@@ -52,9 +52,9 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	s := mustLoad(t, nil, nil, "")
 	s.origins = nil
 	want := Defaults()
-	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{"signalbox", "127.0.0.1:7421"}}, true
+	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
 	want.Listen, want.ClientAdvertise = "127.0.0.1:7420", "127.0.0.1:7420"
-	want.RaftListen, want.RaftAdvertise = "127.0.0.1:7421", "127.0.0.1:7421"
+	want.RaftListen = Off
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
@@ -115,7 +115,7 @@ func TestWhatFollowsFromOtherSettings(t *testing.T) {
 		},
 		"names over HTTP are those that are given and those of its addresses": {
 			"--name a --http-names One.example.com,two --client-advertise box:7 --raft-advertise raft.example.com:9 " +
-				"--insecure",
+				"--raft-listen 127.0.0.1:9 --insecure",
 			func(s Settings) any {
 				return strings.Join(s.NamesOverHTTP(),
 					" ")
@@ -216,7 +216,7 @@ func TestWarnings(t *testing.T) {
 		{append(three, "--raft-secret-file", secret, "--raft-listen", "0.0.0.0:1"), nil,
 			"what hosts send each other can be read on the way, data and keys of sessions too: " +
 				"a secret authenticates and does not encrypt; --raft-tls-cert does both"},
-		{[]string{"--raft-listen", "10.0.0.1:7421"}, nil, ""},
+		{[]string{"--raft-listen", "127.0.0.1:7421", "--raft-secret-file", secret}, nil, ""},
 		{nil, []string{"SIGNALBOX_CONFIG=", "HOME=/"}, ""},
 	} {
 		s := mustLoad(t, c.args, c.env, "")
@@ -238,6 +238,34 @@ func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
 	}
 }
 
+// TestWhatIsBornByItself: only what nobody on another machine can reach, and no other host.
+func TestWhatIsBornByItself(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]bool{
+		"":                                    true,
+		"--listen localhost:6 --name other":   true,
+		"--listen [::1]:6 --admin-listen off": true,
+		"--insecure --listen 0.0.0.0:6 --client-advertise box:6":                false,
+		"--insecure --listen :6 --client-advertise box:6":                       false,
+		"--insecure --listen 10.0.0.1:6":                                        false,
+		"--insecure --listen box:6":                                             false,
+		"--insecure --admin-listen 0.0.0.0:7":                                   false,
+		"--client-advertise box.example.com:7":                                  true,
+		"--raft-listen 127.0.0.1:7 --raft-secret-file SECRET":                   false,
+		"--host a=127.0.0.1:7 --raft-secret-file SECRET":                        false,
+		"--name a --host a=127.0.0.1:7,b=127.0.0.1:8 --raft-secret-file SECRET": false,
+	} {
+		s := mustLoad(t, strings.Fields(strings.ReplaceAll(args, "SECRET", secret)), nil, "")
+		again, err := s.Complete()
+		if s.IsLocal() != want || err != nil || again.IsLocal() != want {
+			t.Errorf("%q: %t, completed again %t, want %t; %v", args, s.IsLocal(), again.IsLocal(), want, err)
+		}
+	}
+}
+
 func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
 	s := Defaults()
 	s.Listen, s.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
@@ -248,7 +276,7 @@ func TestAnyPortIsForProgramsThatAskForIt(t *testing.T) {
 	if _, err := s.Complete(); err != nil {
 		t.Errorf("asked for: %v", err)
 	}
-	s.RaftAdvertise = "127.0.0.1:0"
+	s.RaftListen, s.RaftAdvertise = "127.0.0.1:7", "127.0.0.1:0"
 	if _, err := s.Complete(); err == nil {
 		t.Error("a Raft address without a port is accepted")
 	}

@@ -127,8 +127,16 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--admin-listen localhost:7420: it clashes with listen, 127.0.0.1:7420; give each a port of its own"},
 		"nowhere to go": {args: []string{"--listen", "off"},
 			want: "--listen off: clients can connect nowhere; give --listen ADDRESS or --tls-listen ADDRESS"},
-		"no Raft": {args: []string{"--raft-listen", "off"},
-			want: "--raft-listen off: a host cannot do without; give an address, such as 127.0.0.1:7421"},
+		"no Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "off"),
+			want: "--raft-listen off: a host that has others in its list cannot do without; give an address, such as " +
+				"127.0.0.1:7421"},
+		"Raft nowhere": {args: []string{"--raft-advertise", "a.example.com:7421"},
+			want: "--raft-advertise a.example.com:7421: no other host can reach it there, because it listens for none; " +
+				"give --raft-listen ADDRESS as well, or leave --raft-advertise out"},
+		"open Raft of one": {args: []string{"--raft-listen", "10.0.0.7:7421"},
+			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
+				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
+				"least --raft-secret-file, or say --insecure=raft where that network is trusted"},
 		"pprof nowhere": {args: []string{"--pprof", "--admin-listen", "off"},
 			want: "--pprof=true: there is no listener for it; give --admin-listen ADDRESS as well, or leave " +
 				"--pprof out"},

@@ -137,7 +137,7 @@ func (c *checker) checkExposure() {
 		expose("tls-listen", s.TLSListen, PartClients, "whoever reaches it may do everything",
 			"give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE")
 	}
-	if s.HasPeers() && !s.protectsRaft() {
+	if s.ServesHosts() && !s.protectsRaft() {
 		raft := "raft-listen"
 		if s.raftFromList() {
 			raft = "hosts"

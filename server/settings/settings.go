@@ -43,9 +43,10 @@ type Settings struct {
 	// TokenFile is the file of access tokens. Without it a client needs none and may do everything.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is where other hosts connect.
+	// RaftListen is where other hosts connect. A host without a list that is given none listens for none.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is the address at which the other hosts reach this one: that of its name in Hosts.
+	// RaftAdvertise is the address at which the other hosts reach this one: that of its name in Hosts. It is empty
+	// where RaftListen is Off.
 	RaftAdvertise string `yaml:"raft-advertise"`
 	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, both ways.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
@@ -179,8 +180,25 @@ func Defaults() Settings {
 	}
 }
 
-// HasPeers reports whether there are other hosts. A host alone opens no port for any.
+// HasPeers reports whether there are other hosts in the list.
 func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
+
+// HasList reports whether a list of hosts was given.
+func (s *Settings) HasList() bool { return !s.alone }
+
+// ServesHosts reports whether other hosts may connect.
+func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
+
+// IsLocal reports whether the host is alone on its machine: no other host can reach it, and clients only from there. An
+// empty directory is made into a cluster by itself then, since no other one can be taken for it.
+func (s *Settings) IsLocal() bool {
+	for _, address := range []string{s.Listen, s.TLSListen, s.AdminListen} {
+		if listens(address) && !isLoopback(address) {
+			return false
+		}
+	}
+	return s.alone && !s.ServesHosts()
+}
 
 // Warnings are what is allowed and probably not meant. They are known after Load and Complete.
 func (s *Settings) Warnings() []string { return slices.Concat(s.sourceWarnings, s.warnings) }

@@ -16,7 +16,7 @@ var table = []row{
 	{
 		name: "hosts", flag: "host", group: groupHost, hint: "NAME=ADDRESS", clusterWide: true,
 		help: "a host that the cluster begins with, and the address at which other hosts reach it; " +
-			"repeated for every host, this one included",
+			"repeated for every host, this one included. The cluster is born when all of them have been started",
 		otherwise: "this host alone",
 		field:     func(s *Settings) value { return hostsValue{&s.Hosts} },
 	},
@@ -73,8 +73,8 @@ var table = []row{
 
 	{
 		name: "raft-listen", group: groupRaft, hint: "ADDRESS",
-		help:      "where other hosts connect; a host alone opens no such port",
-		otherwise: "this host's address in the list of hosts, or " + DefaultRaftListen + " without a list",
+		help:      "where other hosts connect; off for nowhere",
+		otherwise: "this host's address in the list of hosts; off without a list",
 		field:     func(s *Settings) value { return textValue{&s.RaftListen} },
 	},
 	{

@@ -130,7 +130,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 
 func TestTheDefaultsInTheHelpAreTheOnesInForce(t *testing.T) {
 	for name, constant := range map[string]string{"shards": "1", "listen": DefaultListen,
-		"raft-listen": DefaultRaftListen, "name": DefaultName} {
+		"raft-listen": Off, "name": DefaultName} {
 		if !strings.Contains(rowOf(name).fallback(), constant) {
 			t.Errorf("the help of %s does not say %s", name, constant)
 		}

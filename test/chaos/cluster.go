@@ -80,7 +80,10 @@ func newCluster(program process.Program, dir string, names []string) (*cluster, 
 		for _, a := range []*string{&p.Client, &p.Raft, &p.Admin} {
 			*a = strings.Replace(*a, "127.0.0.1", loopbackAddress, 1)
 		}
-		p.Args = []string{"--name", p.Name, "--host", strings.Join(list, ","), "--shards", "2"}
+		p.Args = []string{"--name", p.Name, "--shards", "2"}
+		if len(places) > 1 {
+			p.Args = append(p.Args, "--host", strings.Join(list, ","))
+		}
 	}
 	n := len(places)
 	return &cluster{

@@ -42,7 +42,8 @@ type Place struct {
 	Client, Raft, Admin string   // addresses
 	Args                []string // of serve, besides the directory and the addresses
 
-	ports *subprocess.Ports // of all places of the cluster
+	others bool              // it is one of several, and listens for them
+	ports  *subprocess.Ports // of all places of the cluster
 }
 
 // lone is the name of a host that has none in its arguments.
@@ -54,11 +55,12 @@ func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 	return p, reserve(p)
 }
 
-// Places finds places for the hosts of a cluster below a directory, with the list of them that they all get.
+// Places finds places for the hosts of a cluster below a directory, with the list of them that they all get where they
+// are several.
 func Places(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	var places []*Place
 	for _, name := range names {
-		places = append(places, &Place{Program: program, Name: name, Dir: filepath.Join(dir, name)})
+		places = append(places, &Place{Program: program, Name: name, Dir: filepath.Join(dir, name), others: len(names) > 1})
 	}
 	if err := reserve(places...); err != nil {
 		return nil, err
@@ -68,7 +70,10 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 		list = append(list, p.Name+"="+p.Raft)
 	}
 	for _, p := range places {
-		p.Args = append([]string{"--name", p.Name, "--host", strings.Join(list, ",")}, args...)
+		p.Args = append([]string{"--name", p.Name}, args...)
+		if p.others {
+			p.Args = append(p.Args, "--host", strings.Join(list, ","))
+		}
 	}
 	return places, nil
 }

@@ -79,7 +79,7 @@ func newOrigin(peer *Peer) *origin {
 
 // admitBatch drops the messages that no peer of this host sends. It returns an error where the connection has to end.
 func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
-	if deployment := e.config.Identity.Deployment; batch.DeploymentId != deployment {
+	if deployment := e.deployment; batch.DeploymentId != deployment {
 		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", from.HostID, batch.DeploymentId,
 			deployment)
 	}
@@ -261,6 +261,10 @@ func (r *refusals) note(reason Refusal, message string, args ...any) {
 
 // reportEnd counts and logs the end of a connection that was not a normal one.
 func (r *refusals) reportEnd(err error, remote string) {
+	if refused, ok := errors.AsType[*Refused](err); ok && refused.early {
+		r.config.Logger.Debug("another host came too early", "remote", remote, "error", err)
+		return
+	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		r.note(refused.reason, "refused a connection of another host", "remote", remote, "error", err)
 		return

@@ -48,7 +48,7 @@ func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler
 	chunks raftio.ChunkHandler) raftio.ITransport {
 	return &engineEnd{
 		Transport: f.Transport, replicas: f.Replicas, onMessages: messages, onChunk: chunks,
-		redialFor: redialFor, conns: make(map[net.Conn]struct{}),
+		redialFor: redialFor, conns: make(map[net.Conn]struct{}), deployment: f.Transport.Identity().Deployment,
 	}
 }
 
@@ -66,6 +66,7 @@ type engineEnd struct {
 	onMessages raftio.MessageHandler
 	onChunk    raftio.ChunkHandler
 	redialFor  time.Duration
+	deployment uint64 // the host's identity stays while it has an engine
 
 	running sync.WaitGroup        // of the connections that feed the engine
 	conns   map[net.Conn]struct{} // guarded by Transport.mu

@@ -55,6 +55,8 @@ type Refused struct {
 	Text string
 	// By is the host that refused this one, zero where this one refused another.
 	By shard.HostID
+	// early: the host has begun to start, and will take the other one for a peer in a moment.
+	early bool
 }
 
 // Error implements error.
@@ -64,6 +66,9 @@ func (r *Refused) Error() string {
 	}
 	return r.Text
 }
+
+// notReady refuses a host for now.
+func notReady(text string) *Refused { return &Refused{Code: CodeNotNow, Text: text, early: true} }
 
 func refusef(code Code, format string, args ...any) *Refused {
 	return &Refused{Code: code, Text: fmt.Sprintf(format, args...)}

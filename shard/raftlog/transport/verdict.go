@@ -91,9 +91,9 @@ func (t *Transport) judgeDialled(conn net.Conn, peer *Peer, meant Host) *Refused
 func (t *Transport) judgeAccepted(conn net.Conn, g *greeting) *Refused {
 	switch self := t.Identity(); {
 	case g.purpose != purposeUnnamed && self.Host == 0:
-		return refusef(CodeNotNow, "this host has no id yet")
+		return notReady("this host has no id yet")
 	case g.purpose == purposeFrames && t.engineEnd() == nil:
-		return refusef(CodeNotNow, "the log of this host is not open yet")
+		return notReady("the log of this host is not open yet")
 	case g.purpose == purposeUnnamed:
 		g.peer.Identity = Identity{}
 		return nil

@@ -1,0 +1,119 @@
+package birth
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Ask is what a host that waits to be born says of itself.
+type Ask struct {
+	Name        string            `json:"name"`
+	Incarnation hosts.Incarnation `json:"incarnation"`
+	Plan        Plan              `json:"plan"`
+	// Nonce makes the proof of the answer one of this ask.
+	Nonce []byte `json:"nonce"`
+}
+
+// Answer is what a host says of itself. One that was born says nothing of its plan.
+type Answer struct {
+	Name        string            `json:"name"`
+	Incarnation hosts.Incarnation `json:"incarnation"`
+	// Promise is to which decider the host has promised itself.
+	Promise hosts.Incarnation `json:"promise"`
+	// Birth is that of the cluster which the host is in, nil where it is in none.
+	Birth *identity.Birth `json:"birth,omitempty"`
+	// Refusal is why the host does not want to be born with the one that asks, empty where it does.
+	Refusal string `json:"refusal,omitempty"`
+}
+
+// Settled is the answer of a host that is in a cluster.
+func Settled(id *identity.Identity) Answer {
+	birth := id.Birth
+	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Birth: &birth}
+}
+
+// sealed is a message on its way. Where the hosts share a secret, the proof shows that the sender has it.
+type sealed struct {
+	Body  json.RawMessage `json:"birth"`
+	Proof []byte          `json:"proof,omitempty"`
+}
+
+// ErrSecret: the other host has another secret of the cluster, or none.
+var ErrSecret = errors.New("birth: the other host does not have the secret of this one")
+
+// Codec writes messages, and reads those of hosts that have the same secret. The zero Codec has none.
+type Codec struct{ Secret []byte }
+
+// The labels keep a proof of one kind of message from being one of another kind.
+const (
+	askLabel    = "signalbox birth ask\x00"
+	answerLabel = "signalbox birth answer\x00"
+)
+
+// IsAsk reports whether a request of another host is an ask.
+func IsAsk(request []byte) bool { return bytes.HasPrefix(request, []byte(`{"birth":`)) }
+
+// EncodeAsk draws a nonce, and returns the request and what its answer must prove.
+func (c Codec) EncodeAsk(ask Ask) (request, nonce []byte, err error) {
+	ask.Nonce = []byte(rand.Text())
+	request, err = c.seal(askLabel, nil, ask)
+	return request, ask.Nonce, err
+}
+
+// DecodeAsk reads a request.
+func (c Codec) DecodeAsk(request []byte) (ask Ask, err error) {
+	return ask, c.open(askLabel, nil, request, &ask)
+}
+
+// EncodeAnswer returns the answer to an ask with that nonce.
+func (c Codec) EncodeAnswer(nonce []byte, answer Answer) ([]byte, error) {
+	return c.seal(answerLabel, nonce, answer)
+}
+
+// DecodeAnswer reads the answer to an ask with that nonce.
+func (c Codec) DecodeAnswer(nonce, text []byte) (answer Answer, err error) {
+	return answer, c.open(answerLabel, nonce, text, &answer)
+}
+
+func (c Codec) seal(label string, nonce []byte, message any) ([]byte, error) {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return nil, fmt.Errorf("birth: %w", err)
+	}
+	return json.Marshal(sealed{body, c.proof(label, nonce, body)})
+}
+
+func (c Codec) open(label string, nonce, text []byte, message any) error {
+	var s sealed
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("birth: no message: %w", err)
+	}
+	if !hmac.Equal(s.Proof, c.proof(label, nonce, s.Body)) {
+		return ErrSecret
+	}
+	if err := json.Unmarshal(s.Body, message); err != nil {
+		return fmt.Errorf("birth: no message: %w", err)
+	}
+	return nil
+}
+
+// proof is what only a host with the secret can make of a message, nothing where there is none.
+func (c Codec) proof(label string, nonce, body []byte) []byte {
+	if len(c.Secret) == 0 {
+		return nil
+	}
+	mac := hmac.New(sha256.New, c.Secret)
+	mac.Write([]byte(label))
+	mac.Write(nonce)
+	mac.Write([]byte{0})
+	mac.Write(body)
+	return mac.Sum(nil)
+}

@@ -1,0 +1,54 @@
+package birth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Place is a host in the list of those that a cluster is to begin with.
+type Place struct {
+	Name string `json:"name"`
+	// Raft is the address at which other hosts reach it.
+	Raft string `json:"raft"`
+}
+
+// Plan is what the settings of all hosts agree on before the cluster is born.
+type Plan struct {
+	// Cluster is the name that the cluster is to have, empty for none.
+	Cluster string `json:"cluster,omitempty"`
+	Shards  int    `json:"shards"`
+	// Hosts are in the order of their ids, from 1 on. The first one decides.
+	Hosts []Place `json:"hosts"`
+}
+
+// decider is the name of the host that decides.
+func (p *Plan) decider() string { return p.Hosts[0].Name }
+
+// has reports whether a host is in the list.
+func (p *Plan) has(name string) bool {
+	return slices.ContainsFunc(p.Hosts, func(h Place) bool { return h.Name == name })
+}
+
+// compare returns how the settings of another host differ, empty where they do not.
+func (p *Plan) compare(theirs *Plan) string {
+	var differences []string
+	differ := func(setting, ours, theirs string) {
+		if ours != theirs {
+			differences = append(differences, fmt.Sprintf("%s is %q here and %q there", setting, ours, theirs))
+		}
+	}
+	differ("--host", p.list(), theirs.list())
+	differ("--cluster", p.Cluster, theirs.Cluster)
+	differ("--shards", fmt.Sprint(p.Shards), fmt.Sprint(theirs.Shards))
+	return strings.Join(differences, "; ")
+}
+
+// list shows the hosts as the settings write them.
+func (p *Plan) list() string {
+	var items []string
+	for _, h := range p.Hosts {
+		items = append(items, h.Name+"="+h.Raft)
+	}
+	return strings.Join(items, ",")
+}

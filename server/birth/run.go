@@ -1,0 +1,133 @@
+package birth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// askTimeout bounds how long one host is waited for in a round.
+	askTimeout = time.Second
+	// pause is how long a host waits between rounds.
+	pause = 100 * time.Millisecond
+)
+
+// Call sends a request to the host at an address, and returns its answer.
+type Call func(ctx context.Context, address string, request []byte) (answer []byte, err error)
+
+// Runner brings a candidate and the other hosts together.
+type Runner struct {
+	candidate *Candidate
+	codec     Codec
+	call      Call
+	heard     chan struct{} // has an element after news
+	awaited   atomic.Pointer[string]
+}
+
+// NewRunner returns one that asks by calls. Answer may be called from now on.
+func NewRunner(c *Candidate, codec Codec, call Call) *Runner {
+	r := &Runner{candidate: c, codec: codec, call: call, heard: make(chan struct{}, 1)}
+	r.note(nil, nil)
+	return r
+}
+
+// Answer answers the request of another host. It may be called by many goroutines at once.
+func (r *Runner) Answer(request []byte) ([]byte, error) {
+	ask, err := r.codec.DecodeAsk(request)
+	if err != nil {
+		return nil, err
+	}
+	answer, news := r.candidate.Hear(ask)
+	if news {
+		select {
+		case r.heard <- struct{}{}:
+		default:
+		}
+	}
+	return r.codec.EncodeAnswer(ask.Nonce, answer)
+}
+
+// Run asks the others until the host is born. It returns nil then, the error of the context, or that of Conclude.
+func (r *Runner) Run(ctx context.Context) error {
+	for {
+		answers, failures := r.ask(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		born, err := r.candidate.Conclude(answers)
+		if born || err != nil {
+			return err
+		}
+		r.note(answers, failures)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.heard:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Awaited says what keeps the host from being born.
+func (r *Runner) Awaited() string { return *r.awaited.Load() }
+
+func (r *Runner) note(answers map[string]Answer, failures map[string]error) {
+	text := r.candidate.Awaited(answers, failures)
+	r.awaited.Store(&text)
+}
+
+// ask asks all others at once, and returns what they answer, by name, or why there is no answer.
+func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures map[string]error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ask := r.candidate.Ask()
+	answers, failures = make(map[string]Answer), make(map[string]error)
+	var mu sync.Mutex // guards both
+	var asked sync.WaitGroup
+	for _, p := range ask.Plan.Hosts {
+		if p.Name == ask.Name {
+			continue
+		}
+		asked.Go(func() {
+			answer, err := r.askOne(ctx, p, ask)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				answers[p.Name] = answer
+			} else {
+				failures[p.Name] = cause(err)
+			}
+		})
+	}
+	asked.Wait()
+	return answers, failures
+}
+
+// cause is the innermost error: the address is said anyway.
+func cause(err error) error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err
+}
+
+// askOne asks the host at the address of a place.
+func (r *Runner) askOne(ctx context.Context, p Place, ask Ask) (Answer, error) {
+	request, nonce, err := r.codec.EncodeAsk(ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	text, err := r.call(ctx, p.Raft, request)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, err := r.codec.DecodeAnswer(nonce, text)
+	if err == nil && answer.Name != p.Name {
+		answer = Answer{Name: p.Name, Refusal: fmt.Sprintf("at %s is host %q", p.Raft, answer.Name)}
+	}
+	return answer, err
+}

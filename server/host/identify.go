@@ -1,0 +1,142 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox/signalbox/server/birth"
+	"github.com/signalbox/signalbox/server/diskguard"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+// ErrNotBorn is returned where a host with an empty directory must not make a cluster by itself.
+var ErrNotBorn = errors.New("no cluster is begun by itself in an empty directory")
+
+// ErrExists is returned by Init where the directory belongs to a host of a cluster.
+var ErrExists = errors.New("the data directory belongs to a host of a cluster")
+
+// identify makes sure that the directory belongs to this host, watches its disk, and begins a start on it.
+func (h *Host) identify() (err error) {
+	if err = loadOrMake(h.directory, &h.settings, h.options.Version); err != nil {
+		return err
+	}
+	h.disk = diskguard.Start(diskguard.Config{
+		Volume: diskguard.Directory(h.settings.DataDir), Low: uint64(h.settings.MinFreeDisk), Log: h.log,
+		Reserve: filepath.Join(h.settings.DataDir, reserveName),
+	})
+	// On a full disk there is room for it now: the guard has given the reserve back.
+	if h.start, err = h.directory.Begin(); err != nil {
+		return err
+	}
+	h.identity = h.directory.Identity()
+	h.seen, err = h.directory.OpenPeers()
+	return err
+}
+
+// expected is what the settings say of the identity.
+func expected(s *settings.Settings, version string) identity.Expected {
+	want := identity.Expected{HostName: s.Name, ClusterName: s.Cluster, Shards: s.Shards, Version: version}
+	if s.HasList() {
+		for _, first := range s.Hosts {
+			want.Hosts = append(want.Hosts, first.Name)
+		}
+	}
+	return want
+}
+
+// loadOrMake loads the identity of a directory. A new one gets an incarnation, and the host that is alone on its machine
+// a cluster as well.
+func loadOrMake(d *identity.Directory, s *settings.Settings, version string) error {
+	id, err := d.Load(expected(s, version))
+	isNew := errors.Is(err, identity.ErrNone)
+	switch {
+	case err != nil && !isNew:
+		return err
+	case id.Born():
+		return nil
+	case !s.HasPeers() && !s.IsLocal():
+		return notBorn(s)
+	}
+	if isNew {
+		if err := d.Make(expected(s, version)); err != nil {
+			return err
+		}
+	}
+	if s.HasPeers() {
+		return nil // it is born with them
+	}
+	return bearAlone(d, s)
+}
+
+func bearAlone(d *identity.Directory, s *settings.Settings) error {
+	return d.BearAlone(s.Cluster, cmp.Or(s.Shards, settings.DefaultShards), s.RaftAdvertise)
+}
+
+// notBorn says what to type.
+func notBorn(s *settings.Settings) error {
+	what := []string{"--data-dir " + s.DataDir, "--name " + s.Name}
+	if s.Cluster != "" {
+		what = append(what, "--cluster "+s.Cluster)
+	}
+	if s.Shards != 0 {
+		what = append(what, fmt.Sprintf("--shards %d", s.Shards))
+	}
+	if s.ServesHosts() {
+		what = append(what, "--raft-listen "+s.RaftListen, "--raft-advertise "+s.RaftAdvertise)
+	}
+	options := strings.Join(what, " ")
+	return fmt.Errorf("%w: %s is empty, and other machines can reach this host. If it has been in use, its data is gone: "+
+		"put it back, or let the host join the others anew: signalbox serve --join HOST:PORT %s. If this is to be "+
+		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBorn, s.DataDir,
+		options, options)
+}
+
+// Init makes a cluster of one host in a directory that is empty, and does not start it. It is what a start does not do
+// by itself where other machines can reach the host. It returns an *Error; ErrExists where the host is in a cluster.
+func Init(o Options) (identity.Identity, error) {
+	s, err := o.Settings.Complete()
+	if err != nil {
+		return identity.Identity{}, &Error{KindSettings, err}
+	}
+	if s.HasPeers() {
+		return identity.Identity{}, &Error{KindSettings, errors.New("a cluster of several hosts is born when all of them " +
+			"have been started with their list: start them with signalbox serve, and leave signalbox init out")}
+	}
+	d, err := identity.Claim(s.DataDir)
+	if err != nil {
+		return identity.Identity{}, &Error{KindData, err}
+	}
+	defer d.Release()
+	if err := initialize(d, &s, cmp.Or(o.Version, "devel")); err != nil {
+		return identity.Identity{}, &Error{KindData, err}
+	}
+	return d.Identity(), nil
+}
+
+func initialize(d *identity.Directory, s *settings.Settings, version string) error {
+	id, err := d.Load(expected(s, version))
+	switch {
+	case errors.Is(err, identity.ErrNone):
+		err = d.Make(expected(s, version))
+	case err == nil && id.Born():
+		err = fmt.Errorf("%w: %s is host %s of cluster %s; start it with signalbox serve", ErrExists, s.DataDir,
+			id.HostName, id.Cluster)
+	}
+	if err != nil {
+		return err
+	}
+	return bearAlone(d, s)
+}
+
+// plan is what hosts that are born together must agree on.
+func plan(s *settings.Settings) birth.Plan {
+	p := birth.Plan{Cluster: s.Cluster, Shards: cmp.Or(s.Shards, settings.DefaultShards)}
+	for _, first := range s.Hosts {
+		p.Hosts = append(p.Hosts, birth.Place{Name: first.Name, Raft: first.Raft})
+	}
+	return p
+}

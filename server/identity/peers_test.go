@@ -1,0 +1,126 @@
+package identity
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+func openPeers(t *testing.T, d *Directory) *Peers {
+	t.Helper()
+	p, err := d.OpenPeers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAnOlderCopyOfADirectoryIsRecognised(t *testing.T) {
+	d := claim(t, t.TempDir())
+	a, b := hosts.Incarnation{1}, hosts.Incarnation{2}
+	peers := openPeers(t, d)
+	for i, c := range []struct {
+		of    hosts.Incarnation
+		start hosts.Start
+		copy  bool
+	}{
+		{a, hosts.Start{Number: 3, Draw: 33}, false},
+		{a, hosts.Start{Number: 3, Draw: 33}, false}, // another connection of it
+		{a, hosts.Start{Number: 3, Draw: 34}, true},  // two processes of one number
+		{a, hosts.Start{Number: 2, Draw: 22}, true},
+		{b, hosts.Start{Number: 1, Draw: 11}, false}, // each incarnation by itself
+		{a, hosts.Start{Number: 4, Draw: 44}, false},
+		{a, hosts.Start{Number: 3, Draw: 33}, true},
+	} {
+		for _, which := range []string{"the same process", "the next one"} {
+			if err := peers.See(c.of, c.start); errors.Is(err, ErrCopy) != c.copy || err != nil != c.copy {
+				t.Errorf("%d, %s: start %+v of %s: %v", i, which, c.start, c.of, err)
+			}
+			peers = openPeers(t, d)
+		}
+	}
+	if err := peers.Forget(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := openPeers(t, d).See(a, hosts.Start{Number: 1}); err != nil {
+		t.Errorf("forgotten, and remembered: %v", err)
+	}
+}
+
+func TestAStartThatCannotBeWrittenDownIsNotLetIn(t *testing.T) {
+	dir := t.TempDir()
+	peers := openPeers(t, claim(t, dir))
+	if err := os.Mkdir(filepath.Join(dir, PeersName+temporarySuffix), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start := hosts.Start{Number: 2, Draw: 1}
+	for range 2 {
+		if err := peers.See(hosts.Incarnation{1}, start); err == nil || errors.Is(err, ErrCopy) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, PeersName+temporarySuffix)); err != nil {
+		t.Fatal(err)
+	}
+	if err := peers.See(hosts.Incarnation{1}, start); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestADamagedRecordOfPeersIsNotTakenForAnEmptyOne(t *testing.T) {
+	dir := t.TempDir()
+	d := claim(t, dir)
+	peers := openPeers(t, d)
+	for i := range byte(5) {
+		if err := peers.See(hosts.Incarnation{i + 1}, hosts.Start{Number: uint64(i) + 1, Draw: 99}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, PeersName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(strings.TrimRight(string(text), "\n")) {
+		put(t, dir, PeersName, text[:n])
+		if _, err := d.OpenPeers(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "take it away") {
+			t.Fatalf("%d of %d bytes: %v", n, len(text), err)
+		}
+	}
+	put(t, dir, PeersName, []byte(strings.Replace(string(text), `"number": 3`, `"number": 2`, 1)))
+	if _, err := d.OpenPeers(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("with another number: %v", err)
+	}
+}
+
+// TestTheNewestStartWinsWhateverTheOrder: many connections of hosts that are started again and again.
+func TestTheNewestStartWinsWhateverTheOrder(t *testing.T) {
+	d := claim(t, t.TempDir())
+	peers := openPeers(t, d)
+	var all sync.WaitGroup
+	for worker := range uint64(4) {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(1, worker))
+			for range 20 {
+				_ = peers.See(hosts.Incarnation{byte(1 + r.IntN(2))}, hosts.Start{Number: 1 + r.Uint64N(9), Draw: 5})
+			}
+			_ = peers.See(hosts.Incarnation{1}, hosts.Start{Number: 10, Draw: worker})
+		})
+	}
+	all.Wait()
+	let := 0
+	again := openPeers(t, d)
+	for draw := range uint64(4) {
+		if again.See(hosts.Incarnation{1}, hosts.Start{Number: 10, Draw: draw}) == nil {
+			let++
+		}
+	}
+	if let != 1 {
+		t.Errorf("%d of four processes with one number are let in", let)
+	}
+}

@@ -1,0 +1,132 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// Format is the version of the data directory that this program writes, and the only one that it reads. It stands
+	// for everything in the directory. In format 1 a host had no incarnation.
+	Format = 2
+
+	// temporarySuffix is behind the name of a record that is being written.
+	temporarySuffix = ".new"
+
+	maxRecordBytes = 1 << 20
+)
+
+// envelope is the file of a record: what a reader needs before it may trust the rest, and the rest.
+type envelope struct {
+	Format int `json:"format"`
+	// SHA256 is that of the content without the white space in it.
+	SHA256  string          `json:"sha256"`
+	Content json.RawMessage `json:"content"`
+}
+
+// readRecord reads a record of a directory. A file that is not there is fs.ErrNotExist, and one that cannot be trusted
+// ErrDamaged.
+func readRecord(dir, name string, into any) error {
+	file, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxRecordBytes))
+	if err != nil {
+		return err
+	}
+	return decode(text, into)
+}
+
+// decode reads the text of a record. The format comes first: what another one means by the rest is not for this program
+// to say.
+func decode(text []byte, into any) error {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	switch {
+	case e.Format > Format:
+		return fmt.Errorf("%w: it has format %d, this program knows formats up to %d; "+
+			"use the version that wrote it, or a newer one", ErrNewer, e.Format, Format)
+	case e.Format < 1:
+		return fmt.Errorf("%w: it has no format", ErrDamaged)
+	case e.Format < Format:
+		return fmt.Errorf("%w: it has format %d, this version has format %d, and there is no converter; "+
+			"nothing in it was changed: use the build that wrote it, or move the directory away and begin with an empty "+
+			"one", ErrEarlier, e.Format, Format)
+	}
+	sum, err := checksum(e.Content)
+	if err != nil || sum != e.SHA256 {
+		return fmt.Errorf("%w: its checksum is not that of its content", ErrDamaged)
+	}
+	if err := json.Unmarshal(e.Content, into); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+func encode(content any) ([]byte, error) {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := checksum(body)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(envelope{Format: Format, SHA256: sum, Content: body}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}
+
+// checksum is that of JSON without its white space, so that the file may be indented for people.
+func checksum(body []byte) (string, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, body); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(compact.Bytes())
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// writeRecord puts a record into a directory: when it returns nil the record outlives a power failure, and whatever
+// happens before, the directory has the old one or none.
+func writeRecord(dir, name string, content any) error {
+	text, err := encode(content)
+	if err != nil {
+		return err
+	}
+	temporary := filepath.Join(dir, name+temporarySuffix)
+	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// syncDirectory makes the names in a directory outlive a power failure.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
