@@ -114,7 +114,7 @@ func TestInspectSeesWhatAHostWouldEndAt(t *testing.T) {
 		"the log is of an earlier version": {func(t *testing.T, dir string) string {
 			file := first(filesNamed(dir, "host.json"))
 			rewriteFile(t, file, func(b []byte) []byte {
-				return bytes.Replace(b, []byte(`"format": 4`), []byte(`"format": 3`), 1)
+				return bytes.Replace(b, []byte(`"format": 5`), []byte(`"format": 3`), 1)
 			})
 			return file
 		}, "format 3 of an earlier version"},
