@@ -43,7 +43,8 @@ func formCases() []formCase {
 // TestFormsOfCommands: what is written is read; anything else is refused.
 func TestFormsOfCommands(t *testing.T) {
 	for _, c := range formCases() {
-		if got, form, err := c.read(c.form); err != nil || !reflect.DeepEqual(got, c.want) || !bytes.Equal(form, c.form) {
+		got, form, err := c.read(c.form)
+		if err != nil || !reflect.DeepEqual(got, c.want) || !bytes.Equal(form, c.form) {
 			t.Errorf("%s: %+v became %+v: %v", c.name, c.want, got, err)
 		}
 		for n := range c.form {

@@ -32,7 +32,7 @@ func (k ItemKind) String() string { return itemNames[k] }
 type inbox struct {
 	lastSeq, acked uint64
 	items          []item
-	shared         bool // a frozen member has these items too: they stay as they are, and the next ones stand behind them
+	shared         bool // a frozen member has these items too: they stay as they are, the next stand behind them
 	unread         int  // requests
 	unreadBytes    int  // of their payloads
 	open           int  // its exchanges that are open, or whose end it has not acknowledged
