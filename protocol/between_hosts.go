@@ -12,6 +12,12 @@ type ShardReport struct {
 	Term uint64
 	// GovernorHostID is that host.
 	GovernorHostID uint64
+	// Target and Current are the states of the host that is asked, by the records of the meta shard, with the epochs of
+	// both. It may have no replica that would show them.
+	Target       HostState
+	TargetEpoch  uint64
+	Current      HostState
+	CurrentEpoch uint64
 }
 
 // Kind returns KindShardReport.
@@ -20,6 +26,10 @@ func (*ShardReport) Kind() Kind { return KindShardReport }
 func (m *ShardReport) requestFields(c *codec) {
 	c.uint("term", &m.Term)
 	c.uint("governor_host_id", &m.GovernorHostID)
+	enum(c, "target", &m.Target)
+	c.uint("target_epoch", &m.TargetEpoch)
+	enum(c, "current", &m.Current)
+	c.uint("current_epoch", &m.CurrentEpoch)
 }
 
 // ShardReportAnswer answers a ShardReport.

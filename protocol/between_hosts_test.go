@@ -4,7 +4,9 @@ import "testing"
 
 // betweenHostsExamples are the examples of what goes between hosts.
 var betweenHostsExamples = []example{
-	{"shard-report", request(75, &ShardReport{Term: 9, GovernorHostID: 3})},
+	{"shard-report", request(75, &ShardReport{
+		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,
+	})},
 	{"shard-report-answer", answer(75, &ShardReportAnswer{
 		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250,
 		Led: list[LedShard](&LedShard{

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Agent is what a host does for the governor, whoever that is. Its methods may be called from any goroutine.
+// Agent is what a host does for the host that governs. Its methods may be called from any goroutine.
 type Agent struct {
 	host        shard.HostID
 	incarnation hosts.Incarnation
@@ -23,6 +23,23 @@ type Agent struct {
 	// fresh is since when barriers on the meta shard succeed, begun when the last that did was begun.
 	fresh, begun time.Time
 	tracks       map[hosts.ShardID]*track
+	standing     Standing
+}
+
+// Standing is what the governor says of a host: its states on record. A host whose replica of the meta shard was removed
+// has no other way to see them.
+type Standing struct {
+	Term            uint64 // of the governor, 0 where none has asked yet
+	Target, Current protocol.HostState
+	// TargetEpoch and CurrentEpoch are those of the two.
+	TargetEpoch, CurrentEpoch uint64
+}
+
+// Standing returns what the last governor has said that asked for a report.
+func (a *Agent) Standing() Standing {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.standing
 }
 
 // NewAgent returns the agent of a host.
@@ -59,6 +76,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	switch r.Kind {
 	case protocol.KindShardReport:
 		if err = a.admit(r.ShardReport.Term); err == nil {
+			a.learn(&r.ShardReport)
 			return encodeAnswer(a.report(ctx))
 		}
 	case protocol.KindStepEffect:
@@ -72,6 +90,16 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))
 	}
 	return encodeFailure(r.Kind, err)
+}
+
+// learn notes what a governor says of this host.
+func (a *Agent) learn(m *protocol.ShardReport) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m.Term >= a.standing.Term {
+		a.standing = Standing{Term: m.Term, Target: m.Target, Current: m.Current, TargetEpoch: m.TargetEpoch,
+			CurrentEpoch: m.CurrentEpoch}
+	}
 }
 
 // admit refuses who governs in a term that is over, by all that this host has heard of.

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// killAt kills the host that governs at one of its acts, before it or after it, and starts it again. It returns what the
-// act was, empty where there were fewer.
+// killAt kills the host that governs at one of its acts, before it or after it, and starts it again. It returns what
+// the act was, empty where there were fewer.
 func (f *fleet) killAt(number int) (killed func() string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,11 +46,11 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 		killed := ""
 		inBubble(t, func(t *testing.T) {
 			f := newFleet(t, "a", "b", "c")
-			f.settle()
+			f.converge()
 			f.changes = nil
 			at := f.killAt(number)
 			f.join("d", "")
-			f.settle()
+			f.converge()
 			killed = at()
 			f.wantVoters("[(d) a b c]")
 			for _, s := range f.records().Shards() {
@@ -81,12 +81,12 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 	}
 }
 
-// TestOldGovernorsCallIsRefused: a call that was on its way when its governor lost the leadership arrives after the next
-// one has done the work: it changes nothing.
+// TestOldGovernorsCallIsRefused: a call that was on its way when its governor lost the leadership arrives after the
+// next one has done the work: it changes nothing.
 func TestOldGovernorsCallIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		old := f.leader(hosts.Meta)
 		other := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[old.name])
 		for _, id := range f.shards[1:] {
@@ -112,12 +112,14 @@ func TestOldGovernorsCallIsRefused(t *testing.T) {
 			return held
 		})
 		_ = old.on(hosts.Meta).Transfer(other.id)
-		f.until(5*time.Second, "another host governs", func() bool { return f.leader(hosts.Meta) == other && f.governed() })
-		f.settle()
+		f.until(5*time.Second, "another host governs", func() bool {
+			return f.leader(hosts.Meta) == other && f.governed()
+		})
+		f.converge()
 		before := f.net.Group(1).Membership().Change
 		close(release)
 		time.Sleep(5 * time.Second)
-		f.settle()
+		f.converge()
 		if now := f.net.Group(1).Membership().Change; now != before {
 			t.Errorf("the membership has changed from %d to %d", before, now)
 		}
@@ -130,7 +132,7 @@ func TestOldGovernorsCallIsRefused(t *testing.T) {
 func TestOldTermsHaveNoEffect(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		term := f.leader(hosts.Meta).Leadership().Term
 		for _, m := range f.all() {
 			for _, ask := range []protocol.RequestMessage{
@@ -166,7 +168,7 @@ func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
 func TestEffectsAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		leader := f.leader(1)
 		follower := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[leader.name])
 		other := hosts.Incarnation{99}

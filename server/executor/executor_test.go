@@ -16,17 +16,17 @@ func inBubble(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }
 func TestClusterGrows(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a")
-		f.settle()
+		f.converge()
 		f.wantVoters("[a]")
 		f.join("b", "")
-		f.settle()
+		f.converge()
 		f.wantVoters("[(b) a]")
 		f.join("c", "")
-		f.settle()
+		f.converge()
 		f.wantVoters("[a b c]")
 		f.join("d", "")
 		f.join("e", "")
-		f.settle()
+		f.converge()
 		f.wantVoters("[a b c d e]")
 	})
 }
@@ -36,7 +36,7 @@ func TestDrainedHostHandsAllOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		f.join("d", "")
-		f.settle()
+		f.converge()
 		time.Sleep(15 * time.Second) // until d is stable
 		f.must("drain", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Drain(at, "a") })
 		f.until(20*time.Second, "a is offline", func() bool {
@@ -53,7 +53,7 @@ func TestDrainedHostHandsAllOver(t *testing.T) {
 			}
 		}
 		f.must("undrain", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Undrain(at, "a") })
-		f.settle()
+		f.converge()
 		f.wantVoters("[(a) b c d]")
 	})
 }
@@ -62,7 +62,7 @@ func TestDrainedHostHandsAllOver(t *testing.T) {
 func TestStoppedHostIsOfflineWithinThreeSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		for _, id := range f.shards {
 			if l := f.leader(id); l.name != "a" {
 				_ = l.on(id).Transfer(1)
@@ -79,7 +79,7 @@ func TestStoppedHostIsOfflineWithinThreeSeconds(t *testing.T) {
 			t.Errorf("a is %v for the reason %v", h.Current.Variant, h.Target.Reason)
 		}
 		f.named("a").start()
-		f.settle()
+		f.converge()
 		f.wantVoters("[a b c]")
 	})
 }
@@ -95,7 +95,7 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		f.join("d", "")
-		f.settle()
+		f.converge()
 		dead := f.named("b")
 		dead.kill()
 		f.until(10*time.Second, "b has failed", func() bool {
@@ -104,7 +104,7 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 		f.wantVoters("[(d) a b c]")
 		f.until(11*time.Minute, "d votes in its place", func() bool { return f.voters() == "[[a c d]]" })
 		dead.start()
-		f.settle()
+		f.converge()
 		f.wantVoters("[(b) a c d]")
 		if replica := dead.disk[1]; replica < 1024 {
 			t.Errorf("b has come back as replica %d", replica)
@@ -116,13 +116,13 @@ func TestDeadVoterIsReplaced(t *testing.T) {
 func TestHostThatWasWipedIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		old := f.named("c")
 		old.kill()
 		old.wiped = true
 		time.Sleep(3 * time.Second)
 		f.join("c", "c")
-		f.settle()
+		f.converge()
 		f.wantVoters("[a b c]")
 		if h := f.records().Host(3); h.Current.Variant != protocol.HostExpelled {
 			t.Errorf("the old one is %v", h.Current.Variant)
@@ -135,9 +135,9 @@ func TestExpelledHostLosesAll(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		f.join("d", "")
-		f.settle()
+		f.converge()
 		f.must("expel", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Expel(at, "a", true, 1000) })
-		f.settle()
+		f.converge()
 		f.wantVoters("[b c d]")
 		if h := f.records().Host(1); h.Current.Variant != protocol.HostExpelled {
 			t.Errorf("a is %v", h.Current.Variant)
@@ -145,11 +145,11 @@ func TestExpelledHostLosesAll(t *testing.T) {
 	})
 }
 
-// TestDeadHostsDelayNobody: with two of five hosts dead and silent, a newcomer is a learner of all shards in seconds.
-func TestDeadHostsDelayNobody(t *testing.T) {
+// TestDeadHostsDelayNoOther: with two of five hosts dead and silent, a newcomer is a learner of all shards in seconds.
+func TestDeadHostsDelayNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c", "d", "e")
-		f.settle()
+		f.converge()
 		f.named("d").kill()
 		f.named("e").kill()
 		time.Sleep(10 * time.Second)

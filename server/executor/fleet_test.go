@@ -23,8 +23,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// fleet is the hosts of the tests, in a bubble of virtual time: their logs are in memory with a true membership, and the
-// log of the meta shard feeds the true records and the true plan of each host.
+// fleet is the hosts of the tests, in a bubble of virtual time: their logs are in memory with a true membership, and
+// the log of the meta shard feeds the true records and the true plan of each host.
 type fleet struct {
 	*testing.T
 	net    *memlog.Network
@@ -43,8 +43,8 @@ type fleet struct {
 	changes []string // of memberships, as they were made
 	// progress changes what leaders see of replicas; nil for nothing.
 	progress func(hosts.ShardID, *shard.Progress)
-	// noCAS lets changes be made in other memberships than theirs: a planted bug.
-	noCAS bool
+	bug      bug
+	failed   func(format string, args ...any) // Fatalf, but where a planted bug is to be found
 }
 
 const maxFleet = 9
@@ -62,6 +62,7 @@ func newFleet(t *testing.T, founders ...string) *fleet {
 	}
 	f := &fleet{T: t, net: n, shards: []hosts.ShardID{hosts.Meta, 1, 2}, began: time.Now(),
 		hosts: make(map[shard.HostID]*machine)}
+	f.failed = f.Fatalf
 	f.ctx, f.end = context.WithCancel(context.Background())
 	n.Start()
 	var ids []shard.HostID
@@ -104,6 +105,7 @@ func (f *fleet) close() {
 	for _, b := range f.broken {
 		f.Error(b)
 	}
+	f.broken = nil
 }
 
 func (f *fleet) now() uint64 { return 1000 + uint64(time.Since(f.began).Milliseconds()) }
@@ -146,20 +148,27 @@ func (f *fleet) records() *hosts.Records {
 // do has a command on the records carried out, as an operator or a host would.
 func (f *fleet) do(what string, run func(hosts.At, *hosts.Records) hosts.Answer) hosts.Answer {
 	f.Helper()
-	for range 100 {
+	a, done := f.try(100, run)
+	if !done {
+		f.failed("%s: the meta shard takes no command\n%s", what, f)
+	}
+	return a
+}
+
+// try is do that gives up after so many tries.
+func (f *fleet) try(times int, run func(hosts.At, *hosts.Records) hosts.Answer) (a hosts.Answer, done bool) {
+	for range times {
 		if m := f.leader(hosts.Meta); m != nil {
-			var a hosts.Answer
 			ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 			err := m.propose(ctx, func(at hosts.At, s *metaState) error { a = run(at, s.records); return nil })
 			cancel()
 			if err == nil {
-				return a
+				return a, true
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	f.Fatalf("%s: the meta shard takes no command\n%s", what, f)
-	return hosts.Answer{}
+	return a, false
 }
 
 // must is do with an answer that has to be a success.
@@ -187,7 +196,7 @@ func (f *fleet) until(limit time.Duration, what string, condition func() bool) {
 	f.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.Fatalf("not within %v: %s\n%s", limit, what, f)
+			f.failed("not within %v: %s\n%s", limit, what, f)
 		}
 	}
 }
@@ -217,8 +226,8 @@ func (f *fleet) atRest() bool {
 	return err == nil && len(reasons) == 0
 }
 
-// settle waits until all is as it should be, and stays so.
-func (f *fleet) settle() {
+// converge waits until all is as it should be, and stays so.
+func (f *fleet) converge() {
 	f.Helper()
 	for still := 0; still < 30; still++ {
 		if !f.atRest() {
@@ -255,9 +264,10 @@ func (f *fleet) wantVoters(want string) {
 }
 
 func (f *fleet) violated(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.broken = append(f.broken, fmt.Sprintf(format, args...))
+	f.broken = append(f.broken, text)
 }
 
 // String is for people who look for what went wrong.
@@ -265,8 +275,10 @@ func (f *fleet) String() string {
 	text := fmt.Sprintf("at %v\n", time.Since(f.began))
 	r := f.records()
 	for _, h := range r.Hosts() {
-		text += fmt.Sprintf("host %d %s: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Current.Variant, h.Current.Epoch,
-			h.Target.Variant, h.Target.Epoch, h.Target.Reason)
+		m := f.host(h.ID)
+		text += fmt.Sprintf("host %d %s, boot %d: %s/%d -> %s/%d (%s); down %t, boot %d, quits %t, %+v\n", h.ID, h.Name,
+			h.Boot, h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason, m.down(),
+			m.boot, m.quits, m.agent.Standing())
 	}
 	for _, id := range f.shards {
 		g := f.net.Group(memlog.GroupID(id))
@@ -296,6 +308,14 @@ type metaCommand struct {
 	done chan error
 }
 
+// end gives the command its outcome. A host that starts again applies it again, when no one waits any more.
+func (c *metaCommand) end(err error) {
+	select {
+	case c.done <- err:
+	default:
+	}
+}
+
 // metaMachine is the state machine of the meta shard at one host.
 type metaMachine struct {
 	host *machine
@@ -322,8 +342,8 @@ func (m *metaMachine) Apply(entries []shard.Entry) error {
 			err = errors.New("the term is over")
 		}
 		m.mu.Unlock()
-		if c.at == m.host && c.done != nil {
-			c.done <- err
+		if c.at == m.host {
+			c.end(err)
 		}
 	}
 	return nil

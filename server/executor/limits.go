@@ -2,14 +2,19 @@ package executor
 
 import "time"
 
+// The periods and bounds of an executor.
 const (
 	// lookEvery is how often the plan is looked at when nothing wakes the executor.
 	lookEvery = 500 * time.Millisecond
-	// reportEvery is how often each host is asked for a report, busyEvery how often while a step is open.
-	reportEvery, busyEvery = time.Second, 200 * time.Millisecond
-	// reportWithin is how long a host may take for a report, and readWithin how long it waits for its own barriers in it.
-	reportWithin, readWithin = time.Second, 700 * time.Millisecond
-	// effectWithin is how long an effect may take; another one of its step begins no earlier.
+	// reportEvery is how often each host is asked for a report.
+	reportEvery = time.Second
+	// busyEvery is how often it is asked while a step is open.
+	busyEvery = 200 * time.Millisecond
+	// reportWithin is how long a host may take for a report.
+	reportWithin = time.Second
+	// reportLife is for how long a report says anything of its host.
+	reportLife = 5 * time.Second
+	// effectWithin is how long an effect may take. Another one of its step does not begin before that.
 	effectWithin = 10 * time.Second
 	// proposeWithin is how long a command may take.
 	proposeWithin = 2 * time.Second
@@ -17,18 +22,22 @@ const (
 	maxInRound = 64
 	// maxHolds is how many calls that start replicas are under way at once.
 	maxHolds = 16
-	// reportLife is for how long a report says anything of its host.
-	reportLife = 5 * time.Second
-
-	// sampleEvery is how often an agent notes how far the shards are that its host leads, samples how many notes it
-	// keeps of each.
-	sampleEvery, samples = 100 * time.Millisecond, 128
-	// unknownBehind is the lag of a replica whose index is below all that is noted.
-	unknownBehind = time.Minute
-	// settleFor is how long a leader leads before it reports how far the others are.
-	settleFor = 200 * time.Millisecond
-	// freshGap is after how long without a barrier a host's freshness begins anew.
-	freshGap = 3 * time.Second
 	// dryRunSteps is how many steps a dry run shows at the most.
 	dryRunSteps = 200
+)
+
+// The periods and bounds of an agent.
+const (
+	// readWithin is how long it waits for its own barriers in a report.
+	readWithin = 700 * time.Millisecond
+	// sampleEvery is how often it notes how far the shards are that its host leads.
+	sampleEvery = 100 * time.Millisecond
+	// samples is how many notes it keeps of each.
+	samples = 128
+	// unknownBehind is the lag of a replica whose index is below all that is noted.
+	unknownBehind = time.Minute
+	// electedFor is how long a leader leads before it reports how far the others are.
+	electedFor = 200 * time.Millisecond
+	// freshGap is after how long without a barrier a host's freshness begins anew.
+	freshGap = 3 * time.Second
 )

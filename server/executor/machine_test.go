@@ -24,7 +24,7 @@ type machine struct {
 	name        string
 	incarnation hosts.Incarnation
 	wiped       bool
-	quits       bool // it was told to stop and does not boot again by itself
+	quits       bool // it stops in order and does not boot again by itself
 
 	mu       sync.Mutex
 	disk     map[hosts.ShardID]uint64 // the replicas that a start of the process starts
@@ -56,7 +56,7 @@ func (m *machine) start() {
 	m.fleet.net.Restart(m.id)
 	m.mu.Lock()
 	m.boot++
-	m.running, m.quits = true, false
+	m.running, m.quits, m.meta = true, false, nil
 	m.held = make(map[hosts.ShardID]Held)
 	m.agent = NewAgent(m.id, m.incarnation, m)
 	m.executor = New(Config{Self: m.id, Meta: m, Calls: m, Agent: m.agent, Log: quiet})
@@ -74,13 +74,16 @@ func (m *machine) start() {
 
 // open starts a replica. The caller holds the lock.
 func (m *machine) open(id hosts.ShardID, replica uint64) error {
+	meta := &metaMachine{host: m, metaState: metaState{records: hosts.New("c", []hosts.ShardID{1, 2}),
+		plan: plan.New(governor.Config())}}
 	var machine shard.StateMachine = dataMachine{}
 	if id == hosts.Meta {
-		m.meta = &metaMachine{host: m, metaState: metaState{records: hosts.New("c", []hosts.ShardID{1, 2}),
-			plan: plan.New(governor.Config())}}
-		machine = m.meta
+		machine = meta
 	}
 	log, err := m.fleet.net.Join(m.id, memlog.GroupID(id), replica, machine)
+	if err == nil && id == hosts.Meta {
+		m.meta = meta
+	}
 	if err == nil {
 		m.held[id] = Held{Shard: id, Replica: replica, Log: &checkedLog{Log: log, host: m, shard: id}}
 	}
@@ -138,6 +141,10 @@ func (m *machine) live(ctx context.Context) {
 			m.sayBoot(ctx, boot)
 			continue
 		}
+		if m.on(hosts.Meta) == nil {
+			m.liveBlind(ctx, quits)
+			continue
+		}
 		s := m.State()
 		if l := m.Leadership(); l.Leader == m.id && s.Term < l.Term {
 			_ = m.proposeIn(ctx, l.Term, nil)
@@ -156,7 +163,17 @@ func (m *machine) live(ctx context.Context) {
 	}
 }
 
-// quit tells the process to stop in order.
+// liveBlind is live without a replica of the meta shard: what the host is to do it hears from the governor.
+func (m *machine) liveBlind(ctx context.Context, quits bool) {
+	switch s := m.agent.Standing(); {
+	case quits && s.Current == protocol.HostOffline && s.Target == protocol.HostOffline:
+		m.kill()
+	case !quits && s.Target == protocol.HostOffline:
+		m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Return(at, m.id, m.incarnation, s.TargetEpoch) })
+	}
+}
+
+// quit has the process stop in order.
 func (m *machine) quit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -196,14 +213,14 @@ func (m *machine) proposeIn(ctx context.Context, term uint64, run func(hosts.At,
 		return errDown
 	}
 	f := m.fleet
-	c := &metaCommand{now: f.now(), term: term, run: run, at: m, done: make(chan error, 2)}
+	c := &metaCommand{now: f.now(), term: term, run: run, at: m, done: make(chan error, 1)}
 	f.mu.Lock()
 	number := len(f.commands)
 	f.commands = append(f.commands, c)
 	f.mu.Unlock()
 	err := on.Propose(binary.LittleEndian.AppendUint64(nil, uint64(number)), func(o shard.Outcome) {
 		if o != shard.OutcomeApplied {
-			c.done <- errors.New(o.String())
+			c.end(errors.New(o.String()))
 		}
 	})
 	if err != nil {
@@ -266,6 +283,10 @@ func (m *machine) State() State {
 // Propose implements Meta.
 func (m *machine) Propose(ctx context.Context, c Command) error {
 	what := fmt.Sprintf("verb %d", c.Verb)
+	dropped := map[bug]Verb{bugNeverKnown: VerbKnown, bugNeverCleared: VerbCleared, bugNeverDone: VerbDone}
+	if dropped[m.fleet.bug] == c.Verb {
+		return errDown
+	}
 	if !m.act(what, false) {
 		return errDown
 	}
@@ -365,6 +386,8 @@ func (m *machine) Start(_ context.Context, id hosts.ShardID, replica uint64) err
 	switch on, is := m.held[id]; {
 	case !m.running:
 		return errDown
+	case m.fleet.bug == bugNeverStarted:
+		return nil
 	case m.gone[hold{id, replica}]:
 		return errors.New("it was discarded")
 	case is && on.Replica == replica:
@@ -402,24 +425,27 @@ type checkedLog struct {
 // AddLearner implements shard.Members.
 func (l *checkedLog) AddLearner(ctx context.Context, replica uint64, host shard.HostID, i shard.Incarnation,
 	change uint64) error {
-	return l.change("add", change, func(change uint64) error {
-		return l.Log.AddLearner(ctx, replica, host, i, change)
-	})
+	return l.change("add", func() error { return l.Log.AddLearner(ctx, replica, host, i, change) })
 }
 
 // Promote implements shard.Members.
 func (l *checkedLog) Promote(ctx context.Context, replica, change uint64) error {
-	return l.change("promote", change, func(change uint64) error { return l.Log.Promote(ctx, replica, change) })
+	return l.change("promote", func() error { return l.Log.Promote(ctx, replica, change) })
 }
 
 // Remove implements shard.Members.
 func (l *checkedLog) Remove(ctx context.Context, replica, change uint64) error {
-	return l.change("remove", change, func(change uint64) error { return l.Log.Remove(ctx, replica, change) })
+	return l.change("remove", func() error { return l.Log.Remove(ctx, replica, change) })
 }
 
 // Progress adds what a test wants to be seen.
 func (l *checkedLog) Progress() []shard.Progress {
 	list := l.Log.Progress()
+	for i := range list {
+		if l.host.fleet.bug == bugDeaf {
+			list[i].SilentMillis = 0
+		}
+	}
 	if show := l.host.fleet.progress; show != nil {
 		for i := range list {
 			show(l.shard, &list[i])
@@ -429,17 +455,14 @@ func (l *checkedLog) Progress() []shard.Progress {
 }
 
 // change makes a change. Where the host governs itself no call has shown it to the gate.
-func (l *checkedLog) change(what string, change uint64, do func(uint64) error) error {
+func (l *checkedLog) change(what string, do func() error) error {
 	f := l.host.fleet
 	what = fmt.Sprintf("%s %d", what, l.shard)
 	own := f.leader(hosts.Meta) == l.host
 	if own && !l.host.act(what, false) {
 		return errDown
 	}
-	if f.noCAS {
-		change = f.net.Group(memlog.GroupID(l.shard)).Membership().Change
-	}
-	err := do(change)
+	err := do()
 	if err == nil {
 		l.check(what)
 	}

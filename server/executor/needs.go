@@ -73,8 +73,8 @@ type Command struct {
 
 // Calls reaches other hosts.
 type Calls interface {
-	// Call has a host answer a request, with what its Agent.Answer returns. It ends with the context at the latest, and a
-	// host that is not there delays no other call.
+	// Call has a host answer a request, with what its Agent.Answer returns. It ends with the context at the latest,
+	// and a host that is not there delays no other call.
 	Call(ctx context.Context, to shard.HostID, request []byte) (answer []byte, err error)
 }
 

@@ -115,7 +115,7 @@ func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 			continue
 		}
 		group.Go(func() {
-			a.settle(ctx, h.Shard, l.Term)
+			a.awaitOthers(ctx, h.Shard, l.Term)
 			m, err := h.Log.Membership(ctx)
 			if err != nil || h.Log.Leadership() != l {
 				return
@@ -131,10 +131,10 @@ func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	return list
 }
 
-// settle waits until a new leader has heard how far the others are: before that all would be behind.
-func (a *Agent) settle(ctx context.Context, id hosts.ShardID, term uint64) {
+// awaitOthers waits until a new leader has heard how far the others are: before that all would be behind.
+func (a *Agent) awaitOthers(ctx context.Context, id hosts.ShardID, term uint64) {
 	a.mu.Lock()
-	wait := time.Until(a.trackOf(id, term, time.Now()).since.Add(settleFor))
+	wait := time.Until(a.trackOf(id, term, time.Now()).since.Add(electedFor))
 	a.mu.Unlock()
 	if wait <= 0 {
 		return

@@ -28,8 +28,8 @@ func (t *term) round(ctx context.Context) bool {
 	return true
 }
 
-// advance proposes one thing, the first that there is, and reports whether it was carried out: then there may be another
-// one.
+// advance proposes one thing, the first that there is, and reports whether it was carried out: then there may be
+// another one.
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)

@@ -19,8 +19,8 @@ type taken struct {
 	whole bool
 }
 
-// told is a shard as the best of the reports has it.
-type told struct {
+// leaderReport is a shard as the best of the reports has it.
+type leaderReport struct {
 	led
 	leader shard.HostID
 	asked  time.Time
@@ -65,8 +65,8 @@ func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 
 // best returns the report of the shard's leader, of the highest term where several say that they are: nil where none
 // does.
-func (t *term) best(id hosts.ShardID, r *hosts.Records) *told {
-	var best *told
+func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
+	var best *leaderReport
 	for _, host := range slices.Sorted(maps.Keys(t.watches)) {
 		w := t.watches[host]
 		if !w.answered(r) {
@@ -74,7 +74,7 @@ func (t *term) best(id hosts.ShardID, r *hosts.Records) *told {
 		}
 		for _, l := range w.report.led {
 			if l.ID == uint64(id) && (best == nil || l.Term > best.Term) {
-				best = &told{led: l, leader: host, asked: w.asked}
+				best = &leaderReport{led: l, leader: host, asked: w.asked}
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 func TestIdleClusterFailsNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		time.Sleep(10 * time.Minute)
 		f.policy(func(p *hosts.Policy) { p.Copies = 3 })
 		time.Sleep(time.Minute)
@@ -81,7 +81,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				f := newFleet(t, "a", "b", "c")
-				f.settle()
+				f.converge()
 				hung := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[f.leader(hosts.Meta).name])
 				hang.begin(f, hung.id)
 				f.policy(func(p *hosts.Policy) { p.Copies = 3 })
@@ -90,7 +90,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 					return h.Target.Reason == hang.reason && h.Current.Variant == protocol.HostOffline
 				})
 				hang.end(f, hung.id)
-				f.settle()
+				f.converge()
 				if h := f.records().Host(hung.id); !h.Online() || h.Failures != 1 {
 					t.Errorf("%v, failed %d times", h.Target, h.Failures)
 				}
@@ -103,7 +103,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b")
-		f.settle()
+		f.converge()
 		f.mu.Lock()
 		f.progress = func(id hosts.ShardID, p *shard.Progress) {
 			if p.Replica >= 1024 && f.host(3) != nil {
@@ -132,7 +132,7 @@ func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
-		f.settle()
+		f.converge()
 		m := f.leader(hosts.Meta)
 		for _, other := range f.all() {
 			if _, err := other.executor.Why(); (other == m) == errors.Is(err, ErrNotGoverning) {

@@ -96,7 +96,7 @@ func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
 }
 
 // effectOf returns what a step asks for, and of whom: of the leader of its shard, or of the host that is to delete a
-// replica. It is nobody where that is not known.
+// replica. The host is 0 where that is not known.
 func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepEffect) {
 	a := &s.Payload
 	m = &protocol.StepEffect{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
@@ -121,8 +121,8 @@ func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.
 	return to, m
 }
 
-// ended notes the end of an act. Unless it was only late, an error is put on record: the step waits, and by then what it
-// is about was read anew.
+// ended notes the end of an act. Unless it was only late, an error is put on record: the step waits, and by then what
+// it is about was read anew.
 func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
 	if err != nil && !late && ctx.Err() == nil {

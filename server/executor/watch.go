@@ -114,6 +114,10 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
 	question := &protocol.ShardReport{Term: t.number, GovernorHostID: uint64(t.e.config.Self)}
+	if h := t.e.config.Meta.State().Records.Host(host); h != nil {
+		question.Target, question.TargetEpoch = h.Target.Variant, h.Target.Epoch
+		question.Current, question.CurrentEpoch = h.Current.Variant, h.Current.Epoch
+	}
 	answer, err := t.e.ask(ctx, host, question)
 	if err != nil {
 		return nil, err
@@ -130,7 +134,7 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	return r, nil
 }
 
-// heard reports whether every host that is watched was asked once, so that what nobody answers is not there.
+// heard reports whether every host that is watched was asked once, so that what is in no report is not there.
 func (t *term) heard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
