@@ -26,8 +26,8 @@ type Agent struct {
 	standing     Standing
 }
 
-// Standing is what the governor says of a host: its states on record. A host whose replica of the meta shard was removed
-// has no other way to see them.
+// Standing is what the governor says of a host: its states on record. A host whose replica of the meta shard was
+// removed has no other way to see them.
 type Standing struct {
 	Term            uint64 // of the governor, 0 where none has asked yet
 	Target, Current protocol.HostState

@@ -276,9 +276,9 @@ func (f *fleet) String() string {
 	r := f.records()
 	for _, h := range r.Hosts() {
 		m := f.host(h.ID)
-		text += fmt.Sprintf("host %d %s, boot %d: %s/%d -> %s/%d (%s); down %t, boot %d, quits %t, %+v\n", h.ID, h.Name,
-			h.Boot, h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason, m.down(),
-			m.boot, m.quits, m.agent.Standing())
+		text += fmt.Sprintf("host %d %s: %s/%d -> %s/%d (%s); down %t, quits %t, %+v\n", h.ID, h.Name,
+			h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason, m.down(), m.quits,
+			m.agent.Standing())
 	}
 	for _, id := range f.shards {
 		g := f.net.Group(memlog.GroupID(id))

@@ -156,7 +156,9 @@ func (m *machine) live(ctx context.Context) {
 		case quits && h.Reached() && !h.Wanted():
 			m.kill()
 		case quits && h.Target.Reason != hosts.ReasonShutdown:
-			m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Shutdown(at, m.id, m.incarnation, hosts.Start{Number: boot}) })
+			m.say(ctx, func(at hosts.At, r *hosts.Records) {
+				r.Shutdown(at, m.id, m.incarnation, hosts.Start{Number: boot})
+			})
 		case !h.Wanted() && h.Target.Reason.Failed() && s.Now >= h.ReturnAfter:
 			m.say(ctx, func(at hosts.At, r *hosts.Records) { r.Return(at, m.id, m.incarnation, h.Target.Epoch) })
 		}

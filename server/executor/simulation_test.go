@@ -188,8 +188,8 @@ func (s *simulation) inOrder() {
 		}
 		for _, h := range r.Hosts() {
 			if held := s.host(h.ID).on(id) != nil; on[h.ID] != h.Living() || h.Living() && !held {
-				s.violated("host %s belongs to the cluster: %t; it has a replica of shard %d: %t, and runs it: %t", h.Name,
-					h.Living(), id, on[h.ID], held)
+				s.violated("host %s belongs to the cluster: %t; it has a replica of shard %d: %t, and runs it: %t",
+					h.Name, h.Living(), id, on[h.ID], held)
 			}
 		}
 		committed, replicas := g.Status()
