@@ -156,19 +156,29 @@ func (f *fleet) do(what string, run func(hosts.At, *hosts.Records) hosts.Answer)
 }
 
 // try is do that gives up after so many tries.
-func (f *fleet) try(times int, run func(hosts.At, *hosts.Records) hosts.Answer) (a hosts.Answer, done bool) {
+func (f *fleet) try(times int, run func(hosts.At, *hosts.Records) hosts.Answer) (hosts.Answer, bool) {
 	for range times {
 		if m := f.leader(hosts.Meta); m != nil {
 			ctx, cancel := context.WithTimeout(f.ctx, time.Second)
-			err := m.propose(ctx, func(at hosts.At, s *metaState) error { a = run(at, s.records); return nil })
+			var mu sync.Mutex // every host carries the command out
+			var answer hosts.Answer
+			err := m.propose(ctx, func(at hosts.At, s *metaState) error {
+				own := run(at, s.records)
+				mu.Lock()
+				defer mu.Unlock()
+				answer = own
+				return nil
+			})
 			cancel()
 			if err == nil {
-				return a, true
+				mu.Lock()
+				defer mu.Unlock()
+				return answer, true
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return a, false
+	return hosts.Answer{}, false
 }
 
 // must is do with an answer that has to be a success.

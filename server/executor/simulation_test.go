@@ -90,9 +90,8 @@ func (s *simulation) turn() {
 			s.tally["stopped"]++
 		}
 	case 11:
-		s.operate("wish", func(at hosts.At, r *hosts.Records) hosts.Answer {
-			return r.Transfer(at, hosts.ShardID(s.IntN(3)), m.name)
-		})
+		id := hosts.ShardID(s.IntN(3))
+		s.operate("wish", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Transfer(at, id, m.name) })
 	}
 	time.Sleep(time.Duration(s.IntN(8_000)) * time.Millisecond)
 }
