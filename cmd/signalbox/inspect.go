@@ -235,7 +235,8 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 	}
 	fields := []cli.Field{
 		{Name: "path", Cell: o.Path}, {Name: "host", Cell: host},
-		{Name: "incarnation", Cell: o.Incarnation}, {Name: "starts", Cell: o.Starts}, {Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
+		{Name: "incarnation", Cell: o.Incarnation}, {Name: "starts", Cell: o.Starts},
+		{Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
 		{Name: "created", Cell: o.Created + " by version " + o.CreatedBy}, {Name: "machine", Cell: o.Machine},
 		{Name: "in use", Cell: inUse}, {Name: "log", Cell: log}, {Name: "snapshots", Cell: len(o.Snapshots)},
 	}

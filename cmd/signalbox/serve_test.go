@@ -142,7 +142,8 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	p.Args = []string{"--raft-listen", p.Raft}
 	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other machines can reach this host",
-		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " + p.Dir +
+		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " +
+			"" + p.Dir +
 			" --name signalbox --raft-listen " + p.Raft})
 	made := []string{"init", "--data-dir", p.Dir, "--raft-listen", p.Raft, "--cluster", "prod", "--shards", "2"}
 	code, out, errs := command(nil, made...)
@@ -177,7 +178,8 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 func TestInitIsForOneHost(t *testing.T) {
 	one := newCluster(t, "a", "b", "c")[0]
 	code, _, errs := command(nil, append([]string{"init", "--data-dir", one.Dir}, one.Args...)...)
-	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, and leave signalbox init out") {
+	if code != cli.ExitUsage || !strings.Contains(errs, "start them with signalbox serve, and leave signalbox init "+
+		"out") {
 		t.Errorf("code %d\n%s", code, errs)
 	}
 	if _, err := identity.Read(one.Dir); err == nil {
@@ -384,7 +386,8 @@ func TestHostsWithDifferentSettingsDoNotConnect(t *testing.T) {
 	for _, s := range hosts {
 		s.await("it says how they differ", func() bool {
 			code, text := s.get("/health/ready")
-			return code == 503 && strings.Contains(text, "all hosts must be given the same --host, --cluster and --shards")
+			return code == 503 && strings.Contains(text, "all hosts must be given the same --host, --cluster and "+
+				"--shards")
 		})
 	}
 	for _, s := range hosts {

@@ -16,9 +16,9 @@ func newTestWorld(t *testing.T) *world {
 	return newWorld(rand.New(rand.NewPCG(1, 1)), "a", "b", "c")
 }
 
-func (w *world) mustSettle(t *testing.T) {
+func (w *world) mustRest(t *testing.T) {
 	t.Helper()
-	if err := w.settle(); err != nil {
+	if err := w.rest(); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.check(); err != nil {
@@ -59,16 +59,16 @@ func orders(names ...string) (all [][]string) {
 	return all
 }
 
-// TestHostsAreBornTogetherInAnyOrderOfStarts: whoever comes last, nobody is born before it has come.
+// TestHostsAreBornTogetherInAnyOrderOfStarts: no host is born before the last one has come.
 func TestHostsAreBornTogetherInAnyOrderOfStarts(t *testing.T) {
 	for _, order := range orders("a", "b", "c") {
 		w := newTestWorld(t)
 		for i, name := range order {
 			if len(w.births) > 0 {
-				t.Fatalf("%v: after %d starts somebody is born", order, i)
+				t.Fatalf("%v: after %d starts a host is born", order, i)
 			}
 			w.start(name)
-			w.mustSettle(t)
+			w.mustRest(t)
 		}
 		if got := w.clusters(); got != "1 1 1" {
 			t.Errorf("%v: they are in clusters %s", order, got)
@@ -93,7 +93,7 @@ func TestAHostThatDiesBetweenAnyTwoStepsIsBornAfterwards(t *testing.T) {
 						p.mayCrash, p.crash = true, 1+crash%4
 					}
 				}
-				w.mustSettle(t)
+				w.mustRest(t)
 				for range 2 {
 					for _, p := range w.all() {
 						if p.dead {
@@ -101,7 +101,7 @@ func TestAHostThatDiesBetweenAnyTwoStepsIsBornAfterwards(t *testing.T) {
 							w.start(p.name)
 						}
 					}
-					w.mustSettle(t)
+					w.mustRest(t)
 				}
 				if got := w.clusters(); got != "1 1 1" {
 					t.Fatalf("%s and %s died at %d: clusters %s", first, second, crash, got)
@@ -121,22 +121,27 @@ func TestWhatWipedHostsFind(t *testing.T) {
 		after  []string // run after it
 		want   string   // of those that run after it, in the order of the list
 	}{
-		"one, before the birth":                  {[]string{"a", "b"}, []string{"b"}, []string{"a", "b", "c"}, "1 1 1"},
-		"the decider, before the birth":          {[]string{"a", "b"}, []string{"a"}, []string{"a", "b", "c"}, "1 1 1"},
-		"one, after it":                          {[]string{"a", "b", "c"}, []string{"b"}, []string{"a", "b", "c"}, "1 out 1"},
-		"the decider, after it":                  {[]string{"a", "b", "c"}, []string{"a"}, []string{"a", "b", "c"}, "out 1 1"},
-		"two of three":                           {[]string{"a", "b", "c"}, []string{"a", "c"}, []string{"a", "b", "c"}, "out 1 out"},
-		"two of three, the third is away":        {[]string{"a", "b", "c"}, []string{"a", "b"}, []string{"a", "b"}, "- -"},
+		"one, before the birth":         {[]string{"a", "b"}, []string{"b"}, []string{"a", "b", "c"}, "1 1 1"},
+		"the decider, before the birth": {[]string{"a", "b"}, []string{"a"}, []string{"a", "b", "c"}, "1 1 1"},
+		"one, after " +
+			"it": {[]string{"a", "b", "c"}, []string{"b"}, []string{"a", "b", "c"}, "1 out 1"},
+		"the decider, after " +
+			"it": {[]string{"a", "b", "c"}, []string{"a"}, []string{"a", "b", "c"}, "out 1 1"},
+		"two of " +
+			"three": {[]string{"a", "b", "c"}, []string{"a", "c"}, []string{"a", "b", "c"}, "out 1 out"},
+		"two of three, the third is " +
+			"away": {[]string{"a", "b", "c"}, []string{"a", "b"}, []string{"a", "b"}, "- -"},
 		"one, the others are away":               {[]string{"a", "b", "c"}, []string{"b"}, []string{"b"}, "-"},
 		"one, only the last to be born is there": {[]string{"a", "b", "c"}, []string{"b"}, []string{"b", "c"}, "out 1"},
-		"all":                                    {[]string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{"a", "b", "c"}, "1 1 1"},
+		"all": {[]string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{"a",
+			"b", "c"}, "1 1 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestWorld(t)
 			for _, host := range c.before {
 				w.start(host)
 			}
-			w.mustSettle(t)
+			w.mustRest(t)
 			for _, p := range w.all() {
 				p.dead = true
 			}
@@ -148,7 +153,7 @@ func TestWhatWipedHostsFind(t *testing.T) {
 			for _, host := range c.after {
 				w.start(host)
 			}
-			w.mustSettle(t)
+			w.mustRest(t)
 			if got := w.clusters(); got != c.want {
 				t.Errorf("%v are in clusters %s, want %s", c.after, got, c.want)
 			}
@@ -156,9 +161,9 @@ func TestWhatWipedHostsFind(t *testing.T) {
 	}
 }
 
-// TestADeciderThatDiesBeforeAnybodyHeardOfTheBirth: its directory says that it is born; if that is wiped too, nobody
-// is, and all begin anew.
-func TestADeciderThatDiesBeforeAnybodyHeardOfTheBirth(t *testing.T) {
+// TestADeciderThatDiesBeforeOthersHeardOfTheBirth: its directory says that it is born; if that is wiped too, no
+// host is, and all begin anew.
+func TestADeciderThatDiesBeforeOthersHeardOfTheBirth(t *testing.T) {
 	for _, wiped := range []bool{false, true} {
 		w := newTestWorld(t)
 		for _, name := range []string{"b", "c", "a"} {
@@ -178,7 +183,7 @@ func TestADeciderThatDiesBeforeAnybodyHeardOfTheBirth(t *testing.T) {
 			w.wipe("a")
 		}
 		w.start("a")
-		w.mustSettle(t)
+		w.mustRest(t)
 		if got, distinct := w.clusters(), len(w.births)-2; got != "1 1 1" || wiped != (distinct == 2) {
 			t.Errorf("wiped %t: clusters %s after %d births", wiped, got, len(w.births))
 		}
@@ -192,13 +197,14 @@ func TestWhoIsRefused(t *testing.T) {
 		change func(*Ask)
 		say    string
 	}{
-		"nothing wrong":     {func(*Ask) {}, ""},
-		"a stranger":        {func(a *Ask) { a.Name = "mallory" }, "it is not in the list of hosts: mallory"},
-		"its own name":      {func(a *Ask) { a.Name = "b" }, "it has the name of the host that it asks, b"},
-		"no incarnation":    {func(a *Ask) { a.Incarnation = hosts.Incarnation{} }, "it has no incarnation"},
-		"other shards":      {func(a *Ask) { a.Plan.Shards = 4 }, `--shards is "1" here and "4" there`},
-		"another name":      {func(a *Ask) { a.Plan.Cluster = "x" }, `--cluster is "" here and "x" there`},
-		"another list":      {func(a *Ask) { a.Plan = planOf("a", "b") }, `--host is "a=a:7421,b=b:7421,c=c:7421" here`},
+		"nothing wrong":  {func(*Ask) {}, ""},
+		"a stranger":     {func(a *Ask) { a.Name = "mallory" }, "it is not in the list of hosts: mallory"},
+		"its own name":   {func(a *Ask) { a.Name = "b" }, "it has the name of the host that it asks, b"},
+		"no incarnation": {func(a *Ask) { a.Incarnation = hosts.Incarnation{} }, "it has no incarnation"},
+		"other shards":   {func(a *Ask) { a.Plan.Shards = 4 }, `--shards is "1" here and "4" there`},
+		"another name":   {func(a *Ask) { a.Plan.Cluster = "x" }, `--cluster is "" here and "x" there`},
+		"another list": {func(a *Ask) { a.Plan = planOf("a", "b") },
+			`--host is "a=a:7421,b=b:7421,c=c:7421" here`},
 		"another order":     {func(a *Ask) { a.Plan = planOf("c", "b", "a") }, "--host is"},
 		"an empty list":     {func(a *Ask) { a.Plan = Plan{} }, "--host is"},
 		"another addresses": {func(a *Ask) { a.Plan = planOf("a", "b", "c"); a.Plan.Hosts[0].Raft = "x:1" }, "a=x:1"},
@@ -213,14 +219,14 @@ func TestWhoIsRefused(t *testing.T) {
 	}
 }
 
-// TestARefusedHostIsNotBornWithoutTheOthers: while one of them has other settings nobody is.
+// TestARefusedHostIsNotBornWithoutTheOthers: while one of them has other settings none is.
 func TestARefusedHostIsNotBornWithoutTheOthers(t *testing.T) {
 	w := newTestWorld(t)
 	w.start("a")
 	w.start("b")
 	w.plan.Shards = 4
 	w.start("c")
-	w.mustSettle(t)
+	w.mustRest(t)
 	if got := w.clusters(); got != "- - -" {
 		t.Errorf("clusters %s", got)
 	}
@@ -240,7 +246,7 @@ func TestWhatIsSaidOfAClusterIsNotTakenForTrue(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		w.start(name)
 	}
-	w.mustSettle(t)
+	w.mustRest(t)
 	good := w.running["b"].disk.id.Birth
 	bad := good
 	bad.Shards++
@@ -258,7 +264,8 @@ func TestWhatIsSaidOfAClusterIsNotTakenForTrue(t *testing.T) {
 		"promised to nobody":    {"b", hosts.Incarnation{}, good, false, "this data directory is an older copy"},
 		"the decider forgot it": {"a", hosts.Incarnation{}, good, false, "this data directory is an older copy"},
 	} {
-		m := &memory{identity.Identity{HostName: c.host, Incarnation: good.Founder(c.host).Incarnation, Promise: c.promise}}
+		m := &memory{identity.Identity{HostName: c.host, Incarnation: good.Founder(c.host).Incarnation,
+			Promise: c.promise}}
 		born, err := NewCandidate(w.plan, c.host, m).Conclude(map[string]Answer{"c": {Name: "c", Birth: &c.birth}})
 		if born != c.born || err == nil != c.born || err != nil && !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: born %t, %v", name, born, err)
@@ -271,9 +278,11 @@ func TestALeftOutHostSaysWhatToType(t *testing.T) {
 		without Without
 		say     string
 	}{
-		{Without{"a", "a:7421", "prod-1", "b", leftWiped}, "host a is of cluster prod-1, which was born with another data " +
+		{Without{"a", "a:7421", "prod-1", "b", leftWiped}, "host a is of cluster prod-1, which was born with " +
+			"another data " +
 			"directory of host b"},
-		{Without{"a", "a:7421", "prod-1", "b", leftWiped}, "signalbox serve --join a:7421 --name b --replace b, the other"},
+		{Without{"a", "a:7421", "prod-1", "b", leftWiped}, "signalbox serve --join a:7421 --name b --replace b, the " +
+			"other"},
 		{Without{"a", "a:7421", "prod-1", "x", leftStranger}, "signalbox serve --join a:7421 --name x, the other"},
 	} {
 		if got := c.without.Error(); !strings.Contains(got, c.say) {

@@ -65,11 +65,13 @@ func (w *Without) Error() string {
 	why := map[left]string{
 		leftStranger: "which was born without a host of the name " + w.Name,
 		leftWiped:    "which was born with another data directory of host " + w.Name,
-		leftCopied: "and so is host " + w.Name + ": this data directory is an older copy, from before it promised to be " +
+		leftCopied: "and so is host " + w.Name + ": this data directory is an older copy, from before it promised " +
+			"to be " +
 			"born with the others",
 	}[w.why]
 	return fmt.Sprintf("host %s is of cluster %s, %s. A host that may have forgotten what it confirmed is not let in "+
-		"again under what it was: put the directory back as it was last, or empty it and join as a new host with %s, the "+
+		"again under what it was: put the directory back as it was last, or empty it and join as a new host with "+
+		"%s, the "+
 		"other settings of this host, and without --host", w.Host, w.Cluster, why, command)
 }
 
@@ -79,7 +81,7 @@ func (c *Candidate) Hear(ask Ask) (answer Answer, news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id := c.record.Identity(); id.Born() {
-		return Settled(&id), false
+		return Member(&id), false
 	}
 	if why := c.refusal(&ask); why != "" {
 		return Answer{Name: c.name, Refusal: why}, false

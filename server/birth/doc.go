@@ -1,5 +1,5 @@
-// Package birth makes one cluster of hosts that are all given the same list of hosts, each with a data directory that is
-// new. No host is born twice, and no two clusters have a host in common, whatever is started, killed or wiped in
+// Package birth makes one cluster of hosts that are all given the same list of hosts, each with a new data directory.
+// No host is born twice, and no two clusters have a host in common, whatever is started, killed or wiped in
 // between.
 //
 // # How it goes
@@ -26,7 +26,7 @@
 // it decided is in its directory before any other host hears of it. So both births are one.
 //
 // A host that was wiped has another incarnation. Where a cluster was made meanwhile, some host of it that was not wiped
-// says so, for nobody is born before all others have answered. Where a majority was wiped, what it had confirmed is
+// says so, for no host is born before all others have answered. Where a majority was wiped, what it had confirmed is
 // lost, and no program can know it.
 //
 // Where to start reading: Candidate in candidate.go decides, Run in run.go asks, message.go is what goes over the wire.

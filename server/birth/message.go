@@ -34,8 +34,8 @@ type Answer struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// Settled is the answer of a host that is in a cluster.
-func Settled(id *identity.Identity) Answer {
+// Member is the answer of a host that is in a cluster.
+func Member(id *identity.Identity) Answer {
 	birth := id.Birth
 	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Birth: &birth}
 }

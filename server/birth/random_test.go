@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// life lets hosts start, die, be wiped and be replaced while they still run, in any order, and checks at every step
+// play lets hosts start, die, be wiped and be replaced while they still run, in any order, and checks at every step
 // that no two clusters have a host in common. At the end all faults stop.
-func life(seed uint64, planted bug) error {
+func play(seed uint64, planted bug) error {
 	names := []string{"a", "b", "c", "d", "e"}
 	r := rand.New(rand.NewPCG(seed, 20))
 	w := newWorld(r, names[:2+r.IntN(3)]...)
@@ -25,7 +25,7 @@ func life(seed uint64, planted bug) error {
 	return w.end()
 }
 
-// act is one step of a life.
+// act is one step of a play.
 func (w *world) act(name string) error {
 	p := w.running[name]
 	switch x := w.IntN(100); {
@@ -61,7 +61,7 @@ func (w *world) end() error {
 	for _, h := range w.plan.Hosts {
 		w.start(h.Name)
 	}
-	if err := w.settle(); err != nil {
+	if err := w.rest(); err != nil {
 		return err
 	}
 	if err := w.check(); err != nil {
@@ -76,12 +76,12 @@ func (w *world) end() error {
 }
 
 func TestNoTwoClustersHaveAHostInCommon(t *testing.T) {
-	lives := uint64(10_000)
+	plays := uint64(10_000)
 	if testing.Short() {
-		lives = 1_000
+		plays = 1_000
 	}
-	for seed := range lives {
-		if err := life(seed, noBug); err != nil {
+	for seed := range plays {
+		if err := play(seed, noBug); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -90,17 +90,18 @@ func TestNoTwoClustersHaveAHostInCommon(t *testing.T) {
 // TestPlantedMistakesAreNoticed: the test above would notice each rule that is missing.
 func TestPlantedMistakesAreNoticed(t *testing.T) {
 	for name, planted := range map[string]bug{
-		"promises are volatile": bugVolatile, "nobody promises": bugUnpromised, "the decider does not wait": bugHasty,
-		"promises are given again": bugSwitch, "a name makes a founder": bugAdopt,
+		"promises are volatile": bugVolatile, "promises are only said": bugUnpromised,
+		"the decider does not wait": bugHasty,
+		"promises are given again":  bugSwitch, "a name makes a founder": bugAdopt,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(20_000) {
-				if err := life(seed, planted); err != nil {
+				if err := play(seed, planted); err != nil {
 					t.Logf("seed %d: %v", seed, err)
 					return
 				}
 			}
-			t.Error("20,000 lives, and nothing is noticed")
+			t.Error("20,000 plays, and nothing is noticed")
 		})
 	}
 }

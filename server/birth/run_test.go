@@ -74,7 +74,8 @@ func TestThreeHostsFindEachOther(t *testing.T) {
 		first, ofA := n.run(t.Context(), NewCandidate(plan, "a", a), "a secret of theirs")
 		_, ofB := n.run(t.Context(), NewCandidate(plan, "b", b), "a secret of theirs")
 		time.Sleep(time.Minute)
-		if got := first.Awaited(); got != "it waits for c at c:7421 (connection refused): a cluster is born when all of "+
+		if got := first.Awaited(); got != "it waits for c at c:7421 (connection refused): a cluster is born when "+
+			"all of "+
 			"its hosts have answered" {
 			t.Errorf("it says: %s", got)
 		}
@@ -94,7 +95,7 @@ func TestThreeHostsFindEachOther(t *testing.T) {
 	})
 }
 
-func TestAHostWithAnotherSecretIsToldSo(t *testing.T) {
+func TestAHostWithAnotherSecretSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := &network{runners: make(map[string]*Runner)}
@@ -119,10 +120,10 @@ func TestAStrangerAtAnAddressIsNotTakenForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := &network{runners: make(map[string]*Runner)}
-		settled := newMemory("z", 9)
-		settled.id.HostID, settled.id.Birth = 1, identity.NewBirth("", 1,
-			[]identity.Founder{{ID: 1, Name: "z", Incarnation: settled.id.Incarnation}})
-		_, z := n.run(ctx, NewCandidate(planOf("z"), "z", settled), "")
+		member := newMemory("z", 9)
+		member.id.HostID, member.id.Birth = 1, identity.NewBirth("", 1,
+			[]identity.Founder{{ID: 1, Name: "z", Incarnation: member.id.Incarnation}})
+		_, z := n.run(ctx, NewCandidate(planOf("z"), "z", member), "")
 		n.mu.Lock()
 		n.runners["b:7421"] = n.runners["z:7421"]
 		n.mu.Unlock()
@@ -175,7 +176,8 @@ func TestAMessageIsOfThoseWhoHaveTheSecret(t *testing.T) {
 }
 
 func FuzzMessages(f *testing.F) {
-	request, nonce, _ := Codec{}.EncodeAsk(Ask{Name: "c", Incarnation: hosts.Incarnation{1}, Plan: planOf("a", "b", "c")})
+	request, nonce, _ := Codec{}.EncodeAsk(Ask{Name: "c", Incarnation: hosts.Incarnation{1}, Plan: planOf("a", "b",
+		"c")})
 	f.Add(request)
 	answer, _ := Codec{}.EncodeAnswer(nonce, Answer{Name: "a", Birth: new(identity.Birth)})
 	f.Add(answer)

@@ -17,7 +17,7 @@ type bug int
 const (
 	noBug         bug = iota
 	bugVolatile       // a promise is forgotten with the process
-	bugUnpromised     // a host says that it has promised itself to whoever asks
+	bugUnpromised     // a host says that it has promised itself to each that asks
 	bugHasty          // the decider does not wait for all
 	bugSwitch         // a promise is given again to another decider
 	bugAdopt          // a host takes itself for a founder by its name
@@ -247,8 +247,8 @@ func (w *world) conclude(p *process) error {
 	return nil
 }
 
-// settle lets everything arrive, in the order in which it was sent, until nothing changes any more.
-func (w *world) settle() error {
+// rest lets everything arrive, in the order in which it was sent, until nothing changes any more.
+func (w *world) rest() error {
 	for range 30 {
 		for len(w.flying) > 0 {
 			w.deliver(0)

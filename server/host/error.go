@@ -101,7 +101,8 @@ func aboutSetting(name string, err error) error {
 func logKind(err error) Kind {
 	for _, refused := range []error{
 		raftlog.ErrDirectoryInUse, raftlog.ErrOtherHost, raftlog.ErrOtherDeployment, raftlog.ErrFoundersChanged,
-		raftlog.ErrOtherIncarnation, raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat, raftlog.ErrDamaged,
+		raftlog.ErrOtherIncarnation, raftlog.ErrHostnameChanged, raftlog.ErrWorkersChanged, raftlog.ErrFormat,
+		raftlog.ErrDamaged,
 	} {
 		if errors.Is(err, refused) {
 			return KindData

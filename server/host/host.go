@@ -87,8 +87,8 @@ type Host struct {
 	done    chan struct{}  // closed when the host cannot go on
 }
 
-// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready, or, where
-// the host is to be born with others, when it looks for them. Where it fails, it returns an *Error and leaves nothing
+// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready, or when
+// it looks for the others that it is to be born with. Where it fails, it returns an *Error and leaves nothing
 // behind but a directory, which another Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{

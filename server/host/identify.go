@@ -48,8 +48,8 @@ func expected(s *settings.Settings, version string) identity.Expected {
 	return want
 }
 
-// loadOrMake loads the identity of a directory. A new one gets an incarnation, and the host that is alone on its machine
-// a cluster as well.
+// loadOrMake loads the identity of a directory. A new one gets an incarnation, and that of a host which is alone on its
+// machine a cluster as well.
 func loadOrMake(d *identity.Directory, s *settings.Settings, version string) error {
 	id, err := d.Load(expected(s, version))
 	isNew := errors.Is(err, identity.ErrNone)
@@ -89,7 +89,8 @@ func notBorn(s *settings.Settings) error {
 		what = append(what, "--raft-listen "+s.RaftListen, "--raft-advertise "+s.RaftAdvertise)
 	}
 	options := strings.Join(what, " ")
-	return fmt.Errorf("%w: %s is empty, and other machines can reach this host. If it has been in use, its data is gone: "+
+	return fmt.Errorf("%w: %s is empty, and other machines can reach this host. If it has been in use, its data is "+
+		"gone: "+
 		"put it back, or let the host join the others anew: signalbox serve --join HOST:PORT %s. If this is to be "+
 		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBorn, s.DataDir,
 		options, options)
@@ -103,7 +104,8 @@ func Init(o Options) (identity.Identity, error) {
 		return identity.Identity{}, &Error{KindSettings, err}
 	}
 	if s.HasPeers() {
-		return identity.Identity{}, &Error{KindSettings, errors.New("a cluster of several hosts is born when all of them " +
+		return identity.Identity{}, &Error{KindSettings, errors.New("a cluster of several hosts is born when all of " +
+			"them " +
 			"have been started with their list: start them with signalbox serve, and leave signalbox init out")}
 	}
 	d, err := identity.Claim(s.DataDir)

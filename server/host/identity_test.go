@@ -74,7 +74,8 @@ func TestAHostThatOthersCanReachIsNotBornByItself(t *testing.T) {
 				t.Errorf("made again: %v", err)
 			}
 			h := start(t, Options{Settings: s})
-			if got := h.Identity(); got.Cluster != made.Cluster || got.Incarnation != made.Incarnation || got.Starts != 1 {
+			if got := h.Identity(); got.Cluster != made.Cluster || got.Incarnation != made.Incarnation ||
+				got.Starts != 1 {
 				t.Errorf("made %+v, started %+v", made, got)
 			}
 			h.Close()
@@ -116,13 +117,15 @@ func TestAWipedHostIsNotLetInAgain(t *testing.T) {
 		}
 		empty := startSome(t, wiped)[0]
 		err := awaitFailure(t, empty)
-		if _, ok := errors.AsType[*birth.Without](err); !ok || !strings.Contains(err.Error(), "signalbox serve --join ") ||
+		if _, ok := errors.AsType[*birth.Without](err); !ok || !strings.Contains(err.Error(), "signalbox serve "+
+			"--join ") ||
 			!strings.Contains(err.Error(), " --name "+wiped.Name+" --replace "+wiped.Name) {
 			t.Errorf("host %s: %v", wiped.Name, err)
 		}
 		// Its own directory is let in.
 		empty.Close()
-		if err := errors.Join(os.RemoveAll(wiped.DataDir), os.Rename(wiped.DataDir+".away", wiped.DataDir)); err != nil {
+		if err := errors.Join(os.RemoveAll(wiped.DataDir), os.Rename(wiped.DataDir+".away",
+			wiped.DataDir)); err != nil {
 			t.Fatal(err)
 		}
 		hosts[i] = startSome(t, wiped)[0]
@@ -133,7 +136,7 @@ func TestAWipedHostIsNotLetInAgain(t *testing.T) {
 	}
 }
 
-func TestAWipedHostWaitsWhileNobodyAnswers(t *testing.T) {
+func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	all := newClusterSettings(t, "a", "b", "c")
 	hosts := startSome(t, all...)
 	awaitReady(t, hosts...)
@@ -197,7 +200,7 @@ func TestAnOlderCopyOfADirectoryIsRefused(t *testing.T) {
 	}
 	awaitReady(t, hosts[0], hosts[2])
 
-	// Started while nobody can say so, it ends when somebody can.
+	// Started while no other host can say so, it ends when one can.
 	hosts[0].Close()
 	hosts[2].Close()
 	putBack()
@@ -218,8 +221,10 @@ func TestWhoIsAdmitted(t *testing.T) {
 		code   rafttransport.Code // zero: it is admitted
 	}{
 		{"as it is", func(*rafttransport.Identity) {}, 0},
-		{"another process of its number", func(i *rafttransport.Identity) { i.Start.Draw++ }, rafttransport.CodeOlderCopy},
-		{"another incarnation", func(i *rafttransport.Identity) { i.Incarnation[0]++ }, rafttransport.CodeOtherIncarnation},
+		{"another process of its " +
+			"number", func(i *rafttransport.Identity) { i.Start.Draw++ }, rafttransport.CodeOlderCopy},
+		{"another " +
+			"incarnation", func(i *rafttransport.Identity) { i.Incarnation[0]++ }, rafttransport.CodeOtherIncarnation},
 		{"an unknown host", func(i *rafttransport.Identity) { i.Host = 9 }, rafttransport.CodeNotNow},
 		{"a later start", func(i *rafttransport.Identity) { i.Start.Number++ }, 0},
 		{"the start before", func(*rafttransport.Identity) {}, rafttransport.CodeOlderCopy},

@@ -31,7 +31,8 @@ func (h *Host) openPeers() (err error) {
 	s, members := &h.settings, h.members()
 	h.known.Store(&members)
 	if h.raftListener == nil && len(h.identity.Founders) > 1 {
-		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, which must "+
+		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
+			"which must "+
 			"reach it: give the address that it is to listen on for them", s.Name))}
 	}
 	if h.raftListener == nil {
@@ -108,7 +109,7 @@ func (h *Host) beBorn() error {
 	return nil
 }
 
-// callUnnamed asks whoever listens at an address.
+// callUnnamed asks the host that listens at an address.
 func (h *Host) callUnnamed(ctx context.Context, address string, request []byte) ([]byte, error) {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -133,7 +134,7 @@ func (h *Host) answer(_ context.Context, _ rafttransport.Peer, request []byte) (
 	if err != nil {
 		return nil, err
 	}
-	return codec.EncodeAnswer(ask.Nonce, birth.Settled(&h.identity))
+	return codec.EncodeAnswer(ask.Nonce, birth.Member(&h.identity))
 }
 
 // admit returns why a named host is no peer. A start that it lets in is on the disk.
@@ -152,7 +153,8 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	}
 	err := h.seen.See(peer.Incarnation, peer.Start)
 	if errors.Is(err, identity.ErrCopy) {
-		return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of host %s "+
+		return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of "+
+			"host %s "+
 			"is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, err,
 			h.replaceAdvice(member.Name))}
 	}
@@ -161,7 +163,8 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 
 // replaceAdvice says what to type on a machine whose host has lost what it confirmed.
 func (h *Host) replaceAdvice(name string) string {
-	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve --join "+
+	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
+		"--join "+
 		"%s --name %s --replace %s, with its other settings and without --host", h.settings.RaftAdvertise, name, name)
 }
 

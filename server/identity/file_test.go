@@ -105,7 +105,8 @@ func TestAnotherFormatIsRefusedWithoutAnOpinionOnTheRest(t *testing.T) {
 		say string
 	}{
 		3: {ErrNewer, "it has format 3, this program knows formats up to 2; use the version that wrote it"},
-		1: {ErrEarlier, "it has format 1, this version has format 2, and there is no converter; nothing in it was changed"},
+		1: {ErrEarlier, "it has format 1, this version has format 2, and there is no converter; nothing in it was " +
+			"changed"},
 	} {
 		dir := t.TempDir()
 		text := fmt.Sprintf(`{"format": %d, "identity": ["something", "else"]}`, format)
@@ -153,7 +154,8 @@ func TestWhatIsNoIdentity(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":2}`, `{"format":2,"content":null}`, `[]`, `{"format":"2"}`} {
+	for _, text := range []string{"", "null", "{}", `{"format":0}`, `{"format":2}`, `{"format":2,"content":null}`,
+		`[]`, `{"format":"2"}`} {
 		put(t, dir, FileName, []byte(text))
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: %v", text, err)

@@ -25,8 +25,8 @@ type Founder struct {
 	Raft string `json:"raft,omitempty"`
 }
 
-// Generation tells a cluster from the one that it was before it was recovered from what was left of it. It is zero in
-// one that never was.
+// Generation distinguishes a cluster from the one that it was before it was recovered from what was left of it. It is
+// zero in one that never was.
 type Generation [16]byte
 
 // MarshalText implements encoding.TextMarshaler.

@@ -244,15 +244,18 @@ func TestSettingsThatDoNotFit(t *testing.T) {
 		"a name for the cluster": {three(), named, []string{
 			"its cluster was made without a name, and --cluster is prod: leave --cluster out"}},
 		"a host more": {three(), with(three(), func(w *Expected) { w.Hosts = []string{"a", "b", "c", "d"} }), []string{
-			"born with other hosts (d is new); the list says with whom a cluster is born, and counts for nothing later: " +
-				"give it back as it was, SIGNALBOX_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
+			"born with other hosts (d is new); the list says with whom a cluster is born, and counts for nothing " +
+				"later: " +
+				"give it back as it was, " +
+				"SIGNALBOX_HOSTS=a=a.example.com:7421,b=b.example.com:7421,c=c.example.com:7421"}},
 		"a host less": {three(), with(three(), func(w *Expected) { w.Hosts = w.Hosts[:2] }), []string{
 			"born with other hosts (c is missing)"}},
 		"alone, then one of three": {alone(), three(), []string{
 			"it belongs to host signalbox, and this is host b", "(signalbox is missing, a is new, b is new, c " +
 				"is new)"}},
-		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }), []string{
-			"belongs to host b", "the name prod", "with 1 shards"}},
+		"everything": {named, with(three(), func(w *Expected) { w.HostName, w.Shards, w.Hosts = "c", 2, nil }),
+			[]string{
+				"belongs to host b", "the name prod", "with 1 shards"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

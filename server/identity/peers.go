@@ -31,7 +31,8 @@ func (d *Directory) OpenPeers() (*Peers, error) {
 	case err == nil || errors.Is(err, fs.ErrNotExist):
 		return p, nil
 	case errors.Is(err, ErrDamaged):
-		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: until the other hosts have been "+
+		err = fmt.Errorf("%w; put the file back from a backup. Without one, take it away: until the other hosts "+
+			"have been "+
 			"started again, this one does not notice then that one of them runs on an older copy of its directory", err)
 	}
 	return nil, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, PeersName), err)

@@ -61,7 +61,8 @@ func decode(text []byte, into any) error {
 		return fmt.Errorf("%w: it has no format", ErrDamaged)
 	case e.Format < Format:
 		return fmt.Errorf("%w: it has format %d, this version has format %d, and there is no converter; "+
-			"nothing in it was changed: use the build that wrote it, or move the directory away and begin with an empty "+
+			"nothing in it was changed: use the build that wrote it, or move the directory away and begin with an "+
+			"empty "+
 			"one", ErrEarlier, e.Format, Format)
 	}
 	sum, err := checksum(e.Content)

@@ -238,7 +238,7 @@ func TestSettingsAreCompletedWithoutLoad(t *testing.T) {
 	}
 }
 
-// TestWhatIsBornByItself: only what nobody on another machine can reach, and no other host.
+// TestWhatIsBornByItself: only what no other machine can reach.
 func TestWhatIsBornByItself(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {

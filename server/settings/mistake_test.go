@@ -131,7 +131,8 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--raft-listen off: a host that has others in its list cannot do without; give an address, such as " +
 				"127.0.0.1:7421"},
 		"Raft nowhere": {args: []string{"--raft-advertise", "a.example.com:7421"},
-			want: "--raft-advertise a.example.com:7421: no other host can reach it there, because it listens for none; " +
+			want: "--raft-advertise a.example.com:7421: no other host can reach it there, because it listens for " +
+				"none; " +
 				"give --raft-listen ADDRESS as well, or leave --raft-advertise out"},
 		"open Raft of one": {args: []string{"--raft-listen", "10.0.0.7:7421"},
 			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +

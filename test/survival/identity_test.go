@@ -142,7 +142,7 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	putBack()
 	b.serve(t).awaitRefused("the data directory of host b is an older copy", "--name b --replace b")
 
-	// While no other host runs it cannot know, and it ends when one does. It has served nobody by then.
+	// While no other host runs it cannot know, and it ends when one does. It has served no client by then.
 	hosts[0].Kill()
 	putBack()
 	older := b.serve(t)
@@ -155,7 +155,7 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	c.has("one")
 }
 
-// TestHostsThatAreAllWipedAreBornAnew: nobody is left who could know better.
+// TestHostsThatAreAllWipedAreBornAnew: no host is left that could know better.
 func TestHostsThatAreAllWipedAreBornAnew(t *testing.T) {
 	places, hosts := three(t)
 	before := hosts[0].status().Cluster.ID

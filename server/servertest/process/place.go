@@ -60,7 +60,8 @@ func NewPlace(program Program, dir string, args ...string) (*Place, error) {
 func Places(program Program, dir string, names []string, args ...string) ([]*Place, error) {
 	var places []*Place
 	for _, name := range names {
-		places = append(places, &Place{Program: program, Name: name, Dir: filepath.Join(dir, name), others: len(names) > 1})
+		p := &Place{Program: program, Name: name, Dir: filepath.Join(dir, name), others: len(names) > 1}
+		places = append(places, p)
 	}
 	if err := reserve(places...); err != nil {
 		return nil, err
