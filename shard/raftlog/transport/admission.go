@@ -261,7 +261,9 @@ func (r *refusals) note(reason Refusal, message string, args ...any) {
 
 // reportEnd counts and logs the end of a connection that was not a normal one.
 func (r *refusals) reportEnd(err error, remote string) {
-	if refused, ok := errors.AsType[*Refused](err); ok && refused.early {
+	// What the other one refuses for now is in its own log, if it is worth a line.
+	refused, ok := errors.AsType[*Refused](err)
+	if ok && (refused.early || refused.By != 0 && refused.Code == CodeNotNow) {
 		r.config.Logger.Debug("another host came too early", "remote", remote, "error", err)
 		return
 	}
