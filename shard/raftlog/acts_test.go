@@ -83,7 +83,7 @@ func (a *actor) do(act []string) (err error) {
 		a.logs[number(1)], err = a.host.Start(number(1), a.machines[number(1)], 1)
 	case "join":
 		a.machines[number(1)] = newRecorder()
-		a.logs[number(1)], err = a.host.Join(number(1), joinedOn(uint64(a.config.Host)), a.machines[number(1)])
+		a.logs[number(1)], err = a.host.Join(number(1), number(2), a.machines[number(1)])
 	case "stop":
 		err = a.logs[number(1)].Close()
 	case "propose":
@@ -153,12 +153,8 @@ func (a *actor) open() (err error) {
 	return err
 }
 
-// joinedOn is the replica with which a host joins a shard.
-func joinedOn(host uint64) uint64 { return transport.FirstJoined + host }
-
-// change makes a host a learner or a voter of a shard, or removes its replica, until it is so.
-func (a *actor) change(ctx context.Context, what string, l *Log, host uint64) error {
-	replica := joinedOn(host)
+// change makes a replica of host 2 a learner or a voter of a shard, or removes it, until it is so.
+func (a *actor) change(ctx context.Context, what string, l *Log, replica uint64) error {
 	for {
 		m, err := l.Membership(ctx)
 		p := m.Member(replica)
@@ -168,7 +164,7 @@ func (a *actor) change(ctx context.Context, what string, l *Log, host uint64) er
 			what == "remove" && p == nil:
 			return nil
 		case what == "learner":
-			err = l.AddLearner(ctx, replica, shard.HostID(host), incarnationOf(shard.HostID(host)), m.Change)
+			err = l.AddLearner(ctx, replica, 2, incarnationOf(2), m.Change)
 		case what == "voter":
 			err = l.Promote(ctx, replica, m.Change)
 		default:

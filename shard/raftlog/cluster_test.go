@@ -146,13 +146,25 @@ func (m *member) open() { m.openWith(newRecorder()) }
 
 func (m *member) openWith(machine *recorder) {
 	m.t.Helper()
+	m.openHost()
+	m.start(machine)
+}
+
+// openHost opens a host that starts nothing yet.
+func (m *member) openHost() {
+	m.t.Helper()
 	m.listen()
 	host, err := Open(m.config)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.host = host
-	m.start(machine)
+	m.host, m.machine = host, newRecorder()
+}
+
+// withoutTransport is the config of a host that is not to open.
+func withoutTransport(c Config) Config {
+	c.Transport = nil
+	return c
 }
 
 func (m *member) start(machine *recorder) {

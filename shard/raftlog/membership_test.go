@@ -16,6 +16,7 @@ func TestReplicasComeAndGoThoughTheirProcessesAreKilled(t *testing.T) {
 		"a snapshot is exported and imported":   importedSnapshot,
 		"a learner joins and becomes a voter":   promotedLearner,
 		"a learner that needs a snapshot joins": learnerWithSnapshot,
+		"a voter is replaced by another one":    replacedVoter,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, acts := play("")
@@ -57,17 +58,29 @@ func importedSnapshot(dir string) (hosts int, acts []act) {
 
 func promotedLearner(string) (hosts int, acts []act) {
 	return 2, []act{
-		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 10", once}, {1, "learner 7 2", once},
-		{2, "open", ""}, {2, "join 7", ""}, {2, "has 7 10", once}, {1, "propose 7 10 15", once},
-		{2, "has 7 15", once}, {1, "voter 7 2", once}, {1, "propose 7 15 20", once}, {2, "has 7 20", once},
+		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 10", once}, {1, "learner 7 1030", once},
+		{2, "open", ""}, {2, "join 7 1030", ""}, {2, "has 7 10", once}, {1, "propose 7 10 15", once},
+		{2, "has 7 15", once}, {1, "voter 7 1030", once}, {1, "propose 7 15 20", once}, {2, "has 7 20", once},
 		{1, "has 7 20", once},
 	}
 }
 
 func learnerWithSnapshot(string) (hosts int, acts []act) {
 	return 2, []act{
-		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 100", once}, {1, "learner 7 2", once},
-		{2, "open", ""}, {2, "join 7", ""}, {2, "has 7 100", once}, {1, "voter 7 2", once},
+		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 100", once}, {1, "learner 7 1030", once},
+		{2, "open", ""}, {2, "join 7 1030", ""}, {2, "has 7 100", once}, {1, "voter 7 1030", once},
 		{1, "propose 7 100 110", once}, {2, "has 7 110", once}, {1, "has 7 110", once},
+	}
+}
+
+// replacedVoter has a host whose replica was removed join with another one.
+func replacedVoter(string) (hosts int, acts []act) {
+	return 2, []act{
+		{1, "open", ""}, {1, "start 7", ""}, {1, "propose 7 0 30", once}, {1, "learner 7 1030", once},
+		{2, "open", ""}, {2, "join 7 1030", "discard 7 1030"}, {2, "has 7 30", once}, {1, "voter 7 1030", once},
+		{1, "propose 7 30 40", once}, {1, "remove 7 1030", once}, {2, "discard 7 1030", once},
+		{2, "lacks 7 1030", once}, {1, "propose 7 40 70", once}, {1, "learner 7 1031", once},
+		{2, "join 7 1031", ""}, {2, "has 7 70", once}, {2, "discard 7 1030", once}, {1, "voter 7 1031", once},
+		{1, "propose 7 70 80", once}, {2, "has 7 80", once}, {2, "lacks 7 1030", once},
 	}
 }

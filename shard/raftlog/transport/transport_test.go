@@ -99,7 +99,7 @@ func (*testReplicas) Received(shard.HostID, []raftpb.Message) {}
 func (*testReplicas) Sending([]raftpb.Message)                {}
 func (r *testReplicas) Sent(shard.HostID, *raftpb.Chunk)      { r.sent.Add(1) }
 
-// member returns a route of a replica to the founders of a shard, and others that have joined.
+// routeOf returns a route of a replica to the founders of a shard, and others that have joined.
 func routeOf(replica uint64, joined map[uint64]Target) *Route {
 	r := &Route{Replica: replica, Members: map[uint64]Target{1: one, 2: two}}
 	maps.Copy(r.Members, joined)
@@ -123,7 +123,12 @@ func newDialer(t *testing.T, of *endpoint, changes ...func(*Config)) *engineEnd 
 // connect connects to an endpoint as host 2.
 func (e *endpoint) connect(t *testing.T) *sender {
 	t.Helper()
-	conn, err := e.peer.GetConnection(context.Background(), one.String())
+	return e.connectFrom(t, e.peer)
+}
+
+func (e *endpoint) connectFrom(t *testing.T, dialer *engineEnd) *sender {
+	t.Helper()
+	conn, err := dialer.GetConnection(context.Background(), one.String())
 	if err != nil {
 		t.Fatal(err)
 	}
